@@ -1,0 +1,102 @@
+//! The words of the protocol: what peers say to each other, and what driver and peer do.
+
+use super::share::Power;
+
+/// A peer's number: 0 to n − 1, peer 0 starts with the whole work and ends the run.
+pub type PeerId = u32;
+
+/// The name of a piece of work that was given: the giver's number and the giver's count of gifts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket {
+    /// Who gave the piece.
+    pub giver: PeerId,
+    /// Which of the giver's pieces it is.
+    pub number: u64,
+}
+
+/// What one peer tells another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// "I have nothing to do": asks for work.
+    Ask {
+        /// How fast the thief is.
+        power: Power,
+    },
+    /// "Nor have I": the answer to an `Ask` that brings no work.
+    Refuse,
+    /// The answer to an `Ask` that brings work; the bytes travel beside it.
+    Work {
+        /// The piece's name.
+        ticket: Ticket,
+    },
+    /// "I have it": the piece is the receiver's from now on.
+    Ack {
+        /// The piece's name.
+        ticket: Ticket,
+    },
+    /// Down the tree: say when you are idle.
+    Wave,
+    /// Up the tree: all below are idle and have together sent and received so many pieces.
+    Report {
+        /// Pieces of work sent.
+        sent: u64,
+        /// Pieces of work received.
+        received: u64,
+    },
+    /// Down the tree: all work is done.
+    Done,
+}
+
+/// What happened to a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Its explorer ran for a while; there is work left if the size says so.
+    Stepped {
+        /// Nodes explored.
+        nodes: u64,
+        /// Time spent exploring them.
+        busy_ns: u64,
+    },
+    /// A message came. Work that came with it is already in the explorer.
+    Mail {
+        /// Who sent it.
+        from: PeerId,
+        /// What it says.
+        message: Message,
+    },
+    /// The time asked for by [`Action::WakeAt`] has come.
+    Woke,
+}
+
+/// What a peer wants done, in this order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action {
+    /// Send a message.
+    Send {
+        /// To whom.
+        to: PeerId,
+        /// What.
+        message: Message,
+    },
+    /// Split off a share of the own work, keep its bytes under the ticket, send it as `Work`.
+    Give {
+        /// To whom.
+        to: PeerId,
+        /// The piece's name.
+        ticket: Ticket,
+        /// The part of the own work to give.
+        share: f64,
+    },
+    /// Forget the bytes kept under a ticket: the receiver has them.
+    Release {
+        /// The piece's name.
+        ticket: Ticket,
+    },
+    /// Wake the peer at a time, unless mail comes first.
+    WakeAt {
+        /// The time, on the clock of `now_ns`.
+        at_ns: u64,
+    },
+    /// All work of all peers is done: stop.
+    Finish,
+}

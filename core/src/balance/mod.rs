@@ -1,0 +1,21 @@
+//! Who gives how much to whom, and when it is over: numbers, messages and tickets only.
+//!
+//! The protocol is on one page in `README.md` beside this file.
+
+mod chooser;
+mod message;
+mod overlay;
+mod peer;
+mod policy;
+mod quiet;
+mod share;
+
+pub use chooser::{Chooser, Seeded};
+pub use message::{Action, Event, Message, PeerId, Ticket};
+pub use overlay::Overlay;
+pub use peer::Peer;
+pub use policy::{Policy, Victim};
+pub use share::{Power, Share};
+
+#[cfg(test)]
+pub(crate) use peer::Mutant;

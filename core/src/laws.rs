@@ -1,0 +1,122 @@
+//! The laws of work and explorers, as checks that any test can apply to any kind of either.
+//!
+//! Each check panics with what went wrong. They serve the tests of this workspace and of anyone
+//! who brings an explorer or a node of their own.
+
+use crate::explorer::{Explorer, Progress};
+use crate::work::{Pack, Reader, Work};
+use oorandom::Rand64;
+
+/// Bytes read back as packed, and any cut or changed bytes are refused or read back the same.
+///
+/// # Panics
+/// If the value breaks the law.
+pub fn pack_law<T: Pack + PartialEq + std::fmt::Debug>(value: &T, rng: &mut Rand64) {
+    let mut bytes = Vec::new();
+    value.pack(&mut bytes);
+    assert!(bytes.len() >= T::LEAST, "{value:?} takes fewer bytes than the least");
+    let mut reader = Reader::new(&bytes);
+    assert_eq!(T::unpack(&mut reader).as_ref(), Ok(value));
+    assert_eq!(reader.finish(), Ok(()), "{value:?} left bytes over");
+    for end in 0..bytes.len() {
+        let cut = T::unpack(&mut Reader::new(&bytes[..end]));
+        assert!(cut.is_err(), "{value:?} cut at {end} was read as {cut:?}");
+    }
+    if bytes.is_empty() {
+        return;
+    }
+    for _ in 0..20 {
+        let mut hostile = bytes.clone();
+        let place = rng.rand_range(0..hostile.len() as u64) as usize;
+        hostile[place] = rng.rand_u64() as u8;
+        let mut reader = Reader::new(&hostile);
+        if let Ok(other) = T::unpack(&mut reader) {
+            let read = hostile.len() - reader.left();
+            let mut again = Vec::new();
+            other.pack(&mut again);
+            assert_eq!(again, hostile[..read], "{other:?} has two encodings");
+        }
+    }
+}
+
+/// Runs an explorer to the end of its work.
+pub fn run_to_end(explorer: &mut dyn Explorer, best: i64) -> Progress {
+    let mut sum = Progress::default();
+    let mut best = best;
+    while explorer.size() > 0.0 {
+        let progress = explorer.run(1 << 20, best);
+        best = progress.found.as_ref().map_or(best, |found| found.score);
+        sum.add(progress);
+    }
+    sum
+}
+
+/// Nothing is lost and nothing done twice, however the work is cut, packed and passed on.
+///
+/// A crowd of explorers takes random turns: one runs a little, another gives a random share to a
+/// third, a fourth hands over everything. Their counts must add up to those of `whole`.
+///
+/// # Panics
+/// If an explorer breaks a law.
+pub fn explorer_law<'p>(
+    make: &dyn Fn(usize) -> Box<dyn Explorer + 'p>,
+    root: &Work,
+    best: i64,
+    whole: &Progress,
+    seed: u64,
+) {
+    let mut rng = Rand64::new(u128::from(seed));
+    let mut crowd: Vec<_> = (0..4).map(make).collect();
+    crowd[0].put(&root.bytes).expect("the root is canonical");
+    let mut sum = Progress::default();
+    while crowd.iter().any(|explorer| explorer.size() > 0.0) {
+        let from = rng.rand_range(0..4) as usize;
+        let to = rng.rand_range(0..4) as usize;
+        match rng.rand_range(0..4) {
+            0 | 1 => sum.add(crowd[from].run(rng.rand_range(1..2000), best)),
+            2 => {
+                let size = crowd[from].size();
+                let given = crowd[from].split(rng.rand_float());
+                assert_eq!(given.is_some(), size >= 2.0, "a split of {size} nodes");
+                if let Some(work) = given {
+                    assert!(work.size >= 1.0, "a piece without nodes");
+                    assert!(crowd[from].size() > 0.0, "a split gave everything");
+                    crowd[to].put(&work.bytes).expect("a split is canonical");
+                }
+            }
+            _ if rng.rand_range(0..8) == 0 => {
+                let all = crowd[from].drain();
+                assert!(crowd[from].size() == 0.0, "a drain left something");
+                crowd[to].put(&all.bytes).expect("a drain is canonical");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(sum.counts, whole.counts, "seed {seed}");
+}
+
+/// Hostile bytes give an error or valid work, never a panic, and never more memory than they merit.
+///
+/// `run` says whether to explore what was accepted: only where any valid node leads to an end.
+pub fn hostile_law(make: &dyn Fn() -> Box<dyn Explorer>, good: &[u8], rounds: u32, seed: u64) {
+    let mut rng = Rand64::new(u128::from(seed));
+    for _ in 0..rounds {
+        let mut bytes = good.to_vec();
+        for _ in 0..rng.rand_range(1..4) {
+            match rng.rand_range(0..3) {
+                0 if !bytes.is_empty() => {
+                    let place = rng.rand_range(0..bytes.len() as u64) as usize;
+                    bytes[place] ^= 1 << rng.rand_range(0..8);
+                }
+                1 => bytes.truncate(rng.rand_range(0..bytes.len() as u64 + 1) as usize),
+                _ => bytes.push(rng.rand_u64() as u8),
+            }
+        }
+        let mut explorer = make();
+        if explorer.put(&bytes).is_ok() {
+            explorer.run(100, i64::MAX);
+            let _ = explorer.split(0.5);
+            explorer.drain();
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The part of Pleach that is the same everywhere: contracts, work, balance and simulation.
+//!
+//! Nothing here starts a thread, reads a clock or touches a file, so the same input always gives
+//! the same output: what a test or the simulator sees is what a run does.
+#![forbid(unsafe_code)]
+
+pub mod balance;
+pub mod explorer;
+pub mod laws;
+pub mod problem;
+pub mod sim;
+pub mod tree;
+pub mod work;

@@ -1,0 +1,41 @@
+//! [`Problem`]: what a run needs to know of a problem, whoever explores it.
+
+use crate::explorer::{Explorer, TreeExplorer};
+use crate::tree::{Goal, Tree};
+use crate::work::{Pool, Work};
+
+/// A problem with the explorers that suit it.
+pub trait Problem: Sync {
+    /// What the search is for.
+    fn goal(&self) -> Goal;
+
+    /// The whole tree as one piece of work.
+    fn root(&self) -> Work;
+
+    /// A new explorer, with nothing to do yet.
+    fn explorer(&self) -> Box<dyn Explorer + '_>;
+
+    /// Computes a solution's value again, from the problem alone, where the problem can.
+    fn check(&self, solution: &[i64]) -> Option<Result<i64, String>>;
+}
+
+/// Any [`Tree`] as a problem, explored by the default explorer.
+pub struct Plain<T>(pub T);
+
+impl<T: Tree> Problem for Plain<T> {
+    fn goal(&self) -> Goal {
+        T::GOAL
+    }
+
+    fn root(&self) -> Work {
+        Pool::whole(self.0.root()).to_work()
+    }
+
+    fn explorer(&self) -> Box<dyn Explorer + '_> {
+        Box::new(TreeExplorer::new(&self.0))
+    }
+
+    fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
+        self.0.check(solution)
+    }
+}

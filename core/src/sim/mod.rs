@@ -1,0 +1,4 @@
+//! Trying the protocol out where every schedule can be seen.
+
+mod room;
+pub mod enumerate;

@@ -1,0 +1,196 @@
+//! A tiny room of peers with countable work: one state of the protocol, and the moves out of it.
+
+use crate::balance::{Action, Chooser, Event, Message, Peer, PeerId, Policy, Ticket};
+use std::collections::{BTreeSet, VecDeque};
+
+/// A message under way, with the units of work that travel beside it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Letter {
+    message: Message,
+    units: u8,
+}
+
+impl Letter {
+    /// Questions for work and refusals: the only messages that may be under way at the end.
+    fn idle_talk(&self) -> bool {
+        matches!(self.message, Message::Ask { .. } | Message::Refuse)
+    }
+}
+
+/// Everything that the future of a run depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Room {
+    pub peers: Vec<Peer>,
+    /// Units of work in each peer's hands.
+    units: Vec<u8>,
+    /// Units done, by anyone.
+    done: u8,
+    total: u8,
+    /// One queue for each ordered pair of peers.
+    links: Vec<VecDeque<Letter>>,
+    /// Peers that asked to be woken.
+    resting: Vec<bool>,
+    /// Peers that asked since anything changed: once refused, they rest until something does.
+    tried: Vec<bool>,
+    /// Peers that have heard whether they have work.
+    started: Vec<bool>,
+    /// Pieces that the givers still keep.
+    kept: BTreeSet<Ticket>,
+    finished: u8,
+}
+
+/// One thing that can happen next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Move {
+    Step(usize),
+    Deliver(usize),
+    Wake(usize),
+}
+
+/// Plays back one choice, and notes how many there were.
+pub(super) struct Scripted {
+    pub choice: u32,
+    pub options: u32,
+}
+
+impl Chooser for Scripted {
+    fn choose(&mut self, n: u32) -> u32 {
+        self.options = n;
+        self.choice
+    }
+}
+
+impl Room {
+    /// A room in which peer 0 holds all units and nothing has happened yet.
+    pub fn new(peers: u32, units: u8, policy: Policy) -> Self {
+        let n = peers as usize;
+        let mut held = vec![0; n];
+        held[0] = units;
+        Self {
+            peers: (0..peers).map(|me| Peer::new(me, peers, policy)).collect(),
+            units: held,
+            done: 0,
+            total: units,
+            links: vec![VecDeque::new(); n * n],
+            resting: vec![false; n],
+            tried: vec![false; n],
+            started: vec![false; n],
+            kept: BTreeSet::new(),
+            finished: 0,
+        }
+    }
+
+    /// All that can happen next.
+    pub fn moves(&self) -> Vec<Move> {
+        let n = self.peers.len();
+        if usize::from(self.finished) == n {
+            return Vec::new();
+        }
+        let steps = (0..n).filter(|&p| self.can_step(p)).map(Move::Step);
+        let mail = (0..n * n).filter(|&l| !self.links[l].is_empty()).map(Move::Deliver);
+        let wakes = (0..n).filter(|&p| self.resting[p] && !self.tried[p]).map(Move::Wake);
+        steps.chain(mail).chain(wakes).collect()
+    }
+
+    /// A peer steps while it has work, and once at the very start to hear that it has none.
+    fn can_step(&self, peer: usize) -> bool {
+        !self.peers[peer].finished() && (self.units[peer] > 0 || !self.started[peer])
+    }
+
+    /// Carries out a move; an error says which law it broke.
+    pub fn play(&mut self, what: Move, chooser: &mut Scripted) -> Result<(), String> {
+        let (peer, event) = match what {
+            Move::Step(peer) => {
+                self.started[peer] = true;
+                if self.units[peer] > 0 {
+                    self.units[peer] -= 1;
+                    self.done += 1;
+                    self.changed();
+                }
+                // No time passes, so that powers stay equal and the states few.
+                (peer, Event::Stepped { nodes: 0, busy_ns: 0 })
+            }
+            Move::Deliver(link) => {
+                let (from, peer) = (link / self.peers.len(), link % self.peers.len());
+                let letter = self.links[link].pop_front().ok_or("an empty link delivered")?;
+                if letter.units > 0 {
+                    self.units[peer] += letter.units;
+                    self.changed();
+                }
+                if self.peers[peer].finished() && !letter.idle_talk() {
+                    return Err(format!("{:?} reached a finished peer", letter.message));
+                }
+                (peer, Event::Mail { from: from as PeerId, message: letter.message })
+            }
+            Move::Wake(peer) => {
+                self.resting[peer] = false;
+                (peer, Event::Woke)
+            }
+        };
+        let mut actions = Vec::new();
+        let size = f64::from(self.units[peer]);
+        self.peers[peer].on(event, 0, size, chooser, &mut actions);
+        actions.into_iter().try_for_each(|action| self.act(peer, action))
+    }
+
+    fn changed(&mut self) {
+        self.tried.fill(false);
+    }
+
+    fn act(&mut self, peer: usize, action: Action) -> Result<(), String> {
+        match action {
+            Action::Send { to, message } => self.send(peer, to, message, 0),
+            Action::Give { to, ticket, share } => {
+                let size = usize::from(self.units[peer]);
+                let given = crate::work::portion(share, size) as u8;
+                if given == 0 {
+                    return Err(format!("peer {peer} gives of {size} units"));
+                }
+                self.units[peer] -= given;
+                if !self.kept.insert(ticket) {
+                    return Err(format!("{ticket:?} was used twice"));
+                }
+                self.send(peer, to, Message::Work { ticket }, given);
+            }
+            Action::Release { ticket } => {
+                if !self.kept.remove(&ticket) {
+                    return Err(format!("{ticket:?} was released but not kept"));
+                }
+            }
+            Action::WakeAt { .. } => self.resting[peer] = true,
+            Action::Finish => {
+                self.finished += 1;
+                if self.done != self.total {
+                    return Err(format!("an end after {} of {} units", self.done, self.total));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, from: usize, to: PeerId, message: Message, units: u8) {
+        self.tried[from] |= matches!(message, Message::Ask { .. });
+        let link = from * self.peers.len() + to as usize;
+        self.links[link].push_back(Letter { message, units });
+    }
+
+    /// The longest queue.
+    pub fn longest_queue(&self) -> usize {
+        self.links.iter().map(VecDeque::len).max().unwrap_or(0)
+    }
+
+    /// Whether the run is over, with nothing left anywhere.
+    pub fn over(&self) -> Result<bool, String> {
+        if usize::from(self.finished) < self.peers.len() {
+            return Ok(false);
+        }
+        let mut letters = self.links.iter().flatten();
+        if let Some(letter) = letters.find(|letter| !letter.idle_talk()) {
+            return Err(format!("{:?} is still under way at the end", letter.message));
+        }
+        if let Some(ticket) = self.kept.first() {
+            return Err(format!("{ticket:?} is still kept at the end"));
+        }
+        Ok(true)
+    }
+}

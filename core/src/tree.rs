@@ -1,0 +1,179 @@
+//! [`Tree`]: all that a user writes to have a problem searched.
+
+use crate::work::{Entry, Pack};
+
+/// What a search is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// The solution of least value, with proof.
+    Minimise,
+    /// The solution of greatest value, with proof.
+    Maximise,
+    /// The number of solutions.
+    Count,
+    /// Any one solution.
+    Find,
+}
+
+impl Goal {
+    /// A value as the engine compares it: lower is better.
+    #[must_use]
+    pub fn score(self, value: i64) -> i64 {
+        if self == Goal::Maximise { value.checked_neg().unwrap_or(i64::MAX) } else { value }
+    }
+
+    /// The value behind a score.
+    #[must_use]
+    pub fn value(self, score: i64) -> i64 {
+        // Negation is its own inverse wherever no bound or value lies at the very end of the range.
+        self.score(score)
+    }
+}
+
+/// A search tree: its root, and how a node branches.
+///
+/// ```
+/// use pleach_core::tree::{Children, Goal, Tree};
+///
+/// /// All strings of zeros and ones of length `n` without two ones in a row.
+/// struct Strings { n: u32 }
+///
+/// impl Tree for Strings {
+///     type Node = (u32, bool); // length so far, whether it ends in a one
+///     const GOAL: Goal = Goal::Count;
+///     fn root(&self) -> Self::Node {
+///         (0, false)
+///     }
+///     fn expand(&self, &(length, one): &Self::Node, _best: i64, out: &mut Children<Self>) {
+///         if length == self.n {
+///             return out.count(1);
+///         }
+///         out.child((length + 1, false));
+///         if !one {
+///             out.child((length + 1, true));
+///         }
+///     }
+/// }
+/// ```
+pub trait Tree: Sync {
+    /// A node, with all that is needed to go on from it.
+    type Node: Pack + Clone + Send;
+
+    /// What the search is for.
+    const GOAL: Goal;
+
+    /// The node that stands for the whole tree.
+    fn root(&self) -> Self::Node;
+
+    /// Pushes the children of `node`, the one to explore first first, and reports solutions.
+    ///
+    /// `best` is the value of the best solution known, at the far end of the range while there is
+    /// none. A child whose bound is no better is dropped without further ado, now or later.
+    fn expand(&self, node: &Self::Node, best: i64, out: &mut Children<'_, Self>);
+
+    /// How many nodes of the full tree this one stands for: more than one where symmetry is used,
+    /// none where it is the rest of a node that was counted before.
+    #[inline]
+    fn weight(&self, _node: &Self::Node) -> u64 {
+        1
+    }
+
+    /// Computes a solution's value again, from the problem alone; `None` if it is no solution.
+    ///
+    /// Where this is given, every answer is checked with it before it is reported.
+    fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {
+        None
+    }
+}
+
+/// A finished solution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Solution {
+    /// Its value as the engine compares it: lower is better.
+    pub score: i64,
+    /// The solution itself, in the problem's own numbers.
+    pub plan: Vec<i64>,
+}
+
+/// What has been counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Nodes that were branched.
+    pub branched: u64,
+    /// Children that were made and bounded.
+    pub bounded: u64,
+    /// What the problem counts: solutions, or nodes.
+    pub total: u128,
+    /// The greatest depth seen.
+    pub depth: u32,
+}
+
+impl Counts {
+    /// Adds another unit's counts.
+    ///
+    /// # Panics
+    /// If there are more than 2^128 solutions.
+    pub fn add(&mut self, other: &Counts) {
+        self.branched += other.branched;
+        self.bounded += other.bounded;
+        self.total = self.total.checked_add(other.total).expect("fewer than 2^128 solutions");
+        self.depth = self.depth.max(other.depth);
+    }
+}
+
+/// Where [`Tree::expand`] puts what it finds.
+pub struct Children<'a, T: Tree + ?Sized> {
+    pub(crate) tree: &'a T,
+    pub(crate) stack: &'a mut Vec<Entry<T::Node>>,
+    pub(crate) counts: &'a mut Counts,
+    pub(crate) found: &'a mut Option<Solution>,
+    pub(crate) depth: u32,
+    pub(crate) bound: i64,
+    pub(crate) cutoff: i64,
+}
+
+impl<T: Tree + ?Sized> Children<'_, T> {
+    /// A child without a bound of its own: it is always explored.
+    #[inline]
+    pub fn child(&mut self, node: T::Node) {
+        self.counts.bounded += self.tree.weight(&node);
+        self.push(self.bound, node);
+    }
+
+    /// A child below which no solution is better than `bound`.
+    #[inline]
+    pub fn child_within(&mut self, bound: i64, node: T::Node) {
+        self.counts.bounded += self.tree.weight(&node);
+        let bound = T::GOAL.score(bound).max(self.bound);
+        if bound < self.cutoff {
+            self.push(bound, node);
+        }
+    }
+
+    /// Children with nothing below them: counted as made, never explored.
+    #[inline]
+    pub fn leaves(&mut self, n: u64) {
+        self.counts.bounded += n;
+    }
+
+    /// Adds to the count that the search is for.
+    #[inline]
+    pub fn count(&mut self, n: u64) {
+        self.counts.total += u128::from(n);
+    }
+
+    /// A finished solution; `plan` is asked for only if the solution is better than the best.
+    #[inline]
+    pub fn solution(&mut self, value: i64, plan: impl FnOnce() -> Vec<i64>) {
+        let score = T::GOAL.score(value);
+        if score < self.cutoff {
+            self.cutoff = score;
+            *self.found = Some(Solution { score, plan: plan() });
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, bound: i64, node: T::Node) {
+        self.stack.push(Entry { bound, depth: self.depth, share: 0.0, node });
+    }
+}

@@ -1,0 +1,31 @@
+//! Work: what can be split by a share and sent in a few bytes.
+
+pub mod pack;
+pub mod pool;
+
+pub use pack::{Malformed, Pack, Reader};
+pub use pool::{Entry, Pool};
+
+/// A piece of work in its canonical encoding, on its way from one unit to another.
+///
+/// `size` and `share` only steer decisions and displays; `bytes` alone are the work.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Open nodes in the piece.
+    pub size: f64,
+    /// Least score over the open nodes; `i64::MAX` when there are none.
+    pub least_bound: i64,
+    /// Canonical bytes, readable by every explorer of the same problem.
+    pub bytes: Vec<u8>,
+}
+
+/// How many of `n` things a share gives away: at least one of two or more, never all.
+#[must_use]
+pub fn portion(share: f64, n: usize) -> usize {
+    if n < 2 {
+        return 0;
+    }
+    // A share outside [0, 1] or not a number is brought to the nearest sensible count.
+    let wanted = (share * n as f64).round();
+    (wanted as usize).clamp(1, n - 1)
+}

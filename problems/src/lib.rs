@@ -1,0 +1,5 @@
+//! The problems that Pleach brings: each a plain tree, and faster explorers beside it.
+
+pub mod queens;
+pub mod simd;
+pub mod uts;

@@ -1,0 +1,74 @@
+//! [`Activity`]: what a unit did over time, in bounded memory.
+
+/// Busy time and nodes in equal steps of time; the steps double when there are too many.
+#[derive(Clone, Debug)]
+pub struct Activity {
+    /// Length of a step.
+    pub step_ns: u64,
+    /// Nanoseconds spent exploring in each step.
+    pub busy_ns: Vec<u64>,
+    /// Nodes explored in each step.
+    pub nodes: Vec<u64>,
+}
+
+/// Steps at most: an even number.
+const STEPS: usize = 1024;
+
+impl Default for Activity {
+    fn default() -> Self {
+        Self { step_ns: 1_000_000, busy_ns: Vec::new(), nodes: Vec::new() }
+    }
+}
+
+impl Activity {
+    /// Takes note of a stretch of exploring, spread evenly over the steps it touches.
+    pub fn add(&mut self, from_ns: u64, busy_ns: u64, nodes: u64) {
+        let until_ns = from_ns + busy_ns;
+        while until_ns / self.step_ns >= STEPS as u64 {
+            self.double();
+        }
+        let last = (until_ns / self.step_ns) as usize;
+        if self.busy_ns.len() <= last {
+            self.busy_ns.resize(last + 1, 0);
+            self.nodes.resize(last + 1, 0);
+        }
+        let (mut at_ns, mut nodes_left) = (from_ns, nodes);
+        for step in (from_ns / self.step_ns) as usize..last {
+            let part_ns = (step as u64 + 1) * self.step_ns - at_ns;
+            let part = (u128::from(nodes) * u128::from(part_ns) / u128::from(busy_ns)) as u64;
+            self.busy_ns[step] += part_ns;
+            self.nodes[step] += part;
+            at_ns += part_ns;
+            nodes_left -= part;
+        }
+        self.busy_ns[last] += until_ns - at_ns;
+        self.nodes[last] += nodes_left;
+    }
+
+    fn double(&mut self) {
+        self.step_ns *= 2;
+        for column in [&mut self.busy_ns, &mut self.nodes] {
+            *column = column.chunks(2).map(|pair| pair.iter().sum()).collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_when_steps_double() {
+        let mut activity = Activity::default();
+        let (mut at, mut nodes) = (0, 0);
+        for i in 0..5000u64 {
+            activity.add(at, 700_000 + i, 3 * i);
+            at += 1_000_000;
+            nodes += 3 * i;
+        }
+        assert_eq!(activity.nodes.iter().sum::<u64>(), nodes);
+        assert_eq!(activity.busy_ns.iter().sum::<u64>(), 5000 * 700_000 + 4999 * 2500);
+        assert!(activity.busy_ns.len() <= STEPS);
+        assert!(activity.busy_ns.iter().all(|&busy| busy <= activity.step_ns));
+    }
+}

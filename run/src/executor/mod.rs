@@ -1,0 +1,35 @@
+//! [`Executor`]: one explorer with a clock and a device.
+
+pub mod threads;
+
+use pleach_core::explorer::{Explorer, Progress};
+
+/// How far a stretch of exploring may go.
+pub struct Budget<'a> {
+    /// Time, roughly.
+    pub time_ns: u64,
+    /// Nodes, roughly.
+    pub fuel: u64,
+    /// The score that a solution must beat, read anew as often as the executor likes.
+    pub best: &'a dyn Fn() -> i64,
+    /// Whether to come back early: mail waits, or the run is to stop.
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// What a stretch of exploring brought, and what it took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stretch {
+    /// What was explored.
+    pub progress: Progress,
+    /// Time it took.
+    pub busy_ns: u64,
+}
+
+/// One explorer with a clock and a device.
+pub trait Executor: Send {
+    /// The explorer, to feed and to split.
+    fn explorer(&mut self) -> &mut dyn Explorer;
+
+    /// Explores until the budget is used, work ends, a solution is found, or it is interrupted.
+    fn explore(&mut self, budget: &Budget<'_>) -> Stretch;
+}

@@ -1,0 +1,78 @@
+//! [`ThreadExecutor`]: an explorer on the thread that calls it.
+
+use super::{Budget, Executor, Stretch};
+use pleach_core::explorer::Explorer;
+use std::time::Instant;
+
+/// Time between two looks at the mail flag: what a thief waits for at most.
+const LOOK_NS: f64 = 4_000.0;
+
+/// An explorer on the thread that calls it.
+pub struct ThreadExecutor<'p> {
+    explorer: Box<dyn Explorer + 'p>,
+    /// Nodes a nanosecond, as measured.
+    rate: f64,
+    /// How many times slower than it could be the unit is made to be.
+    slow: f64,
+    /// Time still to be lost for being slow.
+    owed_ns: f64,
+}
+
+impl<'p> ThreadExecutor<'p> {
+    /// An executor of this explorer; `slow` of 1 is full speed.
+    #[must_use]
+    pub fn new(explorer: Box<dyn Explorer + 'p>, slow: f64) -> Self {
+        Self { explorer, rate: 0.002, slow, owed_ns: 0.0 }
+    }
+
+    /// Loses time until nothing is owed; whether it got that far.
+    fn pay(&mut self, start: Instant, budget: &Budget<'_>) -> bool {
+        let owed_ns = self.owed_ns;
+        while self.owed_ns > 0.0 {
+            if (budget.interrupted)() {
+                return false;
+            }
+            std::hint::spin_loop();
+            self.owed_ns = owed_ns - start.elapsed().as_nanos() as f64;
+        }
+        true
+    }
+}
+
+impl Executor for ThreadExecutor<'_> {
+    fn explorer(&mut self) -> &mut dyn Explorer {
+        &mut *self.explorer
+    }
+
+    fn explore(&mut self, budget: &Budget<'_>) -> Stretch {
+        let start = Instant::now();
+        let mut stretch = Stretch::default();
+        let progress = &mut stretch.progress;
+        let mut paid_ns = 0.0;
+        if self.owed_ns > 0.0 {
+            let paid = self.pay(start, budget);
+            paid_ns = start.elapsed().as_nanos() as f64;
+            if !paid {
+                stretch.busy_ns = paid_ns as u64;
+                return stretch;
+            }
+        }
+        let fuel = budget.fuel.min((self.rate * budget.time_ns as f64) as u64 + 1);
+        let look = (self.rate * LOOK_NS) as u64 + 1;
+        while progress.used < fuel {
+            let fuel_now = look.min(fuel - progress.used);
+            progress.add(self.explorer.run(fuel_now, (budget.best)()));
+            if progress.found.is_some() || (budget.interrupted)() || self.explorer.size() == 0.0 {
+                break;
+            }
+        }
+        let elapsed_ns = start.elapsed().as_nanos() as f64;
+        let worked_ns = (elapsed_ns - paid_ns).max(1.0);
+        self.owed_ns += (self.slow - 1.0) * worked_ns;
+        // A stretch that was cut short says little about the rate.
+        let weight = (worked_ns / budget.time_ns as f64).clamp(0.0, 1.0) * 0.5;
+        self.rate += weight * (progress.used as f64 / worked_ns - self.rate);
+        stretch.busy_ns = elapsed_ns as u64;
+        stretch
+    }
+}

@@ -1,0 +1,290 @@
+//! [`run`]: units on threads, watched until all is done.
+
+use crate::control::{Control, Stop};
+use crate::driver::{Gauge, Left, Shared, Unit};
+use crate::executor::threads::ThreadExecutor;
+use crate::outcome::{Balance, Outcome, Sight};
+use crate::sync::{AtomicU64, Condvar, Mutex, Ordering, lock};
+use crate::transport::local::Office;
+use pleach_core::balance::{Peer, Policy};
+use pleach_core::problem::Problem;
+use pleach_core::tree::{Counts, Goal};
+use pleach_core::work::Malformed;
+use std::ops::ControlFlow;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How a run goes about it.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// CPU units.
+    pub threads: u32,
+    /// How many times slower than it could be each unit is made to be; missing ones run freely.
+    pub slow: Vec<f64>,
+    /// Who gives how much to whom.
+    pub policy: Policy,
+    /// The value that a solution must beat.
+    pub best: Option<i64>,
+    /// Stop after this time.
+    pub time_limit: Option<Duration>,
+    /// Stop after about this many nodes.
+    pub node_limit: Option<u64>,
+    /// All randomness.
+    pub seed: u64,
+    /// Whether to keep the activity of every unit.
+    pub trace: bool,
+    /// How long an idle unit looks for mail before it sleeps.
+    pub spin: Duration,
+    /// Time between two looks at the run by whoever watches.
+    pub look_every: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            threads: cores(),
+            slow: Vec::new(),
+            policy: Policy::default(),
+            best: None,
+            time_limit: None,
+            node_limit: None,
+            seed: 0,
+            trace: false,
+            spin: crate::transport::local::SPIN,
+            look_every: Duration::from_millis(100),
+        }
+    }
+}
+
+/// Cores this process may use.
+#[must_use]
+pub fn cores() -> u32 {
+    thread::available_parallelism().map_or(1, |n| n.get() as u32)
+}
+
+/// Why a run could not be carried through.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The system gives no more threads.
+    #[error("thread {0} could not be started: {1}")]
+    Thread(u32, std::io::Error),
+    /// Work that a unit received could not be read.
+    #[error("work between units could not be read: {0}")]
+    Work(#[from] Malformed),
+    /// A solution does not stand up to being computed again.
+    #[error("a solution does not hold: {0}")]
+    Solution(String),
+}
+
+/// Searches a problem's whole tree, or as much as the limits allow.
+///
+/// `watch` is shown the run every now and then, and stops it by breaking.
+///
+/// # Errors
+/// If the machine or the problem fails; a panic in the problem's own code goes on in the caller.
+pub fn run(
+    problem: &dyn Problem,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Sight) -> ControlFlow<()>,
+) -> Result<Outcome, RunError> {
+    let start = Instant::now();
+    let goal = problem.goal();
+    let office = Office::new(settings.threads);
+    let best = settings.best.map_or(i64::MAX, |value| goal.score(value));
+    let control = Control::new(best, settings.node_limit, settings.threads);
+    let gauges: Vec<Gauge> = (0..settings.threads).map(|_| Gauge::default()).collect();
+    let running = Running { left: Mutex::new(settings.threads), ended: Condvar::new() };
+    let looks = AtomicU64::new(0);
+    let shared =
+        Shared { control: &control, goal, gauges: &gauges, looks: &looks, start, trace: settings.trace };
+    let pins = pins(settings.threads);
+
+    let (left, setup) = thread::scope(|scope| {
+        let mut threads = Vec::new();
+        let mut failed = None;
+        for me in 0..settings.threads {
+            let (office, running, pin) = (&office, &running, pins.get(me as usize).copied());
+            let unit = move || {
+                let _guard = Leaving { running, control: shared.control, office };
+                if let Some(core) = pin {
+                    // Where the system does not allow it the thread runs wherever it may.
+                    core_affinity::set_for_current(core);
+                }
+                let mut explorer = problem.explorer();
+                if me == 0 {
+                    explorer.put(&problem.root().bytes)?;
+                }
+                let slow = settings.slow.get(me as usize).copied().unwrap_or(1.0);
+                let mut desk = office.desk(me);
+                desk.spin = settings.spin;
+                let peer = Peer::new(me, settings.threads, settings.policy);
+                let executor = ThreadExecutor::new(explorer, slow);
+                Unit::new(me, executor, desk, peer, settings.seed, shared).drive()
+            };
+            let name = format!("cpu{me}");
+            match thread::Builder::new().name(name).spawn_scoped(scope, unit) {
+                Ok(thread) => threads.push(thread),
+                Err(why) => {
+                    control.stop(Stop::Failed);
+                    office.ring_all();
+                    *lock(&running.left) -= settings.threads - me;
+                    failed = Some(RunError::Thread(me, why));
+                    break;
+                }
+            }
+        }
+        let setup = start.elapsed();
+        supervise(settings, &shared, &running, &office, watch);
+        let mut left = Vec::new();
+        for thread in threads {
+            match thread.join() {
+                Ok(unit) => left.push(unit?),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        failed.map_or(Ok((left, setup)), Err)
+    })?;
+    let seconds = start.elapsed().as_secs_f64();
+    let outcome = gather(problem, &control, &office, left);
+    let outcome = Outcome { seconds, setup_seconds: setup.as_secs_f64(), ..outcome };
+    check(problem, &outcome)?;
+    Ok(outcome)
+}
+
+/// Cores to bind units to: only where there is exactly one for each, so that nothing is crowded.
+fn pins(threads: u32) -> Vec<core_affinity::CoreId> {
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
+    if cores.len() == threads as usize && threads > 1 { cores } else { Vec::new() }
+}
+
+/// Units that have not ended yet.
+struct Running {
+    left: Mutex<u32>,
+    ended: Condvar,
+}
+
+/// Says that a unit has ended, by whatever way, and stops the others if it panicked.
+struct Leaving<'a> {
+    running: &'a Running,
+    control: &'a Control,
+    office: &'a Office,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.control.stop(Stop::Failed);
+        }
+        if self.control.stopped().is_some() {
+            self.office.ring_all();
+        }
+        *lock(&self.running.left) -= 1;
+        self.running.ended.notify_one();
+    }
+}
+
+/// Waits for the units to end, shows the run to the watcher, and stops it at its limits.
+fn supervise(
+    settings: &Settings,
+    shared: &Shared<'_>,
+    running: &Running,
+    office: &Office,
+    watch: &mut dyn FnMut(&Sight) -> ControlFlow<()>,
+) {
+    let stop = |why| {
+        shared.control.stop(why);
+        office.ring_all();
+    };
+    let limit = settings.time_limit;
+    let mut left = lock(&running.left);
+    let mut look_at = settings.look_every;
+    while *left > 0 {
+        let now = shared.start.elapsed();
+        let until = limit.map_or(look_at, |limit| look_at.min(limit)).saturating_sub(now);
+        let waited = running.ended.wait_timeout(left, until);
+        left = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        let now = shared.start.elapsed();
+        if shared.control.stopped().is_some() {
+            look_at = now + settings.look_every;
+        } else if limit.is_some_and(|limit| now >= limit) {
+            stop(Stop::Time);
+            look_at = now + settings.look_every;
+        } else if now >= look_at {
+            look_at = now + settings.look_every;
+            drop(left);
+            if watch(&sight(shared)).is_break() {
+                stop(Stop::Asked);
+            }
+            left = lock(&running.left);
+        }
+    }
+}
+
+fn sight(shared: &Shared<'_>) -> Sight {
+    let mut counts = Counts::default();
+    let mut open = 0.0;
+    for gauge in shared.gauges {
+        let (unit, share) = gauge.read();
+        counts.add(&unit);
+        open += share;
+    }
+    // The units answer a look after their next stretch: this one reads what the last one asked.
+    let asked = shared.looks.fetch_add(1, Ordering::Relaxed) > 0;
+    Sight {
+        seconds: shared.start.elapsed().as_secs_f64(),
+        counts,
+        done: (asked && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
+        best: shared.control.solution().map(|best| shared.goal.value(best.score)),
+    }
+}
+
+fn gather(problem: &dyn Problem, control: &Control, office: &Office, left: Vec<Left>) -> Outcome {
+    let goal = problem.goal();
+    let mut counts = Counts::default();
+    let mut balance = Balance::default();
+    let mut open = 0.0;
+    // What no open node can beat is proven; with none open, that is the best there is.
+    let mut lower_bound = control.best();
+    let mut units = Vec::new();
+    for unit in left {
+        debug_assert!(unit.kept == 0 || control.stopped().is_some(), "a piece was left over");
+        counts.add(&unit.report.counts);
+        balance.add(unit.balance);
+        open += unit.open;
+        lower_bound = lower_bound.min(unit.least_bound.unwrap_or(i64::MAX));
+        units.push(unit.report);
+    }
+    for work in office.leftovers().into_iter().filter_map(|letter| letter.work) {
+        open += work.size;
+        lower_bound = lower_bound.min(work.least_bound);
+    }
+    // A stop that came when all was done anyway is none.
+    let stop = control.stopped().filter(|&why| open > 0.0 || why == Stop::Found);
+    let (solution, stop) = (control.solution(), stop);
+    Outcome {
+        goal,
+        counts,
+        solution,
+        stop,
+        lower_bound,
+        open,
+        seconds: 0.0,
+        setup_seconds: 0.0,
+        units,
+        balance,
+    }
+}
+
+/// Computes the solution's value again.
+fn check(problem: &dyn Problem, outcome: &Outcome) -> Result<(), RunError> {
+    let Some(best) = &outcome.solution else { return Ok(()) };
+    let claimed = outcome.goal.value(best.score);
+    match problem.check(&best.plan) {
+        None => Ok(()),
+        Some(Ok(value)) if value == claimed || outcome.goal == Goal::Find => Ok(()),
+        Some(Ok(value)) => {
+            Err(RunError::Solution(format!("its value is {value}, not {claimed} as found")))
+        }
+        Some(Err(why)) => Err(RunError::Solution(why)),
+    }
+}

@@ -1,0 +1,29 @@
+//! [`Ledger`]: the bytes behind every piece of work that was given and not yet acknowledged.
+
+use pleach_core::balance::Ticket;
+use pleach_core::work::Work;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Ticket to bytes, from the moment a piece is given until its receiver has said that it has it.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    pieces: HashMap<Ticket, Arc<Work>>,
+}
+
+impl Ledger {
+    /// Keeps a piece.
+    pub fn keep(&mut self, ticket: Ticket, work: Arc<Work>) {
+        self.pieces.insert(ticket, work);
+    }
+
+    /// Forgets a piece; whether it was kept at all.
+    pub fn release(&mut self, ticket: Ticket) -> bool {
+        self.pieces.remove(&ticket).is_some()
+    }
+
+    /// Pieces kept.
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+}

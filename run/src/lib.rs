@@ -1,0 +1,25 @@
+//! All of Pleach that touches a machine: threads, clocks, mail between units, and the one loop.
+
+#[cfg(not(loom))]
+mod activity;
+mod control;
+#[cfg(not(loom))]
+mod driver;
+#[cfg(not(loom))]
+pub mod executor;
+#[cfg(not(loom))]
+mod launch;
+#[cfg(not(loom))]
+mod ledger;
+#[cfg(not(loom))]
+mod outcome;
+mod sync;
+pub mod transport;
+
+#[cfg(not(loom))]
+pub use activity::Activity;
+pub use control::Stop;
+#[cfg(not(loom))]
+pub use launch::{RunError, Settings, run};
+#[cfg(not(loom))]
+pub use outcome::{Balance, Outcome, Sight, UnitReport};

@@ -1,0 +1,158 @@
+//! Mail between the threads of one process: a mailbox each, with a bell for sleepers.
+
+use super::{Envelope, Transport};
+use crate::sync::{Arc, AtomicBool, Condvar, Mutex, Ordering, lock, spin_loop};
+use pleach_core::balance::PeerId;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How long an idle thread looks for mail before it sleeps.
+pub const SPIN: Duration = Duration::from_micros(20);
+
+#[derive(Default)]
+struct Slot {
+    letters: VecDeque<Envelope>,
+    asleep: bool,
+    rung: bool,
+}
+
+/// One peer's mailbox.
+#[derive(Default)]
+pub struct Mailbox {
+    slot: Mutex<Slot>,
+    bell: Condvar,
+    /// Set while `letters` is not empty or the bell was rung: read without the lock.
+    waiting: AtomicBool,
+}
+
+impl Mailbox {
+    /// Puts a letter in, and wakes the owner if it sleeps.
+    pub fn post(&self, envelope: Envelope) {
+        self.change(|slot| slot.letters.push_back(envelope));
+    }
+
+    /// Wakes the owner without a letter.
+    pub fn ring(&self) {
+        self.change(|slot| slot.rung = true);
+    }
+
+    fn change(&self, what: impl FnOnce(&mut Slot)) {
+        let mut slot = lock(&self.slot);
+        what(&mut slot);
+        self.waiting.store(true, Ordering::Release);
+        let asleep = slot.asleep;
+        drop(slot);
+        if asleep {
+            self.bell.notify_one();
+        }
+    }
+
+    /// Takes all letters out.
+    pub fn collect(&self, into: &mut VecDeque<Envelope>) {
+        let mut slot = lock(&self.slot);
+        into.append(&mut slot.letters);
+        slot.rung = false;
+        self.waiting.store(false, Ordering::Release);
+    }
+
+    /// Sleeps until there is a letter, the bell was rung, or the time is up.
+    fn sleep(&self, at_most: Option<Duration>) {
+        let mut slot = lock(&self.slot);
+        let deadline = at_most.map(|time| Instant::now() + time);
+        slot.asleep = true;
+        while slot.letters.is_empty() && !slot.rung {
+            let Some(deadline) = deadline else {
+                slot = self.bell.wait(slot).unwrap_or_else(std::sync::PoisonError::into_inner);
+                continue;
+            };
+            let Some(left) = deadline.checked_duration_since(Instant::now()) else { break };
+            let woken = self.bell.wait_timeout(slot, left);
+            slot = woken.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+        slot.asleep = false;
+    }
+}
+
+/// The mailboxes of a process.
+pub struct Office {
+    boxes: Arc<[Mailbox]>,
+}
+
+impl Office {
+    /// Mailboxes for so many peers.
+    #[must_use]
+    pub fn new(peers: u32) -> Self {
+        Self { boxes: (0..peers).map(|_| Mailbox::default()).collect() }
+    }
+
+    /// A peer's access to the mail.
+    #[must_use]
+    pub fn desk(&self, me: PeerId) -> Desk {
+        Desk { boxes: Arc::clone(&self.boxes), me, inbox: VecDeque::new(), spin: SPIN }
+    }
+
+    /// Wakes everyone.
+    pub fn ring_all(&self) {
+        self.boxes.iter().for_each(Mailbox::ring);
+    }
+
+    /// Letters that nobody took out.
+    #[must_use]
+    pub fn leftovers(&self) -> Vec<Envelope> {
+        let mut all = VecDeque::new();
+        self.boxes.iter().for_each(|mailbox| mailbox.collect(&mut all));
+        all.into()
+    }
+}
+
+/// A thread's access to the mail of its process.
+pub struct Desk {
+    boxes: Arc<[Mailbox]>,
+    me: PeerId,
+    inbox: VecDeque<Envelope>,
+    /// How long to look for mail before sleeping.
+    pub spin: Duration,
+}
+
+impl Desk {
+    fn own(&self) -> &Mailbox {
+        &self.boxes[self.me as usize]
+    }
+}
+
+impl Transport for Desk {
+    fn send(&mut self, to: PeerId, envelope: Envelope) {
+        self.boxes[to as usize].post(envelope);
+    }
+
+    fn poll(&mut self) -> Option<Envelope> {
+        if self.inbox.is_empty() && self.waiting() {
+            let mailbox = &self.boxes[self.me as usize];
+            mailbox.collect(&mut self.inbox);
+        }
+        self.inbox.pop_front()
+    }
+
+    #[inline]
+    fn waiting(&self) -> bool {
+        self.own().waiting.load(Ordering::Acquire)
+    }
+
+    fn wait(&mut self, at_most: Option<Duration>) {
+        if !self.inbox.is_empty() {
+            return;
+        }
+        let start = Instant::now();
+        let spin = at_most.map_or(self.spin, |time| time.min(self.spin));
+        while !self.waiting() {
+            if start.elapsed() >= spin {
+                let left = at_most.map(|time| time.saturating_sub(start.elapsed()));
+                if left != Some(Duration::ZERO) {
+                    self.own().sleep(left);
+                }
+                return;
+            }
+            spin_loop();
+        }
+    }
+}
