@@ -78,8 +78,13 @@ impl<'t, T: Tree> TreeExplorer<'t, T> {
 
 impl<T: Tree> Explorer for TreeExplorer<'_, T> {
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        self.pool.append(Pool::from_bytes(work)?);
-        Ok(())
+        let pool = Pool::from_bytes(work)?;
+        if pool.entries().iter().all(|entry| self.tree.valid(&entry.node)) {
+            self.pool.append(pool);
+            Ok(())
+        } else {
+            Err(Malformed::Range)
+        }
     }
 
     fn size(&self) -> f64 {

@@ -78,6 +78,11 @@ pub trait Tree: Sync {
         1
     }
 
+    /// Whether a node that came as bytes can be explored: false makes the bytes malformed.
+    fn valid(&self, _node: &Self::Node) -> bool {
+        true
+    }
+
     /// Computes a solution's value again, from the problem alone; `None` if it is no solution.
     ///
     /// Where this is given, every answer is checked with it before it is reported.

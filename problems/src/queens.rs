@@ -45,7 +45,11 @@ impl Queens {
         if SIZES.contains(&n) {
             Ok(Self { n, level })
         } else {
-            Err(format!("queens {n}: expected a board of {} to {} queens", SIZES.start(), SIZES.end()))
+            Err(format!(
+                "queens {n}: expected a board of {} to {} queens",
+                SIZES.start(),
+                SIZES.end()
+            ))
         }
     }
 

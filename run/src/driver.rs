@@ -92,10 +92,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         seed: u64,
         shared: Shared<'a>,
     ) -> Self {
-        let report = UnitReport {
-            activity: shared.trace.then(Activity::default),
-            ..UnitReport::default()
-        };
+        let report =
+            UnitReport { activity: shared.trace.then(Activity::default), ..UnitReport::default() };
         Self {
             me,
             executor,

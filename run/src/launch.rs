@@ -95,8 +95,14 @@ pub fn run(
     let gauges: Vec<Gauge> = (0..settings.threads).map(|_| Gauge::default()).collect();
     let running = Running { left: Mutex::new(settings.threads), ended: Condvar::new() };
     let looks = AtomicU64::new(0);
-    let shared =
-        Shared { control: &control, goal, gauges: &gauges, looks: &looks, start, trace: settings.trace };
+    let shared = Shared {
+        control: &control,
+        goal,
+        gauges: &gauges,
+        looks: &looks,
+        start,
+        trace: settings.trace,
+    };
     let pins = pins(settings.threads);
 
     let (left, setup) = thread::scope(|scope| {

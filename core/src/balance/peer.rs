@@ -191,10 +191,8 @@ impl Peer {
         }
         let waits = self.search == Search::Asked && !self.is(Mutant::IdleWhileAsking);
         if !waits && self.unacknowledged == 0 {
-            let rules = Rules {
-                two_waves: !self.is(Mutant::OneWave),
-                counts: !self.is(Mutant::NoCounts),
-            };
+            let rules =
+                Rules { two_waves: !self.is(Mutant::OneWave), counts: !self.is(Mutant::NoCounts) };
             if let Some(step) = self.quiet.on_idle(self.work, rules) {
                 self.carry_out(step, actions);
                 // A peer alone, or a root whose second wave needs nobody else, goes on at once.

@@ -62,16 +62,15 @@ impl Quiet {
             None if self.root => Some(self.on_wave()),
             Some((0, below)) => {
                 self.wave = None;
-                let sum = Totals {
-                    sent: below.sent + own.sent,
-                    received: below.received + own.received,
-                };
+                let own = if rules.counts { own } else { Totals::default() };
+                let sum =
+                    Totals { sent: below.sent + own.sent, received: below.received + own.received };
                 if !self.root {
                     return Some(Step::Report(sum));
                 }
                 let unchanged = self.last == Some(sum) || !rules.two_waves;
                 self.last = Some(sum);
-                let balanced = sum.sent == sum.received || !rules.counts;
+                let balanced = sum.sent == sum.received;
                 Some(if unchanged && balanced { Step::End } else { self.on_wave() })
             }
             _ => None,

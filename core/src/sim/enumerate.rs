@@ -3,7 +3,7 @@
 use super::room::{Move, Room, Scripted};
 use crate::balance::Policy;
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// What an enumeration has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,123 +11,180 @@ pub struct Seen {
     /// Different states.
     pub states: usize,
     /// Moves between them.
-    pub moves: usize,
+    pub moves: u64,
     /// States in which the run is over.
-    pub ends: usize,
+    pub ends: u64,
+    /// The longest schedule.
+    pub longest: usize,
     /// The longest queue between two peers.
     pub longest_queue: usize,
 }
 
 /// Plays every schedule of `peers` peers that share `units` units of work.
 ///
-/// Powers stay equal, time stands still, and a peer that was refused asks again once something has changed.
+/// Powers stay equal, time stands still, and a peer that was refused asks again once something has
+/// changed. Under these conditions no schedule comes back to a state it has been in, so that each
+/// one ends.
 ///
 /// # Errors
-/// The moves that lead to a broken law: an early end, a unit or message or kept piece left at the
-/// end, or a state from which no end can be reached.
+/// The moves that lead to a broken law: an early end, work or a kept piece left at the end, a state
+/// out of which nothing can happen, or one that comes back.
 pub fn every_schedule(peers: u32, units: u8, policy: Policy) -> Result<Seen, String> {
     explore(Room::new(peers, units, policy))
 }
 
-/// A state's fingerprint: with 128 bits, two of a billion states share one by chance 1 in 10^20.
-fn fingerprint(room: &Room) -> u128 {
-    let [low, high] = [0u8, 1].map(|salt| {
-        let mut hasher = DefaultHasher::new();
-        salt.hash(&mut hasher);
-        room.hash(&mut hasher);
-        hasher.finish()
-    });
-    u128::from(low) | u128::from(high) << 64
+/// The same with a fraction of the states: answers that leave nothing to choose arrive at once.
+///
+/// # Errors
+/// As [`every_schedule`].
+pub fn every_schedule_reduced(peers: u32, units: u8, policy: Policy) -> Result<Seen, String> {
+    let mut room = Room::new(peers, units, policy);
+    room.eager = true;
+    explore(room)
+}
+
+/// A state on the path that is being followed, and what is still to be tried from it.
+struct Frame {
+    room: Room,
+    print: u64,
+    moves: Vec<Move>,
+    chooser: Scripted,
+}
+
+impl Frame {
+    fn new(room: Room, print: u64) -> Self {
+        let moves = room.moves();
+        Self { room, print, moves, chooser: Scripted::default() }
+    }
+
+    /// The next state, by the next move or the next choice within it.
+    fn next(&mut self) -> Option<Result<Room, String>> {
+        let what = *self.moves.last()?;
+        let mut room = self.room.clone();
+        let played = room.play(what, &mut self.chooser);
+        self.chooser.choice += 1;
+        if self.chooser.choice >= self.chooser.options {
+            self.chooser = Scripted::default();
+            self.moves.pop();
+        }
+        Some(played.map(|()| room))
+    }
 }
 
 pub(super) fn explore(start: Room) -> Result<Seen, String> {
-    let mut seen = Seen { states: 1, ..Seen::default() };
-    let mut visited = HashMap::from([(fingerprint(&start), 0u32)]);
-    let mut came_from: Vec<(u32, Option<(Move, u32)>)> = vec![(0, None)];
-    let mut edges: Vec<(u32, u32)> = Vec::new();
-    let mut ends = Vec::new();
-    let mut open = vec![(0u32, start)];
-    while let Some((at, room)) = open.pop() {
-        let fail = |why: String, last: Option<Move>| {
-            Err(format!("{why}\nafter {}", story(&came_from, at, last)))
-        };
-        seen.longest_queue = seen.longest_queue.max(room.longest_queue());
-        match room.over() {
-            Ok(false) => {}
-            Ok(true) => {
-                ends.push(at);
+    let mut seen = Seen::default();
+    // Fingerprint to whether the state is on the path that is being followed.
+    let mut visited: HashMap<u64, bool, BuildHasherDefault<AsIs>> = HashMap::default();
+    let print = fingerprint(&start);
+    visited.insert(print, true);
+    let mut path = vec![Frame::new(start, print)];
+    while let Some(frame) = path.last_mut() {
+        let next = match frame.next() {
+            Some(Ok(next)) => next,
+            Some(Err(why)) => return Err(format!("{why}\n{}", story(&path))),
+            None => {
+                visited.insert(frame.print, false);
+                path.pop();
                 continue;
             }
-            Err(why) => return fail(why, None),
+        };
+        seen.moves += 1;
+        let print = fingerprint(&next);
+        match visited.get(&print) {
+            Some(false) => continue,
+            Some(true) => return Err(format!("a state comes back\n{}", story(&path))),
+            None => {}
         }
-        let moves = room.moves();
-        if moves.is_empty() {
-            return fail("nothing can happen, and it is not over".into(), None);
-        }
-        let mut reached = Vec::new();
-        for what in moves {
-            let mut chooser = Scripted { choice: 0, options: 1 };
-            while chooser.choice < chooser.options {
-                let mut next = room.clone();
-                if let Err(why) = next.play(what, &mut chooser) {
-                    return fail(why, Some(what));
-                }
-                reached.push((what, chooser.choice, next));
-                chooser.choice += 1;
+        let over = next.over();
+        let frame = Frame::new(next, print);
+        seen.longest = seen.longest.max(path.len());
+        seen.longest_queue = seen.longest_queue.max(frame.room.longest_queue());
+        match over {
+            Ok(true) => seen.ends += 1,
+            Ok(false) if frame.moves.is_empty() => {
+                return Err(format!("nothing can happen, and it is not over\n{}", story(&path)));
             }
+            Ok(false) => {}
+            Err(why) => return Err(format!("{why}\n{}", story(&path))),
         }
-        for (what, choice, next) in reached {
-            let fresh = visited.len() as u32;
-            let to = *visited.entry(fingerprint(&next)).or_insert(fresh);
-            edges.push((to, at));
-            if to == fresh {
-                came_from.push((at, Some((what, choice))));
-                open.push((to, next));
-            }
-        }
+        visited.insert(print, true);
+        path.push(frame);
     }
     seen.states = visited.len();
-    seen.moves = edges.len();
-    seen.ends = ends.len();
-    match without_end(seen.states, edges, ends) {
-        Some(lost) => Err(format!("no end after {}", story(&came_from, lost, None))),
-        None => Ok(seen),
-    }
+    Ok(seen)
 }
 
-/// A state from which no end can be reached, if there is one; edges point backwards.
-fn without_end(states: usize, mut edges: Vec<(u32, u32)>, ends: Vec<u32>) -> Option<u32> {
-    edges.sort_unstable();
-    let mut reaches = vec![false; states];
-    let mut open = ends;
-    open.iter().for_each(|&end| reaches[end as usize] = true);
-    while let Some(at) = open.pop() {
-        let first = edges.partition_point(|&(to, _)| to < at);
-        for &(_, from) in edges[first..].iter().take_while(|&&(to, _)| to == at) {
-            if !std::mem::replace(&mut reaches[from as usize], true) {
-                open.push(from);
-            }
+/// What each state on the path still had to try, to be read by whoever has to find the fault.
+fn story(path: &[Frame]) -> String {
+    let state = path.last().map(|frame| format!("{:#?}", frame.room)).unwrap_or_default();
+    format!("after {} moves, in {state}", path.len())
+}
+
+/// A state's fingerprint: of a hundred million, two share one with a chance below 1 in 1,000.
+fn fingerprint(room: &Room) -> u64 {
+    let mut hasher = Fold(0x243f_6a88_85a3_08d3);
+    room.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A fast hasher: folds each word in by a full multiplication.
+struct Fold(u64);
+
+impl Hasher for Fold {
+    fn finish(&self) -> u64 {
+        let product = u128::from(self.0) * 0xf39c_c060_5ced_c835;
+        (product >> 64) as u64 ^ product as u64
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
         }
     }
-    reaches.iter().position(|&ok| !ok).map(|state| state as u32)
+
+    fn write_u64(&mut self, word: u64) {
+        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = ((product >> 64) as u64 ^ product as u64).wrapping_add(0x1319_8a2e_0370_7344);
+    }
+
+    fn write_u8(&mut self, value: u8) {
+        self.write_u64(u64::from(value));
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(u64::from(value));
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
 }
 
-/// The moves that lead to a state, to be read by whoever has to find the fault.
-fn story(came_from: &[(u32, Option<(Move, u32)>)], at: u32, last: Option<Move>) -> String {
-    let mut moves: Vec<String> = last.iter().map(|what| format!("{what:?}")).collect();
-    let mut at = at;
-    while let (before, Some((what, choice))) = came_from[at as usize] {
-        moves.push(format!("{what:?}/{choice}"));
-        at = before;
+/// Keys that are hashes already.
+#[derive(Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
     }
-    moves.reverse();
-    moves.join(" ")
+
+    fn write(&mut self, _bytes: &[u8]) {
+        unreachable!("keys are u64");
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = word;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::balance::{Mutant, Share};
+    use crate::sim::walk;
 
     fn policy() -> Policy {
         let share = Share::Part(2);
@@ -137,9 +194,14 @@ mod tests {
     #[test]
     fn every_schedule_of_few_peers_ends_rightly() {
         for (peers, units) in [(1, 3), (2, 6), (3, 4), (4, 3)] {
-            let seen = every_schedule(peers, units, policy()).unwrap();
-            println!("{peers} peers x {units} units: {seen:?}");
-            assert!(seen.ends > 0);
+            let reduced = every_schedule_reduced(peers, units, policy()).unwrap();
+            println!("{peers} peers x {units} units, reduced: {reduced:?}");
+            assert!(reduced.ends > 0);
+            if peers < 4 {
+                let full = every_schedule(peers, units, policy()).unwrap();
+                println!("{peers} peers x {units} units, in full: {full:?}");
+                assert_eq!(full.longest, reduced.longest);
+            }
         }
     }
 
@@ -151,6 +213,16 @@ mod tests {
         }
     }
 
+    /// Counts make an ending right even if a peer that has asked says that it is idle; that it does
+    /// not say so only saves waves.
+    #[test]
+    fn idle_while_asking_would_be_harmless() {
+        let mut room = Room::new(3, 4, policy());
+        room.peers.iter_mut().for_each(|peer| peer.mutant = Mutant::IdleWhileAsking);
+        println!("idle while asking: {:?}", explore(room).unwrap());
+    }
+
+    /// Each mutant is looked for by enumeration of a small room and by random walks in a larger one.
     #[test]
     fn every_mutant_is_caught() {
         for (mutant, said) in [
@@ -159,11 +231,17 @@ mod tests {
             (Mutant::ForgetsParked, "nothing can happen"),
             (Mutant::NeverAcknowledges, "nothing can happen"),
         ] {
-            let mut room = Room::new(3, 4, policy());
-            room.peers.iter_mut().for_each(|peer| peer.mutant = mutant);
-            let why = explore(room).expect_err(&format!("{mutant:?} was not caught"));
-            println!("{mutant:?}: {}", why.lines().next().unwrap_or_default());
-            assert!(why.contains(said), "{mutant:?}: {why}");
+            let breed = |mut room: Room| {
+                room.peers.iter_mut().for_each(|peer| peer.mutant = mutant);
+                room
+            };
+            let small = explore(breed(Room::new(3, 4, policy()))).err();
+            let walks = (0..200_000)
+                .map(|seed| walk::walk(breed(Room::new(4, 40, policy())), seed))
+                .find_map(Result::err);
+            let caught = small.or(walks).unwrap_or_default();
+            println!("{mutant:?}: {}", caught.lines().next().unwrap_or_default());
+            assert!(caught.contains(said), "{mutant:?}: {caught}");
         }
     }
 }

@@ -1,4 +1,5 @@
 //! Trying the protocol out where every schedule can be seen.
 
-mod room;
 pub mod enumerate;
+mod room;
+pub mod walk;

@@ -2,6 +2,11 @@
 //!
 //! All `unsafe` code of the problems lives below this folder, one file a kernel.
 
+#[cfg(target_arch = "x86_64")]
+pub mod uts_avx512;
+#[cfg(target_arch = "x86_64")]
+pub mod uts_sha;
+
 use std::fmt;
 
 /// A code path. Counts never depend on it.
@@ -25,9 +30,7 @@ impl Level {
         match self {
             Level::Off => true,
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => {
-                is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2")
-            }
+            Level::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2"),
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => {
                 Level::Avx2.works()
@@ -58,8 +61,7 @@ impl Level {
             return Ok(Self::best());
         }
         let level = Self::ALL.into_iter().find(|level| level.to_string() == word);
-        let level =
-            level.ok_or_else(|| format!("'{word}': expected auto, off, avx2 or avx512"))?;
+        let level = level.ok_or_else(|| format!("'{word}': expected auto, off, avx2 or avx512"))?;
         if level.works() { Ok(level) } else { Err(format!("this processor has no {word}")) }
     }
 }

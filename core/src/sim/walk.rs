@@ -1,0 +1,70 @@
+//! Schedules by chance: larger rooms than can be enumerated, each replayed from its seed.
+
+use super::room::{Move, Room};
+use crate::balance::{Chooser, Policy, Seeded};
+
+/// Plays one schedule, drawn from the seed, of `peers` peers that share `units` units of work.
+///
+/// # Errors
+/// The law that was broken, as for [`super::enumerate::every_schedule`].
+pub fn random_schedule(peers: u32, units: u8, policy: Policy, seed: u64) -> Result<usize, String> {
+    walk(Room::new(peers, units, policy), seed)
+}
+
+/// Peers are of very different speed at working and at reading mail, drawn anew for each schedule:
+/// chance alone rarely starves one for long, and most faults need just that.
+pub(super) fn walk(mut room: Room, seed: u64) -> Result<usize, String> {
+    let mut chance = Seeded::new(seed, 0);
+    let n = room.peers.len();
+    let speeds: Vec<u32> = (0..2 * n).map(|_| 1 << (2 * chance.choose(6))).collect();
+    let speed = |what: &Move| match *what {
+        Move::Step(peer) => speeds[peer],
+        Move::Wake(peer) => speeds[n + peer],
+        Move::Deliver(link) => speeds[n + link % n],
+    };
+    for length in 0.. {
+        if room.over()? {
+            return Ok(length);
+        }
+        let moves = room.moves();
+        let total: u32 = moves.iter().map(speed).sum();
+        if total == 0 {
+            return Err(format!("nothing can happen, and it is not over\nseed {seed}: {room:#?}"));
+        }
+        let mut drawn = chance.choose(total);
+        let chosen = moves.into_iter().find(|what| {
+            let weight = speed(what);
+            let here = drawn < weight;
+            drawn = drawn.wrapping_sub(weight);
+            here
+        });
+        if let Some(what) = chosen {
+            room.play(what, &mut chance).map_err(|why| format!("{why}\nseed {seed}: {room:#?}"))?;
+        }
+    }
+    unreachable!("the loop has no end of its own")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::balance::Share;
+
+    #[test]
+    fn random_schedules_of_many_peers_end_rightly() {
+        let mut longest = 0;
+        for seed in 0..3000 {
+            let mut chance = Seeded::new(seed, 1);
+            let share = [Share::Part(2), Share::Part(8), Share::Power][chance.choose(3) as usize];
+            let policy = Policy {
+                share,
+                degree: 1 + chance.choose(4),
+                patience: 1 + chance.choose(3),
+                ..Policy::default()
+            };
+            let (peers, units) = (1 + chance.choose(12), chance.choose(200) as u8);
+            longest = longest.max(random_schedule(peers, units, policy, seed).unwrap());
+        }
+        println!("3000 schedules, the longest of {longest} moves");
+    }
+}

@@ -1,0 +1,47 @@
+//! Nodes a second of the bare explorers on one thread: no engine around them.
+
+use pleach_core::laws::run_to_end;
+use pleach_core::problem::Problem;
+use pleach_problems::queens::Queens;
+use pleach_problems::simd::Level;
+use pleach_problems::uts::{Uts, parameters::Parameters};
+use std::time::Instant;
+
+/// The median rate of several runs, in millions a second.
+fn rate(problem: &dyn Problem, runs: usize) -> f64 {
+    let mut rates: Vec<f64> = (0..runs)
+        .map(|_| {
+            let start = Instant::now();
+            let mut explorer = problem.explorer();
+            explorer.put(&problem.root().bytes).expect("a root is canonical");
+            let counts = run_to_end(&mut *explorer, i64::MAX).counts;
+            counts.bounded as f64 / start.elapsed().as_secs_f64() / 1e6
+        })
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    rates[runs / 2]
+}
+
+fn main() {
+    // Words on the command line choose: only rows that contain one of them are run.
+    let words: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let chosen =
+        |row: &str| words.is_empty() || words.iter().any(|word| row.contains(word.as_str()));
+    for level in Level::ALL.into_iter().filter(|level| level.works()) {
+        for (tree, runs) in [("T1", 15), ("T3", 15), ("T2", 9), ("T4", 9), ("T1L", 3), ("T3L", 3)] {
+            let row = format!("uts {tree} {level}");
+            if chosen(&row) && (level != Level::Off || runs > 3) {
+                let parameters = Parameters::parse(tree).expect("a named tree");
+                println!("{row:20} {:8.1} M nodes/s", rate(&Uts::new(parameters, level), runs));
+            }
+        }
+        for (n, runs) in [(13, 9), (15, 5), (16, 3), (17, 1)] {
+            let row = format!("queens {n} {level}");
+            if chosen(&row) && (level != Level::Off || n == 13) {
+                let queens = Queens::new(n, level).expect("a size that can be counted");
+                println!("{row:20} {:8.1} M placements/s", rate(&queens, runs));
+            }
+        }
+    }
+}
