@@ -2,6 +2,13 @@
 //!
 //! All `unsafe` code of the problems lives below this folder, one file a kernel.
 
+#[cfg(target_arch = "x86_64")]
+mod queens;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod queens_avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod queens_avx512;
+
 use std::fmt;
 
 /// A code path. Counts never depend on it.
@@ -11,7 +18,7 @@ pub enum Level {
     Off,
     /// AVX2, and the SHA instructions where they help.
     Avx2,
-    /// AVX-512 with VBMI2.
+    /// AVX-512 with VBMI and VBMI2.
     Avx512,
 }
 
@@ -26,7 +33,9 @@ impl Level {
             Level::Off => true,
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => {
-                is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2")
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("popcnt")
             }
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => {
@@ -36,6 +45,7 @@ impl Level {
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512cd")
+                    && is_x86_feature_detected!("avx512vbmi")
                     && is_x86_feature_detected!("avx512vbmi2")
             }
             #[cfg(not(target_arch = "x86_64"))]
@@ -58,8 +68,7 @@ impl Level {
             return Ok(Self::best());
         }
         let level = Self::ALL.into_iter().find(|level| level.to_string() == word);
-        let level =
-            level.ok_or_else(|| format!("'{word}': expected auto, off, avx2 or avx512"))?;
+        let level = level.ok_or_else(|| format!("'{word}': expected auto, off, avx2 or avx512"))?;
         if level.works() { Ok(level) } else { Err(format!("this processor has no {word}")) }
     }
 }
