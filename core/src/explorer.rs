@@ -52,6 +52,16 @@ pub trait Explorer: Send {
     fn drain(&mut self) -> Work;
 }
 
+/// Reads a pool of a tree's nodes from bytes that anyone may have sent.
+///
+/// # Errors
+/// If the bytes are no pool, or one of its nodes none of this tree's.
+pub fn read<T: Tree>(tree: &T, work: &[u8]) -> Result<Pool<T::Node>, Malformed> {
+    let pool = Pool::from_bytes(work)?;
+    let valid = pool.entries().iter().all(|entry| tree.valid(entry));
+    if valid { Ok(pool) } else { Err(Malformed::Range) }
+}
+
 /// Depth-first search of any [`Tree`] on a pool.
 pub struct TreeExplorer<'t, T: Tree> {
     tree: &'t T,
@@ -78,13 +88,8 @@ impl<'t, T: Tree> TreeExplorer<'t, T> {
 
 impl<T: Tree> Explorer for TreeExplorer<'_, T> {
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        let pool = Pool::from_bytes(work)?;
-        if pool.entries().iter().all(|entry| self.tree.valid(&entry.node)) {
-            self.pool.append(pool);
-            Ok(())
-        } else {
-            Err(Malformed::Range)
-        }
+        self.pool.append(read(self.tree, work)?);
+        Ok(())
     }
 
     fn size(&self) -> f64 {

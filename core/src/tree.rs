@@ -79,7 +79,7 @@ pub trait Tree: Sync {
     }
 
     /// Whether a node that came as bytes can be explored: false makes the bytes malformed.
-    fn valid(&self, _node: &Self::Node) -> bool {
+    fn valid(&self, _entry: &Entry<Self::Node>) -> bool {
         true
     }
 
@@ -180,5 +180,33 @@ impl<T: Tree + ?Sized> Children<'_, T> {
     #[inline]
     fn push(&mut self, bound: i64, node: T::Node) {
         self.stack.push(Entry { bound, depth: self.depth, share: 0.0, node });
+    }
+}
+
+/// A tree, or the attempt to read one: what a command can be made of.
+pub trait TreeSource {
+    /// The tree.
+    type Tree: Tree;
+
+    /// The tree, or what is wrong with the input that describes it.
+    ///
+    /// # Errors
+    /// One line that says what is wrong, where, and what was expected.
+    fn into_tree(self) -> Result<Self::Tree, String>;
+}
+
+impl<T: Tree> TreeSource for T {
+    type Tree = T;
+
+    fn into_tree(self) -> Result<T, String> {
+        Ok(self)
+    }
+}
+
+impl<T: Tree, E: std::fmt::Display> TreeSource for Result<T, E> {
+    type Tree = T;
+
+    fn into_tree(self) -> Result<T, String> {
+        self.map_err(|why| why.to_string())
     }
 }

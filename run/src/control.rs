@@ -97,3 +97,61 @@ impl Control {
         }
     }
 }
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    #[test]
+    fn the_best_of_two_offers_stays() {
+        loom::model(|| {
+            let control = Arc::new(Control::new(i64::MAX, None, 2));
+            let other = {
+                let control = control.clone();
+                thread::spawn(move || control.offer(Solution { score: 3, plan: vec![3] }))
+            };
+            control.offer(Solution { score: 5, plan: vec![5] });
+            other.join().unwrap();
+            assert_eq!(control.best(), 3);
+            assert_eq!(control.solution().unwrap().plan, [3]);
+        });
+    }
+
+    #[test]
+    fn no_fuel_is_drawn_twice_or_lost() {
+        loom::model(|| {
+            let control = Arc::new(Control::new(i64::MAX, Some(3), 1));
+            let other = {
+                let control = control.clone();
+                thread::spawn(move || {
+                    let drawn = control.draw();
+                    control.give_back(drawn);
+                    control.draw()
+                })
+            };
+            let mut drawn = control.draw();
+            drawn += other.join().unwrap();
+            while let more @ 1.. = control.draw() {
+                drawn += more;
+            }
+            assert_eq!(drawn, 3);
+        });
+    }
+
+    #[test]
+    fn the_first_reason_to_stop_counts() {
+        loom::model(|| {
+            let control = Arc::new(Control::new(i64::MAX, None, 1));
+            let other = {
+                let control = control.clone();
+                thread::spawn(move || control.stop(Stop::Time))
+            };
+            control.stop(Stop::Asked);
+            let first = control.stopped();
+            other.join().unwrap();
+            assert_eq!(control.stopped(), first);
+        });
+    }
+}

@@ -20,6 +20,6 @@ pub mod transport;
 pub use activity::Activity;
 pub use control::Stop;
 #[cfg(not(loom))]
-pub use launch::{RunError, Settings, run};
+pub use launch::{RunError, Settings, cores, run};
 #[cfg(not(loom))]
 pub use outcome::{Balance, Outcome, Sight, UnitReport};

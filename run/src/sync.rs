@@ -4,13 +4,13 @@
 pub use loom::{
     hint::spin_loop,
     sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering},
-    sync::{Arc, Condvar, Mutex, MutexGuard},
+    sync::{Condvar, Mutex, MutexGuard},
 };
 #[cfg(not(loom))]
 pub use std::{
     hint::spin_loop,
     sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering},
-    sync::{Arc, Condvar, Mutex, MutexGuard},
+    sync::{Condvar, Mutex, MutexGuard},
 };
 
 /// Locks; a mutex whose holder panicked is taken as it is, since the run is being stopped then.

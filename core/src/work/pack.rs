@@ -71,11 +71,15 @@ fn pack_varint(mut value: u128, out: &mut Vec<u8>) {
 }
 
 fn unpack_varint(from: &mut Reader<'_>) -> Result<u128, Malformed> {
-    let mut value = 0u128;
-    for shift in (0..128).step_by(7) {
+    let first = from.take(1)?[0];
+    if first < 0x80 {
+        return Ok(u128::from(first));
+    }
+    let mut value = u128::from(first & 0x7f);
+    for shift in (7..128).step_by(7) {
         let byte = from.take(1)?[0];
         let bits = u128::from(byte & 0x7f);
-        if bits << shift >> shift != bits || (byte == 0 && shift > 0) {
+        if bits << shift >> shift != bits || byte == 0 {
             return Err(Malformed::Range);
         }
         value |= bits << shift;
@@ -119,6 +123,16 @@ impl Pack for u8 {
     }
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         Ok(from.take(1)?[0])
+    }
+}
+
+impl Pack for i8 {
+    const LEAST: usize = 1;
+    fn pack(&self, out: &mut Vec<u8>) {
+        out.push(self.cast_unsigned());
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        u8::unpack(from).map(u8::cast_signed)
     }
 }
 

@@ -134,6 +134,17 @@ fn given_by_depth<N>(stack: &[Entry<N>], share: f64, wanted: usize) -> Vec<usize
     given
 }
 
+/// Where a bound comes in the order none, 0, −1, 1, −2, …: bounds that are common stay short.
+fn distance(bound: i64) -> u64 {
+    ((bound << 1) ^ (bound >> 63)).cast_unsigned().wrapping_add(1)
+}
+
+/// The bound that comes at this place in the order.
+fn bound_at(distance: u64) -> i64 {
+    let zigzag = distance.wrapping_sub(1);
+    (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed()
+}
+
 impl<N: Pack> Pool<N> {
     /// The pool as it goes over the wire.
     ///
@@ -145,7 +156,7 @@ impl<N: Pack> Pool<N> {
             run[0].depth.pack(&mut bytes);
             run.len().pack(&mut bytes);
             for entry in run {
-                entry.bound.pack(&mut bytes);
+                distance(entry.bound).pack(&mut bytes);
                 bytes.extend(entry.share.to_le_bytes());
                 entry.node.pack(&mut bytes);
             }
@@ -169,7 +180,7 @@ impl<N: Pack> Pool<N> {
                 return Err(Malformed::Short);
             }
             for _ in 0..n {
-                let bound = i64::unpack(&mut from)?;
+                let bound = bound_at(u64::unpack(&mut from)?);
                 let mut raw = [0; 4];
                 raw.copy_from_slice(from.take(4)?);
                 let share = f32::from_le_bytes(raw);

@@ -3,9 +3,15 @@
 //! All `unsafe` code of the problems lives below this folder, one file a kernel.
 
 #[cfg(target_arch = "x86_64")]
-pub mod uts_avx512;
+mod queens;
 #[cfg(target_arch = "x86_64")]
-pub mod uts_sha;
+pub(crate) mod queens_avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod queens_avx512;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod uts_avx512;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod uts_sha;
 
 use std::fmt;
 
@@ -16,7 +22,7 @@ pub enum Level {
     Off,
     /// AVX2, and the SHA instructions where they help.
     Avx2,
-    /// AVX-512 with VBMI2.
+    /// AVX-512 with VBMI and VBMI2.
     Avx512,
 }
 
@@ -30,7 +36,11 @@ impl Level {
         match self {
             Level::Off => true,
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2"),
+            Level::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("popcnt")
+            }
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => {
                 Level::Avx2.works()
@@ -39,6 +49,7 @@ impl Level {
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512cd")
+                    && is_x86_feature_detected!("avx512vbmi")
                     && is_x86_feature_detected!("avx512vbmi2")
             }
             #[cfg(not(target_arch = "x86_64"))]

@@ -19,7 +19,7 @@ use crate::simd::{uts_avx512::WideKernel, uts_sha::ShaKernel};
 use pleach_core::explorer::{Explorer, TreeExplorer};
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Children, Goal, Tree};
-use pleach_core::work::{Pool, Work};
+use pleach_core::work::{Entry, Pool, Work};
 
 /// The number of nodes of a tree.
 #[derive(Clone, Debug)]
@@ -119,7 +119,10 @@ impl Tree for Uts {
         u64::from(node.fresh && node.left > 0)
     }
 
-    fn valid(&self, node: &Node) -> bool {
+    fn valid(&self, Entry { depth, bound, node, .. }: &Entry<Node>) -> bool {
+        if *depth != node.depth || *bound != i64::MIN {
+            return false;
+        }
         let root = node.depth == 0 && node.fresh;
         (node.left > 0 || root) && node.left <= self.rules.widest() && node.depth < u32::MAX / 2
     }

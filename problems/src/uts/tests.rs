@@ -104,6 +104,6 @@ fn nodes_pack_and_unpack() {
     for _ in 0..200 {
         let state = std::array::from_fn(|_| rng.rand_u64() as u32);
         let (depth, left) = (rng.rand_range(0..100_000) as u32, rng.rand_range(1..101) as u32);
-        pack_law(&Node { state, depth, left, fresh: rng.rand_u64() % 2 == 0 }, &mut rng);
+        pack_law(&Node { state, depth, left, fresh: rng.rand_u64().is_multiple_of(2) }, &mut rng);
     }
 }

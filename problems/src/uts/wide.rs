@@ -1,8 +1,8 @@
 //! [`Wide`]: many nodes at a time, by a kernel that works on columns of them.
 
 use super::{Columns, Node, Uts};
-use pleach_core::explorer::{Explorer, Progress};
-use pleach_core::tree::{Counts, Tree};
+use pleach_core::explorer::{Explorer, Progress, read};
+use pleach_core::tree::Counts;
 use pleach_core::work::{Entry, Malformed, Pool, Work, portion};
 
 /// What a run of a kernel counted.
@@ -49,11 +49,7 @@ impl<'t, K: Kernel> Wide<'t, K> {
 
 impl<K: Kernel> Explorer for Wide<'_, K> {
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        let entries = Pool::<Node>::from_bytes(work)?.into_entries();
-        if !entries.iter().all(|entry| self.tree.valid(&entry.node)) {
-            return Err(Malformed::Range);
-        }
-        for Entry { node, .. } in entries {
+        for Entry { node, .. } in read(self.tree, work)?.into_entries() {
             if node.fresh {
                 // Here nodes are counted when they are met, so this one is overdue.
                 self.pending.branched += u64::from(node.left > 0);

@@ -1,9 +1,10 @@
 //! Mail between the threads of one process: a mailbox each, with a bell for sleepers.
 
 use super::{Envelope, Transport};
-use crate::sync::{Arc, AtomicBool, Condvar, Mutex, Ordering, lock, spin_loop};
+use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, lock, spin_loop};
 use pleach_core::balance::PeerId;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long an idle thread looks for mail before it sleeps.
@@ -154,5 +155,67 @@ impl Transport for Desk {
             }
             spin_loop();
         }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use pleach_core::balance::Message;
+
+    /// Every letter is seen and no wake is lost, in whatever order sender and sleeper take turns.
+    #[test]
+    fn no_wake_is_lost() {
+        loom::model(|| {
+            let mailbox = loom::sync::Arc::new(Mailbox::default());
+            let senders: Vec<_> = (1..3)
+                .map(|from| {
+                    let mailbox = mailbox.clone();
+                    let letter = Envelope { from, message: Message::Refuse, work: None };
+                    loom::thread::spawn(move || mailbox.post(letter))
+                })
+                .collect();
+            let mut seen = VecDeque::new();
+            while seen.len() < 2 {
+                mailbox.sleep(None);
+                mailbox.collect(&mut seen);
+            }
+            senders.into_iter().for_each(|sender| sender.join().unwrap());
+            assert!(!mailbox.waiting.load(Ordering::Acquire));
+        });
+    }
+
+    /// Whoever looks at the flag after a letter was put in sees it, or the letter was taken.
+    #[test]
+    fn the_flag_tells_of_every_letter() {
+        loom::model(|| {
+            let mailbox = loom::sync::Arc::new(Mailbox::default());
+            let sender = {
+                let mailbox = mailbox.clone();
+                let letter = Envelope { from: 1, message: Message::Refuse, work: None };
+                loom::thread::spawn(move || mailbox.post(letter))
+            };
+            let mut seen = VecDeque::new();
+            if mailbox.waiting.load(Ordering::Acquire) {
+                mailbox.collect(&mut seen);
+                assert_eq!(seen.len(), 1);
+            }
+            sender.join().unwrap();
+            assert_eq!(mailbox.waiting.load(Ordering::Acquire), seen.is_empty());
+        });
+    }
+
+    /// A bell wakes a sleeper as a letter does.
+    #[test]
+    fn the_bell_wakes() {
+        loom::model(|| {
+            let mailbox = loom::sync::Arc::new(Mailbox::default());
+            let ringer = {
+                let mailbox = mailbox.clone();
+                loom::thread::spawn(move || mailbox.ring())
+            };
+            mailbox.sleep(None);
+            ringer.join().unwrap();
+        });
     }
 }

@@ -1,0 +1,53 @@
+//! The 0/1 knapsack from a file: `cargo run --release --example knapsack -- FILE [flags]`.
+use pleach::{Children, Goal, Tree};
+
+/// What fits, and value, weight and number of every item, most value a weight first.
+struct Knapsack {
+    capacity: i64,
+    items: Vec<[i64; 3]>,
+}
+
+impl Tree for Knapsack {
+    type Node = (u32, i64, i64, u128); // items decided, room left, value, items taken
+    const GOAL: Goal = Goal::Maximise;
+
+    fn root(&self) -> Self::Node {
+        (0, self.capacity, 0, 0)
+    }
+
+    fn expand(&self, &(at, room, value, taken): &Self::Node, _: i64, out: &mut Children<Self>) {
+        let Some(&[gain, weight, _]) = self.items.get(at as usize) else {
+            let taken = (0..self.items.len()).filter(|i| taken >> i & 1 == 1);
+            return out.solution(value, || taken.map(|i| self.items[i][2]).collect());
+        };
+        let mut child = |room, value, taken| {
+            out.child_within(self.bound(at + 1, room, value), (at + 1, room, value, taken));
+        };
+        if weight <= room {
+            child(room - weight, value + gain, taken | 1 << at);
+        }
+        child(room, value, taken);
+    }
+}
+
+impl Knapsack {
+    /// The value when the room is filled with the best items left, the last one cut to fit.
+    fn bound(&self, from: u32, mut room: i64, mut value: i64) -> i64 {
+        for &[gain, weight, _] in &self.items[from as usize..] {
+            if weight > room {
+                return value + gain * room / weight;
+            }
+            (room, value) = (room - weight, value + gain);
+        }
+        value
+    }
+}
+
+fn main() -> std::process::ExitCode {
+    pleach::main(pleach::rows::<2>(1_000_000_000, 128).map(|rows| {
+        let item = |i: usize| [rows[i][0], rows[i][1], i as i64];
+        let mut items: Vec<_> = (1..rows.len()).map(item).collect();
+        items.sort_by_key(|&[gain, weight, _]| std::cmp::Reverse((gain << 30) / weight.max(1)));
+        Knapsack { capacity: rows[0][1], items }
+    }))
+}

@@ -1,0 +1,51 @@
+//! From the words on the command line to a problem that runs.
+
+use super::options::Options;
+use super::{Failure, conclude, usage};
+use clap::ArgMatches;
+use pleach_core::problem::Plain;
+use pleach_problems::queens::{Queens, first::FirstQueens};
+use pleach_problems::uts::{
+    Uts,
+    parameters::{NAMED, Parameters},
+};
+use std::process::ExitCode;
+
+/// Runs `count` or `solve` on the problem and instance that the words name.
+pub fn run(verb: &str, matches: &ArgMatches, options: &Options) -> Result<ExitCode, Failure> {
+    let word = |name| matches.get_one::<String>(name).map_or("", String::as_str);
+    let (problem, instance) = (word("problem"), word("instance"));
+    match (verb, problem) {
+        ("count", "queens") => {
+            let queens = Queens::new(size(instance)?, options.simd).map_err(Failure::Usage)?;
+            conclude(queens, problem, instance, options)
+        }
+        ("count", "uts") => {
+            let tree = tree(instance, options)?;
+            conclude(Uts::new(tree, options.simd), problem, instance, options)
+        }
+        ("solve", "queens") => {
+            let first = FirstQueens::new(size(instance)?).map_err(Failure::Usage)?;
+            conclude(Plain(first), problem, instance, options)
+        }
+        ("count", _) => usage(format!("count {problem}: expected queens or uts")),
+        _ => usage(format!("{verb} {problem}: expected queens")),
+    }
+}
+
+fn size(word: &str) -> Result<u32, Failure> {
+    word.parse().or_else(|_| usage(format!("queens {word}: expected a board size")))
+}
+
+/// A tree that is known to end, or that may run for ever within limits.
+fn tree(words: &str, options: &Options) -> Result<Parameters, Failure> {
+    let tree = Parameters::parse(words).map_err(|why| Failure::Usage(format!("uts: {why}")))?;
+    let limited = options.settings.time_limit.is_some() || options.settings.node_limit.is_some();
+    let known = NAMED.iter().any(|(_, named, _)| *named == tree);
+    match tree.endless() {
+        Some(why) if !limited && !known => {
+            usage(format!("uts {words}: {why}; expected q·m below 1, --time-limit or --node-limit"))
+        }
+        _ => Ok(tree),
+    }
+}

@@ -1,0 +1,244 @@
+//! The command: words, flags, progress, results and exit codes.
+
+mod devices;
+mod instance;
+mod options;
+mod progress;
+mod rows;
+
+pub use rows::rows;
+
+use crate::report::{Report, Status};
+use crate::solver::Solver;
+use clap::{Arg, ArgMatches, Command};
+use options::Options;
+use pleach_core::problem::{Plain, Problem};
+use pleach_core::tree::{Goal, TreeSource};
+use pleach_run::{RunError, Stop};
+use serde_json::json;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Why a command ends without a result.
+#[derive(Debug)]
+pub enum Failure {
+    /// Bad usage or bad input: what is wrong, where, and what was expected.
+    Usage(String),
+    /// Something inside went wrong.
+    Inside(String),
+}
+
+impl From<RunError> for Failure {
+    fn from(why: RunError) -> Self {
+        Failure::Inside(why.to_string())
+    }
+}
+
+/// Bad usage with this explanation.
+fn usage<T>(why: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure::Usage(why.into()))
+}
+
+const ABOUT: &str = "Exact search of irregular trees, shared out over all cores";
+
+const EXAMPLES: &str = "\
+Examples:
+  pleach count queens 16
+  pleach count uts T1L
+  pleach count uts type=binomial,b0=2000,q=0.2,m=5,seed=7 --threads 2 --json
+  pleach solve queens 30
+  pleach devices
+
+Exit codes: 0 finished and proven, 1 an error inside, 2 bad usage or bad input,
+3 stopped by a limit or by Ctrl-C with what is known so far.";
+
+/// The whole command of the `pleach` binary.
+#[must_use]
+pub fn pleach() -> ExitCode {
+    let problem = |name: &'static str, about: &'static str, help: &'static str| {
+        Command::new(name)
+            .about(about)
+            .arg(Arg::new("problem").value_name("PROBLEM").required(true).help(help))
+            .arg(Arg::new("instance").value_name("INSTANCE").required(true).help("which one"))
+    };
+    let command = Command::new("pleach")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(ABOUT)
+        .after_help(EXAMPLES)
+        .disable_help_flag(true)
+        .disable_help_subcommand(true)
+        .subcommand_required(true)
+        .args(options::flags())
+        .subcommand(problem(
+            "count",
+            "Count all there is: nodes of a tree, or solutions",
+            "queens (INSTANCE: board size) or uts (INSTANCE: a tree's name or key=value,…)",
+        ))
+        .subcommand(problem(
+            "solve",
+            "Find a solution, the best one with proof",
+            "queens (INSTANCE: board size)",
+        ))
+        .subcommand(
+            Command::new("devices").about("Say what this machine offers, with measured rates"),
+        );
+    finish(parse(command).and_then(|matches| match matches.subcommand() {
+        Some(("devices", sub)) => devices::show(&read(sub)?),
+        Some((verb, sub)) => instance::run(verb, sub, &read(sub)?),
+        None => usage("expected count, solve or devices"),
+    }))
+}
+
+/// A whole command for a problem of your own: the standard flags, progress, JSON and exit codes.
+///
+/// Takes a tree, or the result of reading one. Words that are no flags come from [`words`].
+#[must_use]
+pub fn main<S: TreeSource>(source: S) -> ExitCode {
+    let full = std::any::type_name::<S::Tree>();
+    let name = full.rsplit("::").next().unwrap_or(full).to_lowercase();
+    finish(parse(own()).and_then(|matches| {
+        let options = read(&matches)?;
+        let tree = source.into_tree().map_err(Failure::Usage)?;
+        let instance = words().join(" ");
+        conclude(Plain(tree), &name, &instance, &options)
+    }))
+}
+
+/// The words on the command line that are no flags: files and sizes of a problem of your own.
+///
+/// Ends the process with a message if the flags cannot be read.
+#[must_use]
+pub fn words() -> Vec<String> {
+    match parse(own()) {
+        Ok(matches) => {
+            matches.get_many("words").map(|all| all.cloned().collect()).unwrap_or_default()
+        }
+        Err(why) => {
+            finish(Err(why));
+            std::process::exit(2)
+        }
+    }
+}
+
+/// The command line of a problem of your own.
+fn own() -> Command {
+    let words = Arg::new("words").value_name("WORDS").num_args(0..).help("input of the problem");
+    Command::new("pleach").disable_help_flag(true).arg(words).args(options::flags())
+}
+
+/// Parses the command line; prints help and ends where that is asked for.
+fn parse(command: Command) -> Result<ArgMatches, Failure> {
+    command.try_get_matches().or_else(|why| {
+        if why.use_stderr() {
+            let text = why.to_string();
+            let line = text.lines().next().unwrap_or_default();
+            usage(format!(
+                "{} (see --help)",
+                line.trim_start_matches("error: ").trim_end_matches(':')
+            ))
+        } else {
+            // Nothing is left to do if not even help can be printed.
+            let _ = why.print();
+            std::process::exit(0)
+        }
+    })
+}
+
+fn read(matches: &ArgMatches) -> Result<Options, Failure> {
+    Options::read(matches).map_err(Failure::Usage)
+}
+
+/// Prints what went wrong, and turns it into an exit code.
+fn finish(result: Result<ExitCode, Failure>) -> ExitCode {
+    result.unwrap_or_else(|why| match why {
+        Failure::Usage(line) => {
+            eprintln!("pleach: {line}");
+            ExitCode::from(2)
+        }
+        Failure::Inside(line) => {
+            eprintln!("pleach: {line}; please report this with the command line");
+            ExitCode::from(1)
+        }
+    })
+}
+
+/// Searches, shows progress, writes what was asked for, and prints the result.
+fn conclude<P: Problem>(
+    problem: P,
+    name: &str,
+    instance: &str,
+    options: &Options,
+) -> Result<ExitCode, Failure> {
+    if options.settings.best.is_some() && !matches!(problem.goal(), Goal::Minimise | Goal::Maximise)
+    {
+        return usage("--best: this problem has no value to beat, expected none");
+    }
+    // Files are opened first, so that a path that cannot be written costs no search.
+    let trace = options.trace.as_deref().map(|path| create("trace", path)).transpose()?;
+    let solution = options.solution.as_deref().map(|path| create("solution", path)).transpose()?;
+    let report = {
+        let mut progress = progress::Progress::new(options);
+        Solver::of(problem)
+            .settings(options.settings.clone())
+            .on_progress(|sight| progress.show(sight))
+            .run()?
+    };
+    if let Some(file) = trace {
+        write(file, &progress::trace(&report).to_string())?;
+    }
+    if let (Some(file), Some(plan)) = (solution, &report.solution) {
+        let numbers: Vec<String> = plan.iter().map(ToString::to_string).collect();
+        write(file, &numbers.join(" "))?;
+    }
+    let text = if options.json {
+        report.json(name, instance, &options.balance, &options.record).to_string()
+    } else {
+        report.words(name, instance)
+    };
+    print(&text)?;
+    Ok(exit_code(&report))
+}
+
+fn exit_code(report: &Report) -> ExitCode {
+    if report.status != Status::Stopped {
+        return ExitCode::SUCCESS;
+    }
+    if report.outcome.stop == Some(Stop::Memory) {
+        eprintln!("pleach: too many open nodes: the tree may have no end");
+    }
+    ExitCode::from(3)
+}
+
+fn create(flag: &str, path: &Path) -> Result<File, Failure> {
+    File::create(path).or_else(|why| usage(format!("--{flag} {}: {why}", path.display())))
+}
+
+fn write(mut file: File, text: &str) -> Result<(), Failure> {
+    writeln!(file, "{text}").map_err(|why| Failure::Inside(format!("writing a file: {why}")))
+}
+
+/// Prints a line; a reader that has gone away is no fault of ours.
+fn print(text: &str) -> Result<(), Failure> {
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(why) if why.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Inside(format!("writing to standard output: {why}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The rate of a problem on one thread within a short time, nodes a second.
+fn measured_rate(problem: impl Problem) -> Result<f64, Failure> {
+    let limit = std::time::Duration::from_millis(200);
+    let report = Solver::of(problem).threads(1).time_limit(limit).run()?;
+    Ok(report.outcome.counts.bounded as f64 / report.outcome.seconds)
+}
+
+/// A JSON object of the machine's parts, for `devices --json`.
+fn machine(cores: u32, levels: &[String], rates: &[(String, f64)]) -> serde_json::Value {
+    let rates: serde_json::Map<String, serde_json::Value> =
+        rates.iter().map(|(name, rate)| (name.clone(), json!(rate.round()))).collect();
+    json!({ "cpu": { "cores": cores, "simd": levels, "nodes_per_second_and_thread": rates } })
+}

@@ -1,0 +1,219 @@
+//! The flags, in one table, and what they mean.
+
+use clap::{Arg, ArgAction, ArgMatches};
+use pleach_core::balance::Policy;
+use pleach_problems::simd::Level;
+use pleach_run::{Settings, cores};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A flag: its name, what its value is called, what it does, and what holds where it is not given.
+struct Flag {
+    name: &'static str,
+    value: Option<&'static str>,
+    help: &'static str,
+    default: &'static str,
+}
+
+const fn flag(
+    name: &'static str,
+    value: Option<&'static str>,
+    help: &'static str,
+    default: &'static str,
+) -> Flag {
+    Flag { name, value, help, default }
+}
+
+const FLAGS: [Flag; 14] = [
+    flag("threads", Some("N"), "CPU units", "all cores"),
+    flag("devices", Some("LIST"), "what to use, between commas: cpu", "cpu"),
+    flag("slow", Some("UNIT=F"), "slow a unit by a factor, to try unequal machines", "none"),
+    flag("balance", Some("NAME"), "who gives how much to whom: adaptive, random-half", "adaptive"),
+    flag("best", Some("V"), "value that a solution must beat: none or a number", "none"),
+    flag("time-limit", Some("TIME"), "stop after a time such as 500ms, 60s, 10m, 2h", "none"),
+    flag("node-limit", Some("N"), "stop after about so many nodes", "none"),
+    flag("simd", Some("LEVEL"), "code path: auto, off, avx2, avx512", "auto"),
+    flag("seed", Some("N"), "all randomness", "0"),
+    flag("trace", Some("FILE"), "write the activity of every unit over time, as JSON", "off"),
+    flag("solution", Some("FILE"), "write the solution, as text", "off"),
+    flag("json", None, "print one JSON object and nothing else", "off"),
+    flag("quiet", None, "no progress on the terminal", "off"),
+    flag("help", None, "print this help", "off"),
+];
+
+/// All flags, to be added to a command.
+pub fn flags() -> impl Iterator<Item = Arg> {
+    FLAGS.iter().map(|flag| {
+        let help = match flag.default {
+            "off" => flag.help.to_string(),
+            default => format!("{} [default: {default}]", flag.help),
+        };
+        let arg = Arg::new(flag.name).long(flag.name).help(help).global(true);
+        match (flag.name, flag.value) {
+            ("help", _) => arg.short('h').action(ArgAction::Help),
+            ("slow", Some(value)) => arg.value_name(value).action(ArgAction::Append),
+            (_, Some(value)) => arg.value_name(value).action(ArgAction::Set),
+            (_, None) => arg.action(ArgAction::SetTrue),
+        }
+    })
+}
+
+/// What the flags say.
+pub struct Options {
+    /// For the run.
+    pub settings: Settings,
+    /// The balance as it was named.
+    pub balance: String,
+    /// Which code path.
+    pub simd: Level,
+    /// Where to write the activity.
+    pub trace: Option<PathBuf>,
+    /// Where to write the solution.
+    pub solution: Option<PathBuf>,
+    /// Whether to print JSON.
+    pub json: bool,
+    /// Whether to show no progress.
+    pub quiet: bool,
+    /// The flags in force, for the report.
+    pub record: Value,
+}
+
+impl Options {
+    /// Reads the flags.
+    ///
+    /// # Errors
+    /// One line: which flag, which value, and what was expected.
+    pub fn read(matches: &ArgMatches) -> Result<Self, String> {
+        let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+        let threads = match word("threads") {
+            None => cores(),
+            Some(word) => whole("threads", word, 1, 1024)? as u32,
+        };
+        let devices = word("devices").unwrap_or("cpu");
+        if devices != "cpu" {
+            return Err(format!("--devices {devices}: this build drives CPUs only, expected cpu"));
+        }
+        let balance = word("balance").unwrap_or("adaptive");
+        let seed = word("seed").map_or(Ok(0), |word| whole("seed", word, 0, u64::MAX))?;
+        let node_limit = match word("node-limit") {
+            None | Some("none") => None,
+            Some(word) => Some(whole("node-limit", word, 1, u64::MAX - 1)?),
+        };
+        let best = match word("best") {
+            None | Some("none") => None,
+            Some(word) => Some(
+                word.parse::<i64>()
+                    .map_err(|_| format!("--best {word}: expected none or a whole number"))?,
+            ),
+        };
+        let slow: Vec<&str> = matches
+            .get_many::<String>("slow")
+            .map(|words| words.flat_map(|word| word.split(',')).collect())
+            .unwrap_or_default();
+        let simd = word("simd").unwrap_or("auto");
+        let level = Level::parse(simd).map_err(|why| format!("--simd {why}"))?;
+        let settings = Settings {
+            threads,
+            slow: slow_factors(&slow, threads)?,
+            policy: Policy::parse(balance).map_err(|why| format!("--balance {why}"))?,
+            best,
+            time_limit: word("time-limit").filter(|&word| word != "none").map(time).transpose()?,
+            node_limit,
+            seed,
+            trace: word("trace").is_some(),
+            ..Settings::default()
+        };
+        let record = json!({
+            "threads": threads,
+            "devices": devices,
+            "slow": slow,
+            "balance": balance,
+            "best": best,
+            "time_limit": word("time-limit"),
+            "node_limit": node_limit,
+            "simd": level.to_string(),
+            "seed": seed,
+            "trace": word("trace"),
+            "solution": word("solution"),
+            "json": matches.get_flag("json"),
+            "quiet": matches.get_flag("quiet"),
+        });
+        Ok(Self {
+            settings,
+            balance: balance.to_string(),
+            simd: level,
+            trace: word("trace").map(PathBuf::from),
+            solution: word("solution").map(PathBuf::from),
+            json: matches.get_flag("json"),
+            quiet: matches.get_flag("quiet"),
+            record,
+        })
+    }
+}
+
+/// Reads a whole number within limits.
+pub fn whole(name: &str, word: &str, least: u64, most: u64) -> Result<u64, String> {
+    let number = word.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("--{name} {word}: expected a whole number from {least} to {most}"))
+}
+
+fn slow_factors(words: &[&str], threads: u32) -> Result<Vec<f64>, String> {
+    let mut factors = vec![1.0; threads as usize];
+    for word in words.iter().filter(|&&word| word != "none") {
+        let (unit, factor) = word.split_once('=').unwrap_or((word, ""));
+        let at = unit.strip_prefix("cpu").and_then(|number| number.parse::<usize>().ok());
+        let factor: Option<f64> = factor.parse().ok().filter(|f| (1.0..=1e6).contains(f));
+        match (at.and_then(|at| factors.get_mut(at)), factor) {
+            (Some(slot), Some(factor)) => *slot = factor,
+            _ => {
+                let last = threads - 1;
+                return Err(format!(
+                    "--slow {word}: expected UNIT=FACTOR, a unit from cpu0 to cpu{last} and a factor from 1 to 1000000"
+                ));
+            }
+        }
+    }
+    Ok(factors)
+}
+
+/// Reads a time with its unit.
+fn time(word: &str) -> Result<Duration, String> {
+    let digits = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
+    let (number, unit) = word.split_at(digits);
+    let scale = match unit {
+        "ms" => Some(1e-3),
+        "s" => Some(1.0),
+        "m" => Some(60.0),
+        "h" => Some(3600.0),
+        _ => None,
+    };
+    let seconds = number.parse::<f64>().ok().zip(scale).map(|(number, scale)| number * scale);
+    let seconds = seconds.filter(|seconds| (0.001..=1e9).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| {
+        format!("--time-limit {word}: expected a time such as 500ms, 60s, 10m or 2h")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_their_unit() {
+        assert_eq!(time("60s"), Ok(Duration::from_secs(60)));
+        assert_eq!(time("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
+        for bad in ["", "60", "s", "-1s", "1e300h", "nans", "3 weeks"] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn slow_units_are_named() {
+        assert_eq!(slow_factors(&["cpu1=4"], 2), Ok(vec![1.0, 4.0]));
+        for bad in ["cpu2=4", "cpu0", "gpu0=2", "cpu0=0.5", "cpu0=inf"] {
+            assert!(slow_factors(&[bad], 2).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Progress on the terminal, Ctrl-C, and the activity of units as data.
+
+use super::options::Options;
+use crate::report::{Report, grouped, short};
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use pleach_run::Sight;
+use serde_json::{Value, json};
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How often Ctrl-C was pressed.
+static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
+
+/// Counts Ctrl-C from now on: the first stops the search, the second ends the process at once.
+fn catch_interrupts() {
+    static CAUGHT: OnceLock<()> = OnceLock::new();
+    CAUGHT.get_or_init(|| {
+        let caught = ctrlc::set_handler(|| {
+            if INTERRUPTS.fetch_add(1, Ordering::Relaxed) > 0 {
+                std::process::exit(130);
+            }
+        });
+        // Without a handler Ctrl-C ends the process, which is what the system does by itself.
+        let _ = caught;
+    });
+}
+
+/// A line on the terminal that says how far the search is.
+pub struct Progress {
+    line: ProgressBar,
+    /// Nodes and time of the look before.
+    before: (u64, f64),
+}
+
+impl Progress {
+    /// A line on standard error if that is a terminal and nobody asked for quiet.
+    pub fn new(options: &Options) -> Self {
+        catch_interrupts();
+        let shown = !options.quiet && std::io::stderr().is_terminal();
+        let target =
+            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        Self { line: ProgressBar::with_draw_target(None, target), before: (0, 0.0) }
+    }
+
+    /// Shows a look at the run; breaks if Ctrl-C was pressed.
+    pub fn show(&mut self, sight: &Sight) -> ControlFlow<()> {
+        if !self.line.is_hidden() {
+            let (nodes, seconds) = (sight.counts.bounded, sight.seconds);
+            let rate = (nodes - self.before.0) as f64 / (seconds - self.before.1).max(1e-9);
+            self.before = (nodes, seconds);
+            let mut text = format!(
+                "{seconds:.1} s  {} nodes, {} a second",
+                grouped(nodes.into()),
+                short(rate)
+            );
+            if sight.counts.total > 0 && sight.counts.total != u128::from(nodes) {
+                text += &format!("  {} counted", grouped(sight.counts.total));
+            }
+            if let Some(best) = sight.best {
+                text += &format!("  best {best}");
+            }
+            if let Some(done) = sight.done {
+                text += &format!("  {:.1} % done", 100.0 * done);
+            }
+            self.line.set_message(text);
+            self.line.tick();
+        }
+        if INTERRUPTS.load(Ordering::Relaxed) > 0 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.line.finish_and_clear();
+    }
+}
+
+/// The activity of every unit: for each step of time the part of it spent exploring, and the nodes.
+pub fn trace(report: &Report) -> Value {
+    let units: Vec<Value> = report
+        .outcome
+        .units
+        .iter()
+        .enumerate()
+        .filter_map(|(i, unit)| unit.activity.as_ref().map(|activity| (i, activity)))
+        .map(|(i, activity)| {
+            let step = activity.step_ns as f64;
+            let busy = activity.busy_ns.iter().map(|&ns| (ns as f64 / step * 1e4).round() / 1e4);
+            json!({
+                "name": format!("cpu{i}"),
+                "step_s": step * 1e-9,
+                "busy": busy.collect::<Vec<f64>>(),
+                "nodes": activity.nodes,
+            })
+        })
+        .collect();
+    json!({
+        "pleach": env!("CARGO_PKG_VERSION"),
+        "seconds": report.outcome.seconds,
+        "units": units,
+    })
+}

@@ -1,0 +1,47 @@
+//! Exact search of irregular trees, shared out over everything a machine has.
+//!
+//! Describe your problem as a [`Tree`]: a root, and how a node branches. [`solve`] explores all of
+//! it on all cores and proves what it found; [`main()`] makes a whole command of it.
+//!
+//! ```
+//! use pleach::{Children, Goal, Tree};
+//!
+//! /// Sets of numbers from 1 to `n` without two neighbours.
+//! struct Sets { n: u32 }
+//!
+//! impl Tree for Sets {
+//!     type Node = u32; // the next number to decide on
+//!     const GOAL: Goal = Goal::Count;
+//!
+//!     fn root(&self) -> u32 {
+//!         1
+//!     }
+//!
+//!     fn expand(&self, &next: &u32, _best: i64, out: &mut Children<Self>) {
+//!         if next > self.n {
+//!             return out.count(1);
+//!         }
+//!         out.child(next + 1); // leave it out
+//!         out.child(next + 2); // take it
+//!     }
+//! }
+//!
+//! let report = pleach::solve(Sets { n: 20 })?;
+//! assert_eq!(report.count, 17_711);
+//! # Ok::<(), pleach::RunError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod cli;
+mod report;
+mod solver;
+
+pub use cli::{main, rows, words};
+pub use pleach_core::balance::Policy;
+pub use pleach_core::pack_struct;
+pub use pleach_core::problem::{Plain, Problem};
+pub use pleach_core::tree::{Children, Goal, Tree, TreeSource};
+pub use pleach_core::work::{Malformed, Pack, Reader};
+pub use pleach_run::{RunError, Settings, Sight};
+pub use report::{Report, Status};
+pub use solver::{Solver, solve};

@@ -1,0 +1,122 @@
+//! [`Solver`]: a search with settings, and [`solve`], the same with none.
+
+use crate::report::Report;
+use pleach_core::problem::{Plain, Problem};
+use pleach_core::tree::Tree;
+use pleach_run::{RunError, Settings, Sight};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// Explores the whole tree on all cores, and proves what it found.
+///
+/// # Errors
+/// If the machine fails, or a solution does not stand up to [`Tree::check`].
+pub fn solve<T: Tree>(tree: T) -> Result<Report, RunError> {
+    Solver::new(tree).run()
+}
+
+/// A search with settings.
+///
+/// ```
+/// # use pleach::{Children, Goal, Tree};
+/// # struct Bits(u32);
+/// # impl Tree for Bits {
+/// #     type Node = u32;
+/// #     const GOAL: Goal = Goal::Count;
+/// #     fn root(&self) -> u32 { 0 }
+/// #     fn expand(&self, &n: &u32, _: i64, out: &mut Children<Self>) {
+/// #         if n == self.0 { return out.count(1); }
+/// #         out.child(n + 1);
+/// #         out.child(n + 1);
+/// #     }
+/// # }
+/// use std::ops::ControlFlow;
+/// use std::time::Duration;
+///
+/// let report = pleach::Solver::new(Bits(12))
+///     .threads(2)
+///     .time_limit(Duration::from_secs(60))
+///     .on_progress(|sight| {
+///         eprintln!("{} nodes", sight.counts.bounded);
+///         ControlFlow::Continue(()) // `Break` stops the search, with what is known so far
+///     })
+///     .run()?;
+/// assert_eq!(report.count, 4096);
+/// # Ok::<(), pleach::RunError>(())
+/// ```
+pub struct Solver<'a, P> {
+    problem: P,
+    settings: Settings,
+    watch: Box<dyn FnMut(&Sight) -> ControlFlow<()> + 'a>,
+}
+
+impl<T: Tree> Solver<'_, Plain<T>> {
+    /// A search of a tree.
+    #[must_use]
+    pub fn new(tree: T) -> Self {
+        Self::of(Plain(tree))
+    }
+}
+
+impl<'a, P: Problem> Solver<'a, P> {
+    /// A search of a problem that brings explorers of its own.
+    #[must_use]
+    pub fn of(problem: P) -> Self {
+        Self {
+            problem,
+            settings: Settings::default(),
+            watch: Box::new(|_| ControlFlow::Continue(())),
+        }
+    }
+
+    /// All settings at once.
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// So many threads; all cores if this is not called.
+    #[must_use]
+    pub fn threads(mut self, threads: u32) -> Self {
+        self.settings.threads = threads.max(1);
+        self
+    }
+
+    /// Only solutions better than this value.
+    #[must_use]
+    pub fn best(mut self, value: i64) -> Self {
+        self.settings.best = Some(value);
+        self
+    }
+
+    /// Stop after this time, with what is known then.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.settings.time_limit = Some(limit);
+        self
+    }
+
+    /// Stop after about this many nodes, with what is known then.
+    #[must_use]
+    pub fn node_limit(mut self, nodes: u64) -> Self {
+        self.settings.node_limit = Some(nodes);
+        self
+    }
+
+    /// Called about ten times a second; stops the search by breaking.
+    #[must_use]
+    pub fn on_progress(mut self, watch: impl FnMut(&Sight) -> ControlFlow<()> + 'a) -> Self {
+        self.watch = Box::new(watch);
+        self
+    }
+
+    /// Searches.
+    ///
+    /// # Errors
+    /// If the machine fails, or a solution does not stand up to [`Tree::check`].
+    pub fn run(mut self) -> Result<Report, RunError> {
+        let outcome = pleach_run::run(&self.problem, &self.settings, &mut *self.watch)?;
+        Ok(Report::new(outcome, self.settings.best))
+    }
+}

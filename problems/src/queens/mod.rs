@@ -1,0 +1,230 @@
+//! n queens on an n × n board, none attacking another: how many ways there are.
+
+mod estimate;
+#[cfg(target_arch = "x86_64")]
+mod explorer;
+pub mod first;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod layer;
+#[cfg(test)]
+mod tests;
+
+use crate::simd::Level;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{queens_avx2, queens_avx512};
+use pleach_core::explorer::{Explorer, TreeExplorer};
+use pleach_core::problem::Problem;
+use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::work::{Entry, Malformed, Pack, Pool, Reader, Work};
+
+/// The board sizes that can be counted.
+pub const SIZES: std::ops::RangeInclusive<u32> = 1..=32;
+
+/// How many ways there are to place n queens, found row by row with mirror symmetry.
+///
+/// Left half and right half of the first row mirror each other, so only one is searched and counts
+/// twice. On odd boards the middle square of the first row is its own mirror image: below it the
+/// second row is halved in the same way.
+#[derive(Clone, Copy, Debug)]
+pub struct Queens {
+    n: u32,
+    level: Level,
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    shares: estimate::Shares,
+}
+
+/// A board with its first rows filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Board {
+    /// Rows filled.
+    pub row: u32,
+    /// Columns taken.
+    pub columns: u32,
+    /// Squares of the next row attacked along one diagonal, and along the other.
+    pub left: u32,
+    /// See `left`.
+    pub right: u32,
+    /// Free squares of the next row that are still to be tried.
+    pub free: u32,
+    /// Whether the board itself is still to be counted as branched.
+    pub fresh: bool,
+}
+
+impl Pack for Board {
+    const LEAST: usize = 5;
+
+    /// A first byte with `fresh` and how many bytes a word needs, then those bytes of each word.
+    /// The row is the number of columns taken.
+    fn pack(&self, out: &mut Vec<u8>) {
+        let words = [self.columns, self.left, self.right, self.free];
+        let bytes = bytes_for(words);
+        out.push(u8::from(self.fresh) << 7 | bytes as u8);
+        words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()[..bytes]));
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let first = u8::unpack(from)?;
+        let bytes = usize::from(first & 0x7f);
+        if !(1..=4).contains(&bytes) {
+            return Err(Malformed::Range);
+        }
+        let mut words = [0; 4];
+        for word in &mut words {
+            let mut raw = [0; 4];
+            raw[..bytes].copy_from_slice(from.take(bytes)?);
+            *word = u32::from_le_bytes(raw);
+        }
+        if bytes != bytes_for(words) {
+            return Err(Malformed::Range);
+        }
+        let [columns, left, right, free] = words;
+        Ok(Self { row: columns.count_ones(), columns, left, right, free, fresh: first >> 7 == 1 })
+    }
+}
+
+/// The least number of bytes, but one at least, that holds any of the words.
+fn bytes_for(words: [u32; 4]) -> usize {
+    let all = words.iter().fold(1, |all, word| all | word);
+    4 - all.leading_zeros() as usize / 8
+}
+
+impl Queens {
+    /// Boards of n × n squares.
+    ///
+    /// # Errors
+    /// If n is outside [`SIZES`].
+    pub fn new(n: u32, level: Level) -> Result<Self, String> {
+        if !SIZES.contains(&n) {
+            let (least, most) = (SIZES.start(), SIZES.end());
+            return Err(format!("queens {n}: expected a board of {least} to {most} queens"));
+        }
+        let mut queens = Self { n, level, shares: estimate::NONE };
+        queens.shares = estimate::shares(&queens);
+        Ok(queens)
+    }
+
+    /// One bit for each column.
+    #[must_use]
+    pub fn full(&self) -> u32 {
+        u32::MAX >> (32 - self.n)
+    }
+
+    /// The board with a queen on the square `bit` of the next row.
+    #[must_use]
+    pub fn place(&self, board: &Board, bit: u32) -> Board {
+        let columns = board.columns | bit;
+        let left = (board.left | bit) << 1 & self.full();
+        let right = (board.right | bit) >> 1;
+        let free = self.full() & !(columns | left | right);
+        Board { row: board.row + 1, columns, left, right, free, fresh: true }
+    }
+
+    /// Free squares of the next row that are to be tried, given that their mirror images are not.
+    fn tried(&self, board: &Board) -> u32 {
+        let half = (1 << (self.n / 2)) - 1;
+        let middle = 1 << (self.n / 2);
+        match board.row {
+            0 if self.n % 2 == 1 => half | middle,
+            0 => half,
+            1 if self.n % 2 == 1 && board.columns == middle => board.free & half,
+            _ => board.free,
+        }
+    }
+}
+
+impl Tree for Queens {
+    type Node = Board;
+    const GOAL: Goal = Goal::Count;
+
+    fn root(&self) -> Board {
+        Board { row: 0, columns: 0, left: 0, right: 0, free: self.full(), fresh: true }
+    }
+
+    fn expand(&self, board: &Board, _best: i64, out: &mut Children<'_, Self>) {
+        let mut free = self.tried(board);
+        while free != 0 {
+            let bit = free & free.wrapping_neg();
+            free ^= bit;
+            let next = self.place(board, bit);
+            if next.row == self.n {
+                out.leaves(self.images(&next));
+                out.count(self.images(&next));
+            } else if next.free == 0 {
+                out.leaves(self.images(&next));
+            } else {
+                out.child(next);
+            }
+        }
+    }
+
+    fn valid(&self, Entry { depth, bound, node: board, .. }: &Entry<Board>) -> bool {
+        let Board { row, columns, left, right, free, .. } = *board;
+        let taken = columns | left | right;
+        *bound == i64::MIN
+            && *depth == row
+            && row < self.n
+            && columns.count_ones() == row
+            && (taken | free) & !self.full() == 0
+            && free != 0
+            && free & taken == 0
+    }
+
+    /// Boards that this one stands for, once: the rest of a board was counted before.
+    fn weight(&self, board: &Board) -> u64 {
+        if board.fresh { self.images(board) } else { 0 }
+    }
+}
+
+impl Queens {
+    /// Boards that this one stands for; the empty board is no placement and counts for none.
+    fn images(&self, board: &Board) -> u64 {
+        let symmetric = self.n % 2 == 1 && board.columns == 1 << (self.n / 2);
+        match board.row {
+            0 => 0,
+            1 if symmetric => 1,
+            _ => 2,
+        }
+    }
+}
+
+impl Problem for Queens {
+    fn goal(&self) -> Goal {
+        Self::GOAL
+    }
+
+    fn root(&self) -> Work {
+        Pool::whole(Tree::root(self)).to_work()
+    }
+
+    fn explorer(&self) -> Box<dyn Explorer + '_> {
+        self.fast().unwrap_or_else(|| Box::new(TreeExplorer::new(self)))
+    }
+
+    fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {
+        None
+    }
+}
+
+/// Boards below this size are too small for lanes to fill.
+const WIDE_FROM: u32 = 8;
+
+impl Queens {
+    /// The explorer for the level, if it brings one.
+    fn fast(&self) -> Option<Box<dyn Explorer + '_>> {
+        match self.level {
+            _ if self.n < WIDE_FROM => None,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => self.wide(queens_avx2::Words32::new()?),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 if self.n <= 16 => self.wide(queens_avx512::Words16::new()?),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => self.wide(queens_avx512::Words32::new()?),
+            _ => None,
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn wide(&self, kernel: impl layer::Kernel + 'static) -> Option<Box<dyn Explorer + '_>> {
+        Some(Box::new(explorer::Wide::new(self, kernel)))
+    }
+}

@@ -1,0 +1,236 @@
+//! Whole runs on threads: always the exact count, always an end.
+
+use oorandom::Rand64;
+use pleach_core::balance::Policy;
+use pleach_core::problem::{Plain, Problem};
+use pleach_core::tree::{Children, Goal, Tree};
+use pleach_problems::queens::{Queens, first::FirstQueens};
+use pleach_problems::simd::Level;
+use pleach_problems::uts::{Uts, parameters::Parameters};
+use pleach_run::{Outcome, RunError, Settings, Stop, run};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+fn go(problem: &dyn Problem, settings: &Settings) -> Outcome {
+    run(problem, settings, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+fn uts(words: &str, level: Level) -> Uts {
+    Uts::new(Parameters::parse(words).unwrap(), level)
+}
+
+fn settings(threads: u32) -> Settings {
+    Settings { threads, ..Settings::default() }
+}
+
+/// The number of random runs: more where `PLEACH_RUNS` asks for more.
+fn runs() -> u64 {
+    std::env::var("PLEACH_RUNS").ok().and_then(|word| word.parse().ok()).unwrap_or(150)
+}
+
+/// Random threads, shares, slow factors, spins and code paths on small trees.
+#[test]
+fn random_runs_count_exactly() {
+    let trees = [
+        "type=binomial,b0=200,q=0.199,m=5,seed=3",
+        "shape=linear,b0=4,gen_mx=11,seed=34",
+        "type=binomial,b0=2,q=0.49,m=2,seed=11",
+        "shape=fixed,b0=0.1,gen_mx=4,seed=4",
+    ];
+    let wanted = trees.map(|words| {
+        let tree = uts(words, Level::Off);
+        let mut explorer = tree.explorer();
+        explorer.put(&Problem::root(&tree).bytes).unwrap();
+        pleach_core::laws::run_to_end(&mut *explorer, i64::MAX).counts
+    });
+    for seed in 0..runs() {
+        let mut rng = Rand64::new(u128::from(seed));
+        let mut below = |n: u64| rng.rand_range(0..n);
+        let threads = 1 + below(8) as u32;
+        let which = below(trees.len() as u64) as usize;
+        let levels: Vec<Level> = Level::ALL.into_iter().filter(|level| level.works()).collect();
+        let level = levels[below(levels.len() as u64) as usize];
+        let shares = ["half", "power", "1/3", "1/8", "1/100"];
+        let share = shares[below(5) as usize];
+        let policy = Policy {
+            degree: 1 + below(4) as u32,
+            patience: 1 + below(4) as u32,
+            ..Policy::parse(&format!("adaptive:share={share}")).unwrap()
+        };
+        let slow = (0..threads).map(|_| [1.0, 1.0, 1.5, 6.0][below(4) as usize]).collect();
+        let spin = Duration::from_micros(below(3) * 10);
+        let settings = Settings { threads, slow, policy, seed, spin, ..Settings::default() };
+        let outcome = go(&uts(trees[which], level), &settings);
+        let what = format!("seed {seed}: {} at {level} with {settings:?}", trees[which]);
+        assert_eq!(outcome.counts, wanted[which], "{what}");
+        assert!(outcome.stop.is_none() && outcome.open == 0.0, "{what}");
+    }
+}
+
+#[test]
+fn queens_are_counted_on_any_number_of_threads() {
+    for threads in [1, 2, 3, 8] {
+        for level in Level::ALL.into_iter().filter(|level| level.works()) {
+            let outcome = go(&Queens::new(11, level).unwrap(), &settings(threads));
+            assert_eq!(outcome.counts.total, 2680);
+            assert_eq!(outcome.counts.bounded, 166_925);
+        }
+    }
+}
+
+#[test]
+fn a_node_limit_stops_near_the_limit() {
+    for threads in [1, 4] {
+        let limited = Settings { node_limit: Some(100_000), ..settings(threads) };
+        let outcome = go(&uts("T1", Level::best()), &limited);
+        assert_eq!(outcome.stop, Some(Stop::Nodes));
+        assert!((90_000..=110_000).contains(&outcome.counts.bounded), "{}", outcome.counts.bounded);
+        assert!(outcome.open > 0.0);
+    }
+    let enough = Settings { node_limit: Some(10_000_000), ..settings(2) };
+    assert_eq!(go(&uts("T1", Level::best()), &enough).stop, None);
+}
+
+#[test]
+fn a_time_limit_stops_in_time() {
+    let limited = Settings { time_limit: Some(Duration::from_millis(50)), ..settings(2) };
+    let start = Instant::now();
+    let outcome = go(&uts("T1XXL", Level::best()), &limited);
+    assert_eq!(outcome.stop, Some(Stop::Time));
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_watcher_sees_progress_and_can_stop_the_run() {
+    let quick = Settings { look_every: Duration::from_millis(5), ..settings(2) };
+    let mut seen = Vec::new();
+    let outcome = run(&Queens::new(20, Level::best()).unwrap(), &quick, &mut |sight| {
+        seen.push(sight.clone());
+        if seen.len() < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    assert_eq!(outcome.unwrap().stop, Some(Stop::Asked));
+    assert!(seen.is_sorted_by_key(|sight| sight.counts.bounded));
+    assert!(seen.last().is_some_and(|last| last.done.is_some_and(|done| done < 1.0)));
+}
+
+#[test]
+fn an_endless_tree_is_given_up_before_memory_is() {
+    // Every node has two children: the search only ever goes down.
+    let outcome = go(&uts("type=binomial,b0=2,q=1,m=2", Level::best()), &settings(1));
+    assert_eq!(outcome.stop, Some(Stop::Memory));
+}
+
+#[test]
+fn the_first_solution_ends_the_search() {
+    let outcome = go(&Plain(FirstQueens::new(40).unwrap()), &settings(2));
+    assert_eq!(outcome.stop, Some(Stop::Found));
+    assert!(outcome.solution.is_some());
+}
+
+/// The least sum of `n` numbers, one from each row of a fixed table, no column twice.
+struct Assignment {
+    n: u32,
+    wrong: bool,
+}
+
+impl Assignment {
+    fn cost(row: u32, column: u32) -> i64 {
+        i64::from((row * 37 + column * 101 + row * column * 13) % 97)
+    }
+}
+
+impl Tree for Assignment {
+    type Node = (u32, u32, i64, Vec<u8>);
+    const GOAL: Goal = Goal::Minimise;
+
+    fn root(&self) -> Self::Node {
+        (0, 0, 0, Vec::new())
+    }
+
+    fn expand(&self, node: &Self::Node, _best: i64, out: &mut Children<'_, Self>) {
+        let (row, used, sum, ref plan) = *node;
+        if row == self.n {
+            return out.solution(sum, || plan.iter().copied().map(i64::from).collect());
+        }
+        for column in (0..self.n).filter(|column| used >> column & 1 == 0) {
+            let sum = sum + Self::cost(row, column);
+            let plan = [&plan[..], &[column as u8]].concat();
+            out.child_within(sum, (row + 1, used | 1 << column, sum, plan));
+        }
+    }
+
+    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
+        let sum: i64 = (0..).zip(plan).map(|(row, &column)| Self::cost(row, column as u32)).sum();
+        Some(Ok(sum + i64::from(self.wrong)))
+    }
+}
+
+#[test]
+fn the_best_is_one_for_every_number_of_threads_and_proven_from_it() {
+    let problem = Plain(Assignment { n: 9, wrong: false });
+    let first = go(&problem, &settings(1));
+    let best = first.solution.clone().unwrap().score;
+    assert_eq!(first.lower_bound, best);
+    let from_best = |threads| {
+        let outcome = go(&problem, &Settings { best: Some(best), ..settings(threads) });
+        assert!(outcome.solution.is_none());
+        assert_eq!(outcome.lower_bound, best);
+        outcome.counts
+    };
+    let nodes = from_best(1);
+    for threads in [2, 5] {
+        assert_eq!(go(&problem, &settings(threads)).solution.unwrap().score, best);
+        assert_eq!(from_best(threads), nodes);
+    }
+}
+
+#[test]
+fn at_a_stop_the_bound_is_below_the_best_and_above_the_root() {
+    let problem = Plain(Assignment { n: 14, wrong: false });
+    let outcome = go(&problem, &Settings { node_limit: Some(20_000), ..settings(3) });
+    assert_eq!(outcome.stop, Some(Stop::Nodes));
+    assert!(outcome.lower_bound <= outcome.solution.unwrap().score);
+    assert!(outcome.lower_bound >= 0);
+}
+
+#[test]
+fn a_solution_that_does_not_hold_is_an_error() {
+    let wrong = Plain(Assignment { n: 5, wrong: true });
+    let error = run(&wrong, &settings(2), &mut |_| ControlFlow::Continue(())).unwrap_err();
+    assert!(matches!(error, RunError::Solution(_)), "{error}");
+}
+
+/// A tree whose own code fails at some node.
+struct Faulty;
+
+impl Tree for Faulty {
+    type Node = u32;
+    const GOAL: Goal = Goal::Count;
+
+    fn root(&self) -> u32 {
+        0
+    }
+
+    fn expand(&self, &node: &u32, _best: i64, out: &mut Children<'_, Self>) {
+        assert!(node < 12, "a fault in the problem's own code");
+        out.child(node + 1);
+        out.child(node + 1);
+    }
+}
+
+#[test]
+fn a_panic_in_a_problem_ends_the_run_and_goes_on_in_the_caller() {
+    let caught = std::panic::catch_unwind(|| go(&Plain(Faulty), &settings(4)));
+    let said = caught.unwrap_err();
+    let said = said.downcast_ref::<&str>().copied().unwrap_or_default();
+    assert!(said.contains("own code"), "{said}");
+}
+
+#[test]
+fn the_trace_tells_what_every_unit_did() {
+    let traced = Settings { trace: true, ..settings(2) };
+    let outcome = go(&uts("T1", Level::best()), &traced);
+    let nodes =
+        outcome.units.iter().map(|unit| unit.activity.as_ref().unwrap().nodes.iter().sum::<u64>());
+    assert_eq!(nodes.sum::<u64>(), outcome.counts.bounded);
+}

@@ -1,0 +1,6 @@
+//! The run crate from outside: conformance of transports and executors, and whole runs.
+#![cfg(not(loom))]
+
+mod engine;
+mod executor;
+mod transport;
