@@ -153,3 +153,129 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
         std::mem::take(&mut self.pool).to_work()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::laws::{explorer_law, hostile_law, run_to_end};
+    use crate::tree::Goal;
+
+    /// Permutations whose cost is a sum over places; with bounds or without.
+    struct Orders {
+        n: u8,
+        goal: Goal,
+    }
+
+    struct Cheapest(Orders);
+    struct Dearest(Orders);
+    struct All(Orders);
+
+    impl Orders {
+        fn cost(place: usize, item: u8) -> i64 {
+            (place as i64 * 7 + i64::from(item) * 5 + place as i64 * i64::from(item)) % 11
+        }
+
+        fn expand<T: Tree<Node = Vec<u8>>>(&self, order: &[u8], out: &mut Children<'_, T>) {
+            let sum: i64 = order.iter().enumerate().map(|(i, &item)| Self::cost(i, item)).sum();
+            if order.len() == usize::from(self.n) {
+                out.count(1);
+                return out.solution(sum, || order.iter().map(|&item| item.into()).collect());
+            }
+            let left = i64::from(self.n) - order.len() as i64 - 1;
+            for item in (0..self.n).filter(|item| !order.contains(item)) {
+                let child = [order, &[item]].concat();
+                let sum = sum + Self::cost(order.len(), item);
+                match self.goal {
+                    Goal::Minimise => out.child_within(sum, child),
+                    Goal::Maximise => out.child_within(sum + 10 * left, child),
+                    _ => out.child(child),
+                }
+            }
+        }
+    }
+
+    macro_rules! tree {
+        ($name:ident, $goal:expr) => {
+            impl Tree for $name {
+                type Node = Vec<u8>;
+                const GOAL: Goal = $goal;
+                fn root(&self) -> Vec<u8> {
+                    Vec::new()
+                }
+                fn expand(&self, node: &Vec<u8>, _best: i64, out: &mut Children<'_, Self>) {
+                    self.0.expand(node, out);
+                }
+            }
+        };
+    }
+    tree!(Cheapest, Goal::Minimise);
+    tree!(Dearest, Goal::Maximise);
+    tree!(All, Goal::Count);
+
+    fn search<T: Tree>(tree: &T, best: i64) -> Progress {
+        let mut explorer = TreeExplorer::new(tree);
+        explorer.put_pool(Pool::whole(tree.root()));
+        run_to_end(&mut explorer, best)
+    }
+
+    #[test]
+    fn goals_agree_with_brute_force() {
+        let n = 7;
+        let all = search(&All(Orders { n, goal: Goal::Count }), i64::MAX);
+        assert_eq!(all.counts.total, 5040);
+        assert_eq!(all.counts.depth, 7);
+        let mut orders = vec![vec![]];
+        for _ in 0..n {
+            orders = orders
+                .iter()
+                .flat_map(|order: &Vec<u8>| {
+                    let free = (0..n).filter(|item| !order.contains(item));
+                    free.map(|item| [&order[..], &[item]].concat()).collect::<Vec<_>>()
+                })
+                .collect();
+        }
+        let cost = |order: &Vec<u8>| -> i64 {
+            order.iter().enumerate().map(|(i, &item)| Orders::cost(i, item)).sum()
+        };
+        let least = orders.iter().map(cost).min().unwrap();
+        let most = orders.iter().map(cost).max().unwrap();
+        let cheapest = search(&Cheapest(Orders { n, goal: Goal::Minimise }), i64::MAX);
+        let dearest = search(&Dearest(Orders { n, goal: Goal::Maximise }), i64::MAX);
+        assert_eq!(Goal::Minimise.value(cheapest.found.unwrap().score), least);
+        assert_eq!(Goal::Maximise.value(dearest.found.unwrap().score), most);
+        assert!(dearest.counts.branched < all.counts.branched);
+    }
+
+    #[test]
+    fn the_default_explorer_keeps_the_laws() {
+        let tree = Cheapest(Orders { n: 8, goal: Goal::Minimise });
+        let best = search(&tree, i64::MAX).found.unwrap().score;
+        let whole = search(&tree, best);
+        assert!(whole.found.is_none());
+        let root = Pool::whole(tree.root()).to_work();
+        for seed in 0..50 {
+            explorer_law(&|_| Box::new(TreeExplorer::new(&tree)), &root, best, &whole, seed);
+        }
+        let tree: &'static Cheapest = Box::leak(Box::new(tree));
+        let mut explorer = TreeExplorer::new(tree);
+        explorer.put(&root.bytes).unwrap();
+        explorer.run(20, i64::MAX);
+        let good = explorer.drain();
+        hostile_law(&|| Box::new(TreeExplorer::new(tree)), &good.bytes, 2000, 1);
+    }
+
+    #[test]
+    fn shares_of_the_tree_add_up_to_what_is_open() {
+        let tree = All(Orders { n: 6, goal: Goal::Count });
+        let mut explorer = TreeExplorer::new(&tree);
+        explorer.put_pool(Pool::whole(tree.root()));
+        let mut before = 1.0;
+        while explorer.size() > 0.0 {
+            let open = explorer.open_share().unwrap();
+            assert!(open <= before + 1e-5, "{open} after {before}");
+            before = open;
+            explorer.run(10, i64::MAX);
+        }
+        assert_eq!(explorer.open_share(), Some(0.0));
+    }
+}

@@ -97,7 +97,10 @@ pub fn explorer_law<'p>(
 
 /// Hostile bytes give an error or valid work, never a panic, and never more memory than they merit.
 ///
-/// `run` says whether to explore what was accepted: only where any valid node leads to an end.
+/// What is accepted is explored for a little, split and drained.
+///
+/// # Panics
+/// If an explorer breaks the law.
 pub fn hostile_law(make: &dyn Fn() -> Box<dyn Explorer>, good: &[u8], rounds: u32, seed: u64) {
     let mut rng = Rand64::new(u128::from(seed));
     for _ in 0..rounds {

@@ -20,18 +20,16 @@ impl Tree for Knapsack {
             let taken = (0..self.items.len()).filter(|i| taken >> i & 1 == 1);
             return out.solution(value, || taken.map(|i| self.items[i][2]).collect());
         };
-        let mut child = |room, value, taken| {
-            out.child_within(self.bound(at + 1, room, value), (at + 1, room, value, taken));
-        };
-        if weight <= room {
-            child(room - weight, value + gain, taken | 1 << at);
+        let with = (room - weight, value + gain, taken | 1 << at);
+        for (room, value, taken) in [with, (room, value, taken)] {
+            if room >= 0 {
+                out.child_within(self.bound(at + 1, room, value), (at + 1, room, value, taken));
+            }
         }
-        child(room, value, taken);
     }
 }
 
 impl Knapsack {
-    /// The value when the room is filled with the best items left, the last one cut to fit.
     fn bound(&self, from: u32, mut room: i64, mut value: i64) -> i64 {
         for &[gain, weight, _] in &self.items[from as usize..] {
             if weight > room {
@@ -45,9 +43,8 @@ impl Knapsack {
 
 fn main() -> std::process::ExitCode {
     pleach::main(pleach::rows::<2>(1_000_000_000, 128).map(|rows| {
-        let item = |i: usize| [rows[i][0], rows[i][1], i as i64];
-        let mut items: Vec<_> = (1..rows.len()).map(item).collect();
-        items.sort_by_key(|&[gain, weight, _]| std::cmp::Reverse((gain << 30) / weight.max(1)));
-        Knapsack { capacity: rows[0][1], items }
+        let mut all: Vec<_> = (1..rows.len()).map(|i| [rows[i][0], rows[i][1], i as i64]).collect();
+        all.sort_by_key(|&[gain, weight, _]| std::cmp::Reverse((gain << 30) / weight.max(1)));
+        Knapsack { capacity: rows[0][1], items: all }
     }))
 }

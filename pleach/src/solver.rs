@@ -15,6 +15,9 @@ pub fn solve<T: Tree>(tree: T) -> Result<Report, RunError> {
     Solver::new(tree).run()
 }
 
+/// Looks at a run now and then, and may stop it.
+type Watch<'a> = Box<dyn FnMut(&Sight) -> ControlFlow<()> + 'a>;
+
 /// A search with settings.
 ///
 /// ```
@@ -47,7 +50,7 @@ pub fn solve<T: Tree>(tree: T) -> Result<Report, RunError> {
 pub struct Solver<'a, P> {
     problem: P,
     settings: Settings,
-    watch: Box<dyn FnMut(&Sight) -> ControlFlow<()> + 'a>,
+    watch: Watch<'a>,
 }
 
 impl<T: Tree> Solver<'_, Plain<T>> {

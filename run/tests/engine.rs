@@ -23,9 +23,9 @@ fn settings(threads: u32) -> Settings {
     Settings { threads, ..Settings::default() }
 }
 
-/// The number of random runs: more where `PLEACH_RUNS` asks for more.
+/// The number of random runs: `PLEACH_RUNS`, or a thousand.
 fn runs() -> u64 {
-    std::env::var("PLEACH_RUNS").ok().and_then(|word| word.parse().ok()).unwrap_or(150)
+    std::env::var("PLEACH_RUNS").ok().and_then(|word| word.parse().ok()).unwrap_or(1000)
 }
 
 /// Random threads, shares, slow factors, spins and code paths on small trees.

@@ -29,3 +29,6 @@ pub fn portion(share: f64, n: usize) -> usize {
     let wanted = (share * n as f64).round();
     (wanted as usize).clamp(1, n - 1)
 }
+
+#[cfg(test)]
+mod tests;

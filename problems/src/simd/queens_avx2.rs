@@ -30,6 +30,7 @@ const fn permutations(compress: bool) -> [[u32; 8]; 256] {
     table
 }
 
+// SAFETY: the caller keeps to what the trait asks.
 #[target_feature(enable = "avx2")]
 #[inline]
 unsafe fn load(from: *const u32) -> Vector {
@@ -37,6 +38,7 @@ unsafe fn load(from: *const u32) -> Vector {
     unsafe { _mm256_loadu_si256(from.cast()) }
 }
 
+// SAFETY: the caller keeps to what the trait asks.
 #[target_feature(enable = "avx2")]
 #[inline]
 unsafe fn store(to: *mut u32, words: Vector) {

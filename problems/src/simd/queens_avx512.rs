@@ -16,6 +16,7 @@ macro_rules! operations {
         $word:ty, $mask:ty, $ones:ident, $add:ident, $down:ident, $open:ident, $spent:ident,
         $fill:ident, $compress:ident, $expand:ident, $permute:ident
     ) => {
+        // SAFETY: the caller keeps to what the trait asks.
         #[target_feature(enable = "avx512f")]
         #[inline]
         unsafe fn load(from: *const $word) -> Vector {
@@ -23,6 +24,7 @@ macro_rules! operations {
             unsafe { _mm512_loadu_si512(from.cast()) }
         }
 
+        // SAFETY: the caller keeps to what the trait asks.
         #[target_feature(enable = "avx512f")]
         #[inline]
         unsafe fn store(to: *mut $word, words: Vector) {

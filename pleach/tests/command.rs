@@ -1,0 +1,237 @@
+//! The command as a user meets it: results, JSON, limits, and one clear line for bad input.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn pleach(words: &str) -> Output {
+    let words = words.split_whitespace();
+    Command::new(env!("CARGO_BIN_EXE_pleach")).args(words).output().unwrap()
+}
+
+fn json(words: &str) -> Value {
+    let output = pleach(&format!("{words} --json"));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A folder of its own for a test's files.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn counts_are_exact_on_every_code_path() {
+    for (words, count, branched, bounded) in [
+        ("count uts T1", 4_130_071, 824_953, 4_130_070),
+        ("count uts T3", 4_112_897, 513_863, 4_112_896),
+        ("count queens 12", 14_200, 0, 856_188),
+        ("count queens 1", 1, 0, 1),
+    ] {
+        for how in ["--threads 1", "--threads 3 --balance random-half:share=1/8", "--simd off"] {
+            let report = json(&format!("{words} {how}"));
+            assert_eq!(report["status"], "counted", "{words} {how}");
+            assert_eq!(report["count"], count, "{words} {how}");
+            assert_eq!(report["nodes"]["bounded"], bounded, "{words} {how}");
+            if branched > 0 {
+                assert_eq!(report["nodes"]["branched"], branched, "{words} {how}");
+            }
+        }
+    }
+}
+
+#[test]
+fn json_has_always_the_same_keys() {
+    let keys = [
+        "pleach",
+        "problem",
+        "instance",
+        "status",
+        "objective",
+        "lower_bound",
+        "solution",
+        "count",
+        "nodes",
+        "seconds",
+        "setup_seconds",
+        "units",
+        "balance",
+        "settings",
+        "seed",
+    ];
+    for words in ["count queens 8 --threads 2 --slow cpu1=2", "solve queens 8 --seed 7"] {
+        let report = json(words);
+        let object = report.as_object().unwrap();
+        assert_eq!(object.keys().collect::<Vec<_>>(), keys);
+        for unit in report["units"].as_array().unwrap() {
+            for key in ["name", "branched", "busy_s", "idle_s", "steals"] {
+                assert!(!unit[key].is_null(), "{key} in {unit}");
+            }
+        }
+        for key in ["preset", "requests", "served", "refused", "moved_bytes"] {
+            assert!(!report["balance"][key].is_null(), "{key}");
+        }
+    }
+    let found = json("solve queens 8");
+    assert_eq!(found["status"], "found");
+    assert_eq!(found["solution"].as_array().unwrap().len(), 8);
+    assert_eq!(json("solve queens 3")["status"], "infeasible");
+}
+
+#[test]
+fn limits_stop_with_what_is_known() {
+    for words in ["count uts T1XXL --time-limit 100ms", "count queens 20 --node-limit 1000000"] {
+        let start = Instant::now();
+        let output = pleach(&format!("{words} --json"));
+        assert_eq!(output.status.code(), Some(3), "{words}");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["status"], "stopped");
+        assert!(report["nodes"]["bounded"].as_u64().unwrap() > 0);
+        assert!(start.elapsed() < Duration::from_secs(20));
+    }
+}
+
+#[test]
+fn bad_input_gives_one_line_and_exit_code_two() {
+    for (words, said) in [
+        ("", "subcommand"),
+        ("count", "required"),
+        ("count oak 3", "count oak: expected queens or uts"),
+        ("count queens", "required"),
+        ("count queens 0", "queens 0: expected a board of 1 to 32"),
+        ("count queens 99", "queens 99: expected a board of 1 to 32"),
+        ("count queens -3", "'-3'"),
+        ("count queens many", "queens many: expected a board size"),
+        ("solve queens 5000", "queens 5000: expected a board of 1 to 1000"),
+        ("solve uts T1", "solve uts: expected queens"),
+        ("count uts T99", "unknown tree 'T99'"),
+        ("count uts type=binomial,q=2", "q=2: expected a number from 0 to 1"),
+        ("count uts type=binomial,q=-1", "q=-1"),
+        ("count uts type=binomial,m=99999999999", "m=99999999999"),
+        ("count uts depth=3", "unknown key 'depth'"),
+        ("count uts type=binomial,q=0.5,m=2", "the tree may have no end"),
+        ("count queens 8 --threads 0", "--threads 0: expected a whole number from 1 to 1024"),
+        ("count queens 8 --threads 1000000", "--threads 1000000"),
+        ("count queens 8 --threads x", "--threads x"),
+        ("count queens 8 --simd sse9", "'sse9': expected auto, off, avx2 or avx512"),
+        ("count queens 8 --balance best", "unknown balance 'best'"),
+        ("count queens 8 --slow cpu9=2 --threads 2", "--slow cpu9=2"),
+        ("count queens 8 --time-limit soon", "--time-limit soon"),
+        ("count queens 8 --node-limit 0", "--node-limit 0"),
+        ("count queens 8 --devices gpu", "--devices gpu"),
+        ("count queens 8 --best 5", "--best"),
+        ("count queens 8 --color red", "--color"),
+        ("count queens 8 --trace /no/such/folder/x", "--trace /no/such/folder/x"),
+    ] {
+        let output = pleach(words);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{words}: {stderr}");
+        assert!(stderr.contains(said), "{words}: {stderr}");
+        assert!(output.stdout.is_empty(), "{words}");
+    }
+}
+
+#[test]
+fn an_endless_tree_runs_within_limits() {
+    let words = "count uts type=binomial,b0=10,q=1,m=2 --node-limit 10000";
+    assert_eq!(pleach(words).status.code(), Some(3));
+}
+
+#[test]
+fn help_shows_examples_and_flags() {
+    let output = pleach("--help");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success());
+    for word in ["count uts T1L", "--threads", "--time-limit", "Exit codes"] {
+        assert!(text.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn devices_are_measured() {
+    let report = json("devices");
+    assert!(report["cpu"]["cores"].as_u64().unwrap() > 0);
+    let rates = report["cpu"]["nodes_per_second_and_thread"].as_object().unwrap();
+    assert!(rates.len() == 3 && rates.values().all(|rate| rate.as_f64().unwrap() > 0.0));
+}
+
+#[test]
+fn trace_and_solution_are_written() {
+    let folder = folder("files");
+    let (trace, solution) = (folder.join("trace.json"), folder.join("solution.txt"));
+    let words = format!("count uts T1 --threads 2 --trace {}", trace.display());
+    assert!(pleach(&words).status.success());
+    let trace: Value = serde_json::from_str(&fs::read_to_string(trace).unwrap()).unwrap();
+    let nodes = trace["units"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|unit| unit["nodes"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()));
+    assert_eq!(nodes.sum::<u64>(), 4_130_070);
+    let words = format!("solve queens 20 --solution {}", solution.display());
+    assert!(pleach(&words).status.success());
+    assert_eq!(fs::read_to_string(solution).unwrap().split_whitespace().count(), 20);
+}
+
+/// Sends a signal to a process that this test started.
+fn signal(child: &std::process::Child, name: &str) {
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+}
+
+#[test]
+fn ctrl_c_stops_with_what_is_known() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pleach"))
+        .args(["count", "uts", "T1WL", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&child, "-INT");
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < Duration::from_secs(20), "did not stop");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["status"], "stopped");
+}
+
+/// An example of this workspace, built beside the binary by `cargo test`.
+fn example(name: &str, words: &[&str]) -> Output {
+    let binary = Path::new(env!("CARGO_BIN_EXE_pleach")).parent().unwrap();
+    Command::new(binary.join("examples").join(name)).args(words).output().unwrap()
+}
+
+#[test]
+fn the_knapsack_example_proves_its_optimum() {
+    let file = folder("knapsack").join("items.txt");
+    fs::write(&file, "4 10\n6 4\n5 3\n8 6\n3 2\n").unwrap();
+    let output = example("knapsack", &[file.to_str().unwrap(), "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["status"], &report["objective"]), (&"optimal".into(), &14.into()));
+    assert_eq!(report["lower_bound"], 14);
+    let better = example("knapsack", &[file.to_str().unwrap(), "--json", "--best", "14"]);
+    let report: Value = serde_json::from_slice(&better.stdout).unwrap();
+    assert_eq!((&report["status"], &report["lower_bound"]), (&"no-better".into(), &14.into()));
+    fs::write(&file, "2 10\n6 4\n5 many\n").unwrap();
+    let output = example("knapsack", &[file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("line 3: 'many', expected a whole number"), "{stderr}");
+}
+
+#[test]
+fn the_walks_example_counts_as_published() {
+    let output = example("walks", &["12", "--threads", "2", "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["count"], 324_932);
+    assert_eq!(example("walks", &["0"]).status.code(), Some(2));
+}

@@ -1,0 +1,166 @@
+//! The rules of the house: short files that say what they are for, `unsafe` inside its fences,
+//! crates that point downwards, nothing left unfinished.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+}
+
+/// All files below the workspace with one of these endings, as path from its root and text.
+fn files(endings: &[&str]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut open: Vec<PathBuf> = vec![root()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && !name.starts_with('.') && name != "target" {
+                open.push(path);
+            } else if endings.iter().any(|ending| name.ends_with(ending)) {
+                let short = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+                found.push((short, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    assert!(found.len() > 3, "no files with endings {endings:?}");
+    found
+}
+
+fn complain(what: &str, places: &[String]) {
+    assert!(places.is_empty(), "{what}:\n{}", places.join("\n"));
+}
+
+#[test]
+fn files_are_short() {
+    let long = files(&[".rs"]).into_iter().filter(|(_, text)| text.lines().count() > 500);
+    complain("over 500 lines", &long.map(|(path, _)| path).collect::<Vec<_>>());
+}
+
+#[test]
+fn files_open_with_what_they_are_for() {
+    let silent = files(&[".rs"]).into_iter().filter(|(_, text)| !text.starts_with("//! "));
+    complain("no opening sentence", &silent.map(|(path, _)| path).collect::<Vec<_>>());
+}
+
+/// The only places where `unsafe` may stand.
+const FENCES: [&str; 2] = ["problems/src/simd/", "run/src/executor/gpu/"];
+
+#[test]
+fn unsafe_stands_inside_its_fences_and_is_explained() {
+    let mut places = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        let lines: Vec<&str> = text.lines().collect();
+        for (i, line) in lines.iter().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            let words = code.replace(|c: char| !c.is_alphanumeric() && c != '_', " ");
+            if path.ends_with("house.rs") || !words.split(' ').any(|word| word == "unsafe") {
+                continue;
+            }
+            let declares = code.contains("unsafe fn");
+            let above = &lines[i.saturating_sub(3)..i];
+            let said =
+                above.iter().any(|line| line.contains("SAFETY:") || line.contains("# Safety"));
+            let documented =
+                declares && lines[i.saturating_sub(8)..i].iter().any(|l| l.contains("# Safety"));
+            if !FENCES.iter().any(|fence| path.starts_with(fence)) || !(said || documented) {
+                places.push(format!("{path}:{}: {}", i + 1, line.trim()));
+            }
+        }
+    }
+    complain("unsafe outside its fence or without a reason", &places);
+}
+
+/// Crates from the lowest up: each may use only those before it.
+const ORDER: [(&str, &str); 4] = [
+    ("core", "pleach-core"),
+    ("problems", "pleach-problems"),
+    ("run", "pleach-run"),
+    ("pleach", "pleach"),
+];
+
+#[test]
+fn arrows_between_crates_point_down() {
+    let mut places = Vec::new();
+    for (at, (folder, _)) in ORDER.iter().enumerate() {
+        let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let used = manifest.split("[dependencies]").nth(1).unwrap_or_default();
+        let used = used.split("\n[").next().unwrap_or_default();
+        for (_, package) in &ORDER[at..] {
+            if used.lines().any(|line| line.starts_with(&format!("{package}."))) {
+                places.push(format!("{folder} uses {package}"));
+            }
+        }
+    }
+    // The engine knows no problem: it uses them in its tests alone.
+    let run = fs::read_to_string(root().join("run/Cargo.toml")).unwrap();
+    if run.split("[dev-dependencies]").next().is_some_and(|text| text.contains("pleach-problems")) {
+        places.push("run uses pleach-problems".into());
+    }
+    complain("arrows that point up", &places);
+}
+
+#[test]
+fn core_touches_no_machine() {
+    let mut places = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        let fenced = path.starts_with("core/src/");
+        for word in ["std::thread", "std::time", "std::fs", "std::env", "std::net"] {
+            if fenced && text.contains(word) {
+                places.push(format!("{path}: {word}"));
+            }
+        }
+    }
+    complain("a machine inside core", &places);
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    let words = ["TO".to_string() + "DO", "FIX".to_string() + "ME", "todo".to_string() + "!("];
+    let ignored = "#[ign".to_string() + "ore";
+    let mut places = Vec::new();
+    for (path, text) in files(&[".rs", ".sh", ".md", ".toml"]) {
+        for (i, line) in text.lines().enumerate() {
+            if words.iter().chain([&ignored]).any(|word| line.contains(word.as_str())) {
+                places.push(format!("{path}:{}", i + 1));
+            }
+        }
+    }
+    complain("left unfinished", &places);
+}
+
+#[test]
+fn every_dependency_is_justified() {
+    let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let mut places = Vec::new();
+    for (folder, _) in ORDER {
+        let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        for section in manifest.split("\n[").filter(|section| {
+            section.lines().next().is_some_and(|head| head.contains("dependencies"))
+        }) {
+            for line in section.lines().skip(1).filter(|line| line.contains('=')) {
+                let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
+                if !name.starts_with("pleach") && !architecture.contains(&format!("`{name}`")) {
+                    places.push(format!("{folder}: {name}"));
+                }
+            }
+        }
+    }
+    complain("dependencies that ARCHITECTURE.md does not name", &places);
+}
+
+/// The tree in the README is the one of the example, which is compiled and tested.
+#[test]
+fn the_readme_shows_the_example_as_it_is() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let shown = readme.split("```rust\n").nth(1).unwrap().split("```").next().unwrap();
+    let example = fs::read_to_string(root().join("pleach/examples/walks.rs")).unwrap();
+    assert!(example.contains(shown), "the README shows another tree than walks.rs");
+}
+
+#[test]
+fn the_knapsack_example_stays_small() {
+    let text = fs::read_to_string(root().join("pleach/examples/knapsack.rs")).unwrap();
+    assert!(text.lines().count() <= 50, "{} lines", text.lines().count());
+}

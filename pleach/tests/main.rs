@@ -1,0 +1,4 @@
+//! The whole of Pleach from outside: the command, the examples, and the rules of the house.
+
+mod command;
+mod house;
