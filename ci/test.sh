@@ -8,8 +8,8 @@ step() { printf '\n== %s\n' "$*"; "$@"; }
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets -- -D warnings
 step env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
-# The test profile is the release profile with assertions and overflow checks.
-step cargo test --workspace --lib --bins --tests --examples
-step cargo test --workspace --doc
+# Unit tests, tests from outside, examples and doc tests; the test profile is the release profile
+# with assertions and overflow checks.
+step cargo test --workspace
 # The threads' shared parts, in every order in which they can take turns.
 step env RUSTFLAGS="--cfg loom" cargo test -p pleach-run --release --lib --target-dir target/loom

@@ -1,0 +1,207 @@
+//! What the engine costs and brings: around a bare explorer, around hand-written recursion, on two
+//! threads against one, and from asking for work to having it. Ratios, each taken in one run.
+
+use pleach::{Children, Goal, Plain, Problem, RunError, Settings, Solver, Tree};
+use pleach_core::laws::run_to_end;
+use pleach_problems::queens::Queens;
+use pleach_problems::simd::Level;
+use pleach_problems::uts::{Uts, parameters::Parameters};
+use std::time::{Duration, Instant};
+
+fn main() -> Result<(), RunError> {
+    overhead("uts T1L", &uts("T1L"), 5)?;
+    overhead("uts T3L", &uts("T3L"), 5)?;
+    overhead("queens 16", &queens(16), 15)?;
+    overhead("queens 17", &queens(17), 3)?;
+    knapsack()?;
+    two_threads("uts T1XL", &uts("T1XL"))?;
+    two_threads("uts P3D-T3", &uts("P3D-T3"))?;
+    two_threads("queens 18", &queens(18))?;
+    steals("thief spinning", Duration::from_millis(5))?;
+    steals("thief asleep", Duration::ZERO)
+}
+
+fn uts(name: &str) -> Uts {
+    Uts::new(Parameters::parse(name).expect("a named tree"), Level::best())
+}
+
+fn queens(n: u32) -> Queens {
+    Queens::new(n, Level::best()).expect("a size that can be counted")
+}
+
+fn seconds(problem: &dyn Problem, settings: &Settings) -> Result<f64, RunError> {
+    let outcome = pleach_run::run(problem, settings, &mut |_| std::ops::ControlFlow::Continue(()))?;
+    Ok(outcome.seconds)
+}
+
+fn bare(problem: &dyn Problem) -> f64 {
+    let start = Instant::now();
+    let mut explorer = problem.explorer();
+    explorer.put(&problem.root().bytes).expect("a root is canonical");
+    run_to_end(&mut *explorer, i64::MAX);
+    start.elapsed().as_secs_f64()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn threads(threads: u32) -> Settings {
+    Settings { threads, ..Settings::default() }
+}
+
+/// One thread through the whole engine against the explorer alone, in turns.
+fn overhead(name: &str, problem: &dyn Problem, pairs: usize) -> Result<(), RunError> {
+    let (mut with, mut without, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..pairs {
+        let (engine, alone) = (seconds(problem, &threads(1))?, bare(problem));
+        with.push(engine);
+        without.push(alone);
+        ratios.push(engine / alone);
+    }
+    println!(
+        "engine around {name:10} {:.4} s, bare {:.4} s, ratio {:.3}",
+        median(with),
+        median(without),
+        median(ratios)
+    );
+    Ok(())
+}
+
+/// Two threads against one, in turns.
+fn two_threads(name: &str, problem: &dyn Problem) -> Result<(), RunError> {
+    let (mut ones, mut twos, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..5 {
+        let (one, two) = (seconds(problem, &threads(1))?, seconds(problem, &threads(2))?);
+        ones.push(one);
+        twos.push(two);
+        ratios.push(one / two);
+    }
+    println!(
+        "two threads {name:12} {:.3} s, one {:.3} s, ratio {:.3}",
+        median(twos),
+        median(ones),
+        median(ratios)
+    );
+    Ok(())
+}
+
+/// From asking to having work, two threads, over many short runs.
+fn steals(name: &str, spin: Duration) -> Result<(), RunError> {
+    let mut waits = Vec::new();
+    for seed in 0..20 {
+        let settings = Settings { spin, seed, ..threads(2) };
+        let report = Solver::of(uts("T3")).settings(settings).run()?;
+        waits.extend(report.outcome.balance.steal_ns.iter().map(|&ns| ns as f64 / 1e3));
+    }
+    println!("steal, {name}: median {:.1} us of {} steals", median(waits.clone()), waits.len());
+    Ok(())
+}
+
+/// The knapsack of the example, on items whose value is their weight and a little.
+struct Knapsack {
+    capacity: i64,
+    items: Vec<[i64; 3]>,
+}
+
+impl Tree for Knapsack {
+    type Node = (u32, i64, i64, u128);
+    const GOAL: Goal = Goal::Maximise;
+
+    fn root(&self) -> Self::Node {
+        (0, self.capacity, 0, 0)
+    }
+
+    fn expand(&self, &(at, room, value, taken): &Self::Node, _: i64, out: &mut Children<'_, Self>) {
+        let Some(&[gain, weight, _]) = self.items.get(at as usize) else {
+            let taken = (0..self.items.len()).filter(|i| taken >> i & 1 == 1);
+            return out.solution(value, || taken.map(|i| self.items[i][2]).collect());
+        };
+        let with = (room - weight, value + gain, taken | 1 << at);
+        for (room, value, taken) in [with, (room, value, taken)] {
+            if room >= 0 {
+                out.child_within(self.bound(at + 1, room, value), (at + 1, room, value, taken));
+            }
+        }
+    }
+}
+
+impl Knapsack {
+    fn new(n: usize, seed: u64) -> Self {
+        let mut state = seed;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as i64 % 10_000 + 1
+        };
+        let mut items: Vec<_> =
+            (0..n).map(|i| (draw(), i)).map(|(w, i)| [w + 1000, w, i as i64]).collect();
+        items.sort_by_key(|&[gain, weight, _]| std::cmp::Reverse((gain << 30) / weight));
+        let capacity = items.iter().map(|item| item[1]).sum::<i64>() / 2;
+        Self { capacity, items }
+    }
+
+    #[inline]
+    fn bound(&self, from: u32, mut room: i64, mut value: i64) -> i64 {
+        for &[gain, weight, _] in &self.items[from as usize..] {
+            if weight > room {
+                return value + gain * room / weight;
+            }
+            (room, value) = (room - weight, value + gain);
+        }
+        value
+    }
+
+    /// The same search by hand: bound each child, recurse, keep the best and what it takes.
+    fn recurse(
+        &self,
+        (at, room, value, taken): (u32, i64, i64, u128),
+        best: &mut (i64, u128),
+    ) -> u64 {
+        let Some(&[gain, weight, _]) = self.items.get(at as usize) else {
+            if value > best.0 {
+                *best = (value, taken);
+            }
+            return 1;
+        };
+        let mut nodes = 1;
+        if weight <= room {
+            let (room, value) = (room - weight, value + gain);
+            if self.bound(at + 1, room, value) > best.0 {
+                nodes += self.recurse((at + 1, room, value, taken | 1 << at), best);
+            }
+        }
+        if self.bound(at + 1, room, value) > best.0 {
+            nodes += self.recurse((at + 1, room, value, taken), best);
+        }
+        nodes
+    }
+}
+
+/// One thread through the whole engine against recursion by hand, in turns.
+fn knapsack() -> Result<(), RunError> {
+    let mut ratios = Vec::new();
+    let (mut engine, mut by_hand, mut nodes) = (Vec::new(), Vec::new(), [0; 2]);
+    for _ in 0..7 {
+        let start = Instant::now();
+        let items = Knapsack::new(60, 13);
+        let mut best = (i64::MIN, 0);
+        nodes[0] = items.recurse(items.root(), &mut best);
+        let hand = start.elapsed().as_secs_f64();
+        let report = Solver::of(Plain(Knapsack::new(60, 13))).threads(1).run()?;
+        assert_eq!(report.objective, Some(best.0));
+        nodes[1] = report.outcome.counts.branched;
+        ratios.push(report.outcome.seconds / hand);
+        engine.push(report.outcome.seconds);
+        by_hand.push(hand);
+    }
+    println!(
+        "knapsack engine {:.4} s ({} nodes), recursion {:.4} s ({} nodes), ratio {:.3}",
+        median(engine),
+        nodes[1],
+        median(by_hand),
+        nodes[0],
+        median(ratios)
+    );
+    Ok(())
+}
