@@ -1,36 +1,32 @@
-//! UTS with the SHA instructions: two children at a time, of parents taken up some time before.
+//! UTS with the SHA instructions: batches of children, of eight parents, in four passes over memory.
 //!
 //! The message schedule is linear over exclusive-or, so that the schedule of child i is that of
-//! child 0 with a fixed pattern of i flipped in. Schedules of eight parents are made together, with
-//! plain vector code: the SHA instructions, which do only one thing at a time, have the rounds.
-//! No branch waits for a hash: children are stored whether they have children or not, and the end
-//! of the columns moves on only if they do.
+//! child 0 with a fixed pattern of i flipped in. The SHA instructions do only one thing at a time,
+//! and have nothing but rounds to do: schedules are made, and children counted, by plain vector
+//! code. Rounds that do not tell children apart are done once a parent; rounds that say nothing of
+//! a child's random value are done for children that have children. No branch waits for a hash.
 
 use crate::uts::sha1::{self, START};
 use crate::uts::{Columns, Kernel, ROW, Rules, Tally};
 use std::arch::x86_64::*;
 
 /// Children made from one schedule; a parent of more is taken up several times.
-const BLOCK: u32 = 16;
+const BLOCK: usize = 16;
 /// Parents taken up at a time.
 const PARENTS: usize = 8;
+/// Children hashed at a time.
+const LANES: usize = 2;
+/// Children of a batch at most, and what is written beyond the last.
+const ROOM: usize = PARENTS * BLOCK + BLOCK;
 
 /// The words of all rounds, four to a register.
 type Schedule = [__m128i; 20];
-
-/// The schedules of eight parents: register by register, parents in the order of [`slot`].
-type Schedules = [[__m128i; PARENTS]; 20];
-
-/// Where a parent's words lie, as the transposition leaves them.
-fn slot(parent: usize) -> usize {
-    parent % 4 * 2 + parent / 4
-}
 
 /// The kernel for one tree: exists only where the processor has the instructions.
 pub struct ShaKernel<'r> {
     rules: &'r Rules,
     g: u32,
-    patterns: Box<[Schedule; BLOCK as usize]>,
+    patterns: Box<[Schedule; BLOCK]>,
 }
 
 impl<'r> ShaKernel<'r> {
@@ -52,9 +48,10 @@ impl<'r> ShaKernel<'r> {
 impl Kernel for ShaKernel<'_> {
     fn run(&self, columns: &mut Columns, fuel: u64) -> Tally {
         let mut tally = Tally::default();
+        let mut batch = Batch::new(self);
         while tally.nodes < fuel && columns.len() > 0 {
             // SAFETY: a `ShaKernel` exists only where the instructions do.
-            unsafe { batch(self, columns, &mut tally) }
+            unsafe { batch.run(self, columns, &mut tally) }
         }
         tally
     }
@@ -69,173 +66,337 @@ fn pack(words: &[u32; 80]) -> Schedule {
     })
 }
 
-/// The children to be made at a time: parent and number each, one more for an odd end.
-type Jobs = [(u8, u8); PARENTS * BLOCK as usize + 1];
-
-/// Makes a block of children of each of the topmost nodes.
-///
-/// # Safety
-/// The processor must have AVX2 and the SHA instructions.
-unsafe fn batch(kernel: &ShaKernel<'_>, columns: &mut Columns, tally: &mut Tally) {
-    let count = columns.len().min(PARENTS);
-    let from = columns.len() - count;
-    let parents: [usize; PARENTS] = std::array::from_fn(|parent| from + parent);
-    let left = parents.map(|at| columns.left[at]);
-    let depths = parents.map(|at| columns.depth[at].wrapping_add(1));
-    let firsts = left.map(|left| left.wrapping_sub(1) / BLOCK * BLOCK);
-    // SAFETY: the caller's.
-    let schedules = unsafe { schedules(columns, from, &firsts) };
-    let mut jobs: Jobs = [(0, 0); PARENTS * BLOCK as usize + 1];
-    let mut n = 0;
-    columns.set_len(from);
-    for parent in 0..count {
-        tally.depth = tally.depth.max(depths[parent]);
-        for number in 0..left[parent] - firsts[parent] {
-            jobs[n] = (parent as u8, number as u8);
-            n += 1;
-        }
-        // What is kept never lies above the place it is read from.
-        if firsts[parent] > 0 {
-            columns.keep(from + parent, firsts[parent]);
-        }
-    }
-    // With an odd number the last is made twice, and stored once.
-    jobs[n] = jobs[n.max(1) - 1];
-    columns.reserve(n);
-    tally.nodes += n as u64;
-    // SAFETY: the caller's.
-    tally.inner += unsafe { make(kernel, columns, &schedules, &depths, &jobs, n) };
+/// What the passes hand on to each other.
+struct Batch {
+    /// The words of all rounds, of all parents.
+    words: [[u32; PARENTS]; 80],
+    /// The same parent by parent; [`heads`] puts what it makes of the first two in their place.
+    schedules: [Schedule; PARENTS],
+    /// The depth of each parent's children.
+    depths: [u32; PARENTS],
+    /// The children to be made: parent times [`BLOCK`], plus number.
+    jobs: [u32; ROOM],
+    /// The first four words of each child's state before the last eight and the last four rounds.
+    made: [[__m128i; 2]; ROOM],
+    /// Which children have children.
+    inner: [u32; ROOM],
 }
 
-/// Makes `n` children; returns how many have children. No AVX here: the SHA instructions are of the
-/// older encoding, and mixing the two is very slow.
-#[target_feature(enable = "sha,sse4.1")]
-fn make(
-    kernel: &ShaKernel<'_>,
-    columns: &mut Columns,
-    schedules: &Schedules,
-    depths: &[u32; PARENTS],
-    jobs: &Jobs,
-    n: usize,
-) -> u64 {
-    let mut inner = 0;
-    for at in (0..n).step_by(2) {
-        let two = [jobs[at], jobs[at + 1]];
-        let parents = two.map(|(parent, _)| usize::from(parent) % PARENTS);
-        let slots = parents.map(slot);
-        let pattern = two.map(|(_, number)| &kernel.patterns[usize::from(number) % BLOCK as usize]);
-        for _ in 1..kernel.g {
-            std::hint::black_box(pair(std::hint::black_box(schedules), slots, pattern));
-        }
-        let states = pair(schedules, slots, pattern);
-        for i in 0..2 {
-            let depth = depths[parents[i]];
-            let left = children(kernel.rules, depth, states[i][4] & (u32::MAX >> 1));
-            let kept = left > 0 && at + i < n;
-            columns.push_if(kept, &states[i], left, depth);
-            inner += u64::from(kept);
+impl Batch {
+    fn new(kernel: &ShaKernel<'_>) -> Self {
+        let zero = kernel.patterns[0];
+        let mut words = [[0; PARENTS]; 80];
+        words[6] = [1 << 31; PARENTS];
+        words[15] = [192; PARENTS];
+        Self {
+            words,
+            schedules: [zero; PARENTS],
+            depths: [0; PARENTS],
+            jobs: [0; ROOM],
+            made: [[zero[0]; 2]; ROOM],
+            inner: [0; ROOM],
         }
     }
-    inner
+
+    /// Makes a block of children of each of the topmost nodes.
+    ///
+    /// AVX2 and the SHA instructions, which are of the older encoding, keep to functions of their
+    /// own: mixing the two is very slow.
+    ///
+    /// # Safety
+    /// The processor must have AVX2 and the SHA instructions.
+    unsafe fn run(&mut self, kernel: &ShaKernel<'_>, columns: &mut Columns, tally: &mut Tally) {
+        let count = columns.len().min(PARENTS);
+        let from = columns.len() - count;
+        // SAFETY: the caller's.
+        unsafe { schedules(self, columns, from) };
+        let n = self.jobs(columns, from, count);
+        tally.depth = self.depths[..count].iter().fold(tally.depth, |most, &depth| most.max(depth));
+        columns.reserve(n);
+        // SAFETY: the caller's.
+        let inner = unsafe {
+            heads(self);
+            for _ in 0..kernel.g.max(1) {
+                hash(kernel, std::hint::black_box(&mut *self), n);
+            }
+            let inner = children(kernel.rules, self, columns, n);
+            finish(kernel, self, columns, inner);
+            inner
+        };
+        columns.set_len(columns.len() + inner);
+        tally.nodes += n as u64;
+        tally.inner += inner as u64;
+    }
+
+    /// Lists the children to be made of the parents from `from` on, and takes those off the columns
+    /// that have no more; returns how many are to be made.
+    fn jobs(&mut self, columns: &mut Columns, from: usize, count: usize) -> usize {
+        columns.set_len(from);
+        let mut n = 0;
+        for parent in 0..count {
+            let first = self.words[5][parent];
+            let block: &mut [u32; BLOCK] = self.jobs[n..].first_chunk_mut().expect("a block");
+            *block = std::array::from_fn(|number| (parent * BLOCK + number) as u32);
+            n += (columns.left[from + parent] - first) as usize;
+            // What is kept never lies above the place it is read from.
+            if first > 0 {
+                columns.keep(from + parent, first);
+            }
+        }
+        n
+    }
 }
 
-/// How many children a node has, without a branch that depends on its value.
 #[inline]
-fn children(rules: &Rules, depth: u32, value: u32) -> u32 {
-    if depth >= rules.binomial_from {
-        return u32::from(value < rules.below) * rules.m;
-    }
-    if depth >= rules.limit {
-        return 0;
-    }
-    let Some(&row) = rules.row_of.get(depth as usize) else {
-        return rules.children(depth, value);
-    };
-    let row: &[u32; ROW] = &rules.rows[row as usize];
-    let mut n = 0;
-    for step in [64, 32, 16, 8, 4, 2, 1] {
-        n += step * usize::from(row[n + step - 1] <= value);
-    }
-    n as u32
+#[target_feature(enable = "avx2")]
+fn load(words: &[u32]) -> __m256i {
+    let words = &words[..8];
+    // SAFETY: the slice was just seen to be as long as the register.
+    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
 }
 
-/// The schedules of the eight nodes from `from` on, each for the child of the number given.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store(words: &mut [u32], register: __m256i) {
+    let words = &mut words[..8];
+    // SAFETY: the slice was just seen to be as long as the register.
+    unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), register) }
+}
+
+/// The schedules of the eight nodes from `from` on, each for the first child of its last block.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
-fn schedules(columns: &Columns, from: usize, numbers: &[u32; PARENTS]) -> Schedules {
-    let load = |words: &[u32]| {
-        let words = &words[..PARENTS];
-        // SAFETY: the slice was just seen to be as long as the register.
-        unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
-    };
-    let mut w = [_mm256_setzero_si256(); 80];
+fn schedules(batch: &mut Batch, columns: &Columns, from: usize) {
+    let one = _mm256_set1_epi32(1);
+    store(&mut batch.depths, _mm256_add_epi32(load(&columns.depth[from..]), one));
+    let last = _mm256_sub_epi32(load(&columns.left[from..]), one);
+    let w = &mut batch.words;
+    store(&mut w[5], _mm256_and_si256(last, _mm256_set1_epi32(-(BLOCK as i32))));
     for (word, column) in w.iter_mut().zip(&columns.state) {
-        *word = load(&column[from..]);
+        store(word, load(&column[from..]));
     }
-    w[5] = load(numbers);
-    w[6] = _mm256_set1_epi32(i32::MIN);
-    w[15] = _mm256_set1_epi32(192);
-    for t in 16..80 {
-        let near = _mm256_xor_si256(w[t - 3], w[t - 8]);
-        let mix = _mm256_xor_si256(near, _mm256_xor_si256(w[t - 14], w[t - 16]));
-        w[t] = _mm256_or_si256(_mm256_slli_epi32::<1>(mix), _mm256_srli_epi32::<31>(mix));
+    for t in 16..32 {
+        let near = _mm256_xor_si256(load(&w[t - 3]), load(&w[t - 8]));
+        let far = _mm256_xor_si256(load(&w[t - 14]), load(&w[t - 16]));
+        let mix = _mm256_xor_si256(near, far);
+        store(
+            &mut w[t],
+            _mm256_or_si256(_mm256_slli_epi32::<1>(mix), _mm256_srli_epi32::<31>(mix)),
+        );
     }
-    let mut schedules = [[_mm_setzero_si128(); PARENTS]; 20];
-    for (out, w) in schedules.iter_mut().zip(w.chunks_exact(4)) {
+    // The same rule, applied twice: it reaches further back, and so has less to wait for.
+    for t in 32..80 {
+        let near = _mm256_xor_si256(load(&w[t - 6]), load(&w[t - 16]));
+        let far = _mm256_xor_si256(load(&w[t - 28]), load(&w[t - 32]));
+        let mix = _mm256_xor_si256(near, far);
+        store(
+            &mut w[t],
+            _mm256_or_si256(_mm256_slli_epi32::<2>(mix), _mm256_srli_epi32::<30>(mix)),
+        );
+    }
+    for (i, w) in w.chunks_exact(4).enumerate() {
         // The first word goes into the highest lane.
-        let low = [_mm256_unpacklo_epi32(w[3], w[2]), _mm256_unpacklo_epi32(w[1], w[0])];
-        let high = [_mm256_unpackhi_epi32(w[3], w[2]), _mm256_unpackhi_epi32(w[1], w[0])];
+        let [w3, w2, w1, w0] = [3, 2, 1, 0].map(|word| load(&w[word]));
+        let low = [_mm256_unpacklo_epi32(w3, w2), _mm256_unpacklo_epi32(w1, w0)];
+        let high = [_mm256_unpackhi_epi32(w3, w2), _mm256_unpackhi_epi32(w1, w0)];
         let four = [
             _mm256_unpacklo_epi64(low[0], low[1]),
             _mm256_unpackhi_epi64(low[0], low[1]),
             _mm256_unpacklo_epi64(high[0], high[1]),
             _mm256_unpackhi_epi64(high[0], high[1]),
         ];
-        for (pair, both) in out.chunks_exact_mut(2).zip(four) {
-            pair[0] = _mm256_castsi256_si128(both);
-            pair[1] = _mm256_extracti128_si256::<1>(both);
+        for (parent, both) in four.into_iter().enumerate() {
+            batch.schedules[parent][i] = _mm256_castsi256_si128(both);
+            batch.schedules[parent + 4][i] = _mm256_extracti128_si256::<1>(both);
         }
     }
-    schedules
 }
 
-/// Groups of four rounds for both children: message words in, five words turned by four.
+/// The words that every hash starts from, the first four and the fifth.
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn start() -> [__m128i; 2] {
+    let [h0, h1, h2, h3, h4] = START.map(|word| word as i32);
+    [_mm_set_epi32(h0, h1, h2, h3), _mm_set_epi32(h4, 0, 0, 0)]
+}
+
+/// Does each parent's first four rounds, and readies the next four but for the child's number.
+#[inline(never)]
+#[target_feature(enable = "sha,sse4.1")]
+fn heads(batch: &mut Batch) {
+    let [start, start_e] = start();
+    for schedule in &mut batch.schedules {
+        let fed = _mm_add_epi32(start_e, schedule[0]);
+        schedule[0] = _mm_sha1rnds4_epu32::<0>(start, fed);
+        schedule[1] = _mm_sha1nexte_epu32(start, schedule[1]);
+    }
+}
+
+/// Groups of four rounds for all lanes: message words in, five words turned by four.
 macro_rules! fours {
-    ($base:ident, $slot:ident, $pattern:ident, $a:ident, $e:ident, $mix:literal, $($i:literal)*) => {
-        $(for lane in 0..2 {
-            let message = _mm_xor_si128($base[$i][$slot[lane]], $pattern[lane][$i]);
-            let fed = if $i == 0 {
-                _mm_add_epi32($e[lane], message)
-            } else {
-                _mm_sha1nexte_epu32($e[lane], message)
+    ($base:ident, $pattern:ident, $a:ident, $e:ident, $mix:literal, $($i:literal)*) => {
+        $(for lane in 0..LANES {
+            // Between the number and the first word it is mixed into, patterns are empty.
+            let message = match $i {
+                2 | 3 => $base[lane][$i],
+                _ => _mm_xor_si128($base[lane][$i], $pattern[lane][$i]),
             };
+            let fed = if $i == 1 { message } else { _mm_sha1nexte_epu32($e[lane], message) };
             $e[lane] = $a[lane];
             $a[lane] = _mm_sha1rnds4_epu32::<$mix>($a[lane], fed);
         })*
     };
 }
 
-/// The states of two children, given their parents' schedules and their own patterns.
-#[inline]
+/// All rounds but the last four of `n` children.
+#[inline(never)]
 #[target_feature(enable = "sha,sse4.1")]
-fn pair(base: &Schedules, slot: [usize; 2], pattern: [&Schedule; 2]) -> [sha1::State; 2] {
-    let [h0, h1, h2, h3, h4] = START.map(|word| word as i32);
-    let start = _mm_set_epi32(h0, h1, h2, h3);
-    let start_e = _mm_set_epi32(h4, 0, 0, 0);
-    let (mut a, mut e) = ([start; 2], [start_e; 2]);
-    fours!(base, slot, pattern, a, e, 0, 0 1 2 3 4);
-    fours!(base, slot, pattern, a, e, 1, 5 6 7 8 9);
-    fours!(base, slot, pattern, a, e, 2, 10 11 12 13 14);
-    fours!(base, slot, pattern, a, e, 3, 15 16 17 18 19);
-    [0, 1].map(|lane| {
-        let words = _mm_add_epi32(a[lane], start);
-        let last = _mm_sha1nexte_epu32(e[lane], start_e);
-        [
-            _mm_extract_epi32::<3>(words) as u32,
-            _mm_extract_epi32::<2>(words) as u32,
-            _mm_extract_epi32::<1>(words) as u32,
-            _mm_extract_epi32::<0>(words) as u32,
-            _mm_extract_epi32::<3>(last) as u32,
-        ]
-    })
+fn hash(kernel: &ShaKernel<'_>, batch: &mut Batch, n: usize) {
+    let Batch { schedules, jobs, made, .. } = batch;
+    let groups = jobs.chunks_exact(LANES).zip(made.chunks_exact_mut(LANES));
+    for (jobs, made) in groups.take(n.div_ceil(LANES)) {
+        let job = |lane: usize| jobs[lane] as usize;
+        let base: [&Schedule; LANES] =
+            std::array::from_fn(|lane| &schedules[job(lane) / BLOCK % PARENTS]);
+        let pattern: [&Schedule; LANES] =
+            std::array::from_fn(|lane| &kernel.patterns[job(lane) % BLOCK]);
+        let mut a = base.map(|base| base[0]);
+        let mut e = a;
+        fours!(base, pattern, a, e, 0, 1 2 3 4);
+        fours!(base, pattern, a, e, 1, 5 6 7 8 9);
+        fours!(base, pattern, a, e, 2, 10 11 12 13 14);
+        fours!(base, pattern, a, e, 3, 15 16 17 18);
+        for lane in 0..LANES {
+            made[lane] = [e[lane], a[lane]];
+        }
+    }
+}
+
+/// Puts those of `n` children that have children on top of the columns, but for the words that
+/// the last rounds are to make, and beyond their end; returns how many.
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi2,popcnt")]
+fn children(rules: &Rules, batch: &mut Batch, columns: &mut Columns, n: usize) -> usize {
+    let to = columns.len();
+    let mut inner = 0;
+    let depths = load(&batch.depths);
+    for at in (0..n).step_by(8) {
+        let parents = _mm256_srli_epi32::<{ BLOCK.ilog2() as i32 }>(load(&batch.jobs[at..]));
+        let depth = _mm256_permutevar8x32_epi32(depths, parents);
+        let first = first_words(&batch.made[at..]);
+        let turned = _mm256_or_si256(_mm256_slli_epi32::<30>(first), _mm256_srli_epi32::<2>(first));
+        let fifth = _mm256_add_epi32(turned, _mm256_set1_epi32(START[4] as i32));
+        let left = count(rules, depth, _mm256_and_si256(fifth, _mm256_set1_epi32(i32::MAX)));
+        let none = _mm256_cmpeq_epi32(left, _mm256_setzero_si256());
+        let present = 0xff >> (8 - (n - at).min(8));
+        let lanes = present & !_mm256_movemask_ps(_mm256_castsi256_ps(none)) as u32;
+        // The numbers of the lanes that are set, a byte each, in the lowest bytes.
+        let bytes = _pdep_u64(u64::from(lanes), 0x0101_0101_0101_0101) * 0xff;
+        let packed = _pext_u64(0x0706_0504_0302_0100, bytes);
+        let order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(packed as i64));
+        let top = to + inner;
+        store(&mut columns.state[4][top..], _mm256_permutevar8x32_epi32(fifth, order));
+        store(&mut columns.left[top..], _mm256_permutevar8x32_epi32(left, order));
+        store(&mut columns.depth[top..], _mm256_permutevar8x32_epi32(depth, order));
+        store(&mut batch.inner[inner..], _mm256_add_epi32(order, _mm256_set1_epi32(at as i32)));
+        inner += lanes.count_ones() as usize;
+    }
+    inner
+}
+
+/// The first words of eight states, as they are before the last four rounds.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn first_words(made: &[[__m128i; 2]]) -> __m256i {
+    let word = |i: usize| _mm_extract_epi32::<3>(made[i][1]);
+    _mm256_setr_epi32(word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7))
+}
+
+/// Which lanes of `a` are at least those of `b`.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn at_least(a: __m256i, b: __m256i) -> __m256i {
+    _mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a)
+}
+
+/// How many children nodes of these depths and values have.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn count(rules: &Rules, depth: __m256i, value: __m256i) -> __m256i {
+    let set = |word: u32| _mm256_set1_epi32(word as i32);
+    let deep = at_least(depth, set(rules.binomial_from));
+    let has = _mm256_andnot_si256(at_least(value, set(rules.below)), deep);
+    let binomial = _mm256_and_si256(has, set(rules.m));
+    let ended = _mm256_or_si256(deep, at_least(depth, set(rules.limit)));
+    if _mm256_movemask_epi8(ended) == -1 {
+        return binomial;
+    }
+    let geometric = if rules.rows.is_empty() || !rules.complete() {
+        asked(rules, depth, value)
+    } else {
+        rows(rules, depth, value)
+    };
+    _mm256_or_si256(binomial, _mm256_andnot_si256(ended, geometric))
+}
+
+/// What the rules say, lane by lane.
+#[target_feature(enable = "avx2")]
+fn asked(rules: &Rules, depth: __m256i, value: __m256i) -> __m256i {
+    let (mut depths, mut values) = ([0; 8], [0; 8]);
+    store(&mut depths, depth);
+    store(&mut values, value);
+    let n: [u32; 8] = std::array::from_fn(|lane| rules.children(depths[lane], values[lane]));
+    load(&n)
+}
+
+/// Thresholds at or below each value, each lane in the row of its depth, by bisection.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn rows(rules: &Rules, depth: __m256i, value: __m256i) -> __m256i {
+    let last = _mm256_set1_epi32(rules.row_of.len() as i32 - 1);
+    let at = _mm256_min_epu32(depth, last);
+    // SAFETY: no depth looked up is greater than the last.
+    let row = unsafe { _mm256_i32gather_epi32::<4>(rules.row_of.as_ptr().cast(), at) };
+    let mut at = _mm256_mullo_epi32(row, _mm256_set1_epi32(ROW as i32));
+    let start = at;
+    for step in [64, 32, 16, 8, 4, 2, 1] {
+        let probe = _mm256_add_epi32(at, _mm256_set1_epi32(step - 1));
+        // SAFETY: the rows lie one after the other, and no probe goes past the end of its row.
+        let threshold = unsafe { _mm256_i32gather_epi32::<4>(rules.rows.as_ptr().cast(), probe) };
+        let reached = at_least(value, threshold);
+        at = _mm256_add_epi32(at, _mm256_and_si256(reached, _mm256_set1_epi32(step)));
+    }
+    _mm256_sub_epi32(at, start)
+}
+
+/// Does the last four rounds of the children that have children, and stores the words they make.
+#[inline(never)]
+#[target_feature(enable = "sha,sse4.1")]
+fn finish(kernel: &ShaKernel<'_>, batch: &Batch, columns: &mut Columns, inner: usize) {
+    let to = columns.len();
+    let [start, _] = start();
+    for (four, children) in batch.inner.chunks_exact(4).take(inner.div_ceil(4)).enumerate() {
+        let [s0, s1, s2, s3] = [0, 1, 2, 3].map(|i| {
+            let child = children[i] as usize % ROOM;
+            let job = batch.jobs[child] as usize;
+            let base = batch.schedules[job / BLOCK % PARENTS][19];
+            let message = _mm_xor_si128(base, kernel.patterns[job % BLOCK][19]);
+            let [e, a] = batch.made[child];
+            let fed = _mm_sha1nexte_epu32(e, message);
+            _mm_add_epi32(start, _mm_sha1rnds4_epu32::<3>(a, fed))
+        });
+        let low = [_mm_unpacklo_epi32(s0, s1), _mm_unpacklo_epi32(s2, s3)];
+        let high = [_mm_unpackhi_epi32(s0, s1), _mm_unpackhi_epi32(s2, s3)];
+        let words = [
+            _mm_unpackhi_epi64(high[0], high[1]),
+            _mm_unpacklo_epi64(high[0], high[1]),
+            _mm_unpackhi_epi64(low[0], low[1]),
+            _mm_unpacklo_epi64(low[0], low[1]),
+        ];
+        for (column, word) in columns.state.iter_mut().zip(words) {
+            let column = &mut column[to + 4 * four..][..4];
+            // SAFETY: the slice was just seen to be as long as the register.
+            unsafe { _mm_storeu_si128(column.as_mut_ptr().cast(), word) }
+        }
+    }
 }
