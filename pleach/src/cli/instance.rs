@@ -1,9 +1,11 @@
 //! From the words on the command line to a problem that runs.
 
 use super::options::Options;
+use super::rows::rows_of;
 use super::{Failure, conclude, usage};
 use clap::ArgMatches;
 use pleach_core::problem::Plain;
+use pleach_problems::knapsack::{Knapsack, MOST, MOST_ITEMS};
 use pleach_problems::queens::{Queens, first::FirstQueens};
 use pleach_problems::uts::{
     Uts,
@@ -28,8 +30,13 @@ pub fn run(verb: &str, matches: &ArgMatches, options: &Options) -> Result<ExitCo
             let first = FirstQueens::new(size(instance)?).map_err(Failure::Usage)?;
             conclude(Plain(first), problem, instance, options)
         }
+        ("solve", "knapsack") => {
+            let rows = rows_of::<2>(instance, MOST, MOST_ITEMS).map_err(Failure::Usage)?;
+            let knapsack = Knapsack::new(rows[0][1], &rows[1..]).map_err(Failure::Usage)?;
+            conclude(Plain(knapsack), problem, instance, options)
+        }
         ("count", _) => usage(format!("count {problem}: expected queens or uts")),
-        _ => usage(format!("{verb} {problem}: expected queens")),
+        _ => usage(format!("{verb} {problem}: expected queens or knapsack")),
     }
 }
 

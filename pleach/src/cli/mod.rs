@@ -49,6 +49,7 @@ Examples:
   pleach count uts T1L
   pleach count uts type=binomial,b0=2000,q=0.2,m=5,seed=7 --threads 2 --json
   pleach solve queens 30
+  pleach solve knapsack data/knapsack/correlated-60.txt
   pleach devices
 
 Exit codes: 0 finished and proven, 1 an error inside, 2 bad usage or bad input,
@@ -79,7 +80,7 @@ pub fn pleach() -> ExitCode {
         .subcommand(problem(
             "solve",
             "Find a solution, the best one with proof",
-            "queens (INSTANCE: board size)",
+            "queens (INSTANCE: board size) or knapsack (INSTANCE: a file)",
         ))
         .subcommand(
             Command::new("devices").about("Say what this machine offers, with measured rates"),

@@ -1,0 +1,180 @@
+//! The 0/1 knapsack: which items to take so that they fit and are worth most.
+
+use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::work::Entry;
+use std::cmp::Reverse;
+
+/// Items at most.
+pub const MOST_ITEMS: usize = 256;
+/// The greatest value, weight or capacity: sums and products of two stay within 63 bits.
+pub const MOST: i64 = 1_000_000_000;
+
+/// An item that may be taken.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    value: i64,
+    weight: i64,
+    /// Its number in the input, from 1.
+    number: i64,
+}
+
+/// A knapsack and the items that may go into it, most value a weight first.
+#[derive(Clone, Debug)]
+pub struct Knapsack {
+    capacity: i64,
+    items: Vec<Item>,
+}
+
+/// The first items decided: how many, the room left, the value so far, and which were taken.
+type Decided = (u32, i64, i64, [u64; MOST_ITEMS / 64]);
+
+impl Knapsack {
+    /// A knapsack of this capacity and items of these values and weights.
+    ///
+    /// # Errors
+    /// If there are more than [`MOST_ITEMS`], or a number is not from 0 to [`MOST`].
+    pub fn new(capacity: i64, items: &[[i64; 2]]) -> Result<Self, String> {
+        let numbers = items.iter().flatten().chain([&capacity]);
+        if let Some(wrong) = numbers.into_iter().find(|number| !(0..=MOST).contains(*number)) {
+            return Err(format!("{wrong}: expected a number from 0 to {MOST}"));
+        }
+        if items.len() > MOST_ITEMS {
+            return Err(format!("{} items: expected at most {MOST_ITEMS}", items.len()));
+        }
+        let item = |(number, &[value, weight]): (i64, &[i64; 2])| Item { value, weight, number };
+        let mut items: Vec<Item> = (1..).zip(items).map(item).collect();
+        // An item without weight comes first: it always fits.
+        let worth = |item: &Item| (item.value << 30).checked_div(item.weight).unwrap_or(i64::MAX);
+        items.sort_by_key(|item| Reverse(worth(item)));
+        Ok(Self { capacity, items })
+    }
+
+    /// The value when the room is filled with the best items left, the last one cut to fit.
+    fn bound(&self, from: u32, mut room: i64, mut value: i64) -> i64 {
+        for item in &self.items[from as usize..] {
+            if item.weight > room {
+                return value + item.value * room / item.weight;
+            }
+            room -= item.weight;
+            value += item.value;
+        }
+        value
+    }
+}
+
+impl Tree for Knapsack {
+    type Node = Decided;
+    const GOAL: Goal = Goal::Maximise;
+
+    fn root(&self) -> Decided {
+        (0, self.capacity, 0, [0; MOST_ITEMS / 64])
+    }
+
+    fn expand(&self, &(at, room, value, taken): &Decided, _: i64, out: &mut Children<'_, Self>) {
+        let Some(item) = self.items.get(at as usize) else {
+            let is_taken = |i: &usize| taken[i / 64] >> (i % 64) & 1 == 1;
+            let taken = (0..self.items.len()).filter(is_taken);
+            return out.solution(value, || taken.map(|i| self.items[i].number).collect());
+        };
+        if item.weight <= room {
+            let (room, value, mut taken) = (room - item.weight, value + item.value, taken);
+            taken[at as usize / 64] |= 1 << (at % 64);
+            out.child_within(self.bound(at + 1, room, value), (at + 1, room, value, taken));
+        }
+        out.child_within(self.bound(at + 1, room, value), (at + 1, room, value, taken));
+    }
+
+    fn valid(&self, entry: &Entry<Decided>) -> bool {
+        let (at, room, value, _) = entry.node;
+        let most = MOST * MOST_ITEMS as i64;
+        at as usize <= self.items.len()
+            && (0..=self.capacity).contains(&room)
+            && (0..=most).contains(&value)
+    }
+
+    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
+        let (mut value, mut weight) = (0, 0);
+        for (i, number) in plan.iter().enumerate() {
+            let item = self.items.iter().find(|item| item.number == *number);
+            let Some(item) = item.filter(|_| !plan[..i].contains(number)) else {
+                return Some(Err(format!("item {number} is unknown or taken twice")));
+            };
+            value += item.value;
+            weight += item.weight;
+        }
+        Some(if weight <= self.capacity {
+            Ok(value)
+        } else {
+            Err(format!("weight {weight} in a knapsack of {}", self.capacity))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oorandom::Rand64;
+    use pleach_core::explorer::{Explorer, TreeExplorer};
+    use pleach_core::laws::{explorer_law, hostile_law, run_to_end};
+    use pleach_core::work::Pool;
+
+    fn random(rng: &mut Rand64, n: usize) -> Knapsack {
+        let mut below = |n: u64| rng.rand_range(0..n) as i64;
+        let items: Vec<[i64; 2]> = (0..n).map(|_| [below(30), below(20)]).collect();
+        Knapsack::new(below(10 * n as u64 + 1), &items).unwrap()
+    }
+
+    fn best_by_hand(knapsack: &Knapsack) -> i64 {
+        let sums = (0u32..1 << knapsack.items.len()).filter_map(|set| {
+            let taken = |&(i, _): &(usize, &Item)| set >> i & 1 == 1;
+            let items: Vec<&Item> =
+                knapsack.items.iter().enumerate().filter(taken).map(|(_, item)| item).collect();
+            let weight: i64 = items.iter().map(|item| item.weight).sum();
+            (weight <= knapsack.capacity).then(|| items.iter().map(|item| item.value).sum())
+        });
+        sums.max().unwrap()
+    }
+
+    #[test]
+    fn optima_agree_with_brute_force() {
+        let mut rng = Rand64::new(2);
+        for n in (0..13).cycle().take(400) {
+            let knapsack = random(&mut rng, n);
+            let mut explorer = TreeExplorer::new(&knapsack);
+            explorer.put_pool(Pool::whole(knapsack.root()));
+            let found = run_to_end(&mut explorer, i64::MAX).found.unwrap();
+            let value = Goal::Maximise.value(found.score);
+            assert_eq!(value, best_by_hand(&knapsack), "{knapsack:?}");
+            assert_eq!(knapsack.check(&found.plan), Some(Ok(value)));
+        }
+    }
+
+    #[test]
+    fn the_laws_hold() {
+        let knapsack: &'static _ = Box::leak(Box::new(random(&mut Rand64::new(5), 24)));
+        let root = Pool::whole(knapsack.root()).to_work();
+        let mut explorer = TreeExplorer::new(knapsack);
+        explorer.put(&root.bytes).unwrap();
+        let best = run_to_end(&mut explorer, i64::MAX).found.unwrap().score;
+        explorer.put(&root.bytes).unwrap();
+        let whole = run_to_end(&mut explorer, best);
+        for seed in 0..20 {
+            explorer_law(&|_| Box::new(TreeExplorer::new(knapsack)), &root, best, &whole, seed);
+        }
+        explorer.put(&root.bytes).unwrap();
+        explorer.run(5, best);
+        let good = explorer.drain();
+        hostile_law(&|| Box::new(TreeExplorer::new(knapsack)), &good.bytes, 2000, 3);
+    }
+
+    #[test]
+    fn wrong_solutions_are_told() {
+        let knapsack = Knapsack::new(10, &[[6, 4], [5, 3], [8, 6], [3, 2]]).unwrap();
+        assert_eq!(knapsack.check(&[1, 3]), Some(Ok(14)));
+        for wrong in [&[1, 1][..], &[5], &[1, 2, 3]] {
+            assert!(knapsack.check(wrong).unwrap().is_err(), "{wrong:?}");
+        }
+        assert!(Knapsack::new(-1, &[]).is_err());
+        assert!(Knapsack::new(1, &[[1, 1]; 257]).is_err());
+    }
+}
