@@ -2,7 +2,7 @@
 
 use super::options::Options;
 use crate::report::{Report, grouped, short};
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pleach_run::Sight;
 use serde_json::{Value, json};
 use std::io::IsTerminal;
@@ -41,7 +41,10 @@ impl Progress {
         let shown = !options.quiet && std::io::stderr().is_terminal();
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        Self { line: ProgressBar::with_draw_target(None, target), before: (0, 0.0) }
+        // A template that is only the message has nothing that could be wrong with it.
+        let style = ProgressStyle::with_template("{msg}").expect("a template");
+        let line = ProgressBar::with_draw_target(None, target).with_style(style);
+        Self { line, before: (0, 0.0) }
     }
 
     /// Shows a look at the run; breaks if Ctrl-C was pressed.

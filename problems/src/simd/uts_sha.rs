@@ -3,8 +3,8 @@
 //! The message schedule is linear over exclusive-or, so that the schedule of child i is that of
 //! child 0 with a fixed pattern of i flipped in. The SHA instructions do only one thing at a time,
 //! and have nothing but rounds to do: schedules are made, and children counted, by plain vector
-//! code. Rounds that do not tell children apart are done once a parent; rounds that say nothing of
-//! a child's random value are done for children that have children. No branch waits for a hash.
+//! code. The first rounds, which do not tell children apart, are done once a parent; all others are
+//! done for every child, leaf or not. No branch waits for a hash.
 
 use crate::uts::sha1::{self, START};
 use crate::uts::{Columns, Kernel, ROW, Rules, Tally};
@@ -76,7 +76,7 @@ struct Batch {
     depths: [u32; PARENTS],
     /// The children to be made: parent times [`BLOCK`], plus number.
     jobs: [u32; ROOM],
-    /// The first four words of each child's state before the last eight and the last four rounds.
+    /// The first four words of each child's state before and after the last four rounds.
     made: [[__m128i; 2]; ROOM],
     /// Which children have children.
     inner: [u32; ROOM],
@@ -120,7 +120,7 @@ impl Batch {
                 hash(kernel, std::hint::black_box(&mut *self), n);
             }
             let inner = children(kernel.rules, self, columns, n);
-            finish(kernel, self, columns, inner);
+            finish(self, columns, inner);
             inner
         };
         columns.set_len(columns.len() + inner);
@@ -248,7 +248,7 @@ macro_rules! fours {
     };
 }
 
-/// All rounds but the last four of `n` children.
+/// All rounds of `n` children.
 #[inline(never)]
 #[target_feature(enable = "sha,sse4.1")]
 fn hash(kernel: &ShaKernel<'_>, batch: &mut Batch, n: usize) {
@@ -265,15 +265,15 @@ fn hash(kernel: &ShaKernel<'_>, batch: &mut Batch, n: usize) {
         fours!(base, pattern, a, e, 0, 1 2 3 4);
         fours!(base, pattern, a, e, 1, 5 6 7 8 9);
         fours!(base, pattern, a, e, 2, 10 11 12 13 14);
-        fours!(base, pattern, a, e, 3, 15 16 17 18);
+        fours!(base, pattern, a, e, 3, 15 16 17 18 19);
         for lane in 0..LANES {
             made[lane] = [e[lane], a[lane]];
         }
     }
 }
 
-/// Puts those of `n` children that have children on top of the columns, but for the words that
-/// the last rounds are to make, and beyond their end; returns how many.
+/// Puts those of `n` children that have children on top of the columns, but for the first four words
+/// of their states, and beyond their end; returns how many.
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi2,popcnt")]
 fn children(rules: &Rules, batch: &mut Batch, columns: &mut Columns, n: usize) -> usize {
@@ -308,7 +308,7 @@ fn children(rules: &Rules, batch: &mut Batch, columns: &mut Columns, n: usize) -
 #[inline]
 #[target_feature(enable = "avx2")]
 fn first_words(made: &[[__m128i; 2]]) -> __m256i {
-    let word = |i: usize| _mm_extract_epi32::<3>(made[i][1]);
+    let word = |i: usize| _mm_extract_epi32::<3>(made[i][0]);
     _mm256_setr_epi32(word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7))
 }
 
@@ -369,21 +369,16 @@ fn rows(rules: &Rules, depth: __m256i, value: __m256i) -> __m256i {
     _mm256_sub_epi32(at, start)
 }
 
-/// Does the last four rounds of the children that have children, and stores the words they make.
+/// Stores the first four words of the states of the children that have children.
 #[inline(never)]
 #[target_feature(enable = "sha,sse4.1")]
-fn finish(kernel: &ShaKernel<'_>, batch: &Batch, columns: &mut Columns, inner: usize) {
+fn finish(batch: &Batch, columns: &mut Columns, inner: usize) {
     let to = columns.len();
     let [start, _] = start();
     for (four, children) in batch.inner.chunks_exact(4).take(inner.div_ceil(4)).enumerate() {
         let [s0, s1, s2, s3] = [0, 1, 2, 3].map(|i| {
-            let child = children[i] as usize % ROOM;
-            let job = batch.jobs[child] as usize;
-            let base = batch.schedules[job / BLOCK % PARENTS][19];
-            let message = _mm_xor_si128(base, kernel.patterns[job % BLOCK][19]);
-            let [e, a] = batch.made[child];
-            let fed = _mm_sha1nexte_epu32(e, message);
-            _mm_add_epi32(start, _mm_sha1rnds4_epu32::<3>(a, fed))
+            let [_, words] = batch.made[children[i] as usize % ROOM];
+            _mm_add_epi32(start, words)
         });
         let low = [_mm_unpacklo_epi32(s0, s1), _mm_unpacklo_epi32(s2, s3)];
         let high = [_mm_unpackhi_epi32(s0, s1), _mm_unpackhi_epi32(s2, s3)];
