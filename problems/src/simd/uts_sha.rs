@@ -1,4 +1,4 @@
-//! UTS with the SHA instructions: batches of children, of eight parents, in four passes over memory.
+//! UTS with the SHA instructions: children of eight parents at a time, in passes over memory.
 //!
 //! The message schedule is linear over exclusive-or, so that the schedule of child i is that of
 //! child 0 with a fixed pattern of i flipped in. The SHA instructions do only one thing at a time,
