@@ -1,4 +1,4 @@
-//! UTS with the SHA instructions: batches of children, of eight parents, in four passes over memory.
+//! UTS with the SHA instructions: children of eight parents at a time, in passes over memory.
 //!
 //! The message schedule is linear over exclusive-or, so that the schedule of child i is that of
 //! child 0 with a fixed pattern of i flipped in. The SHA instructions do only one thing at a time,
@@ -66,7 +66,8 @@ fn pack(words: &[u32; 80]) -> Schedule {
     })
 }
 
-/// What the passes hand on to each other.
+/// What the passes hand on to each other. Registers in it cross no cache lines.
+#[repr(align(64))]
 struct Batch {
     /// The words of all rounds, of all parents.
     words: [[u32; PARENTS]; 80],
@@ -175,28 +176,17 @@ fn schedules(batch: &mut Batch, columns: &Columns, from: usize) {
     for (word, column) in w.iter_mut().zip(&columns.state) {
         store(word, load(&column[from..]));
     }
-    for t in 16..32 {
-        let near = _mm256_xor_si256(load(&w[t - 3]), load(&w[t - 8]));
-        let far = _mm256_xor_si256(load(&w[t - 14]), load(&w[t - 16]));
-        let mix = _mm256_xor_si256(near, far);
-        store(
-            &mut w[t],
-            _mm256_or_si256(_mm256_slli_epi32::<1>(mix), _mm256_srli_epi32::<31>(mix)),
-        );
-    }
-    // The same rule, applied twice: it reaches further back, and so has less to wait for.
-    for t in 32..80 {
-        let near = _mm256_xor_si256(load(&w[t - 6]), load(&w[t - 16]));
-        let far = _mm256_xor_si256(load(&w[t - 28]), load(&w[t - 32]));
-        let mix = _mm256_xor_si256(near, far);
-        store(
-            &mut w[t],
-            _mm256_or_si256(_mm256_slli_epi32::<2>(mix), _mm256_srli_epi32::<30>(mix)),
-        );
-    }
-    for (i, w) in w.chunks_exact(4).enumerate() {
+    for i in 0..20 {
+        for t in 4 * i..4 * i + 4 {
+            // From word 32 on the same rule, applied twice: it has less to wait for.
+            match i {
+                0..4 => {}
+                4..8 => extend::<1, 31>(w, t, [16, 14, 8, 3]),
+                _ => extend::<2, 30>(w, t, [32, 28, 16, 6]),
+            }
+        }
         // The first word goes into the highest lane.
-        let [w3, w2, w1, w0] = [3, 2, 1, 0].map(|word| load(&w[word]));
+        let [w3, w2, w1, w0] = [3, 2, 1, 0].map(|word| load(&w[4 * i + word]));
         let low = [_mm256_unpacklo_epi32(w3, w2), _mm256_unpacklo_epi32(w1, w0)];
         let high = [_mm256_unpackhi_epi32(w3, w2), _mm256_unpackhi_epi32(w1, w0)];
         let four = [
@@ -210,6 +200,20 @@ fn schedules(batch: &mut Batch, columns: &Columns, from: usize) {
             batch.schedules[parent + 4][i] = _mm256_extracti128_si256::<1>(both);
         }
     }
+}
+
+/// Makes word `t` of words so far back: their exclusive-or, turned left.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn extend<const LEFT: i32, const RIGHT: i32>(
+    w: &mut [[u32; PARENTS]; 80],
+    t: usize,
+    back: [usize; 4],
+) {
+    let [first, second, third, last] = back.map(|back| load(&w[t - back]));
+    let mix = _mm256_xor_si256(_mm256_xor_si256(_mm256_xor_si256(first, second), third), last);
+    let turned = _mm256_or_si256(_mm256_slli_epi32::<LEFT>(mix), _mm256_srli_epi32::<RIGHT>(mix));
+    store(&mut w[t], turned);
 }
 
 /// The words that every hash starts from, the first four and the fifth.
@@ -333,6 +337,8 @@ fn count(rules: &Rules, depth: __m256i, value: __m256i) -> __m256i {
     }
     let geometric = if rules.rows.is_empty() || !rules.complete() {
         asked(rules, depth, value)
+    } else if let [row] = &*rules.rows {
+        one_row(row, _mm256_andnot_si256(ended, value))
     } else {
         rows(rules, depth, value)
     };
@@ -347,6 +353,24 @@ fn asked(rules: &Rules, depth: __m256i, value: __m256i) -> __m256i {
     store(&mut values, value);
     let n: [u32; 8] = std::array::from_fn(|lane| rules.children(depths[lane], values[lane]));
     load(&n)
+}
+
+/// Thresholds at or below each value, in one row: few values are above many.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn one_row(row: &[u32; ROW], value: __m256i) -> __m256i {
+    let mut n = _mm256_setzero_si256();
+    for some in row.chunks_exact(16) {
+        let mut reached = n;
+        for &threshold in some {
+            reached = at_least(value, _mm256_set1_epi32(threshold as i32));
+            n = _mm256_sub_epi32(n, reached);
+        }
+        if _mm256_movemask_epi8(reached) == 0 {
+            break;
+        }
+    }
+    n
 }
 
 /// Thresholds at or below each value, each lane in the row of its depth, by bisection.

@@ -50,24 +50,18 @@ impl Columns {
     /// Puts a node on top.
     pub fn push(&mut self, state: &State, left: u32, depth: u32) {
         self.reserve(1);
-        self.push_if(true, state, left, depth);
-    }
-
-    /// Makes room for `n` more nodes, one more beyond, and the padding.
-    pub fn reserve(&mut self, n: usize) {
-        while self.len + n + 1 + PAD > self.left.len() {
-            self.grow();
-        }
-    }
-
-    /// Puts a node on top if it is to be kept, at the same cost if not; room must be reserved.
-    #[inline]
-    pub fn push_if(&mut self, kept: bool, state: &State, left: u32, depth: u32) {
         let at = self.len;
         self.state.iter_mut().zip(state).for_each(|(column, &word)| column[at] = word);
         self.left[at] = left;
         self.depth[at] = depth;
-        self.len += usize::from(kept);
+        self.len += 1;
+    }
+
+    /// Makes room for `n` more nodes, and the padding.
+    pub fn reserve(&mut self, n: usize) {
+        while self.len + n + PAD > self.left.len() {
+            self.grow();
+        }
     }
 
     /// Puts the node that lies at `from`, at or above the top, back on top with so many left.
