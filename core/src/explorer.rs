@@ -8,7 +8,7 @@ use crate::work::{Malformed, Pool, Work};
 pub struct Progress {
     /// What was counted.
     pub counts: Counts,
-    /// Fuel that was used, in nodes.
+    /// Fuel that was used: children made, and one for each node that made none.
     pub used: u64,
     /// A solution better than the best that was known, the best of the stretch.
     pub found: Option<Solution>,
@@ -114,7 +114,6 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
             if entry.bound >= cutoff {
                 continue;
             }
-            progress.used += 1;
             progress.counts.branched += self.tree.weight(&entry.node);
             let base = stack.len();
             let made = progress.counts.bounded;
@@ -130,6 +129,7 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
             self.tree.expand(&entry.node, T::GOAL.value(cutoff), &mut out);
             cutoff = out.cutoff;
             let children = &mut stack[base..];
+            progress.used += (progress.counts.bounded - made).max(1);
             if progress.counts.bounded > made {
                 progress.counts.depth = progress.counts.depth.max(entry.depth + 1);
             }

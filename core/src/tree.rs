@@ -168,6 +168,9 @@ impl<T: Tree + ?Sized> Children<'_, T> {
     }
 
     /// A finished solution; `plan` is asked for only if the solution is better than the best.
+    ///
+    /// The worst value of the range, `i64::MAX` when minimising, `i64::MIN` when maximising, stands
+    /// for "none yet" and cannot be a solution's.
     #[inline]
     pub fn solution(&mut self, value: i64, plan: impl FnOnce() -> Vec<i64>) {
         let score = T::GOAL.score(value);

@@ -44,7 +44,7 @@ impl Knapsack {
 fn main() -> std::process::ExitCode {
     pleach::main(pleach::rows::<2>(1_000_000_000, 128).map(|rows| {
         let mut all: Vec<_> = (1..rows.len()).map(|i| [rows[i][0], rows[i][1], i as i64]).collect();
-        all.sort_by_key(|&[gain, weight, _]| std::cmp::Reverse((gain << 30) / weight.max(1)));
+        all.sort_by(|a, b| (a[1] > 0).cmp(&(b[1] > 0)).then((b[0] * a[1]).cmp(&(a[0] * b[1]))));
         Knapsack { capacity: rows[0][1], items: all }
     }))
 }

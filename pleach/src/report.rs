@@ -107,7 +107,12 @@ impl Report {
             ("status", json!(self.status.word())),
             ("objective", self.objective.map_or(Value::Null, signed)),
             ("lower_bound", self.lower_bound.map_or(Value::Null, signed)),
-            ("solution", self.solution.clone().map_or(Value::Null, |plan| plan.into())),
+            (
+                "solution",
+                self.solution
+                    .as_ref()
+                    .map_or(Value::Null, |plan| plan.iter().copied().map(signed).collect()),
+            ),
             ("count", if counted { whole(self.count) } else { Value::Null }),
             (
                 "nodes",
@@ -124,11 +129,11 @@ impl Report {
                 "balance",
                 json!({
                     "preset": preset,
-                    "requests": balance.requests,
-                    "served": balance.served,
-                    "refused": balance.refused,
+                    "requests": whole(balance.requests.into()),
+                    "served": whole(balance.served.into()),
+                    "refused": whole(balance.refused.into()),
                     "moved_bytes": whole(balance.moved_bytes.into()),
-                    "messages": balance.messages,
+                    "messages": whole(balance.messages.into()),
                     "steal_us": balance.median_steal_ns().map(|ns| ns as f64 / 1e3),
                 }),
             ),
@@ -143,14 +148,16 @@ impl Report {
     /// The report as words for a person.
     #[must_use]
     pub fn words(&self, problem: &str, instance: &str) -> String {
-        let mut out = format!("{problem} {instance}: ");
+        let mut out = format!("{problem} {instance}:");
         match (self.status, self.objective) {
-            (Status::Counted, _) => out += &grouped(self.count),
+            (Status::Counted, _) => {
+                let _ = write!(out, " {}", grouped(self.count));
+            }
             (Status::Stopped, _) if self.outcome.goal == Goal::Count => {
-                let _ = write!(out, "{} so far", grouped(self.count));
+                let _ = write!(out, " {} so far", grouped(self.count));
             }
             (_, Some(value)) => {
-                let _ = write!(out, "{value}");
+                let _ = write!(out, " {value}");
             }
             (_, None) => {}
         }
@@ -193,14 +200,14 @@ fn reason(why: Stop) -> &'static str {
 const EXACT: u128 = 1 << 53;
 
 /// A whole number, as a string where a number would not be read exactly everywhere.
-fn whole(value: u128) -> Value {
+pub(crate) fn whole(value: u128) -> Value {
     u64::try_from(value)
         .ok()
         .filter(|&small| u128::from(small) <= EXACT)
         .map_or_else(|| Value::String(value.to_string()), Value::from)
 }
 
-fn signed(value: i64) -> Value {
+pub(crate) fn signed(value: i64) -> Value {
     if u128::from(value.unsigned_abs()) <= EXACT { value.into() } else { value.to_string().into() }
 }
 

@@ -2,7 +2,6 @@
 
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::work::Entry;
-use std::cmp::Reverse;
 
 /// Items at most.
 pub const MOST_ITEMS: usize = 256;
@@ -43,9 +42,11 @@ impl Knapsack {
         }
         let item = |(number, &[value, weight]): (i64, &[i64; 2])| Item { value, weight, number };
         let mut items: Vec<Item> = (1..).zip(items).map(item).collect();
-        // An item without weight comes first: it always fits.
-        let worth = |item: &Item| (item.value << 30).checked_div(item.weight).unwrap_or(i64::MAX);
-        items.sort_by_key(|item| Reverse(worth(item)));
+        // Exactly, or the bound is none; an item without weight comes first: it always fits.
+        items.sort_by(|a, b| {
+            let ratio = (b.value * a.weight).cmp(&(a.value * b.weight));
+            (a.weight > 0).cmp(&(b.weight > 0)).then(ratio)
+        });
         Ok(Self { capacity, items })
     }
 
@@ -124,6 +125,29 @@ mod tests {
         Knapsack::new(below(10 * n as u64 + 1), &items).unwrap()
     }
 
+    /// Items worth as much as they weigh, but for a little: only exact comparison orders them.
+    fn large(rng: &mut Rand64, n: usize) -> Knapsack {
+        let mut below = |n: u64| rng.rand_range(0..n) as i64;
+        let items: Vec<[i64; 2]> =
+            (0..n).map(|_| [below(12), 400_000_000 + below(500_000_000)]).collect();
+        Knapsack::new(below(MOST as u64), &items).unwrap()
+    }
+
+    #[test]
+    fn items_of_nearly_equal_worth_are_ordered_exactly() {
+        let items = [
+            [9, 900_000_000],
+            [5, 536_870_912],
+            [5, 536_870_912],
+            [5, 488_064_466],
+            [5, 488_064_466],
+        ];
+        let knapsack = Knapsack::new(976_128_932, &items).unwrap();
+        let mut explorer = TreeExplorer::new(&knapsack);
+        explorer.put_pool(Pool::whole(knapsack.root()));
+        assert_eq!(run_to_end(&mut explorer, i64::MAX).found.unwrap().score, -10);
+    }
+
     fn best_by_hand(knapsack: &Knapsack) -> i64 {
         let sums = (0u32..1 << knapsack.items.len()).filter_map(|set| {
             let taken = |&(i, _): &(usize, &Item)| set >> i & 1 == 1;
@@ -139,7 +163,8 @@ mod tests {
     fn optima_agree_with_brute_force() {
         let mut rng = Rand64::new(2);
         for n in (0..13).cycle().take(400) {
-            let knapsack = random(&mut rng, n);
+            let make = if rng.rand_range(0..2) == 0 { random } else { large };
+            let knapsack = make(&mut rng, n);
             let mut explorer = TreeExplorer::new(&knapsack);
             explorer.put_pool(Pool::whole(knapsack.root()));
             let found = run_to_end(&mut explorer, i64::MAX).found.unwrap();

@@ -76,11 +76,11 @@ impl Control {
         }
     }
 
-    /// Puts fuel back that was not used.
-    pub fn give_back(&self, fuel: u64) {
-        if fuel > 0 && self.tank.load(Ordering::Relaxed) != u64::MAX {
-            self.tank.fetch_add(fuel, Ordering::Relaxed);
-        }
+    /// Puts fuel back that was drawn and not used, or takes what was used beyond.
+    pub fn settle(&self, drawn: u64, used: u64) {
+        let settled = |left: u64| (left < u64::MAX).then(|| (left + drawn).saturating_sub(used));
+        // Without a limit there is nothing to settle.
+        let _ = self.tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, settled);
     }
 
     /// Says that the run is to stop; the first reason counts.
@@ -127,7 +127,7 @@ mod loom_tests {
                 let control = control.clone();
                 thread::spawn(move || {
                     let drawn = control.draw();
-                    control.give_back(drawn);
+                    control.settle(drawn, 0);
                     control.draw()
                 })
             };

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 /// How long a unit explores before it looks at the clock.
 const STRETCH_NS: u64 = 100_000;
-/// Open nodes beyond which a unit gives up: no tree that ends was seen to come near it.
+/// Open nodes of all units together beyond which a run gives up: no tree that ends was seen to come
+/// near it.
 const MOST_OPEN: f64 = 5e7;
 
 /// One unit's counts for others to look at while it runs; on a cache line of its own.
-#[derive(Default)]
 #[repr(align(128))]
 pub(crate) struct Gauge {
     branched: AtomicU64,
@@ -29,6 +29,19 @@ pub(crate) struct Gauge {
     open: AtomicU64,
     /// The look that `open` answers.
     answered: AtomicU64,
+}
+
+impl Default for Gauge {
+    fn default() -> Self {
+        let zero = || AtomicU64::new(0);
+        Self {
+            branched: zero(),
+            bounded: zero(),
+            total: zero(),
+            open: AtomicU64::new(f64::NAN.to_bits()),
+            answered: zero(),
+        }
+    }
 }
 
 impl Gauge {
@@ -77,6 +90,8 @@ pub(crate) struct Unit<'a, E, T> {
 pub(crate) struct Left {
     pub report: UnitReport,
     pub balance: Balance,
+    /// When it began to explore.
+    pub started_ns: u64,
     pub least_bound: Option<i64>,
     pub open: f64,
     /// Pieces whose receipt was never acknowledged.
@@ -137,6 +152,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         self.report.idle_s = (total_s - self.report.busy_s).max(0.0);
         let explorer = self.executor.explorer();
         Ok(Left {
+            started_ns,
             least_bound: explorer.least_bound(),
             open: explorer.size(),
             kept: self.ledger.len(),
@@ -164,7 +180,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             best: &|| control.best(),
             interrupted: &|| transport.waiting() || control.stopped().is_some(),
         });
-        control.give_back(granted.saturating_sub(stretch.progress.used));
+        control.settle(granted, stretch.progress.used);
         if let Some(activity) = &mut self.report.activity {
             activity.add(now_ns, stretch.busy_ns, stretch.progress.used);
         }
@@ -178,7 +194,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
                 control.stop(Stop::Found);
             }
         }
-        if self.executor.explorer().size() > MOST_OPEN {
+        let units = self.shared.gauges.len() as f64;
+        if self.executor.explorer().size() > MOST_OPEN / units {
             control.stop(Stop::Memory);
         }
         let nodes = stretch.progress.used;
@@ -238,9 +255,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
                     self.ledger.keep(ticket, Arc::clone(&work));
                     self.send(to, Message::Work { ticket }, Some(work));
                 }
-                Action::Release { ticket } => {
-                    self.ledger.release(ticket);
-                }
+                Action::Release { ticket } => self.ledger.release(ticket),
                 Action::WakeAt { at_ns } => self.wake_at_ns = Some(at_ns),
                 Action::Finish => {}
             }

@@ -88,6 +88,8 @@ pub fn run(
     watch: &mut dyn FnMut(&Sight) -> ControlFlow<()>,
 ) -> Result<Outcome, RunError> {
     let start = Instant::now();
+    // None at all would leave the tree alone, and prove nothing.
+    let settings = &Settings { threads: settings.threads.max(1), ..settings.clone() };
     let goal = problem.goal();
     let office = Office::new(settings.threads);
     let best = settings.best.map_or(i64::MAX, |value| goal.score(value));
@@ -105,13 +107,13 @@ pub fn run(
     };
     let pins = pins(settings.threads);
 
-    let (left, setup) = thread::scope(|scope| {
+    let left = thread::scope(|scope| {
         let mut threads = Vec::new();
         let mut failed = None;
         for me in 0..settings.threads {
             let (office, running, pin) = (&office, &running, pins.get(me as usize).copied());
-            let unit = move || {
-                let _guard = Leaving { running, control: shared.control, office };
+            let unit = move || -> Result<Left, Malformed> {
+                let mut leaving = Leaving { running, control: shared.control, office, well: false };
                 if let Some(core) = pin {
                     // Where the system does not allow it the thread runs wherever it may.
                     core_affinity::set_for_current(core);
@@ -125,7 +127,9 @@ pub fn run(
                 desk.spin = settings.spin;
                 let peer = Peer::new(me, settings.threads, settings.policy);
                 let executor = ThreadExecutor::new(explorer, slow);
-                Unit::new(me, executor, desk, peer, settings.seed, shared).drive()
+                let left = Unit::new(me, executor, desk, peer, settings.seed, shared).drive()?;
+                leaving.well = true;
+                Ok(left)
             };
             let name = format!("cpu{me}");
             match thread::Builder::new().name(name).spawn_scoped(scope, unit) {
@@ -139,8 +143,9 @@ pub fn run(
                 }
             }
         }
-        let setup = start.elapsed();
+        let mut watching = Watching { control: &control, office: &office, well: false };
         supervise(settings, &shared, &running, &office, watch);
+        watching.well = true;
         let mut left = Vec::new();
         for thread in threads {
             match thread.join() {
@@ -148,11 +153,10 @@ pub fn run(
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        failed.map_or(Ok((left, setup)), Err)
+        failed.map_or(Ok(left), Err)
     })?;
     let seconds = start.elapsed().as_secs_f64();
-    let outcome = gather(problem, &control, &office, left);
-    let outcome = Outcome { seconds, setup_seconds: setup.as_secs_f64(), ..outcome };
+    let outcome = Outcome { seconds, ..gather(problem, &control, &office, left) };
     check(problem, &outcome)?;
     Ok(outcome)
 }
@@ -169,16 +173,17 @@ struct Running {
     ended: Condvar,
 }
 
-/// Says that a unit has ended, by whatever way, and stops the others if it panicked.
+/// Says that a unit has ended, by whatever way, and stops the others unless it ended well.
 struct Leaving<'a> {
     running: &'a Running,
     control: &'a Control,
     office: &'a Office,
+    well: bool,
 }
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        if thread::panicking() {
+        if !self.well {
             self.control.stop(Stop::Failed);
         }
         if self.control.stopped().is_some() {
@@ -186,6 +191,22 @@ impl Drop for Leaving<'_> {
         }
         *lock(&self.running.left) -= 1;
         self.running.ended.notify_one();
+    }
+}
+
+/// Stops the units if the watcher panics: nobody else would.
+struct Watching<'a> {
+    control: &'a Control,
+    office: &'a Office,
+    well: bool,
+}
+
+impl Drop for Watching<'_> {
+    fn drop(&mut self) {
+        if !self.well {
+            self.control.stop(Stop::Failed);
+            self.office.ring_all();
+        }
     }
 }
 
@@ -206,7 +227,8 @@ fn supervise(
     let mut look_at = settings.look_every;
     while *left > 0 {
         let now = shared.start.elapsed();
-        let until = limit.map_or(look_at, |limit| look_at.min(limit)).saturating_sub(now);
+        let limit_at = limit.filter(|_| shared.control.stopped().is_none());
+        let until = limit_at.map_or(look_at, |limit| look_at.min(limit)).saturating_sub(now);
         let waited = running.ended.wait_timeout(left, until);
         left = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         let now = shared.start.elapsed();
@@ -251,6 +273,7 @@ fn gather(problem: &dyn Problem, control: &Control, office: &Office, left: Vec<L
     let mut open = 0.0;
     // What no open node can beat is proven; with none open, that is the best there is.
     let mut lower_bound = control.best();
+    let setup_ns = left.first().map_or(0, |unit| unit.started_ns);
     let mut units = Vec::new();
     for unit in left {
         debug_assert!(unit.kept == 0 || control.stopped().is_some(), "a piece was left over");
@@ -264,18 +287,18 @@ fn gather(problem: &dyn Problem, control: &Control, office: &Office, left: Vec<L
         open += work.size;
         lower_bound = lower_bound.min(work.least_bound);
     }
-    // A stop that came when all was done anyway is none.
-    let stop = control.stopped().filter(|&why| open > 0.0 || why == Stop::Found);
-    let (solution, stop) = (control.solution(), stop);
+    // A stop that came when nothing was left that could matter is none.
+    let done = open == 0.0 || lower_bound == control.best() && lower_bound < i64::MAX;
+    let stop = control.stopped().filter(|&why| !done || why == Stop::Found);
     Outcome {
         goal,
         counts,
-        solution,
+        solution: control.solution(),
         stop,
         lower_bound,
         open,
         seconds: 0.0,
-        setup_seconds: 0.0,
+        setup_seconds: setup_ns as f64 * 1e-9,
         units,
         balance,
     }

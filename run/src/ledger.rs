@@ -17,9 +17,9 @@ impl Ledger {
         self.pieces.insert(ticket, work);
     }
 
-    /// Forgets a piece; whether it was kept at all.
-    pub fn release(&mut self, ticket: Ticket) -> bool {
-        self.pieces.remove(&ticket).is_some()
+    /// Forgets a piece.
+    pub fn release(&mut self, ticket: Ticket) {
+        self.pieces.remove(&ticket);
     }
 
     /// Pieces kept.

@@ -92,6 +92,19 @@ fn a_node_limit_stops_near_the_limit() {
 }
 
 #[test]
+fn a_node_limit_means_the_same_on_every_code_path() {
+    for level in Level::ALL.into_iter().filter(|level| level.works()) {
+        for threads in [1, 16] {
+            let limited = Settings { node_limit: Some(200_000), ..settings(threads) };
+            let queens = go(&Queens::new(16, level).unwrap(), &limited).counts.bounded;
+            assert!((180_000..=400_000).contains(&queens), "queens {level}: {queens}");
+            let tree = go(&uts("T1L", level), &limited).counts.bounded;
+            assert!((180_000..=220_000).contains(&tree), "uts {level}: {tree}");
+        }
+    }
+}
+
+#[test]
 fn a_time_limit_stops_in_time() {
     let limited = Settings { time_limit: Some(Duration::from_millis(50)), ..settings(2) };
     let start = Instant::now();
@@ -198,6 +211,70 @@ fn a_solution_that_does_not_hold_is_an_error() {
     let wrong = Plain(Assignment { n: 5, wrong: true });
     let error = run(&wrong, &settings(2), &mut |_| ControlFlow::Continue(())).unwrap_err();
     assert!(matches!(error, RunError::Solution(_)), "{error}");
+}
+
+/// A tree that refuses its own nodes when they come as bytes.
+struct Refusing;
+
+impl Tree for Refusing {
+    type Node = u32;
+    const GOAL: Goal = Goal::Count;
+
+    fn root(&self) -> u32 {
+        0
+    }
+
+    fn expand(&self, &node: &u32, _best: i64, out: &mut Children<'_, Self>) {
+        if node < 60 {
+            out.child(node + 1);
+            out.child(node + 1);
+        }
+    }
+
+    fn valid(&self, entry: &pleach_core::work::Entry<u32>) -> bool {
+        entry.node == 0
+    }
+}
+
+#[test]
+fn work_that_cannot_be_read_ends_the_run() {
+    let error = run(&Plain(Refusing), &settings(3), &mut |_| ControlFlow::Continue(()));
+    assert!(matches!(error, Err(RunError::Work(_))), "{error:?}");
+}
+
+#[test]
+fn a_panic_in_the_watcher_ends_the_run() {
+    let quick = Settings { look_every: Duration::from_millis(5), ..settings(2) };
+    let watched = || run(&uts("T1WL", Level::best()), &quick, &mut |_| panic!("a watcher's fault"));
+    assert!(std::panic::catch_unwind(watched).is_err());
+}
+
+#[test]
+fn no_threads_at_all_are_one() {
+    assert_eq!(go(&Queens::new(8, Level::best()).unwrap(), &settings(0)).counts.total, 92);
+}
+
+#[test]
+fn a_stop_with_nothing_left_that_matters_is_none() {
+    // At the optimum, with a bound that is exact, every open node is as good as done.
+    struct Exact;
+    impl Tree for Exact {
+        type Node = u32;
+        const GOAL: Goal = Goal::Minimise;
+        fn root(&self) -> u32 {
+            0
+        }
+        fn expand(&self, &node: &u32, _best: i64, out: &mut Children<'_, Self>) {
+            if node == 20 {
+                return out.solution(7, Vec::new);
+            }
+            out.child_within(7, node + 1);
+            out.child_within(7, node + 1);
+        }
+    }
+    let outcome = go(&Plain(Exact), &Settings { node_limit: Some(41), ..settings(1) });
+    assert!(outcome.solution.is_some(), "{outcome:?}");
+    assert_eq!((outcome.stop, outcome.lower_bound), (None, 7));
 }
 
 /// A tree whose own code fails at some node.

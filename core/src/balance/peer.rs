@@ -79,12 +79,6 @@ impl Peer {
         self.meter.power()
     }
 
-    /// Pieces given that the receiver has not acknowledged yet.
-    #[must_use]
-    pub fn unacknowledged(&self) -> u64 {
-        self.unacknowledged
-    }
-
     /// Takes note of an event, at time `now_ns` and with `size` open nodes at hand.
     pub fn on(
         &mut self,
@@ -195,7 +189,7 @@ impl Peer {
                 Rules { two_waves: !self.is(Mutant::OneWave), counts: !self.is(Mutant::NoCounts) };
             if let Some(step) = self.quiet.on_idle(self.work, rules) {
                 self.carry_out(step, actions);
-                // A peer alone, or a root whose second wave needs nobody else, goes on at once.
+                // A peer alone has nobody to wait for: it goes on at once.
                 if self.peers == 1 && !self.finished {
                     self.on_empty(now_ns, chooser, actions);
                 }

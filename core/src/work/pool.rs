@@ -113,6 +113,9 @@ impl<N> Pool<N> {
     }
 }
 
+/// The greatest depth that is taken from the wire: one can be added to it, many times.
+const DEEPEST: u32 = u32::MAX / 2;
+
 /// How many nodes each depth of the stack gives, shallowest first, `wanted` in all.
 fn given_by_depth<N>(stack: &[Entry<N>], share: f64, wanted: usize) -> Vec<usize> {
     let sizes: Vec<usize> = stack.chunk_by(|a, b| a.depth == b.depth).map(<[_]>::len).collect();
@@ -173,7 +176,7 @@ impl<N: Pack> Pool<N> {
             let depth = u32::unpack(&mut from)?;
             let n = usize::unpack(&mut from)?;
             let in_order = stack.last().is_none_or(|last| last.depth < depth);
-            if n == 0 || !in_order {
+            if n == 0 || !in_order || depth > DEEPEST {
                 return Err(Malformed::Range);
             }
             if n > from.left() / (5 + N::LEAST) {

@@ -133,12 +133,11 @@ fn own() -> Command {
 fn parse(command: Command) -> Result<ArgMatches, Failure> {
     command.try_get_matches().or_else(|why| {
         if why.use_stderr() {
+            // What is wrong may go on over some lines, up to an empty one.
             let text = why.to_string();
-            let line = text.lines().next().unwrap_or_default();
-            usage(format!(
-                "{} (see --help)",
-                line.trim_start_matches("error: ").trim_end_matches(':')
-            ))
+            let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+            let line = lines.collect::<Vec<_>>().join(" ");
+            usage(format!("{} (see --help)", line.trim_start_matches("error: ")))
         } else {
             // Nothing is left to do if not even help can be printed.
             let _ = why.print();
@@ -186,6 +185,13 @@ fn conclude<P: Problem>(
             .on_progress(|sight| progress.show(sight))
             .run()?
     };
+    let text = if options.json {
+        report.json(name, instance, &options.balance, &options.record).to_string()
+    } else {
+        report.words(name, instance)
+    };
+    // The result comes first: a file that cannot be written must not lose it.
+    print(&text)?;
     if let Some(file) = trace {
         write(file, &progress::trace(&report).to_string())?;
     }
@@ -193,12 +199,6 @@ fn conclude<P: Problem>(
         let numbers: Vec<String> = plan.iter().map(ToString::to_string).collect();
         write(file, &numbers.join(" "))?;
     }
-    let text = if options.json {
-        report.json(name, instance, &options.balance, &options.record).to_string()
-    } else {
-        report.words(name, instance)
-    };
-    print(&text)?;
     Ok(exit_code(&report))
 }
 

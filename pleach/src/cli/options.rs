@@ -1,5 +1,6 @@
 //! The flags, in one table, and what they mean.
 
+use crate::report::{signed, whole as whole_number};
 use clap::{Arg, ArgAction, ArgMatches};
 use pleach_core::balance::Policy;
 use pleach_problems::simd::Level;
@@ -129,11 +130,11 @@ impl Options {
             "devices": devices,
             "slow": slow,
             "balance": balance,
-            "best": best,
+            "best": best.map(signed),
             "time_limit": word("time-limit"),
-            "node_limit": node_limit,
+            "node_limit": node_limit.map(|nodes| whole_number(nodes.into())),
             "simd": level.to_string(),
-            "seed": seed,
+            "seed": whole_number(seed.into()),
             "trace": word("trace"),
             "solution": word("solution"),
             "json": matches.get_flag("json"),

@@ -109,7 +109,7 @@ impl<'q, K: Kernel> Wide<'q, K> {
         } else {
             self.deepest = layer + 1;
         }
-        progress.used += tally.made;
+        progress.used = progress.counts.bounded;
     }
 
     /// Turns all layers back into boards that wait.

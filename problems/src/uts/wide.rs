@@ -27,23 +27,40 @@ pub struct Wide<'t, K> {
     tree: &'t Uts,
     kernel: K,
     columns: Columns,
-    /// What was counted when nodes were put.
-    pending: Counts,
+    /// Nodes that are still to be counted: here nodes are counted when they are met, so these,
+    /// which nobody has met, are not in the columns yet.
+    fresh: Vec<Node>,
 }
 
 impl<'t, K: Kernel> Wide<'t, K> {
     /// An explorer with nothing to do yet.
     pub fn new(tree: &'t Uts, kernel: K) -> Self {
-        Self { tree, kernel, columns: Columns::default(), pending: Counts::default() }
+        Self { tree, kernel, columns: Columns::default(), fresh: Vec::new() }
     }
 
-    fn take(nodes: Vec<Node>) -> Work {
+    fn len(&self) -> usize {
+        self.columns.len() + self.fresh.len()
+    }
+
+    /// Counts the nodes that are still to be counted, and takes them up.
+    fn meet(&mut self) -> Counts {
+        let mut counts = Counts::default();
+        for Node { state, depth, left, .. } in self.fresh.drain(..) {
+            counts.total += u128::from(depth == 0);
+            if left > 0 {
+                counts.branched += 1;
+                self.columns.push(&state, left, depth);
+            }
+        }
+        counts
+    }
+
+    /// Takes out so many nodes, those still to be counted first.
+    fn take(&mut self, wanted: usize) -> Work {
+        let mut nodes = self.fresh.split_off(self.fresh.len().saturating_sub(wanted));
+        nodes.extend(self.columns.take_spread(wanted - nodes.len()));
         let entry = |node: Node| Entry { bound: i64::MIN, depth: node.depth, share: 0.0, node };
         Pool::new(nodes.into_iter().map(entry).collect()).to_work()
-    }
-
-    fn pending(&self) -> bool {
-        self.pending != Counts::default()
     }
 }
 
@@ -51,11 +68,8 @@ impl<K: Kernel> Explorer for Wide<'_, K> {
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
         for Entry { node, .. } in read(self.tree, work)?.into_entries() {
             if node.fresh {
-                // Here nodes are counted when they are met, so this one is overdue.
-                self.pending.branched += u64::from(node.left > 0);
-                self.pending.total += u128::from(node.depth == 0);
-            }
-            if node.left > 0 {
+                self.fresh.push(node);
+            } else {
                 self.columns.push(&node.state, node.left, node.depth);
             }
         }
@@ -63,12 +77,11 @@ impl<K: Kernel> Explorer for Wide<'_, K> {
     }
 
     fn size(&self) -> f64 {
-        // Counts still to be told keep the explorer going until they are.
-        self.columns.len().max(usize::from(self.pending())) as f64
+        self.len() as f64
     }
 
     fn least_bound(&self) -> Option<i64> {
-        (self.columns.len() > 0).then_some(i64::MIN)
+        (self.len() > 0).then_some(i64::MIN)
     }
 
     fn open_share(&self) -> Option<f64> {
@@ -76,7 +89,7 @@ impl<K: Kernel> Explorer for Wide<'_, K> {
     }
 
     fn run(&mut self, fuel: u64, _best: i64) -> Progress {
-        let mut counts = std::mem::take(&mut self.pending);
+        let mut counts = self.meet();
         let tally = self.kernel.run(&mut self.columns, fuel);
         counts.branched += tally.inner;
         counts.bounded += tally.nodes;
@@ -86,16 +99,11 @@ impl<K: Kernel> Explorer for Wide<'_, K> {
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
-        let wanted = portion(share, self.columns.len());
-        if wanted == 0 {
-            return None;
-        }
-        let nodes = self.columns.take_spread(wanted);
-        Some(Self::take(nodes))
+        let wanted = portion(share, self.len());
+        (wanted > 0).then(|| self.take(wanted))
     }
 
     fn drain(&mut self) -> Work {
-        let nodes = self.columns.take_spread(self.columns.len());
-        Self::take(nodes)
+        self.take(self.len())
     }
 }
