@@ -1,7 +1,7 @@
 //! [`Explorer`]: what the engine drives, and the default one that serves any [`Tree`].
 
 use crate::tree::{Children, Counts, Solution, Tree};
-use crate::work::{Malformed, Pool, Work};
+use crate::work::{Entry, Malformed, Pool, Work};
 
 /// What a stretch of exploring brought.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -86,6 +86,26 @@ impl<'t, T: Tree> TreeExplorer<'t, T> {
     }
 }
 
+/// Shares a node's part of the tree among its children: the first, and the others, which are turned
+/// round so that the next to explore is on top. Returns the part of each.
+#[inline]
+fn hand_down<N>(share: f32, others: &mut [Entry<N>]) -> f32 {
+    match others {
+        // Two children are common, and a division takes long.
+        [] => share,
+        [other] => {
+            other.share = share * 0.5;
+            other.share
+        }
+        _ => {
+            let share = share / (others.len() + 1) as f32;
+            others.iter_mut().for_each(|child| child.share = share);
+            others.reverse();
+            share
+        }
+    }
+}
+
 impl<T: Tree> Explorer for TreeExplorer<'_, T> {
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
         self.pool.append(read(self.tree, work)?);
@@ -105,44 +125,53 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
     }
 
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
-        let mut progress = Progress::default();
-        let mut cutoff = best;
+        let mut counts = Counts::default();
+        let (mut used, mut cutoff, mut found) = (0, best, None);
         let stack = &mut self.pool.stack;
-        while progress.used < fuel {
-            let Some(entry) = stack.pop() else { break };
+        let Some(mut current) = stack.pop() else { return Progress::default() };
+        loop {
+            if used >= fuel || found.is_some() {
+                stack.push(current);
+                break;
+            }
             // The best may have improved since the node was pushed.
-            if entry.bound >= cutoff {
-                continue;
+            let mut first = None;
+            if current.bound < cutoff {
+                counts.branched += self.tree.weight(&current.node);
+                let base = stack.len();
+                let mut out = Children {
+                    tree: self.tree,
+                    first: None,
+                    stack: &mut *stack,
+                    found: &mut found,
+                    made: 0,
+                    total: 0,
+                    depth: current.depth + 1,
+                    bound: current.bound,
+                    cutoff,
+                };
+                self.tree.expand(&current.node, T::GOAL.value(cutoff), &mut out);
+                used += out.made.max(1);
+                counts.bounded += out.made;
+                counts.total += u128::from(out.total);
+                if out.made > 0 {
+                    counts.depth = counts.depth.max(out.depth);
+                }
+                cutoff = out.cutoff;
+                first = out.first;
+                current.share = hand_down(current.share, &mut stack[base..]);
             }
-            progress.counts.branched += self.tree.weight(&entry.node);
-            let base = stack.len();
-            let made = progress.counts.bounded;
-            let mut out = Children {
-                tree: self.tree,
-                stack,
-                counts: &mut progress.counts,
-                found: &mut progress.found,
-                depth: entry.depth + 1,
-                bound: entry.bound,
-                cutoff,
-            };
-            self.tree.expand(&entry.node, T::GOAL.value(cutoff), &mut out);
-            cutoff = out.cutoff;
-            let children = &mut stack[base..];
-            progress.used += (progress.counts.bounded - made).max(1);
-            if progress.counts.bounded > made {
-                progress.counts.depth = progress.counts.depth.max(entry.depth + 1);
-            }
-            if !children.is_empty() {
-                let share = entry.share / children.len() as f32;
-                children.iter_mut().for_each(|child| child.share = share);
-                children.reverse();
-            }
-            if progress.found.is_some() {
+            if let Some((bound, node)) = first {
+                current.bound = bound;
+                current.node = node;
+                current.depth += 1;
+            } else if let Some(entry) = stack.pop() {
+                current = entry;
+            } else {
                 break;
             }
         }
-        progress
+        Progress { counts, used, found }
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {

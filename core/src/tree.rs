@@ -129,9 +129,14 @@ impl Counts {
 /// Where [`Tree::expand`] puts what it finds.
 pub struct Children<'a, T: Tree + ?Sized> {
     pub(crate) tree: &'a T,
+    /// The first child: it is explored next, and so never sees the stack.
+    pub(crate) first: Option<(i64, T::Node)>,
+    /// The others, in the order in which they came.
     pub(crate) stack: &'a mut Vec<Entry<T::Node>>,
-    pub(crate) counts: &'a mut Counts,
     pub(crate) found: &'a mut Option<Solution>,
+    /// Children made, and what was counted.
+    pub(crate) made: u64,
+    pub(crate) total: u64,
     pub(crate) depth: u32,
     pub(crate) bound: i64,
     pub(crate) cutoff: i64,
@@ -141,14 +146,14 @@ impl<T: Tree + ?Sized> Children<'_, T> {
     /// A child without a bound of its own: it is always explored.
     #[inline]
     pub fn child(&mut self, node: T::Node) {
-        self.counts.bounded += self.tree.weight(&node);
+        self.made += self.tree.weight(&node);
         self.push(self.bound, node);
     }
 
     /// A child below which no solution is better than `bound`.
     #[inline]
     pub fn child_within(&mut self, bound: i64, node: T::Node) {
-        self.counts.bounded += self.tree.weight(&node);
+        self.made += self.tree.weight(&node);
         let bound = T::GOAL.score(bound).max(self.bound);
         if bound < self.cutoff {
             self.push(bound, node);
@@ -158,13 +163,13 @@ impl<T: Tree + ?Sized> Children<'_, T> {
     /// Children with nothing below them: counted as made, never explored.
     #[inline]
     pub fn leaves(&mut self, n: u64) {
-        self.counts.bounded += n;
+        self.made += n;
     }
 
     /// Adds to the count that the search is for.
     #[inline]
     pub fn count(&mut self, n: u64) {
-        self.counts.total += u128::from(n);
+        self.total += n;
     }
 
     /// A finished solution; `plan` is asked for only if the solution is better than the best.
@@ -182,7 +187,11 @@ impl<T: Tree + ?Sized> Children<'_, T> {
 
     #[inline]
     fn push(&mut self, bound: i64, node: T::Node) {
-        self.stack.push(Entry { bound, depth: self.depth, share: 0.0, node });
+        if self.first.is_none() {
+            self.first = Some((bound, node));
+        } else {
+            self.stack.push(Entry { bound, depth: self.depth, share: 0.0, node });
+        }
     }
 }
 
