@@ -9,7 +9,6 @@ use pleach_problems::uts::{Uts, parameters::Parameters};
 use std::time::{Duration, Instant};
 
 fn main() -> Result<(), RunError> {
-    knapsack()?;
     overhead("uts T1L", &uts("T1L"), 5)?;
     overhead("uts T3L", &uts("T3L"), 5)?;
     overhead("queens 16", &queens(16), 15)?;
