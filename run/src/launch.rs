@@ -113,7 +113,8 @@ pub fn run(
         for me in 0..settings.threads {
             let (office, running, pin) = (&office, &running, pins.get(me as usize).copied());
             let unit = move || -> Result<Left, Malformed> {
-                let mut leaving = Leaving { running, control: shared.control, office, well: false };
+                let _ended = Ended(running);
+                let mut guard = Guard { control: shared.control, office, well: false };
                 if let Some(core) = pin {
                     // Where the system does not allow it the thread runs wherever it may.
                     core_affinity::set_for_current(core);
@@ -128,7 +129,7 @@ pub fn run(
                 let peer = Peer::new(me, settings.threads, settings.policy);
                 let executor = ThreadExecutor::new(explorer, slow);
                 let left = Unit::new(me, executor, desk, peer, settings.seed, shared).drive()?;
-                leaving.well = true;
+                guard.well = true;
                 Ok(left)
             };
             let name = format!("cpu{me}");
@@ -143,9 +144,9 @@ pub fn run(
                 }
             }
         }
-        let mut watching = Watching { control: &control, office: &office, well: false };
+        let mut guard = Guard { control: &control, office: &office, well: false };
         supervise(settings, &shared, &running, &office, watch);
-        watching.well = true;
+        guard.well = true;
         let mut left = Vec::new();
         for thread in threads {
             match thread.join() {
@@ -173,38 +174,29 @@ struct Running {
     ended: Condvar,
 }
 
-/// Says that a unit has ended, by whatever way, and stops the others unless it ended well.
-struct Leaving<'a> {
-    running: &'a Running,
+/// Says that a unit has ended, by whatever way.
+struct Ended<'a>(&'a Running);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.left) -= 1;
+        self.0.ended.notify_one();
+    }
+}
+
+/// Stops all units when a unit or the watcher fails: an error or a panic leaves `well` unset.
+struct Guard<'a> {
     control: &'a Control,
     office: &'a Office,
     well: bool,
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if !self.well {
             self.control.stop(Stop::Failed);
         }
         if self.control.stopped().is_some() {
-            self.office.ring_all();
-        }
-        *lock(&self.running.left) -= 1;
-        self.running.ended.notify_one();
-    }
-}
-
-/// Stops the units if the watcher panics: nobody else would.
-struct Watching<'a> {
-    control: &'a Control,
-    office: &'a Office,
-    well: bool,
-}
-
-impl Drop for Watching<'_> {
-    fn drop(&mut self) {
-        if !self.well {
-            self.control.stop(Stop::Failed);
             self.office.ring_all();
         }
     }
