@@ -2,24 +2,32 @@
 
 use pleach_core::laws::run_to_end;
 use pleach_core::problem::Problem;
+use pleach_core::tree::Counts;
+use pleach_problems::flowshop::Flowshop;
+use pleach_problems::flowshop::named::{best_known, named};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
 use std::time::Instant;
 
-/// The median rate of several runs, in millions a second.
-fn rate(problem: &dyn Problem, runs: usize) -> f64 {
+/// The median rate of several runs, in millions of what `what` counts a second.
+fn rate_of(problem: &dyn Problem, best: i64, runs: usize, what: fn(&Counts) -> u64) -> f64 {
     let mut rates: Vec<f64> = (0..runs)
         .map(|_| {
             let start = Instant::now();
             let mut explorer = problem.explorer();
             explorer.put(&problem.root().bytes).expect("a root is canonical");
-            let counts = run_to_end(&mut *explorer, i64::MAX).counts;
-            counts.bounded as f64 / start.elapsed().as_secs_f64() / 1e6
+            let counts = run_to_end(&mut *explorer, best).counts;
+            what(&counts) as f64 / start.elapsed().as_secs_f64() / 1e6
         })
         .collect();
     rates.sort_by(f64::total_cmp);
     rates[runs / 2]
+}
+
+/// The median rate of several runs, in millions of children a second.
+fn rate(problem: &dyn Problem, runs: usize) -> f64 {
+    rate_of(problem, i64::MAX, runs, |counts| counts.bounded)
 }
 
 fn main() {
@@ -34,6 +42,17 @@ fn main() {
             if chosen(&row) && (level != Level::Off || runs > 3) {
                 let parameters = Parameters::parse(tree).expect("a named tree");
                 println!("{row:20} {:8.1} M nodes/s", rate(&Uts::new(parameters, level), runs));
+            }
+        }
+        for (name, runs) in [("ta030", 5), ("ta029", 3)] {
+            let row = format!("flowshop {name} {level}");
+            if chosen(&row) {
+                let instance = named(name).expect("a named instance");
+                let mut flowshop = Flowshop::new(instance, level);
+                let (best, _) = best_known(name).expect("a named instance");
+                flowshop.reference = best;
+                let rate = rate_of(&flowshop, best, runs, |counts| counts.branched);
+                println!("{row:20} {rate:8.2} M branched/s");
             }
         }
         for (n, runs) in [(13, 9), (15, 5), (16, 3), (17, 1)] {

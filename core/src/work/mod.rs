@@ -30,5 +30,29 @@ pub fn portion(share: f64, n: usize) -> usize {
     (wanted as usize).clamp(1, n - 1)
 }
 
+/// How many of each of several kinds a share gives away, [`portion`] in all: of each its share rounded
+/// down, the remainder one by one from the first on. `None` if nothing is given.
+#[must_use]
+pub fn portions(sizes: &[usize], share: f64) -> Option<Vec<usize>> {
+    let mut left = portion(share, sizes.iter().sum());
+    if left == 0 {
+        return None;
+    }
+    let mut given: Vec<usize> = Vec::with_capacity(sizes.len());
+    for &n in sizes {
+        let here = ((share * n as f64) as usize).min(n).min(left);
+        left -= here;
+        given.push(here);
+    }
+    while left > 0 {
+        for (here, &n) in given.iter_mut().zip(sizes) {
+            let more = usize::from(left > 0 && *here < n);
+            left -= more;
+            *here += more;
+        }
+    }
+    Some(given)
+}
+
 #[cfg(test)]
 mod tests;

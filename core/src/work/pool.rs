@@ -1,6 +1,6 @@
 //! Pools: open nodes by depth, the kind of work that every tree has.
 
-use super::{Malformed, Pack, Reader, Work, portion};
+use super::{Malformed, Pack, Reader, Work, portions};
 
 /// An open node with what the engine knows of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,11 +87,9 @@ impl<N> Pool<N> {
     /// Of nodes at one depth, those that would have been explored last go first. A pool of two
     /// nodes or more gives at least one and keeps at least one; a smaller one gives nothing.
     pub fn split(&mut self, share: f64) -> Option<Self> {
-        let wanted = portion(share, self.stack.len());
-        if wanted == 0 {
-            return None;
-        }
-        let given_at = given_by_depth(&self.stack, share, wanted);
+        let runs = self.stack.chunk_by(|a, b| a.depth == b.depth);
+        let given_at = portions(&runs.map(<[_]>::len).collect::<Vec<_>>(), share)?;
+        let wanted = given_at.iter().sum();
         let mut given = Vec::with_capacity(wanted);
         let mut kept = Vec::with_capacity(self.stack.len() - wanted);
         let mut depths = given_at.into_iter();
@@ -115,27 +113,6 @@ impl<N> Pool<N> {
 
 /// The greatest depth that is taken from the wire: one can be added to it, many times.
 const DEEPEST: u32 = u32::MAX / 2;
-
-/// How many nodes each depth of the stack gives, shallowest first, `wanted` in all.
-fn given_by_depth<N>(stack: &[Entry<N>], share: f64, wanted: usize) -> Vec<usize> {
-    let sizes: Vec<usize> = stack.chunk_by(|a, b| a.depth == b.depth).map(<[_]>::len).collect();
-    let mut left = wanted;
-    let mut given: Vec<usize> = Vec::with_capacity(sizes.len());
-    for &n in &sizes {
-        let here = ((share * n as f64) as usize).min(n).min(left);
-        left -= here;
-        given.push(here);
-    }
-    while left > 0 {
-        for (here, &n) in given.iter_mut().zip(&sizes) {
-            if left > 0 && *here < n {
-                *here += 1;
-                left -= 1;
-            }
-        }
-    }
-    given
-}
 
 /// Where a bound comes in the order none, 0, −1, 1, −2, …: bounds that are common stay short.
 fn distance(bound: i64) -> u64 {

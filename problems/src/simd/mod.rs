@@ -3,6 +3,12 @@
 //! All `unsafe` code of the problems lives below this folder, one file a kernel.
 
 #[cfg(target_arch = "x86_64")]
+mod flowshop;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod flowshop_avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod flowshop_avx512;
+#[cfg(target_arch = "x86_64")]
 mod queens;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod queens_avx2;

@@ -1,0 +1,290 @@
+//! [`Frames`]: depth-first search that bounds all children of a node in one pass.
+
+use super::branching::{Branching, Ends};
+use super::frame::{Base, Frame, worth_a_base};
+use super::instance::plan;
+use super::kernel::{Kernel, Limits};
+use super::tables::{Partial, Tables, Word};
+use super::{Flowshop, Node};
+use pleach_core::explorer::{Explorer, Progress, read};
+use pleach_core::tree::Solution;
+use pleach_core::work::{Entry, Malformed, Pool, Work, portions};
+
+/// Depth-first search with a frame for each job placed: a node, and its children still open.
+pub struct Frames<'f, K: Kernel> {
+    flowshop: &'f Flowshop,
+    kernel: K,
+    tables: Tables<K::Word>,
+    /// Nodes that are in no frame yet, shallowest first.
+    waiting: Vec<Entry<Node>>,
+    /// The jobs of the frames in lanes: first those of the first frame, then ever fewer.
+    bases: Vec<Base<K::Word>>,
+    frames: Vec<Frame<K::Word>>,
+    /// Frames in use.
+    used: usize,
+    /// The node of the last frame.
+    path: Node,
+    /// Open children of all frames.
+    open: usize,
+}
+
+/// What a stretch of the search needs to know, and what it brings.
+struct Stretch<W> {
+    limits: Limits<W>,
+    best: i64,
+    progress: Progress,
+}
+
+impl<'f, K: Kernel> Frames<'f, K> {
+    const LANES: usize = 2 * K::JOBS;
+
+    /// An explorer with nothing to do yet.
+    pub fn new(flowshop: &'f Flowshop, kernel: K) -> Self {
+        Self {
+            flowshop,
+            kernel,
+            tables: Tables::new(&flowshop.instance),
+            waiting: Vec::new(),
+            bases: Vec::new(),
+            frames: Vec::new(),
+            used: 0,
+            path: Node::default(),
+            open: 0,
+        }
+    }
+
+    /// Makes a waiting node the first frame.
+    fn start(&mut self, entry: Entry<Node>, stretch: &mut Stretch<K::Word>) {
+        let Entry { bound, share, node, .. } = entry;
+        if bound >= stretch.best {
+            return;
+        }
+        stretch.progress.counts.branched += 1;
+        self.make_room();
+        let frame = &mut self.frames[0];
+        frame.partial = Partial::of(&self.tables, &node);
+        let left = node.left(self.flowshop.instance.jobs());
+        self.path = node;
+        if let [last] = left[..] {
+            let makespan = frame.partial.complete(self.tables.job(last));
+            return self.complete(makespan, last, stretch);
+        }
+        self.bases[0].fill(&self.tables, left.into_iter(), Self::LANES);
+        frame.renew(0, &self.bases[0], Self::LANES);
+        (frame.bound, frame.share) = (bound, share);
+        self.used = 1;
+        self.branch(stretch);
+    }
+
+    /// Has a frame and a base ready beyond those in use.
+    #[inline]
+    fn make_room(&mut self) {
+        if self.frames.len() == self.used {
+            self.frames.push(Frame::new(self.tables.width));
+            self.bases.push(Base::empty());
+        }
+    }
+
+    /// Bounds the children of the last frame's node, chooses the end, and opens those that may
+    /// hold something better.
+    #[inline]
+    fn branch(&mut self, stretch: &mut Stretch<K::Word>) {
+        let depth = self.path.placed();
+        let branching = self.flowshop.branching;
+        let frame = &mut self.frames[self.used - 1];
+        let base = &self.bases[frame.base];
+        let mut ends = Ends::default();
+        for block in 0..base.blocks {
+            let bounds = &mut frame.bounds[block * Self::LANES..][..Self::LANES];
+            let (rows, alive) = (base.rows(block), frame.alive[block]);
+            let tally = self.kernel.pass(rows, &frame.partial, alive, stretch.limits, bounds);
+            frame.open[block] = tally.open;
+            let [front, back] = tally.kept_at();
+            ends.kept[0] += front;
+            ends.kept[1] += back;
+            ends.lead += tally.lead;
+        }
+        let back = branching.fixed(depth).unwrap_or_else(|| {
+            if branching == Branching::MinMin {
+                ends.least = frame.having_least(Self::LANES);
+            }
+            branching.choose(&ends)
+        });
+        frame.choose(back);
+        self.open += frame.n_open;
+        let counts = &mut stretch.progress.counts;
+        counts.bounded += branching.bounded(frame.jobs);
+        counts.depth = counts.depth.max(depth as u32 + 1);
+    }
+
+    /// Goes on with the most promising child of the last frame, or leaves the frame.
+    #[inline]
+    fn step(&mut self, stretch: &mut Stretch<K::Word>) {
+        self.make_room();
+        let (frames, next) = self.frames.split_at_mut(self.used);
+        let (Some(frame), Some(next)) = (frames.last_mut(), next.first_mut()) else { return };
+        if frame.n_open == 0 {
+            return self.leave();
+        }
+        let (lane, bound) = frame.take_least(&self.kernel);
+        if bound >= stretch.limits.best {
+            // The best value has improved since, and the other children are no better.
+            self.open -= frame.n_open + 1;
+            frame.n_open = 0;
+            return self.leave();
+        }
+        self.open -= 1;
+        stretch.progress.counts.branched += 1;
+        let base = &self.bases[frame.base];
+        let job = base.jobs[lane / 2];
+        next.inherit(frame, lane, Self::LANES);
+        next.partial.place(&frame.partial, self.tables.job(job), frame.back);
+        self.path.place(job, frame.back);
+        if next.jobs == 1 {
+            let last = base.among(&next.alive, Self::LANES).next().unwrap_or(0);
+            let makespan = next.partial.complete(self.tables.job(last));
+            let back = frame.back;
+            self.complete(makespan, last, stretch);
+            self.path.take_back(back);
+            return;
+        }
+        next.partial.look_ahead(&self.tables.least);
+        next.bound = frame.bound.max(i64::from(bound.wide()));
+        next.share = frame.share;
+        if next.jobs.div_ceil(K::JOBS) <= worth_a_base(base.blocks) {
+            let at = frame.base + 1;
+            let (bases, fresh) = self.bases.split_at_mut(at);
+            let left = bases[frame.base].among(&next.alive, Self::LANES);
+            fresh[0].fill(&self.tables, left, Self::LANES);
+            next.renew(at, &fresh[0], Self::LANES);
+        }
+        self.used += 1;
+        self.branch(stretch);
+    }
+
+    /// Gives up the last frame.
+    #[inline]
+    fn leave(&mut self) {
+        self.used -= 1;
+        if let Some(before) = self.used.checked_sub(1) {
+            self.path.take_back(self.frames[before].back);
+        }
+    }
+
+    /// Ends the path with its last job.
+    fn complete(&mut self, makespan: u32, last: u16, stretch: &mut Stretch<K::Word>) {
+        let counts = &mut stretch.progress.counts;
+        counts.bounded += self.flowshop.branching.bounded(1);
+        counts.depth = counts.depth.max(self.path.placed() as u32 + 1);
+        let score = i64::from(makespan);
+        if score < stretch.best {
+            stretch.best = score;
+            let plan = plan(&self.path.schedule(last));
+            stretch.progress.found = Some(Solution { score, plan });
+        }
+    }
+
+    /// The limits of a stretch; one beyond the word stands for none.
+    fn stretch(&self, best: i64) -> Stretch<K::Word> {
+        let word = |limit: i64| {
+            K::Word::narrow(limit.clamp(0, i64::from(K::Word::MOST)) as u32)
+        };
+        let limits = Limits { reference: word(self.flowshop.reference), best: word(best) };
+        Stretch { limits, best, progress: Progress::default() }
+    }
+
+    /// Turns a child of frame `at` into an entry.
+    fn entry(&self, at: usize, (lane, bound): (usize, K::Word)) -> Entry<Node> {
+        let mut node = self.path.clone();
+        for frame in self.frames[at..self.used - 1].iter().rev() {
+            node.take_back(frame.back);
+        }
+        let frame = &self.frames[at];
+        node.place(self.bases[frame.base].jobs[lane / 2], frame.back);
+        let bound = frame.bound.max(i64::from(bound.wide()));
+        Entry { bound, depth: node.placed() as u32, share: frame.share, node }
+    }
+
+    /// Takes open children of frame `at`, those that would be explored last first.
+    fn give(&mut self, at: usize, n: usize, given: &mut Vec<Entry<Node>>) {
+        for _ in 0..n {
+            let child = self.frames[at].take_greatest(Self::LANES);
+            self.open -= 1;
+            given.push(self.entry(at, child));
+        }
+    }
+}
+
+impl<K: Kernel> Explorer for Frames<'_, K> {
+    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        let mut waiting = Pool::new(std::mem::take(&mut self.waiting));
+        waiting.append(read(self.flowshop, work)?);
+        self.waiting = waiting.into_entries();
+        Ok(())
+    }
+
+    fn size(&self) -> f64 {
+        (self.waiting.len() + self.open) as f64
+    }
+
+    fn least_bound(&self) -> Option<i64> {
+        let waiting = self.waiting.iter().map(|entry| entry.bound);
+        let frames = self.frames[..self.used].iter().filter_map(|frame| {
+            let open = frame.least_open(Self::LANES)?;
+            Some(frame.bound.max(i64::from(open.wide())))
+        });
+        waiting.chain(frames).min()
+    }
+
+    fn open_share(&self) -> Option<f64> {
+        let waiting: f64 = self.waiting.iter().map(|entry| f64::from(entry.share)).sum();
+        let frames = self.frames[..self.used].iter();
+        let frames = frames.map(|frame| f64::from(frame.share) * frame.n_open as f64);
+        Some(waiting + frames.sum::<f64>())
+    }
+
+    fn run(&mut self, fuel: u64, best: i64) -> Progress {
+        let mut stretch = self.stretch(best);
+        while stretch.progress.counts.bounded < fuel && stretch.progress.found.is_none() {
+            if self.open > 0 {
+                self.step(&mut stretch);
+            } else {
+                self.used = 0;
+                let Some(entry) = self.waiting.pop() else { break };
+                self.start(entry, &mut stretch);
+            }
+        }
+        stretch.progress.used = stretch.progress.counts.bounded;
+        stretch.progress
+    }
+
+    fn split(&mut self, share: f64) -> Option<Work> {
+        let waiting = self.waiting.chunk_by(|a, b| a.depth == b.depth).map(<[_]>::len);
+        let mut sizes: Vec<usize> = waiting.collect();
+        let runs = sizes.len();
+        sizes.extend(self.frames[..self.used].iter().map(|frame| frame.n_open));
+        let portions = portions(&sizes, share)?;
+        let mut given = Vec::new();
+        let (of_waiting, of_frames) = portions.split_at(runs);
+        // From the deepest run down to the first, so that places before it stay.
+        let mut end = self.waiting.len();
+        for (&n, &size) in of_waiting.iter().zip(&sizes).rev() {
+            let start = end - size;
+            given.extend(self.waiting.drain(start..start + n));
+            end = start;
+        }
+        for (at, &n) in of_frames.iter().enumerate() {
+            self.give(at, n, &mut given);
+        }
+        Some(Pool::new(given).to_work())
+    }
+
+    fn drain(&mut self) -> Work {
+        let mut all = std::mem::take(&mut self.waiting);
+        for at in 0..self.used {
+            self.give(at, self.frames[at].n_open, &mut all);
+        }
+        self.used = 0;
+        Pool::new(all).to_work()
+    }
+}

@@ -1,0 +1,122 @@
+//! [`Instance`]: the times of a permutation flowshop, and what a schedule takes.
+
+use std::fmt;
+
+/// Jobs at most: a search keeps one frame for each job placed.
+pub const MOST_JOBS: usize = 10_000;
+/// What no path through the times may exceed, so that every sum of a search fits.
+pub const LONGEST_PATH: u64 = i32::MAX as u64;
+
+/// Jobs that all go over the same machines, in the same order on each.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Instance {
+    jobs: usize,
+    machines: usize,
+    /// Job by job.
+    times: Vec<u32>,
+}
+
+impl fmt::Debug for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} {}", self.jobs, self.machines)?;
+        f.debug_list().entries(self.times.chunks(self.machines)).finish()
+    }
+}
+
+impl Instance {
+    /// An instance of times given job by job.
+    ///
+    /// # Errors
+    /// If there is no job or no machine, too many jobs, or if sums could grow too large.
+    pub fn new(machines: usize, times: Vec<u32>) -> Result<Self, String> {
+        if machines == 0 || times.is_empty() || !times.len().is_multiple_of(machines) {
+            return Err("expected at least one job and one machine".into());
+        }
+        let jobs = times.len() / machines;
+        if jobs > MOST_JOBS {
+            return Err(format!("{jobs} jobs, expected at most {MOST_JOBS}"));
+        }
+        let instance = Self { jobs, machines, times };
+        let longest = instance.longest_path();
+        if longest > LONGEST_PATH {
+            return Err(format!("times that may add up to {longest}, expected {LONGEST_PATH}"));
+        }
+        Ok(instance)
+    }
+
+    /// Jobs.
+    #[must_use]
+    pub fn jobs(&self) -> usize {
+        self.jobs
+    }
+
+    /// Machines.
+    #[must_use]
+    pub fn machines(&self) -> usize {
+        self.machines
+    }
+
+    /// The times of a job, machine by machine.
+    #[must_use]
+    pub fn job(&self, job: usize) -> &[u32] {
+        &self.times[job * self.machines..][..self.machines]
+    }
+
+    /// All that any path through any schedule can add up to: it goes on to another job or another
+    /// machine at every step.
+    #[must_use]
+    pub fn longest_path(&self) -> u64 {
+        let largest = |row: &[u32]| u64::from(row.iter().copied().max().unwrap_or(0));
+        let by_job: u64 = self.times.chunks(self.machines).map(largest).sum();
+        let column = |k: usize| self.times.iter().skip(k).step_by(self.machines).copied().max();
+        let by_machine: u64 = (0..self.machines).map(|k| u64::from(column(k).unwrap_or(0))).sum();
+        by_job + by_machine
+    }
+
+    /// When each operation of a schedule ends: for every place in the order, machine by machine.
+    #[must_use]
+    pub fn ends(&self, order: &[u16]) -> Vec<Vec<u32>> {
+        let mut free = vec![0; self.machines];
+        let ends = order.iter().map(|&job| {
+            let mut end = 0;
+            for (free, &time) in free.iter_mut().zip(self.job(job.into())) {
+                end = end.max(*free) + time;
+                *free = end;
+            }
+            free.clone()
+        });
+        ends.collect()
+    }
+
+    /// The time that a schedule takes.
+    #[must_use]
+    pub fn makespan(&self, order: &[u16]) -> u32 {
+        self.ends(order).last().and_then(|ends| ends.last().copied()).unwrap_or(0)
+    }
+
+    /// The order that a plan names, with jobs counted from 1.
+    ///
+    /// # Errors
+    /// If a job is missing, unknown or named twice.
+    pub fn order(&self, plan: &[i64]) -> Result<Vec<u16>, String> {
+        let mut seen = vec![false; self.jobs];
+        for &number in plan {
+            let slot = usize::try_from(number - 1).ok().and_then(|job| seen.get_mut(job));
+            match slot {
+                None => return Err(format!("job {number}, expected one from 1 to {}", self.jobs)),
+                Some(seen) if *seen => return Err(format!("job {number} twice")),
+                Some(seen) => *seen = true,
+            }
+        }
+        match seen.iter().position(|seen| !seen) {
+            Some(missing) => Err(format!("job {} is missing", missing + 1)),
+            None => Ok(plan.iter().map(|&number| (number - 1) as u16).collect()),
+        }
+    }
+}
+
+/// A schedule in the numbers that people use: jobs from 1.
+#[must_use]
+pub fn plan(order: &[u16]) -> Vec<i64> {
+    order.iter().map(|&job| i64::from(job) + 1).collect()
+}

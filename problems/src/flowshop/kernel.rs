@@ -1,0 +1,136 @@
+//! [`Kernel`]: bounds all children of a node at once, a job in two lanes, one for each end.
+
+use super::Flowshop;
+use super::explorer::Frames;
+use super::tables::{Partial, Word};
+use crate::simd::Level;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{flowshop_avx2, flowshop_avx512};
+use pleach_core::explorer::Explorer;
+
+/// Limits that bounds are held against: the reference of branching, and the best value.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits<W> {
+    /// Children below it count as kept when the end is chosen.
+    pub reference: W,
+    /// Children below it are explored.
+    pub best: W,
+}
+
+/// What a pass over a block found, by lanes: lane `2i` is job `i` at the front, `2i + 1` at the back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Lanes below the reference.
+    pub kept: u32,
+    /// Lanes below the best value.
+    pub open: u32,
+    /// The sum of the bounds at the front less that at the back.
+    pub lead: i64,
+}
+
+/// Bounds all children of a node, block by block.
+pub trait Kernel: Copy + Send {
+    /// A time.
+    type Word: Word;
+
+    /// Jobs in a block: at most 16, two lanes each.
+    const JOBS: usize;
+
+    /// Bounds the children of one block into `bounds`; only lanes of `alive` mean anything.
+    ///
+    /// `rows` has the block's times, a row of all lanes for each machine.
+    fn pass(
+        &self,
+        rows: &[Self::Word],
+        partial: &Partial<Self::Word>,
+        alive: u32,
+        limits: Limits<Self::Word>,
+        bounds: &mut [Self::Word],
+    ) -> Tally;
+
+    /// The first lane of `open`, which is not empty, with the least bound.
+    fn least(&self, bounds: &[Self::Word], open: u32) -> (usize, Self::Word);
+}
+
+/// Lanes in plain code, which any processor runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain;
+
+impl Kernel for Plain {
+    type Word = u32;
+    const JOBS: usize = 16;
+
+    fn pass(
+        &self,
+        rows: &[u32],
+        partial: &Partial<u32>,
+        alive: u32,
+        limits: Limits<u32>,
+        bounds: &mut [u32],
+    ) -> Tally {
+        const LANES: usize = 2 * Plain::JOBS;
+        let (mut ends, mut most) = ([0; LANES], [0; LANES]);
+        let machines = partial.ends.chunks_exact(2).zip(partial.rest.chunks_exact(2));
+        for ((before, rest), times) in machines.zip(rows.chunks_exact(LANES)) {
+            for lane in 0..LANES {
+                let begin = ends[lane].max(before[lane % 2]);
+                most[lane] = most[lane].max(begin.plus(rest[lane % 2]));
+                ends[lane] = begin.plus(times[lane]);
+            }
+        }
+        bounds.copy_from_slice(&most);
+        let mut tally = Tally::default();
+        for (lane, &bound) in most.iter().enumerate().filter(|(lane, _)| alive >> lane & 1 == 1) {
+            tally.kept |= u32::from(bound < limits.reference) << lane;
+            tally.open |= u32::from(bound < limits.best) << lane;
+            tally.lead += if lane % 2 == 0 { i64::from(bound) } else { -i64::from(bound) };
+        }
+        tally
+    }
+
+    fn least(&self, bounds: &[u32], open: u32) -> (usize, u32) {
+        least_lane(bounds, open)
+    }
+}
+
+/// The first lane of `open` with the least bound.
+pub(crate) fn least_lane<W: Word>(bounds: &[W], open: u32) -> (usize, W) {
+    let mut least = (0, W::narrow(W::MOST));
+    let mut rest = open;
+    while rest != 0 {
+        let lane = rest.trailing_zeros() as usize;
+        if bounds[lane] < least.1 {
+            least = (lane, bounds[lane]);
+        }
+        rest &= rest - 1;
+    }
+    least
+}
+
+/// The explorer for a flowshop's code path and the width of its sums.
+pub fn explorer(flowshop: &Flowshop) -> Box<dyn Explorer + '_> {
+    // Equal to the greatest word stands for no limit, so that no sum may reach it.
+    #[cfg(target_arch = "x86_64")]
+    let narrow = flowshop.instance.longest_path() < u64::from(u16::MAX);
+    match flowshop.level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 if narrow => frames(flowshop, flowshop_avx512::Words16::new()),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => frames(flowshop, flowshop_avx512::Words32::new()),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 if narrow => frames(flowshop, flowshop_avx2::Words16::new()),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => frames(flowshop, flowshop_avx2::Words32::new()),
+        _ => frames(flowshop, Some(Plain)),
+    }
+}
+
+fn frames<'f, K: Kernel + 'f>(
+    flowshop: &'f Flowshop,
+    kernel: Option<K>,
+) -> Box<dyn Explorer + 'f> {
+    match kernel {
+        Some(kernel) => Box::new(Frames::new(flowshop, kernel)),
+        None => Box::new(Frames::new(flowshop, Plain)),
+    }
+}

@@ -1,0 +1,142 @@
+//! The permutation flowshop: in which order jobs go over a line of machines, to be done soonest.
+
+pub mod bound;
+pub mod branching;
+mod explorer;
+mod frame;
+pub mod instance;
+pub(crate) mod kernel;
+pub mod named;
+mod node;
+pub mod read;
+pub(crate) mod tables;
+#[cfg(test)]
+mod tests;
+
+use crate::simd::Level;
+use bound::Bound;
+use branching::{Branching, Ends};
+use instance::{Instance, plan};
+pub use node::Node;
+use pleach_core::explorer::Explorer;
+use pleach_core::problem::Problem;
+use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::work::{Entry, Pool, Work};
+use tables::{Partial, Tables};
+
+/// A flowshop and how to search it.
+#[derive(Clone, Debug)]
+pub struct Flowshop {
+    instance: Instance,
+    tables: Tables<u32>,
+    /// How children are bounded.
+    pub bound: Bound,
+    /// Which end they are placed at.
+    pub branching: Branching,
+    /// The value against which branching tells children that are kept; frozen for the run.
+    pub reference: i64,
+    /// Which code path.
+    pub level: Level,
+}
+
+impl Flowshop {
+    /// A search with bound `one`, branching `min-branch` and no reference.
+    #[must_use]
+    pub fn new(instance: Instance, level: Level) -> Self {
+        let tables = Tables::new(&instance);
+        let (bound, branching) = (Bound::One, Branching::MinBranch);
+        Self { instance, tables, bound, branching, reference: i64::MAX, level }
+    }
+
+    /// The instance.
+    #[must_use]
+    pub fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    /// A node's partial schedule, computed from the start.
+    fn partial(&self, node: &Node) -> Partial<u32> {
+        Partial::of(&self.tables, node)
+    }
+
+    /// The bounds of all children, at the front and at the back of each job left.
+    fn bounds(&self, partial: &Partial<u32>, left: &[u16]) -> Vec<[u32; 2]> {
+        left.iter().map(|&job| bound::one(partial, self.tables.job(job))).collect()
+    }
+
+    /// Which end to branch at, given the bounds of the children.
+    fn at_back(&self, depth: usize, bounds: &[[u32; 2]]) -> bool {
+        self.branching.fixed(depth).unwrap_or_else(|| {
+            let least = bounds.iter().flatten().min().copied().unwrap_or(0);
+            let mut ends = Ends::default();
+            for bounds in bounds {
+                for (side, &bound) in bounds.iter().enumerate() {
+                    ends.kept[side] += u32::from(i64::from(bound) < self.reference);
+                    ends.least[side] += u32::from(bound == least);
+                }
+                ends.lead += i64::from(bounds[0]) - i64::from(bounds[1]);
+            }
+            self.branching.choose(&ends)
+        })
+    }
+}
+
+impl Tree for Flowshop {
+    type Node = Node;
+    const GOAL: Goal = Goal::Minimise;
+
+    fn root(&self) -> Node {
+        Node::default()
+    }
+
+    fn expand(&self, node: &Node, _best: i64, out: &mut Children<'_, Self>) {
+        let left = node.left(self.instance.jobs());
+        let partial = self.partial(node);
+        if let [last] = left[..] {
+            out.leaves(self.branching.bounded(1));
+            let makespan = partial.complete(self.tables.job(last));
+            return out.solution(makespan.into(), || plan(&node.schedule(last)));
+        }
+        let bounds = self.bounds(&partial, &left);
+        let back = self.at_back(node.placed(), &bounds);
+        let mut children: Vec<(u32, u16)> =
+            bounds.iter().zip(&left).map(|(bounds, &job)| (bounds[usize::from(back)], job)).collect();
+        children.sort_unstable();
+        for &(bound, job) in &children {
+            let mut child = node.clone();
+            child.place(job, back);
+            out.child_within(bound.into(), child);
+        }
+        out.leaves(self.branching.bounded(left.len()) - left.len() as u64);
+    }
+
+    fn valid(&self, entry: &Entry<Node>) -> bool {
+        let Entry { bound, depth, node, .. } = entry;
+        node.valid(self.instance.jobs())
+            && *depth as usize == node.placed()
+            && (*bound == i64::MIN || (0..=i64::from(u32::MAX)).contains(bound))
+    }
+
+    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
+        let order = self.instance.order(plan);
+        Some(order.map(|order| self.instance.makespan(&order).into()))
+    }
+}
+
+impl Problem for Flowshop {
+    fn goal(&self) -> Goal {
+        Self::GOAL
+    }
+
+    fn root(&self) -> Work {
+        Pool::whole(Tree::root(self)).to_work()
+    }
+
+    fn explorer(&self) -> Box<dyn Explorer + '_> {
+        kernel::explorer(self)
+    }
+
+    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
+        Tree::check(self, plan)
+    }
+}

@@ -1,0 +1,175 @@
+//! Instances by name: Taillard's 120, made by his generator, and the 240 small ones of Vallada, Ruiz
+//! and Framinan.
+
+use super::instance::Instance;
+
+/// Jobs and machines of Taillard's twelve classes, ten instances each.
+const CLASSES: [(usize, usize); 12] = [
+    (20, 5),
+    (20, 10),
+    (20, 20),
+    (50, 5),
+    (50, 10),
+    (50, 20),
+    (100, 5),
+    (100, 10),
+    (100, 20),
+    (200, 10),
+    (200, 20),
+    (500, 20),
+];
+
+/// The seeds of Taillard's instances, in order.
+#[rustfmt::skip]
+const SEEDS: [i32; 120] = [
+    873_654_221, 379_008_056, 1_866_992_158, 216_771_124, 495_070_989,
+    402_959_317, 1_369_363_414, 2_021_925_980, 573_109_518, 88_325_120,
+    587_595_453, 1_401_007_982, 873_136_276, 268_827_376, 1_634_173_168,
+    691_823_909, 73_807_235, 1_273_398_721, 2_065_119_309, 1_672_900_551,
+    479_340_445, 268_827_376, 1_958_948_863, 918_272_953, 555_010_963,
+    2_010_851_491, 1_519_833_303, 1_748_670_931, 1_923_497_586, 1_829_909_967,
+    1_328_042_058, 200_382_020, 496_319_842, 1_203_030_903, 1_730_708_564,
+    450_926_852, 1_303_135_678, 1_273_398_721, 587_288_402, 248_421_594,
+    1_958_948_863, 575_633_267, 655_816_003, 1_977_864_101, 93_805_469,
+    1_803_345_551, 49_612_559, 1_899_802_599, 2_013_025_619, 578_962_478,
+    1_539_989_115, 691_823_909, 655_816_003, 1_315_102_446, 1_949_668_355,
+    1_923_497_586, 1_805_594_913, 1_861_070_898, 715_643_788, 464_843_328,
+    896_678_084, 1_179_439_976, 1_122_278_347, 416_756_875, 267_829_958,
+    1_835_213_917, 1_328_833_962, 1_418_570_761, 161_033_112, 304_212_574,
+    1_539_989_115, 655_816_003, 960_914_243, 1_915_696_806, 2_013_025_619,
+    1_168_140_026, 1_923_497_586, 167_698_528, 1_528_387_973, 993_794_175,
+    450_926_852, 1_462_772_409, 1_021_685_265, 83_696_007, 508_154_254,
+    1_861_070_898, 26_482_542, 444_956_424, 2_115_448_041, 118_254_244,
+    471_503_978, 1_215_892_992, 135_346_136, 1_602_504_050, 160_037_322,
+    551_454_346, 519_485_142, 383_947_510, 1_968_171_878, 540_872_513,
+    2_013_025_619, 475_051_709, 914_834_335, 810_642_687, 1_019_331_795,
+    2_056_065_863, 1_342_855_162, 1_325_809_384, 1_988_803_007, 765_656_702,
+    1_368_624_604, 450_181_436, 1_927_888_393, 1_759_567_256, 606_425_239,
+    19_268_348, 1_298_201_670, 2_041_736_264, 379_756_761, 28_837_162,
+];
+
+/// Jobs and machines of the small instances of Vallada, Ruiz and Framinan, ten of each pair.
+const VRF_JOBS: [usize; 6] = [10, 20, 30, 40, 50, 60];
+const VRF_MACHINES: [usize; 4] = [5, 10, 15, 20];
+
+/// Their times, one byte each, machine by machine, in order of jobs, machines and number.
+static VRF_TIMES: &[u8] = include_bytes!("../../data/vrf-small.bin");
+
+/// The best value and the best lower bound known of each: name, value, bound.
+static BEST: &str = include_str!("../../data/flowshop-best.csv");
+
+/// The instance of a name, if it is one: `ta001` to `ta120`, `VFR10_5_1` to `VFR60_20_10`.
+#[must_use]
+pub fn named(name: &str) -> Option<Instance> {
+    let name = name.to_ascii_lowercase();
+    let (machines, times) = taillard(&name).or_else(|| vrf(&name))?;
+    let jobs = times.len() / machines;
+    let by_job = (0..jobs).flat_map(|j| (0..machines).map(move |k| k * jobs + j));
+    Instance::new(machines, by_job.map(|at| times[at]).collect()).ok()
+}
+
+/// The names, in order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    rows().map(|(name, ..)| name)
+}
+
+/// The least makespan known for a name, and whether it is proven to be the least.
+#[must_use]
+pub fn best_known(name: &str) -> Option<(i64, bool)> {
+    let row = rows().find(|(row, ..)| row.eq_ignore_ascii_case(name))?;
+    Some((row.1, row.1 == row.2))
+}
+
+fn rows() -> impl Iterator<Item = (&'static str, i64, i64)> {
+    BEST.lines().skip(1).filter_map(|line| {
+        let mut words = line.split(',');
+        let name = words.next()?;
+        let mut number = || words.next()?.parse().ok();
+        Some((name, number()?, number()?))
+    })
+}
+
+/// Machines, and the times machine by machine.
+type Times = (usize, Vec<u32>);
+
+fn taillard(name: &str) -> Option<Times> {
+    let digits = name.strip_prefix("ta").filter(|digits| digits.len() == 3)?;
+    let at = digits.parse::<usize>().ok()?.checked_sub(1)?;
+    let mut seed = i64::from(*SEEDS.get(at)?);
+    let (jobs, machines) = CLASSES[at / 10];
+    // The minimal standard generator of Park and Miller, as Taillard's paper gives it.
+    let next = |_| {
+        seed = 16807 * seed % 2_147_483_647;
+        (1 + 99 * seed / 2_147_483_647) as u32
+    };
+    Some((machines, (0..jobs * machines).map(next).collect()))
+}
+
+fn vrf(name: &str) -> Option<Times> {
+    let (size, rest) = name.strip_prefix("vfr")?.split_once('_')?;
+    let (machines, number) = rest.split_once('_')?;
+    let canonical = |word: &str| {
+        let number: usize = word.parse().ok()?;
+        (number.to_string() == word).then_some(number)
+    };
+    let (jobs, machines) = (canonical(size)?, canonical(machines)?);
+    let row = VRF_JOBS.iter().position(|&n| n == jobs)?;
+    let column = VRF_MACHINES.iter().position(|&m| m == machines)?;
+    let number = canonical(number).filter(|number| (1..=10).contains(number))? - 1;
+    let all: usize = VRF_MACHINES.iter().sum();
+    let before = VRF_JOBS[..row].iter().map(|n| n * all).sum::<usize>()
+        + VRF_MACHINES[..column].iter().map(|m| m * jobs).sum::<usize>();
+    let start = 10 * before + number * jobs * machines;
+    let times = &VRF_TIMES[start..][..jobs * machines];
+    Some((machines, times.iter().map(|&time| time.into()).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sum of all times and 31-ary hash machine by machine, published for the generator.
+    const CHECKS: [(&str, u64, u32); 4] = [
+        ("ta001", 5_153, 2_981_577_873),
+        ("ta030", 19_338, 1_348_396_312),
+        ("ta056", 49_030, 145_213_466),
+        ("ta120", 499_516, 3_205_498_994),
+    ];
+
+    fn by_machine(instance: &Instance) -> Vec<u32> {
+        let jobs = 0..instance.jobs();
+        (0..instance.machines())
+            .flat_map(|k| jobs.clone().map(move |j| (j, k)))
+            .map(|(j, k)| instance.job(j)[k])
+            .collect()
+    }
+
+    #[test]
+    fn generated_instances_are_those_published() {
+        for (name, sum, hash) in CHECKS {
+            let times = by_machine(&named(name).unwrap());
+            assert_eq!(times.iter().map(|&time| u64::from(time)).sum::<u64>(), sum, "{name}");
+            let hashed =
+                times.iter().fold(0u32, |hash, &time| hash.wrapping_mul(31).wrapping_add(time));
+            assert_eq!(hashed, hash, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_name_has_an_instance_and_a_best_value() {
+        assert_eq!(names().count(), 360);
+        for name in names() {
+            let instance = named(name).unwrap();
+            let (best, _) = best_known(name).unwrap();
+            let order: Vec<u16> = (0..instance.jobs() as u16).collect();
+            assert!(i64::from(instance.makespan(&order)) >= best, "{name}");
+        }
+        let small = by_machine(&named("VFR10_5_2").unwrap());
+        assert_eq!(small[..10], [79, 40, 48, 16, 38, 76, 73, 34, 38, 32]);
+        let large = named("vfr60_20_10").unwrap();
+        assert_eq!((large.jobs(), large.machines()), (60, 20));
+        for wrong in ["ta000", "ta121", "ta1", "ta0001", "VFR10_5_11", "VFR10_5_01", "VFR70_5_1"] {
+            assert!(named(wrong).is_none(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Instances as text: plain matrices, Taillard's own files, files of Vallada, Ruiz and Framinan.
+
+use super::instance::{Instance, MOST_JOBS};
+
+/// The greatest time of one operation.
+const MOST_TIME: u32 = 1_000_000_000;
+
+/// A line that has words, and its number.
+type Line<'t> = (usize, Vec<&'t str>);
+
+/// Reads an instance; an error goes on from the file's name.
+///
+/// First come the numbers of jobs and machines, in Taillard's files with more numbers behind them
+/// and a line of words above; then a line for each machine with a time for each job, or the other
+/// way round with `jobs_first`, or a line for each job with pairs of machine and time.
+///
+/// # Errors
+/// Which line, which value, and what was expected.
+pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
+    let lines = (1..).zip(text.lines());
+    let lines: Vec<Line<'_>> = lines
+        .map(|(at, line)| (at, line.split_whitespace().collect::<Vec<_>>()))
+        .filter(|(_, words)| !words.is_empty())
+        .collect();
+    let mut rest = &lines[..];
+    let taillard = skip_words(&mut rest);
+    let Some(((head_at, head), mut rest)) = rest.split_first() else {
+        return Err(": no numbers, expected jobs and machines".into());
+    };
+    if head.len() < 2 || head.len() > 2 && !taillard {
+        let n = head.len();
+        return Err(format!(", line {head_at}: {n} numbers, expected two: jobs and machines"));
+    }
+    let jobs = number(*head_at, head[0], 1, MOST_JOBS as u32)? as usize;
+    let machines = number(*head_at, head[1], 1, MOST_TIME)? as usize;
+    if skip_words(&mut rest) && !taillard {
+        return Err(format!(", line {}: words, expected {jobs} times", head_at + 1));
+    }
+    let pairs = !jobs_first && rest.first().is_some_and(|(_, row)| are_pairs(row, machines));
+    let by_job = jobs_first || pairs;
+    let (rows, columns) = if by_job { (jobs, machines) } else { (machines, jobs) };
+    let (row_is, column_is) = if by_job { ("job", "machine") } else { ("machine", "job") };
+    let expected = format!("expected {rows} lines, one a {row_is}, of {columns} times");
+    let mut matrix = Vec::new();
+    for (at, words) in rest.iter().take(rows) {
+        let words = if pairs { times_of(*at, words, machines)? } else { words.clone() };
+        if words.len() != columns {
+            let hint = if !by_job && words.len() == machines {
+                " (--jobs-first reads a line for each job)"
+            } else {
+                ""
+            };
+            return Err(format!(
+                ", line {at}: {} numbers, expected {columns}, one a {column_is}{hint}",
+                words.len()
+            ));
+        }
+        for word in words {
+            matrix.push(number(*at, word, 0, MOST_TIME)?);
+        }
+    }
+    match rest.get(rows) {
+        _ if matrix.len() < rows * columns => {
+            return Err(format!(": {} lines of times, {expected}", rest.len()));
+        }
+        Some((at, words)) => {
+            let hint = if taillard { "; a file for each instance" } else { "" };
+            return Err(format!(", line {at}: '{}' after the end, {expected}{hint}", words[0]));
+        }
+        None => {}
+    }
+    if !by_job {
+        let turned = (0..jobs).flat_map(|j| (0..machines).map(move |k| k * jobs + j));
+        matrix = turned.map(|at| matrix[at]).collect();
+    }
+    Instance::new(machines, matrix).map_err(|why| format!(": {why}"))
+}
+
+/// Skips lines that begin with a letter; says whether there were any.
+fn skip_words(lines: &mut &[Line<'_>]) -> bool {
+    let is_words = |(_, words): &Line<'_>| words[0].starts_with(|c: char| c.is_alphabetic());
+    let n = lines.iter().take_while(|line| is_words(line)).count();
+    *lines = &lines[n..];
+    n > 0
+}
+
+/// Whether a line pairs each machine, counted from 0, with a time.
+fn are_pairs(words: &[&str], machines: usize) -> bool {
+    let numbered = |(k, word): (usize, &&str)| word.parse() == Ok(k);
+    words.len() == 2 * machines
+        && words.iter().step_by(2).enumerate().all(numbered)
+        // With one machine and two jobs, a line of two times may look like a pair.
+        && machines > 1
+}
+
+/// The times of a line of pairs.
+fn times_of<'t>(at: usize, words: &[&'t str], machines: usize) -> Result<Vec<&'t str>, String> {
+    if are_pairs(words, machines) {
+        return Ok(words.iter().skip(1).step_by(2).copied().collect());
+    }
+    Err(format!(", line {at}: expected {machines} pairs of a machine, from 0, and a time"))
+}
+
+fn number(at: usize, word: &str, least: u32, most: u32) -> Result<u32, String> {
+    let number = word.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| {
+        format!(", line {at}: '{word}', expected a whole number from {least} to {most}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_layouts_of_one_instance_are_read_alike() {
+        let plain = read("3 2\n1 2 3\n4 5 6\n", false).unwrap();
+        assert_eq!(plain.job(1), [2, 5]);
+        assert_eq!(read("3 2\n\n1 4\n2 5\n3 6\n", true).unwrap(), plain);
+        assert_eq!(read("3 2\n 0 1 1 4\n 0 2 1 5\n 0 3 1 6\n", false).unwrap(), plain);
+        let taillard = "number of jobs, number of machines, initial seed, bounds :\n\
+                        3 2 873654221 1278 1232\nprocessing times :\n1 2 3\n4 5 6\n";
+        assert_eq!(read(taillard, false).unwrap(), plain);
+        assert_eq!(read("1 1\n0", false).unwrap().longest_path(), 0);
+        assert_eq!(read("2 1\n0 7", false).unwrap().job(1), [7]);
+    }
+
+    #[test]
+    fn faults_are_placed() {
+        for (text, said) in [
+            ("", ": no numbers, expected jobs and machines"),
+            ("0 0\n", ", line 1: '0', expected a whole number from 1 to 10000"),
+            ("3\n1 2 3\n", ", line 1: 1 numbers, expected two"),
+            ("3 2 9\n", ", line 1: 3 numbers, expected two"),
+            ("3 2\n1 2 3\n4 5\n", ", line 3: 2 numbers, expected 3, one a job (--jobs-first"),
+            ("3 2\n1 2 3\n4 x 6\n", ", line 3: 'x', expected a whole number from 0 to"),
+            ("3 2\n1 2 3\n4 -5 6\n", ", line 3: '-5'"),
+            ("3 2\n1 2 3\n4 5.5 6\n", ", line 3: '5.5'"),
+            ("3 2\n1 2 3\n", ": 1 lines of times, expected 2 lines, one a machine, of 3 times"),
+            ("3 2\n1 2 3\n4 5 6\n7\n", ", line 4: '7' after the end"),
+            ("3 2\n1 2 3\n4 5 6 7\n", ", line 3: 4 numbers, expected 3"),
+            ("3 2\n1 2 3\nx 5 6\n", ", line 3: 'x'"),
+            ("3 2\nx 2 3\n1 5 6\n", ", line 2: words, expected 3 times"),
+            ("99999 2\n", ", line 1: '99999'"),
+            ("2 2\n0 1 1 2\n0 1\n", ", line 3: expected 2 pairs of a machine"),
+            ("3 1\n1000000000 1000000000 1000000000\n", ": times that may add up to 4000000000"),
+            ("2 4000000000\n", ", line 1: '4000000000'"),
+        ] {
+            let why = read(text, false).unwrap_err();
+            assert!(why.starts_with(said), "{text:?}: {why}");
+        }
+    }
+}

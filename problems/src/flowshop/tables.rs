@@ -1,0 +1,191 @@
+//! [`Tables`] and [`Partial`]: an instance as searches read it, and what a partial schedule is to
+//! them.
+//!
+//! Both ends of a schedule are treated alike by reading the instance from both sides at once: every
+//! array of machines has two words a machine, `2k` for machine `k` seen from the front and `2k + 1`
+//! for machine `m − 1 − k`, seen from the back. So a schedule read backwards is the array reversed.
+
+use super::Node;
+use super::instance::Instance;
+
+/// A time as searches hold it: as narrow as the sums of the instance allow.
+pub trait Word: Copy + Ord + Send + Sync + std::fmt::Debug + 'static {
+    /// The greatest value: no bound has it.
+    const MOST: u32;
+
+    /// A value that is known to fit.
+    fn narrow(value: u32) -> Self;
+
+    /// The value.
+    fn wide(self) -> u32;
+
+    /// The sum; lanes that nobody reads may overflow.
+    fn plus(self, other: Self) -> Self;
+
+    /// The difference.
+    fn minus(self, other: Self) -> Self;
+}
+
+macro_rules! words {
+    ($($word:ty)*) => {$(
+        impl Word for $word {
+            const MOST: u32 = <$word>::MAX as u32;
+            #[inline]
+            fn narrow(value: u32) -> Self {
+                value as $word
+            }
+            #[inline]
+            fn wide(self) -> u32 {
+                u32::from(self)
+            }
+            #[inline]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline]
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+        }
+    )*};
+}
+words!(u16 u32);
+
+/// An instance, seen from both sides.
+#[derive(Clone, Debug)]
+pub struct Tables<W> {
+    /// Words in an array of machines: two a machine.
+    pub width: usize,
+    /// The times of each job.
+    times: Vec<W>,
+    /// The time that each job takes behind a machine (from the back: before it).
+    tails: Vec<W>,
+    /// The sum of all jobs' times.
+    pub all: Vec<W>,
+    /// The least tail over all jobs.
+    pub least: Vec<W>,
+}
+
+impl<W: Word> Tables<W> {
+    /// The tables of an instance whose longest path fits the word.
+    pub fn new(instance: &Instance) -> Self {
+        let m = instance.machines();
+        let width = 2 * m;
+        let both = |front: &dyn Fn(usize) -> u32, back: &dyn Fn(usize) -> u32| -> Vec<W> {
+            let words = (0..m).flat_map(|k| [front(k), back(m - 1 - k)]);
+            words.map(W::narrow).collect()
+        };
+        let jobs = 0..instance.jobs();
+        let job = |j: usize| instance.job(j);
+        let sum = |k: usize| jobs.clone().map(|j| job(j)[k]).sum();
+        let tail = |j: usize, k: usize| job(j)[k + 1..].iter().sum::<u32>();
+        let head = |j: usize, k: usize| job(j)[..k].iter().sum::<u32>();
+        let least = |of: &dyn Fn(usize) -> u32| jobs.clone().map(of).min().unwrap_or(0);
+        Self {
+            width,
+            times: jobs.clone().flat_map(|j| both(&|k| job(j)[k], &|k| job(j)[k])).collect(),
+            tails: jobs.clone().flat_map(|j| both(&|k| tail(j, k), &|k| head(j, k))).collect(),
+            all: both(&sum, &sum),
+            least: both(&|k| least(&|j| tail(j, k)), &|k| least(&|j| head(j, k))),
+        }
+    }
+
+    /// The times of a job.
+    #[inline]
+    pub fn job(&self, job: u16) -> &[W] {
+        &self.times[usize::from(job) * self.width..][..self.width]
+    }
+
+    /// What a job takes behind each machine.
+    #[inline]
+    pub fn tail(&self, job: u16) -> &[W] {
+        &self.tails[usize::from(job) * self.width..][..self.width]
+    }
+
+    /// Jobs.
+    pub fn jobs(&self) -> usize {
+        self.times.len() / self.width
+    }
+}
+
+/// A partial schedule: what its two ends and the jobs between them take on each machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Partial<W> {
+    /// When each machine has done the front, and how long before the end it begins the back.
+    pub ends: Vec<W>,
+    /// What the jobs between take.
+    pub left: Vec<W>,
+    /// What must come at least once a job between begins: those jobs, and what follows them.
+    pub rest: Vec<W>,
+}
+
+impl<W: Word> Partial<W> {
+    /// The schedule in which no job has its place yet.
+    pub fn none(tables: &Tables<W>) -> Self {
+        let zeros = vec![W::narrow(0); tables.width];
+        let mut partial = Self { ends: zeros.clone(), left: tables.all.clone(), rest: zeros };
+        partial.look_ahead(&tables.least);
+        partial
+    }
+
+    /// A node's partial schedule.
+    pub fn of(tables: &Tables<W>, node: &Node) -> Self {
+        let mut partial = Self::none(tables);
+        let mut before = partial.clone();
+        let front = node.front.iter().map(|job| (job, false));
+        for (&job, back) in front.chain(node.back.iter().map(|job| (job, true))) {
+            std::mem::swap(&mut partial, &mut before);
+            partial.place(&before, tables.job(job), back);
+        }
+        partial.look_ahead(&tables.least);
+        partial
+    }
+
+    /// Becomes `before` with a job added at one end.
+    #[inline]
+    pub fn place(&mut self, before: &Self, times: &[W], back: bool) {
+        let width = times.len();
+        let (ends, left) = (&mut self.ends[..width], &mut self.left[..width]);
+        let old = &before.ends[..width];
+        for ((left, &old), &time) in left.iter_mut().zip(&before.left[..width]).zip(times) {
+            *left = old.minus(time);
+        }
+        let mut end = W::narrow(0);
+        let pairs = ends.chunks_exact_mut(2).zip(old.chunks_exact(2)).zip(times.chunks_exact(2));
+        if back {
+            for ((new, old), times) in pairs {
+                end = end.max(old[1]).plus(times[1]);
+                (new[0], new[1]) = (old[0], end);
+            }
+        } else {
+            for ((new, old), times) in pairs {
+                end = end.max(old[0]).plus(times[0]);
+                (new[0], new[1]) = (end, old[1]);
+            }
+        }
+    }
+
+    /// Computes what must come, given what follows a machine at least.
+    #[inline]
+    pub fn look_ahead(&mut self, least: &[W]) {
+        let width = least.len();
+        let (ends, left, rest) =
+            (&self.ends[..width], &self.left[..width], &mut self.rest[..width]);
+        for (((rest, &left), &end), &least) in
+            rest.iter_mut().zip(left).zip(ends.iter().rev()).zip(least)
+        {
+            *rest = left.plus(end.max(least));
+        }
+    }
+
+    /// The makespan, when the last job between gets its place.
+    pub fn complete(&self, times: &[W]) -> u32 {
+        let mut end = W::narrow(0);
+        let mut makespan = W::narrow(0);
+        for (k, time) in times.iter().enumerate().step_by(2) {
+            end = end.max(self.ends[k]).plus(*time);
+            makespan = makespan.max(end.plus(self.ends[times.len() - 1 - k]));
+        }
+        makespan.wide()
+    }
+}

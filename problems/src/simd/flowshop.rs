@@ -1,0 +1,85 @@
+//! The pass that all flowshop kernels share, written once over the vector operations of each.
+
+/// Defines a kernel: its name, the level and features it needs, its words and lanes.
+///
+/// The module that calls this brings the type `Vector` and its operations: `load`, `store`, `zero`,
+/// `all` (a word in all lanes), `pair` (two words in even and odd lanes), `add`, `max`, `below` (a
+/// bit for each lane that is less), `lead` (the sum of the even lanes of a mask less that of the
+/// odd ones) and `least` (the first lane of a mask with the least word, and that word).
+macro_rules! kernel {
+    ($kernel:ident: $level:expr, $features:literal, $word:ty, $lanes:literal) => {
+        /// Proof that the processor has the instructions.
+        #[derive(Clone, Copy, Debug)]
+        pub struct $kernel(());
+
+        impl $kernel {
+            /// The kernel, where it works.
+            pub fn new() -> Option<Self> {
+                $level.works().then_some(Self(()))
+            }
+        }
+
+        impl Kernel for $kernel {
+            type Word = $word;
+            const JOBS: usize = $lanes / 2;
+
+            #[inline]
+            fn pass(
+                &self,
+                rows: &[$word],
+                partial: &Partial<$word>,
+                alive: u32,
+                limits: Limits<$word>,
+                bounds: &mut [$word],
+            ) -> Tally {
+                let width = partial.ends.len();
+                assert!(partial.rest.len() == width && width % 2 == 0, "two words a machine");
+                assert!(rows.len() == width / 2 * $lanes, "a row for each machine");
+                assert!(bounds.len() == $lanes, "a word for each lane");
+                // SAFETY: `new` saw that the processor has the instructions; the lengths fit.
+                unsafe { pass(rows, partial, alive, limits, bounds) }
+            }
+
+            #[inline]
+            fn least(&self, bounds: &[$word], open: u32) -> (usize, $word) {
+                assert!(bounds.len() == $lanes, "a word for each lane");
+                // SAFETY: `new` saw that the processor has the instructions; the length fits.
+                unsafe { least(load(bounds.as_ptr()), open) }
+            }
+        }
+
+        /// Bounds the children of one block.
+        ///
+        /// # Safety
+        /// `rows` has a row of all lanes for every two words of `ends` and of `rest`, `bounds` a
+        /// word a lane.
+        #[target_feature(enable = $features)]
+        unsafe fn pass(
+            rows: &[$word],
+            partial: &Partial<$word>,
+            alive: u32,
+            limits: Limits<$word>,
+            bounds: &mut [$word],
+        ) -> Tally {
+            let (mut row, mut ends, mut most) = (rows.as_ptr(), zero(), zero());
+            let (before, rest) = (partial.ends.as_ptr(), partial.rest.as_ptr());
+            for k in (0..partial.ends.len()).step_by(2) {
+                // SAFETY: `k + 1` is within both arrays, and the row within `rows`.
+                unsafe {
+                    let begin = max(ends, pair(before.add(k)));
+                    most = max(most, add(begin, pair(rest.add(k))));
+                    ends = add(begin, load(row));
+                    row = row.add($lanes);
+                }
+            }
+            // SAFETY: a word a lane.
+            unsafe { store(bounds.as_mut_ptr(), most) };
+            Tally {
+                kept: below(most, all(limits.reference)) & alive,
+                open: below(most, all(limits.best)) & alive,
+                lead: lead(most, alive),
+            }
+        }
+    };
+}
+pub(super) use kernel;
