@@ -22,8 +22,8 @@ pub struct Frames<'f, K: Kernel> {
     frames: Vec<Frame<K::Word>>,
     /// Frames in use.
     used: usize,
-    /// The node of the last frame.
-    path: Node,
+    /// The node of the first frame.
+    first: Node,
     /// Open children of all frames.
     open: usize,
 }
@@ -48,7 +48,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
             bases: Vec::new(),
             frames: Vec::new(),
             used: 0,
-            path: Node::default(),
+            first: Node::default(),
             open: 0,
         }
     }
@@ -64,14 +64,16 @@ impl<'f, K: Kernel> Frames<'f, K> {
         let frame = &mut self.frames[0];
         frame.partial = Partial::of(&self.tables, &node);
         let left = node.left(self.flowshop.instance.jobs());
-        self.path = node;
+        self.first = node;
         if let [last] = left[..] {
             let makespan = frame.partial.complete(self.tables.job(last));
+            self.used = 0;
             return self.complete(makespan, last, stretch);
         }
         self.bases[0].fill(&self.tables, left.into_iter(), Self::LANES);
         frame.renew(0, &self.bases[0], Self::LANES);
-        (frame.bound, frame.share) = (bound, share);
+        frame.bound = word(bound);
+        frame.share = share;
         self.used = 1;
         self.branch(stretch);
     }
@@ -89,28 +91,30 @@ impl<'f, K: Kernel> Frames<'f, K> {
     /// hold something better.
     #[inline]
     fn branch(&mut self, stretch: &mut Stretch<K::Word>) {
-        let depth = self.path.placed();
         let branching = self.flowshop.branching;
         let frame = &mut self.frames[self.used - 1];
         let base = &self.bases[frame.base];
         let mut ends = Ends::default();
-        for block in 0..base.blocks {
-            let bounds = &mut frame.bounds[block * Self::LANES..][..Self::LANES];
-            let (rows, alive) = (base.rows(block), frame.alive[block]);
-            let tally = self.kernel.pass(rows, &frame.partial, alive, stretch.limits, bounds);
-            frame.open[block] = tally.open;
-            let [front, back] = tally.kept_at();
-            ends.kept[0] += front;
-            ends.kept[1] += back;
+        let mut n_open = [0; 2];
+        for (i, block) in frame.blocks.iter_mut().enumerate() {
+            let bounds = &mut block.bounds[..Self::LANES];
+            let (rows, limits) = (base.rows(i), stretch.limits);
+            let tally = self.kernel.pass(rows, &frame.partial, block.alive, limits, bounds);
+            block.open = tally.open;
+            for side in 0..2 {
+                ends.kept[side] += tally.kept[side];
+                n_open[side] += tally.n_open[side];
+            }
             ends.lead += tally.lead;
         }
+        let depth = self.flowshop.instance.jobs() - frame.jobs;
         let back = branching.fixed(depth).unwrap_or_else(|| {
             if branching == Branching::MinMin {
                 ends.least = frame.having_least(Self::LANES);
             }
             branching.choose(&ends)
         });
-        frame.choose(back);
+        frame.choose(back, n_open[usize::from(back)]);
         self.open += frame.n_open;
         let counts = &mut stretch.progress.counts;
         counts.bounded += branching.bounded(frame.jobs);
@@ -124,37 +128,33 @@ impl<'f, K: Kernel> Frames<'f, K> {
         let (frames, next) = self.frames.split_at_mut(self.used);
         let (Some(frame), Some(next)) = (frames.last_mut(), next.first_mut()) else { return };
         if frame.n_open == 0 {
-            return self.leave();
+            self.used -= 1;
+            return;
         }
         let (lane, bound) = frame.take_least(&self.kernel);
         if bound >= stretch.limits.best {
             // The best value has improved since, and the other children are no better.
             self.open -= frame.n_open + 1;
             frame.n_open = 0;
-            return self.leave();
+            return;
         }
         self.open -= 1;
         stretch.progress.counts.branched += 1;
         let base = &self.bases[frame.base];
-        let job = base.jobs[lane / 2];
+        frame.job = base.jobs[lane / 2];
         next.inherit(frame, lane, Self::LANES);
-        next.partial.place(&frame.partial, self.tables.job(job), frame.back);
-        self.path.place(job, frame.back);
+        self.kernel.place(&self.tables, &frame.partial, frame.job, frame.back, &mut next.partial);
         if next.jobs == 1 {
-            let last = base.among(&next.alive, Self::LANES).next().unwrap_or(0);
+            let last = base.alive(&next.blocks, Self::LANES).next().unwrap_or(0);
             let makespan = next.partial.complete(self.tables.job(last));
-            let back = frame.back;
-            self.complete(makespan, last, stretch);
-            self.path.take_back(back);
-            return;
+            return self.complete(makespan, last, stretch);
         }
-        next.partial.look_ahead(&self.tables.least);
-        next.bound = frame.bound.max(i64::from(bound.wide()));
+        next.bound = frame.bound.max(bound);
         next.share = frame.share;
         if next.jobs.div_ceil(K::JOBS) <= worth_a_base(base.blocks) {
             let at = frame.base + 1;
             let (bases, fresh) = self.bases.split_at_mut(at);
-            let left = bases[frame.base].among(&next.alive, Self::LANES);
+            let left = bases[at - 1].alive(&next.blocks, Self::LANES);
             fresh[0].fill(&self.tables, left, Self::LANES);
             next.renew(at, &fresh[0], Self::LANES);
         }
@@ -162,57 +162,52 @@ impl<'f, K: Kernel> Frames<'f, K> {
         self.branch(stretch);
     }
 
-    /// Gives up the last frame.
-    #[inline]
-    fn leave(&mut self) {
-        self.used -= 1;
-        if let Some(before) = self.used.checked_sub(1) {
-            self.path.take_back(self.frames[before].back);
-        }
-    }
-
     /// Ends the path with its last job.
     fn complete(&mut self, makespan: u32, last: u16, stretch: &mut Stretch<K::Word>) {
         let counts = &mut stretch.progress.counts;
         counts.bounded += self.flowshop.branching.bounded(1);
-        counts.depth = counts.depth.max(self.path.placed() as u32 + 1);
+        counts.depth = counts.depth.max(self.flowshop.instance.jobs() as u32);
         let score = i64::from(makespan);
         if score < stretch.best {
             stretch.best = score;
-            let plan = plan(&self.path.schedule(last));
+            let plan = plan(&self.path(self.used).schedule(last));
             stretch.progress.found = Some(Solution { score, plan });
         }
     }
 
+    /// The node that so many frames lead to.
+    fn path(&self, frames: usize) -> Node {
+        let mut node = self.first.clone();
+        self.frames[..frames].iter().for_each(|frame| node.place(frame.job, frame.back));
+        node
+    }
+
     /// The limits of a stretch; one beyond the word stands for none.
     fn stretch(&self, best: i64) -> Stretch<K::Word> {
-        let word = |limit: i64| {
-            K::Word::narrow(limit.clamp(0, i64::from(K::Word::MOST)) as u32)
-        };
         let limits = Limits { reference: word(self.flowshop.reference), best: word(best) };
         Stretch { limits, best, progress: Progress::default() }
     }
 
-    /// Turns a child of frame `at` into an entry.
-    fn entry(&self, at: usize, (lane, bound): (usize, K::Word)) -> Entry<Node> {
-        let mut node = self.path.clone();
-        for frame in self.frames[at..self.used - 1].iter().rev() {
-            node.take_back(frame.back);
-        }
-        let frame = &self.frames[at];
-        node.place(self.bases[frame.base].jobs[lane / 2], frame.back);
-        let bound = frame.bound.max(i64::from(bound.wide()));
-        Entry { bound, depth: node.placed() as u32, share: frame.share, node }
-    }
-
     /// Takes open children of frame `at`, those that would be explored last first.
     fn give(&mut self, at: usize, n: usize, given: &mut Vec<Entry<Node>>) {
+        let path = self.path(at);
+        let depth = path.placed() as u32 + 1;
+        let frame = &mut self.frames[at];
+        let jobs = &self.bases[frame.base].jobs;
         for _ in 0..n {
-            let child = self.frames[at].take_greatest(Self::LANES);
+            let Some((lane, bound)) = frame.take_greatest(Self::LANES) else { break };
             self.open -= 1;
-            given.push(self.entry(at, child));
+            let mut node = path.clone();
+            node.place(jobs[lane / 2], frame.back);
+            let bound = frame.bound.max(bound).wide().into();
+            given.push(Entry { bound, depth, share: frame.share, node });
         }
     }
+}
+
+/// A bound or a limit as a word; the greatest word stands for any beyond.
+fn word<W: Word>(limit: i64) -> W {
+    W::narrow(limit.clamp(0, i64::from(W::MOST)) as u32)
 }
 
 impl<K: Kernel> Explorer for Frames<'_, K> {
@@ -230,8 +225,8 @@ impl<K: Kernel> Explorer for Frames<'_, K> {
     fn least_bound(&self) -> Option<i64> {
         let waiting = self.waiting.iter().map(|entry| entry.bound);
         let frames = self.frames[..self.used].iter().filter_map(|frame| {
-            let open = frame.least_open(Self::LANES)?;
-            Some(frame.bound.max(i64::from(open.wide())))
+            let (_, open) = frame.open(Self::LANES).min_by_key(|&(_, bound)| bound)?;
+            Some(i64::from(frame.bound.max(open).wide()))
         });
         waiting.chain(frames).min()
     }

@@ -1,10 +1,7 @@
 //! [`Frame`] and [`Base`]: a node whose children are being explored, and the jobs in its lanes.
 
-use super::kernel::{Kernel, Tally};
+use super::kernel::{Kernel, SIDES};
 use super::tables::{Partial, Tables, Word};
-
-/// Lanes at the front, and at the back.
-const SIDES: [u32; 2] = [0x5555_5555, 0xaaaa_aaaa];
 
 /// Jobs in lanes, in blocks: what the passes over a node and the nodes below it read.
 #[derive(Clone, Debug)]
@@ -56,12 +53,12 @@ impl<W: Word> Base<W> {
         &self.rows[self.start + block * self.size..][..self.size]
     }
 
-    /// The jobs of the lanes that a mask a block names.
-    pub fn among<'a>(&'a self, masks: &'a [u32], lanes: usize) -> impl Iterator<Item = u16> + 'a {
-        let blocks = self.jobs.chunks(lanes / 2).zip(masks);
-        blocks.flat_map(|(jobs, &mask)| {
-            let named = move |&(i, _): &(usize, &u16)| mask >> (2 * i) & 3 != 0;
-            jobs.iter().enumerate().filter(named).map(|(_, &job)| job)
+    /// The jobs that are left in the blocks of a frame.
+    pub fn alive<'a>(&'a self, blocks: &'a [Block<W>], lanes: usize) -> impl Iterator<Item = u16> {
+        let blocks = self.jobs.chunks(lanes / 2).zip(blocks);
+        blocks.flat_map(|(jobs, block)| {
+            let alive = move |&(i, _): &(usize, &u16)| block.alive >> (2 * i) & 3 != 0;
+            jobs.iter().enumerate().filter(alive).map(|(_, &job)| job)
         })
     }
 }
@@ -70,6 +67,17 @@ impl<W: Word> Base<W> {
 /// many only when an eighth is empty, so that all bases together stay small.
 pub fn worth_a_base(blocks: usize) -> usize {
     if blocks <= 8 { blocks - 1 } else { blocks - blocks / 8 }
+}
+
+/// A block of lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<W> {
+    /// The lanes of jobs left.
+    pub alive: u32,
+    /// The lanes of open children.
+    pub open: u32,
+    /// The bounds of the children in all lanes.
+    pub bounds: [W; 32],
 }
 
 /// A node and its open children.
@@ -81,18 +89,16 @@ pub struct Frame<W> {
     pub base: usize,
     /// Jobs left.
     pub jobs: usize,
-    /// The lanes of the jobs left, for each block.
-    pub alive: Vec<u32>,
-    /// The bounds of the children in all lanes.
-    pub bounds: Vec<W>,
-    /// The lanes of the open children, for each block.
-    pub open: Vec<u32>,
-    /// How many there are.
+    /// The lanes.
+    pub blocks: Vec<Block<W>>,
+    /// Open children.
     pub n_open: usize,
     /// Whether the children get their job at the back.
     pub back: bool,
+    /// The job of the child that is being explored.
+    pub job: u16,
     /// The node's own bound.
-    pub bound: i64,
+    pub bound: W,
     /// The part of the whole tree that the node is thought to be; of each child once it has some.
     pub share: f32,
 }
@@ -100,29 +106,32 @@ pub struct Frame<W> {
 impl<W: Word> Frame<W> {
     /// A frame to be filled.
     pub fn new(width: usize) -> Self {
-        let none = vec![W::narrow(0); width];
+        let zero = W::narrow(0);
+        let none = vec![zero; width];
         Self {
             partial: Partial { ends: none.clone(), left: none.clone(), rest: none },
             base: 0,
             jobs: 0,
-            alive: Vec::new(),
-            bounds: Vec::new(),
-            open: Vec::new(),
+            blocks: Vec::new(),
             n_open: 0,
             back: false,
-            bound: i64::MIN,
+            job: 0,
+            bound: zero,
             share: 0.0,
         }
+    }
+
+    fn block(alive: u32) -> Block<W> {
+        Block { alive, open: 0, bounds: [W::narrow(0); 32] }
     }
 
     /// Has all jobs of a base left.
     pub fn renew(&mut self, at: usize, base: &Base<W>, lanes: usize) {
         self.base = at;
         self.jobs = base.jobs.len();
-        let of_block = |jobs: &[u16]| u32::MAX >> (32 - 2 * jobs.len());
-        self.alive.clear();
-        self.alive.extend(base.jobs.chunks(lanes / 2).map(of_block));
-        self.resize(lanes);
+        let of_jobs = |jobs: &[u16]| Self::block(u32::MAX >> (32 - 2 * jobs.len()));
+        self.blocks.clear();
+        self.blocks.extend(base.jobs.chunks(lanes / 2).map(of_jobs));
     }
 
     /// Has the jobs left that the frame before has, but for the one in a lane.
@@ -130,39 +139,37 @@ impl<W: Word> Frame<W> {
     pub fn inherit(&mut self, before: &Self, lane: usize, lanes: usize) {
         self.base = before.base;
         self.jobs = before.jobs - 1;
-        self.alive.clear();
-        self.alive.extend_from_slice(&before.alive);
-        self.alive[lane / lanes] &= !(3 << ((lane % lanes) & !1));
-        self.resize(lanes);
-    }
-
-    #[inline]
-    fn resize(&mut self, lanes: usize) {
-        self.open.resize(self.alive.len(), 0);
-        self.bounds.resize(self.alive.len() * lanes, W::narrow(0));
-    }
-
-    /// Keeps the open children at one end.
-    #[inline]
-    pub fn choose(&mut self, back: bool) {
-        self.back = back;
-        self.n_open = 0;
-        for open in &mut self.open {
-            *open &= SIDES[usize::from(back)];
-            self.n_open += open.count_ones() as usize;
+        if self.blocks.len() != before.blocks.len() {
+            self.blocks.resize(before.blocks.len(), Self::block(0));
         }
-        self.share /= self.n_open.max(1) as f32;
+        for (block, before) in self.blocks.iter_mut().zip(&before.blocks) {
+            block.alive = before.alive;
+        }
+        self.blocks[lane / lanes].alive &= !(3 << ((lane % lanes) & !1));
+    }
+
+    /// Keeps the open children at one end: so many.
+    #[inline]
+    pub fn choose(&mut self, back: bool, n_open: u32) {
+        self.back = back;
+        self.n_open = n_open as usize;
+        for block in &mut self.blocks {
+            block.open &= SIDES[usize::from(back)];
+        }
+        if n_open > 1 {
+            self.share /= n_open as f32;
+        }
     }
 
     /// Takes the open child of least bound: its lane, and its bound.
     #[inline]
     pub fn take_least<K: Kernel<Word = W>>(&mut self, kernel: &K) -> (usize, W) {
         let lanes = 2 * K::JOBS;
-        let (mut at, mut least) = kernel.least(&self.bounds[..lanes], self.open[0]);
-        for (block, &open) in self.open.iter().enumerate().skip(1) {
-            let (lane, bound) = kernel.least(&self.bounds[block * lanes..][..lanes], open);
+        let (mut at, mut least) = (0, W::narrow(W::MOST));
+        for (i, block) in self.blocks.iter().enumerate().filter(|(_, block)| block.open != 0) {
+            let (lane, bound) = kernel.least(&block.bounds[..lanes], block.open);
             if bound < least {
-                (at, least) = (block * lanes + lane, bound);
+                (at, least) = (i * lanes + lane, bound);
             }
         }
         self.close(at, lanes);
@@ -170,42 +177,38 @@ impl<W: Word> Frame<W> {
     }
 
     /// Takes the open child of greatest bound: its lane, and its bound.
-    pub fn take_greatest(&mut self, lanes: usize) -> (usize, W) {
-        let open = (0..self.bounds.len()).filter(|at| self.open[at / lanes] >> (at % lanes) & 1 > 0);
-        let at = open.max_by_key(|&at| self.bounds[at]).unwrap_or(0);
-        self.close(at, lanes);
-        (at, self.bounds[at])
+    pub fn take_greatest(&mut self, lanes: usize) -> Option<(usize, W)> {
+        let greatest = self.open(lanes).max_by_key(|&(_, bound)| bound)?;
+        self.close(greatest.0, lanes);
+        Some(greatest)
     }
 
     #[inline]
     fn close(&mut self, lane: usize, lanes: usize) {
-        self.open[lane / lanes] &= !(1 << (lane % lanes));
+        self.blocks[lane / lanes].open &= !(1 << (lane % lanes));
         self.n_open -= 1;
     }
 
-    /// The least bound of the open children.
-    pub fn least_open(&self, lanes: usize) -> Option<W> {
-        let open = (0..self.bounds.len()).filter(|at| self.open[at / lanes] >> (at % lanes) & 1 > 0);
-        open.map(|at| self.bounds[at]).min()
+    /// The lanes of the open children, and their bounds.
+    pub fn open(&self, lanes: usize) -> impl Iterator<Item = (usize, W)> {
+        self.lanes(lanes, |block| block.open)
+    }
+
+    /// The lanes of masks that the blocks have, and their bounds.
+    fn lanes(&self, lanes: usize, mask: fn(&Block<W>) -> u32) -> impl Iterator<Item = (usize, W)> {
+        self.blocks.iter().enumerate().flat_map(move |(i, block)| {
+            let mask = mask(block);
+            let within = (0..lanes).filter(move |lane| mask >> lane & 1 == 1);
+            within.map(move |lane| (i * lanes + lane, block.bounds[lane]))
+        })
     }
 
     /// How many children at each end have the least bound of all.
     pub fn having_least(&self, lanes: usize) -> [u32; 2] {
-        let alive = |at: &usize| self.alive[at / lanes] >> (at % lanes) & 1 > 0;
-        let alive: Vec<usize> = (0..self.bounds.len()).filter(alive).collect();
-        let least = alive.iter().map(|&at| self.bounds[at]).min();
+        let alive = || self.lanes(lanes, |block| block.alive);
+        let least = alive().map(|(_, bound)| bound).min();
         let mut having = [0; 2];
-        for at in alive.into_iter().filter(|&at| Some(self.bounds[at]) == least) {
-            having[at % 2] += 1;
-        }
+        alive().filter(|&(_, bound)| Some(bound) == least).for_each(|(at, _)| having[at % 2] += 1);
         having
-    }
-}
-
-impl Tally {
-    /// Lanes kept at the front and at the back.
-    #[inline]
-    pub fn kept_at(&self) -> [u32; 2] {
-        SIDES.map(|side| (self.kept & side).count_ones())
     }
 }

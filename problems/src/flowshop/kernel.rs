@@ -2,7 +2,7 @@
 
 use super::Flowshop;
 use super::explorer::Frames;
-use super::tables::{Partial, Word};
+use super::tables::{Partial, Tables, Word};
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{flowshop_avx2, flowshop_avx512};
@@ -17,16 +17,21 @@ pub struct Limits<W> {
     pub best: W,
 }
 
-/// What a pass over a block found, by lanes: lane `2i` is job `i` at the front, `2i + 1` at the back.
+/// What a pass over a block found. Lane `2i` is job `i` at the front, `2i + 1` at the back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Lanes below the reference.
-    pub kept: u32,
-    /// Lanes below the best value.
+    /// Lanes below the reference, at the front and at the back.
+    pub kept: [u32; 2],
+    /// Lanes below the best value: which, and how many at the front and at the back.
     pub open: u32,
+    /// See `open`.
+    pub n_open: [u32; 2],
     /// The sum of the bounds at the front less that at the back.
     pub lead: i64,
 }
+
+/// Lanes at the front, and at the back.
+pub const SIDES: [u32; 2] = [0x5555_5555, 0xaaaa_aaaa];
 
 /// Bounds all children of a node, block by block.
 pub trait Kernel: Copy + Send {
@@ -35,6 +40,20 @@ pub trait Kernel: Copy + Send {
 
     /// Jobs in a block: at most 16, two lanes each.
     const JOBS: usize;
+
+    /// Makes `after` of `before` by placing a job at one end.
+    #[inline]
+    fn place(
+        &self,
+        tables: &Tables<Self::Word>,
+        before: &Partial<Self::Word>,
+        job: u16,
+        back: bool,
+        after: &mut Partial<Self::Word>,
+    ) {
+        after.place(before, tables.job(job), back);
+        after.look_ahead(&tables.least);
+    }
 
     /// Bounds the children of one block into `bounds`; only lanes of `alive` mean anything.
     ///
@@ -81,7 +100,8 @@ impl Kernel for Plain {
         bounds.copy_from_slice(&most);
         let mut tally = Tally::default();
         for (lane, &bound) in most.iter().enumerate().filter(|(lane, _)| alive >> lane & 1 == 1) {
-            tally.kept |= u32::from(bound < limits.reference) << lane;
+            tally.kept[lane % 2] += u32::from(bound < limits.reference);
+            tally.n_open[lane % 2] += u32::from(bound < limits.best);
             tally.open |= u32::from(bound < limits.best) << lane;
             tally.lead += if lane % 2 == 0 { i64::from(bound) } else { -i64::from(bound) };
         }

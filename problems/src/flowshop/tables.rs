@@ -56,8 +56,12 @@ words!(u16 u32);
 pub struct Tables<W> {
     /// Words in an array of machines: two a machine.
     pub width: usize,
+    /// Whether all sums, and so all differences, fit signed words too.
+    pub signed: bool,
     /// The times of each job.
     times: Vec<W>,
+    /// Their sums, up to and with each machine.
+    sums: Vec<W>,
     /// The time that each job takes behind a machine (from the back: before it).
     tails: Vec<W>,
     /// The sum of all jobs' times.
@@ -80,10 +84,14 @@ impl<W: Word> Tables<W> {
         let sum = |k: usize| jobs.clone().map(|j| job(j)[k]).sum();
         let tail = |j: usize, k: usize| job(j)[k + 1..].iter().sum::<u32>();
         let head = |j: usize, k: usize| job(j)[..k].iter().sum::<u32>();
+        let up_to = |j: usize, k: usize| job(j)[..=k].iter().sum::<u32>();
+        let down_to = |j: usize, k: usize| job(j)[k..].iter().sum::<u32>();
         let least = |of: &dyn Fn(usize) -> u32| jobs.clone().map(of).min().unwrap_or(0);
         Self {
             width,
+            signed: instance.longest_path() <= u64::from(W::MOST / 2),
             times: jobs.clone().flat_map(|j| both(&|k| job(j)[k], &|k| job(j)[k])).collect(),
+            sums: jobs.clone().flat_map(|j| both(&|k| up_to(j, k), &|k| down_to(j, k))).collect(),
             tails: jobs.clone().flat_map(|j| both(&|k| tail(j, k), &|k| head(j, k))).collect(),
             all: both(&sum, &sum),
             least: both(&|k| least(&|j| tail(j, k)), &|k| least(&|j| head(j, k))),
@@ -94,6 +102,12 @@ impl<W: Word> Tables<W> {
     #[inline]
     pub fn job(&self, job: u16) -> &[W] {
         &self.times[usize::from(job) * self.width..][..self.width]
+    }
+
+    /// The sums of a job's times, up to and with each machine.
+    #[inline]
+    pub fn sums(&self, job: u16) -> &[W] {
+        &self.sums[usize::from(job) * self.width..][..self.width]
     }
 
     /// What a job takes behind each machine.

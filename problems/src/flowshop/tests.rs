@@ -6,7 +6,7 @@ use super::instance::Instance;
 use super::named::{best_known, named};
 use super::Flowshop;
 use crate::simd::Level;
-use oorandom::Rand64;
+
 use pleach_core::explorer::{Progress, TreeExplorer};
 use pleach_core::laws::{explorer_law, hostile_law, run_to_end};
 use pleach_core::problem::Problem;

@@ -1,13 +1,14 @@
 //! The pass that all flowshop kernels share, written once over the vector operations of each.
 
-/// Defines a kernel: its name, the level and features it needs, its words and lanes.
+/// Defines a kernel: its name, the level and features it needs, its words and lanes, and if it has
+/// one, its way to place a job.
 ///
 /// The module that calls this brings the type `Vector` and its operations: `load`, `store`, `zero`,
 /// `all` (a word in all lanes), `pair` (two words in even and odd lanes), `add`, `max`, `below` (a
 /// bit for each lane that is less), `lead` (the sum of the even lanes of a mask less that of the
 /// odd ones) and `least` (the first lane of a mask with the least word, and that word).
 macro_rules! kernel {
-    ($kernel:ident: $level:expr, $features:literal, $word:ty, $lanes:literal) => {
+    ($kernel:ident: $level:expr, $features:literal, $word:ty, $lanes:literal $(, $place:ident)?) => {
         /// Proof that the processor has the instructions.
         #[derive(Clone, Copy, Debug)]
         pub struct $kernel(());
@@ -39,6 +40,21 @@ macro_rules! kernel {
                 // SAFETY: `new` saw that the processor has the instructions; the lengths fit.
                 unsafe { pass(rows, partial, alive, limits, bounds) }
             }
+
+            $(
+                #[inline]
+                fn place(
+                    &self,
+                    tables: &Tables<$word>,
+                    before: &Partial<$word>,
+                    job: u16,
+                    back: bool,
+                    after: &mut Partial<$word>,
+                ) {
+                    // SAFETY: `new` saw that the processor has the instructions.
+                    unsafe { $place(tables, before, job, back, after) }
+                }
+            )?
 
             #[inline]
             fn least(&self, bounds: &[$word], open: u32) -> (usize, $word) {
@@ -74,9 +90,12 @@ macro_rules! kernel {
             }
             // SAFETY: a word a lane.
             unsafe { store(bounds.as_mut_ptr(), most) };
+            let kept = below(most, all(limits.reference)) & alive;
+            let open = below(most, all(limits.best)) & alive;
             Tally {
-                kept: below(most, all(limits.reference)) & alive,
-                open: below(most, all(limits.best)) & alive,
+                kept: SIDES.map(|side| (kept & side).count_ones()),
+                open,
+                n_open: SIDES.map(|side| (open & side).count_ones()),
                 lead: lead(most, alive),
             }
         }

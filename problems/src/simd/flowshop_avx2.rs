@@ -5,7 +5,7 @@ pub(crate) use words32::Words32;
 
 use super::Level;
 use super::flowshop::kernel;
-use crate::flowshop::kernel::{Kernel, Limits, Tally, least_lane};
+use crate::flowshop::kernel::{Kernel, Limits, SIDES, Tally, least_lane};
 use crate::flowshop::tables::Partial;
 use std::arch::x86_64::*;
 
@@ -101,7 +101,7 @@ mod words16 {
         least_lane(&lanes, mask)
     }
 
-    kernel!(Words16: Level::Avx2, "avx2,bmi2", u16, 16);
+    kernel!(Words16: Level::Avx2, "avx2,bmi2,popcnt", u16, 16);
 }
 
 mod words32 {
@@ -175,5 +175,5 @@ mod words32 {
         least_lane(&lanes, mask)
     }
 
-    kernel!(Words32: Level::Avx2, "avx2,bmi2", u32, 8);
+    kernel!(Words32: Level::Avx2, "avx2,bmi2,popcnt", u32, 8);
 }

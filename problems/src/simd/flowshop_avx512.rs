@@ -5,8 +5,8 @@ pub(crate) use words32::Words32;
 
 use super::Level;
 use super::flowshop::kernel;
-use crate::flowshop::kernel::{Kernel, Limits, Tally};
-use crate::flowshop::tables::Partial;
+use crate::flowshop::kernel::{Kernel, Limits, SIDES, Tally};
+use crate::flowshop::tables::{Partial, Tables};
 use std::arch::x86_64::*;
 
 type Vector = __m512i;
@@ -89,7 +89,95 @@ mod words16 {
         (lanes.trailing_zeros() as usize, least)
     }
 
-    kernel!(Words16: Level::Avx512, "avx512f,avx512bw,avx512vl", u16, 32);
+    /// Places a job at one end, with all machines in two vectors where they fit.
+    ///
+    /// The end on a machine is the sum of the job's times up to it and the greatest slack, over the
+    /// machines up to it, of the end before against that sum.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+    fn place(
+        tables: &Tables<u16>,
+        before: &Partial<u16>,
+        job: u16,
+        back: bool,
+        after: &mut Partial<u16>,
+    ) {
+        let width = tables.width;
+        if width > 64 || !tables.signed {
+            after.place(before, tables.job(job), back);
+            return after.look_ahead(&tables.least);
+        }
+        let side = SIDES[usize::from(back)];
+        let (times, sums) = (both(tables.job(job)), both(tables.sums(job)));
+        let (old, left) = (both(&before.ends), both(&before.left));
+        let least = both(&tables.least);
+        let mut slack = old;
+        for i in 0..2 {
+            let before = _mm512_sub_epi16(sums[i], times[i]);
+            slack[i] = running_max(_mm512_sub_epi16(old[i], before));
+        }
+        let last = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), slack[0]);
+        slack[1] = _mm512_max_epi16(slack[1], last);
+        let (mut ends, mut less, mut rest) = (old, left, left);
+        for i in 0..2 {
+            ends[i] = _mm512_mask_add_epi16(old[i], side, slack[i], sums[i]);
+            less[i] = _mm512_sub_epi16(left[i], times[i]);
+        }
+        let numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        for i in 0..2 {
+            let from = _mm512_set1_epi32(width as i32 / 2 - 1 - 16 * i as i32);
+            let from = _mm512_sub_epi32(from, numbers);
+            let mirrored = _mm512_permutex2var_epi32(ends[0], from, ends[1]);
+            rest[i] = add(less[i], max(_mm512_rol_epi32::<16>(mirrored), least[i]));
+        }
+        put_both(ends, &mut after.ends);
+        put_both(less, &mut after.left);
+        put_both(rest, &mut after.rest);
+    }
+
+    /// The lanes that two vectors need for so many words.
+    #[inline]
+    fn masks(words: usize) -> [u32; 2] {
+        let all = u64::MAX >> (64 - words.clamp(1, 64));
+        [all as u32, (all >> 32) as u32]
+    }
+
+    /// Up to 64 words in two vectors.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    #[inline]
+    fn both(words: &[u16]) -> [Vector; 2] {
+        let [low, high] = masks(words.len());
+        // SAFETY: only lanes for which there are words are read.
+        unsafe {
+            [
+                _mm512_maskz_loadu_epi16(low, words.as_ptr().cast()),
+                _mm512_maskz_loadu_epi16(high, words.as_ptr().wrapping_add(32).cast()),
+            ]
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    #[inline]
+    fn put_both(from: [Vector; 2], words: &mut [u16]) {
+        let [low, high] = masks(words.len());
+        // SAFETY: only lanes for which there are words are written.
+        unsafe {
+            _mm512_mask_storeu_epi16(words.as_mut_ptr().cast(), low, from[0]);
+            _mm512_mask_storeu_epi16(words.as_mut_ptr().wrapping_add(32).cast(), high, from[1]);
+        }
+    }
+
+    /// In each pair of lanes, the greatest signed words of the pairs up to it.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    #[inline]
+    fn running_max(words: Vector) -> Vector {
+        let least = _mm512_set1_epi16(i16::MIN);
+        let words = _mm512_max_epi16(words, _mm512_alignr_epi32::<15>(words, least));
+        let words = _mm512_max_epi16(words, _mm512_alignr_epi32::<14>(words, least));
+        let words = _mm512_max_epi16(words, _mm512_alignr_epi32::<12>(words, least));
+        _mm512_max_epi16(words, _mm512_alignr_epi32::<8>(words, least))
+    }
+
+    kernel!(Words16: Level::Avx512, "avx512f,avx512bw,avx512vl,popcnt", u16, 32, place);
 }
 
 mod words32 {
@@ -159,5 +247,5 @@ mod words32 {
         (lanes.trailing_zeros() as usize, least)
     }
 
-    kernel!(Words32: Level::Avx512, "avx512f", u32, 16);
+    kernel!(Words32: Level::Avx512, "avx512f,popcnt", u32, 16);
 }
