@@ -1,7 +1,7 @@
 //! [`Problem`]: what a run needs to know of a problem, whoever explores it.
 
 use crate::explorer::{Explorer, TreeExplorer};
-use crate::tree::{Goal, Tree};
+use crate::tree::{Goal, Solution, Tree};
 use crate::work::{Pool, Work};
 
 /// A problem with the explorers that suit it.
@@ -17,6 +17,22 @@ pub trait Problem: Sync {
 
     /// Computes a solution's value again, from the problem alone, where the problem can.
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>>;
+
+    /// The least score that any solution can have, as far as is known without searching.
+    fn least_score(&self) -> i64 {
+        i64::MIN
+    }
+
+    /// Something that looks for good solutions beside the search, if the problem has such.
+    fn improver(&self, _seed: u64) -> Option<Box<dyn Improver + '_>> {
+        None
+    }
+}
+
+/// A heuristic that a unit runs beside its search.
+pub trait Improver {
+    /// Tries for a short while; the best solution so far, if that is a new one.
+    fn improve(&mut self) -> Option<Solution>;
 }
 
 /// Any [`Tree`] as a problem, explored by the default explorer.

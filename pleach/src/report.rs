@@ -50,6 +50,8 @@ pub struct Report {
     pub solution: Option<Vec<i64>>,
     /// What was counted.
     pub count: u128,
+    /// How many optimal solutions there are, if that was asked and is known.
+    pub optima: Option<u128>,
     /// Everything else: nodes, times, units.
     pub outcome: Outcome,
 }
@@ -76,7 +78,34 @@ impl Report {
             lower_bound: bounded.then(|| goal.value(outcome.lower_bound)),
             solution: best.map(|best| best.plan),
             count: outcome.counts.total,
+            optima: None,
             outcome,
+        }
+    }
+
+    /// The gap between the best solution and the bound, as a part of the solution's value.
+    #[must_use]
+    pub fn gap(&self) -> Option<f64> {
+        let (value, bound) = (self.objective? as f64, self.lower_bound? as f64);
+        Some((value - bound).abs() / value.abs().max(1.0))
+    }
+
+    /// Takes up what a second search, which counted the optimal solutions, has found.
+    pub(crate) fn add_optima(&mut self, counted: Report) {
+        match counted.status {
+            Status::Counted => self.optima = Some(counted.count),
+            _ => self.status = counted.status,
+        }
+        let (all, more) = (&mut self.outcome, counted.outcome);
+        all.counts.add(&more.counts);
+        all.seconds += more.seconds;
+        all.stop = more.stop;
+        all.balance.add(more.balance);
+        for (unit, more) in all.units.iter_mut().zip(more.units) {
+            unit.counts.add(&more.counts);
+            unit.busy_s += more.busy_s;
+            unit.idle_s += more.idle_s;
+            unit.steals += more.steals;
         }
     }
 
@@ -92,6 +121,7 @@ impl Report {
                     "name": format!("cpu{i}"),
                     "branched": whole(unit.counts.branched.into()),
                     "busy_s": round(unit.busy_s),
+                    "improve_s": round(unit.improve_s),
                     "idle_s": round(unit.idle_s),
                     "steals": unit.steals,
                     "power": whole(unit.power.into()),
@@ -113,7 +143,11 @@ impl Report {
                     .as_ref()
                     .map_or(Value::Null, |plan| plan.iter().copied().map(signed).collect()),
             ),
-            ("count", if counted { whole(self.count) } else { Value::Null }),
+            (
+                "count",
+                if counted { whole(self.count) } else { self.optima.map_or(Value::Null, whole) },
+            ),
+            ("gap", self.gap().map_or(Value::Null, |gap| json!((gap * 1e6).round() / 1e6))),
             (
                 "nodes",
                 json!({
@@ -164,6 +198,12 @@ impl Report {
         let _ = write!(out, " ({})", self.status.word());
         if let (Status::Stopped, Some(bound)) = (self.status, self.lower_bound) {
             let _ = write!(out, ", bound {bound}");
+            if let Some(gap) = self.gap() {
+                let _ = write!(out, ", gap {:.2} %", 100.0 * gap);
+            }
+        }
+        if let Some(optima) = self.optima {
+            let _ = write!(out, ", {} optimal solutions", grouped(optima));
         }
         if let Some(why) = self.outcome.stop.filter(|_| self.status == Status::Stopped) {
             let _ = write!(out, ", stopped by {}", reason(why));

@@ -36,10 +36,12 @@ pub(crate) struct Control {
 
 #[cfg_attr(loom, allow(dead_code))]
 impl Control {
-    pub fn new(best: i64, node_limit: Option<u64>, units: u32) -> Self {
+    /// Solutions must beat `best`, and `start` if there is one.
+    pub fn new(best: i64, start: Option<Solution>, node_limit: Option<u64>, units: u32) -> Self {
+        let best = start.as_ref().map_or(best, |start| start.score.min(best));
         Self {
             best: AtomicI64::new(best),
-            solution: Mutex::new(None),
+            solution: Mutex::new(start),
             tank: AtomicU64::new(node_limit.unwrap_or(u64::MAX)),
             units: u64::from(units),
             stop: AtomicU8::new(0),
@@ -52,13 +54,15 @@ impl Control {
         self.best.load(Ordering::Relaxed)
     }
 
-    /// Makes a solution the best, unless a better one was found meanwhile.
-    pub fn offer(&self, found: Solution) {
+    /// Makes a solution the best, unless one as good is known; says whether it did.
+    pub fn offer(&self, found: Solution) -> bool {
         let mut solution = lock(&self.solution);
-        if found.score < self.best() {
+        let better = found.score < self.best();
+        if better {
             self.best.store(found.score, Ordering::Relaxed);
             *solution = Some(found);
         }
+        better
     }
 
     /// The best solution that was offered.
@@ -107,7 +111,7 @@ mod loom_tests {
     #[test]
     fn the_best_of_two_offers_stays() {
         loom::model(|| {
-            let control = Arc::new(Control::new(i64::MAX, None, 2));
+            let control = Arc::new(Control::new(i64::MAX, None, None, 2));
             let other = {
                 let control = control.clone();
                 thread::spawn(move || control.offer(Solution { score: 3, plan: vec![3] }))
@@ -122,7 +126,7 @@ mod loom_tests {
     #[test]
     fn no_fuel_is_drawn_twice_or_lost() {
         loom::model(|| {
-            let control = Arc::new(Control::new(i64::MAX, Some(3), 1));
+            let control = Arc::new(Control::new(i64::MAX, None, Some(3), 1));
             let other = {
                 let control = control.clone();
                 thread::spawn(move || {
@@ -143,7 +147,7 @@ mod loom_tests {
     #[test]
     fn the_first_reason_to_stop_counts() {
         loom::model(|| {
-            let control = Arc::new(Control::new(i64::MAX, None, 1));
+            let control = Arc::new(Control::new(i64::MAX, None, None, 1));
             let other = {
                 let control = control.clone();
                 thread::spawn(move || control.stop(Stop::Time))

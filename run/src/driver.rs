@@ -5,7 +5,8 @@ use crate::control::{Control, Stop};
 use crate::executor::{Budget, Executor};
 use crate::ledger::Ledger;
 use crate::outcome::{Balance, UnitReport};
-use crate::sync::{AtomicU64, Ordering};
+use crate::side::Side;
+use crate::sync::{AtomicI64, AtomicU64, Ordering};
 use crate::transport::{Envelope, Transport};
 use pleach_core::balance::{Action, Event, Message, Peer, PeerId, Seeded};
 use pleach_core::tree::{Counts, Goal};
@@ -27,9 +28,12 @@ pub(crate) struct Gauge {
     total: AtomicU64,
     /// The open part of the tree as the bits of an `f64`; not a number where it cannot be told.
     open: AtomicU64,
-    /// The look that `open` answers.
+    /// The least bound of all work here or on its way from here.
+    least_bound: AtomicI64,
+    /// The look that the last two answer.
     answered: AtomicU64,
 }
+
 
 impl Default for Gauge {
     fn default() -> Self {
@@ -39,14 +43,22 @@ impl Default for Gauge {
             bounded: zero(),
             total: zero(),
             open: AtomicU64::new(f64::NAN.to_bits()),
+            least_bound: AtomicI64::new(i64::MIN),
             answered: zero(),
         }
     }
 }
 
 impl Gauge {
-    /// The counts so far, and the open part of the tree where it can be told.
-    pub fn read(&self) -> (Counts, f64) {
+    /// The look that was answered last. Once all units have answered one, what [`Gauge::read`]
+    /// reads of all of them leaves no work out.
+    pub fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Acquire)
+    }
+
+    /// The counts so far, the open part of the tree where it can be told, and the least bound of all
+    /// work that was here at any time since the last answer.
+    pub fn read(&self) -> (Counts, f64, i64) {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         let counts = Counts {
             branched: read(&self.branched),
@@ -54,7 +66,8 @@ impl Gauge {
             total: u128::from(read(&self.total)),
             depth: 0,
         };
-        (counts, f64::from_bits(read(&self.open)))
+        let open = f64::from_bits(read(&self.open));
+        (counts, open, self.least_bound.load(Ordering::Relaxed))
     }
 }
 
@@ -63,6 +76,8 @@ impl Gauge {
 pub(crate) struct Shared<'a> {
     pub control: &'a Control,
     pub goal: Goal,
+    /// What no solution can beat, known without searching.
+    pub least_score: i64,
     pub gauges: &'a [Gauge],
     /// Counts up when someone wants to know the open part of the tree.
     pub looks: &'a AtomicU64,
@@ -84,6 +99,8 @@ pub(crate) struct Unit<'a, E, T> {
     asked_at_ns: u64,
     report: UnitReport,
     balance: Balance,
+    /// What the unit runs beside its search.
+    pub side: Option<Side<'a>>,
 }
 
 /// What a unit leaves behind.
@@ -122,6 +139,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             asked_at_ns: 0,
             report,
             balance: Balance::default(),
+            side: None,
         }
     }
 
@@ -131,7 +149,9 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         self.tell(Event::Stepped { nodes: 0, busy_ns: 0 }, started_ns);
         let mut now_ns = started_ns;
         while !self.peer.finished() && self.shared.control.stopped().is_none() {
-            if self.executor.explorer().size() > 0.0 {
+            if self.side.as_ref().is_some_and(|side| side.due(now_ns - started_ns)) {
+                now_ns = self.improve(now_ns);
+            } else if self.executor.explorer().size() > 0.0 {
                 now_ns = self.step(now_ns);
             } else {
                 self.answer_look();
@@ -149,7 +169,9 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         }
         self.report.power = self.peer.power().0;
         let total_s = (self.now_ns() - started_ns) as f64 * 1e-9;
-        self.report.idle_s = (total_s - self.report.busy_s).max(0.0);
+        let improve_s = self.side.as_ref().map_or(0.0, Side::seconds);
+        self.report.improve_s = improve_s;
+        self.report.idle_s = (total_s - self.report.busy_s - improve_s).max(0.0);
         let explorer = self.executor.explorer();
         Ok(Left {
             started_ns,
@@ -203,6 +225,17 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         now_ns
     }
 
+    /// Looks for a better solution beside the search; returns the time after it.
+    fn improve(&mut self, now_ns: u64) -> u64 {
+        let Some(side) = &mut self.side else { return now_ns };
+        let found = side.improver.improve();
+        let after_ns = self.shared.start.elapsed().as_nanos() as u64;
+        let gained = found.is_some_and(|found| self.shared.control.offer(found));
+        side.note(after_ns - now_ns, gained);
+        self.answer_look();
+        after_ns
+    }
+
     fn publish(&mut self) {
         let gauge = &self.shared.gauges[self.me as usize];
         let counts = &self.report.counts;
@@ -218,8 +251,11 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let gauge = &self.shared.gauges[self.me as usize];
         if look != gauge.answered.load(Ordering::Relaxed) {
             let open = self.executor.explorer().open_share().unwrap_or(f64::NAN);
+            let here = self.executor.explorer().least_bound().unwrap_or(i64::MAX);
             gauge.open.store(open.to_bits(), Ordering::Relaxed);
-            gauge.answered.store(look, Ordering::Relaxed);
+            // A piece counts here until its receipt is acknowledged, and there from then on.
+            gauge.least_bound.store(here.min(self.ledger.least_bound()), Ordering::Relaxed);
+            gauge.answered.store(look, Ordering::Release);
         }
     }
 
@@ -227,6 +263,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let Envelope { from, message, work } = envelope;
         if let Some(work) = work {
             self.executor.explorer().put(&work.bytes)?;
+            let gauge = &self.shared.gauges[self.me as usize];
+            gauge.least_bound.fetch_min(work.least_bound, Ordering::Relaxed);
             self.report.steals += 1;
             if self.balance.steal_ns.len() < Balance::KEPT {
                 self.balance.steal_ns.push(self.now_ns() - self.asked_at_ns);

@@ -2,13 +2,14 @@
 
 use crate::control::{Control, Stop};
 use crate::driver::{Gauge, Left, Shared, Unit};
+use crate::side::Side;
 use crate::executor::threads::ThreadExecutor;
 use crate::outcome::{Balance, Outcome, Sight};
 use crate::sync::{AtomicU64, Condvar, Mutex, Ordering, lock};
 use crate::transport::local::Office;
 use pleach_core::balance::{Peer, Policy};
 use pleach_core::problem::Problem;
-use pleach_core::tree::{Counts, Goal};
+use pleach_core::tree::{Counts, Goal, Solution};
 use pleach_core::work::Malformed;
 use std::ops::ControlFlow;
 use std::thread;
@@ -25,6 +26,10 @@ pub struct Settings {
     pub policy: Policy,
     /// The value that a solution must beat.
     pub best: Option<i64>,
+    /// A solution to start from: others must beat it.
+    pub start: Option<Solution>,
+    /// Whether a unit looks for good solutions beside the search, where the problem has a way.
+    pub improve: bool,
     /// Stop after this time.
     pub time_limit: Option<Duration>,
     /// Stop after about this many nodes.
@@ -46,6 +51,8 @@ impl Default for Settings {
             slow: Vec::new(),
             policy: Policy::default(),
             best: None,
+            start: None,
+            improve: false,
             time_limit: None,
             node_limit: None,
             seed: 0,
@@ -93,13 +100,14 @@ pub fn run(
     let goal = problem.goal();
     let office = Office::new(settings.threads);
     let best = settings.best.map_or(i64::MAX, |value| goal.score(value));
-    let control = Control::new(best, settings.node_limit, settings.threads);
+    let control = Control::new(best, settings.start.clone(), settings.node_limit, settings.threads);
     let gauges: Vec<Gauge> = (0..settings.threads).map(|_| Gauge::default()).collect();
     let running = Running { left: Mutex::new(settings.threads), ended: Condvar::new() };
     let looks = AtomicU64::new(0);
     let shared = Shared {
         control: &control,
         goal,
+        least_score: problem.least_score(),
         gauges: &gauges,
         looks: &looks,
         start,
@@ -128,7 +136,12 @@ pub fn run(
                 desk.spin = settings.spin;
                 let peer = Peer::new(me, settings.threads, settings.policy);
                 let executor = ThreadExecutor::new(explorer, slow);
-                let left = Unit::new(me, executor, desk, peer, settings.seed, shared).drive()?;
+                let mut unit = Unit::new(me, executor, desk, peer, settings.seed, shared);
+                // The last unit: at the beginning the first one has all the work.
+                if settings.improve && me == settings.threads - 1 {
+                    unit.side = problem.improver(settings.seed).map(Side::new);
+                }
+                let left = unit.drive()?;
                 guard.well = true;
                 Ok(left)
             };
@@ -243,18 +256,23 @@ fn supervise(
 fn sight(shared: &Shared<'_>) -> Sight {
     let mut counts = Counts::default();
     let mut open = 0.0;
+    let mut bound = shared.control.best();
+    // The units answer a look after their next stretch: this one reads what the last one asked.
+    let look = shared.looks.fetch_add(1, Ordering::Relaxed);
+    let asked = look > 0 && shared.gauges.iter().all(|gauge| gauge.answered() == look);
     for gauge in shared.gauges {
-        let (unit, share) = gauge.read();
+        let (unit, share, least_bound) = gauge.read();
         counts.add(&unit);
         open += share;
+        bound = bound.min(least_bound);
     }
-    // The units answer a look after their next stretch: this one reads what the last one asked.
-    let asked = shared.looks.fetch_add(1, Ordering::Relaxed) > 0;
+    let bound = bound.max(shared.least_score);
     Sight {
         seconds: shared.start.elapsed().as_secs_f64(),
         counts,
         done: (asked && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
         best: shared.control.solution().map(|best| shared.goal.value(best.score)),
+        bound: (asked && ![i64::MIN, i64::MAX].contains(&bound)).then(|| shared.goal.value(bound)),
     }
 }
 
@@ -279,6 +297,8 @@ fn gather(problem: &dyn Problem, control: &Control, office: &Office, left: Vec<L
         open += work.size;
         lower_bound = lower_bound.min(work.least_bound);
     }
+    // What is known without searching counts too, but no bound goes beyond the best value.
+    lower_bound = lower_bound.max(problem.least_score().min(control.best()));
     // A stop that came when nothing was left that could matter is none.
     let done = open == 0.0 || lower_bound == control.best() && lower_bound < i64::MAX;
     let stop = control.stopped().filter(|&why| !done || why == Stop::Found);

@@ -22,6 +22,11 @@ impl Ledger {
         self.pieces.remove(&ticket);
     }
 
+    /// The least bound of all pieces kept.
+    pub fn least_bound(&self) -> i64 {
+        self.pieces.values().map(|piece| piece.least_bound).min().unwrap_or(i64::MAX)
+    }
+
     /// Pieces kept.
     pub fn len(&self) -> usize {
         self.pieces.len()

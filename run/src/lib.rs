@@ -13,6 +13,8 @@ mod launch;
 mod ledger;
 #[cfg(not(loom))]
 mod outcome;
+#[cfg(not(loom))]
+mod side;
 mod sync;
 pub mod transport;
 

@@ -15,6 +15,8 @@ pub struct Sight {
     pub done: Option<f64>,
     /// The value of the best solution so far.
     pub best: Option<i64>,
+    /// What no solution can beat, as far as is proven so far.
+    pub bound: Option<i64>,
 }
 
 /// What one unit did.
@@ -24,6 +26,8 @@ pub struct UnitReport {
     pub counts: Counts,
     /// Seconds spent exploring.
     pub busy_s: f64,
+    /// Seconds spent on looking for solutions beside the search.
+    pub improve_s: f64,
     /// Seconds without work.
     pub idle_s: f64,
     /// Pieces of work received.
@@ -56,7 +60,8 @@ impl Balance {
     /// Waiting times kept a unit.
     pub const KEPT: usize = 4096;
 
-    pub(crate) fn add(&mut self, other: Balance) {
+    /// Adds what was said and moved elsewhere.
+    pub fn add(&mut self, other: Balance) {
         self.requests += other.requests;
         self.served += other.served;
         self.refused += other.refused;

@@ -2,7 +2,7 @@
 
 use super::options::Options;
 use super::rows::rows_of;
-use super::{Failure, conclude, usage};
+use super::{Failure, conclude, flowshop, usage};
 use clap::ArgMatches;
 use pleach_core::problem::Plain;
 use pleach_problems::knapsack::{Knapsack, MOST, MOST_ITEMS};
@@ -17,6 +17,9 @@ use std::process::ExitCode;
 pub fn run(verb: &str, matches: &ArgMatches, options: &Options) -> Result<ExitCode, Failure> {
     let word = |name| matches.get_one::<String>(name).map_or("", String::as_str);
     let (problem, instance) = (word("problem"), word("instance"));
+    if problem != "flowshop" {
+        options.without_flowshop(problem).map_err(Failure::Usage)?;
+    }
     match (verb, problem) {
         ("count", "queens") => {
             let queens = Queens::new(size(instance)?, options.simd).map_err(Failure::Usage)?;
@@ -26,6 +29,8 @@ pub fn run(verb: &str, matches: &ArgMatches, options: &Options) -> Result<ExitCo
             let tree = tree(instance, options)?;
             conclude(Uts::new(tree, options.simd), problem, instance, options)
         }
+        ("solve", "flowshop") => flowshop::solve(instance, options),
+        ("check", "flowshop") => flowshop::check(instance, word("file"), options),
         ("solve", "queens") => {
             let first = FirstQueens::new(size(instance)?).map_err(Failure::Usage)?;
             conclude(Plain(first), problem, instance, options)
@@ -36,7 +41,8 @@ pub fn run(verb: &str, matches: &ArgMatches, options: &Options) -> Result<ExitCo
             conclude(Plain(knapsack), problem, instance, options)
         }
         ("count", _) => usage(format!("count {problem}: expected queens or uts")),
-        _ => usage(format!("{verb} {problem}: expected queens or knapsack")),
+        ("check", _) => usage(format!("check {problem}: expected flowshop")),
+        _ => usage(format!("{verb} {problem}: expected flowshop, queens or knapsack")),
     }
 }
 

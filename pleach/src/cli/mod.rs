@@ -1,6 +1,8 @@
 //! The command: words, flags, progress, results and exit codes.
 
 mod devices;
+mod flowshop;
+mod gantt;
 mod instance;
 mod options;
 mod progress;
@@ -14,8 +16,8 @@ use clap::{Arg, ArgMatches, Command};
 use options::Options;
 use pleach_core::problem::{Plain, Problem};
 use pleach_core::tree::{Goal, TreeSource};
-use pleach_run::{RunError, Stop};
-use serde_json::json;
+use pleach_run::{RunError, Settings, Stop};
+use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -45,6 +47,8 @@ const ABOUT: &str = "Exact search of irregular trees, shared out over all cores"
 
 const EXAMPLES: &str = "\
 Examples:
+  pleach solve flowshop ta021
+  pleach solve flowshop my.txt --time-limit 60s --gantt out.svg
   pleach count queens 16
   pleach count uts T1L
   pleach count uts type=binomial,b0=2000,q=0.2,m=5,seed=7 --threads 2 --json
@@ -80,15 +84,24 @@ pub fn pleach() -> ExitCode {
         .subcommand(problem(
             "solve",
             "Find a solution, the best one with proof",
-            "queens (INSTANCE: board size) or knapsack (INSTANCE: a file)",
+            "flowshop (INSTANCE: a name or a file), queens (INSTANCE: board size) or knapsack \
+             (INSTANCE: a file)",
         ))
+        .subcommand(
+            problem(
+                "check",
+                "Compute a solution's value again, from the instance alone",
+                "flowshop (INSTANCE: a name or a file)",
+            )
+            .arg(Arg::new("file").value_name("FILE").required(true).help("the solution")),
+        )
         .subcommand(
             Command::new("devices").about("Say what this machine offers, with measured rates"),
         );
     finish(parse(command).and_then(|matches| match matches.subcommand() {
         Some(("devices", sub)) => devices::show(&read(sub)?),
         Some((verb, sub)) => instance::run(verb, sub, &read(sub)?),
-        None => usage("expected count, solve or devices"),
+        None => usage("expected solve, count, check or devices"),
     }))
 }
 
@@ -103,6 +116,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
         let options = read(&matches)?;
         let tree = source.into_tree().map_err(Failure::Usage)?;
         let instance = words().join(" ");
+        options.without_flowshop(&name).map_err(Failure::Usage)?;
         conclude(Plain(tree), &name, &instance, &options)
     }))
 }
@@ -171,35 +185,66 @@ fn conclude<P: Problem>(
     instance: &str,
     options: &Options,
 ) -> Result<ExitCode, Failure> {
-    if options.settings.best.is_some() && !matches!(problem.goal(), Goal::Minimise | Goal::Maximise)
-    {
+    let best = options.plain_best().map_err(Failure::Usage)?;
+    if best.is_some() && !matches!(problem.goal(), Goal::Minimise | Goal::Maximise) {
         return usage("--best: this problem has no value to beat, expected none");
     }
-    // Files are opened first, so that a path that cannot be written costs no search.
-    let trace = options.trace.as_deref().map(|path| create("trace", path)).transpose()?;
-    let solution = options.solution.as_deref().map(|path| create("solution", path)).transpose()?;
-    let report = {
-        let mut progress = progress::Progress::new(options);
-        Solver::of(problem)
-            .settings(options.settings.clone())
-            .on_progress(|sight| progress.show(sight))
-            .run()?
-    };
-    let text = if options.json {
-        report.json(name, instance, &options.balance, &options.record).to_string()
-    } else {
-        report.words(name, instance)
-    };
-    // The result comes first: a file that cannot be written must not lose it.
-    print(&text)?;
-    if let Some(file) = trace {
-        write(file, &progress::trace(&report).to_string())?;
+    let files = Files::open(options)?;
+    let report = search(problem, Settings { best, ..options.settings.clone() }, options)?;
+    files.deliver(&report, name, instance, options, &options.record)
+}
+
+/// Searches and shows progress.
+fn search(
+    problem: impl Problem,
+    settings: Settings,
+    options: &Options,
+) -> Result<Report, Failure> {
+    let mut progress = progress::Progress::new(options);
+    let solver = Solver::of(problem).settings(settings);
+    Ok(solver.on_progress(|sight| progress.show(sight)).run()?)
+}
+
+/// The files that were asked for. They are opened first, so that a path that cannot be written
+/// costs no search.
+struct Files {
+    trace: Option<File>,
+    solution: Option<File>,
+}
+
+impl Files {
+    fn open(options: &Options) -> Result<Self, Failure> {
+        Ok(Self {
+            trace: options.trace.as_deref().map(|path| create("trace", path)).transpose()?,
+            solution: options.solution.as_deref().map(|path| create("solution", path)).transpose()?,
+        })
     }
-    if let (Some(file), Some(plan)) = (solution, &report.solution) {
-        let numbers: Vec<String> = plan.iter().map(ToString::to_string).collect();
-        write(file, &numbers.join(" "))?;
+
+    /// Prints the result and writes the files.
+    fn deliver(
+        self,
+        report: &Report,
+        name: &str,
+        instance: &str,
+        options: &Options,
+        record: &Value,
+    ) -> Result<ExitCode, Failure> {
+        let text = if options.json {
+            report.json(name, instance, &options.balance, record).to_string()
+        } else {
+            report.words(name, instance)
+        };
+        // The result comes first: a file that cannot be written must not lose it.
+        print(&text)?;
+        if let Some(file) = self.trace {
+            write(file, &progress::trace(report).to_string())?;
+        }
+        if let (Some(file), Some(plan)) = (self.solution, &report.solution) {
+            let numbers: Vec<String> = plan.iter().map(ToString::to_string).collect();
+            write(file, &numbers.join(" "))?;
+        }
+        Ok(exit_code(report))
     }
-    Ok(exit_code(&report))
 }
 
 fn exit_code(report: &Report) -> ExitCode {

@@ -1,6 +1,6 @@
 //! The flags, in one table, and what they mean.
 
-use crate::report::{signed, whole as whole_number};
+use crate::report::whole as whole_number;
 use clap::{Arg, ArgAction, ArgMatches};
 use pleach_core::balance::Policy;
 use pleach_problems::simd::Level;
@@ -26,18 +26,29 @@ const fn flag(
     Flag { name, value, help, default }
 }
 
-const FLAGS: [Flag; 14] = [
+const BEST_HELP: &str = "value that a solution must beat: none, a number, and for flowshop optimum \
+                         (as published), neh, search (both heuristics)";
+const BRANCHING_HELP: &str =
+    "flowshop: auto, forward, backward, alternate, max-sum, min-branch, min-min";
+
+const FLAGS: [Flag; 20] = [
     flag("threads", Some("N"), "CPU units", "all cores"),
     flag("devices", Some("LIST"), "what to use, between commas: cpu", "cpu"),
     flag("slow", Some("UNIT=F"), "slow a unit by a factor, to try unequal machines", "none"),
     flag("balance", Some("NAME"), "who gives how much to whom: adaptive, random-half", "adaptive"),
-    flag("best", Some("V"), "value that a solution must beat: none or a number", "none"),
+    flag("best", Some("V"), BEST_HELP, "search for flowshop, none for others"),
+    flag("start", Some("FILE"), "flowshop: a schedule to start from, as --solution writes it", "none"),
+    flag("bound", Some("NAME"), "flowshop: auto, one, one-tight, two", "auto"),
+    flag("branching", Some("NAME"), BRANCHING_HELP, "auto"),
+    flag("all", None, "flowshop: count all optimal schedules too", "off"),
+    flag("jobs-first", None, "flowshop: a file's lines are jobs, not machines", "off"),
     flag("time-limit", Some("TIME"), "stop after a time such as 500ms, 60s, 10m, 2h", "none"),
     flag("node-limit", Some("N"), "stop after about so many nodes", "none"),
     flag("simd", Some("LEVEL"), "code path: auto, off, avx2, avx512", "auto"),
     flag("seed", Some("N"), "all randomness", "0"),
     flag("trace", Some("FILE"), "write the activity of every unit over time, as JSON", "off"),
     flag("solution", Some("FILE"), "write the solution, as text", "off"),
+    flag("gantt", Some("FILE"), "flowshop: write the schedule as a picture (SVG)", "off"),
     flag("json", None, "print one JSON object and nothing else", "off"),
     flag("quiet", None, "no progress on the terminal", "off"),
     flag("help", None, "print this help", "off"),
@@ -60,10 +71,53 @@ pub fn flags() -> impl Iterator<Item = Arg> {
     })
 }
 
+/// The value that a solution must beat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Best {
+    /// None.
+    None,
+    /// The best value published.
+    Optimum,
+    /// That of a quick heuristic.
+    Neh,
+    /// That of good heuristics, which go on beside the search.
+    Search,
+    /// This one.
+    Value(i64),
+}
+
+impl Best {
+    fn parse(word: &str) -> Result<Self, String> {
+        match word {
+            "none" => Ok(Best::None),
+            "optimum" => Ok(Best::Optimum),
+            "neh" => Ok(Best::Neh),
+            "search" => Ok(Best::Search),
+            _ => word.parse().map(Best::Value).map_err(|_| {
+                format!("--best {word}: expected none, optimum, neh, search or a whole number")
+            }),
+        }
+    }
+}
+
 /// What the flags say.
 pub struct Options {
     /// For the run.
     pub settings: Settings,
+    /// The value to beat, if one was named.
+    pub best: Option<Best>,
+    /// A solution to start from.
+    pub start: Option<PathBuf>,
+    /// The bound and the branching as named.
+    pub bound: Option<String>,
+    /// See `bound`.
+    pub branching: Option<String>,
+    /// Whether to count all optimal solutions.
+    pub all: bool,
+    /// Whether files have a line for each job.
+    pub jobs_first: bool,
+    /// Where to draw the schedule.
+    pub gantt: Option<PathBuf>,
     /// The balance as it was named.
     pub balance: String,
     /// Which code path.
@@ -81,6 +135,37 @@ pub struct Options {
 }
 
 impl Options {
+    /// Refuses flags that only flowshop has.
+    ///
+    /// # Errors
+    /// One line: which flag.
+    pub fn without_flowshop(&self, problem: &str) -> Result<(), String> {
+        let given = [
+            ("start", self.start.is_some()),
+            ("bound", self.bound.is_some()),
+            ("branching", self.branching.is_some()),
+            ("all", self.all),
+            ("jobs-first", self.jobs_first),
+            ("gantt", self.gantt.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(format!("--{name}: {problem} has no such choice")),
+            None => Ok(()),
+        }
+    }
+
+    /// The value to beat of a problem without heuristics.
+    ///
+    /// # Errors
+    /// If it is not none or a number.
+    pub fn plain_best(&self) -> Result<Option<i64>, String> {
+        match self.best {
+            None | Some(Best::None) => Ok(None),
+            Some(Best::Value(value)) => Ok(Some(value)),
+            Some(_) => Err("--best: expected none or a whole number".into()),
+        }
+    }
+
     /// Reads the flags.
     ///
     /// # Errors
@@ -101,13 +186,7 @@ impl Options {
             None | Some("none") => None,
             Some(word) => Some(whole("node-limit", word, 1, u64::MAX - 1)?),
         };
-        let best = match word("best") {
-            None | Some("none") => None,
-            Some(word) => Some(
-                word.parse::<i64>()
-                    .map_err(|_| format!("--best {word}: expected none or a whole number"))?,
-            ),
-        };
+        let best = word("best").map(Best::parse).transpose()?;
         let slow: Vec<&str> = matches
             .get_many::<String>("slow")
             .map(|words| words.flat_map(|word| word.split(',')).collect())
@@ -118,7 +197,6 @@ impl Options {
             threads,
             slow: slow_factors(&slow, threads)?,
             policy: Policy::parse(balance).map_err(|why| format!("--balance {why}"))?,
-            best,
             time_limit: word("time-limit").filter(|&word| word != "none").map(time).transpose()?,
             node_limit,
             seed,
@@ -130,18 +208,31 @@ impl Options {
             "devices": devices,
             "slow": slow,
             "balance": balance,
-            "best": best.map(signed),
+            "best": word("best"),
+            "start": word("start"),
+            "bound": word("bound"),
+            "branching": word("branching"),
+            "all": matches.get_flag("all"),
+            "jobs_first": matches.get_flag("jobs-first"),
             "time_limit": word("time-limit"),
             "node_limit": node_limit.map(|nodes| whole_number(nodes.into())),
             "simd": level.to_string(),
             "seed": whole_number(seed.into()),
             "trace": word("trace"),
             "solution": word("solution"),
+            "gantt": word("gantt"),
             "json": matches.get_flag("json"),
             "quiet": matches.get_flag("quiet"),
         });
         Ok(Self {
             settings,
+            best,
+            start: word("start").map(PathBuf::from),
+            bound: word("bound").map(str::to_string),
+            branching: word("branching").map(str::to_string),
+            all: matches.get_flag("all"),
+            jobs_first: matches.get_flag("jobs-first"),
+            gantt: word("gantt").map(PathBuf::from),
             balance: balance.to_string(),
             simd: level,
             trace: word("trace").map(PathBuf::from),

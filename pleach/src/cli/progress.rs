@@ -64,6 +64,13 @@ impl Progress {
             if let Some(best) = sight.best {
                 text += &format!("  best {best}");
             }
+            if let Some(bound) = sight.bound {
+                text += &format!("  bound {bound}");
+                if let Some(best) = sight.best.filter(|&best| best != 0) {
+                    let gap = (best as f64 - bound as f64).abs() / (best as f64).abs();
+                    text += &format!("  gap {:.2} %", 100.0 * gap);
+                }
+            }
             if let Some(done) = sight.done {
                 text += &format!("  {:.1} % done", 100.0 * done);
             }

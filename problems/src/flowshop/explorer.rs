@@ -101,9 +101,11 @@ impl<'f, K: Kernel> Frames<'f, K> {
             let (rows, limits) = (base.rows(i), stretch.limits);
             let tally = self.kernel.pass(rows, &frame.partial, block.alive, limits, bounds);
             block.open = tally.open;
-            for side in 0..2 {
-                ends.kept[side] += tally.kept[side];
-                n_open[side] += tally.n_open[side];
+            for (sum, n) in ends.kept.iter_mut().zip(tally.kept) {
+                *sum += n;
+            }
+            for (sum, n) in n_open.iter_mut().zip(tally.n_open) {
+                *sum += n;
             }
             ends.lead += tally.lead;
         }
@@ -168,7 +170,10 @@ impl<'f, K: Kernel> Frames<'f, K> {
         counts.bounded += self.flowshop.branching.bounded(1);
         counts.depth = counts.depth.max(self.flowshop.instance.jobs() as u32);
         let score = i64::from(makespan);
-        if score < stretch.best {
+        if score >= stretch.best {
+        } else if self.flowshop.all {
+            counts.total += 1;
+        } else {
             stretch.best = score;
             let plan = plan(&self.path(self.used).schedule(last));
             stretch.progress.found = Some(Solution { score, plan });

@@ -4,6 +4,7 @@ pub mod bound;
 pub mod branching;
 mod explorer;
 mod frame;
+pub mod heuristic;
 pub mod instance;
 pub(crate) mod kernel;
 pub mod named;
@@ -16,10 +17,11 @@ mod tests;
 use crate::simd::Level;
 use bound::Bound;
 use branching::{Branching, Ends};
+use heuristic::Greedy;
 use instance::{Instance, plan};
 pub use node::Node;
 use pleach_core::explorer::Explorer;
-use pleach_core::problem::Problem;
+use pleach_core::problem::{Improver, Problem};
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::work::{Entry, Pool, Work};
 use tables::{Partial, Tables};
@@ -37,6 +39,10 @@ pub struct Flowshop {
     pub reference: i64,
     /// Which code path.
     pub level: Level,
+    /// Whether to count all schedules below the best value instead of looking for a better one.
+    pub all: bool,
+    /// The schedule that heuristics start from, beside the search.
+    pub start: Option<Vec<u16>>,
 }
 
 impl Flowshop {
@@ -45,13 +51,23 @@ impl Flowshop {
     pub fn new(instance: Instance, level: Level) -> Self {
         let tables = Tables::new(&instance);
         let (bound, branching) = (Bound::One, Branching::MinBranch);
-        Self { instance, tables, bound, branching, reference: i64::MAX, level }
+        Self { instance, tables, bound, branching, reference: i64::MAX, level, all: false, start: None }
     }
 
     /// The instance.
     #[must_use]
     pub fn instance(&self) -> &Instance {
         &self.instance
+    }
+
+    /// What no schedule can beat, by the one-machine bound of the whole.
+    #[must_use]
+    pub fn root_bound(&self) -> i64 {
+        let partial = self.partial(&Node::default());
+        // Before machine k every job needs at least its head: what is least seen from the other side.
+        let heads = self.tables.least.iter().rev();
+        let bounds = partial.rest.iter().zip(heads).map(|(rest, head)| rest + head);
+        bounds.max().unwrap_or(0).into()
     }
 
     /// A node's partial schedule, computed from the start.
@@ -89,12 +105,15 @@ impl Tree for Flowshop {
         Node::default()
     }
 
-    fn expand(&self, node: &Node, _best: i64, out: &mut Children<'_, Self>) {
+    fn expand(&self, node: &Node, best: i64, out: &mut Children<'_, Self>) {
         let left = node.left(self.instance.jobs());
         let partial = self.partial(node);
         if let [last] = left[..] {
             out.leaves(self.branching.bounded(1));
             let makespan = partial.complete(self.tables.job(last));
+            if self.all {
+                return out.count(u64::from(i64::from(makespan) < best));
+            }
             return out.solution(makespan.into(), || plan(&node.schedule(last)));
         }
         let bounds = self.bounds(&partial, &left);
@@ -125,7 +144,7 @@ impl Tree for Flowshop {
 
 impl Problem for Flowshop {
     fn goal(&self) -> Goal {
-        Self::GOAL
+        if self.all { Goal::Count } else { Self::GOAL }
     }
 
     fn root(&self) -> Work {
@@ -138,5 +157,14 @@ impl Problem for Flowshop {
 
     fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
         Tree::check(self, plan)
+    }
+
+    fn least_score(&self) -> i64 {
+        self.root_bound()
+    }
+
+    fn improver(&self, seed: u64) -> Option<Box<dyn Improver + '_>> {
+        let greedy = || Greedy::new(&self.instance, self.start.as_deref(), seed);
+        (self.instance.jobs() > 1).then(|| Box::new(greedy()) as Box<dyn Improver>)
     }
 }

@@ -2,16 +2,16 @@
 
 use super::bound::Bound;
 use super::branching::Branching;
-use super::instance::Instance;
+use super::instance::{Instance, plan};
 use super::named::{best_known, named};
-use super::Flowshop;
+use super::{Flowshop, Node};
 use crate::simd::Level;
-
+use oorandom::Rand64;
 use pleach_core::explorer::{Progress, TreeExplorer};
-use pleach_core::laws::{explorer_law, hostile_law, run_to_end};
+use pleach_core::laws::{explorer_law, hostile_law, pack_law, run_to_end};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Tree;
-use pleach_core::work::Pool;
+use pleach_core::work::{Pool, Reader, Work};
 
 fn levels() -> impl Iterator<Item = Level> {
     Level::ALL.into_iter().filter(|level| level.works())
@@ -24,10 +24,64 @@ fn from_optimum(name: &str, branching: Branching, level: Level) -> Flowshop {
     flowshop
 }
 
+fn root(flowshop: &Flowshop) -> Work {
+    Problem::root(flowshop)
+}
+
 fn search(flowshop: &Flowshop, best: i64) -> Progress {
     let mut explorer = flowshop.explorer();
-    explorer.put(&Problem::root(flowshop).bytes).unwrap();
+    explorer.put(&root(flowshop).bytes).unwrap();
     run_to_end(&mut *explorer, best)
+}
+
+/// The same search by the default explorer on the plain tree.
+fn search_plainly(flowshop: &Flowshop, best: i64) -> Progress {
+    let mut explorer = TreeExplorer::new(flowshop);
+    explorer.put_pool(Pool::whole(Tree::root(flowshop)));
+    run_to_end(&mut explorer, best)
+}
+
+fn below(rng: &mut Rand64, n: u64) -> u64 {
+    rng.rand_range(0..n)
+}
+
+/// Few jobs and machines, with times of very different spread, zeros and equal ones.
+fn random(rng: &mut Rand64, jobs: u64, machines: u64) -> Instance {
+    let spread = [2, 10, 100, 5000, 10_000_000][below(rng, 5) as usize];
+    let times = (0..jobs * machines).map(|_| below(rng, spread) as u32).collect();
+    Instance::new(machines as usize, times).unwrap()
+}
+
+fn shuffled(rng: &mut Rand64, jobs: usize) -> Vec<u16> {
+    let mut order: Vec<u16> = (0..jobs as u16).collect();
+    for i in (1..jobs).rev() {
+        order.swap(i, below(rng, i as u64 + 1) as usize);
+    }
+    order
+}
+
+/// The least makespan of all schedules with these ends, by trying all, and how many have it.
+fn brute_force(instance: &Instance, node: &Node) -> (u32, u64) {
+    fn go(instance: &Instance, node: &mut Node, best: &mut (u32, u64)) {
+        let left = node.left(instance.jobs());
+        if let [last] = left[..] {
+            let makespan = instance.makespan(&node.schedule(last));
+            match makespan.cmp(&best.0) {
+                std::cmp::Ordering::Less => *best = (makespan, 1),
+                std::cmp::Ordering::Equal => best.1 += 1,
+                std::cmp::Ordering::Greater => {}
+            }
+            return;
+        }
+        for job in left {
+            node.place(job, false);
+            go(instance, node, best);
+            node.take_back(false);
+        }
+    }
+    let mut best = (u32::MAX, 0);
+    go(instance, &mut node.clone(), &mut best);
+    best
 }
 
 #[test]
@@ -47,4 +101,161 @@ fn forward_trees_are_those_published() {
             assert_eq!(whole.counts.branched, kept + 1, "{name} {level}");
         }
     }
+}
+
+#[test]
+fn optima_agree_with_brute_force_whatever_the_rules() {
+    let mut rng = Rand64::new(7);
+    for case in 0..300 {
+        let (jobs, machines) = (1 + below(&mut rng, 7), 1 + below(&mut rng, 5));
+        let instance = random(&mut rng, jobs, machines);
+        let (optimum, _) = brute_force(&instance, &Node::default());
+        for branching in Branching::ALL {
+            for level in levels() {
+                let mut flowshop = Flowshop::new(instance.clone(), level);
+                flowshop.branching = branching;
+                flowshop.reference = i64::from(optimum) + below(&mut rng, 3) as i64;
+                let found = search(&flowshop, i64::MAX).found.unwrap();
+                assert_eq!(found.score, i64::from(optimum), "case {case}: {instance:?}");
+                assert_eq!(Tree::check(&flowshop, &found.plan), Some(Ok(found.score)));
+                let none = search(&flowshop, found.score);
+                assert_eq!(none.found, None, "case {case}: {instance:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_path_explores_the_same_tree() {
+    let mut rng = Rand64::new(8);
+    for case in 0..60 {
+        let (jobs, machines) = (2 + below(&mut rng, 8), 1 + below(&mut rng, 40));
+        let instance = random(&mut rng, jobs, machines);
+        let best = search(&Flowshop::new(instance.clone(), Level::best()), i64::MAX);
+        let best = best.found.unwrap().score;
+        for branching in Branching::ALL {
+            for level in levels() {
+                let mut flowshop = Flowshop::new(instance.clone(), level);
+                flowshop.branching = branching;
+                flowshop.reference = best;
+                let plain = search_plainly(&flowshop, best);
+                let fast = search(&flowshop, best);
+                assert_eq!(fast.counts, plain.counts, "case {case}: {branching} {level}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bounds_never_exceed_what_can_be_reached() {
+    let mut rng = Rand64::new(9);
+    for case in 0..3000 {
+        let (jobs, machines) = (2 + below(&mut rng, 5), 1 + below(&mut rng, 6));
+        let instance = random(&mut rng, jobs, machines);
+        let order = shuffled(&mut rng, instance.jobs());
+        let placed = below(&mut rng, jobs - 1) as usize;
+        let front = below(&mut rng, placed as u64 + 1) as usize;
+        let node = Node { front: order[..front].to_vec(), back: order[front..placed].to_vec() };
+        let flowshop = Flowshop::new(instance, Level::Off);
+        let left = node.left(flowshop.instance.jobs());
+        let bounds = flowshop.bounds(&flowshop.partial(&node), &left);
+        for (&job, bounds) in left.iter().zip(bounds) {
+            for back in [false, true] {
+                let mut child = node.clone();
+                child.place(job, back);
+                let (reached, _) = brute_force(&flowshop.instance, &child);
+                let bound = bounds[usize::from(back)];
+                assert!(bound <= reached, "case {case}: {bound} over {reached}, {child:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_laws_hold_on_every_path() {
+    let mut rng = Rand64::new(10);
+    for case in 0..12 {
+        let (jobs, machines) = (6 + below(&mut rng, 3), 2 + below(&mut rng, 4));
+        let instance = random(&mut rng, jobs, machines);
+        let best = search(&Flowshop::new(instance.clone(), Level::best()), i64::MAX);
+        let best = best.found.unwrap().score;
+        for branching in [Branching::Forward, Branching::MinBranch] {
+            let with = |level| {
+                let mut flowshop = Flowshop::new(instance.clone(), level);
+                flowshop.branching = branching;
+                flowshop.reference = best;
+                flowshop
+            };
+            let flowshops: Vec<Flowshop> = levels().map(with).collect();
+            // Pruned a little late, so that there is a tree to share.
+            let best = best + best / 20;
+            let whole = {
+                let mut explorer = flowshops[0].explorer();
+                explorer.put(&root(&flowshops[0]).bytes).unwrap();
+                let mut sum = Progress::default();
+                while explorer.size() > 0.0 {
+                    sum.add(explorer.run(1 << 20, best));
+                }
+                sum
+            };
+            if whole.found.is_some() {
+                continue;
+            }
+            let make = |i: usize| match i {
+                0 => Box::new(TreeExplorer::new(&flowshops[0])) as Box<_>,
+                _ => flowshops[i % flowshops.len()].explorer(),
+            };
+            for seed in 0..10 {
+                explorer_law(&make, &root(&flowshops[0]), best, &whole, seed + 100 * case);
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_work_is_refused() {
+    let flowshop: &'static _ =
+        Box::leak(Box::new(from_optimum("ta002", Branching::MinBranch, Level::best())));
+    let mut explorer = flowshop.explorer();
+    explorer.put(&root(flowshop).bytes).unwrap();
+    explorer.run(3000, i64::MAX);
+    let good = explorer.drain();
+    hostile_law(&|| flowshop.explorer(), &good.bytes, 2000, 1);
+}
+
+#[test]
+fn nodes_are_packed_small_and_read_back() {
+    let mut rng = Rand64::new(11);
+    for _ in 0..200 {
+        let order = shuffled(&mut rng, 20);
+        let (front, back) = (below(&mut rng, 10) as usize, below(&mut rng, 10) as usize);
+        let node = Node { front: order[..front].to_vec(), back: order[20 - back..].to_vec() };
+        pack_law(&node, &mut rng);
+        let entry = pleach_core::work::Entry { bound: 2200, depth: 0, share: 0.5, node };
+        assert!(Pool::new(vec![entry]).to_work().bytes.len() <= 32);
+    }
+    let twice = Node { front: vec![1, 2], back: vec![2] };
+    assert!(!twice.valid(5) && !Node { front: vec![5], back: vec![] }.valid(5));
+    assert!(Reader::new(&[]).finish().is_ok());
+}
+
+#[test]
+fn wrong_schedules_are_told() {
+    let flowshop = Flowshop::new(named("VFR10_5_1").unwrap(), Level::Off);
+    let good = plan(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    assert!(Tree::check(&flowshop, &good).unwrap().is_ok());
+    for wrong in [&good[1..], &[1; 10], &[0; 10], &[11; 10], &[]] {
+        assert!(Tree::check(&flowshop, wrong).unwrap().is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn names_of_rules_are_read_back() {
+    for branching in Branching::ALL {
+        assert_eq!(Branching::parse(&branching.to_string()), Ok(branching));
+    }
+    for bound in Bound::ALL {
+        assert_eq!(Bound::parse(&bound.to_string()), Ok(bound));
+    }
+    assert!(Branching::parse("best").is_err() && Bound::parse("three").is_err());
 }

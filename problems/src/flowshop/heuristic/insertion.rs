@@ -1,0 +1,106 @@
+//! [`Insertion`]: what a schedule would take with one more job at each of its places.
+//!
+//! Taillard's acceleration: with the heads and tails of the schedule known, all places together cost
+//! no more than computing the schedule once. Rows are kept by machine, so that the places of a row
+//! are worked side by side.
+
+use super::super::instance::Instance;
+
+/// Heads and tails of a schedule, and the room to compute them.
+#[derive(Clone, Debug)]
+pub struct Insertion<'a> {
+    instance: &'a Instance,
+    /// Times machine by machine.
+    times: Vec<u32>,
+    /// For each machine, when each place of the order ends there; place 0 is before the first.
+    heads: Vec<u32>,
+    /// For each machine, what comes at least from each place on; one place more stands at the end.
+    tails: Vec<u32>,
+    /// When the new job would end on the machine at hand, and the makespan, for each place.
+    ends: Vec<u32>,
+    makespans: Vec<u32>,
+    stride: usize,
+    /// Work done so far: places times machines.
+    pub work: u64,
+}
+
+impl<'a> Insertion<'a> {
+    /// For schedules of an instance.
+    pub fn new(instance: &'a Instance) -> Self {
+        let (jobs, machines) = (instance.jobs(), instance.machines());
+        let by_machine = (0..machines).flat_map(|k| (0..jobs).map(move |j| (j, k)));
+        let stride = jobs + 2;
+        Self {
+            instance,
+            times: by_machine.map(|(j, k)| instance.job(j)[k]).collect(),
+            heads: vec![0; machines * stride],
+            tails: vec![0; machines * stride],
+            ends: vec![0; stride],
+            makespans: vec![0; stride],
+            stride,
+            work: 0,
+        }
+    }
+
+    /// Computes the heads and tails of an order.
+    fn measure(&mut self, order: &[u16]) {
+        let (n, stride, machines) = (order.len(), self.stride, self.instance.machines());
+        let jobs = self.instance.jobs();
+        // Heads go down the machines and tails up, both at once: neither waits for the other.
+        for k in 0..machines {
+            let up = machines - 1 - k;
+            let (above, heads) = self.heads[..(k + 1) * stride].split_at_mut(k * stride);
+            let above = above.len().checked_sub(stride).map(|start| &above[start..]);
+            let (tails, below) = self.tails[up * stride..].split_at_mut(stride);
+            let (down_times, up_times) =
+                (&self.times[k * jobs..][..jobs], &self.times[up * jobs..][..jobs]);
+            let (mut head, mut tail) = (0, 0);
+            tails[n] = 0;
+            for i in 0..n {
+                let before = above.map_or(0, |above| above[i + 1]);
+                head = before.max(head) + down_times[usize::from(order[i])];
+                heads[i + 1] = head;
+                let last = n - 1 - i;
+                let after = below.get(last).map_or(0, |&after| after);
+                tail = tail.max(after) + up_times[usize::from(order[last])];
+                tails[last] = tail;
+            }
+        }
+        self.work += ((n + 1) * machines) as u64;
+    }
+
+    /// The makespans of the order with a job put in at each place.
+    pub fn makespans(&mut self, order: &[u16], job: u16) -> &[u32] {
+        self.measure(order);
+        let places = order.len() + 1;
+        let (ends, makespans) = (&mut self.ends[..places], &mut self.makespans[..places]);
+        ends.fill(0);
+        makespans.fill(0);
+        for (k, &time) in self.instance.job(job.into()).iter().enumerate() {
+            let heads = &self.heads[k * self.stride..][..places];
+            let tails = &self.tails[k * self.stride..][..places];
+            for i in 0..places {
+                let end = ends[i].max(heads[i]) + time;
+                ends[i] = end;
+                makespans[i] = makespans[i].max(end + tails[i]);
+            }
+        }
+        makespans
+    }
+
+    /// Puts a job in where the makespan is least; `tie` picks among such places. Returns it.
+    pub fn insert(
+        &mut self,
+        order: &mut Vec<u16>,
+        job: u16,
+        tie: impl FnOnce(usize) -> usize,
+    ) -> u32 {
+        let makespans = self.makespans(order, job);
+        let least = makespans.iter().copied().min().unwrap_or(0);
+        let ties = makespans.iter().filter(|&&makespan| makespan == least).count();
+        let mut places = (0..).zip(makespans).filter(|&(_, &makespan)| makespan == least);
+        let place = places.nth(tie(ties)).map_or(0, |(place, _)| place);
+        order.insert(place, job);
+        least
+    }
+}
