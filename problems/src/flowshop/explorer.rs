@@ -1,10 +1,13 @@
 //! [`Frames`]: depth-first search that bounds all children of a node in one pass.
 
+use super::bound::{Bound, least_tails};
 use super::branching::{Branching, Ends};
+use super::double::Double;
 use super::frame::{Base, Frame, worth_a_base};
 use super::instance::plan;
-use super::kernel::{Kernel, Limits};
+use super::kernel::{Kernel, Limits, SIDES, Tally};
 use super::tables::{Partial, Tables, Word};
+use super::worth::Worth;
 use super::{Flowshop, Node};
 use pleach_core::explorer::{Explorer, Progress, read};
 use pleach_core::tree::Solution;
@@ -26,6 +29,10 @@ pub struct Frames<'f, K: Kernel> {
     first: Node,
     /// Open children of all frames.
     open: usize,
+    /// What two-machine bounds need, and whether they pay; only where they are used.
+    double: Option<(Double<K>, Worth)>,
+    /// The least that follows on each machine after any job left; only for the tight bound.
+    tight: Vec<K::Word>,
 }
 
 /// What a stretch of the search needs to know, and what it brings.
@@ -40,10 +47,16 @@ impl<'f, K: Kernel> Frames<'f, K> {
 
     /// An explorer with nothing to do yet.
     pub fn new(flowshop: &'f Flowshop, kernel: K) -> Self {
+        let tables = Tables::new(&flowshop.instance);
+        let (jobs, machines) = (flowshop.instance.jobs(), flowshop.instance.machines());
+        let pairs = matches!(flowshop.bound, Bound::Two | Bound::Auto) && machines > 1;
+        let double = || (Double::new(&flowshop.instance), Worth::new(jobs, machines));
         Self {
+            double: pairs.then(double),
+            tight: tables.least.clone(),
             flowshop,
             kernel,
-            tables: Tables::new(&flowshop.instance),
+            tables,
             waiting: Vec::new(),
             bases: Vec::new(),
             frames: Vec::new(),
@@ -94,29 +107,46 @@ impl<'f, K: Kernel> Frames<'f, K> {
         let branching = self.flowshop.branching;
         let frame = &mut self.frames[self.used - 1];
         let base = &self.bases[frame.base];
-        let mut ends = Ends::default();
-        let mut n_open = [0; 2];
+        if self.flowshop.bound == Bound::OneTight {
+            let left: Vec<u16> = base.alive(&frame.blocks, Self::LANES).collect();
+            least_tails(&self.tables, &left, &mut self.tight);
+            frame.partial.look_ahead(&self.tight);
+        }
+        let mut sum = Tally::default();
         for (i, block) in frame.blocks.iter_mut().enumerate() {
             let bounds = &mut block.bounds[..Self::LANES];
             let (rows, limits) = (base.rows(i), stretch.limits);
             let tally = self.kernel.pass(rows, &frame.partial, block.alive, limits, bounds);
             block.open = tally.open;
-            for (sum, n) in ends.kept.iter_mut().zip(tally.kept) {
-                *sum += n;
-            }
-            for (sum, n) in n_open.iter_mut().zip(tally.n_open) {
-                *sum += n;
-            }
-            ends.lead += tally.lead;
+            sum.add(&tally);
         }
         let depth = self.flowshop.instance.jobs() - frame.jobs;
-        let back = branching.fixed(depth).unwrap_or_else(|| {
+        let fixed = branching.fixed(depth);
+        if let (Bound::Two, Some((double, _))) = (self.flowshop.bound, &mut self.double) {
+            // Where the end is known, nothing but keeping and pruning is read.
+            let side = |back: bool| (stretch.limits.best, SIDES[usize::from(back)]);
+            double.raise(&self.kernel, &self.tables, base, frame, fixed.map(side));
+            sum = frame.tally(&self.kernel, stretch.limits);
+        }
+        let back = fixed.unwrap_or_else(|| {
+            let mut ends = Ends { kept: sum.kept, lead: sum.lead, ..Ends::default() };
             if branching == Branching::MinMin {
                 ends.least = frame.having_least(Self::LANES);
             }
             branching.choose(&ends)
         });
-        frame.choose(back, n_open[usize::from(back)]);
+        let n_open = sum.n_open[usize::from(back)];
+        frame.choose(back, n_open);
+        if let (Bound::Auto, Some((double, worth))) = (self.flowshop.bound, &mut self.double)
+            && n_open > 0
+            && worth.try_it(frame.jobs)
+        {
+            let limit = (stretch.limits.best, u32::MAX);
+            let walked = double.raise(&self.kernel, &self.tables, base, frame, Some(limit));
+            let closed = frame.close_above(&self.kernel, stretch.limits);
+            worth.note(frame.jobs, closed, walked);
+        }
+        frame.share /= frame.n_open.max(1) as f32;
         self.open += frame.n_open;
         let counts = &mut stretch.progress.counts;
         counts.bounded += branching.bounded(frame.jobs);

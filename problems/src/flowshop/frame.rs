@@ -1,6 +1,6 @@
 //! [`Frame`] and [`Base`]: a node whose children are being explored, and the jobs in its lanes.
 
-use super::kernel::{Kernel, SIDES};
+use super::kernel::{Kernel, Limits, SIDES, Tally};
 use super::tables::{Partial, Tables, Word};
 
 /// Jobs in lanes, in blocks: what the passes over a node and the nodes below it read.
@@ -53,13 +53,21 @@ impl<W: Word> Base<W> {
         &self.rows[self.start + block * self.size..][..self.size]
     }
 
+    /// The jobs that are left in the blocks of a frame, each after its place.
+    pub fn places<'a>(
+        &'a self,
+        blocks: &'a [Block<W>],
+        lanes: usize,
+    ) -> impl Iterator<Item = (u16, u16)> {
+        let alive = move |&(at, _): &(usize, &u16)| {
+            blocks[2 * at / lanes].alive >> (2 * at % lanes) & 1 == 1
+        };
+        self.jobs.iter().enumerate().filter(alive).map(|(at, &job)| (at as u16, job))
+    }
+
     /// The jobs that are left in the blocks of a frame.
     pub fn alive<'a>(&'a self, blocks: &'a [Block<W>], lanes: usize) -> impl Iterator<Item = u16> {
-        let blocks = self.jobs.chunks(lanes / 2).zip(blocks);
-        blocks.flat_map(|(jobs, block)| {
-            let alive = move |&(i, _): &(usize, &u16)| block.alive >> (2 * i) & 3 != 0;
-            jobs.iter().enumerate().filter(alive).map(|(_, &job)| job)
-        })
+        self.places(blocks, lanes).map(|(_, job)| job)
     }
 }
 
@@ -156,9 +164,28 @@ impl<W: Word> Frame<W> {
         for block in &mut self.blocks {
             block.open &= SIDES[usize::from(back)];
         }
-        if n_open > 1 {
-            self.share /= n_open as f32;
+    }
+
+    /// Takes stock of the bounds of all blocks, and opens the children below the best value.
+    pub fn tally<K: Kernel<Word = W>>(&mut self, kernel: &K, limits: Limits<W>) -> Tally {
+        let mut sum = Tally::default();
+        for block in &mut self.blocks {
+            let tally = kernel.tally(&block.bounds[..2 * K::JOBS], block.alive, limits);
+            block.open = tally.open;
+            sum.add(&tally);
         }
+        sum
+    }
+
+    /// Closes open children that are no longer below the best value; returns how many.
+    pub fn close_above<K: Kernel<Word = W>>(&mut self, kernel: &K, limits: Limits<W>) -> usize {
+        let before = self.n_open;
+        self.n_open = 0;
+        for block in &mut self.blocks {
+            block.open = kernel.tally(&block.bounds[..2 * K::JOBS], block.open, limits).open;
+            self.n_open += block.open.count_ones() as usize;
+        }
+        before - self.n_open
     }
 
     /// Takes the open child of least bound: its lane, and its bound.
@@ -201,6 +228,17 @@ impl<W: Word> Frame<W> {
             let within = (0..lanes).filter(move |lane| mask >> lane & 1 == 1);
             within.map(move |lane| (i * lanes + lane, block.bounds[lane]))
         })
+    }
+
+    /// Open children in the lanes of a mask that are below a limit.
+    pub fn below<K: Kernel<Word = W>>(&self, kernel: &K, (limit, mask): (W, u32)) -> u32 {
+        let limits = Limits { reference: limit, best: limit };
+        let of_block = |block: &Block<W>| {
+            let open = block.open & mask;
+            let bounds = &block.bounds[..2 * K::JOBS];
+            if open == 0 { 0 } else { kernel.tally(bounds, open, limits).n_open.iter().sum() }
+        };
+        self.blocks.iter().map(of_block).sum()
     }
 
     /// How many children at each end have the least bound of all.

@@ -2,6 +2,7 @@
 
 use super::Flowshop;
 use super::explorer::Frames;
+use super::pairs::{Ends, Step, walk};
 use super::tables::{Partial, Tables, Word};
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
@@ -28,6 +29,19 @@ pub struct Tally {
     pub n_open: [u32; 2],
     /// The sum of the bounds at the front less that at the back.
     pub lead: i64,
+}
+
+impl Tally {
+    /// Adds another block's.
+    #[inline]
+    pub fn add(&mut self, other: &Tally) {
+        for side in [0, 1] {
+            self.kept[side] += other.kept[side];
+            self.n_open[side] += other.n_open[side];
+        }
+        self.open |= other.open;
+        self.lead += other.lead;
+    }
 }
 
 /// Lanes at the front, and at the back.
@@ -67,6 +81,37 @@ pub trait Kernel: Copy + Send {
         bounds: &mut [Self::Word],
     ) -> Tally;
 
+    /// Takes stock of bounds that are there already.
+    fn tally(&self, bounds: &[Self::Word], alive: u32, limits: Limits<Self::Word>) -> Tally {
+        let mut tally = Tally::default();
+        let alive = |(lane, _): &(usize, &Self::Word)| alive >> lane & 1 == 1;
+        for (lane, &bound) in bounds.iter().enumerate().filter(alive) {
+            tally.kept[lane % 2] += u32::from(bound < limits.reference);
+            tally.n_open[lane % 2] += u32::from(bound < limits.best);
+            tally.open |= u32::from(bound < limits.best) << lane;
+            tally.lead += i64::from(bound.wide()) * (1 - 2 * (lane as i64 % 2));
+        }
+        tally
+    }
+
+    /// Raises bounds to those of a pair of machines, given when these are free and what follows;
+    /// each lane passes over its own job. The jobs of the block are `start` and those after it.
+    fn walk(
+        &self,
+        steps: &[Step<Self::Word>],
+        start: u16,
+        free: [&[Self::Word]; 2],
+        after: [&[Self::Word]; 2],
+        bounds: &mut [Self::Word],
+    ) {
+        for (lane, bound) in bounds.iter_mut().enumerate() {
+            let own = start + lane as u16 / 2;
+            let others = steps.iter().filter(|step| step.job != own).copied();
+            let ends = Ends { free: free.map(|all| all[lane]), after: after.map(|all| all[lane]) };
+            *bound = walk(others, ends).max(*bound);
+        }
+    }
+
     /// The first lane of `open`, which is not empty, with the least bound.
     fn least(&self, bounds: &[Self::Word], open: u32) -> (usize, Self::Word);
 }
@@ -98,14 +143,7 @@ impl Kernel for Plain {
             }
         }
         bounds.copy_from_slice(&most);
-        let mut tally = Tally::default();
-        for (lane, &bound) in most.iter().enumerate().filter(|(lane, _)| alive >> lane & 1 == 1) {
-            tally.kept[lane % 2] += u32::from(bound < limits.reference);
-            tally.n_open[lane % 2] += u32::from(bound < limits.best);
-            tally.open |= u32::from(bound < limits.best) << lane;
-            tally.lead += if lane % 2 == 0 { i64::from(bound) } else { -i64::from(bound) };
-        }
-        tally
+        self.tally(bounds, alive, limits)
     }
 
     fn least(&self, bounds: &[u32], open: u32) -> (usize, u32) {

@@ -2,6 +2,7 @@
 
 pub mod bound;
 pub mod branching;
+mod double;
 mod explorer;
 mod frame;
 pub mod heuristic;
@@ -9,10 +10,12 @@ pub mod instance;
 pub(crate) mod kernel;
 pub mod named;
 mod node;
+pub(crate) mod pairs;
 pub mod read;
 pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
+mod worth;
 
 use crate::simd::Level;
 use bound::Bound;
@@ -24,6 +27,7 @@ use pleach_core::explorer::Explorer;
 use pleach_core::problem::{Improver, Problem};
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::work::{Entry, Pool, Work};
+use pairs::Pairs;
 use tables::{Partial, Tables};
 
 /// A flowshop and how to search it.
@@ -31,6 +35,7 @@ use tables::{Partial, Tables};
 pub struct Flowshop {
     instance: Instance,
     tables: Tables<u32>,
+    pairs: Pairs<u32>,
     /// How children are bounded.
     pub bound: Bound,
     /// Which end they are placed at.
@@ -49,9 +54,9 @@ impl Flowshop {
     /// A search with bound `one`, branching `min-branch` and no reference.
     #[must_use]
     pub fn new(instance: Instance, level: Level) -> Self {
-        let tables = Tables::new(&instance);
+        let (tables, pairs) = (Tables::new(&instance), Pairs::new(&instance));
         let (bound, branching) = (Bound::One, Branching::MinBranch);
-        Self { instance, tables, bound, branching, reference: i64::MAX, level, all: false, start: None }
+        Self { instance, tables, pairs, bound, branching, reference: i64::MAX, level, all: false, start: None }
     }
 
     /// The instance.
@@ -60,14 +65,20 @@ impl Flowshop {
         &self.instance
     }
 
-    /// What no schedule can beat, by the one-machine bound of the whole.
+    /// What no schedule can beat, by the bound of the whole; `auto` takes the best there is.
     #[must_use]
     pub fn root_bound(&self) -> i64 {
         let partial = self.partial(&Node::default());
         // Before machine k every job needs at least its head: what is least seen from the other side.
         let heads = self.tables.least.iter().rev();
         let bounds = partial.rest.iter().zip(heads).map(|(rest, head)| rest + head);
-        bounds.max().unwrap_or(0).into()
+        let one = bounds.max().unwrap_or(0);
+        match self.bound {
+            Bound::One | Bound::OneTight => one.into(),
+            Bound::Two | Bound::Auto => {
+                one.max(partial.two_of_all(&self.pairs, &self.tables)).into()
+            }
+        }
     }
 
     /// A node's partial schedule, computed from the start.
@@ -77,7 +88,17 @@ impl Flowshop {
 
     /// The bounds of all children, at the front and at the back of each job left.
     fn bounds(&self, partial: &Partial<u32>, left: &[u16]) -> Vec<[u32; 2]> {
-        left.iter().map(|&job| bound::one(partial, self.tables.job(job))).collect()
+        let mut partial = partial.clone();
+        if self.bound == Bound::OneTight {
+            let mut least = self.tables.least.clone();
+            bound::least_tails(&self.tables, left, &mut least);
+            partial.look_ahead(&least);
+        }
+        let child = |&job: &u16| match self.bound {
+            Bound::Two => pairs::two(&self.pairs, &self.tables, &partial, job, left),
+            _ => bound::one(&partial, self.tables.job(job)),
+        };
+        left.iter().map(child).collect()
     }
 
     /// Which end to branch at, given the bounds of the children.
@@ -148,7 +169,10 @@ impl Problem for Flowshop {
     }
 
     fn root(&self) -> Work {
-        Pool::whole(Tree::root(self)).to_work()
+        // A named bound branches the root whatever is known of it, so that its tree is one tree.
+        let bound = if self.bound == Bound::Auto { self.root_bound() } else { i64::MIN };
+        let node = Tree::root(self);
+        Pool::new(vec![Entry { bound, depth: 0, share: 1.0, node }]).to_work()
     }
 
     fn explorer(&self) -> Box<dyn Explorer + '_> {

@@ -41,6 +41,11 @@ fn search_plainly(flowshop: &Flowshop, best: i64) -> Progress {
     run_to_end(&mut explorer, best)
 }
 
+/// All bounds with all branchings.
+fn rules() -> impl Iterator<Item = (Branching, Bound)> {
+    Branching::ALL.into_iter().flat_map(|rule| Bound::ALL.into_iter().map(move |b| (rule, b)))
+}
+
 fn below(rng: &mut Rand64, n: u64) -> u64 {
     rng.rand_range(0..n)
 }
@@ -94,12 +99,35 @@ fn min_branch_trees_are_those_published() {
 
 #[test]
 fn forward_trees_are_those_published() {
-    for (name, kept) in [("ta002", 30), ("ta007", 271_602), ("ta004", 1_163_892)] {
-        for level in levels().filter(|_| kept < 1_000_000) {
-            let flowshop = from_optimum(name, Branching::Forward, level);
+    for (name, bound, kept) in [
+        ("ta002", Bound::One, 30),
+        ("ta007", Bound::One, 271_602),
+        ("ta004", Bound::One, 1_163_892),
+        ("ta001", Bound::Two, 0),
+        ("ta002", Bound::Two, 7),
+        ("ta003", Bound::Two, 80_062),
+        ("ta004", Bound::Two, 33_283),
+        ("ta014", Bound::Two, 144_639),
+    ] {
+        for level in levels() {
+            if level == Level::Off && kept > 50_000 {
+                continue;
+            }
+            let mut flowshop = from_optimum(name, Branching::Forward, level);
+            flowshop.bound = bound;
             let whole = search(&flowshop, flowshop.reference);
-            assert_eq!(whole.counts.branched, kept + 1, "{name} {level}");
+            assert_eq!(whole.counts.branched, kept + 1, "{name} {bound} {level}");
         }
+    }
+}
+
+#[test]
+fn bounds_of_whole_instances_are_those_published() {
+    for (name, one, two) in [("ta001", 1232, 1278), ("ta029", 1840, 1915), ("ta056", 3460, 3495)] {
+        let mut flowshop = Flowshop::new(named(name).unwrap(), Level::Off);
+        assert_eq!(flowshop.root_bound(), one, "{name}");
+        flowshop.bound = Bound::Two;
+        assert_eq!(flowshop.root_bound(), two, "{name}");
     }
 }
 
@@ -110,10 +138,11 @@ fn optima_agree_with_brute_force_whatever_the_rules() {
         let (jobs, machines) = (1 + below(&mut rng, 7), 1 + below(&mut rng, 5));
         let instance = random(&mut rng, jobs, machines);
         let (optimum, _) = brute_force(&instance, &Node::default());
-        for branching in Branching::ALL {
+        for (branching, bound) in rules() {
             for level in levels() {
                 let mut flowshop = Flowshop::new(instance.clone(), level);
                 flowshop.branching = branching;
+                flowshop.bound = bound;
                 flowshop.reference = i64::from(optimum) + below(&mut rng, 3) as i64;
                 let found = search(&flowshop, i64::MAX).found.unwrap();
                 assert_eq!(found.score, i64::from(optimum), "case {case}: {instance:?}");
@@ -129,18 +158,21 @@ fn optima_agree_with_brute_force_whatever_the_rules() {
 fn every_path_explores_the_same_tree() {
     let mut rng = Rand64::new(8);
     for case in 0..60 {
-        let (jobs, machines) = (2 + below(&mut rng, 8), 1 + below(&mut rng, 40));
+        let jobs = 2 + below(&mut rng, 8);
+        let most = if case % 10 == 0 { 40 } else { 8 };
+        let machines = 1 + below(&mut rng, most);
         let instance = random(&mut rng, jobs, machines);
         let best = search(&Flowshop::new(instance.clone(), Level::best()), i64::MAX);
         let best = best.found.unwrap().score;
-        for branching in Branching::ALL {
+        for (branching, bound) in rules().filter(|&(_, bound)| bound != Bound::Auto) {
             for level in levels() {
                 let mut flowshop = Flowshop::new(instance.clone(), level);
                 flowshop.branching = branching;
+                flowshop.bound = bound;
                 flowshop.reference = best;
                 let plain = search_plainly(&flowshop, best);
                 let fast = search(&flowshop, best);
-                assert_eq!(fast.counts, plain.counts, "case {case}: {branching} {level}");
+                assert_eq!(fast.counts, plain.counts, "case {case}: {bound} {branching} {level}");
             }
         }
     }
@@ -156,16 +188,22 @@ fn bounds_never_exceed_what_can_be_reached() {
         let placed = below(&mut rng, jobs - 1) as usize;
         let front = below(&mut rng, placed as u64 + 1) as usize;
         let node = Node { front: order[..front].to_vec(), back: order[front..placed].to_vec() };
-        let flowshop = Flowshop::new(instance, Level::Off);
+        let mut flowshop = Flowshop::new(instance, Level::Off);
         let left = node.left(flowshop.instance.jobs());
-        let bounds = flowshop.bounds(&flowshop.partial(&node), &left);
-        for (&job, bounds) in left.iter().zip(bounds) {
-            for back in [false, true] {
+        let mut all = Vec::new();
+        for bound in [Bound::One, Bound::OneTight, Bound::Two] {
+            flowshop.bound = bound;
+            all.push(flowshop.bounds(&flowshop.partial(&node), &left));
+        }
+        let [one, tight, two] = &all[..] else { unreachable!() };
+        for (i, &job) in left.iter().enumerate() {
+            for (side, back) in [false, true].into_iter().enumerate() {
                 let mut child = node.clone();
                 child.place(job, back);
                 let (reached, _) = brute_force(&flowshop.instance, &child);
-                let bound = bounds[usize::from(back)];
-                assert!(bound <= reached, "case {case}: {bound} over {reached}, {child:?}");
+                let [one, tight, two] = [one, tight, two].map(|bounds| bounds[i][side]);
+                assert!(one <= tight && one <= two, "case {case}: {one} {tight} {two}");
+                assert!(tight.max(two) <= reached, "case {case}: {tight} {two}, {reached}");
             }
         }
     }
@@ -174,9 +212,11 @@ fn bounds_never_exceed_what_can_be_reached() {
 #[test]
 fn the_laws_hold_on_every_path() {
     let mut rng = Rand64::new(10);
+    let mut shared = 0;
     for case in 0..12 {
-        let (jobs, machines) = (6 + below(&mut rng, 3), 2 + below(&mut rng, 4));
-        let instance = random(&mut rng, jobs, machines);
+        let (jobs, machines) = (10 + below(&mut rng, 3), 5 + below(&mut rng, 4));
+        let times = (0..jobs * machines).map(|_| 1 + below(&mut rng, 99) as u32).collect();
+        let instance = Instance::new(machines as usize, times).unwrap();
         let best = search(&Flowshop::new(instance.clone(), Level::best()), i64::MAX);
         let best = best.found.unwrap().score;
         for branching in [Branching::Forward, Branching::MinBranch] {
@@ -187,26 +227,56 @@ fn the_laws_hold_on_every_path() {
                 flowshop
             };
             let flowshops: Vec<Flowshop> = levels().map(with).collect();
-            // Pruned a little late, so that there is a tree to share.
-            let best = best + best / 20;
-            let whole = {
-                let mut explorer = flowshops[0].explorer();
-                explorer.put(&root(&flowshops[0]).bytes).unwrap();
-                let mut sum = Progress::default();
-                while explorer.size() > 0.0 {
-                    sum.add(explorer.run(1 << 20, best));
-                }
-                sum
-            };
-            if whole.found.is_some() {
-                continue;
-            }
+            let whole = search(&flowshops[0], best);
+            shared += u64::from(whole.counts.branched > 100);
             let make = |i: usize| match i {
                 0 => Box::new(TreeExplorer::new(&flowshops[0])) as Box<_>,
                 _ => flowshops[i % flowshops.len()].explorer(),
             };
             for seed in 0..10 {
                 explorer_law(&make, &root(&flowshops[0]), best, &whole, seed + 100 * case);
+            }
+        }
+    }
+    assert!(shared >= 10, "only {shared} trees were large enough to be shared");
+}
+
+#[test]
+fn all_optimal_schedules_are_counted() {
+    let mut rng = Rand64::new(12);
+    for case in 0..100 {
+        let (jobs, machines) = (1 + below(&mut rng, 7), 1 + below(&mut rng, 4));
+        let instance = random(&mut rng, jobs, machines);
+        let (optimum, optima) = brute_force(&instance, &Node::default());
+        for (branching, bound) in rules() {
+            for level in levels() {
+                let mut flowshop = Flowshop::new(instance.clone(), level);
+                flowshop.branching = branching;
+                flowshop.bound = bound;
+                flowshop.all = true;
+                let best = i64::from(optimum) + 1;
+                flowshop.reference = best;
+                let counted = search(&flowshop, best).counts.total;
+                assert_eq!(counted, optima.into(), "case {case}: {bound} {branching} {level}");
+                let plainly = search_plainly(&flowshop, best).counts.total;
+                assert_eq!(plainly, optima.into(), "case {case}: {bound} {branching}, plainly");
+            }
+        }
+    }
+}
+
+#[test]
+fn wide_words_serve_what_narrow_ones_cannot() {
+    let mut rng = Rand64::new(13);
+    for _ in 0..20 {
+        // Just below and just above what 15 and 16 bits hold.
+        for most in [2700, 3000, 5400, 6000] {
+            let times = (0..8 * 4).map(|_| most - below(&mut rng, 400) as u32).collect();
+            let instance = Instance::new(4, times).unwrap();
+            let (optimum, _) = brute_force(&instance, &Node::default());
+            for level in levels() {
+                let found = search(&Flowshop::new(instance.clone(), level), i64::MAX).found;
+                assert_eq!(found.unwrap().score, i64::from(optimum), "{most} {level}");
             }
         }
     }

@@ -4,7 +4,7 @@
 /// one, its way to place a job.
 ///
 /// The module that calls this brings the type `Vector` and its operations: `load`, `store`, `zero`,
-/// `all` (a word in all lanes), `pair` (two words in even and odd lanes), `add`, `max`, `below` (a
+/// `all` (a word in all lanes), `pair` (two words in even and odd lanes), `add`, `max`, `and`, `below` (a
 /// bit for each lane that is less), `lead` (the sum of the even lanes of a mask less that of the
 /// odd ones) and `least` (the first lane of a mask with the least word, and that word).
 macro_rules! kernel {
@@ -56,6 +56,27 @@ macro_rules! kernel {
                 }
             )?
 
+            fn tally(&self, bounds: &[$word], alive: u32, limits: Limits<$word>) -> Tally {
+                assert!(bounds.len() == $lanes, "a word for each lane");
+                // SAFETY: `new` saw that the processor has the instructions; the length fits.
+                unsafe { tally(load(bounds.as_ptr()), alive, limits) }
+            }
+
+            #[inline]
+            fn walk(
+                &self,
+                steps: &[Step<$word>],
+                start: u16,
+                free: [&[$word]; 2],
+                after: [&[$word]; 2],
+                bounds: &mut [$word],
+            ) {
+                let fits = free.iter().chain(&after).all(|all| all.len() == $lanes);
+                assert!(fits && bounds.len() == $lanes, "a word for each lane");
+                // SAFETY: `new` saw that the processor has the instructions; the lengths fit.
+                unsafe { walk(steps, start, free, after, bounds) }
+            }
+
             #[inline]
             fn least(&self, bounds: &[$word], open: u32) -> (usize, $word) {
                 assert!(bounds.len() == $lanes, "a word for each lane");
@@ -90,13 +111,62 @@ macro_rules! kernel {
             }
             // SAFETY: a word a lane.
             unsafe { store(bounds.as_mut_ptr(), most) };
-            let kept = below(most, all(limits.reference)) & alive;
-            let open = below(most, all(limits.best)) & alive;
+            tally(most, alive, limits)
+        }
+
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn tally(bounds: Vector, alive: u32, limits: Limits<$word>) -> Tally {
+            let kept = below(bounds, all(limits.reference)) & alive;
+            let open = below(bounds, all(limits.best)) & alive;
             Tally {
                 kept: SIDES.map(|side| (kept & side).count_ones()),
                 open,
                 n_open: SIDES.map(|side| (open & side).count_ones()),
-                lead: lead(most, alive),
+                lead: lead(bounds, alive),
+            }
+        }
+
+        /// For each job of a block, the lanes that are not its own; and in the end all lanes.
+        static OTHERS: [[$word; $lanes]; $lanes / 2 + 1] = {
+            let mut others = [[<$word>::MAX; $lanes]; $lanes / 2 + 1];
+            let mut lane = 0;
+            while lane < $lanes {
+                others[lane / 2][lane] = 0;
+                lane += 1;
+            }
+            others
+        };
+
+        /// Walks a pair of machines. A lane's own job takes it no time: it is passed over, since the
+        /// first machine is never free later than the second.
+        ///
+        /// # Safety
+        /// All slices but the steps have a word a lane.
+        #[target_feature(enable = $features)]
+        unsafe fn walk(
+            steps: &[Step<$word>],
+            start: u16,
+            free: [&[$word]; 2],
+            after: [&[$word]; 2],
+            bounds: &mut [$word],
+        ) {
+            // SAFETY: a word a lane.
+            let [mut first, mut second] = unsafe { [load(free[0].as_ptr()), load(free[1].as_ptr())] };
+            for Step { job, times: [before, lag, behind] } in steps {
+                let others = &OTHERS[usize::from(job.wrapping_sub(start)).min($lanes / 2)];
+                // SAFETY: a word a lane.
+                let others = unsafe { load(others.as_ptr()) };
+                first = add(first, and(all(*before), others));
+                second = max(second, add(first, and(all(*lag), others)));
+                second = add(second, and(all(*behind), others));
+            }
+            // SAFETY: a word a lane.
+            unsafe {
+                let first = add(first, load(after[0].as_ptr()));
+                let second = add(second, load(after[1].as_ptr()));
+                let most = max(load(bounds.as_ptr()), max(first, second));
+                store(bounds.as_mut_ptr(), most);
             }
         }
     };

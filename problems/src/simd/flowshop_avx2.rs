@@ -6,6 +6,7 @@ pub(crate) use words32::Words32;
 use super::Level;
 use super::flowshop::kernel;
 use crate::flowshop::kernel::{Kernel, Limits, SIDES, Tally, least_lane};
+use crate::flowshop::pairs::Step;
 use crate::flowshop::tables::Partial;
 use std::arch::x86_64::*;
 
@@ -15,6 +16,12 @@ type Vector = __m256i;
 #[inline]
 fn zero() -> Vector {
     _mm256_setzero_si256()
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn and(a: Vector, b: Vector) -> Vector {
+    _mm256_and_si256(a, b)
 }
 
 /// A bit for each lane whose words differ, given lanes of `BYTES` bytes.

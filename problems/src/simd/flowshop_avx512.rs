@@ -6,6 +6,7 @@ pub(crate) use words32::Words32;
 use super::Level;
 use super::flowshop::kernel;
 use crate::flowshop::kernel::{Kernel, Limits, SIDES, Tally};
+use crate::flowshop::pairs::Step;
 use crate::flowshop::tables::{Partial, Tables};
 use std::arch::x86_64::*;
 
@@ -15,6 +16,12 @@ type Vector = __m512i;
 #[inline]
 fn zero() -> Vector {
     _mm512_setzero_si512()
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn and(a: Vector, b: Vector) -> Vector {
+    _mm512_and_si512(a, b)
 }
 
 mod words16 {

@@ -1,0 +1,121 @@
+//! [`Pairs`]: for every two machines, the order in which jobs are best done on these two.
+//!
+//! Johnson's rule with lags: between the two machines a job is busy for the sum of its times there,
+//! and nobody waits for those machines. The order is best whenever the machines are free, so one
+//! order a pair serves every node; jobs that are placed are passed over.
+
+use super::bound::one;
+use super::instance::Instance;
+use super::tables::{Partial, Tables, Word};
+
+/// A job on its way over two machines: its time on the first, between them, and on the second.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<W> {
+    /// The job; in walks over lanes, its place in them.
+    pub job: u16,
+    /// The three times.
+    pub times: [W; 3],
+}
+
+/// Two machines, and all jobs in their best order on these.
+#[derive(Clone, Debug)]
+pub struct Pair<W> {
+    /// The first machine.
+    pub first: usize,
+    /// The second machine.
+    pub second: usize,
+    /// The jobs.
+    pub steps: Vec<Step<W>>,
+}
+
+/// All pairs of machines.
+#[derive(Clone, Debug)]
+pub struct Pairs<W>(pub Vec<Pair<W>>);
+
+impl<W: Word> Pairs<W> {
+    /// The pairs of an instance.
+    pub fn new(instance: &Instance) -> Self {
+        let machines = instance.machines();
+        let pairs = (0..machines).flat_map(|first| (first + 1..machines).map(move |k| (first, k)));
+        let pair = |(first, second)| {
+            let step = |job: u16| {
+                let times = instance.job(job.into());
+                let lag = times[first + 1..second].iter().sum();
+                Step { job, times: [times[first], lag, times[second]].map(W::narrow) }
+            };
+            let mut steps: Vec<Step<W>> = (0..instance.jobs() as u16).map(step).collect();
+            steps.sort_by_key(|step| {
+                let [before, lag, after] = step.times.map(Word::wide);
+                // First those that are quicker to the second machine than from the first on, the
+                // quickest first; then the others, the slowest from the first on first.
+                let (to, from) = (before + lag, lag + after);
+                if to <= from { (0, i64::from(to)) } else { (1, -i64::from(from)) }
+            });
+            Pair { first, second, steps }
+        };
+        Self(pairs.map(pair).collect())
+    }
+}
+
+/// When two machines are free, and what must follow after the jobs between on each.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends<W> {
+    /// When they are free.
+    pub free: [W; 2],
+    /// What follows.
+    pub after: [W; 2],
+}
+
+/// The bound of a pair: the jobs in order over the two machines, between given ends.
+pub fn walk<W: Word>(steps: impl Iterator<Item = Step<W>>, ends: Ends<W>) -> W {
+    let [mut first, mut second] = ends.free;
+    for Step { times: [before, lag, after], .. } in steps {
+        first = first.plus(before);
+        second = second.max(first.plus(lag)).plus(after);
+    }
+    first.plus(ends.after[0]).max(second.plus(ends.after[1]))
+}
+
+/// The two-machine bounds of a child: with the job placed at the front, and at the back. They are
+/// nowhere below its one-machine bounds.
+pub fn two<W: Word>(
+    pairs: &Pairs<W>,
+    tables: &Tables<W>,
+    partial: &Partial<W>,
+    job: u16,
+    left: &[u16],
+) -> [W; 2] {
+    let mut between = vec![false; tables.jobs()];
+    left.iter().filter(|&&other| other != job).for_each(|&job| between[usize::from(job)] = true);
+    let mut bounds = one(partial, tables.job(job));
+    for (side, bound) in bounds.iter_mut().enumerate() {
+        let mut child = partial.clone();
+        child.place(partial, tables.job(job), side == 1);
+        for Pair { first, second, steps } in &pairs.0 {
+            let steps = steps.iter().filter(|step| between[usize::from(step.job)]);
+            let ends = child.ends_on(tables, [*first, *second]);
+            *bound = walk(steps.copied(), ends).max(*bound);
+        }
+    }
+    bounds
+}
+
+impl<W: Word> Partial<W> {
+    /// When two machines are free, and what follows on them, at least.
+    fn ends_on(&self, tables: &Tables<W>, machines: [usize; 2]) -> Ends<W> {
+        let width = tables.width;
+        Ends {
+            free: machines.map(|k| self.ends[2 * k].max(tables.least[width - 1 - 2 * k])),
+            after: machines.map(|k| self.ends[width - 1 - 2 * k].max(tables.least[2 * k])),
+        }
+    }
+
+    /// The least makespan of all schedules, as far as pairs of machines tell.
+    pub fn two_of_all(&self, pairs: &Pairs<W>, tables: &Tables<W>) -> W {
+        let bounds = pairs.0.iter().map(|pair| {
+            let ends = self.ends_on(tables, [pair.first, pair.second]);
+            walk(pair.steps.iter().copied(), ends)
+        });
+        bounds.max().unwrap_or(W::narrow(0))
+    }
+}
