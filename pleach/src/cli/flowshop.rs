@@ -86,10 +86,8 @@ fn schedule(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
 
 /// Takes up the bound and the branching that the flags name; returns the flags in force.
 fn choose(flowshop: &mut Flowshop, options: &Options) -> Result<Value, Failure> {
-    if let Some(word) = &options.bound {
-        let bound = Bound::parse(word).map_err(|why| Failure::Usage(format!("--bound {why}")))?;
-        flowshop.bound = bound;
-    }
+    let bound = Bound::parse(options.bound.as_deref().unwrap_or("auto"));
+    flowshop.bound = bound.map_err(|why| Failure::Usage(format!("--bound {why}")))?;
     if let Some(word) = options.branching.as_deref().filter(|&word| word != "auto") {
         let rule = Branching::parse(word);
         flowshop.branching = rule.map_err(|why| Failure::Usage(format!("--branching {why}")))?;

@@ -4,8 +4,8 @@
 const LOOK_EVERY: u32 = 4096;
 /// Nodes with the same number of jobs left that are tried before anything is known.
 const FIRST: u32 = 32;
-/// Afterwards, where it does not pay, one of so many is tried.
-const SAMPLE: u32 = 256;
+/// Afterwards, where it does not pay, one node is tried for so many times what a try costs.
+const SAMPLES: f64 = 50.0;
 
 /// What was seen of the nodes with some number of jobs left.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +16,8 @@ struct Account {
     closed: u32,
     walked: u32,
     pays: bool,
+    /// Where it does not pay, one of so many nodes is tried all the same.
+    sample: u32,
 }
 
 /// The accounts of a search.
@@ -40,7 +42,7 @@ impl Worth {
         }
         let account = &mut self.accounts[jobs];
         account.nodes += 1;
-        account.pays || account.tried < FIRST || account.nodes.is_multiple_of(SAMPLE)
+        account.pays || account.tried < FIRST || account.nodes.is_multiple_of(account.sample)
     }
 
     /// Takes note of a try.
@@ -59,8 +61,10 @@ impl Worth {
         let mut saved = 0.0;
         for (jobs, account) in self.accounts.iter_mut().enumerate() {
             // In units of what branching one node costs, on any code path.
-            let pair = (1.3 * jobs as f64 + 10.0) / (self.machines as f64 + 65.0);
-            account.pays = f64::from(account.closed) * saved > f64::from(account.walked) * pair;
+            let pair = 4.0 * (1.3 * jobs as f64 + 10.0) / (self.machines as f64 + 65.0);
+            let spent = f64::from(account.walked) * pair;
+            account.pays = f64::from(account.closed) * saved > spent;
+            account.sample = (SAMPLES * spent / f64::from(account.tried.max(1))) as u32 + 1;
             below += f64::from(account.nodes);
             saved = if account.nodes == 0 { saved } else { below / f64::from(account.nodes) };
             account.nodes /= 2;
