@@ -34,7 +34,6 @@ pub(crate) struct Gauge {
     answered: AtomicU64,
 }
 
-
 impl Default for Gauge {
     fn default() -> Self {
         let zero = || AtomicU64::new(0);

@@ -2,9 +2,9 @@
 
 use crate::control::{Control, Stop};
 use crate::driver::{Gauge, Left, Shared, Unit};
-use crate::side::Side;
 use crate::executor::threads::ThreadExecutor;
 use crate::outcome::{Balance, Outcome, Sight};
+use crate::side::Side;
 use crate::sync::{AtomicU64, Condvar, Mutex, Ordering, lock};
 use crate::transport::local::Office;
 use pleach_core::balance::{Peer, Policy};

@@ -27,7 +27,8 @@ pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
     let settings = start(&mut flowshop, word, options)?;
     let prepared = started.elapsed();
     let limit = settings.time_limit.map(|limit| limit.saturating_sub(prepared));
-    let settings = Settings { time_limit: limit.map(|l| l.max(Duration::from_millis(1))), ..settings };
+    let settings =
+        Settings { time_limit: limit.map(|l| l.max(Duration::from_millis(1))), ..settings };
     let to_beat = settings.best;
     let mut report = search(flowshop.clone(), settings.clone(), options)?;
     report.outcome.seconds += prepared.as_secs_f64();
@@ -124,10 +125,9 @@ fn start(flowshop: &mut Flowshop, word: &str, options: &Options) -> Result<Setti
             order = found.or(order);
         }
     }
-    settings.start = order.as_ref().map(|order| Solution {
-        score: instance.makespan(order).into(),
-        plan: plan(order),
-    });
+    settings.start = order
+        .as_ref()
+        .map(|order| Solution { score: instance.makespan(order).into(), plan: plan(order) });
     let values = [settings.best, settings.start.as_ref().map(|start| start.score)];
     flowshop.reference = values.into_iter().flatten().min().unwrap_or(i64::MAX);
     flowshop.start = order;
@@ -157,7 +157,9 @@ fn count_optima(
     all.all = true;
     all.reference = value + 1;
     let left = settings.time_limit.map(|limit| {
-        limit.saturating_sub(Duration::from_secs_f64(report.outcome.seconds)).max(Duration::from_millis(1))
+        limit
+            .saturating_sub(Duration::from_secs_f64(report.outcome.seconds))
+            .max(Duration::from_millis(1))
     });
     let settings = Settings {
         best: Some(value + 1),

@@ -195,11 +195,7 @@ fn conclude<P: Problem>(
 }
 
 /// Searches and shows progress.
-fn search(
-    problem: impl Problem,
-    settings: Settings,
-    options: &Options,
-) -> Result<Report, Failure> {
+fn search(problem: impl Problem, settings: Settings, options: &Options) -> Result<Report, Failure> {
     let mut progress = progress::Progress::new(options);
     let solver = Solver::of(problem).settings(settings);
     Ok(solver.on_progress(|sight| progress.show(sight)).run()?)
@@ -216,7 +212,11 @@ impl Files {
     fn open(options: &Options) -> Result<Self, Failure> {
         Ok(Self {
             trace: options.trace.as_deref().map(|path| create("trace", path)).transpose()?,
-            solution: options.solution.as_deref().map(|path| create("solution", path)).transpose()?,
+            solution: options
+                .solution
+                .as_deref()
+                .map(|path| create("solution", path))
+                .transpose()?,
         })
     }
 

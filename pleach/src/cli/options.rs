@@ -37,7 +37,12 @@ const FLAGS: [Flag; 20] = [
     flag("slow", Some("UNIT=F"), "slow a unit by a factor, to try unequal machines", "none"),
     flag("balance", Some("NAME"), "who gives how much to whom: adaptive, random-half", "adaptive"),
     flag("best", Some("V"), BEST_HELP, "search for flowshop, none for others"),
-    flag("start", Some("FILE"), "flowshop: a schedule to start from, as --solution writes it", "none"),
+    flag(
+        "start",
+        Some("FILE"),
+        "flowshop: a schedule to start from, as --solution writes it",
+        "none",
+    ),
     flag("bound", Some("NAME"), "flowshop: auto, one, one-tight, two", "auto"),
     flag("branching", Some("NAME"), BRANCHING_HELP, "auto"),
     flag("all", None, "flowshop: count all optimal schedules too", "off"),

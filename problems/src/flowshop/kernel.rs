@@ -165,30 +165,52 @@ pub(crate) fn least_lane<W: Word>(bounds: &[W], open: u32) -> (usize, W) {
     least
 }
 
-/// The explorer for a flowshop's code path and the width of its sums.
-pub fn explorer(flowshop: &Flowshop) -> Box<dyn Explorer + '_> {
+/// Something to be done with a kernel, whichever it is.
+pub trait WithKernel {
+    /// What comes of it.
+    type Result;
+
+    /// Does it.
+    fn run<K: Kernel + 'static>(self, kernel: K) -> Self::Result;
+}
+
+/// Does something with the kernel for a flowshop's code path and the width of its sums.
+pub fn with_kernel<T: WithKernel>(flowshop: &Flowshop, task: T) -> T::Result {
     // Equal to the greatest word stands for no limit, so that no sum may reach it.
     #[cfg(target_arch = "x86_64")]
     let narrow = flowshop.instance.longest_path() < u64::from(u16::MAX);
     match flowshop.level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if narrow => frames(flowshop, flowshop_avx512::Words16::new()),
+        Level::Avx512 if narrow => or_plain(flowshop_avx512::Words16::new(), task),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => frames(flowshop, flowshop_avx512::Words32::new()),
+        Level::Avx512 => or_plain(flowshop_avx512::Words32::new(), task),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if narrow => frames(flowshop, flowshop_avx2::Words16::new()),
+        Level::Avx2 if narrow => or_plain(flowshop_avx2::Words16::new(), task),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => frames(flowshop, flowshop_avx2::Words32::new()),
-        _ => frames(flowshop, Some(Plain)),
+        Level::Avx2 => or_plain(flowshop_avx2::Words32::new(), task),
+        _ => task.run(Plain),
     }
 }
 
-fn frames<'f, K: Kernel + 'f>(
-    flowshop: &'f Flowshop,
-    kernel: Option<K>,
-) -> Box<dyn Explorer + 'f> {
+#[cfg(target_arch = "x86_64")]
+fn or_plain<T: WithKernel>(kernel: Option<impl Kernel + 'static>, task: T) -> T::Result {
     match kernel {
-        Some(kernel) => Box::new(Frames::new(flowshop, kernel)),
-        None => Box::new(Frames::new(flowshop, Plain)),
+        Some(kernel) => task.run(kernel),
+        None => task.run(Plain),
     }
+}
+
+/// The explorer for a flowshop.
+pub fn explorer(flowshop: &Flowshop) -> Box<dyn Explorer + '_> {
+    struct MakeFrames<'f>(&'f Flowshop);
+
+    impl<'f> WithKernel for MakeFrames<'f> {
+        type Result = Box<dyn Explorer + 'f>;
+
+        fn run<K: Kernel + 'static>(self, kernel: K) -> Self::Result {
+            Box::new(Frames::new(self.0, kernel))
+        }
+    }
+
+    with_kernel(flowshop, MakeFrames(flowshop))
 }

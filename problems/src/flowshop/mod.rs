@@ -20,14 +20,14 @@ mod worth;
 use crate::simd::Level;
 use bound::Bound;
 use branching::{Branching, Ends};
-use heuristic::Greedy;
+use heuristic::Together;
 use instance::{Instance, plan};
 pub use node::Node;
+use pairs::Pairs;
 use pleach_core::explorer::Explorer;
 use pleach_core::problem::{Improver, Problem};
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::work::{Entry, Pool, Work};
-use pairs::Pairs;
 use tables::{Partial, Tables};
 
 /// A flowshop and how to search it.
@@ -56,7 +56,17 @@ impl Flowshop {
     pub fn new(instance: Instance, level: Level) -> Self {
         let (tables, pairs) = (Tables::new(&instance), Pairs::new(&instance));
         let (bound, branching) = (Bound::One, Branching::MinBranch);
-        Self { instance, tables, pairs, bound, branching, reference: i64::MAX, level, all: false, start: None }
+        Self {
+            instance,
+            tables,
+            pairs,
+            bound,
+            branching,
+            reference: i64::MAX,
+            level,
+            all: false,
+            start: None,
+        }
     }
 
     /// The instance.
@@ -139,8 +149,11 @@ impl Tree for Flowshop {
         }
         let bounds = self.bounds(&partial, &left);
         let back = self.at_back(node.placed(), &bounds);
-        let mut children: Vec<(u32, u16)> =
-            bounds.iter().zip(&left).map(|(bounds, &job)| (bounds[usize::from(back)], job)).collect();
+        let mut children: Vec<(u32, u16)> = bounds
+            .iter()
+            .zip(&left)
+            .map(|(bounds, &job)| (bounds[usize::from(back)], job))
+            .collect();
         children.sort_unstable();
         for &(bound, job) in &children {
             let mut child = node.clone();
@@ -188,7 +201,7 @@ impl Problem for Flowshop {
     }
 
     fn improver(&self, seed: u64) -> Option<Box<dyn Improver + '_>> {
-        let greedy = || Greedy::new(&self.instance, self.start.as_deref(), seed);
-        (self.instance.jobs() > 1).then(|| Box::new(greedy()) as Box<dyn Improver>)
+        let together = || Together::new(self, self.start.as_deref(), seed);
+        (self.instance.jobs() > 1).then(|| Box::new(together()) as Box<dyn Improver>)
     }
 }

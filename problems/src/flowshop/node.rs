@@ -26,7 +26,11 @@ impl Node {
 
     /// Takes back the last job placed at an end.
     pub fn take_back(&mut self, back: bool) {
-        if back { self.back.pop() } else { self.front.pop() };
+        if back {
+            self.back.pop()
+        } else {
+            self.front.pop()
+        };
     }
 
     /// Whether the jobs are different ones of `jobs`, with at least one left to place.

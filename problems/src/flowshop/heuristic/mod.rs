@@ -1,8 +1,156 @@
-//! Good schedules without proof: NEH, iterated greedy.
+//! Good schedules without proof: NEH, iterated greedy, beam search, and the last two together.
 
+mod beam;
 mod greedy;
 mod insertion;
 mod neh;
 
-pub use greedy::Greedy;
 pub use neh::neh;
+
+use super::Flowshop;
+use super::instance::plan;
+use super::kernel::{Kernel, WithKernel, with_kernel};
+use beam::Beam;
+use greedy::Greedy;
+use pleach_core::problem::Improver;
+use pleach_core::tree::Solution;
+
+/// A schedule and its makespan.
+type Found = (Vec<u16>, u32);
+
+/// Work that goes into a start before the search begins: about a tenth of a second.
+const START: u64 = 60_000_000;
+
+/// Something that is given time again and again, and now and then finds a schedule below a value.
+trait Heuristic {
+    /// Goes on for a while.
+    fn go_on(&mut self, best: u32) -> Option<Found>;
+
+    /// Work done so far, about in places of a schedule times machines.
+    fn work(&self) -> u64;
+
+    /// Whether there is nothing left to try.
+    fn exhausted(&self) -> bool;
+}
+
+/// Iterated greedy and beam search side by side, as much work for each.
+pub struct Together<'f> {
+    greedy: Greedy<'f>,
+    beam: Box<dyn Heuristic + 'f>,
+    best: Found,
+}
+
+struct MakeBeam<'f>(&'f Flowshop);
+
+impl<'f> WithKernel for MakeBeam<'f> {
+    type Result = Box<dyn Heuristic + 'f>;
+
+    fn run<K: Kernel + 'static>(self, kernel: K) -> Self::Result {
+        Box::new(Beam::new(self.0, kernel))
+    }
+}
+
+impl<'f> Together<'f> {
+    /// Starts from a schedule, or from NEH's, on an instance of two jobs or more.
+    #[must_use]
+    pub fn new(flowshop: &'f Flowshop, start: Option<&[u16]>, seed: u64) -> Self {
+        let instance = &flowshop.instance;
+        let start = start.map(|order| (order.to_vec(), instance.makespan(order)));
+        let best = start.unwrap_or_else(|| neh(instance));
+        let beam = with_kernel(flowshop, MakeBeam(flowshop));
+        Self { greedy: Greedy::new(instance, best.clone(), seed), beam, best }
+    }
+
+    /// Goes on for a while; says whether the best schedule is a new one.
+    fn go_on(&mut self) -> bool {
+        let greedy = self.beam.exhausted() || self.greedy.work() <= self.beam.work();
+        let best = self.best.1;
+        let found = if greedy { self.greedy.go_on(best) } else { self.beam.go_on(best) };
+        let Some(found) = found else { return false };
+        if !greedy {
+            self.greedy.adopt(&found);
+        }
+        self.best = found;
+        true
+    }
+
+    fn work(&self) -> u64 {
+        self.greedy.work() + self.beam.work()
+    }
+}
+
+impl Improver for Together<'_> {
+    fn improve(&mut self) -> Option<Solution> {
+        self.go_on().then(|| Solution { score: self.best.1.into(), plan: plan(&self.best.0) })
+    }
+}
+
+impl Flowshop {
+    /// A good schedule in a short time, from one or from none: always the same for a seed.
+    #[must_use]
+    pub fn start(&self, from: Option<&[u16]>, seed: u64) -> Vec<u16> {
+        if self.instance.jobs() == 1 {
+            return vec![0];
+        }
+        let mut together = Together::new(self, from, seed);
+        let bound = self.root_bound();
+        while together.work() < START && i64::from(together.best.1) > bound {
+            together.go_on();
+        }
+        together.best.0
+    }
+
+    /// A schedule of this makespan or a better one, if heuristics find one while `go_on` holds.
+    #[must_use]
+    pub fn reach(&self, value: i64, go_on: impl Fn() -> bool, seed: u64) -> Option<Vec<u16>> {
+        if self.instance.jobs() == 1 {
+            return (i64::from(self.instance.makespan(&[0])) <= value).then(|| vec![0]);
+        }
+        let mut together = Together::new(self, None, seed);
+        while i64::from(together.best.1) > value {
+            if !go_on() {
+                return None;
+            }
+            together.go_on();
+        }
+        Some(together.best.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::named::{best_known, named};
+    use super::*;
+    use crate::simd::Level;
+
+    #[test]
+    fn starts_are_schedules_and_close_to_the_best_known() {
+        for (name, percent) in [("ta001", 0), ("ta030", 1), ("ta051", 3), ("VFR10_5_1", 0)] {
+            let flowshop = Flowshop::new(named(name).unwrap(), Level::best());
+            let order = flowshop.start(None, 0);
+            assert_eq!(order, flowshop.start(None, 0), "{name}: a seed gives one start");
+            assert!(flowshop.instance.order(&plan(&order)).is_ok());
+            let (best, _) = best_known(name).unwrap();
+            let makespan = i64::from(flowshop.instance.makespan(&order));
+            assert!(makespan >= best && makespan <= best + best * percent / 100, "{name}");
+        }
+    }
+
+    #[test]
+    fn beam_search_alone_ends_and_finds_what_it_promises() {
+        for level in Level::ALL.into_iter().filter(|level| level.works()) {
+            let flowshop = Flowshop::new(named("VFR10_5_2").unwrap(), level);
+            let mut beam = with_kernel(&flowshop, MakeBeam(&flowshop));
+            let mut best = u32::MAX;
+            while !beam.exhausted() {
+                if let Some((order, makespan)) = beam.go_on(best) {
+                    assert_eq!(flowshop.instance.makespan(&order), makespan);
+                    assert!(makespan < best);
+                    best = makespan;
+                }
+            }
+            // Wide enough, it cuts nothing off.
+            assert_eq!(i64::from(best), best_known("VFR10_5_2").unwrap().0, "{level}");
+        }
+    }
+}
