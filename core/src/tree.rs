@@ -17,15 +17,17 @@ pub enum Goal {
 
 impl Goal {
     /// A value as the engine compares it: lower is better.
+    ///
+    /// The complement turns the order round, and unlike negation has no exception.
     #[must_use]
     pub fn score(self, value: i64) -> i64 {
-        if self == Goal::Maximise { value.checked_neg().unwrap_or(i64::MAX) } else { value }
+        if self == Goal::Maximise { !value } else { value }
     }
 
     /// The value behind a score.
     #[must_use]
     pub fn value(self, score: i64) -> i64 {
-        // Negation is its own inverse wherever no bound or value lies at the very end of the range.
+        // The complement is its own inverse.
         self.score(score)
     }
 }
