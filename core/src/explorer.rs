@@ -86,24 +86,20 @@ impl<'t, T: Tree> TreeExplorer<'t, T> {
     }
 }
 
-/// Shares a node's part of the tree among its children: the first, and the others, which are turned
-/// round so that the next to explore is on top. Returns the part of each.
+/// Shares a node's part of the tree among its first child and the others, which lie on top of the
+/// stack and are turned round so that the next to explore comes first; returns the part of each.
 #[inline]
-fn hand_down<N>(share: f32, others: &mut [Entry<N>]) -> f32 {
-    match others {
-        // Two children are common, and a division takes long.
-        [] => share,
-        [other] => {
-            other.share = share * 0.5;
-            other.share
-        }
-        _ => {
-            let share = share / (others.len() + 1) as f32;
-            others.iter_mut().for_each(|child| child.share = share);
-            others.reverse();
-            share
-        }
-    }
+fn hand_down<N>(share: f32, others: usize, stack: &mut [Entry<N>]) -> f32 {
+    let from = stack.len() - others;
+    let others = &mut stack[from..];
+    // Two children are common, and a division takes long.
+    let share = match others {
+        [_] => share * 0.5,
+        _ => share / (others.len() + 1) as f32,
+    };
+    others.iter_mut().for_each(|child| child.share = share);
+    others.reverse();
+    share
 }
 
 impl<T: Tree> Explorer for TreeExplorer<'_, T> {
@@ -125,52 +121,39 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
     }
 
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
-        let mut counts = Counts::default();
-        let (mut used, mut cutoff, mut found) = (0, best, None);
-        let stack = &mut self.pool.stack;
-        let Some(mut current) = stack.pop() else { return Progress::default() };
-        loop {
-            if used >= fuel || found.is_some() {
-                stack.push(current);
-                break;
-            }
+        let tree = self.tree;
+        let (mut counts, mut used, mut found) = (Counts::default(), 0, None);
+        let mut out = Children::new(tree, &mut self.pool.stack, &mut found, fuel, best);
+        while used < out.fuel {
+            let Some(Entry { bound, depth, mut share, mut node }) = out.stack.pop() else { break };
             // The best may have improved since the node was pushed.
-            let mut first = None;
-            if current.bound < cutoff {
-                counts.branched += self.tree.weight(&current.node);
-                let base = stack.len();
-                let mut out = Children {
-                    tree: self.tree,
-                    first: None,
-                    stack: &mut *stack,
-                    found: &mut found,
-                    made: 0,
-                    total: 0,
-                    depth: current.depth + 1,
-                    bound: current.bound,
-                    cutoff,
-                };
-                self.tree.expand(&current.node, T::GOAL.value(cutoff), &mut out);
+            if bound >= out.cutoff {
+                continue;
+            }
+            (out.bound, out.depth) = (bound, depth);
+            // From first child to first child, none of which sees the stack.
+            let left = loop {
+                counts.branched += tree.weight(&node);
+                (out.made, out.others) = (0, 0);
+                out.depth += 1;
+                tree.expand(&node, T::GOAL.value(out.cutoff), &mut out);
                 used += out.made.max(1);
                 counts.bounded += out.made;
-                counts.total += u128::from(out.total);
-                if out.made > 0 {
-                    counts.depth = counts.depth.max(out.depth);
+                let Some(first) = out.first.take() else { break None };
+                if out.others > 0 {
+                    share = hand_down(share, out.others, out.stack);
                 }
-                cutoff = out.cutoff;
-                first = out.first;
-                current.share = hand_down(current.share, &mut stack[base..]);
-            }
-            if let Some((bound, node)) = first {
-                current.bound = bound;
-                current.node = node;
-                current.depth += 1;
-            } else if let Some(entry) = stack.pop() {
-                current = entry;
-            } else {
-                break;
+                (out.bound, node) = first;
+                if used >= out.fuel {
+                    break Some(node);
+                }
+            };
+            counts.depth = counts.depth.max(out.depth - u32::from(out.made == 0));
+            if let Some(node) = left {
+                out.stack.push(Entry { bound: out.bound, depth: out.depth, share, node });
             }
         }
+        counts.total = out.total;
         Progress { counts, used, found }
     }
 

@@ -17,15 +17,17 @@ pub enum Goal {
 
 impl Goal {
     /// A value as the engine compares it: lower is better.
+    ///
+    /// The complement turns the order round, and unlike negation has no exception.
     #[must_use]
     pub fn score(self, value: i64) -> i64 {
-        if self == Goal::Maximise { value.checked_neg().unwrap_or(i64::MAX) } else { value }
+        if self == Goal::Maximise { !value } else { value }
     }
 
     /// The value behind a score.
     #[must_use]
     pub fn value(self, score: i64) -> i64 {
-        // Negation is its own inverse wherever no bound or value lies at the very end of the range.
+        // The complement is its own inverse.
         self.score(score)
     }
 }
@@ -128,21 +130,40 @@ impl Counts {
 
 /// Where [`Tree::expand`] puts what it finds.
 pub struct Children<'a, T: Tree + ?Sized> {
-    pub(crate) tree: &'a T,
+    tree: &'a T,
     /// The first child: it is explored next, and so never sees the stack.
     pub(crate) first: Option<(i64, T::Node)>,
-    /// The others, in the order in which they came.
+    /// The others, on top of the stack in the order in which they came.
+    pub(crate) others: usize,
     pub(crate) stack: &'a mut Vec<Entry<T::Node>>,
-    pub(crate) found: &'a mut Option<Solution>,
-    /// Children made, and what was counted.
+    found: &'a mut Option<Solution>,
+    /// What a stretch may use: nothing more once a solution is found.
+    pub(crate) fuel: u64,
+    /// Children that the node made.
     pub(crate) made: u64,
-    pub(crate) total: u64,
+    /// What was counted in the whole stretch.
+    pub(crate) total: u128,
+    /// The depth of the node's children.
     pub(crate) depth: u32,
+    /// The node's own bound: its children's are no better.
     pub(crate) bound: i64,
     pub(crate) cutoff: i64,
 }
 
-impl<T: Tree + ?Sized> Children<'_, T> {
+impl<'a, T: Tree + ?Sized> Children<'a, T> {
+    /// A place for the children of the nodes of a stretch, of one after the other.
+    #[inline]
+    pub(crate) fn new(
+        tree: &'a T,
+        stack: &'a mut Vec<Entry<T::Node>>,
+        found: &'a mut Option<Solution>,
+        fuel: u64,
+        cutoff: i64,
+    ) -> Self {
+        let (first, others, made, total) = (None, 0, 0, 0);
+        Self { tree, first, others, stack, found, fuel, made, total, depth: 0, bound: 0, cutoff }
+    }
+
     /// A child without a bound of its own: it is always explored.
     #[inline]
     pub fn child(&mut self, node: T::Node) {
@@ -169,7 +190,7 @@ impl<T: Tree + ?Sized> Children<'_, T> {
     /// Adds to the count that the search is for.
     #[inline]
     pub fn count(&mut self, n: u64) {
-        self.total += n;
+        self.total += u128::from(n);
     }
 
     /// A finished solution; `plan` is asked for only if the solution is better than the best.
@@ -181,7 +202,8 @@ impl<T: Tree + ?Sized> Children<'_, T> {
         let score = T::GOAL.score(value);
         if score < self.cutoff {
             self.cutoff = score;
-            *self.found = Some(Solution { score, plan: plan() });
+            self.fuel = 0;
+            *self.found = Some(Solution { score, plan: rarely(plan) });
         }
     }
 
@@ -190,9 +212,17 @@ impl<T: Tree + ?Sized> Children<'_, T> {
         if self.first.is_none() {
             self.first = Some((bound, node));
         } else {
+            self.others += 1;
             self.stack.push(Entry { bound, depth: self.depth, share: 0.0, node });
         }
     }
+}
+
+/// Calls what is called so seldom that it must not take registers from what is called always.
+#[cold]
+#[inline(never)]
+fn rarely<R>(call: impl FnOnce() -> R) -> R {
+    call()
 }
 
 /// A tree, or the attempt to read one: what a command can be made of.

@@ -145,7 +145,8 @@ mod tests {
         let knapsack = Knapsack::new(976_128_932, &items).unwrap();
         let mut explorer = TreeExplorer::new(&knapsack);
         explorer.put_pool(Pool::whole(knapsack.root()));
-        assert_eq!(run_to_end(&mut explorer, i64::MAX).found.unwrap().score, -10);
+        let found = run_to_end(&mut explorer, i64::MAX).found.unwrap();
+        assert_eq!(Goal::Maximise.value(found.score), 10);
     }
 
     fn best_by_hand(knapsack: &Knapsack) -> i64 {

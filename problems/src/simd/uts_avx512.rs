@@ -46,7 +46,7 @@ impl<'r> WideKernel<'r> {
 }
 
 impl Kernel for WideKernel<'_> {
-    fn run(&self, columns: &mut Columns, fuel: u64) -> Tally {
+    fn run(&mut self, columns: &mut Columns, fuel: u64) -> Tally {
         // SAFETY: a `WideKernel` exists only where the instructions do.
         unsafe { run(self, columns, fuel) }
     }

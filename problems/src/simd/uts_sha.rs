@@ -24,6 +24,13 @@ type Schedule = [__m128i; 20];
 
 /// The kernel for one tree: exists only where the processor has the instructions.
 pub struct ShaKernel<'r> {
+    tree: Tree<'r>,
+    /// Kept from run to run: runs are short, and clearing it takes long.
+    batch: Box<Batch>,
+}
+
+/// What is the same for all nodes.
+struct Tree<'r> {
     rules: &'r Rules,
     g: u32,
     patterns: Box<[Schedule; BLOCK]>,
@@ -40,18 +47,18 @@ impl<'r> ShaKernel<'r> {
                 message[5] = number as u32;
                 pack(&sha1::schedule(message))
             };
-            Self { rules, g, patterns: Box::new(std::array::from_fn(pattern)) }
+            let patterns = Box::new(std::array::from_fn(pattern));
+            Self { batch: Box::new(Batch::new(&patterns[0])), tree: Tree { rules, g, patterns } }
         })
     }
 }
 
 impl Kernel for ShaKernel<'_> {
-    fn run(&self, columns: &mut Columns, fuel: u64) -> Tally {
+    fn run(&mut self, columns: &mut Columns, fuel: u64) -> Tally {
         let mut tally = Tally::default();
-        let mut batch = Batch::new(self);
         while tally.nodes < fuel && columns.len() > 0 {
             // SAFETY: a `ShaKernel` exists only where the instructions do.
-            unsafe { batch.run(self, columns, &mut tally) }
+            unsafe { self.batch.run(&self.tree, columns, &mut tally) }
         }
         tally
     }
@@ -84,14 +91,13 @@ struct Batch {
 }
 
 impl Batch {
-    fn new(kernel: &ShaKernel<'_>) -> Self {
-        let zero = kernel.patterns[0];
+    fn new(zero: &Schedule) -> Self {
         let mut words = [[0; PARENTS]; 80];
         words[6] = [1 << 31; PARENTS];
         words[15] = [192; PARENTS];
         Self {
             words,
-            schedules: [zero; PARENTS],
+            schedules: [*zero; PARENTS],
             depths: [0; PARENTS],
             jobs: [0; ROOM],
             made: [[zero[0]; 2]; ROOM],
@@ -106,7 +112,7 @@ impl Batch {
     ///
     /// # Safety
     /// The processor must have AVX2 and the SHA instructions.
-    unsafe fn run(&mut self, kernel: &ShaKernel<'_>, columns: &mut Columns, tally: &mut Tally) {
+    unsafe fn run(&mut self, tree: &Tree<'_>, columns: &mut Columns, tally: &mut Tally) {
         let count = columns.len().min(PARENTS);
         let from = columns.len() - count;
         // SAFETY: the caller's.
@@ -117,10 +123,10 @@ impl Batch {
         // SAFETY: the caller's.
         let inner = unsafe {
             heads(self);
-            for _ in 0..kernel.g.max(1) {
-                hash(kernel, std::hint::black_box(&mut *self), n);
+            for _ in 0..tree.g.max(1) {
+                hash(tree, std::hint::black_box(&mut *self), n);
             }
-            let inner = children(kernel.rules, self, columns, n);
+            let inner = children(tree.rules, self, columns, n);
             finish(self, columns, inner);
             inner
         };
@@ -255,7 +261,7 @@ macro_rules! fours {
 /// All rounds of `n` children.
 #[inline(never)]
 #[target_feature(enable = "sha,sse4.1")]
-fn hash(kernel: &ShaKernel<'_>, batch: &mut Batch, n: usize) {
+fn hash(tree: &Tree<'_>, batch: &mut Batch, n: usize) {
     let Batch { schedules, jobs, made, .. } = batch;
     let groups = jobs.chunks_exact(LANES).zip(made.chunks_exact_mut(LANES));
     for (jobs, made) in groups.take(n.div_ceil(LANES)) {
@@ -263,7 +269,7 @@ fn hash(kernel: &ShaKernel<'_>, batch: &mut Batch, n: usize) {
         let base: [&Schedule; LANES] =
             std::array::from_fn(|lane| &schedules[job(lane) / BLOCK % PARENTS]);
         let pattern: [&Schedule; LANES] =
-            std::array::from_fn(|lane| &kernel.patterns[job(lane) % BLOCK]);
+            std::array::from_fn(|lane| &tree.patterns[job(lane) % BLOCK]);
         let mut a = base.map(|base| base[0]);
         let mut e = a;
         fours!(base, pattern, a, e, 0, 1 2 3 4);

@@ -19,7 +19,7 @@ pub struct Tally {
 /// Vector code for one tree.
 pub trait Kernel: Send {
     /// Makes about `fuel` children of the nodes in the columns, deepest first.
-    fn run(&self, columns: &mut Columns, fuel: u64) -> Tally;
+    fn run(&mut self, columns: &mut Columns, fuel: u64) -> Tally;
 }
 
 /// Depth-first search in columns, a batch at a time.
