@@ -1,10 +1,15 @@
-//! A schedule as a picture: machines from top to bottom, time from left to right.
+//! A schedule as a picture: machines from top to bottom, time from left to right, and in black the
+//! operations that make it as long as it is.
 
 use pleach_problems::flowshop::instance::Instance;
+use std::collections::HashSet;
 use std::fmt::Write;
 
-/// Width of the part that shows time, and height of a machine's row.
-const WIDTH: f64 = 1600.0;
+/// Width of the part that shows time: so much a job, within limits. A picture of few jobs fits a
+/// page, and one of many still has room for the numbers of most.
+const A_JOB: f64 = 32.0;
+const WIDTHS: (f64, f64) = (1600.0, 20_000.0);
+/// Height of a machine's row.
 const ROW: f64 = 30.0;
 /// Room for the names of machines, for the title, and for the scale of time.
 const LEFT: f64 = 60.0;
@@ -12,26 +17,29 @@ const TOP: f64 = 40.0;
 const BOTTOM: f64 = 40.0;
 /// A bar narrower than this has no room for a number.
 const NUMBERED: f64 = 15.0;
+/// Room for one mark of the scale.
+const MARK: f64 = 80.0;
 
 /// Draws a schedule as SVG.
 pub fn draw(name: &str, instance: &Instance, order: &[u16]) -> String {
     let ends = instance.ends(order);
+    let critical = critical(instance, order, &ends);
     let makespan = instance.makespan(order);
-    let scale = WIDTH / f64::from(makespan.max(1));
+    let time_width = (A_JOB * order.len() as f64).clamp(WIDTHS.0, WIDTHS.1);
+    let scale = time_width / f64::from(makespan.max(1));
     let machines = instance.machines();
-    let (width, height) = (LEFT + WIDTH + 20.0, TOP + ROW * machines as f64 + BOTTOM);
+    let (width, height) = (LEFT + time_width + 20.0, TOP + ROW * machines as f64 + BOTTOM);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
          <text x=\"{LEFT}\" y=\"24\" font-size=\"16\">{}: {} jobs on {machines} machines, makespan \
-         {makespan}</text>\n",
+         {makespan}; outlined: a longest path</text>\n",
         escaped(name),
         order.len(),
     );
     axis(&mut svg, makespan, scale, TOP + ROW * machines as f64);
     for k in 0..machines {
-        let row = |(ends, &job): (&Vec<u32>, &u16)| (ends[k], instance.job(job.into())[k], job);
         let y = TOP + ROW * k as f64;
         let _ = writeln!(
             svg,
@@ -40,29 +48,47 @@ pub fn draw(name: &str, instance: &Instance, order: &[u16]) -> String {
             y + ROW * 0.65,
             k + 1
         );
-        for (end, time, job) in ends.iter().zip(order).map(row) {
-            let start = f64::from(end - time);
-            bar(&mut svg, LEFT + start * scale, y + 2.0, f64::from(time) * scale, job, order.len());
+        for (place, &job) in order.iter().enumerate() {
+            let time = instance.job(job.into())[k];
+            let start = LEFT + f64::from(ends[place][k] - time) * scale;
+            let outlined = critical.contains(&(place, k));
+            bar(&mut svg, start, y + 2.0, f64::from(time) * scale, job, outlined);
         }
     }
     svg += "</svg>";
     svg
 }
 
+/// The operations of a longest path, by place in the order and machine: each begins when another of
+/// them ends.
+fn critical(instance: &Instance, order: &[u16], ends: &[Vec<u32>]) -> HashSet<(usize, usize)> {
+    let mut path = HashSet::new();
+    let (mut place, mut machine) = (order.len() - 1, instance.machines() - 1);
+    loop {
+        path.insert((place, machine));
+        let start = ends[place][machine] - instance.job(order[place].into())[machine];
+        if machine > 0 && ends[place][machine - 1] == start {
+            machine -= 1;
+        } else if place > 0 && ends[place - 1][machine] == start {
+            place -= 1;
+        } else {
+            return path;
+        }
+    }
+}
+
 /// One operation: a bar in its job's colour, its number where there is room, and words on hovering.
-fn bar(svg: &mut String, x: f64, y: f64, width: f64, job: u16, jobs: usize) {
+fn bar(svg: &mut String, x: f64, y: f64, width: f64, job: u16, outlined: bool) {
     if width <= 0.0 {
         return;
     }
-    // Colours of neighbours in number lie far apart on the circle.
-    let hue = (f64::from(job) * 137.508) % 360.0;
-    let light = if jobs > 40 && job % 2 == 1 { 62 } else { 74 };
     let height = ROW - 4.0;
+    let stroke = if outlined { "black\" stroke-width=\"1.6" } else { "white\" stroke-width=\"0.6" };
     let _ = write!(
         svg,
         "<rect x=\"{x:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{height:.0}\" \
-         fill=\"hsl({hue:.0},60%,{light}%)\" stroke=\"white\" stroke-width=\"0.6\">\
-         <title>job {}</title></rect>",
+         fill=\"{}\" stroke=\"{stroke}\"><title>job {}</title></rect>",
+        colour(job),
         job + 1
     );
     if width >= NUMBERED {
@@ -77,12 +103,22 @@ fn bar(svg: &mut String, x: f64, y: f64, width: f64, job: u16, jobs: usize) {
     svg.push('\n');
 }
 
-/// The scale of time below the rows: a round step, about ten of them.
+/// A light colour for a job; those of neighbours in number lie far apart on the circle of hues.
+fn colour(job: u16) -> String {
+    let hue = (f64::from(job) * 137.508) % 360.0;
+    let channel = |turn: f64| {
+        let around = ((hue + turn) % 360.0 / 60.0 - 3.0).abs() - 1.0;
+        (255.0 * (0.55 + 0.4 * around.clamp(0.0, 1.0))) as u8
+    };
+    format!("#{:02x}{:02x}{:02x}", channel(0.0), channel(240.0), channel(120.0))
+}
+
+/// The scale of time below the rows, in round steps.
 fn axis(svg: &mut String, makespan: u32, scale: f64, bottom: f64) {
-    let rough = f64::from(makespan.max(1)) / 10.0;
+    let rough = (MARK / scale).max(1.0);
     let decade = 10f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].map(|n| n * decade).into_iter().find(|&step| step >= rough);
-    let step = step.unwrap_or(rough).max(1.0);
+    let step = step.unwrap_or(rough);
     let mut at = 0.0;
     while at <= f64::from(makespan) {
         let x = LEFT + at * scale;
@@ -98,4 +134,21 @@ fn axis(svg: &mut String, makespan: u32, scale: f64, bottom: f64) {
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_drawn_and_a_longest_path_outlined() {
+        let instance = Instance::new(2, vec![1, 4, 2, 5, 3, 0]).unwrap();
+        let order = [0, 1, 2];
+        let svg = draw("a<b", &instance, &order);
+        assert_eq!(svg.matches("<title>job").count(), 5, "an operation of no time is not drawn");
+        assert!(svg.contains("a&lt;b: 3 jobs on 2 machines, makespan 10"));
+        let path = critical(&instance, &order, &instance.ends(&order));
+        let length: u32 = path.iter().map(|&(place, k)| instance.job(order[place].into())[k]).sum();
+        assert_eq!(length, instance.makespan(&order));
+    }
 }
