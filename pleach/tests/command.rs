@@ -1,28 +1,11 @@
 //! The command as a user meets it: results, JSON, limits, and one clear line for bad input.
 
+use crate::outside::{folder, json, pleach, refused};
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-
-fn pleach(words: &str) -> Output {
-    let words = words.split_whitespace();
-    Command::new(env!("CARGO_BIN_EXE_pleach")).args(words).output().unwrap()
-}
-
-fn json(words: &str) -> Value {
-    let output = pleach(&format!("{words} --json"));
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-/// A folder of its own for a test's files.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
 
 #[test]
 fn counts_are_exact_on_every_code_path() {
@@ -55,6 +38,7 @@ fn json_has_always_the_same_keys() {
         "lower_bound",
         "solution",
         "count",
+        "gap",
         "nodes",
         "seconds",
         "setup_seconds",
@@ -107,7 +91,11 @@ fn bad_input_gives_one_line_and_exit_code_two() {
         ("count queens -3", "'-3'"),
         ("count queens many", "queens many: expected a board size"),
         ("solve queens 5000", "queens 5000: expected a board of 1 to 1000"),
-        ("solve uts T1", "solve uts: expected queens or knapsack"),
+        ("solve uts T1", "solve uts: expected flowshop, queens or knapsack"),
+        ("check queens 8 x", "check queens: expected flowshop"),
+        ("solve queens 8 --bound one", "--bound: queens has no such choice"),
+        ("solve queens 8 --gantt x.svg", "--gantt: queens has no such choice"),
+        ("solve queens 8 --best neh", "--best: expected none or a whole number"),
         ("solve knapsack /no/file", "/no/file: "),
         ("count uts T99", "unknown tree 'T99'"),
         ("count uts type=binomial,q=2", "q=2: expected a number from 0 to 1"),
@@ -128,12 +116,7 @@ fn bad_input_gives_one_line_and_exit_code_two() {
         ("count queens 8 --color red", "--color"),
         ("count queens 8 --trace /no/such/folder/x", "--trace /no/such/folder/x"),
     ] {
-        let output = pleach(words);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{words}: {stderr}");
-        assert_eq!(stderr.lines().count(), 1, "{words}: {stderr}");
-        assert!(stderr.contains(said), "{words}: {stderr}");
-        assert!(output.stdout.is_empty(), "{words}");
+        refused(words, said);
     }
 }
 

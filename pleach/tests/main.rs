@@ -1,4 +1,6 @@
 //! The whole of Pleach from outside: the command, the examples, and the rules of the house.
 
 mod command;
+mod flowshop;
 mod house;
+mod outside;

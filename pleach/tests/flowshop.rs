@@ -1,0 +1,156 @@
+//! `solve flowshop` and `check flowshop` as a user meets them.
+
+use crate::outside::{folder, json, pleach, refused};
+use std::fs;
+
+/// A file with this text, as a word of the command line.
+fn file(name: &str, text: &str) -> String {
+    let path = folder("flowshop").join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_string()
+}
+
+#[test]
+fn instances_are_solved_to_proof_whatever_the_way() {
+    for how in [
+        "--threads 1",
+        "--threads 3 --seed 4",
+        "--bound one --branching min-min",
+        "--bound one-tight --branching max-sum",
+        "--bound two --branching alternate",
+        "--best neh --simd off",
+        "--best none --bound two",
+        "--best 1300",
+        "--balance random-half --slow cpu0=3",
+    ] {
+        let report = json(&format!("solve flowshop ta005 {how}"));
+        assert_eq!(report["status"], "optimal", "{how}");
+        assert_eq!(report["objective"], 1235, "{how}");
+        assert_eq!(report["lower_bound"], 1235, "{how}");
+        assert_eq!(report["gap"], 0.0, "{how}");
+        assert_eq!(report["solution"].as_array().unwrap().len(), 20, "{how}");
+        assert!(
+            report["settings"]["bound"].is_string() && report["settings"]["branching"].is_string()
+        );
+    }
+}
+
+#[test]
+fn trees_from_the_optimum_are_those_published() {
+    for how in ["--threads 1 --simd auto", "--threads 2 --simd avx2", "--threads 3 --seed 9"] {
+        let words = "solve flowshop ta030 --best optimum --bound one --branching min-branch";
+        let report = json(&format!("{words} {how}"));
+        assert!(["optimal", "no-better"].contains(&report["status"].as_str().unwrap()), "{how}");
+        assert_eq!(report["nodes"]["branched"], 2_415_779, "{how}");
+        assert_eq!(report["nodes"]["bounded"], 45_246_962, "{how}");
+        assert_eq!(report["lower_bound"], 2178, "{how}");
+    }
+}
+
+#[test]
+fn a_value_that_nothing_beats_is_told_as_such() {
+    for best in [1200, 1278] {
+        let report = json(&format!("solve flowshop ta001 --best {best}"));
+        assert_eq!(report["status"], "no-better");
+        assert_eq!(report["lower_bound"], best);
+        assert!(report["objective"].is_null() && report["solution"].is_null());
+    }
+}
+
+#[test]
+fn a_stop_keeps_the_best_and_a_proven_bound() {
+    for limit in ["--time-limit 300ms", "--node-limit 100000"] {
+        let output = pleach(&format!("solve flowshop ta056 --json {limit}"));
+        assert_eq!(output.status.code(), Some(3));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let [value, bound] = ["objective", "lower_bound"].map(|key| report[key].as_i64().unwrap());
+        assert_eq!(report["status"], "stopped");
+        assert!(3495 <= bound && bound <= 3679 && 3679 <= value, "{bound} {value}");
+        assert!(report["gap"].as_f64().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn all_optimal_schedules_are_counted_on_request() {
+    let equal = file("equal.txt", "4 3\n5 5 5 5\n5 5 5 5\n5 5 5 5\n");
+    assert_eq!(json(&format!("solve flowshop {equal} --all"))["count"], 24);
+    assert!(json(&format!("solve flowshop {equal}"))["count"].is_null());
+    for threads in [1, 2] {
+        let report = json(&format!("solve flowshop VFR10_5_1 --all --threads {threads}"));
+        assert_eq!((&report["objective"], &report["count"]), (&695.into(), &2228.into()));
+    }
+}
+
+#[test]
+fn solutions_are_written_drawn_checked_and_taken_up() {
+    let solution = folder("flowshop").join("solution.txt");
+    let picture = folder("flowshop").join("out.svg");
+    let (solution, picture) = (solution.to_str().unwrap(), picture.to_str().unwrap());
+    let first = json(&format!("solve flowshop VFR10_10_1 --solution {solution} --gantt {picture}"));
+    let value = first["objective"].as_i64().unwrap();
+    let svg = fs::read_to_string(picture).unwrap();
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+    assert!(svg.contains(&format!("makespan {value}")));
+    assert_eq!(json(&format!("check flowshop VFR10_10_1 {solution}"))["objective"], value);
+    let again = json(&format!("solve flowshop VFR10_10_1 --best none --start {solution}"));
+    assert_eq!((&again["status"], &again["objective"]), (&"optimal".into(), &value.into()));
+    let twice = file("twice.txt", "1 2 3 4 5 6 7 8 9 9");
+    refused(&format!("check flowshop VFR10_10_1 {twice}"), "twice.txt: job 9 twice");
+    let short = file("short.txt", "1 2 3");
+    refused(&format!("solve flowshop VFR10_10_1 --start {short}"), "short.txt: job 4 is missing");
+    let words = file("words.txt", "1 2\nx");
+    refused(&format!("check flowshop VFR10_10_1 {words}"), "words.txt, line 2: 'x', expected");
+}
+
+#[test]
+fn degenerate_instances_have_their_answer() {
+    for (name, text, value) in [
+        ("one-job.txt", "1 4\n1\n2\n3\n4\n", 10),
+        ("one-machine.txt", "4 1\n1 2 3 4\n", 10),
+        ("one.txt", "1 1\n7\n", 7),
+        ("two.txt", "2 2\n1 5\n5 1\n", 7),
+        ("zeros.txt", "4 2\n0 0 0 0\n0 0 0 0\n", 0),
+        ("wide.txt", "2 2\n1000000000 1\n1 1000\n", 1_000_000_002),
+    ] {
+        let path = file(name, text);
+        for how in ["", "--best none", "--best neh --simd off", "--bound two --threads 1"] {
+            let report = json(&format!("solve flowshop {path} {how}"));
+            assert_eq!(report["status"], "optimal", "{name} {how}");
+            assert_eq!(report["objective"], value, "{name} {how}");
+        }
+    }
+    let jobs_first = file("jobs-first.txt", "3 2\n1 4\n2 5\n3 6\n");
+    assert_eq!(json(&format!("solve flowshop {jobs_first} --jobs-first"))["objective"], 16);
+}
+
+#[test]
+fn bad_instances_and_flags_are_refused_in_one_line() {
+    for (name, text, said) in [
+        ("empty.txt", "", "empty.txt: no numbers"),
+        ("zero.txt", "0 0\n", "zero.txt, line 1: '0', expected a whole number from 1"),
+        ("missing.txt", "3 2\n1 2 3\n4 5\n", "missing.txt, line 3: 2 numbers, expected 3"),
+        ("negative.txt", "2 1\n1 -2\n", "negative.txt, line 2: '-2', expected"),
+        ("text.txt", "2 1\n1 many\n", "text.txt, line 2: 'many', expected"),
+        ("trailing.txt", "2 1\n1 2\n3\n", "trailing.txt, line 3: '3' after the end"),
+        ("shape.txt", "3 2\n1 4\n2 5\n3 6\n", "--jobs-first"),
+        ("huge.txt", "3 1\n999999999 999999999 999999999\n", "huge.txt: times that may add up"),
+    ] {
+        let path = file(name, text);
+        refused(&format!("solve flowshop {path}"), said);
+    }
+    for (words, said) in [
+        ("solve flowshop ta000", "expected a file, or a name from ta001 to ta120"),
+        (
+            "solve flowshop ta001 --bound three",
+            "--bound 'three': expected auto, one, one-tight or two",
+        ),
+        ("solve flowshop ta001 --branching up", "--branching 'up': expected auto, forward"),
+        ("solve flowshop ta001 --best good", "--best good: expected none, optimum, neh, search"),
+        ("solve flowshop ta051 --best optimum", "--best optimum: none is known for ta051"),
+        ("solve flowshop ta001 --start /no/file", "/no/file"),
+        ("solve flowshop ta001 --gantt /no/folder/x.svg", "--gantt /no/folder/x.svg"),
+        ("count flowshop ta001", "count flowshop: expected queens or uts"),
+    ] {
+        refused(words, said);
+    }
+}

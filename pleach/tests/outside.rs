@@ -1,0 +1,36 @@
+//! Runs the command from outside: words in, output, JSON or a refusal out.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Runs it.
+pub fn pleach(words: &str) -> Output {
+    let words = words.split_whitespace();
+    Command::new(env!("CARGO_BIN_EXE_pleach")).args(words).output().unwrap()
+}
+
+/// Runs it for its JSON.
+pub fn json(words: &str) -> Value {
+    let output = pleach(&format!("{words} --json"));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A folder of its own for a test's files.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Runs it on bad input: one line that says so, nothing else, and exit code 2.
+pub fn refused(words: &str, said: &str) {
+    let output = pleach(words);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{words}: {stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{words}: {stderr}");
+    assert!(stderr.contains(said), "{words}: {stderr}");
+    assert!(output.stdout.is_empty(), "{words}");
+}
