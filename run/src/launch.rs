@@ -228,6 +228,7 @@ fn supervise(
         office.ring_all();
     };
     let limit = settings.time_limit;
+    let mut proven = shared.least_score;
     let mut left = lock(&running.left);
     let mut look_at = settings.look_every;
     while *left > 0 {
@@ -245,7 +246,7 @@ fn supervise(
         } else if now >= look_at {
             look_at = now + settings.look_every;
             drop(left);
-            if watch(&sight(shared)).is_break() {
+            if watch(&sight(shared, &mut proven)).is_break() {
                 stop(Stop::Asked);
             }
             left = lock(&running.left);
@@ -253,26 +254,31 @@ fn supervise(
     }
 }
 
-fn sight(shared: &Shared<'_>) -> Sight {
+/// A look at the run; `proven` is what no solution can beat, as far as was ever seen.
+fn sight(shared: &Shared<'_>, proven: &mut i64) -> Sight {
     let mut counts = Counts::default();
     let mut open = 0.0;
     let mut bound = shared.control.best();
     // The units answer a look after their next stretch: this one reads what the last one asked.
-    let look = shared.looks.fetch_add(1, Ordering::Relaxed);
-    let asked = look > 0 && shared.gauges.iter().all(|gauge| gauge.answered() == look);
+    let look = shared.looks.load(Ordering::Relaxed);
+    let all = look > 0 && shared.gauges.iter().all(|gauge| gauge.answered() == look);
     for gauge in shared.gauges {
         let (unit, share, least_bound) = gauge.read();
         counts.add(&unit);
         open += share;
         bound = bound.min(least_bound);
     }
-    let bound = bound.max(shared.least_score);
+    shared.looks.fetch_add(1, Ordering::Relaxed);
+    if all {
+        *proven = bound.max(*proven);
+    }
+    let bound = shared.control.best().min(*proven);
     Sight {
         seconds: shared.start.elapsed().as_secs_f64(),
         counts,
-        done: (asked && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
+        done: (look > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
         best: shared.control.solution().map(|best| shared.goal.value(best.score)),
-        bound: (asked && ![i64::MIN, i64::MAX].contains(&bound)).then(|| shared.goal.value(bound)),
+        bound: (![i64::MIN, i64::MAX].contains(&bound)).then(|| shared.goal.value(bound)),
     }
 }
 

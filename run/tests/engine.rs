@@ -4,6 +4,7 @@ use oorandom::Rand64;
 use pleach_core::balance::Policy;
 use pleach_core::problem::{Plain, Problem};
 use pleach_core::tree::{Children, Goal, Tree};
+use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::{Queens, first::FirstQueens};
 use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
@@ -310,4 +311,26 @@ fn the_trace_tells_what_every_unit_did() {
     let nodes =
         outcome.units.iter().map(|unit| unit.activity.as_ref().unwrap().nodes.iter().sum::<u64>());
     assert_eq!(nodes.sum::<u64>(), outcome.counts.bounded);
+}
+
+#[test]
+fn a_watcher_sees_a_bound_that_holds() {
+    let flowshop = Flowshop::new(named("ta030").unwrap(), Level::best());
+    for seed in 0..3 {
+        let quick = Settings {
+            look_every: Duration::from_millis(2),
+            best: Some(2250),
+            improve: true,
+            seed,
+            ..settings(3)
+        };
+        let mut seen = Vec::new();
+        let outcome = run(&flowshop, &quick, &mut |sight| {
+            seen.extend(sight.bound);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(outcome.unwrap().solution.unwrap().score, 2178);
+        assert!(!seen.is_empty() && seen.iter().all(|bound| (1900..=2178).contains(bound)));
+        assert!(seen.is_sorted());
+    }
 }

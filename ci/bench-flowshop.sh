@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Runs a suite of flowshop instances and appends a row for each to a file, by default
+# docs/flowshop.csv; rows that this commit has on this processor are not run again.
+#
+#   ci/bench-flowshop.sh SUITE [TIME-LIMIT] [FILE]
+#
+# Suites: sample (24 of all kinds), taillard (ta001 to ta120), vrf (the 240 small ones), first-30
+# (ta001 to ta030 from scratch), optimum-10 (ta021 to ta030 from the optimum, bound one, min-branch).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+suite=${1:?expected a suite: sample, taillard, vrf, first-30 or optimum-10}
+limit=${2:-60s}
+file=${3:-docs/flowshop.csv}
+flags=()
+case $suite in
+    sample) names=(ta005 ta017 ta021 ta030 ta031 ta041 ta044 ta051 ta056 ta061 ta071 ta081
+        ta085 ta091 ta101 ta111 VFR10_20_1 VFR20_10_3 VFR20_15_2 VFR30_10_4 VFR30_15_1
+        VFR40_5_2 VFR50_20_1 VFR60_10_1) ;;
+    taillard) names=($(printf 'ta%03d ' {1..120})) ;;
+    first-30) names=($(printf 'ta%03d ' {1..30})) ;;
+    optimum-10)
+        names=($(printf 'ta%03d ' {21..30}))
+        flags=(--best optimum --bound one --branching min-branch)
+        ;;
+    vrf) names=($(for n in 10 20 30 40 50 60; do
+        for m in 5 10 15 20; do printf "VFR${n}_${m}_%d " {1..10}; done
+    done)) ;;
+    *)
+        echo "unknown suite '$suite'" >&2
+        exit 2
+        ;;
+esac
+
+cargo build --release --quiet
+commit=$(git rev-parse --short HEAD)
+processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -1 | tr -s ' ,' ' ')
+# The value of a key in a JSON object of one line.
+value() { sed -n "s/.*\"$1\":\"\\{0,1\\}\\([^,}\"]*\\).*/\\1/p" <<<"$2" | head -1; }
+
+if [ ! -e "$file" ]; then
+    echo "commit,processor,threads,suite,limit,instance,status,value,bound,best known,branched,seconds" >"$file"
+fi
+for name in "${names[@]}"; do
+    key="$commit,$processor,$(nproc),$suite,$limit,$name,"
+    if grep -qF "$key" "$file"; then continue; fi
+    result=$(target/release/pleach solve flowshop "$name" --time-limit "$limit" "${flags[@]}" --json || [ $? -eq 3 ])
+    best=$(grep -m1 "^$name," problems/data/flowshop-best.csv | cut -d, -f2)
+    row="$key$(value status "$result"),$(value objective "$result"),$(value lower_bound "$result"),$best"
+    row="$row,$(value branched "$result"),$(value seconds "$result")"
+    echo "$row" | tee -a "$file"
+done
+
+# What it comes to: proven, time of all, and how far the unproven ones are from the best known.
+awk -F, -v key="$commit,$processor,$(nproc),$suite,$limit," '
+    index($0, key) == 1 {
+        n++; seconds += $12
+        if ($7 == "optimal" || $7 == "no-better") proven++
+        else { gap = 100 * ($8 - $10) / $10; sum += gap; if (gap > worst) worst = gap; open++ }
+    }
+    END {
+        printf "%d instances, %d proven, %.1f s", n, proven, seconds
+        if (open) printf ", unproven ones %.2f %% over the best known on average, %.2f %% at most", sum / open, worst
+        print ""
+    }' "$file"
