@@ -103,7 +103,7 @@ impl<K: Kernel> Double<K> {
         let zero = K::Word::narrow(0);
         self.free.resize(size, zero);
         self.after.resize(size, zero);
-        let (ends, least) = (&frame.partial.ends, &tables.least);
+        let (ends, least) = (&frame.partial.ends, tables.least());
         for i in 0..frame.blocks.len() {
             let start = i * machines * lanes;
             let (free, after) = (&mut self.free[start..], &mut self.after[start..]);

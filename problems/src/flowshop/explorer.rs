@@ -5,7 +5,7 @@ use super::branching::{Branching, Ends};
 use super::double::Double;
 use super::frame::{Base, Frame, worth_a_base};
 use super::instance::plan;
-use super::kernel::{Kernel, Limits, SIDES, Tally};
+use super::kernel::{Kernel, Limits, SIDES, Tally, Task};
 use super::tables::{Partial, Tables, Word};
 use super::worth::Worth;
 use super::{Flowshop, Node};
@@ -53,7 +53,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
         let double = || (Double::new(&flowshop.instance), Worth::new(jobs, machines));
         Self {
             double: pairs.then(double),
-            tight: tables.least.clone(),
+            tight: tables.least().to_vec(),
             flowshop,
             kernel,
             tables,
@@ -95,14 +95,14 @@ impl<'f, K: Kernel> Frames<'f, K> {
     #[inline]
     fn make_room(&mut self) {
         if self.frames.len() == self.used {
-            self.frames.push(Frame::new(self.tables.width));
+            self.frames.push(Frame::new(self.tables.room));
             self.bases.push(Base::empty());
         }
     }
 
     /// Bounds the children of the last frame's node, chooses the end, and opens those that may
     /// hold something better.
-    #[inline]
+    #[inline(always)]
     fn branch(&mut self, stretch: &mut Stretch<K::Word>) {
         let branching = self.flowshop.branching;
         let frame = &mut self.frames[self.used - 1];
@@ -154,7 +154,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
     }
 
     /// Goes on with the most promising child of the last frame, or leaves the frame.
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, stretch: &mut Stretch<K::Word>) {
         self.make_room();
         let (frames, next) = self.frames.split_at_mut(self.used);
@@ -240,6 +240,26 @@ impl<'f, K: Kernel> Frames<'f, K> {
     }
 }
 
+/// Explores the frames until they are done, a solution is found, or the fuel is used up.
+struct Dive<'a, 'f, K: Kernel> {
+    frames: &'a mut Frames<'f, K>,
+    fuel: u64,
+    stretch: &'a mut Stretch<K::Word>,
+}
+
+impl<K: Kernel> Task for Dive<'_, '_, K> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { frames, fuel, stretch } = self;
+        while frames.open > 0
+            && stretch.progress.counts.bounded < fuel
+            && stretch.progress.found.is_none()
+        {
+            frames.step(stretch);
+        }
+    }
+}
+
 /// A bound or a limit as a word; the greatest word stands for any beyond.
 fn word<W: Word>(limit: i64) -> W {
     W::narrow(limit.clamp(0, i64::from(W::MOST)) as u32)
@@ -277,7 +297,8 @@ impl<K: Kernel> Explorer for Frames<'_, K> {
         let mut stretch = self.stretch(best);
         while stretch.progress.counts.bounded < fuel && stretch.progress.found.is_none() {
             if self.open > 0 {
-                self.step(&mut stretch);
+                let kernel = self.kernel;
+                kernel.inside(Dive { frames: self, fuel, stretch: &mut stretch });
             } else {
                 self.used = 0;
                 let Some(entry) = self.waiting.pop() else { break };

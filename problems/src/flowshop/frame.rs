@@ -113,11 +113,10 @@ pub struct Frame<W> {
 
 impl<W: Word> Frame<W> {
     /// A frame to be filled.
-    pub fn new(width: usize) -> Self {
+    pub fn new(room: usize) -> Self {
         let zero = W::narrow(0);
-        let none = vec![zero; width];
         Self {
-            partial: Partial { ends: none.clone(), left: none.clone(), rest: none },
+            partial: Partial::new(room),
             base: 0,
             jobs: 0,
             blocks: Vec::new(),
@@ -189,7 +188,7 @@ impl<W: Word> Frame<W> {
     }
 
     /// Takes the open child of least bound: its lane, and its bound.
-    #[inline]
+    #[inline(always)]
     pub fn take_least<K: Kernel<Word = W>>(&mut self, kernel: &K) -> (usize, W) {
         let lanes = 2 * K::JOBS;
         let (mut at, mut least) = (0, W::narrow(W::MOST));

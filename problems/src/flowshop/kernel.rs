@@ -47,6 +47,12 @@ impl Tally {
 /// Lanes at the front, and at the back.
 pub const SIDES: [u32; 2] = [0x5555_5555, 0xaaaa_aaaa];
 
+/// Something to be done where a kernel's instructions are allowed: `run` must be inlined always.
+pub trait Task {
+    /// Does it.
+    fn run(self);
+}
+
 /// Bounds all children of a node, block by block.
 pub trait Kernel: Copy + Send {
     /// A time.
@@ -54,6 +60,13 @@ pub trait Kernel: Copy + Send {
 
     /// Jobs in a block: at most 16, two lanes each.
     const JOBS: usize;
+
+    /// Does something where the kernel's instructions are allowed, so that calls of the kernel can
+    /// become part of it.
+    #[inline]
+    fn inside(&self, task: impl Task) {
+        task.run();
+    }
 
     /// Makes `after` of `before` by placing a job at one end.
     #[inline]
@@ -66,7 +79,7 @@ pub trait Kernel: Copy + Send {
         after: &mut Partial<Self::Word>,
     ) {
         after.place(before, tables.job(job), back);
-        after.look_ahead(&tables.least);
+        after.look_ahead(tables.least());
     }
 
     /// Bounds the children of one block into `bounds`; only lanes of `alive` mean anything.

@@ -80,7 +80,7 @@ impl Flowshop {
     pub fn root_bound(&self) -> i64 {
         let partial = self.partial(&Node::default());
         // Before machine k every job needs at least its head: what is least seen from the other side.
-        let heads = self.tables.least.iter().rev();
+        let heads = self.tables.least().iter().rev();
         let bounds = partial.rest.iter().zip(heads).map(|(rest, head)| rest + head);
         let one = bounds.max().unwrap_or(0);
         match self.bound {
@@ -100,7 +100,7 @@ impl Flowshop {
     fn bounds(&self, partial: &Partial<u32>, left: &[u16]) -> Vec<[u32; 2]> {
         let mut partial = partial.clone();
         if self.bound == Bound::OneTight {
-            let mut least = self.tables.least.clone();
+            let mut least = self.tables.least().to_vec();
             bound::least_tails(&self.tables, left, &mut least);
             partial.look_ahead(&least);
         }

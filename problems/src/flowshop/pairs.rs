@@ -105,8 +105,8 @@ impl<W: Word> Partial<W> {
     fn ends_on(&self, tables: &Tables<W>, machines: [usize; 2]) -> Ends<W> {
         let width = tables.width;
         Ends {
-            free: machines.map(|k| self.ends[2 * k].max(tables.least[width - 1 - 2 * k])),
-            after: machines.map(|k| self.ends[width - 1 - 2 * k].max(tables.least[2 * k])),
+            free: machines.map(|k| self.ends[2 * k].max(tables.least()[width - 1 - 2 * k])),
+            after: machines.map(|k| self.ends[width - 1 - 2 * k].max(tables.least()[2 * k])),
         }
     }
 

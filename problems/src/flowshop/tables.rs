@@ -56,8 +56,10 @@ words!(u16 u32);
 pub struct Tables<W> {
     /// Words in an array of machines: two a machine.
     pub width: usize,
+    /// Words that such an array has room for.
+    pub room: usize,
     /// Whether all sums, and so all differences, fit signed words too.
-    pub signed: bool,
+    signed: bool,
     /// The times of each job.
     times: Vec<W>,
     /// Their sums, up to and with each machine.
@@ -65,19 +67,23 @@ pub struct Tables<W> {
     /// The time that each job takes behind a machine (from the back: before it).
     tails: Vec<W>,
     /// The sum of all jobs' times.
-    pub all: Vec<W>,
+    all: Vec<W>,
     /// The least tail over all jobs.
-    pub least: Vec<W>,
+    least: Vec<W>,
 }
+
+/// The words of two large vectors: arrays of machines have room for as many if that is enough.
+const TWO_VECTORS: usize = 64;
 
 impl<W: Word> Tables<W> {
     /// The tables of an instance whose longest path fits the word.
     pub fn new(instance: &Instance) -> Self {
         let m = instance.machines();
         let width = 2 * m;
+        let room = width.max(TWO_VECTORS);
         let both = |front: &dyn Fn(usize) -> u32, back: &dyn Fn(usize) -> u32| -> Vec<W> {
-            let words = (0..m).flat_map(|k| [front(k), back(m - 1 - k)]);
-            words.map(W::narrow).collect()
+            let words = (0..m).flat_map(|k| [front(k), back(m - 1 - k)]).map(W::narrow);
+            words.chain(std::iter::repeat(W::narrow(0))).take(room).collect()
         };
         let jobs = 0..instance.jobs();
         let job = |j: usize| instance.job(j);
@@ -89,6 +95,7 @@ impl<W: Word> Tables<W> {
         let least = |of: &dyn Fn(usize) -> u32| jobs.clone().map(of).min().unwrap_or(0);
         Self {
             width,
+            room,
             signed: instance.longest_path() <= u64::from(W::MOST / 2),
             times: jobs.clone().flat_map(|j| both(&|k| job(j)[k], &|k| job(j)[k])).collect(),
             sums: jobs.clone().flat_map(|j| both(&|k| up_to(j, k), &|k| down_to(j, k))).collect(),
@@ -101,28 +108,51 @@ impl<W: Word> Tables<W> {
     /// The times of a job.
     #[inline]
     pub fn job(&self, job: u16) -> &[W] {
-        &self.times[usize::from(job) * self.width..][..self.width]
+        &self.times[usize::from(job) * self.room..][..self.width]
     }
 
     /// The sums of a job's times, up to and with each machine.
     #[inline]
     pub fn sums(&self, job: u16) -> &[W] {
-        &self.sums[usize::from(job) * self.width..][..self.width]
+        &self.sums[usize::from(job) * self.room..][..self.width]
+    }
+
+    /// A job's times, their sums, and the least tails, where arrays of machines fit two vectors of
+    /// signed words; what is beyond the width is zero.
+    #[inline]
+    pub fn in_two_vectors(&self, job: u16) -> Option<[&[W; TWO_VECTORS]; 3]> {
+        if self.room > TWO_VECTORS || !self.signed {
+            return None;
+        }
+        let start = usize::from(job) * TWO_VECTORS;
+        let times = self.times[start..].first_chunk()?;
+        Some([times, self.sums[start..].first_chunk()?, self.least.first_chunk()?])
+    }
+
+    /// The sum of all jobs' times.
+    pub fn all(&self) -> &[W] {
+        &self.all[..self.width]
+    }
+
+    /// The least tail over all jobs.
+    #[inline]
+    pub fn least(&self) -> &[W] {
+        &self.least[..self.width]
     }
 
     /// What a job takes behind each machine.
     #[inline]
     pub fn tail(&self, job: u16) -> &[W] {
-        &self.tails[usize::from(job) * self.width..][..self.width]
+        &self.tails[usize::from(job) * self.room..][..self.width]
     }
 
     /// Jobs.
     pub fn jobs(&self) -> usize {
-        self.times.len() / self.width
+        self.times.len() / self.room
     }
 }
 
-/// A partial schedule: what its two ends and the jobs between them take on each machine.
+/// A partial schedule, in arrays of machines: what its two ends and the jobs between them take on each machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Partial<W> {
     /// When each machine has done the front, and how long before the end it begins the back.
@@ -134,11 +164,17 @@ pub struct Partial<W> {
 }
 
 impl<W: Word> Partial<W> {
+    /// Arrays with so much room, to be filled.
+    pub fn new(room: usize) -> Self {
+        let zeros = vec![W::narrow(0); room];
+        Self { ends: zeros.clone(), left: zeros.clone(), rest: zeros }
+    }
+
     /// The schedule in which no job has its place yet.
     pub fn none(tables: &Tables<W>) -> Self {
-        let zeros = vec![W::narrow(0); tables.width];
-        let mut partial = Self { ends: zeros.clone(), left: tables.all.clone(), rest: zeros };
-        partial.look_ahead(&tables.least);
+        let mut partial = Self::new(tables.room);
+        partial.left.clone_from(&tables.all);
+        partial.look_ahead(tables.least());
         partial
     }
 
@@ -151,7 +187,7 @@ impl<W: Word> Partial<W> {
             std::mem::swap(&mut partial, &mut before);
             partial.place(&before, tables.job(job), back);
         }
-        partial.look_ahead(&tables.least);
+        partial.look_ahead(tables.least());
         partial
     }
 

@@ -25,6 +25,12 @@ macro_rules! kernel {
             const JOBS: usize = $lanes / 2;
 
             #[inline]
+            fn inside(&self, task: impl Task) {
+                // SAFETY: `new` saw that the processor has the instructions.
+                unsafe { inside(task) }
+            }
+
+            #[inline]
             fn pass(
                 &self,
                 rows: &[$word],
@@ -33,9 +39,9 @@ macro_rules! kernel {
                 limits: Limits<$word>,
                 bounds: &mut [$word],
             ) -> Tally {
-                let width = partial.ends.len();
-                assert!(partial.rest.len() == width && width % 2 == 0, "two words a machine");
-                assert!(rows.len() == width / 2 * $lanes, "a row for each machine");
+                let words = rows.len() / $lanes * 2;
+                let fits = partial.ends.len() >= words && partial.rest.len() >= words;
+                assert!(fits, "two words for each row");
                 assert!(bounds.len() == $lanes, "a word for each lane");
                 // SAFETY: `new` saw that the processor has the instructions; the lengths fit.
                 unsafe { pass(rows, partial, alive, limits, bounds) }
@@ -85,12 +91,18 @@ macro_rules! kernel {
             }
         }
 
+        #[target_feature(enable = $features)]
+        fn inside(task: impl Task) {
+            task.run();
+        }
+
         /// Bounds the children of one block.
         ///
         /// # Safety
-        /// `rows` has a row of all lanes for every two words of `ends` and of `rest`, `bounds` a
-        /// word a lane.
+        /// There are two words of `ends` and of `rest` for every row of all lanes that `rows` has, and
+        /// a word a lane of `bounds`.
         #[target_feature(enable = $features)]
+        #[inline]
         unsafe fn pass(
             rows: &[$word],
             partial: &Partial<$word>,
@@ -100,7 +112,7 @@ macro_rules! kernel {
         ) -> Tally {
             let (mut row, mut ends, mut most) = (rows.as_ptr(), zero(), zero());
             let (before, rest) = (partial.ends.as_ptr(), partial.rest.as_ptr());
-            for k in (0..partial.ends.len()).step_by(2) {
+            for k in (0..rows.len() / $lanes * 2).step_by(2) {
                 // SAFETY: `k + 1` is within both arrays, and the row within `rows`.
                 unsafe {
                     let begin = max(ends, pair(before.add(k)));

@@ -5,7 +5,7 @@ pub(crate) use words32::Words32;
 
 use super::Level;
 use super::flowshop::kernel;
-use crate::flowshop::kernel::{Kernel, Limits, SIDES, Tally, least_lane};
+use crate::flowshop::kernel::{Kernel, Limits, SIDES, Tally, Task, least_lane};
 use crate::flowshop::pairs::Step;
 use crate::flowshop::tables::Partial;
 use std::arch::x86_64::*;

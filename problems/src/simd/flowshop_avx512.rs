@@ -5,7 +5,7 @@ pub(crate) use words32::Words32;
 
 use super::Level;
 use super::flowshop::kernel;
-use crate::flowshop::kernel::{Kernel, Limits, SIDES, Tally};
+use crate::flowshop::kernel::{Kernel, Limits, SIDES, Tally, Task};
 use crate::flowshop::pairs::Step;
 use crate::flowshop::tables::{Partial, Tables};
 use std::arch::x86_64::*;
@@ -101,6 +101,7 @@ mod words16 {
     /// The end on a machine is the sum of the job's times up to it and the greatest slack, over the
     /// machines up to it, of the end before against that sum.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+    #[inline]
     fn place(
         tables: &Tables<u16>,
         before: &Partial<u16>,
@@ -108,15 +109,18 @@ mod words16 {
         back: bool,
         after: &mut Partial<u16>,
     ) {
-        let width = tables.width;
-        if width > 64 || !tables.signed {
+        let (Some(job_words), Some(old), Some(left)) = (
+            tables.in_two_vectors(job),
+            before.ends.first_chunk::<64>(),
+            before.left.first_chunk::<64>(),
+        ) else {
             after.place(before, tables.job(job), back);
-            return after.look_ahead(&tables.least);
-        }
+            return after.look_ahead(tables.least());
+        };
         let side = SIDES[usize::from(back)];
-        let (times, sums) = (both(tables.job(job)), both(tables.sums(job)));
-        let (old, left) = (both(&before.ends), both(&before.left));
-        let least = both(&tables.least);
+        let [times, sums, least] = job_words;
+        let (times, sums, least) = (both(times), both(sums), both(least));
+        let (old, left) = (both(old), both(left));
         let mut slack = old;
         for i in 0..2 {
             let before = _mm512_sub_epi16(sums[i], times[i]);
@@ -131,7 +135,7 @@ mod words16 {
         }
         let numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
         for i in 0..2 {
-            let from = _mm512_set1_epi32(width as i32 / 2 - 1 - 16 * i as i32);
+            let from = _mm512_set1_epi32(tables.width as i32 / 2 - 1 - 16 * i as i32);
             let from = _mm512_sub_epi32(from, numbers);
             let mirrored = _mm512_permutex2var_epi32(ends[0], from, ends[1]);
             rest[i] = add(less[i], max(_mm512_rol_epi32::<16>(mirrored), least[i]));
@@ -141,35 +145,22 @@ mod words16 {
         put_both(rest, &mut after.rest);
     }
 
-    /// The lanes that two vectors need for so many words.
+    /// 64 words in two vectors.
+    #[target_feature(enable = "avx512f")]
     #[inline]
-    fn masks(words: usize) -> [u32; 2] {
-        let all = u64::MAX >> (64 - words.clamp(1, 64));
-        [all as u32, (all >> 32) as u32]
+    fn both(words: &[u16; 64]) -> [Vector; 2] {
+        // SAFETY: two vectors of words.
+        unsafe { [load(words.as_ptr()), load(words.as_ptr().add(32))] }
     }
 
-    /// Up to 64 words in two vectors.
-    #[target_feature(enable = "avx512f,avx512bw")]
-    #[inline]
-    fn both(words: &[u16]) -> [Vector; 2] {
-        let [low, high] = masks(words.len());
-        // SAFETY: only lanes for which there are words are read.
-        unsafe {
-            [
-                _mm512_maskz_loadu_epi16(low, words.as_ptr().cast()),
-                _mm512_maskz_loadu_epi16(high, words.as_ptr().wrapping_add(32).cast()),
-            ]
-        }
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw")]
+    #[target_feature(enable = "avx512f")]
     #[inline]
     fn put_both(from: [Vector; 2], words: &mut [u16]) {
-        let [low, high] = masks(words.len());
-        // SAFETY: only lanes for which there are words are written.
+        let words = &mut words[..64];
+        // SAFETY: two vectors of words.
         unsafe {
-            _mm512_mask_storeu_epi16(words.as_mut_ptr().cast(), low, from[0]);
-            _mm512_mask_storeu_epi16(words.as_mut_ptr().wrapping_add(32).cast(), high, from[1]);
+            store(words.as_mut_ptr(), from[0]);
+            store(words.as_mut_ptr().add(32), from[1]);
         }
     }
 

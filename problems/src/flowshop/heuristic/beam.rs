@@ -63,7 +63,7 @@ impl<K: Kernel> Beam<K> {
         let tables = Tables::new(&flowshop.instance);
         let mut base = Base::empty();
         base.fill(&tables, 0..flowshop.instance.jobs() as u16, Self::LANES);
-        let mut frame = Frame::new(tables.width);
+        let mut frame = Frame::new(tables.room);
         frame.renew(0, &base, Self::LANES);
         let child = frame.partial.clone();
         let mut beam = Self {
@@ -115,7 +115,7 @@ impl<K: Kernel> Beam<K> {
         for (lane, bound) in self.frame.open(Self::LANES) {
             let job = self.base.jobs[lane / 2];
             self.child.place(partial, self.tables.job(job), back);
-            let idle = self.child.idle(&self.tables.all) as f32 / self.tables.width as f32;
+            let idle = self.child.idle(self.tables.all()) as f32 / self.tables.width as f32;
             let looks = bound.wide() as f32 + left * idle;
             self.candidates.push(Candidate { looks, parent: at as u32, lane: lane as u32, back });
         }
@@ -190,7 +190,7 @@ impl<K: Kernel> Heuristic for Beam<K> {
 impl<W: Word> Partial<W> {
     /// How long the machines stand idle at both ends, all together.
     fn idle(&self, all: &[W]) -> u32 {
-        let ends: u32 = self.ends.iter().map(|end| end.wide()).sum();
+        let ends: u32 = self.ends[..all.len()].iter().map(|end| end.wide()).sum();
         // Every machine is seen from both sides: half of the sum is the work placed.
         let placed = |(all, left): (&W, &W)| all.wide() - left.wide();
         let placed: u32 = all.iter().zip(&self.left).map(placed).sum();
