@@ -65,7 +65,7 @@ fn a_stop_keeps_the_best_and_a_proven_bound() {
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let [value, bound] = ["objective", "lower_bound"].map(|key| report[key].as_i64().unwrap());
         assert_eq!(report["status"], "stopped");
-        assert!(3495 <= bound && bound <= 3679 && 3679 <= value, "{bound} {value}");
+        assert!((3495..=3679).contains(&bound) && 3679 <= value, "{bound} {value}");
         assert!(report["gap"].as_f64().unwrap() > 0.0);
     }
 }

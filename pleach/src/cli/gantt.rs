@@ -39,6 +39,7 @@ pub fn draw(name: &str, instance: &Instance, order: &[u16]) -> String {
         order.len(),
     );
     axis(&mut svg, makespan, scale, TOP + ROW * machines as f64);
+    let machine = |k: usize| order.iter().zip(&ends).map(move |(&job, ends)| (job, ends[k]));
     for k in 0..machines {
         let y = TOP + ROW * k as f64;
         let _ = writeln!(
@@ -48,9 +49,9 @@ pub fn draw(name: &str, instance: &Instance, order: &[u16]) -> String {
             y + ROW * 0.65,
             k + 1
         );
-        for (place, &job) in order.iter().enumerate() {
+        for (place, (job, end)) in machine(k).enumerate() {
             let time = instance.job(job.into())[k];
-            let start = LEFT + f64::from(ends[place][k] - time) * scale;
+            let start = LEFT + f64::from(end - time) * scale;
             let outlined = critical.contains(&(place, k));
             bar(&mut svg, start, y + 2.0, f64::from(time) * scale, job, outlined);
         }

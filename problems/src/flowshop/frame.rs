@@ -193,7 +193,12 @@ impl<W: Word> Frame<W> {
         let lanes = 2 * K::JOBS;
         let (mut at, mut least) = (0, W::narrow(W::MOST));
         for (i, block) in self.blocks.iter().enumerate().filter(|(_, block)| block.open != 0) {
-            let (lane, bound) = kernel.least(&block.bounds[..lanes], block.open);
+            let (lane, bound) = if block.open & (block.open - 1) == 0 {
+                let lane = block.open.trailing_zeros() as usize;
+                (lane, block.bounds[lane])
+            } else {
+                kernel.least(&block.bounds[..lanes], block.open)
+            };
             if bound < least {
                 (at, least) = (i * lanes + lane, bound);
             }
