@@ -26,10 +26,11 @@ impl<K: Kernel> Double<K> {
 
     /// For the nodes of an instance.
     pub fn new(instance: &Instance) -> Self {
+        let none = Step { job: NONE, times: [K::Word::narrow(0); 3] };
         Self {
             pairs: Pairs::new(instance),
             places: vec![NONE; instance.jobs()],
-            steps: Vec::new(),
+            steps: vec![none; instance.jobs() + 1],
             free: Vec::new(),
             after: Vec::new(),
         }
@@ -37,6 +38,7 @@ impl<K: Kernel> Double<K> {
 
     /// Raises the bounds of a frame's children; with a limit, only until no open child among those
     /// at `sides` is below it. Pairs that close a child move to the front. Returns the pairs walked.
+    #[inline(always)]
     pub fn raise(
         &mut self,
         kernel: &K,
@@ -45,26 +47,34 @@ impl<K: Kernel> Double<K> {
         frame: &mut Frame<K::Word>,
         limit: Option<(K::Word, u32)>,
     ) -> usize {
+        let mut open = limit.map_or(u32::MAX, |limit| frame.below(kernel, limit));
+        if open == 0 {
+            return 0;
+        }
         self.places.fill(NONE);
         for (place, job) in base.places(&frame.blocks, Self::LANES) {
             self.places[usize::from(job)] = place;
         }
         self.look_both_ways(tables, base, frame);
+        let Some(limit) = limit else {
+            (0..self.pairs.0.len()).for_each(|at| self.walk(at, kernel, tables, frame));
+            return self.pairs.0.len();
+        };
         for at in 0..self.pairs.0.len() {
-            let before = limit.map(|limit| frame.below(kernel, limit));
-            if before == Some(0) {
-                return at;
-            }
             self.walk(at, kernel, tables, frame);
-            let after = limit.map(|limit| frame.below(kernel, limit));
-            if after < before && at > 0 {
+            let before = std::mem::replace(&mut open, frame.below(kernel, limit));
+            if open < before && at > 0 {
                 self.pairs.0.swap(at - 1, at);
+            }
+            if open == 0 {
+                return at + 1;
             }
         }
         self.pairs.0.len()
     }
 
     /// Walks a pair for all blocks.
+    #[inline(always)]
     fn walk(
         &mut self,
         at: usize,
@@ -73,12 +83,13 @@ impl<K: Kernel> Double<K> {
         frame: &mut Frame<K::Word>,
     ) {
         let pair = &self.pairs.0[at];
-        self.steps.clear();
+        // Every job is written, and written over by the next unless it is left: no branch to miss.
+        let mut n = 0;
         for step in &pair.steps {
             let place = self.places[usize::from(step.job)];
-            if place != NONE {
-                self.steps.push(Step { job: place, ..*step });
-            }
+            self.steps[n] = *step;
+            self.steps[n].job = place;
+            n += usize::from(place != NONE);
         }
         let size = tables.width / 2 * Self::LANES;
         for (i, block) in frame.blocks.iter_mut().enumerate() {
@@ -86,11 +97,12 @@ impl<K: Kernel> Double<K> {
             let free = [pair.first, pair.second].map(|k| &self.free[at(k)]);
             let after = [pair.first, pair.second].map(|k| &self.after[at(k)]);
             let bounds = &mut block.bounds[..Self::LANES];
-            kernel.walk(&self.steps, (i * K::JOBS) as u16, free, after, bounds);
+            kernel.walk(&self.steps[..n], (i * K::JOBS) as u16, free, after, bounds);
         }
     }
 
     /// When each machine is free for each child, and what follows there.
+    #[inline(always)]
     fn look_both_ways(
         &mut self,
         tables: &Tables<K::Word>,
@@ -105,20 +117,24 @@ impl<K: Kernel> Double<K> {
         self.after.resize(size, zero);
         let (ends, least) = (&frame.partial.ends, tables.least());
         for i in 0..frame.blocks.len() {
-            let start = i * machines * lanes;
-            let (free, after) = (&mut self.free[start..], &mut self.after[start..]);
+            let block = i * machines * lanes..(i + 1) * machines * lanes;
+            let free = self.free[block.clone()].chunks_exact_mut(lanes);
+            let after = self.after[block].chunks_exact_mut(lanes).rev();
+            let rows = base.rows(i).chunks_exact(lanes);
             let mut end = [zero; 32];
-            for (k, times) in base.rows(i).chunks_exact(lanes).enumerate() {
-                let mirror = machines - 1 - k;
+            for (k, ((times, free), after)) in rows.zip(free).zip(after).enumerate() {
+                // Row k has the front's machine k, and the back's mirror image of it.
                 let is_free = ends[2 * k].max(least[width - 1 - 2 * k]);
-                let follows = ends[width - 1 - 2 * k].max(least[2 * k]);
-                for lane in (0..lanes).step_by(2) {
-                    end[lane] = end[lane].max(ends[2 * k]).plus(times[lane]);
-                    end[lane + 1] = end[lane + 1].max(ends[2 * k + 1]).plus(times[lane + 1]);
-                    free[k * lanes + lane] = end[lane];
-                    free[k * lanes + lane + 1] = is_free;
-                    after[k * lanes + lane] = follows;
-                    after[mirror * lanes + lane + 1] = end[lane + 1];
+                let follows = ends[2 * k + 1].max(least[width - 2 - 2 * k]);
+                let before = [ends[2 * k], ends[2 * k + 1]];
+                for (lane, (end, &time)) in end.iter_mut().zip(times).enumerate() {
+                    *end = (*end).max(before[lane % 2]).plus(time);
+                }
+                for (lane, (free, &end)) in free.iter_mut().zip(&end).enumerate() {
+                    *free = if lane % 2 == 0 { end } else { is_free };
+                }
+                for (lane, (after, &end)) in after.iter_mut().zip(&end).enumerate() {
+                    *after = if lane % 2 == 0 { follows } else { end };
                 }
             }
         }

@@ -236,11 +236,9 @@ impl<W: Word> Frame<W> {
 
     /// Open children in the lanes of a mask that are below a limit.
     pub fn below<K: Kernel<Word = W>>(&self, kernel: &K, (limit, mask): (W, u32)) -> u32 {
-        let limits = Limits { reference: limit, best: limit };
         let of_block = |block: &Block<W>| {
-            let open = block.open & mask;
-            let bounds = &block.bounds[..2 * K::JOBS];
-            if open == 0 { 0 } else { kernel.tally(bounds, open, limits).n_open.iter().sum() }
+            let below = kernel.below(&block.bounds[..2 * K::JOBS], limit);
+            (below & block.open & mask).count_ones()
         };
         self.blocks.iter().map(of_block).sum()
     }

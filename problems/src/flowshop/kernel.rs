@@ -107,6 +107,12 @@ pub trait Kernel: Copy + Send {
         tally
     }
 
+    /// The lanes whose bound is below a limit.
+    fn below(&self, bounds: &[Self::Word], limit: Self::Word) -> u32 {
+        let bit = |(lane, &bound): (usize, &Self::Word)| u32::from(bound < limit) << lane;
+        bounds.iter().enumerate().map(bit).sum()
+    }
+
     /// Raises bounds to those of a pair of machines, given when these are free and what follows;
     /// each lane passes over its own job. The jobs of the block are `start` and those after it.
     fn walk(

@@ -62,10 +62,18 @@ macro_rules! kernel {
                 }
             )?
 
+            #[inline]
             fn tally(&self, bounds: &[$word], alive: u32, limits: Limits<$word>) -> Tally {
                 assert!(bounds.len() == $lanes, "a word for each lane");
                 // SAFETY: `new` saw that the processor has the instructions; the length fits.
                 unsafe { tally(load(bounds.as_ptr()), alive, limits) }
+            }
+
+            #[inline]
+            fn below(&self, bounds: &[$word], limit: $word) -> u32 {
+                assert!(bounds.len() == $lanes, "a word for each lane");
+                // SAFETY: `new` saw that the processor has the instructions; the length fits.
+                unsafe { below(load(bounds.as_ptr()), all(limit)) }
             }
 
             #[inline]
