@@ -3,7 +3,7 @@
 use oorandom::Rand64;
 use pleach_core::balance::Policy;
 use pleach_core::problem::{Plain, Problem};
-use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::tree::{Children, Counts, Goal, Tree};
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::{Queens, first::FirstQueens};
 use pleach_problems::simd::Level;
@@ -65,6 +65,54 @@ fn random_runs_count_exactly() {
         let what = format!("seed {seed}: {} at {level} with {settings:?}", trees[which]);
         assert_eq!(outcome.counts, wanted[which], "{what}");
         assert!(outcome.stop.is_none() && outcome.open == 0.0, "{what}");
+    }
+}
+
+#[test]
+fn random_runs_of_a_flowshop_explore_one_tree() {
+    use pleach_problems::flowshop::{bound::Bound, branching::Branching, named::best_known};
+    let trees = [
+        ("VFR10_20_1", Bound::Two, Branching::Alternate),
+        ("ta005", Bound::One, Branching::MinBranch),
+        ("VFR10_15_3", Bound::OneTight, Branching::MaxSum),
+        ("VFR10_20_1", Bound::One, Branching::Alternate),
+    ];
+    let make = |which: usize, level: Level| {
+        let (name, bound, branching) = trees[which];
+        let mut flowshop = Flowshop::new(named(name).unwrap(), level);
+        (flowshop.bound, flowshop.branching) = (bound, branching);
+        flowshop.reference = best_known(name).unwrap().0;
+        flowshop
+    };
+    let wanted: Vec<Counts> = (0..trees.len())
+        .map(|which| {
+            let flowshop = make(which, Level::best());
+            let mut explorer = flowshop.explorer();
+            explorer.put(&Problem::root(&flowshop).bytes).unwrap();
+            pleach_core::laws::run_to_end(&mut *explorer, flowshop.reference).counts
+        })
+        .collect();
+    assert!(wanted.iter().all(|counts| counts.branched > 1000), "{wanted:?}");
+    for seed in 0..runs() / 10 {
+        let mut rng = Rand64::new(u128::from(seed) + 1000);
+        let mut below = |n: u64| rng.rand_range(0..n);
+        let which = below(trees.len() as u64) as usize;
+        let levels: Vec<Level> = Level::ALL.into_iter().filter(|level| level.works()).collect();
+        let flowshop = make(which, levels[below(levels.len() as u64) as usize]);
+        let threads = 1 + below(6) as u32;
+        let policy = ["random-half", "adaptive:share=power", "adaptive:share=1/20"];
+        let settings = Settings {
+            policy: Policy::parse(policy[below(3) as usize]).unwrap(),
+            slow: (0..threads).map(|_| [1.0, 1.5, 6.0][below(3) as usize]).collect(),
+            best: Some(flowshop.reference),
+            // Heuristics beside the search find nothing that is better.
+            improve: below(2) == 0,
+            seed,
+            ..settings(threads)
+        };
+        let outcome = go(&flowshop, &settings);
+        assert_eq!(outcome.counts, wanted[which], "seed {seed}: {:?}, {settings:?}", trees[which]);
+        assert_eq!(outcome.lower_bound, flowshop.reference);
     }
 }
 
