@@ -3,6 +3,10 @@
 
 use pleach::{Children, Goal, Plain, Problem, RunError, Settings, Solver, Tree};
 use pleach_core::laws::run_to_end;
+use pleach_problems::flowshop::{
+    Flowshop,
+    named::{best_known, named},
+};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
@@ -12,15 +16,19 @@ use std::time::{Duration, Instant};
 type Row<'a> = (&'a str, &'a dyn Fn() -> Result<(), RunError>);
 
 fn main() -> Result<(), RunError> {
-    let rows: [Row<'_>; 10] = [
-        ("engine around uts T1L", &|| overhead("uts T1L", &uts("T1L"), 5)),
-        ("engine around uts T3L", &|| overhead("uts T3L", &uts("T3L"), 5)),
-        ("engine around queens 16", &|| overhead("queens 16", &queens(16), 15)),
-        ("engine around queens 17", &|| overhead("queens 17", &queens(17), 3)),
+    let rows: [Row<'_>; 12] = [
+        ("engine around uts T1L", &|| overhead("uts T1L", (&uts("T1L"), None), 5)),
+        ("engine around uts T3L", &|| overhead("uts T3L", (&uts("T3L"), None), 5)),
+        ("engine around queens 16", &|| overhead("queens 16", (&queens(16), None), 15)),
+        ("engine around queens 17", &|| overhead("queens 17", (&queens(17), None), 3)),
+        ("engine around flowshop ta028", &|| {
+            overhead("ta028", from_optimum(&flowshop("ta028")), 5)
+        }),
         ("knapsack", &knapsack),
-        ("two threads uts T1XL", &|| two_threads("uts T1XL", &uts("T1XL"))),
-        ("two threads uts P3D-T3", &|| two_threads("uts P3D-T3", &uts("P3D-T3"))),
-        ("two threads queens 18", &|| two_threads("queens 18", &queens(18))),
+        ("two threads uts T1XL", &|| two_threads("uts T1XL", (&uts("T1XL"), None))),
+        ("two threads uts P3D-T3", &|| two_threads("uts P3D-T3", (&uts("P3D-T3"), None))),
+        ("two threads queens 18", &|| two_threads("queens 18", (&queens(18), None))),
+        ("two threads flowshop ta025", &|| two_threads("ta025", from_optimum(&flowshop("ta025")))),
         ("steal, thief spinning", &|| steals("thief spinning", Duration::from_millis(5))),
         ("steal, thief asleep", &|| steals("thief asleep", Duration::ZERO)),
     ];
@@ -35,6 +43,9 @@ fn main() -> Result<(), RunError> {
     Ok(())
 }
 
+/// A problem, and the value that its search starts from.
+type Start<'a> = (&'a dyn Problem, Option<i64>);
+
 fn uts(name: &str) -> Uts {
     Uts::new(Parameters::parse(name).expect("a named tree"), Level::best())
 }
@@ -43,16 +54,29 @@ fn queens(n: u32) -> Queens {
     Queens::new(n, Level::best()).expect("a size that can be counted")
 }
 
-fn seconds(problem: &dyn Problem, settings: &Settings) -> Result<f64, RunError> {
-    let outcome = pleach_run::run(problem, settings, &mut |_| std::ops::ControlFlow::Continue(()))?;
+/// An instance of known optimum, whose tree from there is always the same.
+fn flowshop(name: &str) -> Flowshop {
+    let mut flowshop = Flowshop::new(named(name).expect("a named instance"), Level::best());
+    flowshop.reference = best_known(name).expect("a named instance").0;
+    flowshop
+}
+
+fn from_optimum(flowshop: &Flowshop) -> Start<'_> {
+    (flowshop, Some(flowshop.reference))
+}
+
+fn seconds((problem, best): Start<'_>, threads: u32) -> Result<f64, RunError> {
+    let settings = Settings { best, ..self::threads(threads) };
+    let outcome =
+        pleach_run::run(problem, &settings, &mut |_| std::ops::ControlFlow::Continue(()))?;
     Ok(outcome.seconds)
 }
 
-fn bare(problem: &dyn Problem) -> f64 {
+fn bare((problem, best): Start<'_>) -> f64 {
     let start = Instant::now();
     let mut explorer = problem.explorer();
     explorer.put(&problem.root().bytes).expect("a root is canonical");
-    run_to_end(&mut *explorer, i64::MAX);
+    run_to_end(&mut *explorer, best.unwrap_or(i64::MAX));
     start.elapsed().as_secs_f64()
 }
 
@@ -66,10 +90,10 @@ fn threads(threads: u32) -> Settings {
 }
 
 /// One thread through the whole engine against the explorer alone, in turns.
-fn overhead(name: &str, problem: &dyn Problem, pairs: usize) -> Result<(), RunError> {
+fn overhead(name: &str, problem: Start<'_>, pairs: usize) -> Result<(), RunError> {
     let (mut with, mut without, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..pairs {
-        let (engine, alone) = (seconds(problem, &threads(1))?, bare(problem));
+        let (engine, alone) = (seconds(problem, 1)?, bare(problem));
         with.push(engine);
         without.push(alone);
         ratios.push(engine / alone);
@@ -84,10 +108,10 @@ fn overhead(name: &str, problem: &dyn Problem, pairs: usize) -> Result<(), RunEr
 }
 
 /// Two threads against one, in turns.
-fn two_threads(name: &str, problem: &dyn Problem) -> Result<(), RunError> {
+fn two_threads(name: &str, problem: Start<'_>) -> Result<(), RunError> {
     let (mut ones, mut twos, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..5 {
-        let (one, two) = (seconds(problem, &threads(1))?, seconds(problem, &threads(2))?);
+        let (one, two) = (seconds(problem, 1)?, seconds(problem, 2)?);
         ones.push(one);
         twos.push(two);
         ratios.push(one / two);

@@ -200,10 +200,9 @@ impl<'f, K: Kernel> Frames<'f, K> {
         counts.bounded += self.flowshop.branching.bounded(1);
         counts.depth = counts.depth.max(self.flowshop.instance.jobs() as u32);
         let score = i64::from(makespan);
-        if score >= stretch.best {
-        } else if self.flowshop.all {
+        if score < stretch.best && self.flowshop.all {
             counts.total += 1;
-        } else {
+        } else if score < stretch.best {
             stretch.best = score;
             let plan = plan(&self.path(self.used).schedule(last));
             stretch.progress.found = Some(Solution { score, plan });
