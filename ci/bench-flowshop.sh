@@ -33,9 +33,10 @@ case $suite in
 esac
 
 cargo build --release --quiet
-commit=$(git rev-parse --short HEAD)
+commit=$(git rev-parse --short HEAD)$(git diff --quiet HEAD || echo +)
 processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -1 | tr -s ' ,' ' ')
 # The value of a key in a JSON object of one line.
+branched() { sed -n 's/.*"nodes":{"branched":"\{0,1\}\([0-9]*\).*/\1/p' <<<"$1"; }
 value() { sed -n "s/.*\"$1\":\"\\{0,1\\}\\([^,}\"]*\\).*/\\1/p" <<<"$2" | head -1; }
 
 if [ ! -e "$file" ]; then
@@ -47,7 +48,7 @@ for name in "${names[@]}"; do
     result=$(target/release/pleach solve flowshop "$name" --time-limit "$limit" "${flags[@]}" --json || [ $? -eq 3 ])
     best=$(grep -m1 "^$name," problems/data/flowshop-best.csv | cut -d, -f2)
     row="$key$(value status "$result"),$(value objective "$result"),$(value lower_bound "$result"),$best"
-    row="$row,$(value branched "$result"),$(value seconds "$result")"
+    row="$row,$(branched "$result"),$(value seconds "$result")"
     echo "$row" | tee -a "$file"
 done
 
@@ -56,7 +57,7 @@ awk -F, -v key="$commit,$processor,$(nproc),$suite,$limit," '
     index($0, key) == 1 {
         n++; seconds += $12
         if ($7 == "optimal" || $7 == "no-better") proven++
-        else { gap = 100 * ($8 - $10) / $10; sum += gap; if (gap > worst) worst = gap; open++ }
+        else if ($8 != "null") { gap = 100 * ($8 - $10) / $10; sum += gap; if (gap > worst) worst = gap; open++ }
     }
     END {
         printf "%d instances, %d proven, %.1f s", n, proven, seconds

@@ -65,13 +65,20 @@ impl Report {
             _ if outcome.solution.is_some() && goal == Goal::Find => Status::Found,
             _ if stopped => Status::Stopped,
             Goal::Count => Status::Counted,
-            _ if outcome.solution.is_some() => Status::Optimal,
+            // A solution to start from may be worse than the value to beat: that proves nothing of it.
+            _ if outcome
+                .solution
+                .as_ref()
+                .is_some_and(|best| best.score == outcome.lower_bound) =>
+            {
+                Status::Optimal
+            }
             _ if to_beat.is_some() => Status::NoBetter,
             _ => Status::Infeasible,
         };
         let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);
         let bounded = optimises && ![i64::MIN, i64::MAX].contains(&outcome.lower_bound);
-        let best = outcome.solution.clone();
+        let best = outcome.solution.clone().filter(|_| status != Status::NoBetter);
         Self {
             status,
             objective: best.as_ref().filter(|_| optimises).map(|best| goal.value(best.score)),
@@ -90,15 +97,17 @@ impl Report {
         Some((value - bound).abs() / value.abs().max(1.0))
     }
 
-    /// Takes up what a second search, which counted the optimal solutions, has found.
-    pub(crate) fn add_optima(&mut self, counted: Report) {
+    /// Takes up what a second search, which counted the optimal solutions, has found; nothing is
+    /// counted if the value is not known to be `attained`.
+    pub(crate) fn add_optima(&mut self, counted: Report, attained: bool) {
         match counted.status {
-            Status::Counted => self.optima = Some(counted.count),
+            Status::Counted => self.optima = attained.then_some(counted.count),
             _ => self.status = counted.status,
         }
         let (all, more) = (&mut self.outcome, counted.outcome);
         all.counts.add(&more.counts);
         all.seconds += more.seconds;
+        all.setup_seconds += more.setup_seconds;
         all.stop = more.stop;
         all.balance.add(more.balance);
         for (unit, more) in all.units.iter_mut().zip(more.units) {
@@ -192,6 +201,9 @@ impl Report {
             }
             (_, Some(value)) => {
                 let _ = write!(out, " {value}");
+            }
+            (Status::NoBetter, None) => {
+                let _ = write!(out, " nothing beats {}", self.lower_bound.unwrap_or_default());
             }
             (_, None) => {}
         }

@@ -58,6 +58,37 @@ fn a_value_that_nothing_beats_is_told_as_such() {
 }
 
 #[test]
+fn a_start_that_is_worse_than_the_value_to_beat_is_not_called_optimal() {
+    let instance = file("four.txt", "4 3\n3 7 2 9\n8 1 6 4\n2 9 5 7\n");
+    let best = json(&format!("solve flowshop {instance}"))["objective"].as_i64().unwrap();
+    let start = file("start.txt", "1 2 3 4");
+    let value = json(&format!("check flowshop {instance} {start}"))["objective"].as_i64().unwrap();
+    assert!(value > best);
+    for beat in [10, best] {
+        let words = format!("solve flowshop {instance} --start {start} --best {beat} --all");
+        let report = json(&words);
+        assert_eq!(
+            (&report["status"], &report["lower_bound"]),
+            (&"no-better".into(), &beat.into())
+        );
+        assert!(report["objective"].is_null() && report["solution"].is_null());
+        assert_eq!(report["count"].is_null(), beat < best);
+    }
+}
+
+#[test]
+fn files_are_not_touched_before_there_is_something_to_write() {
+    let instance = file("three.txt", "3 2\n1 2 3\n4 5 6\n");
+    let both = file("both.txt", "3 2 1\n");
+    refused(&format!("solve flowshop {instance} --bound x --solution {both}"), "--bound 'x'");
+    assert_eq!(fs::read_to_string(&both).unwrap(), "3 2 1\n");
+    let words = format!("solve flowshop {instance} --start {both} --solution {both}");
+    assert_eq!(json(&words)["objective"], 16);
+    assert_eq!(fs::read_to_string(&both).unwrap().split_whitespace().count(), 3);
+    refused(&format!("check flowshop {instance} {both} --gantt x.svg"), "--gantt: check searches");
+}
+
+#[test]
 fn a_stop_keeps_the_best_and_a_proven_bound() {
     for limit in ["--time-limit 300ms", "--node-limit 100000"] {
         let output = pleach(&format!("solve flowshop ta056 --json {limit}"));

@@ -208,13 +208,14 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let now_ns = self.now_ns();
         self.report.counts.add(&stretch.progress.counts);
         self.report.busy_s += stretch.busy_ns as f64 * 1e-9;
-        self.publish();
+        // A solution first: what is published without it could claim more than is proven.
         if let Some(found) = stretch.progress.found {
             control.offer(found);
             if self.shared.goal == Goal::Find {
                 control.stop(Stop::Found);
             }
         }
+        self.publish();
         let units = self.shared.gauges.len() as f64;
         if self.executor.explorer().size() > MOST_OPEN / units {
             control.stop(Stop::Memory);

@@ -138,7 +138,8 @@ pub fn run(
                 let executor = ThreadExecutor::new(explorer, slow);
                 let mut unit = Unit::new(me, executor, desk, peer, settings.seed, shared);
                 // The last unit: at the beginning the first one has all the work.
-                if settings.improve && me == settings.threads - 1 {
+                let hope = shared.control.best() > shared.least_score;
+                if settings.improve && hope && me == settings.threads - 1 {
                     unit.side = problem.improver(settings.seed).map(Side::new);
                 }
                 let left = unit.drive()?;
@@ -273,12 +274,14 @@ fn sight(shared: &Shared<'_>, proven: &mut i64) -> Sight {
         *proven = bound.max(*proven);
     }
     let bound = shared.control.best().min(*proven);
+    let optimises = matches!(shared.goal, Goal::Minimise | Goal::Maximise);
     Sight {
         seconds: shared.start.elapsed().as_secs_f64(),
         counts,
         done: (look > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
         best: shared.control.solution().map(|best| shared.goal.value(best.score)),
-        bound: (![i64::MIN, i64::MAX].contains(&bound)).then(|| shared.goal.value(bound)),
+        bound: (optimises && ![i64::MIN, i64::MAX].contains(&bound))
+            .then(|| shared.goal.value(bound)),
     }
 }
 

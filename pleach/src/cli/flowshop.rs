@@ -1,9 +1,9 @@
 //! `solve flowshop` and `check flowshop`: from names, files and flags to a search and back.
 
 use super::options::{Best, Options};
+use super::progress::catch_interrupts;
 use super::{Failure, Files, create, gantt, print, search, usage, write};
 use crate::report::{Report, Status};
-use pleach_core::problem::Problem;
 use pleach_core::tree::Solution;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::bound::Bound;
@@ -17,14 +17,22 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+/// The time limit of a search for which no time is left.
+const SHORTEST: Duration = Duration::from_millis(1);
+/// How long heuristics look for a schedule of the published value.
+const REACH: Duration = Duration::from_secs(1);
+
 /// Solves an instance.
 pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
     let started = Instant::now();
+    catch_interrupts();
     let mut flowshop = Flowshop::new(instance(word, options)?, options.simd);
     let files = Files::open(options)?;
     let picture = options.gantt.as_deref().map(|path| create("gantt", path)).transpose()?;
-    let record = choose(&mut flowshop, options)?;
+    let mut record = choose(&mut flowshop, options)?;
     let settings = start(&mut flowshop, word, options)?;
+    record["best"] = json!(options.best.unwrap_or(Best::Search).to_string());
+    record["reference"] = json!((flowshop.reference < i64::MAX).then_some(flowshop.reference));
     let prepared = started.elapsed();
     let limit = settings.time_limit.map(|limit| limit.saturating_sub(prepared));
     let settings =
@@ -46,6 +54,7 @@ pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
 
 /// Checks a schedule that a file holds.
 pub fn check(word: &str, path: &str, options: &Options) -> Result<ExitCode, Failure> {
+    options.only_to_check().map_err(Failure::Usage)?;
     let instance = instance(word, options)?;
     let order = schedule(&instance, path)?;
     let makespan = instance.makespan(&order);
@@ -119,7 +128,8 @@ fn start(flowshop: &mut Flowshop, word: &str, options: &Options) -> Result<Setti
             };
             settings.best = Some(value);
             let found = {
-                let until = Instant::now() + Duration::from_secs(1);
+                let most = settings.time_limit.unwrap_or(REACH).min(REACH);
+                let until = Instant::now() + most;
                 flowshop.reach(value, || Instant::now() < until, settings.seed)
             };
             order = found.or(order);
@@ -153,22 +163,22 @@ fn count_optima(
         _ => None,
     };
     let Some(value) = value else { return Ok(()) };
+    let spent = Duration::from_secs_f64(report.outcome.seconds - report.outcome.setup_seconds);
     let mut all = flowshop.clone();
     all.all = true;
     all.reference = value + 1;
-    let left = settings.time_limit.map(|limit| {
-        limit
-            .saturating_sub(Duration::from_secs_f64(report.outcome.seconds))
-            .max(Duration::from_millis(1))
-    });
+    let left = settings.time_limit.map(|limit| limit.saturating_sub(spent).max(SHORTEST));
+    let nodes = report.outcome.counts.bounded;
     let settings = Settings {
         best: Some(value + 1),
         start: None,
         improve: false,
         time_limit: left,
+        node_limit: settings.node_limit.map(|limit| limit.saturating_sub(nodes).max(1)),
         ..settings
     };
-    debug_assert_eq!(all.goal(), pleach_core::tree::Goal::Count);
-    report.add_optima(search(all, settings, options)?);
+    let counted = search(all, settings, options)?;
+    let attained = report.status == Status::Optimal || counted.count > 0;
+    report.add_optima(counted, attained);
     Ok(())
 }

@@ -257,11 +257,15 @@ fn exit_code(report: &Report) -> ExitCode {
     ExitCode::from(3)
 }
 
+/// Opens a file to be written later; what it holds stays until then.
 fn create(flag: &str, path: &Path) -> Result<File, Failure> {
-    File::create(path).or_else(|why| usage(format!("--{flag} {}: {why}", path.display())))
+    let file = File::options().write(true).create(true).truncate(false).open(path);
+    file.or_else(|why| usage(format!("--{flag} {}: {why}", path.display())))
 }
 
 fn write(mut file: File, text: &str) -> Result<(), Failure> {
+    // What is no ordinary file, a terminal say, has no length to set.
+    let _ = file.set_len(0);
     writeln!(file, "{text}").map_err(|why| Failure::Inside(format!("writing a file: {why}")))
 }
 

@@ -91,6 +91,18 @@ pub enum Best {
     Value(i64),
 }
 
+impl std::fmt::Display for Best {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Best::None => f.write_str("none"),
+            Best::Optimum => f.write_str("optimum"),
+            Best::Neh => f.write_str("neh"),
+            Best::Search => f.write_str("search"),
+            Best::Value(value) => write!(f, "{value}"),
+        }
+    }
+}
+
 impl Best {
     fn parse(word: &str) -> Result<Self, String> {
         match word {
@@ -155,6 +167,27 @@ impl Options {
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((name, _)) => Err(format!("--{name}: {problem} has no such choice")),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses flags that say how to search where nothing is searched.
+    ///
+    /// # Errors
+    /// One line: which flag.
+    pub fn only_to_check(&self) -> Result<(), String> {
+        let given = [
+            ("best", self.best.is_some()),
+            ("start", self.start.is_some()),
+            ("bound", self.bound.is_some()),
+            ("branching", self.branching.is_some()),
+            ("all", self.all),
+            ("gantt", self.gantt.is_some()),
+            ("solution", self.solution.is_some()),
+            ("trace", self.trace.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(format!("--{name}: check searches for nothing")),
             None => Ok(()),
         }
     }

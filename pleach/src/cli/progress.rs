@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 
 /// Counts Ctrl-C from now on: the first stops the search, the second ends the process at once.
-fn catch_interrupts() {
+pub fn catch_interrupts() {
     static CAUGHT: OnceLock<()> = OnceLock::new();
     CAUGHT.get_or_init(|| {
         let caught = ctrlc::set_handler(|| {

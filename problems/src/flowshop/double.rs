@@ -1,7 +1,6 @@
 //! [`Double`]: raises the one-machine bounds of a node's children to their two-machine bounds.
 
 use super::frame::{Base, Frame};
-use super::instance::Instance;
 use super::kernel::Kernel;
 use super::pairs::{Pairs, Step};
 use super::tables::{Tables, Word};
@@ -24,13 +23,13 @@ pub struct Double<K: Kernel> {
 impl<K: Kernel> Double<K> {
     const LANES: usize = 2 * K::JOBS;
 
-    /// For the nodes of an instance.
-    pub fn new(instance: &Instance) -> Self {
+    /// For the nodes of an instance of so many jobs.
+    pub fn new(pairs: &Pairs<u32>, jobs: usize) -> Self {
         let none = Step { job: NONE, times: [K::Word::narrow(0); 3] };
         Self {
-            pairs: Pairs::new(instance),
-            places: vec![NONE; instance.jobs()],
-            steps: vec![none; instance.jobs() + 1],
+            pairs: pairs.narrow(),
+            places: vec![NONE; jobs],
+            steps: vec![none; jobs + 1],
             free: Vec::new(),
             after: Vec::new(),
         }

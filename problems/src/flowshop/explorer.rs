@@ -49,10 +49,9 @@ impl<'f, K: Kernel> Frames<'f, K> {
     pub fn new(flowshop: &'f Flowshop, kernel: K) -> Self {
         let tables = Tables::new(&flowshop.instance);
         let (jobs, machines) = (flowshop.instance.jobs(), flowshop.instance.machines());
-        let pairs = matches!(flowshop.bound, Bound::Two | Bound::Auto) && machines > 1;
-        let double = || (Double::new(&flowshop.instance), Worth::new(jobs, machines));
+        let double = |pairs| (Double::new(pairs, jobs), Worth::new(jobs, machines));
         Self {
-            double: pairs.then(double),
+            double: flowshop.pairs().map(double),
             tight: tables.least().to_vec(),
             flowshop,
             kernel,
@@ -164,6 +163,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
             return;
         }
         let (lane, bound) = frame.take_least(&self.kernel);
+        let bound = frame.bound.max(bound);
         if bound >= stretch.limits.best {
             // The best value has improved since, and the other children are no better.
             self.open -= frame.n_open + 1;
@@ -181,7 +181,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
             let makespan = next.partial.complete(self.tables.job(last));
             return self.complete(makespan, last, stretch);
         }
-        next.bound = frame.bound.max(bound);
+        next.bound = bound;
         next.share = frame.share;
         if next.jobs.div_ceil(K::JOBS) <= worth_a_base(base.blocks) {
             let at = frame.base + 1;

@@ -39,7 +39,9 @@ impl Instance {
         let instance = Self { jobs, machines, times };
         let longest = instance.longest_path();
         if longest > LONGEST_PATH {
-            return Err(format!("times that may add up to {longest}, expected {LONGEST_PATH}"));
+            return Err(format!(
+                "times that may add up to {longest} on a path, expected at most {LONGEST_PATH}"
+            ));
         }
         Ok(instance)
     }
@@ -101,7 +103,7 @@ impl Instance {
     pub fn order(&self, plan: &[i64]) -> Result<Vec<u16>, String> {
         let mut seen = vec![false; self.jobs];
         for &number in plan {
-            let slot = usize::try_from(number - 1).ok().and_then(|job| seen.get_mut(job));
+            let slot = usize::try_from(number).ok().and_then(|at| seen.get_mut(at.checked_sub(1)?));
             match slot {
                 None => return Err(format!("job {number}, expected one from 1 to {}", self.jobs)),
                 Some(seen) if *seen => return Err(format!("job {number} twice")),

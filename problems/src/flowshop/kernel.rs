@@ -2,7 +2,7 @@
 
 use super::Flowshop;
 use super::explorer::Frames;
-use super::pairs::{Ends, Step, walk};
+use super::pairs::{Between, Step, walk};
 use super::tables::{Partial, Tables, Word};
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
@@ -32,14 +32,13 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds another block's.
+    /// Adds another block's numbers; lanes stay those of one block.
     #[inline]
     pub fn add(&mut self, other: &Tally) {
         for side in [0, 1] {
             self.kept[side] += other.kept[side];
             self.n_open[side] += other.n_open[side];
         }
-        self.open |= other.open;
         self.lead += other.lead;
     }
 }
@@ -126,8 +125,9 @@ pub trait Kernel: Copy + Send {
         for (lane, bound) in bounds.iter_mut().enumerate() {
             let own = start + lane as u16 / 2;
             let others = steps.iter().filter(|step| step.job != own).copied();
-            let ends = Ends { free: free.map(|all| all[lane]), after: after.map(|all| all[lane]) };
-            *bound = walk(others, ends).max(*bound);
+            let between =
+                Between { free: free.map(|all| all[lane]), after: after.map(|all| all[lane]) };
+            *bound = walk(others, between).max(*bound);
         }
     }
 

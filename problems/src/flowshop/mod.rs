@@ -28,14 +28,19 @@ use pleach_core::explorer::Explorer;
 use pleach_core::problem::{Improver, Problem};
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::work::{Entry, Pool, Work};
+use std::sync::{Arc, OnceLock};
 use tables::{Partial, Tables};
+
+/// Jobs times pairs of machines up to which `auto` looks at pairs: some 50 MB of orders.
+const MOST_STEPS: usize = 3_000_000;
 
 /// A flowshop and how to search it.
 #[derive(Clone, Debug)]
 pub struct Flowshop {
     instance: Instance,
     tables: Tables<u32>,
-    pairs: Pairs<u32>,
+    /// Made when a bound needs them first; copies of the flowshop share them.
+    pairs: Arc<OnceLock<Pairs<u32>>>,
     /// How children are bounded.
     pub bound: Bound,
     /// Which end they are placed at.
@@ -54,7 +59,7 @@ impl Flowshop {
     /// A search with bound `one`, branching `min-branch` and no reference.
     #[must_use]
     pub fn new(instance: Instance, level: Level) -> Self {
-        let (tables, pairs) = (Tables::new(&instance), Pairs::new(&instance));
+        let (tables, pairs) = (Tables::new(&instance), Arc::default());
         let (bound, branching) = (Bound::One, Branching::MinBranch);
         Self {
             instance,
@@ -75,6 +80,14 @@ impl Flowshop {
         &self.instance
     }
 
+    /// All pairs of machines, where the bound looks at them: `auto` does if they are not too many.
+    fn pairs(&self) -> Option<&Pairs<u32>> {
+        let machines = self.instance.machines();
+        let few = machines * machines / 2 * self.instance.jobs() <= MOST_STEPS;
+        let wanted = self.bound == Bound::Two || self.bound == Bound::Auto && few;
+        wanted.then(|| self.pairs.get_or_init(|| Pairs::new(&self.instance)))
+    }
+
     /// What no schedule can beat, by the bound of the whole; `auto` takes the best there is.
     #[must_use]
     pub fn root_bound(&self) -> i64 {
@@ -83,12 +96,8 @@ impl Flowshop {
         let heads = self.tables.least().iter().rev();
         let bounds = partial.rest.iter().zip(heads).map(|(rest, head)| rest + head);
         let one = bounds.max().unwrap_or(0);
-        match self.bound {
-            Bound::One | Bound::OneTight => one.into(),
-            Bound::Two | Bound::Auto => {
-                one.max(partial.two_of_all(&self.pairs, &self.tables)).into()
-            }
-        }
+        let two = self.pairs().map_or(0, |pairs| partial.two_of_all(pairs, &self.tables));
+        one.max(two).into()
     }
 
     /// A node's partial schedule, computed from the start.
@@ -104,9 +113,10 @@ impl Flowshop {
             bound::least_tails(&self.tables, left, &mut least);
             partial.look_ahead(&least);
         }
-        let child = |&job: &u16| match self.bound {
-            Bound::Two => pairs::two(&self.pairs, &self.tables, &partial, job, left),
-            _ => bound::one(&partial, self.tables.job(job)),
+        let pairs = self.pairs().filter(|_| self.bound == Bound::Two);
+        let child = |&job: &u16| match pairs {
+            Some(pairs) => pairs::two(pairs, &self.tables, &partial, job, left),
+            None => bound::one(&partial, self.tables.job(job)),
         };
         left.iter().map(child).collect()
     }

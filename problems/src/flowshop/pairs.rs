@@ -37,10 +37,17 @@ impl<W: Word> Pairs<W> {
     pub fn new(instance: &Instance) -> Self {
         let machines = instance.machines();
         let pairs = (0..machines).flat_map(|first| (first + 1..machines).map(move |k| (first, k)));
+        let sums: Vec<u32> = (0..instance.jobs())
+            .flat_map(|job| {
+                let sum = |sum: &mut u32, &time: &u32| Some(std::mem::replace(sum, *sum + time));
+                instance.job(job).iter().scan(0, sum)
+            })
+            .collect();
+        let up_to = |job: u16, machine: usize| sums[usize::from(job) * machines + machine];
         let pair = |(first, second)| {
             let step = |job: u16| {
                 let times = instance.job(job.into());
-                let lag = times[first + 1..second].iter().sum();
+                let lag = up_to(job, second) - up_to(job, first + 1);
                 Step { job, times: [times[first], lag, times[second]].map(W::narrow) }
             };
             let mut steps: Vec<Step<W>> = (0..instance.jobs() as u16).map(step).collect();
@@ -55,25 +62,39 @@ impl<W: Word> Pairs<W> {
         };
         Self(pairs.map(pair).collect())
     }
+
+    /// The same in words that are known to suffice.
+    pub fn narrow<N: Word>(&self) -> Pairs<N> {
+        let step = |step: &Step<W>| Step {
+            job: step.job,
+            times: step.times.map(|time| N::narrow(time.wide())),
+        };
+        let pair = |pair: &Pair<W>| Pair {
+            first: pair.first,
+            second: pair.second,
+            steps: pair.steps.iter().map(step).collect(),
+        };
+        Pairs(self.0.iter().map(pair).collect())
+    }
 }
 
 /// When two machines are free, and what must follow after the jobs between on each.
 #[derive(Clone, Copy, Debug)]
-pub struct Ends<W> {
+pub struct Between<W> {
     /// When they are free.
     pub free: [W; 2],
     /// What follows.
     pub after: [W; 2],
 }
 
-/// The bound of a pair: the jobs in order over the two machines, between given ends.
-pub fn walk<W: Word>(steps: impl Iterator<Item = Step<W>>, ends: Ends<W>) -> W {
-    let [mut first, mut second] = ends.free;
+/// The bound of a pair: the jobs in order over the two machines, between what is given.
+pub fn walk<W: Word>(steps: impl Iterator<Item = Step<W>>, between: Between<W>) -> W {
+    let [mut first, mut second] = between.free;
     for Step { times: [before, lag, after], .. } in steps {
         first = first.plus(before);
         second = second.max(first.plus(lag)).plus(after);
     }
-    first.plus(ends.after[0]).max(second.plus(ends.after[1]))
+    first.plus(between.after[0]).max(second.plus(between.after[1]))
 }
 
 /// The two-machine bounds of a child: with the job placed at the front, and at the back. They are
@@ -102,9 +123,9 @@ pub fn two<W: Word>(
 
 impl<W: Word> Partial<W> {
     /// When two machines are free, and what follows on them, at least.
-    fn ends_on(&self, tables: &Tables<W>, machines: [usize; 2]) -> Ends<W> {
+    fn ends_on(&self, tables: &Tables<W>, machines: [usize; 2]) -> Between<W> {
         let width = tables.width;
-        Ends {
+        Between {
             free: machines.map(|k| self.ends[2 * k].max(tables.least()[width - 1 - 2 * k])),
             after: machines.map(|k| self.ends[width - 1 - 2 * k].max(tables.least()[2 * k])),
         }

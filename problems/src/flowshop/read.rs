@@ -36,7 +36,10 @@ pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
     if skip_words(&mut rest) && !taillard {
         return Err(format!(", line {}: words, expected {jobs} times", head_at + 1));
     }
-    let pairs = !jobs_first && rest.first().is_some_and(|(_, row)| are_pairs(row, machines));
+    // A plain line of times may look like pairs by chance, but hardly with as many lines as jobs.
+    let pairs = !jobs_first
+        && (rest.len() == jobs || rest.len() != machines)
+        && rest.first().is_some_and(|(_, row)| are_pairs(row, machines));
     let by_job = jobs_first || pairs;
     let (rows, columns) = if by_job { (jobs, machines) } else { (machines, jobs) };
     let (row_is, column_is) = if by_job { ("job", "machine") } else { ("machine", "job") };
@@ -121,6 +124,7 @@ mod tests {
         let taillard = "number of jobs, number of machines, initial seed, bounds :\n\
                         3 2 873654221 1278 1232\nprocessing times :\n1 2 3\n4 5 6\n";
         assert_eq!(read(taillard, false).unwrap(), plain);
+        assert_eq!(read("4 2\n0 5 1 7\n1 2 3 4", false).unwrap().job(3), [7, 4]);
         assert_eq!(read("1 1\n0", false).unwrap().longest_path(), 0);
         assert_eq!(read("2 1\n0 7", false).unwrap().job(1), [7]);
     }

@@ -111,12 +111,6 @@ impl<W: Word> Tables<W> {
         &self.times[usize::from(job) * self.room..][..self.width]
     }
 
-    /// The sums of a job's times, up to and with each machine.
-    #[inline]
-    pub fn sums(&self, job: u16) -> &[W] {
-        &self.sums[usize::from(job) * self.room..][..self.width]
-    }
-
     /// A job's times, their sums, and the least tails, where arrays of machines fit two vectors of
     /// signed words; what is beyond the width is zero.
     #[inline]

@@ -14,7 +14,7 @@ struct Account {
     /// Nodes whose children were tried, the children closed, and the pairs walked.
     tried: u32,
     closed: u32,
-    walked: u32,
+    walked: u64,
     pays: bool,
     /// Where it does not pay, one of so many nodes is tried all the same.
     sample: u32,
@@ -50,7 +50,7 @@ impl Worth {
         let account = &mut self.accounts[jobs];
         account.tried += 1;
         account.closed += closed as u32;
-        account.walked += walked as u32;
+        account.walked += walked as u64;
     }
 
     /// Decides anew, and forgets half of what was seen.
@@ -62,9 +62,10 @@ impl Worth {
         for (jobs, account) in self.accounts.iter_mut().enumerate() {
             // In units of what branching one node costs, on any code path.
             let pair = 4.0 * (1.3 * jobs as f64 + 10.0) / (self.machines as f64 + 65.0);
-            let spent = f64::from(account.walked) * pair;
+            let spent = account.walked as f64 * pair;
             account.pays = f64::from(account.closed) * saved > spent;
-            account.sample = (SAMPLES * spent / f64::from(account.tried.max(1))) as u32 + 1;
+            let each = SAMPLES * spent / f64::from(account.tried.max(1));
+            account.sample = (each as u32).saturating_add(1);
             below += f64::from(account.nodes);
             saved = if account.nodes == 0 { saved } else { below / f64::from(account.nodes) };
             account.nodes /= 2;
