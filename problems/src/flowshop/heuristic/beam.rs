@@ -2,28 +2,38 @@
 //!
 //! Level by level, of all children of the nodes kept only those that look best are kept. A node is
 //! branched at the end where fewer children are below the best value; a child looks the better the
-//! less its bound and, as long as much is left to place, the less its machines stand idle.
+//! less its bound and, as long as much is left to place, the smaller the share of their time that
+//! its machines stand idle. These shares, not the idle times themselves, are what the guides of
+//! Libralesso and others (Iterative beam search algorithms for the permutation flowshop) go by.
 
 use super::super::Flowshop;
 use super::super::frame::{Base, Frame};
 use super::super::kernel::{Kernel, Limits, Tally};
 use super::super::node::Node;
 use super::super::tables::{Partial, Tables, Word};
+use super::idle::{Idle, busy};
 use super::{Found, Heuristic};
 use std::cmp::Ordering;
 
-/// The width of the first beam; every later one is twice as wide.
+/// The width of the first beams; it doubles each time that all weights have had their turn.
 const FIRST: usize = 32;
 /// The widest: beyond, a level takes too much memory for what it brings.
 const WIDEST: usize = 1 << 15;
+/// What idle machines count for, in turns: no weight is the best one everywhere.
+const WEIGHTS: [f32; 3] = [0.5, 1.0, 0.25];
 /// Nodes branched in one go.
 const AT_ONCE: usize = 32;
+/// About how many places of a schedule take as long as a pass over a block, and as its shares.
+const PASS: u64 = 1;
+const SHARES: u64 = 6;
 
 /// A node of the beam.
 #[derive(Clone)]
 struct Kept<W> {
     node: Node,
     partial: Partial<W>,
+    /// The work of the jobs placed at each end, machine by machine.
+    worked: Vec<W>,
     /// The lanes of the jobs left, for each block.
     alive: Vec<u32>,
 }
@@ -37,19 +47,33 @@ struct Candidate {
     back: bool,
 }
 
+impl Candidate {
+    fn order(&self, other: &Self) -> Ordering {
+        let place = |it: &Self| (it.parent, it.lane);
+        self.looks.total_cmp(&other.looks).then(place(self).cmp(&place(other)))
+    }
+}
+
 /// A beam search under way.
 pub struct Beam<K: Kernel> {
     kernel: K,
     tables: Tables<K::Word>,
     base: Base<K::Word>,
-    /// The node at hand, and room for a child's partial schedule.
+    idle: Idle,
+    /// The node at hand.
     frame: Frame<K::Word>,
-    child: Partial<K::Word>,
+    /// What a machine that stands idle all the time counts for, at a weight of 1 and while no job
+    /// is placed.
+    unit: f32,
+    /// Beams before this one.
+    beams: usize,
     width: usize,
     level: Vec<Kept<K::Word>>,
     /// Nodes of the level that have been branched.
     branched: usize,
     candidates: Vec<Candidate>,
+    /// Candidates that do not look better are not kept.
+    limit: f32,
     /// Whether a level of this beam was cut.
     cut: bool,
     work: u64,
@@ -60,22 +84,29 @@ impl<K: Kernel> Beam<K> {
 
     /// A search of an instance of two jobs or more.
     pub fn new(flowshop: &Flowshop, kernel: K) -> Self {
-        let tables = Tables::new(&flowshop.instance);
+        let tables = Tables::<K::Word>::new(&flowshop.instance);
         let mut base = Base::empty();
         base.fill(&tables, 0..flowshop.instance.jobs() as u16, Self::LANES);
         let mut frame = Frame::new(tables.room);
         frame.renew(0, &base, Self::LANES);
-        let child = frame.partial.clone();
+        let idle = Idle::new(&tables, K::JOBS);
+        // Found by trial: the mean time, for each job times the square of the machines.
+        let (jobs, machines) = (tables.jobs() as f32, tables.width as f32 / 2.0);
+        let work: u32 = tables.all().iter().step_by(2).map(|all| all.wide()).sum();
+        let unit = work as f32 * machines / (jobs * jobs);
         let mut beam = Self {
             kernel,
             tables,
             base,
+            idle,
             frame,
-            child,
+            unit,
+            beams: 0,
             width: FIRST,
             level: Vec::new(),
             branched: 0,
             candidates: Vec::new(),
+            limit: f32::INFINITY,
             cut: false,
             work: 0,
         };
@@ -86,18 +117,21 @@ impl<K: Kernel> Beam<K> {
     fn restart(&mut self) {
         self.frame.renew(0, &self.base, Self::LANES);
         let alive = self.frame.blocks.iter().map(|block| block.alive).collect();
-        let root = Kept { node: Node::default(), partial: Partial::none(&self.tables), alive };
-        self.level = vec![root];
+        let (node, partial) = (Node::default(), Partial::none(&self.tables));
+        let worked = partial.ends[..self.tables.width].to_vec();
+        self.level = vec![Kept { node, partial, worked, alive }];
         self.branched = 0;
         self.cut = false;
-        self.candidates.clear();
     }
 
     /// Makes candidates of the children of a node of the level.
     fn branch(&mut self, at: usize, best: u32) {
-        let Kept { node, partial, alive } = &self.level[at];
-        let limit = K::Word::narrow(best.min(K::Word::MOST));
-        let limits = Limits { reference: limit, best: limit };
+        let Kept { node, partial, worked, alive } = &self.level[at];
+        let best = best.min(K::Word::MOST);
+        let limits = Limits {
+            reference: K::Word::narrow(best),
+            best: K::Word::narrow(best.min(self.limit.ceil() as u32)),
+        };
         let mut sum = Tally::default();
         for (i, (block, &alive)) in self.frame.blocks.iter_mut().zip(alive).enumerate() {
             block.alive = alive;
@@ -109,42 +143,65 @@ impl<K: Kernel> Beam<K> {
         let [front, back] = sum.kept;
         let back = back < front || back == front && sum.lead < 0;
         self.frame.choose(back, 0);
+        let side = usize::from(back);
+        let left = 1.0 - (node.placed() + 1) as f32 / self.base.jobs.len() as f32;
+        let weight = WEIGHTS[self.beams % WEIGHTS.len()] * self.unit * left;
+        let other = self.tables.width as f32 - busy(1 - side, &partial.ends, worked);
         let machines = self.tables.width as u64 / 2;
-        self.work += machines * (4 * alive.len() as u64 + u64::from(sum.n_open[usize::from(back)]));
-        let left = 1.0 - node.placed() as f32 / self.base.jobs.len() as f32;
-        for (lane, bound) in self.frame.open(Self::LANES) {
-            let job = self.base.jobs[lane / 2];
-            self.child.place(partial, self.tables.job(job), back);
-            let idle = self.child.idle(self.tables.all()) as f32 / self.tables.width as f32;
-            let looks = bound.wide() as f32 + left * idle;
-            self.candidates.push(Candidate { looks, parent: at as u32, lane: lane as u32, back });
+        self.work += machines * PASS * alive.len() as u64;
+        for (i, block) in self.frame.blocks.iter().enumerate() {
+            if block.open == 0 {
+                continue;
+            }
+            self.work += machines * SHARES;
+            let busy = self.idle.busy((side, i), &partial.ends, worked);
+            for lane in (side..Self::LANES).step_by(2).filter(|lane| block.open >> lane & 1 == 1) {
+                let looks = block.bounds[lane].wide() as f32 + weight * (other - busy[lane / 2]);
+                if looks < self.limit {
+                    let lane = (i * Self::LANES + lane) as u32;
+                    self.candidates.push(Candidate { looks, parent: at as u32, lane, back });
+                }
+            }
+        }
+        // Now and then, lest there be too many.
+        if self.candidates.len() > 4 * self.width {
+            self.cut();
+        }
+    }
+
+    /// Drops all candidates but those that look best.
+    fn cut(&mut self) {
+        if self.candidates.len() > self.width {
+            let (_, next, _) = self.candidates.select_nth_unstable_by(self.width, Candidate::order);
+            self.limit = next.looks;
+            self.candidates.truncate(self.width);
+            self.cut = true;
         }
     }
 
     /// Keeps the candidates that look best as the next level.
     fn descend(&mut self) {
-        let order = |a: &Candidate, b: &Candidate| -> Ordering {
-            a.looks.total_cmp(&b.looks).then(a.parent.cmp(&b.parent)).then(a.lane.cmp(&b.lane))
-        };
-        if self.candidates.len() > self.width {
-            self.candidates.select_nth_unstable_by(self.width, order);
-            self.candidates.truncate(self.width);
-            self.cut = true;
-        }
+        self.cut();
+        // The best first, so that the limit is soon a low one.
+        self.candidates.sort_unstable_by(Candidate::order);
         let keep = |candidate: &Candidate| {
-            let Kept { node, partial, alive } = &self.level[candidate.parent as usize];
-            let lane = candidate.lane as usize;
+            let parent = &self.level[candidate.parent as usize];
+            let mut kept = parent.clone();
+            let (lane, back) = (candidate.lane as usize, candidate.back);
             let job = self.base.jobs[lane / 2];
-            let mut kept =
-                Kept { node: node.clone(), partial: partial.clone(), alive: alive.clone() };
-            kept.node.place(job, candidate.back);
-            self.kernel.place(&self.tables, partial, job, candidate.back, &mut kept.partial);
+            kept.node.place(job, back);
+            self.kernel.place(&self.tables, &parent.partial, job, back, &mut kept.partial);
+            let worked = kept.worked.iter_mut().zip(self.tables.job(job));
+            for (worked, &time) in worked.skip(usize::from(back)).step_by(2) {
+                *worked = worked.plus(time);
+            }
             kept.alive[lane / Self::LANES] &= !(3 << ((lane % Self::LANES) & !1));
             kept
         };
         self.level = self.candidates.iter().map(keep).collect();
         self.branched = 0;
         self.candidates.clear();
+        self.limit = f32::INFINITY;
     }
 
     /// The best schedule of a level of nodes with one job left.
@@ -173,7 +230,12 @@ impl<K: Kernel> Heuristic for Beam<K> {
             return None;
         }
         let found = self.complete(best);
-        self.width = if self.cut { 2 * self.width } else { WIDEST + 1 };
+        self.beams += 1;
+        if !self.cut {
+            self.width = WIDEST + 1;
+        } else if self.beams.is_multiple_of(WEIGHTS.len()) {
+            self.width *= 2;
+        }
         self.restart();
         found
     }
@@ -184,16 +246,5 @@ impl<K: Kernel> Heuristic for Beam<K> {
 
     fn exhausted(&self) -> bool {
         self.width > WIDEST
-    }
-}
-
-impl<W: Word> Partial<W> {
-    /// How long the machines stand idle at both ends, all together.
-    fn idle(&self, all: &[W]) -> u32 {
-        let ends: u32 = self.ends[..all.len()].iter().map(|end| end.wide()).sum();
-        // Every machine is seen from both sides: half of the sum is the work placed.
-        let placed = |(all, left): (&W, &W)| all.wide() - left.wide();
-        let placed: u32 = all.iter().zip(&self.left).map(placed).sum();
-        ends - placed / 2
     }
 }

@@ -2,6 +2,7 @@
 
 mod beam;
 mod greedy;
+mod idle;
 mod insertion;
 mod neh;
 

@@ -1,0 +1,68 @@
+//! [`Idle`]: what share of its time each machine would be at work, for a block of jobs in lanes.
+
+use super::super::tables::{Tables, Word};
+
+/// Jobs in a block, at most.
+pub const MOST: usize = 16;
+
+/// The times of all jobs, block by block.
+#[derive(Clone, Debug)]
+pub struct Idle {
+    machines: usize,
+    blocks: usize,
+    /// For each end, block and machine, the times of the block's jobs.
+    rows: Vec<[f32; MOST]>,
+}
+
+impl Idle {
+    /// For all jobs, so many in a block.
+    pub fn new<W: Word>(tables: &Tables<W>, block: usize) -> Self {
+        let (machines, jobs) = (tables.width / 2, tables.jobs());
+        let row = |end: usize, first: usize, machine: usize| {
+            let mut row = [0.0; MOST];
+            for (time, job) in row.iter_mut().zip(first..jobs.min(first + block)) {
+                *time = tables.job(job as u16)[2 * machine + end].wide() as f32;
+            }
+            row
+        };
+        let blocks = (0..2).flat_map(|end| (0..jobs).step_by(block).map(move |job| (end, job)));
+        let rows = blocks.flat_map(|(end, job)| (0..machines).map(move |k| row(end, job, k)));
+        Self { machines, blocks: jobs.div_ceil(block), rows: rows.collect() }
+    }
+
+    /// The shares of its time that each machine has been at work at one end, added up, once a job
+    /// of the block is placed there too: for each such job. Given are when the machines are free,
+    /// and what they have worked till then.
+    pub fn busy<W: Word>(
+        &self,
+        (end, block): (usize, usize),
+        free: &[W],
+        worked: &[W],
+    ) -> [f32; MOST] {
+        let rows = &self.rows[(end * self.blocks + block) * self.machines..][..self.machines];
+        let (mut done, mut busy) = ([0.0; MOST], [0.0; MOST]);
+        for (row, (free, worked)) in rows.iter().zip(machines(end, free, worked)) {
+            for lane in 0..MOST {
+                done[lane] = greater(done[lane], free) + row[lane];
+                busy[lane] += (worked + row[lane]) / greater(done[lane], 1.0);
+            }
+        }
+        busy
+    }
+}
+
+/// The shares of its time that each machine has been at work at one end, added up.
+pub fn busy<W: Word>(end: usize, free: &[W], worked: &[W]) -> f32 {
+    machines(end, free, worked).map(|(free, worked)| worked / greater(free, 1.0)).sum()
+}
+
+/// What two arrays of machines have for each machine, seen from one end.
+fn machines<W: Word>(end: usize, a: &[W], b: &[W]) -> impl Iterator<Item = (f32, f32)> {
+    let pairs = a[end..].iter().zip(&b[end..]).step_by(2);
+    pairs.map(|(a, b)| (a.wide() as f32, b.wide() as f32))
+}
+
+/// The greater of two numbers; unlike `f32::max` a single instruction.
+fn greater(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
