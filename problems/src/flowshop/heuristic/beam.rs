@@ -24,7 +24,7 @@ const WEIGHTS: [f32; 3] = [0.5, 1.0, 0.25];
 /// Nodes branched in one go.
 const AT_ONCE: usize = 32;
 /// About how many places of a schedule take as long as a pass over a block, and as its shares.
-const PASS: u64 = 1;
+const PASS: u64 = 2;
 const SHARES: u64 = 6;
 
 /// A node of the beam.
