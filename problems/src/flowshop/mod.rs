@@ -211,7 +211,8 @@ impl Problem for Flowshop {
     }
 
     fn improver(&self, seed: u64) -> Option<Box<dyn Improver + '_>> {
-        let together = || Together::new(self, self.start.as_deref(), seed);
+        // What the start did already is not done again.
+        let together = || Together::new(self, self.start.as_deref(), seed.wrapping_add(1));
         (self.instance.jobs() > 1).then(|| Box::new(together()) as Box<dyn Improver>)
     }
 }

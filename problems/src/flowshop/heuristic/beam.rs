@@ -11,7 +11,7 @@ use super::super::frame::{Base, Frame};
 use super::super::kernel::{Kernel, Limits, Tally};
 use super::super::node::Node;
 use super::super::tables::{Partial, Tables, Word};
-use super::idle::{Idle, busy};
+use super::idle::{Idle, MOST, busy};
 use super::{Found, Heuristic};
 use std::cmp::Ordering;
 
@@ -92,8 +92,8 @@ impl<K: Kernel> Beam<K> {
         let idle = Idle::new(&tables, K::JOBS);
         // Found by trial: the mean time, for each job times the square of the machines.
         let (jobs, machines) = (tables.jobs() as f32, tables.width as f32 / 2.0);
-        let work: u32 = tables.all().iter().step_by(2).map(|all| all.wide()).sum();
-        let unit = work as f32 * machines / (jobs * jobs);
+        let work: f32 = tables.all().iter().step_by(2).map(|all| all.wide() as f32).sum();
+        let unit = work * machines / (jobs * jobs);
         let mut beam = Self {
             kernel,
             tables,
@@ -147,13 +147,14 @@ impl<K: Kernel> Beam<K> {
         let left = 1.0 - (node.placed() + 1) as f32 / self.base.jobs.len() as f32;
         let weight = WEIGHTS[self.beams % WEIGHTS.len()] * self.unit * left;
         let other = self.tables.width as f32 - busy(1 - side, &partial.ends, worked);
-        let machines = self.tables.width as u64 / 2;
-        self.work += machines * PASS * alive.len() as u64;
+        // The same on every code path, whatever the blocks.
+        let blocks = self.base.jobs.len().div_ceil(MOST) as u64;
+        let places = PASS * blocks + SHARES * blocks.min(sum.n_open[side].into());
+        self.work += places * self.tables.width as u64 / 2;
         for (i, block) in self.frame.blocks.iter().enumerate() {
             if block.open == 0 {
                 continue;
             }
-            self.work += machines * SHARES;
             let busy = self.idle.busy((side, i), &partial.ends, worked);
             for lane in (side..Self::LANES).step_by(2).filter(|lane| block.open >> lane & 1 == 1) {
                 let looks = block.bounds[lane].wide() as f32 + weight * (other - busy[lane / 2]);

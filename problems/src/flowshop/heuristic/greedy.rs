@@ -7,12 +7,15 @@ use oorandom::Rand64;
 
 /// Jobs taken out at a time.
 const TAKEN: usize = 2;
+/// Places times machines tried in one pass over the jobs: fewer jobs where there are very many.
+const MOST_WORK: usize = 50_000_000;
 /// How readily a worse schedule is accepted, against a tenth of the mean time.
 const WARMTH: f64 = 0.7;
 
 /// An iterated greedy search.
 #[derive(Clone, Debug)]
 pub struct Greedy<'a> {
+    instance: &'a Instance,
     insertion: Insertion<'a>,
     rng: Rand64,
     warmth: f64,
@@ -27,6 +30,7 @@ impl<'a> Greedy<'a> {
         let sum: u64 =
             (0..instance.jobs()).flat_map(|j| instance.job(j)).map(|&t| u64::from(t)).sum();
         Self {
+            instance,
             insertion: Insertion::new(instance),
             rng: Rand64::new(seed.into()),
             warmth: WARMTH * sum as f64 / operations / 10.0,
@@ -82,6 +86,7 @@ impl<'a> Greedy<'a> {
                 moved.swap(i, below(&mut self.rng, i + 1));
             }
             let before = least;
+            moved.truncate(MOST_WORK.div_ceil(moved.len() * self.instance.machines()));
             for job in moved {
                 let Some(at) = order.iter().position(|&other| other == job) else { continue };
                 order.remove(at);

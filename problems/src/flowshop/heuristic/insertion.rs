@@ -6,6 +6,9 @@
 
 use super::super::instance::Instance;
 
+/// What trying all places of a job costs beside its places, in places times machines.
+const CALL: u64 = 60;
+
 /// Heads and tails of a schedule, and the room to compute them.
 #[derive(Clone, Debug)]
 pub struct Insertion<'a> {
@@ -66,7 +69,7 @@ impl<'a> Insertion<'a> {
                 tails[last] = tail;
             }
         }
-        self.work += ((n + 1) * machines) as u64;
+        self.work += CALL + ((n + 1) * machines) as u64;
     }
 
     /// The makespans of the order with a job put in at each place.
