@@ -35,8 +35,9 @@ impl<K: Kernel> Double<K> {
         }
     }
 
-    /// Raises the bounds of a frame's children; with a limit, only until no open child among those
-    /// at `sides` is below it. Pairs that close a child move to the front. Returns the pairs walked.
+    /// Raises the bounds of a frame's children; with a limit and a mask of lanes, only until no open
+    /// child in these lanes is below the limit. A pair that closes a child takes its turn one
+    /// earlier from then on. Returns the pairs walked.
     #[inline(always)]
     pub fn raise(
         &mut self,
