@@ -32,24 +32,24 @@ fn differ<const BYTES: u32>(equal: Vector) -> u32 {
     _pext_u32(bytes, if BYTES == 2 { 0x5555_5555 } else { 0x1111_1111 })
 }
 
+// SAFETY: the caller has a whole vector of words there.
+#[target_feature(enable = "avx2")]
+#[inline]
+unsafe fn load<W>(from: *const W) -> Vector {
+    // SAFETY: the caller's promise.
+    unsafe { _mm256_loadu_si256(from.cast()) }
+}
+
+// SAFETY: the caller has a whole vector of words there.
+#[target_feature(enable = "avx2")]
+#[inline]
+unsafe fn store<W>(to: *mut W, words: Vector) {
+    // SAFETY: the caller's promise.
+    unsafe { _mm256_storeu_si256(to.cast(), words) };
+}
+
 mod words16 {
     use super::*;
-
-    // SAFETY: the caller has a whole vector of words there.
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    unsafe fn load(from: *const u16) -> Vector {
-        // SAFETY: the caller's promise.
-        unsafe { _mm256_loadu_si256(from.cast()) }
-    }
-
-    // SAFETY: the caller has a whole vector of words there.
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    unsafe fn store(to: *mut u16, words: Vector) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm256_storeu_si256(to.cast(), words) };
-    }
 
     // SAFETY: the caller has two words there.
     #[target_feature(enable = "avx2")]
@@ -113,22 +113,6 @@ mod words16 {
 
 mod words32 {
     use super::*;
-
-    // SAFETY: the caller has a whole vector of words there.
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    unsafe fn load(from: *const u32) -> Vector {
-        // SAFETY: the caller's promise.
-        unsafe { _mm256_loadu_si256(from.cast()) }
-    }
-
-    // SAFETY: the caller has a whole vector of words there.
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    unsafe fn store(to: *mut u32, words: Vector) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm256_storeu_si256(to.cast(), words) };
-    }
 
     // SAFETY: the caller has two words there.
     #[target_feature(enable = "avx2")]

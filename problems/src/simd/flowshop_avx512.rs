@@ -24,24 +24,24 @@ fn and(a: Vector, b: Vector) -> Vector {
     _mm512_and_si512(a, b)
 }
 
+// SAFETY: the caller has a whole vector of words there.
+#[target_feature(enable = "avx512f")]
+#[inline]
+unsafe fn load<W>(from: *const W) -> Vector {
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_loadu_si512(from.cast()) }
+}
+
+// SAFETY: the caller has a whole vector of words there.
+#[target_feature(enable = "avx512f")]
+#[inline]
+unsafe fn store<W>(to: *mut W, words: Vector) {
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_storeu_si512(to.cast(), words) };
+}
+
 mod words16 {
     use super::*;
-
-    // SAFETY: the caller has a whole vector of words there.
-    #[target_feature(enable = "avx512f")]
-    #[inline]
-    unsafe fn load(from: *const u16) -> Vector {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_loadu_si512(from.cast()) }
-    }
-
-    // SAFETY: the caller has a whole vector of words there.
-    #[target_feature(enable = "avx512f")]
-    #[inline]
-    unsafe fn store(to: *mut u16, words: Vector) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_storeu_si512(to.cast(), words) };
-    }
 
     // SAFETY: the caller has two words there.
     #[target_feature(enable = "avx512f")]
@@ -180,22 +180,6 @@ mod words16 {
 
 mod words32 {
     use super::*;
-
-    // SAFETY: the caller has a whole vector of words there.
-    #[target_feature(enable = "avx512f")]
-    #[inline]
-    unsafe fn load(from: *const u32) -> Vector {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_loadu_si512(from.cast()) }
-    }
-
-    // SAFETY: the caller has a whole vector of words there.
-    #[target_feature(enable = "avx512f")]
-    #[inline]
-    unsafe fn store(to: *mut u32, words: Vector) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_storeu_si512(to.cast(), words) };
-    }
 
     // SAFETY: the caller has two words there.
     #[target_feature(enable = "avx512f")]
