@@ -54,13 +54,12 @@ impl<'f> WithKernel for MakeBeam<'f> {
 }
 
 impl<'f> Together<'f> {
-    /// Starts from a schedule, or from NEH's if that is better, on an instance of two jobs or more.
+    /// Starts from a schedule, or from NEH's, on an instance of two jobs or more.
     #[must_use]
     pub fn new(flowshop: &'f Flowshop, start: Option<&[u16]>, seed: u64) -> Self {
         let instance = &flowshop.instance;
         let start = start.map(|order| (order.to_vec(), instance.makespan(order)));
-        let neh = neh(instance);
-        let best = start.filter(|start| start.1 <= neh.1).unwrap_or(neh);
+        let best = start.unwrap_or_else(|| neh(instance));
         let beam = with_kernel(flowshop, MakeBeam(flowshop));
         Self { greedy: Greedy::new(instance, best.clone(), seed), beam, best }
     }
@@ -90,13 +89,16 @@ impl Improver for Together<'_> {
 }
 
 impl Flowshop {
-    /// A good schedule in a short time, from one or from none: always the same for a seed.
+    /// A good schedule in a short time, no worse than NEH's and one that is at hand: always the same
+    /// for a seed.
     #[must_use]
     pub fn start(&self, from: Option<&[u16]>, seed: u64) -> Vec<u16> {
         if self.instance.jobs() == 1 {
             return vec![0];
         }
-        let mut together = Together::new(self, from, seed);
+        let (neh, least) = neh(&self.instance);
+        let from = from.filter(|order| self.instance.makespan(order) <= least).unwrap_or(&neh);
+        let mut together = Together::new(self, Some(from), seed);
         let bound = self.root_bound();
         let (jobs, machines) = (self.instance.jobs() as u64, self.instance.machines() as u64);
         let most = START.min(START_EACH * jobs * jobs * machines);
