@@ -93,8 +93,7 @@ impl Report {
     /// The gap between the best solution and the bound, as a part of the solution's value.
     #[must_use]
     pub fn gap(&self) -> Option<f64> {
-        let (value, bound) = (self.objective? as f64, self.lower_bound? as f64);
-        Some((value - bound).abs() / value.abs().max(1.0))
+        Some(gap(self.objective?, self.lower_bound?))
     }
 
     /// Takes up what a second search, which counted the optimal solutions, has found; nothing is
@@ -246,6 +245,11 @@ fn reason(why: Stop) -> &'static str {
         Stop::Memory => "lack of memory: the tree may have no end",
         Stop::Found | Stop::Failed => "a unit",
     }
+}
+
+/// The distance between a value and a bound, as a part of the value.
+pub(crate) fn gap(value: i64, bound: i64) -> f64 {
+    (value as f64 - bound as f64).abs() / (value as f64).abs().max(1.0)
 }
 
 /// The largest whole number that every reader of JSON keeps exactly.

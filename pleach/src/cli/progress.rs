@@ -1,7 +1,7 @@
 //! Progress on the terminal, Ctrl-C, and the activity of units as data.
 
 use super::options::Options;
-use crate::report::{Report, grouped, short};
+use crate::report::{Report, gap, grouped, short};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pleach_run::Sight;
 use serde_json::{Value, json};
@@ -66,9 +66,8 @@ impl Progress {
             }
             if let Some(bound) = sight.bound {
                 text += &format!("  bound {bound}");
-                if let Some(best) = sight.best.filter(|&best| best != 0) {
-                    let gap = (best as f64 - bound as f64).abs() / (best as f64).abs();
-                    text += &format!("  gap {:.2} %", 100.0 * gap);
+                if let Some(best) = sight.best {
+                    text += &format!("  gap {:.2} %", 100.0 * gap(best, bound));
                 }
             }
             if let Some(done) = sight.done {
