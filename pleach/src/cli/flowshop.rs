@@ -35,8 +35,7 @@ pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
     record["reference"] = json!((flowshop.reference < i64::MAX).then_some(flowshop.reference));
     let prepared = started.elapsed();
     let limit = settings.time_limit.map(|limit| limit.saturating_sub(prepared));
-    let settings =
-        Settings { time_limit: limit.map(|l| l.max(Duration::from_millis(1))), ..settings };
+    let settings = Settings { time_limit: limit.map(|left| left.max(SHORTEST)), ..settings };
     let to_beat = settings.best;
     let mut report = search(flowshop.clone(), settings.clone(), options)?;
     report.outcome.seconds += prepared.as_secs_f64();
@@ -54,7 +53,8 @@ pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
 
 /// Checks a schedule that a file holds.
 pub fn check(word: &str, path: &str, options: &Options) -> Result<ExitCode, Failure> {
-    options.only_to_check().map_err(Failure::Usage)?;
+    let searching = ["best", "start", "bound", "branching", "all", "gantt", "solution", "trace"];
+    options.refuse(&searching, "check searches for nothing").map_err(Failure::Usage)?;
     let instance = instance(word, options)?;
     let order = schedule(&instance, path)?;
     let makespan = instance.makespan(&order);

@@ -157,37 +157,28 @@ impl Options {
     /// # Errors
     /// One line: which flag.
     pub fn without_flowshop(&self, problem: &str) -> Result<(), String> {
-        let given = [
-            ("start", self.start.is_some()),
-            ("bound", self.bound.is_some()),
-            ("branching", self.branching.is_some()),
-            ("all", self.all),
-            ("jobs-first", self.jobs_first),
-            ("gantt", self.gantt.is_some()),
-        ];
-        match given.iter().find(|(_, given)| *given) {
-            Some((name, _)) => Err(format!("--{name}: {problem} has no such choice")),
-            None => Ok(()),
-        }
+        let names = ["start", "bound", "branching", "all", "jobs-first", "gantt"];
+        self.refuse(&names, &format!("{problem} has no such choice"))
     }
 
-    /// Refuses flags that say how to search where nothing is searched.
+    /// Refuses those of these flags that were given.
     ///
     /// # Errors
-    /// One line: which flag.
-    pub fn only_to_check(&self) -> Result<(), String> {
+    /// One line: the first such flag, and why.
+    pub fn refuse(&self, names: &[&str], why: &str) -> Result<(), String> {
         let given = [
             ("best", self.best.is_some()),
             ("start", self.start.is_some()),
             ("bound", self.bound.is_some()),
             ("branching", self.branching.is_some()),
             ("all", self.all),
+            ("jobs-first", self.jobs_first),
             ("gantt", self.gantt.is_some()),
             ("solution", self.solution.is_some()),
             ("trace", self.trace.is_some()),
         ];
-        match given.iter().find(|(_, given)| *given) {
-            Some((name, _)) => Err(format!("--{name}: check searches for nothing")),
+        match given.iter().find(|(name, given)| *given && names.contains(name)) {
+            Some((name, _)) => Err(format!("--{name}: {why}")),
             None => Ok(()),
         }
     }
