@@ -95,6 +95,23 @@ pub fn explorer_law<'p>(
     assert_eq!(sum.counts, whole.counts, "seed {seed}");
 }
 
+/// Bytes with up to three changes: flipped bits, cuts, additions.
+#[must_use]
+pub fn mutate(good: &[u8], rng: &mut Rand64) -> Vec<u8> {
+    let mut bytes = good.to_vec();
+    for _ in 0..rng.rand_range(1..4) {
+        match rng.rand_range(0..3) {
+            0 if !bytes.is_empty() => {
+                let place = rng.rand_range(0..bytes.len() as u64) as usize;
+                bytes[place] ^= 1 << rng.rand_range(0..8);
+            }
+            1 => bytes.truncate(rng.rand_range(0..bytes.len() as u64 + 1) as usize),
+            _ => bytes.push(rng.rand_u64() as u8),
+        }
+    }
+    bytes
+}
+
 /// Hostile bytes give an error or valid work, never a panic, and never more memory than they merit.
 ///
 /// What is accepted is explored for a little, split and drained.
@@ -104,17 +121,7 @@ pub fn explorer_law<'p>(
 pub fn hostile_law(make: &dyn Fn() -> Box<dyn Explorer>, good: &[u8], rounds: u32, seed: u64) {
     let mut rng = Rand64::new(u128::from(seed));
     for _ in 0..rounds {
-        let mut bytes = good.to_vec();
-        for _ in 0..rng.rand_range(1..4) {
-            match rng.rand_range(0..3) {
-                0 if !bytes.is_empty() => {
-                    let place = rng.rand_range(0..bytes.len() as u64) as usize;
-                    bytes[place] ^= 1 << rng.rand_range(0..8);
-                }
-                1 => bytes.truncate(rng.rand_range(0..bytes.len() as u64 + 1) as usize),
-                _ => bytes.push(rng.rand_u64() as u8),
-            }
-        }
+        let bytes = mutate(good, &mut rng);
         let mut explorer = make();
         if explorer.put(&bytes).is_ok() {
             explorer.run(100, i64::MAX);

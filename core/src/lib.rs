@@ -5,9 +5,11 @@
 #![forbid(unsafe_code)]
 
 pub mod balance;
+pub mod checkpoint;
 pub mod explorer;
 pub mod laws;
 pub mod problem;
 pub mod sim;
 pub mod tree;
+pub mod wire;
 pub mod work;

@@ -28,11 +28,20 @@ pub enum Message {
     Work {
         /// The piece's name.
         ticket: Ticket,
+        /// The sender's epoch.
+        epoch: u64,
     },
     /// "I have it": the piece is the receiver's from now on.
     Ack {
         /// The piece's name.
         ticket: Ticket,
+        /// The sender's epoch.
+        epoch: u64,
+    },
+    /// Down the tree: a new epoch begins with a cut.
+    Snapshot {
+        /// The epoch that begins.
+        epoch: u64,
     },
     /// Down the tree: say when you are idle.
     Wave,
@@ -57,7 +66,7 @@ pub enum Event {
         /// Time spent exploring them.
         busy_ns: u64,
     },
-    /// A message came. Work that came with it is already in the explorer.
+    /// A message came. Work that came with it counts as at hand, and waits for [`Action::Take`].
     Mail {
         /// Who sent it.
         from: PeerId,
@@ -66,6 +75,12 @@ pub enum Event {
     },
     /// The time asked for by [`Action::WakeAt`] has come.
     Woke,
+    /// Peer 0 only: all peers are to be written down. The last snapshot must be settled: every piece
+    /// that was kept at one of its cuts has been released.
+    Snapshot {
+        /// The epoch that begins: one more than the last.
+        epoch: u64,
+    },
 }
 
 /// What a peer wants done, in this order.
@@ -84,8 +99,21 @@ pub enum Action {
         to: PeerId,
         /// The piece's name.
         ticket: Ticket,
+        /// The giver's epoch, to be sent along.
+        epoch: u64,
         /// The part of the own work to give.
         share: f64,
+    },
+    /// Take up the work that came with the message.
+    Take {
+        /// The piece's name.
+        ticket: Ticket,
+    },
+    /// Write down, as it is now: the work at hand, what was counted, the pieces kept, and the tickets
+    /// of those taken since the last cut.
+    Cut {
+        /// The epoch that begins.
+        epoch: u64,
     },
     /// Forget the bytes kept under a ticket: the receiver has them.
     Release {

@@ -38,6 +38,8 @@ pub struct Peer {
     parked: Vec<(PeerId, Power)>,
     work: Totals,
     unacknowledged: u64,
+    /// Cuts so far.
+    epoch: u64,
     finished: bool,
     #[cfg(test)]
     pub(crate) mutant: Mutant,
@@ -61,6 +63,7 @@ impl Peer {
             parked: Vec::new(),
             work: Totals::default(),
             unacknowledged: 0,
+            epoch: 0,
             finished: false,
             #[cfg(test)]
             mutant: Mutant::None,
@@ -100,6 +103,7 @@ impl Peer {
             Event::Mail { from, message } => self.on_mail(from, message, size, actions),
             Event::Woke if self.search == Search::Resting => self.search = Search::None,
             Event::Woke => {}
+            Event::Snapshot { epoch } => self.on_snapshot(epoch, actions),
         }
         if size == 0.0 && !self.finished {
             self.on_empty(now_ns, chooser, actions);
@@ -120,19 +124,31 @@ impl Peer {
                 self.search = Search::None;
                 self.refusals += 1;
             }
-            Message::Work { ticket } => {
+            Message::Work { ticket, epoch } => {
+                // A piece given after the giver's cut must not be in the receiver's: it would be in
+                // both.
+                if !self.is(Mutant::TakesBeforeCut) {
+                    self.cut(epoch, actions);
+                }
+                actions.push(Action::Take { ticket });
                 self.search = Search::None;
                 self.refusals = 0;
                 self.rests = 0;
                 self.work.received += 1;
                 if !self.is(Mutant::NeverAcknowledges) {
-                    send(from, Message::Ack { ticket }, actions);
+                    send(from, Message::Ack { ticket, epoch: self.epoch }, actions);
                 }
             }
-            Message::Ack { ticket } => {
+            Message::Ack { ticket, epoch } => {
+                // A piece taken after the receiver's cut must still be in the giver's: it would be
+                // in neither.
+                if !self.is(Mutant::ReleasesBeforeCut) {
+                    self.cut(epoch, actions);
+                }
                 self.unacknowledged -= 1;
                 actions.push(Action::Release { ticket });
             }
+            Message::Snapshot { epoch } => self.on_snapshot(epoch, actions),
             Message::Wave => {
                 let step = self.quiet.on_wave();
                 self.carry_out(step, actions);
@@ -141,6 +157,21 @@ impl Peer {
                 self.quiet.on_report(Totals { sent, received });
             }
             Message::Done => self.carry_out(Step::End, actions),
+        }
+    }
+
+    /// Begins an epoch, and tells those below.
+    fn on_snapshot(&mut self, epoch: u64, actions: &mut Vec<Action>) {
+        self.cut(epoch, actions);
+        let children = self.overlay.children();
+        children.for_each(|child| send(child, Message::Snapshot { epoch }, actions));
+    }
+
+    /// Begins an epoch, unless it has begun.
+    fn cut(&mut self, epoch: u64, actions: &mut Vec<Action>) {
+        if epoch > self.epoch {
+            self.epoch = epoch;
+            actions.push(Action::Cut { epoch });
         }
     }
 
@@ -162,7 +193,7 @@ impl Peer {
         self.work.sent += 1;
         self.unacknowledged += 1;
         let share = self.policy.share.of(self.meter.power(), thief);
-        actions.push(Action::Give { to, ticket, share });
+        actions.push(Action::Give { to, ticket, epoch: self.epoch, share });
     }
 
     /// Without work: ask, rest or wait, and take part in the waves.
@@ -256,4 +287,8 @@ pub(crate) enum Mutant {
     IdleWhileAsking,
     /// Work received is never acknowledged.
     NeverAcknowledges,
+    /// Work of a new epoch is taken up before the cut.
+    TakesBeforeCut,
+    /// A piece is forgotten before the cut that its receipt tells of.
+    ReleasesBeforeCut,
 }

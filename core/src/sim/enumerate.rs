@@ -20,7 +20,8 @@ pub struct Seen {
     pub longest_queue: usize,
 }
 
-/// Plays every schedule of `peers` peers that share `units` units of work.
+/// Plays every schedule of `peers` peers that share `units` units of work, and takes so many
+/// snapshots, each at any moment.
 ///
 /// Powers stay equal, time stands still, and a peer that was refused asks again once something has
 /// changed. Under these conditions no schedule comes back to a state it has been in, so that each
@@ -28,12 +29,21 @@ pub struct Seen {
 ///
 /// # Errors
 /// The moves that lead to a broken law: an early end, work or a kept piece left at the end, a state
-/// out of which nothing can happen, or one that comes back.
-pub fn every_schedule(peers: u32, units: u8, policy: Policy) -> Result<Seen, String> {
-    explore(Room::new(peers, units, policy))
+/// out of which nothing can happen, one that comes back, or a snapshot in which a unit is missing or
+/// twice.
+pub fn every_schedule(
+    peers: u32,
+    units: u8,
+    snapshots: u8,
+    policy: Policy,
+) -> Result<Seen, String> {
+    let mut room = Room::new(peers, units, policy);
+    room.cuts.left = snapshots;
+    explore(room)
 }
 
-/// The same with a fraction of the states: answers that leave nothing to choose arrive at once.
+/// The same without snapshots, with a fraction of the states: answers that leave nothing to choose
+/// arrive at once.
 ///
 /// # Errors
 /// As [`every_schedule`].
@@ -198,7 +208,7 @@ mod tests {
             println!("{peers} peers x {units} units, reduced: {reduced:?}");
             assert!(reduced.ends > 0);
             if peers < 4 {
-                let full = every_schedule(peers, units, policy()).unwrap();
+                let full = every_schedule(peers, units, 0, policy()).unwrap();
                 println!("{peers} peers x {units} units, in full: {full:?}");
                 assert_eq!(full.longest, reduced.longest);
             }
@@ -208,7 +218,7 @@ mod tests {
     #[test]
     fn every_share_ends_rightly() {
         for share in [Share::Part(3), Share::Part(8), Share::Power] {
-            let seen = every_schedule(3, 4, Policy { share, ..policy() }).unwrap();
+            let seen = every_schedule(3, 4, 0, Policy { share, ..policy() }).unwrap();
             println!("{share:?}, 3 peers x 4 units: {seen:?}");
         }
     }
@@ -242,6 +252,46 @@ mod tests {
             let caught = small.or(walks).unwrap_or_default();
             println!("{mutant:?}: {}", caught.lines().next().unwrap_or_default());
             assert!(caught.contains(said), "{mutant:?}: {caught}");
+        }
+    }
+
+    #[test]
+    fn every_snapshot_holds_every_unit_once() {
+        for (peers, units, snapshots) in [(1, 3, 2), (2, 6, 1), (2, 4, 2), (3, 3, 1)] {
+            let seen = every_schedule(peers, units, snapshots, policy()).unwrap();
+            println!("{peers} peers x {units} units, {snapshots} snapshots: {seen:?}");
+        }
+    }
+
+    /// After a resume any peer may have work.
+    #[test]
+    fn work_may_lie_anywhere_at_the_start() {
+        for units in [&[0, 3][..], &[2, 2], &[0, 3, 0], &[0, 2, 1], &[1, 1, 1]] {
+            let seen = explore(Room::spread(units.to_vec(), policy())).unwrap();
+            println!("{units:?}: {seen:?}");
+        }
+    }
+
+    /// Each fault of a snapshot, in the protocol and in the driver, shows in a small room.
+    #[test]
+    fn every_fault_of_a_snapshot_is_caught() {
+        let faults: [(&str, fn(&mut Room)); 4] = [
+            ("takes before the cut", |room| {
+                room.peers.iter_mut().for_each(|peer| peer.mutant = Mutant::TakesBeforeCut);
+            }),
+            ("releases before the cut", |room| {
+                room.peers.iter_mut().for_each(|peer| peer.mutant = Mutant::ReleasesBeforeCut);
+            }),
+            ("forgets what was taken", |room| room.cuts.forgets_taken = true),
+            ("forgets what is kept", |room| room.cuts.forgets_kept = true),
+        ];
+        for (name, fault) in faults {
+            let mut room = Room::new(3, 4, policy());
+            room.cuts.left = 1;
+            fault(&mut room);
+            let caught = explore(room).err().unwrap_or_default();
+            println!("{name}: {}", caught.lines().next().unwrap_or_default());
+            assert!(caught.contains("a snapshot of"), "{name}: {caught}");
         }
     }
 }

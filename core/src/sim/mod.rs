@@ -1,5 +1,6 @@
 //! Trying the protocol out where every schedule can be seen.
 
+mod cuts;
 pub mod enumerate;
 mod room;
 pub mod walk;

@@ -1,7 +1,8 @@
 //! A tiny room of peers with countable work: one state of the protocol, and the moves out of it.
 
+use super::cuts::Cuts;
 use crate::balance::{Action, Chooser, Event, Message, Peer, PeerId, Policy, Ticket};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// A message under way, with the units of work that travel beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,8 +39,10 @@ pub(super) struct Room {
     tried: Vec<bool>,
     /// Peers that have heard whether they have work.
     started: Vec<bool>,
-    /// Pieces that the givers still keep.
-    kept: BTreeSet<Ticket>,
+    /// Pieces that the givers still keep, with their units.
+    kept: BTreeMap<Ticket, u8>,
+    /// The snapshot under way.
+    pub cuts: Cuts,
     finished: u8,
     /// Refusals and receipts arrive before anything else happens.
     ///
@@ -55,6 +58,7 @@ pub(super) enum Move {
     Step(usize),
     Deliver(usize),
     Wake(usize),
+    Snapshot,
 }
 
 /// Plays back one choice, and notes how many there were.
@@ -74,19 +78,26 @@ impl Chooser for Scripted {
 impl Room {
     /// A room in which peer 0 holds all units and nothing has happened yet.
     pub fn new(peers: u32, units: u8, policy: Policy) -> Self {
-        let n = peers as usize;
-        let mut held = vec![0; n];
+        let mut held = vec![0; peers as usize];
         held[0] = units;
+        Self::spread(held, policy)
+    }
+
+    /// A room in which each peer holds so many units, as after a resume.
+    pub fn spread(units: Vec<u8>, policy: Policy) -> Self {
+        let n = units.len();
+        let peers = n as u32;
         Self {
             peers: (0..peers).map(|me| Peer::new(me, peers, policy)).collect(),
-            units: held,
+            total: units.iter().sum(),
+            units,
             done: 0,
-            total: units,
             links: vec![VecDeque::new(); n * n],
             resting: vec![false; n],
             tried: vec![false; n],
             started: vec![false; n],
-            kept: BTreeSet::new(),
+            kept: BTreeMap::new(),
+            cuts: Cuts::default(),
             finished: 0,
             eager: false,
         }
@@ -105,7 +116,9 @@ impl Room {
         let steps = (0..n).filter(|&p| self.can_step(p)).map(Move::Step);
         let mail = (0..n * n).filter(|&l| !self.links[l].is_empty()).map(Move::Deliver);
         let wakes = (0..n).filter(|&p| self.resting[p] && !self.tried[p]).map(Move::Wake);
-        steps.chain(mail).chain(wakes).collect()
+        let may_cut = self.cuts.possible() && !self.peers[0].finished();
+        let snapshot = may_cut.then_some(Move::Snapshot);
+        steps.chain(mail).chain(wakes).chain(snapshot).collect()
     }
 
     /// A peer steps while it has work, and once at the very start to hear that it has none.
@@ -115,12 +128,14 @@ impl Room {
 
     /// Carries out a move; an error says which law it broke.
     pub fn play(&mut self, what: Move, chooser: &mut dyn Chooser) -> Result<(), String> {
+        let mut coming = 0;
         let (peer, event) = match what {
             Move::Step(peer) => {
                 self.started[peer] = true;
                 if self.units[peer] > 0 {
                     self.units[peer] -= 1;
                     self.done += 1;
+                    self.cuts.on_done(peer);
                     self.changed();
                 }
                 // No time passes, so that powers stay equal and the states few.
@@ -129,10 +144,7 @@ impl Room {
             Move::Deliver(link) => {
                 let (from, peer) = (link / self.peers.len(), link % self.peers.len());
                 let letter = self.links[link].pop_front().ok_or("an empty link delivered")?;
-                if letter.units > 0 {
-                    self.units[peer] += letter.units;
-                    self.changed();
-                }
+                coming = letter.units;
                 if self.peers[peer].finished() && !letter.idle_talk() {
                     return Err(format!("{:?} reached a finished peer", letter.message));
                 }
@@ -142,36 +154,52 @@ impl Room {
                 self.resting[peer] = false;
                 (peer, Event::Woke)
             }
+            Move::Snapshot => {
+                (0, Event::Snapshot { epoch: self.cuts.begin(self.peers.len(), self.done) })
+            }
         };
         let mut actions = Vec::new();
-        let size = f64::from(self.units[peer]);
+        let size = f64::from(self.units[peer] + coming);
         self.peers[peer].on(event, 0, size, chooser, &mut actions);
-        actions.into_iter().try_for_each(|action| self.act(peer, action))
+        actions.into_iter().try_for_each(|action| self.act(peer, action, &mut coming))?;
+        if coming > 0 { Err(format!("{coming} units came to peer {peer} in vain")) } else { Ok(()) }
     }
 
     fn changed(&mut self) {
         self.tried.fill(false);
     }
 
-    fn act(&mut self, peer: usize, action: Action) -> Result<(), String> {
+    /// Carries out what a peer wants; `coming` are the units that came with the message.
+    fn act(&mut self, peer: usize, action: Action, coming: &mut u8) -> Result<(), String> {
         match action {
             Action::Send { to, message } => self.send(peer, to, message, 0),
-            Action::Give { to, ticket, share } => {
+            Action::Give { to, ticket, epoch, share } => {
                 let size = usize::from(self.units[peer]);
                 let given = crate::work::portion(share, size) as u8;
                 if given == 0 {
                     return Err(format!("peer {peer} gives of {size} units"));
                 }
                 self.units[peer] -= given;
-                if !self.kept.insert(ticket) {
+                if self.kept.insert(ticket, given).is_some() {
                     return Err(format!("{ticket:?} was used twice"));
                 }
-                self.send(peer, to, Message::Work { ticket }, given);
+                self.send(peer, to, Message::Work { ticket, epoch }, given);
+            }
+            Action::Take { ticket } => {
+                self.units[peer] += std::mem::take(coming);
+                self.cuts.on_taken(peer, ticket);
+                self.changed();
+            }
+            Action::Cut { epoch } => {
+                let own = self.kept.iter().filter(|(ticket, _)| ticket.giver as usize == peer);
+                let kept = own.map(|(&ticket, &units)| (ticket, units));
+                self.cuts.on_cut(peer, epoch, self.units[peer], kept, self.total)?;
             }
             Action::Release { ticket } => {
-                if !self.kept.remove(&ticket) {
+                if self.kept.remove(&ticket).is_none() {
                     return Err(format!("{ticket:?} was released but not kept"));
                 }
+                self.cuts.on_released(ticket);
             }
             Action::WakeAt { .. } => self.resting[peer] = true,
             Action::Finish => {
@@ -204,8 +232,11 @@ impl Room {
         if let Some(letter) = letters.find(|letter| !letter.idle_talk()) {
             return Err(format!("{:?} is still under way at the end", letter.message));
         }
-        if let Some(ticket) = self.kept.first() {
+        if let Some((ticket, _)) = self.kept.first_key_value() {
             return Err(format!("{ticket:?} is still kept at the end"));
+        }
+        if !self.cuts.complete() {
+            return Err(format!("a snapshot is not complete at the end: {:?}", self.cuts));
         }
         Ok(true)
     }

@@ -3,12 +3,21 @@
 use super::room::{Move, Room};
 use crate::balance::{Chooser, Policy, Seeded};
 
-/// Plays one schedule, drawn from the seed, of `peers` peers that share `units` units of work.
+/// Plays one schedule, drawn from the seed, of `peers` peers that share `units` units of work while
+/// so many snapshots are taken.
 ///
 /// # Errors
 /// The law that was broken, as for [`super::enumerate::every_schedule`].
-pub fn random_schedule(peers: u32, units: u8, policy: Policy, seed: u64) -> Result<usize, String> {
-    walk(Room::new(peers, units, policy), seed)
+pub fn random_schedule(
+    peers: u32,
+    units: u8,
+    snapshots: u8,
+    policy: Policy,
+    seed: u64,
+) -> Result<usize, String> {
+    let mut room = Room::new(peers, units, policy);
+    room.cuts.left = snapshots;
+    walk(room, seed)
 }
 
 /// Peers are of very different speed at working and at reading mail, drawn anew for each schedule:
@@ -21,6 +30,7 @@ pub(super) fn walk(mut room: Room, seed: u64) -> Result<usize, String> {
         Move::Step(peer) => speeds[peer],
         Move::Wake(peer) => speeds[n + peer],
         Move::Deliver(link) => speeds[n + link % n],
+        Move::Snapshot => 1,
     };
     for length in 0.. {
         if room.over()? {
@@ -63,7 +73,7 @@ mod tests {
                 ..Policy::default()
             };
             let (peers, units) = (1 + chance.choose(12), chance.choose(200) as u8);
-            longest = longest.max(random_schedule(peers, units, policy, seed).unwrap());
+            longest = longest.max(random_schedule(peers, units, 3, policy, seed).unwrap());
         }
         println!("3000 schedules, the longest of {longest} moves");
     }

@@ -5,6 +5,7 @@ pub mod pool;
 
 pub use pack::{Malformed, Pack, Reader};
 pub use pool::{Entry, Pool};
+pub(crate) use pool::{bound_at, distance};
 
 /// A piece of work in its canonical encoding, on its way from one unit to another.
 ///

@@ -1,0 +1,240 @@
+//! What leaves a process: one sealed envelope around every message and every file.
+//!
+//! ```text
+//! kind          4 bytes   "plms" a message, "plck" a checkpoint
+//! format        1 byte    1
+//! fingerprint   8 bytes   of the search: problem, bound, branching, reference, kind of work
+//! length        8 bytes   of the content
+//! content
+//! seal          8 bytes   FNV-1a over all bytes before
+//! ```
+//!
+//! Numbers of fixed width have their least byte first; the content is packed as [`Pack`] says. The
+//! book's page on formats lists all contents.
+
+use crate::balance::{Message, PeerId, Power, Ticket};
+use crate::tree::{Counts, Solution};
+use crate::work::{Malformed, Pack, Reader, Work, bound_at, distance};
+use std::sync::Arc;
+
+/// The format that is written, and the last that is read.
+pub const FORMAT: u8 = 1;
+
+/// What an envelope holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A message between peers.
+    Message,
+    /// A checkpoint.
+    Checkpoint,
+}
+
+impl Kind {
+    /// The first bytes of such an envelope.
+    #[must_use]
+    pub fn mark(self) -> [u8; 4] {
+        match self {
+            Kind::Message => *b"plms",
+            Kind::Checkpoint => *b"plck",
+        }
+    }
+}
+
+/// Why an envelope cannot be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// It begins otherwise.
+    #[error("this is something else")]
+    Other,
+    /// It comes from a later version.
+    #[error("its format is {0}, and this version reads formats up to {FORMAT}")]
+    Newer(u8),
+    /// It is shorter or longer than it says.
+    #[error("it is cut short or has something added: {0} bytes instead of {1}")]
+    Length(u64, u64),
+    /// Its bytes are not those that were sealed.
+    #[error("it is damaged: its seal does not fit")]
+    Seal,
+    /// It belongs to another search.
+    #[error("it belongs to another search: another instance, bound, branching or reference")]
+    Foreign,
+    /// Its content cannot be read, although it is as it was sealed.
+    #[error("its content cannot be read: {0}")]
+    Content(#[from] Malformed),
+}
+
+/// Bytes before the content, and after it.
+const HEAD: usize = 4 + 1 + 8 + 8;
+const SEAL: usize = 8;
+
+/// Puts a content into an envelope.
+#[must_use]
+pub fn seal(kind: Kind, fingerprint: u64, content: &impl Pack) -> Vec<u8> {
+    let mut bytes = kind.mark().to_vec();
+    bytes.push(FORMAT);
+    bytes.extend(fingerprint.to_le_bytes());
+    bytes.extend([0; 8]);
+    content.pack(&mut bytes);
+    let length = (bytes.len() - HEAD) as u64;
+    bytes[HEAD - 8..HEAD].copy_from_slice(&length.to_le_bytes());
+    let seal = hash(&bytes);
+    bytes.extend(seal.to_le_bytes());
+    bytes
+}
+
+/// Opens an envelope: its fingerprint and its content.
+///
+/// # Errors
+/// If it is anything but an envelope of this kind as it was sealed.
+pub fn open<T: Pack>(kind: Kind, bytes: &[u8]) -> Result<(u64, T), Unreadable> {
+    let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else {
+        let begun = !bytes.is_empty() && bytes.starts_with(&kind.mark()[..bytes.len().min(4)]);
+        let least = (HEAD + SEAL) as u64;
+        return Err(if begun {
+            Unreadable::Length(bytes.len() as u64, least)
+        } else {
+            Unreadable::Other
+        });
+    };
+    if head[..4] != kind.mark() {
+        return Err(Unreadable::Other);
+    }
+    if head[4] != FORMAT {
+        return Err(Unreadable::Newer(head[4]));
+    }
+    let word = |at: usize| head[at..at + 8].iter().rev().fold(0, |w, &b| w << 8 | u64::from(b));
+    let (fingerprint, length) = (word(5), word(13));
+    if (rest.len() as u64).checked_sub(SEAL as u64) != Some(length) {
+        let whole = length.saturating_add((HEAD + SEAL) as u64);
+        return Err(Unreadable::Length(bytes.len() as u64, whole));
+    }
+    let (sealed, seal) = bytes.split_at(bytes.len() - SEAL);
+    if seal != hash(sealed).to_le_bytes() {
+        return Err(Unreadable::Seal);
+    }
+    let mut from = Reader::new(&sealed[HEAD..]);
+    let content = T::unpack(&mut from)?;
+    from.finish()?;
+    Ok((fingerprint, content))
+}
+
+/// The print of everything that a search tree depends on: one for each tree.
+#[must_use]
+pub fn fingerprint(problem: &str, what: &impl Pack) -> u64 {
+    let mut bytes = Vec::new();
+    problem.as_bytes().to_vec().pack(&mut bytes);
+    what.pack(&mut bytes);
+    hash(&bytes)
+}
+
+/// FNV-1a: no single byte changes without changing it.
+fn hash(bytes: &[u8]) -> u64 {
+    let start = 0xcbf2_9ce4_8422_2325_u64;
+    bytes.iter().fold(start, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// A message on its way, with the work that goes with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Envelope {
+    /// Who sent it.
+    pub from: PeerId,
+    /// What it says.
+    pub message: Message,
+    /// The work that goes with a [`Message::Work`], and with no other.
+    pub work: Option<Arc<Work>>,
+}
+
+impl Envelope {
+    /// The message as bytes for another process that takes part in the same search.
+    #[must_use]
+    pub fn to_bytes(&self, fingerprint: u64) -> Vec<u8> {
+        seal(Kind::Message, fingerprint, self)
+    }
+
+    /// Reads a message of a search.
+    ///
+    /// # Errors
+    /// If the bytes are not a message of this search.
+    pub fn from_bytes(bytes: &[u8], fingerprint: u64) -> Result<Self, Unreadable> {
+        let (print, envelope) = open(Kind::Message, bytes)?;
+        if print == fingerprint { Ok(envelope) } else { Err(Unreadable::Foreign) }
+    }
+}
+
+impl Pack for Envelope {
+    const LEAST: usize = 2;
+
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.from.pack(out);
+        match self.message {
+            Message::Ask { power } => (0u8, power.0).pack(out),
+            Message::Refuse => 1u8.pack(out),
+            Message::Work { ticket, epoch } => {
+                (2u8, ticket, epoch).pack(out);
+                self.work.as_deref().cloned().unwrap_or_default().pack(out);
+            }
+            Message::Ack { ticket, epoch } => (3u8, ticket, epoch).pack(out),
+            Message::Wave => 4u8.pack(out),
+            Message::Report { sent, received } => (5u8, sent, received).pack(out),
+            Message::Done => 6u8.pack(out),
+            Message::Snapshot { epoch } => (7u8, epoch).pack(out),
+        }
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let sender = PeerId::unpack(from)?;
+        let mut work = None;
+        let message = match u8::unpack(from)? {
+            0 => Message::Ask { power: Power(u64::unpack(from)?) },
+            1 => Message::Refuse,
+            2 => {
+                let (ticket, epoch) = Pack::unpack(from)?;
+                work = Some(Arc::new(Work::unpack(from)?));
+                Message::Work { ticket, epoch }
+            }
+            3 => {
+                let (ticket, epoch) = Pack::unpack(from)?;
+                Message::Ack { ticket, epoch }
+            }
+            4 => Message::Wave,
+            5 => {
+                let (sent, received) = Pack::unpack(from)?;
+                Message::Report { sent, received }
+            }
+            6 => Message::Done,
+            7 => Message::Snapshot { epoch: u64::unpack(from)? },
+            _ => return Err(Malformed::Range),
+        };
+        Ok(Self { from: sender, message, work })
+    }
+}
+
+crate::pack_struct!(Ticket { giver: PeerId, number: u64 });
+crate::pack_struct!(Counts { branched: u64, bounded: u64, total: u128, depth: u32 });
+crate::pack_struct!(Solution { score: i64, plan: Vec<i64> });
+
+impl Pack for Work {
+    const LEAST: usize = 8 + 1 + 1;
+
+    fn pack(&self, out: &mut Vec<u8>) {
+        out.extend(self.size.to_le_bytes());
+        distance(self.least_bound).pack(out);
+        self.bytes.len().pack(out);
+        out.extend(&self.bytes);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut raw = [0; 8];
+        raw.copy_from_slice(from.take(8)?);
+        let size = f64::from_le_bytes(raw);
+        if !(size.is_finite() && size.is_sign_positive()) {
+            return Err(Malformed::Range);
+        }
+        let least_bound = bound_at(u64::unpack(from)?);
+        let length = usize::unpack(from)?;
+        Ok(Self { size, least_bound, bytes: from.take(length)?.to_vec() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

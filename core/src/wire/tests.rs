@@ -1,0 +1,120 @@
+//! Envelopes: what is sealed comes out again, and nothing else does.
+
+use super::*;
+use crate::checkpoint::Checkpoint;
+use crate::laws::{mutate, pack_law};
+use oorandom::Rand64;
+
+/// A message of each kind.
+fn messages(rng: &mut Rand64) -> Vec<Envelope> {
+    let mut number = || rng.rand_u64() >> rng.rand_range(0..64);
+    let ticket = Ticket { giver: number() as u32, number: number() };
+    let epoch = number();
+    let work = Work { size: number() as f64, least_bound: -3, bytes: vec![7; 40] };
+    let said = |message| Envelope { from: 3, message, work: None };
+    vec![
+        said(Message::Ask { power: Power(number()) }),
+        said(Message::Refuse),
+        Envelope { work: Some(Arc::new(work)), ..said(Message::Work { ticket, epoch }) },
+        said(Message::Ack { ticket, epoch }),
+        said(Message::Wave),
+        said(Message::Report { sent: number(), received: number() }),
+        said(Message::Done),
+        said(Message::Snapshot { epoch }),
+    ]
+}
+
+fn checkpoint() -> Checkpoint {
+    let piece = |n: u8| Work { size: f64::from(n), least_bound: i64::MIN, bytes: vec![n; 99] };
+    Checkpoint {
+        fingerprint: 77,
+        about: "solve flowshop ta021".into(),
+        elapsed_ns: 12_345_678_901,
+        counts: Counts { branched: 5, bounded: 1 << 40, total: 1 << 100, depth: 20 },
+        best: 2297,
+        solution: Some(Solution { score: 2298, plan: (0..20).collect() }),
+        pieces: (1..4).map(piece).collect(),
+    }
+}
+
+#[test]
+fn every_message_comes_out_as_it_was() {
+    let rng = &mut Rand64::new(5);
+    for _ in 0..100 {
+        for envelope in messages(rng) {
+            pack_law(&envelope, rng);
+            let bytes = envelope.to_bytes(9);
+            assert_eq!(Envelope::from_bytes(&bytes, 9), Ok(envelope));
+            assert_eq!(Envelope::from_bytes(&bytes, 8), Err(Unreadable::Foreign));
+            assert_eq!(Checkpoint::from_bytes(&bytes), Err(Unreadable::Other));
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_comes_out_as_it_was() {
+    let whole = checkpoint();
+    assert_eq!(Checkpoint::from_bytes(&whole.to_bytes()), Ok(whole));
+}
+
+#[test]
+fn what_is_not_right_is_named() {
+    let bytes = checkpoint().to_bytes();
+    let with = |at: usize, byte: u8| {
+        let mut bytes = bytes.clone();
+        bytes[at] = byte;
+        Checkpoint::from_bytes(&bytes).unwrap_err()
+    };
+    assert_eq!(with(0, b'x'), Unreadable::Other);
+    assert_eq!(with(4, FORMAT + 1), Unreadable::Newer(FORMAT + 1));
+    assert_eq!(with(40, !bytes[40]), Unreadable::Seal);
+    let n = bytes.len();
+    let cut = Checkpoint::from_bytes(&bytes[..n - 1]).unwrap_err();
+    assert_eq!(cut, Unreadable::Length(n as u64 - 1, n as u64));
+    let longer = Checkpoint::from_bytes(&[&bytes[..], &[0]].concat()).unwrap_err();
+    assert_eq!(longer, Unreadable::Length(n as u64 + 1, n as u64));
+    assert_eq!(Checkpoint::from_bytes(b"n m\n20 20\n"), Err(Unreadable::Other));
+    assert_eq!(Checkpoint::from_bytes(b""), Err(Unreadable::Other));
+}
+
+/// The number of mutated inputs: `PLEACH_MUTANTS`, or 100,000.
+fn mutants() -> u64 {
+    std::env::var("PLEACH_MUTANTS").ok().and_then(|word| word.parse().ok()).unwrap_or(100_000)
+}
+
+/// Half of the inputs are broken envelopes; the others have a broken content and a fitting seal, as
+/// a faulty sender would make them.
+#[test]
+fn mutated_envelopes_are_refused() {
+    let rng = &mut Rand64::new(11);
+    let mut good = messages(rng).iter().map(|envelope| envelope.to_bytes(9)).collect::<Vec<_>>();
+    good.push(checkpoint().to_bytes());
+    let mut read = [0u64; 2];
+    for round in 0..mutants() {
+        let original = &good[round as usize % good.len()];
+        let mut bytes = mutate(original, rng);
+        if bytes == *original {
+            continue;
+        }
+        let message = Envelope::from_bytes(&bytes, 9);
+        let file = Checkpoint::from_bytes(&bytes);
+        assert!(message.is_err() && file.is_err(), "{bytes:?} was read");
+        if bytes.len() >= HEAD + SEAL {
+            // The same damage under a seal that fits: whatever is read reads back the same.
+            let end = bytes.len() - SEAL;
+            bytes[4] = FORMAT;
+            bytes[HEAD - 8..HEAD].copy_from_slice(&((end - HEAD) as u64).to_le_bytes());
+            let seal = hash(&bytes[..end]);
+            bytes[end..].copy_from_slice(&seal.to_le_bytes());
+            if let Ok(envelope) = Envelope::from_bytes(&bytes, 9) {
+                assert_eq!(envelope.to_bytes(9), bytes);
+                read[0] += 1;
+            }
+            if let Ok(checkpoint) = Checkpoint::from_bytes(&bytes) {
+                assert_eq!(checkpoint.to_bytes(), bytes);
+                read[1] += 1;
+            }
+        }
+    }
+    println!("{} mutants; with a fitting seal {read:?} were messages and checkpoints", mutants());
+}
