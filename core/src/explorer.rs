@@ -50,6 +50,13 @@ pub trait Explorer: Send {
 
     /// Gives away everything.
     fn drain(&mut self) -> Work;
+
+    /// Writes everything down, and goes on with it.
+    fn copy(&mut self) -> Work {
+        let all = self.drain();
+        self.put(&all.bytes).expect("work of its own can be taken up again");
+        all
+    }
 }
 
 /// Reads a pool of a tree's nodes from bytes that anyone may have sent.

@@ -18,6 +18,10 @@ pub trait Problem: Sync {
     /// Computes a solution's value again, from the problem alone, where the problem can.
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>>;
 
+    /// The print of all that the search tree depends on: checkpoints and messages of a search with
+    /// another one are refused. [`crate::wire::fingerprint`] makes one.
+    fn fingerprint(&self) -> u64;
+
     /// The least score that any solution can have, as far as is known without searching.
     fn least_score(&self) -> i64 {
         i64::MIN
@@ -53,5 +57,9 @@ impl<T: Tree> Problem for Plain<T> {
 
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
         self.0.check(solution)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.0.fingerprint()
     }
 }

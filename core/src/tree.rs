@@ -1,5 +1,6 @@
 //! [`Tree`]: all that a user writes to have a problem searched.
 
+use crate::wire::fingerprint;
 use crate::work::{Entry, Pack};
 
 /// What a search is for.
@@ -83,6 +84,14 @@ pub trait Tree: Sync {
     /// Whether a node that came as bytes can be explored: false makes the bytes malformed.
     fn valid(&self, _entry: &Entry<Self::Node>) -> bool {
         true
+    }
+
+    /// The print of all that the tree depends on: a checkpoint of a tree with another one is refused.
+    ///
+    /// The default looks at the root alone. A tree that is made of data which its root does not hold
+    /// should print them: [`fingerprint`] does it for anything packed.
+    fn fingerprint(&self) -> u64 {
+        fingerprint("tree", &self.root())
     }
 
     /// Computes a solution's value again, from the problem alone; `None` if it is no solution.

@@ -1,6 +1,7 @@
 //! The 0/1 knapsack: which items to take so that they fit and are worth most.
 
 use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::wire::fingerprint;
 use pleach_core::work::Entry;
 
 /// Items at most.
@@ -91,6 +92,12 @@ impl Tree for Knapsack {
         at as usize <= self.items.len()
             && (0..=self.capacity).contains(&room)
             && (0..=most).contains(&value)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let items: Vec<(i64, i64)> =
+            self.items.iter().map(|item| (item.value, item.weight)).collect();
+        fingerprint("knapsack", &(self.capacity, items))
     }
 
     fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {

@@ -5,10 +5,12 @@ use crate::control::{Control, Stop};
 use crate::executor::{Budget, Executor};
 use crate::ledger::Ledger;
 use crate::outcome::{Balance, UnitReport};
+use crate::save::Saver;
 use crate::side::Side;
 use crate::sync::{AtomicI64, AtomicU64, Ordering};
 use crate::transport::{Envelope, Transport};
-use pleach_core::balance::{Action, Event, Message, Peer, PeerId, Seeded};
+use pleach_core::balance::{Action, Event, Message, Peer, PeerId, Seeded, Ticket};
+use pleach_core::checkpoint::{Checkpoint, Cut};
 use pleach_core::tree::{Counts, Goal};
 use pleach_core::work::{Malformed, Work};
 use std::sync::Arc;
@@ -82,6 +84,17 @@ pub(crate) struct Shared<'a> {
     pub looks: &'a AtomicU64,
     pub start: Instant,
     pub trace: bool,
+    /// What the run goes on from.
+    pub before: &'a Checkpoint,
+    /// Where snapshots go, if any are taken.
+    pub saver: Option<&'a Saver<'a>>,
+}
+
+impl Shared<'_> {
+    /// What the search has taken so far.
+    pub fn seconds(&self) -> f64 {
+        (self.start.elapsed() + Duration::from_nanos(self.before.elapsed_ns)).as_secs_f64()
+    }
 }
 
 /// One unit: an executor, its peer, and its mail.
@@ -94,6 +107,10 @@ pub(crate) struct Unit<'a, E, T> {
     ledger: Ledger,
     shared: Shared<'a>,
     actions: Vec<Action>,
+    /// Work that came with the message that the peer is being told of.
+    coming: Option<Arc<Work>>,
+    /// The snapshot that the peer was told of last.
+    epoch: u64,
     wake_at_ns: Option<u64>,
     asked_at_ns: u64,
     report: UnitReport,
@@ -110,6 +127,8 @@ pub(crate) struct Left {
     pub started_ns: u64,
     pub least_bound: Option<i64>,
     pub open: f64,
+    /// The open work itself, where it is to be saved.
+    pub work: Option<Work>,
     /// Pieces whose receipt was never acknowledged.
     pub kept: usize,
 }
@@ -125,15 +144,18 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     ) -> Self {
         let report =
             UnitReport { activity: shared.trace.then(Activity::default), ..UnitReport::default() };
+        let snapshots = shared.saver.is_some();
         Self {
             me,
             executor,
             transport,
             peer,
             chooser: Seeded::new(seed, me),
-            ledger: Ledger::default(),
+            ledger: if snapshots { Ledger::for_snapshots() } else { Ledger::default() },
             shared,
             actions: Vec::new(),
+            coming: None,
+            epoch: 0,
             wake_at_ns: None,
             asked_at_ns: 0,
             report,
@@ -145,13 +167,13 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     /// Runs until all work is done or the run is stopped.
     pub fn drive(mut self) -> Result<Left, Malformed> {
         let started_ns = self.now_ns();
-        self.tell(Event::Stepped { nodes: 0, busy_ns: 0 }, started_ns);
+        self.tell(Event::Stepped { nodes: 0, busy_ns: 0 }, started_ns)?;
         let mut now_ns = started_ns;
         while !self.peer.finished() && self.shared.control.stopped().is_none() {
             if self.side.as_ref().is_some_and(|side| side.due(now_ns - started_ns)) {
                 now_ns = self.improve(now_ns);
             } else if self.executor.explorer().size() > 0.0 {
-                now_ns = self.step(now_ns);
+                now_ns = self.step(now_ns)?;
             } else {
                 self.answer_look();
                 let wake_in = self.wake_at_ns.map(|at| at.saturating_sub(now_ns));
@@ -163,8 +185,9 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             }
             if self.wake_at_ns.is_some_and(|at| at <= now_ns) {
                 self.wake_at_ns = None;
-                self.tell(Event::Woke, now_ns);
+                self.tell(Event::Woke, now_ns)?;
             }
+            self.begin_snapshot(now_ns)?;
         }
         self.report.power = self.peer.power().0;
         let total_s = (self.now_ns() - started_ns) as f64 * 1e-9;
@@ -172,10 +195,12 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         self.report.improve_s = improve_s;
         self.report.idle_s = (total_s - self.report.busy_s - improve_s).max(0.0);
         let explorer = self.executor.explorer();
+        let (least_bound, open) = (explorer.least_bound(), explorer.size());
         Ok(Left {
             started_ns,
-            least_bound: explorer.least_bound(),
-            open: explorer.size(),
+            least_bound,
+            open,
+            work: self.shared.saver.map(|_| explorer.drain()),
             kept: self.ledger.len(),
             report: self.report,
             balance: self.balance,
@@ -187,12 +212,12 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     }
 
     /// Explores for a stretch and tells the peer; returns the time after it.
-    fn step(&mut self, now_ns: u64) -> u64 {
+    fn step(&mut self, now_ns: u64) -> Result<u64, Malformed> {
         let control = self.shared.control;
         let granted = control.draw();
         if granted == 0 {
             control.stop(Stop::Nodes);
-            return now_ns;
+            return Ok(now_ns);
         }
         let transport = &self.transport;
         let stretch = self.executor.explore(&Budget {
@@ -221,8 +246,18 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             control.stop(Stop::Memory);
         }
         let nodes = stretch.progress.used;
-        self.tell(Event::Stepped { nodes, busy_ns: stretch.busy_ns }, now_ns);
-        now_ns
+        self.tell(Event::Stepped { nodes, busy_ns: stretch.busy_ns }, now_ns)?;
+        Ok(now_ns)
+    }
+
+    /// Tells the first peer if someone asked for a snapshot since the last time.
+    fn begin_snapshot(&mut self, now_ns: u64) -> Result<(), Malformed> {
+        let asked = self.shared.saver.filter(|_| self.me == 0).map_or(0, Saver::epoch);
+        if asked > self.epoch {
+            self.epoch = asked;
+            self.tell(Event::Snapshot { epoch: asked }, now_ns)?;
+        }
+        Ok(())
     }
 
     /// Looks for a better solution beside the search; returns the time after it.
@@ -261,10 +296,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     fn read(&mut self, envelope: Envelope, now_ns: u64) -> Result<(), Malformed> {
         let Envelope { from, message, work } = envelope;
-        if let Some(work) = work {
-            self.executor.explorer().put(&work.bytes)?;
-            let gauge = &self.shared.gauges[self.me as usize];
-            gauge.least_bound.fetch_min(work.least_bound, Ordering::Relaxed);
+        if work.is_some() {
             self.report.steals += 1;
             if self.balance.steal_ns.len() < Balance::KEPT {
                 self.balance.steal_ns.push(self.now_ns() - self.asked_at_ns);
@@ -273,31 +305,57 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         if message == Message::Refuse {
             self.balance.refused += 1;
         }
-        self.tell(Event::Mail { from, message }, now_ns);
-        Ok(())
+        self.coming = work;
+        self.tell(Event::Mail { from, message }, now_ns)
     }
 
     /// Tells the peer what happened, and carries out what it wants.
-    fn tell(&mut self, event: Event, now_ns: u64) {
-        let size = self.executor.explorer().size();
+    fn tell(&mut self, event: Event, now_ns: u64) -> Result<(), Malformed> {
+        let coming = self.coming.as_ref().map_or(0.0, |work| work.size);
+        let size = self.executor.explorer().size() + coming;
         self.peer.on(event, now_ns, size, &mut self.chooser, &mut self.actions);
         for action in std::mem::take(&mut self.actions) {
             match action {
                 Action::Send { to, message } => self.send(to, message, None),
-                Action::Give { to, ticket, share } => {
+                Action::Give { to, ticket, epoch, share } => {
                     let split = self.executor.explorer().split(share);
                     // A peer gives only of two nodes or more, and those can always be split.
                     let work = Arc::new(split.expect("two nodes or more can be split"));
                     self.balance.served += 1;
                     self.balance.moved_bytes += work.bytes.len() as u64;
                     self.ledger.keep(ticket, Arc::clone(&work));
-                    self.send(to, Message::Work { ticket }, Some(work));
+                    self.send(to, Message::Work { ticket, epoch }, Some(work));
                 }
-                Action::Release { ticket } => self.ledger.release(ticket),
+                Action::Take { ticket } => self.take(ticket)?,
+                Action::Cut { .. } => self.cut(),
+                Action::Release { ticket } => {
+                    if let (true, Some(saver)) = (self.ledger.release(ticket), self.shared.saver) {
+                        saver.settle();
+                    }
+                }
                 Action::WakeAt { at_ns } => self.wake_at_ns = Some(at_ns),
                 Action::Finish => {}
             }
         }
+        Ok(())
+    }
+
+    /// Takes up the work that came with a message.
+    fn take(&mut self, ticket: Ticket) -> Result<(), Malformed> {
+        let Some(work) = self.coming.take() else { return Ok(()) };
+        self.executor.explorer().put(&work.bytes)?;
+        let gauge = &self.shared.gauges[self.me as usize];
+        gauge.least_bound.fetch_min(work.least_bound, Ordering::Relaxed);
+        self.ledger.take(ticket);
+        Ok(())
+    }
+
+    /// Writes this unit down for the snapshot under way.
+    fn cut(&mut self) {
+        let Some(saver) = self.shared.saver else { return };
+        let (kept, taken) = self.ledger.cut();
+        let work = self.executor.explorer().copy();
+        saver.hand_in(Cut { work, counts: self.report.counts, kept, taken });
     }
 
     fn send(&mut self, to: PeerId, message: Message, work: Option<Arc<Work>>) {

@@ -4,14 +4,20 @@ use crate::control::{Control, Stop};
 use crate::driver::{Gauge, Left, Shared, Unit};
 use crate::executor::threads::ThreadExecutor;
 use crate::outcome::{Balance, Outcome, Sight};
+use crate::save::{Save, Saver};
 use crate::side::Side;
-use crate::sync::{AtomicU64, Condvar, Mutex, Ordering, lock};
+use crate::sync::{AtomicU64, Condvar, Mutex, lock};
 use crate::transport::local::Office;
+use crate::watch::{Running, watch_over};
 use pleach_core::balance::{Peer, Policy};
+use pleach_core::checkpoint::Checkpoint;
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Goal, Solution};
-use pleach_core::work::Malformed;
+use pleach_core::wire::Unreadable;
+use pleach_core::work::{Malformed, Work};
 use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -42,6 +48,10 @@ pub struct Settings {
     pub spin: Duration,
     /// Time between two looks at the run by whoever watches.
     pub look_every: Duration,
+    /// Where and how often to save the run.
+    pub save: Option<Save>,
+    /// What to go on from.
+    pub resume: Option<Arc<Checkpoint>>,
 }
 
 impl Default for Settings {
@@ -59,6 +69,8 @@ impl Default for Settings {
             trace: false,
             spin: crate::transport::local::SPIN,
             look_every: Duration::from_millis(100),
+            save: None,
+            resume: None,
         }
     }
 }
@@ -81,6 +93,17 @@ pub enum RunError {
     /// A solution does not stand up to being computed again.
     #[error("a solution does not hold: {0}")]
     Solution(String),
+    /// A run cannot be saved where it should be.
+    #[error("{}: {why}", path.display())]
+    Save {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        why: std::io::Error,
+    },
+    /// A checkpoint does not fit.
+    #[error(transparent)]
+    Resume(#[from] Unreadable),
 }
 
 /// Searches a problem's whole tree, or as much as the limits allow.
@@ -99,8 +122,24 @@ pub fn run(
     let settings = &Settings { threads: settings.threads.max(1), ..settings.clone() };
     let goal = problem.goal();
     let office = Office::new(settings.threads);
-    let best = settings.best.map_or(i64::MAX, |value| goal.score(value));
-    let control = Control::new(best, settings.start.clone(), settings.node_limit, settings.threads);
+    let before = match &settings.resume {
+        Some(before) if before.fingerprint != problem.fingerprint() => {
+            return Err(Unreadable::Foreign.into());
+        }
+        Some(before) => (**before).clone(),
+        None => whole(problem),
+    };
+    let best = settings.best.map_or(i64::MAX, |value| goal.score(value)).min(before.best);
+    let start_from = better(settings.start.clone(), before.solution.clone());
+    let control = Control::new(best, start_from, settings.node_limit, settings.threads);
+    let saver =
+        settings.save.as_ref().map(|save| Saver::new(save, &before, settings.threads, start));
+    if let (Some(saver), Some(save)) = (&saver, &settings.save) {
+        let pieces = before.pieces.clone();
+        let saved =
+            save.may_replace().and_then(|()| saver.write(&Counts::default(), pieces, &control));
+        saved.map_err(|why| RunError::Save { path: save.path.clone(), why })?;
+    }
     let gauges: Vec<Gauge> = (0..settings.threads).map(|_| Gauge::default()).collect();
     let running = Running { left: Mutex::new(settings.threads), ended: Condvar::new() };
     let looks = AtomicU64::new(0);
@@ -112,8 +151,11 @@ pub fn run(
         looks: &looks,
         start,
         trace: settings.trace,
+        before: &before,
+        saver: saver.as_ref(),
     };
     let pins = pins(settings.threads);
+    let (before, units) = (&before, settings.threads as usize);
 
     let left = thread::scope(|scope| {
         let mut threads = Vec::new();
@@ -128,8 +170,8 @@ pub fn run(
                     core_affinity::set_for_current(core);
                 }
                 let mut explorer = problem.explorer();
-                if me == 0 {
-                    explorer.put(&problem.root().bytes)?;
+                for piece in before.pieces.iter().skip(me as usize).step_by(units) {
+                    explorer.put(&piece.bytes)?;
                 }
                 let slow = settings.slow.get(me as usize).copied().unwrap_or(1.0);
                 let mut desk = office.desk(me);
@@ -159,7 +201,7 @@ pub fn run(
             }
         }
         let mut guard = Guard { control: &control, office: &office, well: false };
-        supervise(settings, &shared, &running, &office, watch);
+        watch_over(settings, &shared, &running, &office, watch);
         guard.well = true;
         let mut left = Vec::new();
         for thread in threads {
@@ -170,22 +212,43 @@ pub fn run(
         }
         failed.map_or(Ok(left), Err)
     })?;
-    let seconds = start.elapsed().as_secs_f64();
-    let outcome = Outcome { seconds, ..gather(problem, &control, &office, left) };
+    let (outcome, open) = gather(problem, &shared, &office, left);
     check(problem, &outcome)?;
+    if let Some(saver) = &saver {
+        // What was looked for is found or proven: nothing is left to do.
+        let open =
+            if outcome.stop.is_some_and(|why| why != Stop::Found) { open } else { Vec::new() };
+        let saved = saver.write(&outcome.counts, open, &control);
+        if let Some(warning) = saved.err().and_then(|why| saver.warn(&why)) {
+            // There is nothing left to stop.
+            let _ = watch(&Sight { warning: Some(warning), ..Sight::default() });
+        }
+    }
+    let mut outcome = outcome;
+    outcome.counts.add(&before.counts);
+    outcome.seconds = shared.seconds();
     Ok(outcome)
+}
+
+/// A search that has not begun.
+fn whole(problem: &dyn Problem) -> Checkpoint {
+    Checkpoint {
+        fingerprint: problem.fingerprint(),
+        best: i64::MAX,
+        pieces: vec![problem.root()],
+        ..Checkpoint::default()
+    }
+}
+
+/// The better of two solutions.
+fn better(one: Option<Solution>, other: Option<Solution>) -> Option<Solution> {
+    [one, other].into_iter().flatten().min_by_key(|solution| solution.score)
 }
 
 /// Cores to bind units to: only where there is exactly one for each, so that nothing is crowded.
 fn pins(threads: u32) -> Vec<core_affinity::CoreId> {
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     if cores.len() == threads as usize && threads > 1 { cores } else { Vec::new() }
-}
-
-/// Units that have not ended yet.
-struct Running {
-    left: Mutex<u32>,
-    ended: Condvar,
 }
 
 /// Says that a unit has ended, by whatever way.
@@ -216,77 +279,15 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Waits for the units to end, shows the run to the watcher, and stops it at its limits.
-fn supervise(
-    settings: &Settings,
+/// What the units have left, and the open work where it is to be saved.
+fn gather(
+    problem: &dyn Problem,
     shared: &Shared<'_>,
-    running: &Running,
     office: &Office,
-    watch: &mut dyn FnMut(&Sight) -> ControlFlow<()>,
-) {
-    let stop = |why| {
-        shared.control.stop(why);
-        office.ring_all();
-    };
-    let limit = settings.time_limit;
-    let mut proven = shared.least_score;
-    let mut left = lock(&running.left);
-    let mut look_at = settings.look_every;
-    while *left > 0 {
-        let now = shared.start.elapsed();
-        let limit_at = limit.filter(|_| shared.control.stopped().is_none());
-        let until = limit_at.map_or(look_at, |limit| look_at.min(limit)).saturating_sub(now);
-        let waited = running.ended.wait_timeout(left, until);
-        left = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
-        let now = shared.start.elapsed();
-        if shared.control.stopped().is_some() {
-            look_at = now + settings.look_every;
-        } else if limit.is_some_and(|limit| now >= limit) {
-            stop(Stop::Time);
-            look_at = now + settings.look_every;
-        } else if now >= look_at {
-            look_at = now + settings.look_every;
-            drop(left);
-            if watch(&sight(shared, &mut proven)).is_break() {
-                stop(Stop::Asked);
-            }
-            left = lock(&running.left);
-        }
-    }
-}
-
-/// A look at the run; `proven` is what no solution can beat, as far as was ever seen.
-fn sight(shared: &Shared<'_>, proven: &mut i64) -> Sight {
-    let mut counts = Counts::default();
-    let mut open = 0.0;
-    let mut bound = shared.control.best();
-    // The units answer a look after their next stretch: this one reads what the last one asked.
-    let look = shared.looks.load(Ordering::Relaxed);
-    let all = look > 0 && shared.gauges.iter().all(|gauge| gauge.answered() == look);
-    for gauge in shared.gauges {
-        let (unit, share, least_bound) = gauge.read();
-        counts.add(&unit);
-        open += share;
-        bound = bound.min(least_bound);
-    }
-    shared.looks.fetch_add(1, Ordering::Relaxed);
-    if all {
-        *proven = bound.max(*proven);
-    }
-    let bound = shared.control.best().min(*proven);
-    let optimises = matches!(shared.goal, Goal::Minimise | Goal::Maximise);
-    Sight {
-        seconds: shared.start.elapsed().as_secs_f64(),
-        counts,
-        done: (look > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
-        best: shared.control.solution().map(|best| shared.goal.value(best.score)),
-        bound: (optimises && ![i64::MIN, i64::MAX].contains(&bound))
-            .then(|| shared.goal.value(bound)),
-    }
-}
-
-fn gather(problem: &dyn Problem, control: &Control, office: &Office, left: Vec<Left>) -> Outcome {
-    let goal = problem.goal();
+    left: Vec<Left>,
+) -> (Outcome, Vec<Work>) {
+    let (goal, control) = (shared.goal, shared.control);
+    let mut pieces = Vec::new();
     let mut counts = Counts::default();
     let mut balance = Balance::default();
     let mut open = 0.0;
@@ -300,18 +301,20 @@ fn gather(problem: &dyn Problem, control: &Control, office: &Office, left: Vec<L
         balance.add(unit.balance);
         open += unit.open;
         lower_bound = lower_bound.min(unit.least_bound.unwrap_or(i64::MAX));
+        pieces.extend(unit.work.filter(|work| !work.bytes.is_empty()));
         units.push(unit.report);
     }
     for work in office.leftovers().into_iter().filter_map(|letter| letter.work) {
         open += work.size;
         lower_bound = lower_bound.min(work.least_bound);
+        pieces.push(Arc::unwrap_or_clone(work));
     }
     // What is known without searching counts too, but no bound goes beyond the best value.
     lower_bound = lower_bound.max(problem.least_score().min(control.best()));
     // A stop that came when nothing was left that could matter is none.
     let done = open == 0.0 || lower_bound == control.best() && lower_bound < i64::MAX;
     let stop = control.stopped().filter(|&why| !done || why == Stop::Found);
-    Outcome {
+    let outcome = Outcome {
         goal,
         counts,
         solution: control.solution(),
@@ -319,10 +322,12 @@ fn gather(problem: &dyn Problem, control: &Control, office: &Office, left: Vec<L
         lower_bound,
         open,
         seconds: 0.0,
+        earlier_seconds: shared.before.elapsed_ns as f64 * 1e-9,
         setup_seconds: setup_ns as f64 * 1e-9,
         units,
         balance,
-    }
+    };
+    (outcome, pieces)
 }
 
 /// Computes the solution's value again.

@@ -14,9 +14,13 @@ mod ledger;
 #[cfg(not(loom))]
 mod outcome;
 #[cfg(not(loom))]
+mod save;
+#[cfg(not(loom))]
 mod side;
 mod sync;
 pub mod transport;
+#[cfg(not(loom))]
+mod watch;
 
 #[cfg(not(loom))]
 pub use activity::Activity;
@@ -25,3 +29,5 @@ pub use control::Stop;
 pub use launch::{RunError, Settings, cores, run};
 #[cfg(not(loom))]
 pub use outcome::{Balance, Outcome, Sight, UnitReport};
+#[cfg(not(loom))]
+pub use save::Save;

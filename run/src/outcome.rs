@@ -7,9 +7,9 @@ use pleach_core::tree::{Counts, Goal, Solution};
 /// A look at a run that goes on.
 #[derive(Clone, Debug, Default)]
 pub struct Sight {
-    /// Seconds since the start.
+    /// Seconds since the start, and what the search had taken before a resume.
     pub seconds: f64,
-    /// What was counted so far, over all units.
+    /// What was counted so far, over all units, and before a resume.
     pub counts: Counts,
     /// The part of the tree that is done, where that can be told.
     pub done: Option<f64>,
@@ -17,6 +17,8 @@ pub struct Sight {
     pub best: Option<i64>,
     /// What no solution can beat, as far as is proven so far.
     pub bound: Option<i64>,
+    /// Something that goes wrong without stopping the run: said once.
+    pub warning: Option<String>,
 }
 
 /// What one unit did.
@@ -94,8 +96,10 @@ pub struct Outcome {
     pub lower_bound: i64,
     /// Open nodes left.
     pub open: f64,
-    /// Seconds from start to end.
+    /// Seconds from start to end, and what the search had taken before a resume.
     pub seconds: f64,
+    /// Of these, what it had taken before.
+    pub earlier_seconds: f64,
     /// Seconds before the first node.
     pub setup_seconds: f64,
     /// What each unit did.

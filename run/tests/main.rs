@@ -3,4 +3,5 @@
 
 mod engine;
 mod executor;
+mod resume;
 mod transport;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 fn letter(from: PeerId, number: u64) -> Envelope {
     let ticket = Ticket { giver: from, number };
     let work = Work { size: 1.0, least_bound: 0, bytes: number.to_le_bytes().to_vec() };
-    Envelope { from, message: Message::Work { ticket }, work: Some(Arc::new(work)) }
+    Envelope { from, message: Message::Work { ticket, epoch: 0 }, work: Some(Arc::new(work)) }
 }
 
 /// Letters of each sender arrive complete and in order, whoever else sends.

@@ -27,6 +27,7 @@ use pairs::Pairs;
 use pleach_core::explorer::Explorer;
 use pleach_core::problem::{Improver, Problem};
 use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Pool, Work};
 use std::sync::{Arc, OnceLock};
 use tables::{Partial, Tables};
@@ -204,6 +205,13 @@ impl Problem for Flowshop {
 
     fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
         Tree::check(self, plan)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let times: Vec<u32> =
+            (0..self.instance.jobs()).flat_map(|j| self.instance.job(j)).copied().collect();
+        let names = (self.bound.to_string().into_bytes(), self.branching.to_string().into_bytes());
+        fingerprint("flowshop", &(self.instance.jobs(), times, names, self.reference, self.all))
     }
 
     fn least_score(&self) -> i64 {

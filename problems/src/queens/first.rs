@@ -1,6 +1,7 @@
 //! A first solution on boards far too large to count.
 
 use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::wire::fingerprint;
 
 /// The board sizes that a solution can be asked for.
 pub const SIZES: std::ops::RangeInclusive<u32> = 1..=1000;
@@ -185,6 +186,10 @@ impl Tree for FirstQueens {
     fn valid(&self, entry: &pleach_core::work::Entry<Partial>) -> bool {
         let inside = |&(row, column): &(u16, u16)| u32::from(row.max(column)) < self.n;
         entry.node.placed.iter().all(inside)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        fingerprint("first queens", &self.n)
     }
 
     fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {

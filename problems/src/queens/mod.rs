@@ -15,6 +15,7 @@ use crate::simd::{queens_avx2, queens_avx512};
 use pleach_core::explorer::{Explorer, TreeExplorer};
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Malformed, Pack, Pool, Reader, Work};
 
 /// The board sizes that can be counted.
@@ -202,6 +203,10 @@ impl Problem for Queens {
 
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {
         None
+    }
+
+    fn fingerprint(&self) -> u64 {
+        fingerprint("queens", &self.n)
     }
 }
 

@@ -19,6 +19,7 @@ use crate::simd::{uts_avx512::WideKernel, uts_sha::ShaKernel};
 use pleach_core::explorer::{Explorer, TreeExplorer};
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Pool, Work};
 
 /// The number of nodes of a tree.
@@ -157,6 +158,10 @@ impl Problem for Uts {
 
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {
         None
+    }
+
+    fn fingerprint(&self) -> u64 {
+        fingerprint("uts", &format!("{:?}", self.parameters).into_bytes())
     }
 }
 

@@ -92,6 +92,11 @@ impl Office {
         Desk { boxes: Arc::clone(&self.boxes), me, inbox: VecDeque::new(), spin: SPIN }
     }
 
+    /// Wakes one.
+    pub fn ring(&self, peer: PeerId) {
+        self.boxes[peer as usize].ring();
+    }
+
     /// Wakes everyone.
     pub fn ring_all(&self) {
         self.boxes.iter().for_each(Mailbox::ring);

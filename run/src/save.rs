@@ -1,0 +1,166 @@
+//! [`Saver`]: the cuts of all units gathered into snapshots, and snapshots written to a file.
+
+use crate::control::Control;
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use pleach_core::checkpoint::{Checkpoint, Cut, assemble};
+use pleach_core::tree::Counts;
+use pleach_core::work::Work;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Where and how often to save.
+#[derive(Clone, Debug)]
+pub struct Save {
+    /// The file. While it is written anew, the old one stays; `.part` beside it holds the new one.
+    pub path: PathBuf,
+    /// Time between two saves.
+    pub every: Duration,
+    /// What is to be found in the file again.
+    pub about: String,
+}
+
+impl Save {
+    /// Whether the file can be replaced by a checkpoint: it must be one, or empty, or not there.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn may_replace(&self) -> io::Result<()> {
+        let wrong = |why| Err(io::Error::other(why));
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(why) => return Err(why),
+        };
+        if !file.metadata()?.is_file() {
+            return wrong("this is no ordinary file");
+        }
+        let mut begin = Vec::new();
+        file.take(4).read_to_end(&mut begin)?;
+        let mark = pleach_core::wire::Kind::Checkpoint.mark();
+        if begin.is_empty() || begin == mark {
+            Ok(())
+        } else {
+            wrong("this file is not a checkpoint, and will not be overwritten")
+        }
+    }
+}
+
+/// Replaces a file as a whole: whenever the process or the machine stops, the file is the old one or
+/// the new one.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".part");
+    let aside = PathBuf::from(aside);
+    let written = File::create(&aside)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        })
+        .and_then(|()| std::fs::rename(&aside, path));
+    if let Err(why) = written {
+        // What is not complete is of no use; that it cannot be removed either changes nothing.
+        let _ = std::fs::remove_file(&aside);
+        return Err(why);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // Where a folder cannot be synced, the system decides when the new name is on the disk.
+    let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+/// Snapshots of a run on their way to a file.
+pub(crate) struct Saver<'a> {
+    save: &'a Save,
+    /// What was done before this run began.
+    before: Checkpoint,
+    start: Instant,
+    /// Cuts so far of the snapshot under way, and how many make it whole.
+    cuts: Mutex<Vec<Cut>>,
+    units: usize,
+    /// The epoch that was asked for last.
+    epoch: AtomicU64,
+    /// Pieces kept at the last cuts and not released yet.
+    unsettled: AtomicU64,
+    /// Whether a failure was told of.
+    warned: AtomicBool,
+}
+
+impl<'a> Saver<'a> {
+    /// A saver of a run that goes on from `before`.
+    pub fn new(save: &'a Save, before: &Checkpoint, units: u32, start: Instant) -> Self {
+        let before = Checkpoint { about: save.about.clone(), pieces: Vec::new(), ..before.clone() };
+        Self {
+            save,
+            before,
+            start,
+            cuts: Mutex::default(),
+            units: units as usize,
+            epoch: AtomicU64::new(0),
+            unsettled: AtomicU64::new(0),
+            warned: AtomicBool::new(false),
+        }
+    }
+
+    /// Time between two saves.
+    pub fn every(&self) -> Duration {
+        self.save.every
+    }
+
+    /// The epoch that was asked for last.
+    #[inline]
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Asks for a snapshot once the last one is whole, unless that is not settled: tickets kept at it
+    /// would be taken for those of the new one.
+    pub fn ask(&self) -> bool {
+        let settled = self.unsettled.load(Ordering::Acquire) == 0;
+        if settled {
+            self.epoch.fetch_add(1, Ordering::Release);
+        }
+        settled
+    }
+
+    /// Takes a unit's cut.
+    pub fn hand_in(&self, cut: Cut) {
+        self.unsettled.fetch_add(cut.kept.len() as u64, Ordering::AcqRel);
+        lock(&self.cuts).push(cut);
+    }
+
+    /// A piece that was kept at a cut has been released.
+    pub fn settle(&self) {
+        self.unsettled.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// What to say of a failure, the first time.
+    pub fn warn(&self, why: &io::Error) -> Option<String> {
+        let path = self.save.path.display();
+        (!self.warned.swap(true, Ordering::Relaxed)).then(|| {
+            format!("--checkpoint {path}: {why}; the search goes on, the file stays as it was")
+        })
+    }
+
+    /// Writes the snapshot under way if it is whole; says whether it was.
+    pub fn write_if_whole(&self, control: &Control) -> io::Result<bool> {
+        let mut cuts = lock(&self.cuts);
+        if cuts.len() < self.units {
+            return Ok(false);
+        }
+        let cuts = std::mem::take(&mut *cuts);
+        let (counts, pieces) = assemble(cuts);
+        self.write(&counts, pieces, control).map(|()| true)
+    }
+
+    /// Writes what was counted in this run and what is open.
+    pub fn write(&self, counts: &Counts, pieces: Vec<Work>, control: &Control) -> io::Result<()> {
+        let mut all = Checkpoint { pieces, ..self.before.clone() };
+        all.elapsed_ns += self.start.elapsed().as_nanos() as u64;
+        all.counts.add(counts);
+        all.best = control.best();
+        all.solution = control.solution();
+        replace(&self.save.path, &all.to_bytes())
+    }
+}

@@ -1,0 +1,214 @@
+//! Stopped and gone on with: whatever moment is written down, the counts at the end are the same.
+
+use oorandom::Rand64;
+use pleach_core::balance::Policy;
+use pleach_core::checkpoint::Checkpoint;
+use pleach_core::problem::Problem;
+use pleach_core::tree::Counts;
+use pleach_problems::flowshop::{Flowshop, named::named};
+use pleach_problems::queens::Queens;
+use pleach_problems::simd::Level;
+use pleach_problems::uts::{Uts, parameters::Parameters};
+use pleach_run::{Outcome, RunError, Save, Settings, Sight, Stop, run};
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A problem of some size on a code path, and what is counted in it.
+fn problem(which: u64, level: Level) -> (Box<dyn Problem>, Option<i64>) {
+    let uts = |words| Box::new(Uts::new(Parameters::parse(words).unwrap(), level));
+    match which {
+        0 => (uts("T1"), None),
+        1 => (uts("type=binomial,b0=200,q=0.199,m=5,seed=3"), None),
+        2 => (Box::new(Queens::new(12, level).unwrap()), None),
+        _ => {
+            let mut flowshop = Flowshop::new(named("VFR10_20_1").unwrap(), level);
+            flowshop.branching = pleach_problems::flowshop::branching::Branching::Alternate;
+            flowshop.reference = 1583;
+            (Box::new(flowshop), Some(1583))
+        }
+    }
+}
+
+fn counted(which: u64) -> Counts {
+    let (problem, best) = problem(which, Level::best());
+    let settings = Settings { threads: 1, best, ..Settings::default() };
+    run(&*problem, &settings, &mut |_| ControlFlow::Continue(())).unwrap().counts
+}
+
+/// A file of this test that is gone at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("pleach-{}-{name}.pleach", std::process::id())))
+    }
+
+    fn save(&self, every: Duration) -> Save {
+        Save { path: self.0.clone(), every, about: String::new() }
+    }
+
+    fn read(&self) -> Arc<Checkpoint> {
+        Arc::new(Checkpoint::from_bytes(&fs::read(&self.0).unwrap()).unwrap())
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn settings(rng: &mut Rand64, best: Option<i64>) -> Settings {
+    let threads = 1 + rng.rand_range(0..6) as u32;
+    let policy = ["random-half", "adaptive:share=power", "adaptive:share=1/20"];
+    Settings {
+        threads,
+        policy: Policy::parse(policy[rng.rand_range(0..3) as usize]).unwrap(),
+        slow: (0..threads).map(|_| [1.0, 1.5, 6.0][rng.rand_range(0..3) as usize]).collect(),
+        seed: rng.rand_u64(),
+        look_every: Duration::from_millis(1),
+        best,
+        ..Settings::default()
+    }
+}
+
+fn a_level(rng: &mut Rand64) -> Level {
+    let levels: Vec<Level> = Level::ALL.into_iter().filter(|level| level.works()).collect();
+    levels[rng.rand_range(0..levels.len() as u64) as usize]
+}
+
+/// Runs that are stopped again and again, each time gone on with on other threads and code paths.
+#[test]
+fn stops_change_no_count() {
+    for which in 0..4 {
+        let wanted = counted(which);
+        for seed in 0..5 {
+            let rng = &mut Rand64::new(u128::from(seed * 4 + which));
+            let scratch = Scratch::new(&format!("stops-{which}-{seed}"));
+            let mut resume = None;
+            for stops in 0.. {
+                let (problem, best) = problem(which, a_level(rng));
+                let settings = Settings {
+                    node_limit: Some(1 + rng.rand_range(0..wanted.bounded)),
+                    save: Some(scratch.save(Duration::from_secs(100))),
+                    resume,
+                    ..settings(rng, best)
+                };
+                let outcome = run(&*problem, &settings, &mut |_| ControlFlow::Continue(()));
+                let outcome = outcome.unwrap();
+                let saved = scratch.read();
+                assert_eq!(saved.counts, outcome.counts);
+                if outcome.stop.is_none() {
+                    assert_eq!(outcome.counts, wanted, "{which}, seed {seed}, {stops} stops");
+                    assert!(saved.pieces.is_empty());
+                    break;
+                }
+                assert_eq!(outcome.stop, Some(Stop::Nodes));
+                assert!(!saved.pieces.is_empty());
+                resume = Some(saved);
+            }
+        }
+    }
+}
+
+/// Whatever snapshot a crash would have left behind leads to the same counts.
+#[test]
+fn every_snapshot_leads_to_the_same_counts() {
+    let mut tried = [0; 4];
+    for which in 0..4 {
+        let wanted = counted(which);
+        for seed in 0..6 {
+            let rng = &mut Rand64::new(u128::from(seed * 4 + which));
+            let scratch = Scratch::new(&format!("crash-{which}-{seed}"));
+            let mut seen: Vec<Vec<u8>> = Vec::new();
+            let mut look = |_: &Sight| {
+                let bytes = fs::read(&scratch.0).unwrap();
+                if seen.last() != Some(&bytes) {
+                    seen.push(bytes);
+                }
+                ControlFlow::Continue(())
+            };
+            let (first, best) = problem(which, a_level(rng));
+            let save = Some(scratch.save(Duration::from_millis(1)));
+            let settings_of_first = Settings { save, ..settings(rng, best) };
+            let outcome = run(&*first, &settings_of_first, &mut look).unwrap();
+            assert_eq!(outcome.counts, wanted);
+            tried[which as usize] += seen.len();
+            // Some of those that were seen, the first and the last among them.
+            let step = seen.len().div_ceil(6).max(1);
+            for bytes in seen.iter().step_by(step).chain(seen.last()) {
+                let resume = Some(Arc::new(Checkpoint::from_bytes(bytes).unwrap()));
+                let (problem, best) = problem(which, a_level(rng));
+                let settings = Settings { resume, ..settings(rng, best) };
+                let again = run(&*problem, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+                assert_eq!(again.counts, wanted, "{which}, seed {seed}, {settings_of_first:?}");
+            }
+        }
+    }
+    println!("snapshots seen: {tried:?}");
+    assert!(tried.iter().all(|&n| n >= 6), "{tried:?}");
+}
+
+/// A save that fails is told of once, the search goes on, and the file stays as it was.
+#[test]
+fn a_save_that_fails_leaves_the_old_file() {
+    let scratch = Scratch::new("full");
+    let mut aside = scratch.0.clone().into_os_string();
+    aside.push(".part");
+    let aside = PathBuf::from(aside);
+    let (problem, _) = problem(0, Level::best());
+    let settings = Settings {
+        threads: 2,
+        save: Some(scratch.save(Duration::from_millis(2))),
+        look_every: Duration::from_millis(1),
+        slow: vec![8.0, 8.0],
+        ..Settings::default()
+    };
+    let (mut warnings, mut looks, mut last_good) = (Vec::new(), 0, Vec::new());
+    let mut look = |sight: &Sight| {
+        looks += 1;
+        if looks == 10 {
+            // From now on nothing can be written where the new file would be.
+            let _ = fs::remove_file(&aside);
+            fs::create_dir(&aside).unwrap();
+            last_good = fs::read(&scratch.0).unwrap();
+        }
+        warnings.extend(sight.warning.clone());
+        ControlFlow::Continue(())
+    };
+    let outcome = run(&*problem, &settings, &mut look).unwrap();
+    fs::remove_dir(&aside).unwrap();
+    assert_eq!(outcome.counts, counted(0));
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("the search goes on"), "{warnings:?}");
+    let kept = fs::read(&scratch.0).unwrap();
+    assert!(kept == last_good, "the file was touched");
+    assert!(Checkpoint::from_bytes(&kept).is_ok());
+}
+
+fn fails(problem: &dyn Problem, settings: &Settings) -> String {
+    let outcome: Result<Outcome, RunError> =
+        run(problem, settings, &mut |_| ControlFlow::Continue(()));
+    outcome.unwrap_err().to_string()
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let scratch = Scratch::new("fit");
+    let save = Some(scratch.save(Duration::from_secs(1)));
+    let limited =
+        Settings { node_limit: Some(1000), threads: 1, save: save.clone(), ..Settings::default() };
+    let queens = Queens::new(12, Level::Off).unwrap();
+    run(&queens, &limited, &mut |_| ControlFlow::Continue(())).unwrap();
+    let resume = Settings { resume: Some(scratch.read()), ..Settings::default() };
+    let other = Queens::new(13, Level::Off).unwrap();
+    assert!(fails(&other, &resume).contains("another search"));
+    // What is no checkpoint is never overwritten.
+    fs::write(&scratch.0, "20 20\n").unwrap();
+    let saved = Settings { save, ..Settings::default() };
+    assert!(fails(&queens, &saved).contains("not a checkpoint"));
+    assert_eq!(fs::read_to_string(&scratch.0).unwrap(), "20 20\n");
+}
