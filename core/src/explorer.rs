@@ -34,6 +34,11 @@ pub trait Explorer: Send {
     /// Open nodes: 0 when there is nothing to do, at least 2 when a split would give something.
     fn size(&self) -> f64;
 
+    /// Open nodes held in memory: where sizes count something else, memory grows with these.
+    fn open_nodes(&self) -> f64 {
+        self.size()
+    }
+
     /// The least bound over all open nodes.
     fn least_bound(&self) -> Option<i64>;
 

@@ -44,7 +44,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// It begins otherwise.
-    #[error("this is something else")]
+    #[error("it was not written by pleach")]
     Other,
     /// It comes from a later version.
     #[error("its format is {0}, and this version reads formats up to {FORMAT}")]

@@ -3,8 +3,9 @@
 use crate::report::Report;
 use pleach_core::problem::{Plain, Problem};
 use pleach_core::tree::Tree;
-use pleach_run::{RunError, Settings, Sight};
+use pleach_run::{RunError, Save, Settings, Sight};
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Explores the whole tree on all cores, and proves what it found.
@@ -105,6 +106,25 @@ impl<'a, P: Problem> Solver<'a, P> {
     pub fn node_limit(mut self, nodes: u64) -> Self {
         self.settings.node_limit = Some(nodes);
         self
+    }
+
+    /// Saves the search to a file now and then, when it is stopped, and at its end.
+    ///
+    /// The file is always a whole one, whenever the process ends; [`Solver::resume`] goes on with it.
+    #[must_use]
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>, every: Duration) -> Self {
+        self.settings.save = Some(Save { path: path.into(), every, about: String::new() });
+        self
+    }
+
+    /// Goes on with a search that was saved, on any number of threads; values to beat and the best
+    /// solution are taken from the file.
+    ///
+    /// # Errors
+    /// If the file cannot be read. Whether it belongs to this problem is seen when the search begins.
+    pub fn resume(mut self, path: impl AsRef<Path>) -> Result<Self, RunError> {
+        self.settings.resume = Some(pleach_run::load(path.as_ref())?);
+        Ok(self)
     }
 
     /// Called about ten times a second; stops the search by breaking.

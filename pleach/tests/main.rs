@@ -4,3 +4,4 @@ mod command;
 mod flowshop;
 mod house;
 mod outside;
+mod resume;

@@ -101,6 +101,14 @@ pub enum RunError {
         /// Why.
         why: std::io::Error,
     },
+    /// A checkpoint cannot be read.
+    #[error("{}: {why}", path.display())]
+    Load {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        why: std::io::Error,
+    },
     /// A checkpoint does not fit.
     #[error(transparent)]
     Resume(#[from] Unreadable),

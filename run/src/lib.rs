@@ -30,4 +30,4 @@ pub use launch::{RunError, Settings, cores, run};
 #[cfg(not(loom))]
 pub use outcome::{Balance, Outcome, Sight, UnitReport};
 #[cfg(not(loom))]
-pub use save::Save;
+pub use save::{Save, load};

@@ -1,6 +1,7 @@
 //! [`Saver`]: the cuts of all units gathered into snapshots, and snapshots written to a file.
 
 use crate::control::Control;
+use crate::launch::RunError;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::checkpoint::{Checkpoint, Cut, assemble};
 use pleach_core::tree::Counts;
@@ -8,6 +9,7 @@ use pleach_core::work::Work;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Where and how often to save.
@@ -45,6 +47,16 @@ impl Save {
             wrong("this file is not a checkpoint, and will not be overwritten")
         }
     }
+}
+
+/// Reads a saved run, to go on with it.
+///
+/// # Errors
+/// If there is no such file, or it is anything but a checkpoint as it was written.
+pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
+    let read = std::fs::read(path)
+        .and_then(|bytes| Checkpoint::from_bytes(&bytes).map_err(io::Error::other));
+    read.map(Arc::new).map_err(|why| RunError::Load { path: path.to_path_buf(), why })
 }
 
 /// Replaces a file as a whole: whenever the process or the machine stops, the file is the old one or

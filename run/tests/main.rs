@@ -3,5 +3,6 @@
 
 mod engine;
 mod executor;
+mod hostile;
 mod resume;
 mod transport;

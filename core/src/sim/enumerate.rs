@@ -275,7 +275,8 @@ mod tests {
     /// Each fault of a snapshot, in the protocol and in the driver, shows in a small room.
     #[test]
     fn every_fault_of_a_snapshot_is_caught() {
-        let faults: [(&str, fn(&mut Room)); 4] = [
+        type Fault = fn(&mut Room);
+        let faults: [(&str, Fault); 4] = [
             ("takes before the cut", |room| {
                 room.peers.iter_mut().for_each(|peer| peer.mutant = Mutant::TakesBeforeCut);
             }),

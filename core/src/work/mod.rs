@@ -20,6 +20,36 @@ pub struct Work {
     pub bytes: Vec<u8>,
 }
 
+/// How a problem's work is held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nodes {
+    /// As a pool of open nodes.
+    #[default]
+    Pool,
+    /// As intervals of numbered leaves.
+    Interval,
+}
+
+impl Nodes {
+    /// Reads a kind's name.
+    ///
+    /// # Errors
+    /// If there is no such kind.
+    pub fn parse(word: &str) -> Result<Self, String> {
+        let kind = [Nodes::Pool, Nodes::Interval].into_iter().find(|kind| kind.to_string() == word);
+        kind.ok_or_else(|| format!("'{word}': expected pool or interval"))
+    }
+}
+
+impl std::fmt::Display for Nodes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Nodes::Pool => "pool",
+            Nodes::Interval => "interval",
+        })
+    }
+}
+
 /// How many of `n` things a share gives away: at least one of two or more, never all.
 #[must_use]
 pub fn portion(share: f64, n: usize) -> usize {

@@ -2,8 +2,11 @@
 
 use super::options::{Best, Options};
 use super::progress::catch_interrupts;
+use super::resume::{Going, over, show};
 use super::{Failure, Files, create, gantt, print, search, usage, write};
 use crate::report::{Report, Status};
+use pleach_core::checkpoint::Checkpoint;
+use pleach_core::problem::Problem;
 use pleach_core::tree::Solution;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::bound::Bound;
@@ -12,9 +15,10 @@ use pleach_problems::flowshop::heuristic::neh;
 use pleach_problems::flowshop::instance::{Instance, plan};
 use pleach_problems::flowshop::named::{best_known, named};
 use pleach_problems::flowshop::read::read;
-use pleach_run::Settings;
+use pleach_run::{Outcome, Settings};
 use serde_json::{Value, json};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The time limit of a search for which no time is left.
@@ -22,26 +26,50 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// How long heuristics look for a schedule of the published value.
 const REACH: Duration = Duration::from_secs(1);
 
+/// A search about to begin, or to go on.
+struct Begin {
+    settings: Settings,
+    /// The search for all optimal schedules, where that has begun.
+    second: Option<Arc<Checkpoint>>,
+    /// What is to be saved beside the search.
+    state: Value,
+    /// What preparing took before this run.
+    setup_s: f64,
+}
+
 /// Solves an instance.
 pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
     let started = Instant::now();
     catch_interrupts();
     let mut flowshop = Flowshop::new(instance(word, options)?, options.simd);
+    let mut record = choose(&mut flowshop, options)?;
     let files = Files::open(options)?;
     let picture = options.gantt.as_deref().map(|path| create("gantt", path)).transpose()?;
-    let mut record = choose(&mut flowshop, options)?;
-    let settings = start(&mut flowshop, word, options)?;
+    let mut begin = match &options.going {
+        Some(going) => go_on(&mut flowshop, going, options)?,
+        None => start(&mut flowshop, word, options)?,
+    };
+    if let Some(going) = options.going.as_ref().filter(|_| options.show) {
+        let second =
+            begin.second.map(|_| counting(&flowshop, begin.state["first"]["best"].as_i64()));
+        return show(&second.unwrap_or(flowshop), "flowshop", word, going, options);
+    }
     record["best"] = json!(options.best.unwrap_or(Best::Search).to_string());
     record["reference"] = json!((flowshop.reference < i64::MAX).then_some(flowshop.reference));
     let prepared = started.elapsed();
-    let limit = settings.time_limit.map(|limit| limit.saturating_sub(prepared));
-    let settings = Settings { time_limit: limit.map(|left| left.max(SHORTEST)), ..settings };
-    let to_beat = settings.best;
-    let mut report = search(flowshop.clone(), settings.clone(), options)?;
-    report.outcome.seconds += prepared.as_secs_f64();
-    report.outcome.setup_seconds += prepared.as_secs_f64();
+    let setup_s = begin.setup_s + prepared.as_secs_f64();
+    begin.state["setup_s"] = json!(setup_s);
+    let limit = begin.settings.time_limit.map(|limit| limit.saturating_sub(prepared));
+    begin.settings.time_limit = limit.map(|left| left.max(SHORTEST));
+    if begin.second.is_none() {
+        begin.settings.save = options.save(&begin.state);
+    }
+    let mut report = search(flowshop.clone(), begin.settings.clone(), options)?;
+    begin.state["first"] = finished(&report);
+    report.outcome.seconds += setup_s;
+    report.outcome.setup_seconds += setup_s;
     if options.all {
-        count_optima(&flowshop, settings, &mut report, to_beat, options)?;
+        count_optima(&flowshop, begin, &mut report, options)?;
     }
     let code = files.deliver(&report, "flowshop", word, options, &record)?;
     if let (Some(file), Some(plan)) = (picture, &report.solution) {
@@ -53,7 +81,18 @@ pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
 
 /// Checks a schedule that a file holds.
 pub fn check(word: &str, path: &str, options: &Options) -> Result<ExitCode, Failure> {
-    let searching = ["best", "start", "bound", "branching", "all", "gantt", "solution", "trace"];
+    let searching = [
+        "best",
+        "start",
+        "bound",
+        "branching",
+        "all",
+        "gantt",
+        "solution",
+        "trace",
+        "nodes",
+        "checkpoint",
+    ];
     options.refuse(&searching, "check searches for nothing").map_err(Failure::Usage)?;
     let instance = instance(word, options)?;
     let order = schedule(&instance, path)?;
@@ -109,7 +148,7 @@ fn choose(flowshop: &mut Flowshop, options: &Options) -> Result<Value, Failure> 
 }
 
 /// The value and the solution to start from, as the flags name them.
-fn start(flowshop: &mut Flowshop, word: &str, options: &Options) -> Result<Settings, Failure> {
+fn start(flowshop: &mut Flowshop, word: &str, options: &Options) -> Result<Begin, Failure> {
     let mut settings = options.settings.clone();
     let instance = flowshop.instance();
     let path = options.start.as_ref().map(|path| path.to_string_lossy());
@@ -141,7 +180,8 @@ fn start(flowshop: &mut Flowshop, word: &str, options: &Options) -> Result<Setti
     let values = [settings.best, settings.start.as_ref().map(|start| start.score)];
     flowshop.reference = values.into_iter().flatten().min().unwrap_or(i64::MAX);
     flowshop.start = order;
-    Ok(settings)
+    let state = json!({ "to_beat": settings.best, "reference": flowshop.reference });
+    Ok(Begin { settings, second: None, state, setup_s: 0.0 })
 }
 
 /// The better of two schedules.
@@ -149,32 +189,77 @@ fn better(instance: &Instance, one: Option<Vec<u16>>, other: Vec<u16>) -> Vec<u1
     one.filter(|one| instance.makespan(one) < instance.makespan(&other)).unwrap_or(other)
 }
 
+/// The settings of a search that was saved, and what it began with.
+fn go_on(flowshop: &mut Flowshop, going: &Going, options: &Options) -> Result<Begin, Failure> {
+    let state = going.state.clone();
+    let mut settings = options.settings.clone();
+    settings.best = state["to_beat"].as_i64();
+    settings.improve = options.best.unwrap_or(Best::Search) == Best::Search;
+    flowshop.reference = state["reference"].as_i64().unwrap_or(i64::MAX);
+    let solution = going.checkpoint.solution.as_ref();
+    flowshop.start = solution.and_then(|best| flowshop.instance().order(&best.plan).ok());
+    let (mut second, mut saved) = (None, going.checkpoint.clone());
+    if !state["first"].is_null() {
+        let Some(first) = over(&state["first"], flowshop.fingerprint()) else {
+            return usage(format!("{}: its first search cannot be read", going.file));
+        };
+        second = Some(std::mem::replace(&mut saved, Arc::new(first)));
+    }
+    settings.resume = Some(saved);
+    let setup_s = state["setup_s"].as_f64().unwrap_or(0.0);
+    Ok(Begin { settings, second, state, setup_s })
+}
+
+/// A search that is over, to be saved beside the one that follows it.
+fn finished(report: &Report) -> Value {
+    let Outcome { counts, solution, lower_bound, seconds, .. } = &report.outcome;
+    json!({
+        "elapsed_ns": (seconds * 1e9) as u64,
+        "branched": counts.branched,
+        "bounded": counts.bounded,
+        "depth": counts.depth,
+        "best": lower_bound,
+        "score": solution.as_ref().map(|solution| solution.score),
+        "solution": solution.as_ref().map(|solution| &solution.plan),
+    })
+}
+
+/// The search for all schedules of a value.
+fn counting(flowshop: &Flowshop, value: Option<i64>) -> Flowshop {
+    let mut all = flowshop.clone();
+    all.all = true;
+    all.reference = value.unwrap_or(i64::MAX - 1) + 1;
+    all
+}
+
 /// Searches again, for all schedules as good as the best.
 fn count_optima(
     flowshop: &Flowshop,
-    settings: Settings,
+    begin: Begin,
     report: &mut Report,
-    to_beat: Option<i64>,
     options: &Options,
 ) -> Result<(), Failure> {
+    let Begin { settings, second, state, .. } = begin;
     let value = match report.status {
         Status::Optimal => report.objective,
-        Status::NoBetter => to_beat,
+        Status::NoBetter => settings.best,
         _ => None,
     };
     let Some(value) = value else { return Ok(()) };
-    let spent = Duration::from_secs_f64(report.outcome.seconds - report.outcome.setup_seconds);
-    let mut all = flowshop.clone();
-    all.all = true;
-    all.reference = value + 1;
-    let left = settings.time_limit.map(|limit| limit.saturating_sub(spent).max(SHORTEST));
-    let nodes = report.outcome.counts.bounded;
+    let all = counting(flowshop, Some(value));
+    let first = &report.outcome;
+    let spent_s = first.seconds - first.setup_seconds - first.earlier_seconds;
+    let spent = Duration::from_secs_f64(spent_s.max(0.0));
+    let earlier = settings.resume.as_ref().map_or(0, |before| before.counts.bounded);
+    let nodes = first.counts.bounded - earlier;
     let settings = Settings {
         best: Some(value + 1),
         start: None,
         improve: false,
-        time_limit: left,
+        time_limit: settings.time_limit.map(|limit| limit.saturating_sub(spent).max(SHORTEST)),
         node_limit: settings.node_limit.map(|limit| limit.saturating_sub(nodes).max(1)),
+        save: options.save(&state),
+        resume: second,
         ..settings
     };
     let counted = search(all, settings, options)?;

@@ -20,6 +20,9 @@ pub fn run(verb: &str, matches: &ArgMatches, options: &Options) -> Result<ExitCo
     if problem != "flowshop" {
         options.without_flowshop(problem).map_err(Failure::Usage)?;
     }
+    if !matches!((verb, problem), (_, "flowshop") | ("count", "queens")) {
+        options.refuse(&["nodes"], "expected pool here").map_err(Failure::Usage)?;
+    }
     match (verb, problem) {
         ("count", "queens") => {
             let queens = Queens::new(size(instance)?, options.simd).map_err(Failure::Usage)?;

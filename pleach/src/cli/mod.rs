@@ -6,6 +6,7 @@ mod gantt;
 mod instance;
 mod options;
 mod progress;
+mod resume;
 mod rows;
 
 pub use rows::rows;
@@ -17,6 +18,7 @@ use options::Options;
 use pleach_core::problem::{Plain, Problem};
 use pleach_core::tree::{Goal, TreeSource};
 use pleach_run::{RunError, Settings, Stop};
+use resume::Going;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
@@ -54,6 +56,8 @@ Examples:
   pleach count uts type=binomial,b0=2000,q=0.2,m=5,seed=7 --threads 2 --json
   pleach solve queens 30
   pleach solve knapsack data/knapsack/correlated-60.txt
+  pleach solve flowshop ta022 --checkpoint run.pleach
+  pleach resume run.pleach
   pleach devices
 
 Exit codes: 0 finished and proven, 1 an error inside, 2 bad usage or bad input,
@@ -62,13 +66,45 @@ Exit codes: 0 finished and proven, 1 an error inside, 2 bad usage or bad input,
 /// The whole command of the `pleach` binary.
 #[must_use]
 pub fn pleach() -> ExitCode {
+    finish(parse(command()).and_then(|matches| match matches.subcommand() {
+        Some(("resume", sub)) => {
+            let file = sub.get_one::<String>("file").map_or("", String::as_str);
+            let (matches, going) = resume::read(command(), file, sub)?;
+            start(&matches, Some(going))
+        }
+        _ => start(&matches, None),
+    }))
+}
+
+/// Carries out what the words say, from the start or from where a saved search was.
+fn start(matches: &ArgMatches, going: Option<Going>) -> Result<ExitCode, Failure> {
+    let (verb, sub) = matches.subcommand().unwrap_or(("", matches));
+    let mut options = read(sub)?;
+    if going.is_none() {
+        options.refuse(&["show"], "expected with resume FILE").map_err(Failure::Usage)?;
+    }
+    options.going = going;
+    let word = |name| sub.get_one::<String>(name).cloned();
+    match verb {
+        "devices" => devices::show(&options),
+        "solve" | "count" | "check" => {
+            let words = ["problem", "instance"].into_iter().filter_map(word);
+            options.words = std::iter::once(verb.to_string()).chain(words).collect();
+            instance::run(verb, sub, &options)
+        }
+        _ => usage("expected solve, count, check, resume or devices"),
+    }
+}
+
+/// The command line of the `pleach` binary.
+fn command() -> Command {
     let problem = |name: &'static str, about: &'static str, help: &'static str| {
         Command::new(name)
             .about(about)
             .arg(Arg::new("problem").value_name("PROBLEM").required(true).help(help))
             .arg(Arg::new("instance").value_name("INSTANCE").required(true).help("which one"))
     };
-    let command = Command::new("pleach")
+    Command::new("pleach")
         .version(env!("CARGO_PKG_VERSION"))
         .about(ABOUT)
         .after_help(EXAMPLES)
@@ -96,13 +132,13 @@ pub fn pleach() -> ExitCode {
             .arg(Arg::new("file").value_name("FILE").required(true).help("the solution")),
         )
         .subcommand(
+            Command::new("resume")
+                .about("Go on with a search that --checkpoint saved")
+                .arg(Arg::new("file").value_name("FILE").required(true).help("the saved search")),
+        )
+        .subcommand(
             Command::new("devices").about("Say what this machine offers, with measured rates"),
-        );
-    finish(parse(command).and_then(|matches| match matches.subcommand() {
-        Some(("devices", sub)) => devices::show(&read(sub)?),
-        Some((verb, sub)) => instance::run(verb, sub, &read(sub)?),
-        None => usage("expected solve, count, check or devices"),
-    }))
+        )
 }
 
 /// A whole command for a problem of your own: the standard flags, progress, JSON and exit codes.
@@ -112,10 +148,14 @@ pub fn pleach() -> ExitCode {
 pub fn main<S: TreeSource>(source: S) -> ExitCode {
     let full = std::any::type_name::<S::Tree>();
     let name = full.rsplit("::").next().unwrap_or(full).to_lowercase();
-    finish(parse(own()).and_then(|matches| {
-        let options = read(&matches)?;
+    finish(own().and_then(|(words, matches, going)| {
+        let mut options = read(&matches)?;
+        (options.words, options.going) = (words, going);
         let tree = source.into_tree().map_err(Failure::Usage)?;
-        let instance = words().join(" ");
+        let instance = options.words.join(" ");
+        if options.going.is_none() {
+            options.refuse(&["show"], "expected with resume FILE").map_err(Failure::Usage)?;
+        }
         options.without_flowshop(&name).map_err(Failure::Usage)?;
         conclude(Plain(tree), &name, &instance, &options)
     }))
@@ -123,13 +163,12 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
 
 /// The words on the command line that are no flags: files and sizes of a problem of your own.
 ///
-/// Ends the process with a message if the flags cannot be read.
+/// With `resume FILE` they are those of the saved search. Ends the process with a message if the
+/// command line cannot be read.
 #[must_use]
 pub fn words() -> Vec<String> {
-    match parse(own()) {
-        Ok(matches) => {
-            matches.get_many("words").map(|all| all.cloned().collect()).unwrap_or_default()
-        }
+    match own() {
+        Ok((words, ..)) => words,
         Err(why) => {
             finish(Err(why));
             std::process::exit(2)
@@ -137,27 +176,44 @@ pub fn words() -> Vec<String> {
     }
 }
 
-/// The command line of a problem of your own.
-fn own() -> Command {
-    let words = Arg::new("words").value_name("WORDS").num_args(0..).help("input of the problem");
-    Command::new("pleach").disable_help_flag(true).arg(words).args(options::flags())
+/// The command line of a problem of your own: its words, its flags, and what it goes on from.
+fn own() -> Result<(Vec<String>, ArgMatches, Option<Going>), Failure> {
+    let command = || {
+        let help = "input of the problem; or: resume FILE, to go on with a saved search";
+        let words = Arg::new("words").value_name("WORDS").num_args(0..).help(help);
+        Command::new("pleach").disable_help_flag(true).arg(words).args(options::flags())
+    };
+    let words = |matches: &ArgMatches| -> Vec<String> {
+        matches.get_many("words").map(|all| all.cloned().collect()).unwrap_or_default()
+    };
+    let matches = parse(command())?;
+    match &words(&matches)[..] {
+        [verb, file] if verb == "resume" => {
+            let (matches, going) = resume::read(command(), file, &matches)?;
+            Ok((words(&matches), matches, Some(going)))
+        }
+        words => Ok((words.to_vec(), matches, None)),
+    }
 }
 
 /// Parses the command line; prints help and ends where that is asked for.
 fn parse(command: Command) -> Result<ArgMatches, Failure> {
     command.try_get_matches().or_else(|why| {
         if why.use_stderr() {
-            // What is wrong may go on over some lines, up to an empty one.
-            let text = why.to_string();
-            let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
-            let line = lines.collect::<Vec<_>>().join(" ");
-            usage(format!("{} (see --help)", line.trim_start_matches("error: ")))
+            usage(format!("{} (see --help)", one_line(&why)))
         } else {
             // Nothing is left to do if not even help can be printed.
             let _ = why.print();
             std::process::exit(0)
         }
     })
+}
+
+/// What is wrong with a command line. It may go on over some lines, up to an empty one.
+fn one_line(why: &clap::Error) -> String {
+    let text = why.to_string();
+    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_string()
 }
 
 fn read(matches: &ArgMatches) -> Result<Options, Failure> {
@@ -189,8 +245,17 @@ fn conclude<P: Problem>(
     if best.is_some() && !matches!(problem.goal(), Goal::Minimise | Goal::Maximise) {
         return usage("--best: this problem has no value to beat, expected none");
     }
+    if let Some(going) = options.going.as_ref().filter(|_| options.show) {
+        return resume::show(&problem, name, instance, going, options);
+    }
     let files = Files::open(options)?;
-    let report = search(problem, Settings { best, ..options.settings.clone() }, options)?;
+    let settings = Settings {
+        best,
+        save: options.save(&Value::Null),
+        resume: options.going.as_ref().map(|going| going.checkpoint.clone()),
+        ..options.settings.clone()
+    };
+    let report = search(problem, settings, options)?;
     files.deliver(&report, name, instance, options, &options.record)
 }
 
@@ -198,7 +263,14 @@ fn conclude<P: Problem>(
 fn search(problem: impl Problem, settings: Settings, options: &Options) -> Result<Report, Failure> {
     let mut progress = progress::Progress::new(options);
     let solver = Solver::of(problem).settings(settings);
-    Ok(solver.on_progress(|sight| progress.show(sight)).run()?)
+    let searched = solver.on_progress(|sight| progress.show(sight)).run();
+    searched.map_err(|why| match (&why, &options.going) {
+        (RunError::Save { .. }, _) => Failure::Usage(format!("--checkpoint {why}")),
+        (RunError::Resume(_), Some(going)) => {
+            Failure::Usage(format!("{} cannot be gone on with: {why}", going.file))
+        }
+        _ => why.into(),
+    })
 }
 
 /// The files that were asked for. They are opened first, so that a path that cannot be written
@@ -232,7 +304,11 @@ impl Files {
         let text = if options.json {
             report.json(name, instance, &options.balance, record).to_string()
         } else {
-            report.words(name, instance)
+            let mut text = report.words(name, instance);
+            if let (Status::Stopped, Some(path)) = (report.status, &options.checkpoint) {
+                text += &format!("\nto go on: pleach resume {}", path.display());
+            }
+            text
         };
         // The result comes first: a file that cannot be written must not lose it.
         print(&text)?;

@@ -1,10 +1,13 @@
 //! The flags, in one table, and what they mean.
 
+use super::resume::{Going, about};
 use crate::report::whole as whole_number;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches};
 use pleach_core::balance::Policy;
+use pleach_core::work::Nodes;
 use pleach_problems::simd::Level;
-use pleach_run::{Settings, cores};
+use pleach_run::{Save, Settings, cores};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,7 +34,7 @@ const BEST_HELP: &str = "value that a solution must beat: none, a number, and fo
 const BRANCHING_HELP: &str =
     "flowshop: auto, forward, backward, alternate, max-sum, min-branch, min-min";
 
-const FLAGS: [Flag; 20] = [
+const FLAGS: [Flag; 24] = [
     flag("threads", Some("N"), "CPU units", "all cores"),
     flag("devices", Some("LIST"), "what to use, between commas: cpu", "cpu"),
     flag("slow", Some("UNIT=F"), "slow a unit by a factor, to try unequal machines", "none"),
@@ -49,6 +52,15 @@ const FLAGS: [Flag; 20] = [
     flag("jobs-first", None, "flowshop: a file's lines are jobs, not machines", "off"),
     flag("time-limit", Some("TIME"), "stop after a time such as 500ms, 60s, 10m, 2h", "none"),
     flag("node-limit", Some("N"), "stop after about so many nodes", "none"),
+    flag(
+        "nodes",
+        Some("KIND"),
+        "how work is held: pool, interval (flowshop, count queens)",
+        "pool",
+    ),
+    flag("checkpoint", Some("FILE"), "save while running, and when stopped", "off"),
+    flag("every", Some("TIME"), "time between two saves", "30s"),
+    flag("show", None, "with resume: say what is in the file, and end", "off"),
     flag("simd", Some("LEVEL"), "code path: auto, off, avx2, avx512", "auto"),
     flag("seed", Some("N"), "all randomness", "0"),
     flag("trace", Some("FILE"), "write the activity of every unit over time, as JSON", "off"),
@@ -58,6 +70,32 @@ const FLAGS: [Flag; 20] = [
     flag("quiet", None, "no progress on the terminal", "off"),
     flag("help", None, "print this help", "off"),
 ];
+
+/// Flags that make a search what it is: a saved one goes on with what it began with.
+pub const FROZEN: [&str; 7] = ["best", "start", "bound", "branching", "all", "jobs-first", "nodes"];
+
+/// Flags that are for one run alone, and not carried on when it is gone on with.
+const PASSING: [&str; 7] =
+    ["time-limit", "node-limit", "checkpoint", "show", "json", "quiet", "trace"];
+
+/// The flags on a command line, as words.
+pub fn given(matches: &ArgMatches) -> Vec<String> {
+    let on_line = |flag: &&Flag| {
+        let source = matches.value_source(flag.name);
+        flag.name != "help" && source == Some(ValueSource::CommandLine)
+    };
+    let words = |flag: &Flag| -> Vec<String> {
+        let name = flag.name;
+        match flag.value {
+            None => vec![format!("--{name}")],
+            Some(_) => {
+                let values = matches.get_many::<String>(name).into_iter().flatten();
+                values.map(|value| format!("--{name}={value}")).collect()
+            }
+        }
+    };
+    FLAGS.iter().filter(on_line).flat_map(words).collect()
+}
 
 /// All flags, to be added to a command.
 pub fn flags() -> impl Iterator<Item = Arg> {
@@ -75,6 +113,9 @@ pub fn flags() -> impl Iterator<Item = Arg> {
         }
     })
 }
+
+/// Time between two saves.
+const EVERY: Duration = Duration::from_secs(30);
 
 /// The value that a solution must beat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +174,20 @@ pub struct Options {
     pub all: bool,
     /// Whether files have a line for each job.
     pub jobs_first: bool,
+    /// How work is held.
+    pub nodes: Nodes,
+    /// Where to save the search.
+    pub checkpoint: Option<PathBuf>,
+    /// How often.
+    pub every: Duration,
+    /// Whether only to say what a saved search holds.
+    pub show: bool,
+    /// The words before the flags, to be saved.
+    pub words: Vec<String>,
+    /// The flags to be saved.
+    pub kept: Vec<String>,
+    /// The saved search to go on with.
+    pub going: Option<Going>,
     /// Where to draw the schedule.
     pub gantt: Option<PathBuf>,
     /// The balance as it was named.
@@ -173,6 +228,9 @@ impl Options {
             ("branching", self.branching.is_some()),
             ("all", self.all),
             ("jobs-first", self.jobs_first),
+            ("nodes", self.nodes != Nodes::Pool),
+            ("checkpoint", self.checkpoint.is_some()),
+            ("show", self.show),
             ("gantt", self.gantt.is_some()),
             ("solution", self.solution.is_some()),
             ("trace", self.trace.is_some()),
@@ -193,6 +251,15 @@ impl Options {
             Some(Best::Value(value)) => Ok(Some(value)),
             Some(_) => Err("--best: expected none or a whole number".into()),
         }
+    }
+
+    /// How to save the search, with a state for whoever goes on with it.
+    pub fn save(&self, state: &Value) -> Option<Save> {
+        self.checkpoint.as_ref().map(|path| Save {
+            path: path.clone(),
+            every: self.every,
+            about: about(&self.words, &self.kept, state),
+        })
     }
 
     /// Reads the flags.
@@ -222,11 +289,23 @@ impl Options {
             .unwrap_or_default();
         let simd = word("simd").unwrap_or("auto");
         let level = Level::parse(simd).map_err(|why| format!("--simd {why}"))?;
+        let nodes = Nodes::parse(word("nodes").unwrap_or("pool"));
+        let nodes = nodes.map_err(|why| format!("--nodes {why}"))?;
+        let every = word("every").map_or(Ok(EVERY), |word| time("every", word))?;
+        if word("every").is_some() && word("checkpoint").is_none() {
+            return Err("--every: expected together with --checkpoint".into());
+        }
+        let passing = |flag: &String| {
+            let name = flag.trim_start_matches("--").split('=').next().unwrap_or_default();
+            PASSING.contains(&name)
+        };
+        let kept = given(matches).into_iter().filter(|flag| !passing(flag)).collect();
+        let limit = word("time-limit").filter(|&word| word != "none");
         let settings = Settings {
             threads,
             slow: slow_factors(&slow, threads)?,
             policy: Policy::parse(balance).map_err(|why| format!("--balance {why}"))?,
-            time_limit: word("time-limit").filter(|&word| word != "none").map(time).transpose()?,
+            time_limit: limit.map(|word| time("time-limit", word)).transpose()?,
             node_limit,
             seed,
             trace: word("trace").is_some(),
@@ -245,6 +324,9 @@ impl Options {
             "jobs_first": matches.get_flag("jobs-first"),
             "time_limit": word("time-limit"),
             "node_limit": node_limit.map(|nodes| whole_number(nodes.into())),
+            "nodes": nodes.to_string(),
+            "checkpoint": word("checkpoint"),
+            "every": word("every").unwrap_or("30s"),
             "simd": level.to_string(),
             "seed": whole_number(seed.into()),
             "trace": word("trace"),
@@ -261,6 +343,13 @@ impl Options {
             branching: word("branching").map(str::to_string),
             all: matches.get_flag("all"),
             jobs_first: matches.get_flag("jobs-first"),
+            nodes,
+            checkpoint: word("checkpoint").map(PathBuf::from),
+            every,
+            show: matches.get_flag("show"),
+            words: Vec::new(),
+            kept,
+            going: None,
             gantt: word("gantt").map(PathBuf::from),
             balance: balance.to_string(),
             simd: level,
@@ -299,7 +388,7 @@ fn slow_factors(words: &[&str], threads: u32) -> Result<Vec<f64>, String> {
 }
 
 /// Reads a time with its unit.
-fn time(word: &str) -> Result<Duration, String> {
+fn time(flag: &str, word: &str) -> Result<Duration, String> {
     let digits = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
     let (number, unit) = word.split_at(digits);
     let scale = match unit {
@@ -311,9 +400,9 @@ fn time(word: &str) -> Result<Duration, String> {
     };
     let seconds = number.parse::<f64>().ok().zip(scale).map(|(number, scale)| number * scale);
     let seconds = seconds.filter(|seconds| (0.001..=1e9).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| {
-        format!("--time-limit {word}: expected a time such as 500ms, 60s, 10m or 2h")
-    })
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("--{flag} {word}: expected a time such as 500ms, 60s, 10m or 2h"))
 }
 
 #[cfg(test)]
@@ -322,11 +411,11 @@ mod tests {
 
     #[test]
     fn times_are_read_with_their_unit() {
-        assert_eq!(time("60s"), Ok(Duration::from_secs(60)));
-        assert_eq!(time("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(time("time-limit", "60s"), Ok(Duration::from_secs(60)));
+        assert_eq!(time("time-limit", "1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(time("time-limit", "500ms"), Ok(Duration::from_millis(500)));
         for bad in ["", "60", "s", "-1s", "1e300h", "nans", "3 weeks"] {
-            assert!(time(bad).is_err(), "{bad}");
+            assert!(time("every", bad).is_err(), "{bad}");
         }
     }
 

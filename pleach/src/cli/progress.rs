@@ -49,6 +49,10 @@ impl Progress {
 
     /// Shows a look at the run; breaks if Ctrl-C was pressed.
     pub fn show(&mut self, sight: &Sight) -> ControlFlow<()> {
+        if let Some(warning) = &sight.warning {
+            // Above the line if there is one.
+            self.line.suspend(|| eprintln!("pleach: warning: {warning}"));
+        }
         if !self.line.is_hidden() {
             let (nodes, seconds) = (sight.counts.bounded, sight.seconds);
             let rate = (nodes - self.before.0) as f64 / (seconds - self.before.1).max(1e-9);

@@ -1,0 +1,222 @@
+//! Searches that are stopped, killed and gone on with: the counts at the end are the published ones.
+
+use crate::outside::{folder, json, pleach, refused};
+use oorandom::Rand64;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A file of this name that is not there yet.
+fn fresh(name: &str) -> PathBuf {
+    let path = folder("resume").join(name);
+    let _ = fs::remove_file(&path);
+    path
+}
+
+/// What is searched, and the counts it must have in the end: branched, bounded, counted.
+const SEARCHES: [(&str, u64, u64, u64); 6] = [
+    ("count uts T1", 824_953, 4_130_070, 4_130_071),
+    ("count uts T3", 513_863, 4_112_896, 4_112_897),
+    ("count queens 14", 17_327_860, 27_358_552, 365_596),
+    ("count queens 14 --nodes interval", 17_327_860, 27_358_552, 365_596),
+    (TA030, 2_415_779, 45_246_962, 0),
+    (TA030_INTERVAL, 2_415_779, 45_246_962, 0),
+];
+const TA030: &str = "solve flowshop ta030 --best optimum --bound one --branching min-branch";
+const TA030_INTERVAL: &str =
+    "solve flowshop ta030 --best optimum --bound one --branching min-branch --nodes interval";
+
+fn is_exact(report: &Value, (words, branched, bounded, counted): (&str, u64, u64, u64)) {
+    assert_eq!(report["nodes"]["branched"], branched, "{words}: {report}");
+    assert_eq!(report["nodes"]["bounded"], bounded, "{words}: {report}");
+    if counted > 0 {
+        assert_eq!(report["count"], counted, "{words}: {report}");
+    } else {
+        assert_eq!(report["lower_bound"], 2178, "{words}: {report}");
+    }
+}
+
+fn spawn(words: &str) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+    let command = command.args(words.split_whitespace()).arg("--json");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Searches are killed at random moments, 20 times in all or as often as `PLEACH_KILLS` says, and gone
+/// on with each time on another number of threads and another code path.
+#[test]
+fn kills_change_no_count() {
+    let kills = std::env::var("PLEACH_KILLS").ok().and_then(|word| word.parse().ok()).unwrap_or(20);
+    let rng = &mut Rand64::new(9);
+    let (mut killed, mut ended, mut saved) = (0, 0, 0);
+    while killed < kills {
+        let search = SEARCHES[ended % SEARCHES.len()];
+        let path = fresh("kill.pleach");
+        let file = path.to_str().unwrap();
+        let report = loop {
+            let threads = rng.rand_range(1..4);
+            // Slowed, so that there is time to kill.
+            let slow: Vec<_> = (0..threads).map(|unit| format!("cpu{unit}=10")).collect();
+            let simd = ["auto", "off", "avx2"][rng.rand_range(0..3) as usize];
+            let how = format!("--threads {threads} --slow {} --simd {simd}", slow.join(","));
+            let mut child = spawn(&if path.exists() {
+                saved += 1;
+                format!("resume {file} --every 5ms {how}")
+            } else {
+                format!("{} --checkpoint {file} --every 5ms {how}", search.0)
+            });
+            let deadline = Instant::now() + Duration::from_millis(rng.rand_range(1..600));
+            while Instant::now() < deadline && child.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if child.try_wait().unwrap().is_none() {
+                child.kill().unwrap();
+                killed += 1;
+            }
+            let output = child.wait_with_output().unwrap();
+            if output.status.code().is_some() {
+                assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+                break serde_json::from_slice(&output.stdout).unwrap();
+            }
+        };
+        is_exact(&report, search);
+        ended += 1;
+    }
+    println!("{killed} kills, {saved} searches gone on with, {ended} to their end");
+    assert!(saved > 0);
+}
+
+/// Ctrl-C, and what goes on afterwards on one thread.
+#[test]
+#[cfg(unix)]
+fn an_interrupted_search_goes_on_elsewhere() {
+    for nodes in ["pool", "interval"] {
+        let path = fresh(&format!("interrupt-{nodes}.pleach"));
+        let file = path.to_str().unwrap();
+        let words = "solve flowshop ta022 --best optimum --bound one --branching min-branch";
+        let child = spawn(&format!("{words} --nodes {nodes} --checkpoint {file} --threads 2"));
+        while !path.exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(200));
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+        let stopped: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(stopped["status"], "stopped");
+        let shown = json(&format!("resume {file} --show"));
+        assert_eq!(shown["nodes"]["branched"], stopped["nodes"]["branched"]);
+        assert_eq!(shown["lower_bound"], stopped["lower_bound"]);
+        assert!(shown["open"].as_f64().unwrap() >= 1.0, "{shown}");
+        let report = json(&format!("resume {file} --threads 1"));
+        assert_eq!(report["nodes"]["branched"], 45_955_964, "{nodes}");
+        assert_eq!(report["lower_bound"], 2099);
+        assert_eq!(report["settings"]["nodes"], nodes);
+        assert!(report["seconds"].as_f64() > stopped["seconds"].as_f64());
+        // What is over says its result again.
+        let again = json(&format!("resume {file}"));
+        for key in ["status", "objective", "lower_bound", "solution", "nodes"] {
+            assert_eq!(again[key], report[key], "{key}");
+        }
+    }
+}
+
+/// The search for all optimal schedules is two searches: either can be stopped.
+#[test]
+fn both_searches_of_all_optima_go_on() {
+    let path = fresh("all.pleach");
+    let file = path.to_str().unwrap();
+    let whole = json("solve flowshop VFR10_10_1 --all --threads 1 --best neh --bound one");
+    let mut words = format!(
+        "solve flowshop VFR10_10_1 --all --best neh --bound one --threads 1 --checkpoint {file}"
+    );
+    for stops in 0.. {
+        let report = json(&format!("{words} --node-limit 20000"));
+        if report["status"] == "optimal" {
+            assert!(stops > 2, "{stops} stops");
+            for key in ["objective", "count", "nodes"] {
+                assert_eq!(report[key], whole[key], "{key} after {stops} stops");
+            }
+            break;
+        }
+        json(&format!("resume {file} --show"));
+        words = format!("resume {file}");
+    }
+}
+
+/// A command of one's own goes on like any other.
+#[test]
+fn a_program_of_ones_own_goes_on() {
+    let example =
+        Path::new(env!("CARGO_BIN_EXE_pleach")).parent().unwrap().join("examples/knapsack");
+    assert!(example.exists(), "expected {}: build the examples first", example.display());
+    let items = folder("resume").join("items.txt");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/knapsack/correlated-60.txt");
+    fs::copy(data, &items).unwrap();
+    let path = fresh("own.pleach");
+    let file = path.to_str().unwrap();
+    let run = |words: &[&str]| {
+        let output = Command::new(&example).args(words).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr),
+        )
+    };
+    let items_file = items.to_str().unwrap();
+    let whole: Value = serde_json::from_str(&run(&[items_file, "--json"]).1).unwrap();
+    let (code, _) = run(&[items_file, "--checkpoint", file, "--node-limit", "100000"]);
+    assert_eq!(code, Some(3));
+    let (code, shown) = run(&["resume", file, "--show"]);
+    assert_eq!(code, Some(0), "{shown}");
+    let (code, report) = run(&["resume", file, "--json", "--threads", "1"]);
+    assert_eq!(code, Some(0), "{report}");
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["objective"], whole["objective"]);
+    assert_eq!(report["instance"], whole["instance"]);
+    // Other items make another search.
+    fs::write(&items, "1 10\n5 5\n").unwrap();
+    let (code, said) = run(&["resume", file]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("has changed since"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_gone_on_with_is_refused() {
+    let path = fresh("refused.pleach");
+    let file = path.to_str().unwrap();
+    assert_eq!(
+        pleach(&format!("count queens 15 --node-limit 100000 --checkpoint {file}")).status.code(),
+        Some(3)
+    );
+    refused(&format!("resume {file} --bound one"), "--bound: a search goes on with what it began");
+    refused(&format!("resume {file} --threads 0"), "--threads 0");
+    refused("resume nowhere.pleach", "nowhere.pleach: ");
+    refused("resume", "FILE");
+    refused("count queens 8 --show", "--show: expected with resume FILE");
+    refused("count queens 8 --every 1s", "--every: expected together with --checkpoint");
+    refused("count uts T1 --nodes interval", "--nodes");
+    refused("count queens 8 --nodes heap", "--nodes 'heap': expected pool or interval");
+    refused(
+        "count queens 8 --checkpoint /nowhere/run.pleach",
+        "--checkpoint /nowhere/run.pleach: ",
+    );
+    let text = folder("resume").join("notes.txt");
+    fs::write(&text, "do not lose").unwrap();
+    let words = format!("count queens 8 --checkpoint {}", text.display());
+    refused(&words, "not a checkpoint, and will not be overwritten");
+    assert_eq!(fs::read_to_string(&text).unwrap(), "do not lose");
+    let good = fs::read(&path).unwrap();
+    let mut damaged = good.clone();
+    damaged[good.len() / 2] ^= 1;
+    fs::write(&path, damaged).unwrap();
+    refused(&format!("resume {file}"), "damaged");
+    fs::write(&path, &good[..good.len() - 3]).unwrap();
+    refused(&format!("resume {file} --show"), "cut short");
+    let mut newer = good.clone();
+    newer[4] += 1;
+    fs::write(&path, newer).unwrap();
+    refused(&format!("resume {file}"), "its format is 2");
+}

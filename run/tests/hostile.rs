@@ -1,0 +1,157 @@
+//! Broken, foreign and hand-made messages and checkpoints: an error each time, or what they say.
+
+use oorandom::Rand64;
+use pleach_core::balance::{Message, Power, Ticket};
+use pleach_core::checkpoint::Checkpoint;
+use pleach_core::laws::mutate;
+use pleach_core::problem::Problem;
+use pleach_core::tree::{Counts, Solution};
+use pleach_core::wire::{Envelope, Kind, seal};
+use pleach_core::work::{Malformed, Pack, Reader, Work};
+use pleach_problems::flowshop::{Flowshop, named::named};
+use pleach_problems::queens::Queens;
+use pleach_problems::simd::Level;
+use pleach_problems::uts::{Uts, parameters::Parameters};
+use std::sync::Arc;
+
+/// A content that is put into an envelope as it is.
+struct Raw<'a>(&'a [u8]);
+
+impl Pack for Raw<'_> {
+    const LEAST: usize = 0;
+
+    fn pack(&self, out: &mut Vec<u8>) {
+        out.extend(self.0);
+    }
+
+    fn unpack(_: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Err(Malformed::Range)
+    }
+}
+
+/// Bytes of an envelope before its content, and after it.
+const HEAD: usize = 21;
+const SEAL: usize = 8;
+
+/// Bytes that may be allocated while reading so many: the values that a byte can stand for take a
+/// few machine words, and lists grow by doubling.
+fn size_class(bytes: usize) -> u64 {
+    64 * bytes as u64 + 1024
+}
+
+/// The number of mutated inputs: `PLEACH_MUTANTS`, or 100,000.
+fn mutants() -> u64 {
+    std::env::var("PLEACH_MUTANTS").ok().and_then(|word| word.parse().ok()).unwrap_or(100_000)
+}
+
+/// Problems with some of their work.
+fn works() -> Vec<(Box<dyn Problem>, Work)> {
+    let uts = Uts::new(Parameters::parse("T1").unwrap(), Level::best());
+    let queens = Queens::new(14, Level::best()).unwrap();
+    let flowshop = Flowshop::new(named("ta021").unwrap(), Level::best());
+    let problems: Vec<Box<dyn Problem>> = vec![Box::new(uts), Box::new(queens), Box::new(flowshop)];
+    let with_work = |problem: Box<dyn Problem>| {
+        let mut explorer = problem.explorer();
+        explorer.put(&problem.root().bytes).unwrap();
+        explorer.run(10_000, i64::MAX);
+        let half = explorer.split(0.5).unwrap();
+        drop(explorer);
+        (problem, half)
+    };
+    problems.into_iter().map(with_work).collect()
+}
+
+/// A message of each kind, and a checkpoint, with this work.
+fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
+    let ticket = Ticket { giver: 1, number: 300 };
+    let epoch = 2;
+    let said = |message| Envelope { from: 3, message, work: None };
+    let messages = [
+        said(Message::Ask { power: Power(123_456_789) }),
+        said(Message::Refuse),
+        Envelope { work: Some(Arc::new(work.clone())), ..said(Message::Work { ticket, epoch }) },
+        said(Message::Ack { ticket, epoch }),
+        said(Message::Wave),
+        said(Message::Report { sent: 12, received: 11 }),
+        said(Message::Done),
+        said(Message::Snapshot { epoch }),
+    ];
+    let checkpoint = Checkpoint {
+        fingerprint,
+        about: "solve flowshop ta021".into(),
+        elapsed_ns: 1 << 40,
+        counts: Counts { branched: 5, bounded: 1 << 40, total: 1 << 100, depth: 20 },
+        best: 2297,
+        solution: Some(Solution { score: 2297, plan: (1..21).collect() }),
+        pieces: vec![work.clone(), work.clone()],
+    };
+    let messages = messages.iter().map(|message| message.to_bytes(fingerprint));
+    messages.chain([checkpoint.to_bytes()]).collect()
+}
+
+/// Reads bytes as a message and as a checkpoint, within the memory that they merit.
+fn read(bytes: &[u8], fingerprint: u64) -> (Option<Envelope>, Option<Checkpoint>) {
+    let mut read = (None, None);
+    let used = allocation_counter::measure(|| {
+        read = (Envelope::from_bytes(bytes, fingerprint).ok(), Checkpoint::from_bytes(bytes).ok());
+    });
+    assert!(used.bytes_max <= size_class(bytes.len()), "{used:?} for {} bytes", bytes.len());
+    read
+}
+
+#[test]
+fn mutated_inputs_are_refused() {
+    let rng = &mut Rand64::new(11);
+    let works = works();
+    let prints: Vec<u64> = works.iter().map(|(problem, _)| problem.fingerprint()).collect();
+    let good: Vec<Vec<Vec<u8>>> =
+        works.iter().zip(&prints).map(|((_, work), &print)| envelopes(work, print)).collect();
+    let (mut inputs, mut taken, mut refused) = (0, 0, 0);
+    while inputs < mutants() {
+        let which = rng.rand_range(0..works.len() as u64) as usize;
+        let kinds = &good[which];
+        let original = &kinds[rng.rand_range(0..kinds.len() as u64) as usize];
+        let bytes = mutate(original, rng);
+        inputs += 1;
+        if bytes != *original {
+            let (message, checkpoint) = read(&bytes, prints[which]);
+            assert!(message.is_none() && checkpoint.is_none(), "{bytes:?} was read");
+        }
+        // As it is, it is foreign to every other search.
+        let other = prints[(which + 1) % prints.len()];
+        assert!(Envelope::from_bytes(original, other).is_err());
+        if bytes.len() < HEAD + SEAL {
+            continue;
+        }
+        // The same damage under a seal that fits, as a faulty sender would make it: whatever is read
+        // reads back the same, and its work is refused or can be searched.
+        let content = Raw(&bytes[HEAD..bytes.len() - SEAL]);
+        let kind = if original[..4] == *b"plms" { Kind::Message } else { Kind::Checkpoint };
+        let sealed = seal(kind, prints[which], &content);
+        let (message, checkpoint) = read(&sealed, prints[which]);
+        let mut pieces = Vec::new();
+        if let Some(message) = message {
+            assert_eq!(message.to_bytes(prints[which]), sealed);
+            pieces.extend(message.work.map(|work| work.bytes.clone()));
+        }
+        if let Some(checkpoint) = checkpoint {
+            assert_eq!(checkpoint.to_bytes(), sealed);
+            pieces.extend(checkpoint.pieces.into_iter().map(|piece| piece.bytes));
+        }
+        for piece in pieces {
+            let mut explorer = works[which].0.explorer();
+            match explorer.put(&piece) {
+                Ok(()) => {
+                    taken += 1;
+                    explorer.run(50, i64::MAX);
+                    let _ = explorer.split(0.5);
+                }
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    println!(
+        "{inputs} inputs; of the work under a fitting seal {taken} pieces were work, {refused} not"
+    );
+    assert!(taken > 0 && refused > 0);
+}
