@@ -1,0 +1,78 @@
+//! What it costs that work can travel: saving a search while it runs, and intervals against pools.
+
+use pleach::{Problem, RunError, Save, Settings};
+use pleach_problems::flowshop::{
+    Flowshop,
+    named::{best_known, named},
+};
+use pleach_problems::queens::Queens;
+use pleach_problems::simd::Level;
+use pleach_problems::uts::{Uts, parameters::Parameters};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// Pairs of runs, in turns.
+const PAIRS: usize = 5;
+
+fn main() -> Result<(), RunError> {
+    let ta025 = flowshop("ta025");
+    let uts = Uts::new(Parameters::parse("T1XL").expect("a named tree"), Level::best());
+    let queens = Queens::new(18, Level::best()).expect("a size that can be counted");
+    let rows: [(&str, &dyn Problem, Option<i64>); 3] = [
+        ("uts T1XL", &uts, None),
+        ("queens 18", &queens, None),
+        ("flowshop ta025", &ta025, Some(ta025.reference)),
+    ];
+    for (name, problem, best) in rows {
+        for every in [Duration::from_secs(1), Duration::from_millis(20)] {
+            saving(name, problem, best, every)?;
+        }
+    }
+    Ok(())
+}
+
+/// An instance of known optimum, whose tree from there is always the same.
+fn flowshop(name: &str) -> Flowshop {
+    let mut flowshop = Flowshop::new(named(name).expect("a named instance"), Level::best());
+    flowshop.reference = best_known(name).expect("a named instance").0;
+    flowshop
+}
+
+fn seconds(problem: &dyn Problem, settings: &Settings) -> Result<f64, RunError> {
+    Ok(pleach_run::run(problem, settings, &mut |_| ControlFlow::Continue(()))?.seconds)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Two threads that save against two that do not.
+fn saving(
+    name: &str,
+    problem: &dyn Problem,
+    best: Option<i64>,
+    every: Duration,
+) -> Result<(), RunError> {
+    let path = std::env::temp_dir().join(format!("pleach-bench-{}.pleach", std::process::id()));
+    let without = Settings { threads: 2, best, ..Settings::default() };
+    let save = Some(Save { path: path.clone(), every, about: String::new() });
+    let with = Settings { save, ..without.clone() };
+    let (mut plain, mut saved, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..PAIRS {
+        let (saving, not) = (seconds(problem, &with)?, seconds(problem, &without)?);
+        saved.push(saving);
+        plain.push(not);
+        ratios.push(saving / not);
+    }
+    // It is a file of this bench alone, and of no use any more.
+    let _ = std::fs::remove_file(path);
+    let ratio = median(ratios);
+    println!(
+        "saving {name:14} every {every:?}: {:.3} s, without {:.3} s, ratio {ratio:.4}; every 30 s {:.6}",
+        median(saved),
+        median(plain),
+        1.0 + (ratio - 1.0) * every.as_secs_f64() / 30.0
+    );
+    Ok(())
+}
