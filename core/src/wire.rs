@@ -178,6 +178,7 @@ impl Pack for Envelope {
             Message::Report { sent, received } => (5u8, sent, received).pack(out),
             Message::Done => 6u8.pack(out),
             Message::Snapshot { epoch } => (7u8, epoch).pack(out),
+            Message::Best { score } => (8u8, score).pack(out),
         }
     }
 
@@ -203,6 +204,7 @@ impl Pack for Envelope {
             }
             6 => Message::Done,
             7 => Message::Snapshot { epoch: u64::unpack(from)? },
+            8 => Message::Best { score: i64::unpack(from)? },
             _ => return Err(Malformed::Range),
         };
         Ok(Self { from: sender, message, work })

@@ -334,7 +334,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
                     }
                 }
                 Action::WakeAt { at_ns } => self.wake_at_ns = Some(at_ns),
-                Action::Finish => {}
+                // Units of one process share the best value.
+                Action::Beat { .. } | Action::Finish => {}
             }
         }
         Ok(())

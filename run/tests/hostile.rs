@@ -75,6 +75,7 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
         said(Message::Report { sent: 12, received: 11 }),
         said(Message::Done),
         said(Message::Snapshot { epoch }),
+        said(Message::Best { score: -7 }),
     ];
     let checkpoint = Checkpoint {
         fingerprint,

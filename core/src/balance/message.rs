@@ -38,6 +38,11 @@ pub enum Message {
         /// The sender's epoch.
         epoch: u64,
     },
+    /// Along the tree: a solution of this score is known, where units do not share a memory.
+    Best {
+        /// The score: lower is better.
+        score: i64,
+    },
     /// Down the tree: a new epoch begins with a cut.
     Snapshot {
         /// The epoch that begins.
@@ -75,6 +80,11 @@ pub enum Event {
     },
     /// The time asked for by [`Action::WakeAt`] has come.
     Woke,
+    /// The own explorer found a solution of this score, and other units cannot see that by themselves.
+    Found {
+        /// The score: lower is better.
+        score: i64,
+    },
     /// Peer 0 only: all peers are to be written down. The last snapshot must be settled: every piece
     /// that was kept at one of its cuts has been released.
     Snapshot {
@@ -114,6 +124,11 @@ pub enum Action {
     Cut {
         /// The epoch that begins.
         epoch: u64,
+    },
+    /// Look only for solutions better than this: another unit knows one.
+    Beat {
+        /// The score: lower is better.
+        score: i64,
     },
     /// Forget the bytes kept under a ticket: the receiver has them.
     Release {

@@ -38,6 +38,8 @@ pub struct Peer {
     parked: Vec<(PeerId, Power)>,
     work: Totals,
     unacknowledged: u64,
+    /// The best score heard of.
+    best: i64,
     /// Cuts so far.
     epoch: u64,
     finished: bool,
@@ -63,6 +65,7 @@ impl Peer {
             parked: Vec::new(),
             work: Totals::default(),
             unacknowledged: 0,
+            best: i64::MAX,
             epoch: 0,
             finished: false,
             #[cfg(test)]
@@ -104,6 +107,7 @@ impl Peer {
             Event::Woke if self.search == Search::Resting => self.search = Search::None,
             Event::Woke => {}
             Event::Snapshot { epoch } => self.on_snapshot(epoch, actions),
+            Event::Found { score } => self.spread(score, self.me, actions),
         }
         if size == 0.0 && !self.finished {
             self.on_empty(now_ns, chooser, actions);
@@ -149,6 +153,11 @@ impl Peer {
                 actions.push(Action::Release { ticket });
             }
             Message::Snapshot { epoch } => self.on_snapshot(epoch, actions),
+            Message::Best { score } if score < self.best => {
+                actions.push(Action::Beat { score });
+                self.spread(score, from, actions);
+            }
+            Message::Best { .. } => {}
             Message::Wave => {
                 let step = self.quiet.on_wave();
                 self.carry_out(step, actions);
@@ -157,6 +166,19 @@ impl Peer {
                 self.quiet.on_report(Totals { sent, received });
             }
             Message::Done => self.carry_out(Step::End, actions),
+        }
+    }
+
+    /// Tells the neighbours in the tree of a better score, all but the one it came from.
+    ///
+    /// Links keep order, so that word of a score goes before the report of whoever found it, and so
+    /// reaches the root before the end; and every peer before it is told of the end.
+    fn spread(&mut self, score: i64, from: PeerId, actions: &mut Vec<Action>) {
+        if score < self.best {
+            self.best = score;
+            let neighbours = self.overlay.parent().into_iter().chain(self.overlay.children());
+            let others = neighbours.filter(|&peer| peer != from);
+            others.for_each(|peer| send(peer, Message::Best { score }, actions));
         }
     }
 

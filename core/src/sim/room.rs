@@ -201,6 +201,7 @@ impl Room {
                 }
                 self.cuts.on_released(ticket);
             }
+            Action::Beat { .. } => {}
             Action::WakeAt { .. } => self.resting[peer] = true,
             Action::Finish => {
                 self.finished += 1;

@@ -21,6 +21,7 @@ fn messages(rng: &mut Rand64) -> Vec<Envelope> {
         said(Message::Report { sent: number(), received: number() }),
         said(Message::Done),
         said(Message::Snapshot { epoch }),
+        said(Message::Best { score: number().cast_signed() }),
     ]
 }
 
