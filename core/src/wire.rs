@@ -167,7 +167,7 @@ impl Pack for Envelope {
     fn pack(&self, out: &mut Vec<u8>) {
         self.from.pack(out);
         match self.message {
-            Message::Ask { power } => (0u8, power.0).pack(out),
+            Message::Ask { power, units, waits } => (0u8, power.0, units, waits).pack(out),
             Message::Refuse => 1u8.pack(out),
             Message::Work { ticket, epoch } => {
                 (2u8, ticket, epoch).pack(out);
@@ -179,6 +179,7 @@ impl Pack for Envelope {
             Message::Done => 6u8.pack(out),
             Message::Snapshot { epoch } => (7u8, epoch).pack(out),
             Message::Best { score } => (8u8, score).pack(out),
+            Message::Unpark => 9u8.pack(out),
         }
     }
 
@@ -186,7 +187,10 @@ impl Pack for Envelope {
         let sender = PeerId::unpack(from)?;
         let mut work = None;
         let message = match u8::unpack(from)? {
-            0 => Message::Ask { power: Power(u64::unpack(from)?) },
+            0 => {
+                let (power, units, waits) = Pack::unpack(from)?;
+                Message::Ask { power: Power(power), units, waits }
+            }
             1 => Message::Refuse,
             2 => {
                 let (ticket, epoch) = Pack::unpack(from)?;
@@ -204,6 +208,7 @@ impl Pack for Envelope {
             }
             6 => Message::Done,
             7 => Message::Snapshot { epoch: u64::unpack(from)? },
+            9 => Message::Unpark,
             8 => Message::Best { score: i64::unpack(from)? },
             _ => return Err(Malformed::Range),
         };

@@ -311,6 +311,16 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Tells the peer what happened, and carries out what it wants.
     fn tell(&mut self, event: Event, now_ns: u64) -> Result<(), Malformed> {
+        let mut gave = self.tell_once(event, now_ns)?;
+        while gave {
+            gave = self.tell_once(Event::Gave, now_ns)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the peer once; whether it gave work away, so that there may be more to give.
+    fn tell_once(&mut self, event: Event, now_ns: u64) -> Result<bool, Malformed> {
+        let mut gave = false;
         let coming = self.coming.as_ref().map_or(0.0, |work| work.size);
         let size = self.executor.explorer().size() + coming;
         self.peer.on(event, now_ns, size, &mut self.chooser, &mut self.actions);
@@ -318,6 +328,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             match action {
                 Action::Send { to, message } => self.send(to, message, None),
                 Action::Give { to, ticket, epoch, share } => {
+                    gave = true;
                     let split = self.executor.explorer().split(share);
                     // A peer gives only of two nodes or more, and those can always be split.
                     let work = Arc::new(split.expect("two nodes or more can be split"));
@@ -338,7 +349,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
                 Action::Beat { .. } | Action::Finish => {}
             }
         }
-        Ok(())
+        Ok(gave)
     }
 
     /// Takes up the work that came with a message.

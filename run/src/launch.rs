@@ -184,7 +184,7 @@ pub fn run(
                 let slow = settings.slow.get(me as usize).copied().unwrap_or(1.0);
                 let mut desk = office.desk(me);
                 desk.spin = settings.spin;
-                let peer = Peer::new(me, settings.threads, settings.policy);
+                let peer = Peer::new(me, settings.threads, settings.policy.clone());
                 let executor = ThreadExecutor::new(explorer, slow);
                 let mut unit = Unit::new(me, executor, desk, peer, settings.seed, shared);
                 // The last unit: at the beginning the first one has all the work.

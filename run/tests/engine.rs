@@ -51,12 +51,16 @@ fn random_runs_count_exactly() {
         let which = below(trees.len() as u64) as usize;
         let levels: Vec<Level> = Level::ALL.into_iter().filter(|level| level.works()).collect();
         let level = levels[below(levels.len() as u64) as usize];
-        let shares = ["half", "power", "1/3", "1/8", "1/100"];
-        let share = shares[below(5) as usize];
+        let shares = ["half", "power", "1/3", "1/8", "1/100", "subtree", "chunk/9", "guided/1"];
+        let share = shares[below(8) as usize];
+        let presets = ["adaptive", "ring", "lifelines", "overlay", "dynamic", "static:share=even"];
         let policy = Policy {
             degree: 1 + below(4) as u32,
             patience: 1 + below(4) as u32,
-            ..Policy::parse(&format!("adaptive:share={share}")).unwrap()
+            ..match presets[below(6) as usize] {
+                once @ "static:share=even" => Policy::parse(once).unwrap(),
+                preset => Policy::parse(&format!("{preset}:share={share}")).unwrap(),
+            }
         };
         let slow = (0..threads).map(|_| [1.0, 1.0, 1.5, 6.0][below(4) as usize]).collect();
         let spin = Duration::from_micros(below(3) * 10);

@@ -67,7 +67,8 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
     let epoch = 2;
     let said = |message| Envelope { from: 3, message, work: None };
     let messages = [
-        said(Message::Ask { power: Power(123_456_789) }),
+        said(Message::Ask { power: Power(123_456_789), units: 9, waits: false }),
+        said(Message::Unpark),
         said(Message::Refuse),
         Envelope { work: Some(Arc::new(work.clone())), ..said(Message::Work { ticket, epoch }) },
         said(Message::Ack { ticket, epoch }),

@@ -63,10 +63,10 @@ impl Drop for Scratch {
 
 fn settings(rng: &mut Rand64, best: Option<i64>) -> Settings {
     let threads = 1 + rng.rand_range(0..6) as u32;
-    let policy = ["random-half", "adaptive:share=power", "adaptive:share=1/20"];
+    let policy = ["random-half", "overlay:degree=2", "adaptive:share=1/20", "lifelines", "adaptive"];
     Settings {
         threads,
-        policy: Policy::parse(policy[rng.rand_range(0..3) as usize]).unwrap(),
+        policy: Policy::parse(policy[rng.rand_range(0..5) as usize]).unwrap(),
         slow: (0..threads).map(|_| [1.0, 1.5, 6.0][rng.rand_range(0..3) as usize]).collect(),
         seed: rng.rand_u64(),
         look_every: Duration::from_millis(1),

@@ -21,7 +21,13 @@ pub enum Message {
     Ask {
         /// How fast the thief is.
         power: Power,
+        /// Peers for whom it asks: itself and all below it in the tree.
+        units: u32,
+        /// Whether it waits until there is work; else it wants an answer.
+        waits: bool,
     },
+    /// "There is work here": whoever waits or had nothing does not any more.
+    Unpark,
     /// "Nor have I": the answer to an `Ask` that brings no work.
     Refuse,
     /// The answer to an `Ask` that brings work; the bytes travel beside it.
@@ -64,6 +70,8 @@ pub enum Message {
 /// What happened to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// A piece was split off: the size says what is left.
+    Gave,
     /// Its explorer ran for a while; there is work left if the size says so.
     Stepped {
         /// Nodes explored.

@@ -2,7 +2,9 @@
 //!
 //! The protocol is on one page in `README.md` beside this file.
 
+mod asking;
 mod chooser;
+mod hungry;
 mod message;
 mod overlay;
 mod peer;

@@ -1,22 +1,13 @@
 //! [`Peer`]: one unit's side of the protocol, a pure state machine.
 
+use super::asking::{Around, Asking, Next};
 use super::chooser::Chooser;
+use super::hungry::{Hungry, Thief};
 use super::message::{Action, Event, Message, PeerId, Ticket};
 use super::overlay::Overlay;
-use super::policy::{Policy, Victim};
+use super::policy::Policy;
 use super::quiet::{Quiet, Rules, Step, Totals};
-use super::share::{Meter, Power};
-
-/// What a peer without work is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Search {
-    /// It has work, or has not looked for any yet.
-    None,
-    /// It has asked and waits for the answer.
-    Asked,
-    /// It waits for its time to ask again.
-    Resting,
-}
+use super::share::{Deal, Meter, Power};
 
 /// One unit's side of the protocol: sees numbers, messages and tickets, never a node of the tree.
 ///
@@ -30,12 +21,8 @@ pub struct Peer {
     overlay: Overlay,
     quiet: Quiet,
     meter: Meter,
-    search: Search,
-    /// Refusals in a row, and rests in a row.
-    refusals: u32,
-    rests: u32,
-    /// Thieves that asked when nothing could be split: they are answered after the next step.
-    parked: Vec<(PeerId, Power)>,
+    asking: Asking,
+    hungry: Hungry,
     work: Totals,
     unacknowledged: u64,
     /// The best score heard of.
@@ -59,10 +46,8 @@ impl Peer {
             overlay,
             quiet: Quiet::new(&overlay),
             meter: Meter::default(),
-            search: Search::None,
-            refusals: 0,
-            rests: 0,
-            parked: Vec::new(),
+            asking: Asking::default(),
+            hungry: Hungry::default(),
             work: Totals::default(),
             unacknowledged: 0,
             best: i64::MAX,
@@ -79,10 +64,10 @@ impl Peer {
         self.finished
     }
 
-    /// The speed it has measured.
+    /// Its speed: as given by hand, or else as measured.
     #[must_use]
     pub fn power(&self) -> Power {
-        self.meter.power()
+        self.policy.weight(self.me).unwrap_or(self.meter.power())
     }
 
     /// Takes note of an event, at time `now_ns` and with `size` open nodes at hand.
@@ -101,11 +86,11 @@ impl Peer {
         match event {
             Event::Stepped { nodes, busy_ns } => {
                 self.meter.add(nodes, busy_ns);
-                self.serve_parked(size, actions);
+                self.serve(size, actions);
             }
+            Event::Gave => self.serve(size, actions),
             Event::Mail { from, message } => self.on_mail(from, message, size, actions),
-            Event::Woke if self.search == Search::Resting => self.search = Search::None,
-            Event::Woke => {}
+            Event::Woke => self.asking.on_woke(),
             Event::Snapshot { epoch } => self.on_snapshot(epoch, actions),
             Event::Found { score } => self.spread(score, self.me, actions),
         }
@@ -116,18 +101,14 @@ impl Peer {
 
     fn on_mail(&mut self, from: PeerId, message: Message, size: f64, actions: &mut Vec<Action>) {
         match message {
-            Message::Ask { power } if size >= 2.0 => self.give(from, power, actions),
-            // One node cannot be split now, but often can after the next step.
-            Message::Ask { power } if size > 0.0 => {
-                if !self.is(Mutant::ForgetsParked) {
-                    self.parked.push((from, power));
-                }
+            Message::Ask { power, units, waits } => {
+                self.on_ask(Thief { peer: from, power, units, waits }, size, actions);
             }
-            Message::Ask { .. } => send(from, Message::Refuse, actions),
-            Message::Refuse => {
-                self.search = Search::None;
-                self.refusals += 1;
+            Message::Unpark => {
+                self.hungry.remove(from);
+                self.asking.on_unpark(from);
             }
+            Message::Refuse => self.asking.on_refusal(from, &self.policy),
             Message::Work { ticket, epoch } => {
                 // A piece given after the giver's cut must not be in the receiver's: it would be in
                 // both.
@@ -135,13 +116,15 @@ impl Peer {
                     self.cut(epoch, actions);
                 }
                 actions.push(Action::Take { ticket });
-                self.search = Search::None;
-                self.refusals = 0;
-                self.rests = 0;
                 self.work.received += 1;
                 if !self.is(Mutant::NeverAcknowledges) {
                     send(from, Message::Ack { ticket, epoch: self.epoch }, actions);
                 }
+                let told = self.asking.on_work(from, &self.overlay);
+                if !self.is(Mutant::NeverUnparks) {
+                    told.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
+                }
+                self.serve_waiting(size, actions);
             }
             Message::Ack { ticket, epoch } => {
                 // A piece taken after the receiver's cut must still be in the giver's: it would be
@@ -197,46 +180,64 @@ impl Peer {
         }
     }
 
-    /// Answers those who asked in vain before: one with work if there is enough, else all with no.
-    fn serve_parked(&mut self, size: f64, actions: &mut Vec<Action>) {
-        if self.parked.is_empty() {
-            return;
-        }
-        if size >= 2.0 {
-            let (thief, power) = self.parked.remove(0);
-            self.give(thief, power, actions);
+    /// Someone asks: a share at once if there is one; later if there can be; else no.
+    fn on_ask(&mut self, thief: Thief, size: f64, actions: &mut Vec<Action>) {
+        let gives = self.policy.gives(self.me);
+        if gives && size >= 2.0 {
+            self.hungry.remove(thief.peer);
+            self.give(&thief, size, actions);
+        } else if thief.waits || gives && size > 0.0 {
+            // One node cannot be split now, but often can after the next step.
+            if !self.is(Mutant::ForgetsParked) {
+                self.hungry.add(thief);
+            }
         } else {
-            self.parked.drain(..).for_each(|(thief, _)| send(thief, Message::Refuse, actions));
+            self.refuse(&thief, actions);
         }
     }
 
-    fn give(&mut self, to: PeerId, thief: Power, actions: &mut Vec<Action>) {
+    /// Answers one who asked before if there is enough; else those who do not wait, with no.
+    fn serve(&mut self, size: f64, actions: &mut Vec<Action>) {
+        if !self.serve_waiting(size, actions) && size < 2.0 {
+            let in_vain = self.hungry.in_vain();
+            in_vain.iter().for_each(|thief| self.refuse(thief, actions));
+        }
+    }
+
+    /// Gives to the first who asked before, if there is enough.
+    fn serve_waiting(&mut self, size: f64, actions: &mut Vec<Action>) -> bool {
+        let enough = size >= 2.0 && self.policy.gives(self.me);
+        let thief = if enough { self.hungry.next() } else { None };
+        thief.inspect(|thief| self.give(thief, size, actions)).is_some()
+    }
+
+    fn refuse(&mut self, thief: &Thief, actions: &mut Vec<Action>) {
+        self.asking.on_refused(thief.peer, &self.overlay);
+        send(thief.peer, Message::Refuse, actions);
+    }
+
+    fn give(&mut self, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
+        let deal = Deal {
+            thief,
+            power: self.power(),
+            overlay: &self.overlay,
+            size,
+            given: self.work.sent,
+            peers: self.peers,
+        };
+        let share = self.policy.share.of(&deal);
         let ticket = Ticket { giver: self.me, number: self.work.sent };
         self.work.sent += 1;
         self.unacknowledged += 1;
-        let share = self.policy.share.of(self.meter.power(), thief);
-        actions.push(Action::Give { to, ticket, epoch: self.epoch, share });
+        actions.push(Action::Give { to: thief.peer, ticket, epoch: self.epoch, share });
     }
 
-    /// Without work: ask, rest or wait, and take part in the waves.
+    /// Without work: ask, wait or rest, and take part in the waves.
     fn on_empty(&mut self, now_ns: u64, chooser: &mut dyn Chooser, actions: &mut Vec<Action>) {
-        self.parked.drain(..).for_each(|(thief, _)| send(thief, Message::Refuse, actions));
-        if self.search == Search::None && self.peers > 1 {
-            if self.refusals < self.policy.patience {
-                let victim = self.victim(chooser);
-                send(victim, Message::Ask { power: self.meter.power() }, actions);
-                self.search = Search::Asked;
-            } else {
-                let doubled = self.policy.rest_ns.saturating_mul(1 << self.rests.min(32));
-                let at_ns = now_ns + doubled.min(self.policy.longest_rest_ns);
-                actions.push(Action::WakeAt { at_ns });
-                // Rests that cannot grow longer need not be counted.
-                self.rests += u32::from(doubled < self.policy.longest_rest_ns);
-                self.refusals = 0;
-                self.search = Search::Resting;
-            }
-        }
-        let waits = self.search == Search::Asked && !self.is(Mutant::IdleWhileAsking);
+        let in_vain = self.hungry.in_vain();
+        in_vain.iter().for_each(|thief| self.refuse(thief, actions));
+        self.ask(now_ns, chooser, actions);
+        let waits = self.asking.asked() && !self.is(Mutant::IdleWhileAsking);
         if !waits && self.unacknowledged == 0 {
             let rules =
                 Rules { two_waves: !self.is(Mutant::OneWave), counts: !self.is(Mutant::NoCounts) };
@@ -250,12 +251,26 @@ impl Peer {
         }
     }
 
-    fn victim(&self, chooser: &mut dyn Chooser) -> PeerId {
-        match self.policy.victim {
-            Victim::Random => {
-                let other = chooser.choose(self.peers - 1);
-                other + u32::from(other >= self.me)
-            }
+    /// Asks whom the policy says.
+    fn ask(&mut self, now_ns: u64, chooser: &mut dyn Chooser, actions: &mut Vec<Action>) {
+        let (power, units) = (self.power(), self.overlay.size());
+        loop {
+            let around = Around {
+                me: self.me,
+                peers: self.peers,
+                policy: &self.policy,
+                overlay: &self.overlay,
+                hungry: &self.hungry,
+            };
+            let (to, waits) = match self.asking.next(&around, chooser) {
+                Next::Ask(to) => (to, false),
+                Next::Wait(to) => (to, true),
+                Next::Rest(rest_ns) => {
+                    return actions.push(Action::WakeAt { at_ns: now_ns + rest_ns });
+                }
+                Next::Nothing => return,
+            };
+            send(to, Message::Ask { power, units, waits }, actions);
         }
     }
 
@@ -311,6 +326,8 @@ pub(crate) enum Mutant {
     NeverAcknowledges,
     /// Work of a new epoch is taken up before the cut.
     TakesBeforeCut,
+    /// A peer that waits somewhere gets work from elsewhere, and does not say so.
+    NeverUnparks,
     /// A piece is forgotten before the cut that its receipt tells of.
     ReleasesBeforeCut,
 }

@@ -1,22 +1,37 @@
 //! [`Policy`]: the choices that make up a way of balancing, and their presets by name.
 
-use super::share::Share;
+use super::PeerId;
+use super::share::{Power, Share};
+use std::sync::Arc;
 
 /// Whom an idle peer asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Victim {
     /// Any other peer, each as likely.
     Random,
+    /// The peers after it, one after the other.
+    Ring,
+    /// Any other peer a few times; then it waits at its neighbours in a hypercube.
+    Lifelines,
+    /// Its children in the tree; once they have nothing it waits at its parent.
+    Overlay {
+        /// Whether it waits at a peer somewhere else in parallel.
+        bridges: bool,
+    },
+    /// Peer 0, which alone gives.
+    Master,
 }
 
 /// All choices of a way of balancing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Policy {
     /// Whom to ask.
     pub victim: Victim,
     /// How much to give.
     pub share: Share,
-    /// Children of a peer in the tree that carries waves.
+    /// Powers given by hand, of each peer; those beyond have the last one's. Measured if none are.
+    pub weights: Arc<[u32]>,
+    /// Children of a peer in the tree.
     pub degree: u32,
     /// Refusals in a row after which an idle peer rests before it asks again.
     pub patience: u32,
@@ -31,6 +46,7 @@ impl Default for Policy {
         Self {
             victim: Victim::Random,
             share: Share::Power,
+            weights: Arc::default(),
             degree: 2,
             patience: 2,
             rest_ns: 5_000,
@@ -39,45 +55,121 @@ impl Default for Policy {
     }
 }
 
-/// The presets by name, with what each is.
-pub const PRESETS: [(&str, &str); 2] = [
-    ("adaptive", "ask at random, give by measured power"),
-    ("random-half", "ask at random, give half"),
+/// A preset: its name, what it is, and whom to ask and how much to give.
+type Preset = (&'static str, &'static str, Victim, Share);
+
+/// The presets by name.
+pub const PRESETS: [Preset; 9] = [
+    ("adaptive", "ask at random, give by measured power", Victim::Random, Share::Power),
+    ("random-half", "ask at random, give half", Victim::Random, Share::Part(2)),
+    ("weighted", "ask at random, give by powers given by hand", Victim::Random, Share::Power),
+    ("ring", "ask the next ones in turn, give half", Victim::Ring, Share::Part(2)),
+    (
+        "lifelines",
+        "ask at random, then wait at the neighbours in a hypercube; give half",
+        Victim::Lifelines,
+        Share::Part(2),
+    ),
+    (
+        "overlay",
+        "ask down, then up a tree, and over a bridge; give by sizes of subtrees",
+        Victim::Overlay { bridges: true },
+        Share::Subtree,
+    ),
+    ("static", "peer 0 divides evenly, once", Victim::Master, Share::Even),
+    ("dynamic", "peer 0 gives chunks", Victim::Master, Share::Chunk(64)),
+    ("guided", "peer 0 gives parts of what is left", Victim::Master, Share::Guided(2)),
 ];
 
 impl Policy {
-    /// Reads `NAME` or `NAME:share=half`, `share=power`, `share=1/4`.
+    /// Reads `NAME:key=value,…`; the keys are `share`, `degree`, `bridges`, `weights`, `patience`.
     ///
     /// # Errors
     /// What is wrong with the words, and what was expected.
     pub fn parse(words: &str) -> Result<Self, String> {
         let (name, keys) = words.split_once(':').unwrap_or((words, ""));
-        let share = match name {
-            "adaptive" => Share::Power,
-            "random-half" => Share::Part(2),
-            _ => {
-                let names = PRESETS.map(|(name, _)| name).join(" or ");
-                return Err(format!("unknown balance '{name}', expected {names}"));
-            }
+        let preset = PRESETS.iter().find(|(preset, ..)| *preset == name);
+        let Some(&(_, _, victim, share)) = preset else {
+            let names = PRESETS.map(|(name, ..)| name).join(", ");
+            return Err(format!("unknown balance '{name}', expected one of {names}"));
         };
-        let mut policy = Self { share, ..Self::default() };
+        let mut policy = Self { victim, share, ..Self::default() };
+        if matches!(victim, Victim::Overlay { .. }) {
+            policy.degree = 10;
+        }
         for pair in keys.split(',').filter(|pair| !pair.is_empty()) {
-            match pair.split_once('=') {
-                Some(("share", value)) => policy.share = parse_share(value)?,
-                _ => return Err(format!("unknown key '{pair}' for {name}, expected share=…")),
-            }
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            policy.set(key, value).map_err(|why| format!("balance {name}: {pair}: {why}"))?;
+        }
+        if name == "weighted" && policy.weights.is_empty() {
+            return Err("balance weighted: expected weights=1/4/…, one for each unit".into());
         }
         Ok(policy)
+    }
+
+    /// Changes a choice.
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let number = |least: u32| {
+            let number = value.parse().ok().filter(|&number: &u32| number >= least);
+            number.ok_or_else(|| format!("expected a whole number of {least} or more"))
+        };
+        match (key, self.victim) {
+            ("share", _) => self.share = parse_share(value)?,
+            ("degree", _) => self.degree = number(1)?,
+            ("patience", _) => self.patience = number(1)?,
+            ("bridges", Victim::Overlay { .. }) => {
+                let bridges = match value {
+                    "yes" => true,
+                    "no" => false,
+                    _ => return Err("expected yes or no".into()),
+                };
+                self.victim = Victim::Overlay { bridges };
+            }
+            ("weights", _) => {
+                let weights =
+                    value.split('/').map(|word| word.parse().ok().filter(|&w: &u32| w > 0));
+                let weights: Option<Vec<u32>> = weights.collect();
+                let weights = weights.ok_or("expected whole numbers above 0, as 1/4/4")?;
+                self.weights = weights.into();
+            }
+            _ => {
+                return Err(
+                    "expected share, degree, patience, weights, or bridges of overlay".into()
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The power of a peer that was given by hand.
+    pub(super) fn weight(&self, peer: PeerId) -> Option<Power> {
+        let weight = self.weights.get(peer as usize).or(self.weights.last());
+        weight.map(|&weight| Power(weight.into()))
+    }
+
+    /// Whether a peer gives work to those who ask.
+    pub(super) fn gives(&self, peer: PeerId) -> bool {
+        self.victim != Victim::Master || peer == 0
     }
 }
 
 fn parse_share(value: &str) -> Result<Share, String> {
-    let parts = value.strip_prefix("1/").and_then(|parts| parts.parse().ok());
-    match (value, parts) {
-        ("half", _) => Ok(Share::Part(2)),
-        ("power", _) => Ok(Share::Power),
-        (_, Some(parts)) if parts >= 2 => Ok(Share::Part(parts)),
-        _ => Err(format!("share={value}: expected half, power or 1/k with k of 2 or more")),
+    let after = |name: &str| value.strip_prefix(name).and_then(|parts| parts.parse().ok());
+    match value {
+        "half" => return Ok(Share::Part(2)),
+        "power" => return Ok(Share::Power),
+        "subtree" => return Ok(Share::Subtree),
+        "even" => return Ok(Share::Even),
+        _ => {}
+    }
+    match (after("1/"), after("chunk/"), after("guided/")) {
+        (Some(parts @ 2..), ..) => Ok(Share::Part(parts)),
+        (_, Some(nodes @ 1..), _) => Ok(Share::Chunk(nodes)),
+        (.., Some(parts @ 1..)) => Ok(Share::Guided(parts)),
+        _ => {
+            Err("expected half, 1/k with k of 2 or more, power, subtree, even, chunk/n or guided/n"
+                .into())
+        }
     }
 }
 
@@ -90,7 +182,27 @@ mod tests {
         assert_eq!(Policy::parse("adaptive"), Ok(Policy::default()));
         let eighth = Policy { share: Share::Part(8), ..Policy::default() };
         assert_eq!(Policy::parse("random-half:share=1/8"), Ok(eighth));
-        for bad in ["", "best", "adaptive:share=1/1", "adaptive:share=2", "adaptive:x=1"] {
+        let overlay = Policy::parse("overlay:degree=3,bridges=no,share=half").unwrap();
+        assert_eq!(overlay.victim, Victim::Overlay { bridges: false });
+        assert_eq!((overlay.degree, overlay.share), (3, Share::Part(2)));
+        let weighted = Policy::parse("weighted:weights=1/4").unwrap();
+        assert_eq!([0, 1, 2].map(|peer| weighted.weight(peer).unwrap().0), [1, 4, 4]);
+        for (name, ..) in PRESETS {
+            assert!(Policy::parse(name).is_ok() || name == "weighted", "{name}");
+        }
+        for bad in [
+            "",
+            "best",
+            "adaptive:share=1/1",
+            "adaptive:share=2",
+            "adaptive:x=1",
+            "overlay:degree=0",
+            "overlay:bridges=maybe",
+            "adaptive:bridges=yes",
+            "weighted",
+            "weighted:weights=1/0",
+            "dynamic:share=chunk/0",
+        ] {
             assert!(Policy::parse(bad).is_err(), "{bad}");
         }
     }

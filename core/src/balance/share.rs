@@ -1,4 +1,8 @@
-//! How much to give: half, a fixed part, or by measured power.
+//! How much to give: a fixed part, by measured power, by sizes of subtrees, or in chunks.
+
+use super::PeerId;
+use super::hungry::Thief;
+use super::overlay::Overlay;
 
 /// A peer's speed in nodes a second, measured while it explores; 0 until measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -9,20 +13,70 @@ pub struct Power(pub u64);
 pub enum Share {
     /// One part in this many: 2 gives half.
     Part(u32),
-    /// In proportion to the measured powers of the two.
+    /// In proportion to the powers of the two, as measured or as given by hand.
     Power,
+    /// In proportion to the peers for whom the two hold work: a child in the tree asks for all below
+    /// it, a parent for all that are not below the victim, anyone else for all below it.
+    Subtree,
+    /// So many nodes.
+    Chunk(u32),
+    /// One part in so many times the number of peers.
+    Guided(u32),
+    /// To each once, all alike.
+    Even,
+}
+
+/// What a share depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deal<'a> {
+    pub thief: &'a Thief,
+    /// The victim's power.
+    pub power: Power,
+    pub overlay: &'a Overlay,
+    /// The victim's work.
+    pub size: f64,
+    /// Pieces that the victim has given before.
+    pub given: u64,
+    pub peers: u32,
 }
 
 impl Share {
     /// The part of its work that a victim gives to a thief.
     #[must_use]
-    pub fn of(self, victim: Power, thief: Power) -> f64 {
+    pub(super) fn of(self, deal: &Deal<'_>) -> f64 {
+        let own = f64::from(deal.overlay.size());
+        let theirs = f64::from(deal.thief.units.max(1));
         match self {
             Share::Part(parts) => 1.0 / f64::from(parts),
-            // As long as either is not measured they count as equal.
-            Share::Power if victim.0 == 0 || thief.0 == 0 => 0.5,
-            Share::Power => thief.0 as f64 / (thief.0 as f64 + victim.0 as f64),
+            Share::Power => by_power(deal.power, deal.thief.power),
+            Share::Subtree => {
+                let is = |peer: Option<PeerId>| peer == Some(deal.thief.peer);
+                if is(deal.overlay.parent()) {
+                    (theirs - own).max(1.0) / theirs
+                } else if deal.overlay.is_child(deal.thief.peer) {
+                    (theirs / own).min(1.0)
+                } else {
+                    theirs / (theirs + own)
+                }
+            }
+            Share::Chunk(nodes) => f64::from(nodes) / deal.size,
+            Share::Guided(parts) => 1.0 / (f64::from(parts) * f64::from(deal.peers)),
+            Share::Even => 1.0 / (f64::from(deal.peers) - deal.given as f64).max(1.0),
         }
+    }
+
+    /// Whether everyone is served once only.
+    pub(super) fn is_once(self) -> bool {
+        self == Share::Even
+    }
+}
+
+/// As long as either is not measured they count as equal.
+fn by_power(victim: Power, thief: Power) -> f64 {
+    if victim.0 == 0 || thief.0 == 0 {
+        0.5
+    } else {
+        thief.0 as f64 / (thief.0 as f64 + victim.0 as f64)
     }
 }
 
@@ -58,11 +112,27 @@ impl Meter {
 mod tests {
     use super::*;
 
+    /// What peer 1 of 7 in a tree of degree 2, of power 300, gives to a thief.
+    fn share(share: Share, peer: PeerId, power: u64, units: u32) -> f64 {
+        let thief = Thief { peer, power: Power(power), units, waits: false };
+        let overlay = Overlay::new(1, 7, 2);
+        let power = Power(300);
+        share.of(&Deal { thief: &thief, power, overlay: &overlay, size: 40.0, given: 2, peers: 7 })
+    }
+
     #[test]
-    fn shares_follow_measured_powers() {
-        assert_eq!(Share::Part(4).of(Power(9), Power(1)), 0.25);
-        assert_eq!(Share::Power.of(Power(0), Power(7)), 0.5);
-        assert_eq!(Share::Power.of(Power(300), Power(100)), 0.25);
+    fn shares_are_those_of_the_table() {
+        assert_eq!(share(Share::Part(4), 2, 1, 1), 0.25);
+        assert_eq!(share(Share::Power, 2, 0, 1), 0.5);
+        assert_eq!(share(Share::Power, 2, 100, 1), 0.25);
+        // Peer 1 stands for itself and two below: a child of one, the parent of seven, another of two.
+        assert_eq!(share(Share::Subtree, 3, 1, 1), 1.0 / 3.0);
+        assert_eq!(share(Share::Subtree, 0, 1, 7), 4.0 / 7.0);
+        assert_eq!(share(Share::Subtree, 6, 1, 2), 2.0 / 5.0);
+        assert_eq!(share(Share::Chunk(10), 2, 1, 1), 0.25);
+        assert_eq!(share(Share::Guided(2), 2, 1, 1), 1.0 / 14.0);
+        // Two of seven have been served: five are left with this one.
+        assert_eq!(share(Share::Even, 2, 1, 1), 0.2);
     }
 
     #[test]

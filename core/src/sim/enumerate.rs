@@ -256,6 +256,31 @@ mod tests {
     }
 
     #[test]
+    fn every_preset_ends_rightly() {
+        for words in [
+            "ring",
+            "lifelines:patience=1",
+            "overlay:degree=2",
+            "overlay:degree=1",
+            "static",
+            "dynamic",
+            "guided",
+            "overlay:bridges=no,degree=2",
+        ] {
+            let preset = Policy::parse(words).unwrap();
+            let patience = preset.patience.min(1);
+            let preset = Policy { patience, rest_ns: 0, longest_rest_ns: 0, ..preset };
+            for (peers, units, snapshots) in [(2, 4, 1), (3, 3, 0)] {
+                let mut room = Room::new(peers, units, preset.clone());
+                room.cuts.left = snapshots;
+                let seen = explore(room);
+                println!("{words}, {peers} peers x {units} units: {seen:?}");
+                assert!(seen.unwrap().ends > 0);
+            }
+        }
+    }
+
+    #[test]
     fn every_snapshot_holds_every_unit_once() {
         for (peers, units, snapshots) in [(1, 3, 2), (2, 6, 1), (2, 4, 2), (3, 3, 1)] {
             let seen = every_schedule(peers, units, snapshots, policy()).unwrap();

@@ -18,7 +18,7 @@ impl Letter {
 
     /// Questions for work and refusals: the only messages that may be under way at the end.
     fn idle_talk(&self) -> bool {
-        matches!(self.message, Message::Ask { .. } | Message::Refuse)
+        matches!(self.message, Message::Ask { .. } | Message::Refuse | Message::Unpark)
     }
 }
 
@@ -88,7 +88,7 @@ impl Room {
         let n = units.len();
         let peers = n as u32;
         Self {
-            peers: (0..peers).map(|me| Peer::new(me, peers, policy)).collect(),
+            peers: (0..peers).map(|me| Peer::new(me, peers, policy.clone())).collect(),
             total: units.iter().sum(),
             units,
             done: 0,
@@ -158,10 +158,18 @@ impl Room {
                 (0, Event::Snapshot { epoch: self.cuts.begin(self.peers.len(), self.done) })
             }
         };
-        let mut actions = Vec::new();
-        let size = f64::from(self.units[peer] + coming);
-        self.peers[peer].on(event, 0, size, chooser, &mut actions);
-        actions.into_iter().try_for_each(|action| self.act(peer, action, &mut coming))?;
+        let mut next = Some(event);
+        while let Some(event) = next.take() {
+            let mut actions = Vec::new();
+            let size = f64::from(self.units[peer] + coming);
+            self.peers[peer].on(event, 0, size, chooser, &mut actions);
+            for action in actions {
+                if matches!(action, Action::Give { .. }) {
+                    next = Some(Event::Gave);
+                }
+                self.act(peer, action, &mut coming)?;
+            }
+        }
         if coming > 0 { Err(format!("{coming} units came to peer {peer} in vain")) } else { Ok(()) }
     }
 

@@ -13,7 +13,8 @@ fn messages(rng: &mut Rand64) -> Vec<Envelope> {
     let work = Work { size: number() as f64, least_bound: -3, bytes: vec![7; 40] };
     let said = |message| Envelope { from: 3, message, work: None };
     vec![
-        said(Message::Ask { power: Power(number()) }),
+        said(Message::Ask { power: Power(number()), units: 7, waits: true }),
+        said(Message::Unpark),
         said(Message::Refuse),
         Envelope { work: Some(Arc::new(work)), ..said(Message::Work { ticket, epoch }) },
         said(Message::Ack { ticket, epoch }),
