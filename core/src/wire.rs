@@ -180,6 +180,9 @@ impl Pack for Envelope {
             Message::Snapshot { epoch } => (7u8, epoch).pack(out),
             Message::Best { score } => (8u8, score).pack(out),
             Message::Unpark => 9u8.pack(out),
+            Message::Pass { thief, power } => (10u8, thief, power.0).pack(out),
+            Message::Passed { served, load } => (11u8, served, load).pack(out),
+            Message::Load { load } => (12u8, load).pack(out),
         }
     }
 
@@ -208,8 +211,17 @@ impl Pack for Envelope {
             }
             6 => Message::Done,
             7 => Message::Snapshot { epoch: u64::unpack(from)? },
-            9 => Message::Unpark,
             8 => Message::Best { score: i64::unpack(from)? },
+            9 => Message::Unpark,
+            10 => {
+                let (thief, power) = Pack::unpack(from)?;
+                Message::Pass { thief, power: Power(power) }
+            }
+            11 => {
+                let (served, load) = Pack::unpack(from)?;
+                Message::Passed { served, load }
+            }
+            12 => Message::Load { load: u64::unpack(from)? },
             _ => return Err(Malformed::Range),
         };
         Ok(Self { from: sender, message, work })

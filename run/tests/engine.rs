@@ -53,11 +53,20 @@ fn random_runs_count_exactly() {
         let level = levels[below(levels.len() as u64) as usize];
         let shares = ["half", "power", "1/3", "1/8", "1/100", "subtree", "chunk/9", "guided/1"];
         let share = shares[below(8) as usize];
-        let presets = ["adaptive", "ring", "lifelines", "overlay", "dynamic", "static:share=even"];
+        let presets = [
+            "adaptive",
+            "ring",
+            "lifelines",
+            "overlay",
+            "dynamic",
+            "static:share=even",
+            "master-worker",
+            "hierarchical-master-worker",
+        ];
         let policy = Policy {
             degree: 1 + below(4) as u32,
             patience: 1 + below(4) as u32,
-            ..match presets[below(6) as usize] {
+            ..match presets[below(8) as usize] {
                 once @ "static:share=even" => Policy::parse(once).unwrap(),
                 preset => Policy::parse(&format!("{preset}:share={share}")).unwrap(),
             }

@@ -69,6 +69,9 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
     let messages = [
         said(Message::Ask { power: Power(123_456_789), units: 9, waits: false }),
         said(Message::Unpark),
+        said(Message::Pass { thief: 9, power: Power(77) }),
+        said(Message::Passed { served: true, load: 300 }),
+        said(Message::Load { load: 1 << 33 }),
         said(Message::Refuse),
         Envelope { work: Some(Arc::new(work.clone())), ..said(Message::Work { ticket, epoch }) },
         said(Message::Ack { ticket, epoch }),

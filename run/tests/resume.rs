@@ -63,7 +63,8 @@ impl Drop for Scratch {
 
 fn settings(rng: &mut Rand64, best: Option<i64>) -> Settings {
     let threads = 1 + rng.rand_range(0..6) as u32;
-    let policy = ["random-half", "overlay:degree=2", "adaptive:share=1/20", "lifelines", "adaptive"];
+    let policy =
+        ["random-half", "overlay:degree=2", "adaptive:share=1/20", "lifelines", "adaptive"];
     Settings {
         threads,
         policy: Policy::parse(policy[rng.rand_range(0..5) as usize]).unwrap(),

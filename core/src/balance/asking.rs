@@ -113,6 +113,8 @@ impl Asking {
             Victim::Lifelines => self.lifelines(around, chooser),
             Victim::Overlay { bridges } => self.overlay(around, bridges, chooser),
             Victim::Master => self.master(around),
+            Victim::Broker => self.wait_at((around.me > 0).then_some(0).into_iter()),
+            Victim::Parent => self.wait_at(around.overlay.parent().into_iter()),
         };
         match next {
             Next::Ask(victim) => self.asked = Some(victim),

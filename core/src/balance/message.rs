@@ -26,6 +26,25 @@ pub enum Message {
         /// Whether it waits until there is work; else it wants an answer.
         waits: bool,
     },
+    /// From a broker: give to this thief, in its name.
+    Pass {
+        /// Who asks.
+        thief: PeerId,
+        /// How fast the thief is.
+        power: Power,
+    },
+    /// The answer to `Pass`.
+    Passed {
+        /// Whether the thief was given something.
+        served: bool,
+        /// Open nodes left.
+        load: u64,
+    },
+    /// To a broker: so many open nodes are here.
+    Load {
+        /// How many.
+        load: u64,
+    },
     /// "There is work here": whoever waits or had nothing does not any more.
     Unpark,
     /// "Nor have I": the answer to an `Ask` that brings no work.

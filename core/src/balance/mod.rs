@@ -3,6 +3,7 @@
 //! The protocol is on one page in `README.md` beside this file.
 
 mod asking;
+mod broker;
 mod chooser;
 mod hungry;
 mod message;

@@ -1,11 +1,12 @@
 //! [`Peer`]: one unit's side of the protocol, a pure state machine.
 
 use super::asking::{Around, Asking, Next};
+use super::broker::Broker;
 use super::chooser::Chooser;
 use super::hungry::{Hungry, Thief};
 use super::message::{Action, Event, Message, PeerId, Ticket};
 use super::overlay::Overlay;
-use super::policy::Policy;
+use super::policy::{Policy, Victim};
 use super::quiet::{Quiet, Rules, Step, Totals};
 use super::share::{Deal, Meter, Power};
 
@@ -23,6 +24,10 @@ pub struct Peer {
     meter: Meter,
     asking: Asking,
     hungry: Hungry,
+    broker: Broker,
+    /// What the broker was told last, and when the next word is due.
+    told: u64,
+    tell_at_ns: u64,
     work: Totals,
     unacknowledged: u64,
     /// The best score heard of.
@@ -48,6 +53,9 @@ impl Peer {
             meter: Meter::default(),
             asking: Asking::default(),
             hungry: Hungry::default(),
+            broker: Broker::default(),
+            told: 0,
+            tell_at_ns: 0,
             work: Totals::default(),
             unacknowledged: 0,
             best: i64::MAX,
@@ -94,7 +102,13 @@ impl Peer {
             Event::Snapshot { epoch } => self.on_snapshot(epoch, actions),
             Event::Found { score } => self.spread(score, self.me, actions),
         }
-        if size == 0.0 && !self.finished {
+        if self.finished {
+            return;
+        }
+        if self.policy.victim == Victim::Broker {
+            self.report(now_ns, size, actions);
+        }
+        if size == 0.0 {
             self.on_empty(now_ns, chooser, actions);
         }
     }
@@ -104,6 +118,19 @@ impl Peer {
             Message::Ask { power, units, waits } => {
                 self.on_ask(Thief { peer: from, power, units, waits }, size, actions);
             }
+            Message::Pass { thief, power } => {
+                let served = size >= 2.0;
+                if served {
+                    self.give(&Thief { peer: thief, power, units: 1, waits: true }, size, actions);
+                }
+                // About half of it is left; the next word says it exactly.
+                let load = if served { size / 2.0 } else { size } as u64;
+                send(from, Message::Passed { served, load }, actions);
+            }
+            Message::Passed { served, load } => {
+                self.broker.on_passed(from, served, load, &mut self.hungry);
+            }
+            Message::Load { load } => self.broker.on_load(from, load),
             Message::Unpark => {
                 self.hungry.remove(from);
                 self.asking.on_unpark(from);
@@ -177,6 +204,24 @@ impl Peer {
         if epoch > self.epoch {
             self.epoch = epoch;
             actions.push(Action::Cut { epoch });
+        }
+    }
+
+    /// A broker passes questions on; a worker tells it now and then how much there is.
+    fn report(&mut self, now_ns: u64, size: f64, actions: &mut Vec<Action>) {
+        if self.me == 0 {
+            while let Some((peer, thief)) = self.broker.pass(size, &mut self.hungry) {
+                let Thief { peer: thief, power, .. } = thief;
+                send(peer, Message::Pass { thief, power }, actions);
+            }
+            return;
+        }
+        // Sizes that differ by little are as good as the same.
+        let load = (size as u64).saturating_add(1).checked_ilog2().unwrap_or(0).into();
+        if load != self.told && now_ns >= self.tell_at_ns {
+            self.told = load;
+            self.tell_at_ns = now_ns + self.policy.report_ns;
+            send(0, Message::Load { load: size as u64 }, actions);
         }
     }
 

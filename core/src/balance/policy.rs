@@ -20,6 +20,10 @@ pub enum Victim {
     },
     /// Peer 0, which alone gives.
     Master,
+    /// Peer 0, which knows how much each has, and has whoever has most give.
+    Broker,
+    /// Its parent in the tree; work goes down only.
+    Parent,
 }
 
 /// All choices of a way of balancing.
@@ -31,6 +35,8 @@ pub struct Policy {
     pub share: Share,
     /// Powers given by hand, of each peer; those beyond have the last one's. Measured if none are.
     pub weights: Arc<[u32]>,
+    /// Time between two words of a worker to its broker about how much it has.
+    pub report_ns: u64,
     /// Children of a peer in the tree.
     pub degree: u32,
     /// Refusals in a row after which an idle peer rests before it asks again.
@@ -47,6 +53,7 @@ impl Default for Policy {
             victim: Victim::Random,
             share: Share::Power,
             weights: Arc::default(),
+            report_ns: 1_000_000,
             degree: 2,
             patience: 2,
             rest_ns: 5_000,
@@ -59,7 +66,7 @@ impl Default for Policy {
 type Preset = (&'static str, &'static str, Victim, Share);
 
 /// The presets by name.
-pub const PRESETS: [Preset; 9] = [
+pub const PRESETS: [Preset; 11] = [
     ("adaptive", "ask at random, give by measured power", Victim::Random, Share::Power),
     ("random-half", "ask at random, give half", Victim::Random, Share::Part(2)),
     ("weighted", "ask at random, give by powers given by hand", Victim::Random, Share::Power),
@@ -75,6 +82,13 @@ pub const PRESETS: [Preset; 9] = [
         "ask down, then up a tree, and over a bridge; give by sizes of subtrees",
         Victim::Overlay { bridges: true },
         Share::Subtree,
+    ),
+    ("master-worker", "peer 0 has whoever has most give half", Victim::Broker, Share::Part(2)),
+    (
+        "hierarchical-master-worker",
+        "parents in a tree give grains, larger ones to those who have more below them",
+        Victim::Parent,
+        Share::Grain(8),
     ),
     ("static", "peer 0 divides evenly, once", Victim::Master, Share::Even),
     ("dynamic", "peer 0 gives chunks", Victim::Master, Share::Chunk(64)),
@@ -94,7 +108,7 @@ impl Policy {
             return Err(format!("unknown balance '{name}', expected one of {names}"));
         };
         let mut policy = Self { victim, share, ..Self::default() };
-        if matches!(victim, Victim::Overlay { .. }) {
+        if matches!(victim, Victim::Overlay { .. } | Victim::Parent) {
             policy.degree = 10;
         }
         for pair in keys.split(',').filter(|pair| !pair.is_empty()) {
@@ -162,12 +176,14 @@ fn parse_share(value: &str) -> Result<Share, String> {
         "even" => return Ok(Share::Even),
         _ => {}
     }
-    match (after("1/"), after("chunk/"), after("guided/")) {
+    match (after("1/"), after("chunk/"), after("guided/"), after("grain/")) {
         (Some(parts @ 2..), ..) => Ok(Share::Part(parts)),
-        (_, Some(nodes @ 1..), _) => Ok(Share::Chunk(nodes)),
-        (.., Some(parts @ 1..)) => Ok(Share::Guided(parts)),
+        (_, Some(nodes @ 1..), ..) => Ok(Share::Chunk(nodes)),
+        (_, _, Some(parts @ 1..), _) => Ok(Share::Guided(parts)),
+        (.., Some(nodes @ 1..)) => Ok(Share::Grain(nodes)),
         _ => {
-            Err("expected half, 1/k with k of 2 or more, power, subtree, even, chunk/n or guided/n"
+            Err("expected half, 1/k with k of 2 or more, power, subtree, even, chunk/n, guided/n \
+                  or grain/n"
                 .into())
         }
     }

@@ -22,6 +22,8 @@ pub enum Share {
     Chunk(u32),
     /// One part in so many times the number of peers.
     Guided(u32),
+    /// So many nodes for each peer for whom the thief asks: larger grains higher up in the tree.
+    Grain(u32),
     /// To each once, all alike.
     Even,
 }
@@ -60,6 +62,7 @@ impl Share {
                 }
             }
             Share::Chunk(nodes) => f64::from(nodes) / deal.size,
+            Share::Grain(nodes) => f64::from(nodes) * theirs / deal.size,
             Share::Guided(parts) => 1.0 / (f64::from(parts) * f64::from(deal.peers)),
             Share::Even => 1.0 / (f64::from(deal.peers) - deal.given as f64).max(1.0),
         }
@@ -130,6 +133,7 @@ mod tests {
         assert_eq!(share(Share::Subtree, 0, 1, 7), 4.0 / 7.0);
         assert_eq!(share(Share::Subtree, 6, 1, 2), 2.0 / 5.0);
         assert_eq!(share(Share::Chunk(10), 2, 1, 1), 0.25);
+        assert_eq!(share(Share::Grain(4), 2, 1, 3), 0.3);
         assert_eq!(share(Share::Guided(2), 2, 1, 1), 1.0 / 14.0);
         // Two of seven have been served: five are left with this one.
         assert_eq!(share(Share::Even, 2, 1, 1), 0.2);

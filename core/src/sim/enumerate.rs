@@ -265,11 +265,14 @@ mod tests {
             "static",
             "dynamic",
             "guided",
+            "master-worker",
+            "hierarchical-master-worker:degree=1",
             "overlay:bridges=no,degree=2",
         ] {
             let preset = Policy::parse(words).unwrap();
             let patience = preset.patience.min(1);
-            let preset = Policy { patience, rest_ns: 0, longest_rest_ns: 0, ..preset };
+            let preset =
+                Policy { patience, rest_ns: 0, longest_rest_ns: 0, report_ns: 0, ..preset };
             for (peers, units, snapshots) in [(2, 4, 1), (3, 3, 0)] {
                 let mut room = Room::new(peers, units, preset.clone());
                 room.cuts.left = snapshots;

@@ -18,7 +18,9 @@ impl Letter {
 
     /// Questions for work and refusals: the only messages that may be under way at the end.
     fn idle_talk(&self) -> bool {
-        matches!(self.message, Message::Ask { .. } | Message::Refuse | Message::Unpark)
+        use Message::{Ask, Load, Pass, Passed, Refuse, Unpark};
+        let message = &self.message;
+        matches!(message, Ask { .. } | Refuse | Unpark | Pass { .. } | Passed { .. } | Load { .. })
     }
 }
 

@@ -15,6 +15,9 @@ fn messages(rng: &mut Rand64) -> Vec<Envelope> {
     vec![
         said(Message::Ask { power: Power(number()), units: 7, waits: true }),
         said(Message::Unpark),
+        said(Message::Pass { thief: 9, power: Power(number()) }),
+        said(Message::Passed { served: true, load: number() }),
+        said(Message::Load { load: number() }),
         said(Message::Refuse),
         Envelope { work: Some(Arc::new(work)), ..said(Message::Work { ticket, epoch }) },
         said(Message::Ack { ticket, epoch }),

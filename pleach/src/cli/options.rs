@@ -31,6 +31,9 @@ const fn flag(
 
 const BEST_HELP: &str = "value that a solution must beat: none, a number, and for flowshop optimum \
                          (as published), neh, search (both heuristics)";
+const BALANCE_HELP: &str = "who gives how much to whom: adaptive, random-half, weighted, ring, \
+                            lifelines, overlay, master-worker, hierarchical-master-worker, static, \
+                            dynamic, guided; choices after a colon, as overlay:degree=4,bridges=no";
 const BRANCHING_HELP: &str =
     "flowshop: auto, forward, backward, alternate, max-sum, min-branch, min-min";
 
@@ -38,7 +41,7 @@ const FLAGS: [Flag; 24] = [
     flag("threads", Some("N"), "CPU units", "all cores"),
     flag("devices", Some("LIST"), "what to use, between commas: cpu", "cpu"),
     flag("slow", Some("UNIT=F"), "slow a unit by a factor, to try unequal machines", "none"),
-    flag("balance", Some("NAME"), "who gives how much to whom: adaptive, random-half", "adaptive"),
+    flag("balance", Some("NAME"), BALANCE_HELP, "adaptive"),
     flag("best", Some("V"), BEST_HELP, "search for flowshop, none for others"),
     flag(
         "start",
