@@ -305,7 +305,8 @@ impl Files {
             report.json(name, instance, &options.balance, record).to_string()
         } else {
             let mut text = report.words(name, instance);
-            if let (Status::Stopped, Some(path)) = (report.status, &options.checkpoint) {
+            let saved = options.checkpoint.as_ref().filter(|path| path.exists());
+            if let (Status::Stopped, Some(path)) = (report.status, saved) {
                 text += &format!("\nto go on: pleach resume {}", path.display());
             }
             text
