@@ -1,8 +1,12 @@
 //! Work: what can be split by a share and sent in a few bytes.
 
+pub mod interval;
+pub mod intervals;
 pub mod pack;
 pub mod pool;
 
+pub use interval::Interval;
+pub use intervals::Intervals;
 pub use pack::{Malformed, Pack, Reader};
 pub use pool::{Entry, Pool};
 
@@ -11,7 +15,7 @@ pub use pool::{Entry, Pool};
 /// `size` and `share` only steer decisions and displays; `bytes` alone are the work.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Open nodes in the piece.
+    /// Open nodes in the piece; of intervals, leaves.
     pub size: f64,
     /// Least score over the open nodes; `i64::MAX` when there are none.
     pub least_bound: i64,
@@ -54,5 +58,40 @@ pub fn portions(sizes: &[usize], share: f64) -> Option<Vec<usize>> {
     Some(given)
 }
 
+/// How work is written down and sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nodes {
+    /// Open nodes: any tree has them.
+    #[default]
+    Pool,
+    /// Intervals of leaves: a few bytes whatever is open, for trees of permutations.
+    Interval,
+}
+
+impl Nodes {
+    /// Both kinds.
+    pub const ALL: [Nodes; 2] = [Nodes::Pool, Nodes::Interval];
+
+    /// Reads a kind's name.
+    ///
+    /// # Errors
+    /// If there is no such kind.
+    pub fn parse(word: &str) -> Result<Self, String> {
+        let kind = Self::ALL.into_iter().find(|kind| kind.to_string() == word);
+        kind.ok_or_else(|| format!("'{word}': expected pool or interval"))
+    }
+}
+
+impl std::fmt::Display for Nodes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Nodes::Pool => "pool",
+            Nodes::Interval => "interval",
+        })
+    }
+}
+
+#[cfg(test)]
+mod interval_tests;
 #[cfg(test)]
 mod tests;

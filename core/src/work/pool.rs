@@ -115,12 +115,12 @@ impl<N> Pool<N> {
 const DEEPEST: u32 = u32::MAX / 2;
 
 /// Where a bound comes in the order none, 0, −1, 1, −2, …: bounds that are common stay short.
-fn distance(bound: i64) -> u64 {
+pub(super) fn distance(bound: i64) -> u64 {
     ((bound << 1) ^ (bound >> 63)).cast_unsigned().wrapping_add(1)
 }
 
 /// The bound that comes at this place in the order.
-fn bound_at(distance: u64) -> i64 {
+pub(super) fn bound_at(distance: u64) -> i64 {
     let zigzag = distance.wrapping_sub(1);
     (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed()
 }
