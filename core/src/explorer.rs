@@ -31,8 +31,14 @@ pub trait Explorer: Send {
     /// Takes up work, beside what there is already.
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed>;
 
-    /// Open nodes: 0 when there is nothing to do, at least 2 when a split would give something.
+    /// Open nodes, or leaves below them where work is intervals: 0 when there is nothing to do, at
+    /// least 2 when a split would give something.
     fn size(&self) -> f64;
+
+    /// Open nodes held in memory: what memory grows with.
+    fn open_nodes(&self) -> f64 {
+        self.size()
+    }
 
     /// The least bound over all open nodes.
     fn least_bound(&self) -> Option<i64>;
@@ -50,6 +56,14 @@ pub trait Explorer: Send {
 
     /// Gives away everything.
     fn drain(&mut self) -> Work;
+
+    /// What [`Explorer::drain`] would give, which stays: for a snapshot of a run that goes on.
+    fn copy(&mut self) -> Work {
+        let all = self.drain();
+        let put = self.put(&all.bytes);
+        debug_assert_eq!(put, Ok(()), "an explorer takes its own work back");
+        all
+    }
 }
 
 /// Reads a pool of a tree's nodes from bytes that anyone may have sent.
@@ -163,6 +177,10 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
 
     fn drain(&mut self) -> Work {
         std::mem::take(&mut self.pool).to_work()
+    }
+
+    fn copy(&mut self) -> Work {
+        self.pool.to_work()
     }
 }
 

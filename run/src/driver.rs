@@ -217,7 +217,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         }
         self.publish();
         let units = self.shared.gauges.len() as f64;
-        if self.executor.explorer().size() > MOST_OPEN / units {
+        if self.executor.explorer().open_nodes() > MOST_OPEN / units {
             control.stop(Stop::Memory);
         }
         let nodes = stretch.progress.used;
