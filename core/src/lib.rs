@@ -8,6 +8,7 @@ pub mod balance;
 pub mod explorer;
 pub mod laws;
 pub mod problem;
+pub mod ranked;
 pub mod sim;
 pub mod tree;
 pub mod work;
