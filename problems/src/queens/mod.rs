@@ -4,8 +4,11 @@ mod estimate;
 #[cfg(target_arch = "x86_64")]
 mod explorer;
 pub mod first;
+#[cfg(test)]
+mod interval_tests;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod layer;
+mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -14,8 +17,9 @@ use crate::simd::Level;
 use crate::simd::{queens_avx2, queens_avx512};
 use pleach_core::explorer::{Explorer, TreeExplorer};
 use pleach_core::problem::Problem;
+use pleach_core::ranked::RankedExplorer;
 use pleach_core::tree::{Children, Goal, Tree};
-use pleach_core::work::{Entry, Malformed, Pack, Pool, Reader, Work};
+use pleach_core::work::{Entry, Intervals, Malformed, Nodes, Pack, Pool, Reader, Work};
 
 /// The board sizes that can be counted.
 pub const SIZES: std::ops::RangeInclusive<u32> = 1..=32;
@@ -29,6 +33,8 @@ pub const SIZES: std::ops::RangeInclusive<u32> = 1..=32;
 pub struct Queens {
     n: u32,
     level: Level,
+    /// How work is written down and sent. Intervals are explored in plain code at every level.
+    pub nodes: Nodes,
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     shares: estimate::Shares,
 }
@@ -98,7 +104,7 @@ impl Queens {
             let (least, most) = (SIZES.start(), SIZES.end());
             return Err(format!("queens {n}: expected a board of {least} to {most} queens"));
         }
-        let mut queens = Self { n, level, shares: estimate::NONE };
+        let mut queens = Self { n, level, nodes: Nodes::Pool, shares: estimate::NONE };
         queens.shares = estimate::shares(&queens);
         Ok(queens)
     }
@@ -193,10 +199,16 @@ impl Problem for Queens {
     }
 
     fn root(&self) -> Work {
-        Pool::whole(Tree::root(self)).to_work()
+        match self.nodes {
+            Nodes::Pool => Pool::whole(Tree::root(self)).to_work(),
+            Nodes::Interval => Intervals::one(self.n as usize, rows::whole(self.n)).to_work(),
+        }
     }
 
     fn explorer(&self) -> Box<dyn Explorer + '_> {
+        if self.nodes == Nodes::Interval {
+            return Box::new(RankedExplorer::new(rows::Rows::new(self)));
+        }
         self.fast().unwrap_or_else(|| Box::new(TreeExplorer::new(self)))
     }
 
