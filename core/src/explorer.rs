@@ -31,7 +31,8 @@ pub trait Explorer: Send {
     /// Takes up work, beside what there is already.
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed>;
 
-    /// Open nodes: 0 when there is nothing to do, at least 2 when a split would give something.
+    /// Open nodes, or leaves below them where work is intervals: 0 when there is nothing to do, at
+    /// least 2 when a split would give something.
     fn size(&self) -> f64;
 
     /// Open nodes held in memory: where sizes count something else, memory grows with these.
@@ -56,10 +57,10 @@ pub trait Explorer: Send {
     /// Gives away everything.
     fn drain(&mut self) -> Work;
 
-    /// Writes everything down, and goes on with it.
+    /// What [`Explorer::drain`] would give, which stays: for a snapshot of a run that goes on.
     fn copy(&mut self) -> Work {
         let all = self.drain();
-        self.put(&all.bytes).expect("work of its own can be taken up again");
+        self.put(&all.bytes).expect("an explorer takes its own work back");
         all
     }
 }
@@ -175,6 +176,10 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
 
     fn drain(&mut self) -> Work {
         std::mem::take(&mut self.pool).to_work()
+    }
+
+    fn copy(&mut self) -> Work {
+        self.pool.to_work()
     }
 }
 

@@ -85,7 +85,9 @@ pub fn explorer_law<'p>(
                 }
             }
             _ if rng.rand_range(0..8) == 0 => {
+                let copy = crowd[from].copy();
                 let all = crowd[from].drain();
+                assert_eq!(copy.bytes, all.bytes, "a copy is not what a drain gives");
                 assert!(crowd[from].size() == 0.0, "a drain left something");
                 crowd[to].put(&all.bytes).expect("a drain is canonical");
             }

@@ -9,6 +9,7 @@ pub mod checkpoint;
 pub mod explorer;
 pub mod laws;
 pub mod problem;
+pub mod ranked;
 pub mod sim;
 pub mod tree;
 pub mod wire;

@@ -3,6 +3,7 @@
 use pleach_core::laws::run_to_end;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
+use pleach_core::work::Nodes;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::named::{best_known, named};
 use pleach_problems::queens::Queens;
@@ -45,20 +46,29 @@ fn main() {
             }
         }
         for (name, runs) in [("ta030", 5), ("ta029", 3)] {
-            let row = format!("flowshop {name} {level}");
-            if chosen(&row) {
+            for nodes in Nodes::ALL {
+                let row = format!("flowshop {name} {level} {nodes}");
+                if !chosen(&row) {
+                    continue;
+                }
                 let instance = named(name).expect("a named instance");
                 let mut flowshop = Flowshop::new(instance, level);
                 let (best, _) = best_known(name).expect("a named instance");
-                flowshop.reference = best;
+                (flowshop.reference, flowshop.nodes) = (best, nodes);
                 let rate = rate_of(&flowshop, best, runs, |counts| counts.branched);
-                println!("{row:20} {rate:8.2} M branched/s");
+                println!("{row:30} {rate:8.2} M branched/s");
             }
         }
         for (n, runs) in [(13, 9), (15, 5), (16, 3), (17, 1)] {
             let row = format!("queens {n} {level}");
             if chosen(&row) && (level != Level::Off || n == 13) {
                 let queens = Queens::new(n, level).expect("a size that can be counted");
+                println!("{row:20} {:8.1} M placements/s", rate(&queens, runs));
+            }
+            let row = format!("queens {n} interval");
+            if chosen(&row) && level == Level::Off && n < 16 {
+                let mut queens = Queens::new(n, level).expect("a size that can be counted");
+                queens.nodes = Nodes::Interval;
                 println!("{row:20} {:8.1} M placements/s", rate(&queens, runs));
             }
         }

@@ -4,6 +4,7 @@ use oorandom::Rand64;
 use pleach_core::balance::Policy;
 use pleach_core::problem::{Plain, Problem};
 use pleach_core::tree::{Children, Counts, Goal, Tree};
+use pleach_core::work::Nodes;
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::{Queens, first::FirstQueens};
 use pleach_problems::simd::Level;
@@ -126,6 +127,63 @@ fn random_runs_of_a_flowshop_explore_one_tree() {
         let outcome = go(&flowshop, &settings);
         assert_eq!(outcome.counts, wanted[which], "seed {seed}: {:?}, {settings:?}", trees[which]);
         assert_eq!(outcome.lower_bound, flowshop.reference);
+    }
+}
+
+#[test]
+fn random_runs_of_intervals_count_exactly() {
+    use pleach_problems::flowshop::{bound::Bound, branching::Branching, named::best_known};
+    let with_bound = |bound, branching, level| {
+        let mut flowshop = Flowshop::new(named("VFR10_20_1").unwrap(), level);
+        (flowshop.bound, flowshop.branching) = (bound, branching);
+        flowshop.reference = best_known("VFR10_20_1").unwrap().0;
+        flowshop
+    };
+    type Make<'a> = &'a dyn Fn(Level, Nodes) -> (Box<dyn Problem>, Option<i64>);
+    let flowshop = |bound, branching, level, nodes| -> (Box<dyn Problem>, Option<i64>) {
+        let mut flowshop = with_bound(bound, branching, level);
+        flowshop.nodes = nodes;
+        let best = flowshop.reference;
+        (Box::new(flowshop), Some(best))
+    };
+    let kinds: [Make<'_>; 3] = [
+        &|level, nodes| flowshop(Bound::One, Branching::Alternate, level, nodes),
+        &|level, nodes| flowshop(Bound::Two, Branching::Alternate, level, nodes),
+        &|level, nodes| {
+            let mut queens = Queens::new(11, level).unwrap();
+            queens.nodes = nodes;
+            (Box::new(queens), None)
+        },
+    ];
+    let wanted: Vec<Counts> = kinds
+        .iter()
+        .map(|make| {
+            let (problem, best) = make(Level::best(), Nodes::Pool);
+            let mut explorer = problem.explorer();
+            explorer.put(&problem.root().bytes).unwrap();
+            pleach_core::laws::run_to_end(&mut *explorer, best.unwrap_or(i64::MAX)).counts
+        })
+        .collect();
+    assert!(wanted.iter().all(|counts| counts.branched > 1000), "{wanted:?}");
+    for seed in 0..runs() / 10 {
+        let mut rng = Rand64::new(u128::from(seed) + 2000);
+        let mut below = |n: u64| rng.rand_range(0..n);
+        let which = below(kinds.len() as u64) as usize;
+        let levels: Vec<Level> = Level::ALL.into_iter().filter(|level| level.works()).collect();
+        let level = levels[below(levels.len() as u64) as usize];
+        let (problem, best) = kinds[which](level, Nodes::Interval);
+        let threads = 1 + below(6) as u32;
+        let policy = ["random-half", "adaptive:share=power", "adaptive:share=1/20"];
+        let settings = Settings {
+            policy: Policy::parse(policy[below(3) as usize]).unwrap(),
+            slow: (0..threads).map(|_| [1.0, 1.5, 6.0][below(3) as usize]).collect(),
+            best,
+            seed,
+            ..settings(threads)
+        };
+        let outcome = go(&*problem, &settings);
+        assert_eq!(outcome.counts, wanted[which], "seed {seed}: {which} {level}, {settings:?}");
+        assert!(outcome.stop.is_none() && outcome.open == 0.0);
     }
 }
 

@@ -34,9 +34,9 @@ pub(super) struct Asking {
     resting: bool,
     /// Where the ring was left.
     turn: u32,
-    /// Whether the peer ever got work by asking.
+    /// Whether the peer ever got work, where that is to be once only.
     served: bool,
-    /// Whether the parent thinks that there is nothing here.
+    /// Whether the parent thinks that there is nothing here, where it must know.
     parent_thinks_empty: bool,
 }
 
@@ -56,7 +56,7 @@ impl Asking {
     }
 
     /// Takes note of work from a peer; returns those to be told that there is work here.
-    pub fn on_work(&mut self, from: PeerId, overlay: &Overlay) -> Vec<PeerId> {
+    pub fn on_work(&mut self, from: PeerId, overlay: &Overlay, policy: &Policy) -> Vec<PeerId> {
         if self.asked == Some(from) {
             self.asked = None;
         }
@@ -67,7 +67,8 @@ impl Asking {
             told.push(parent);
         }
         told.retain(|&peer| peer != from);
-        *self = Self { asked: self.asked, turn: self.turn, served: true, ..Self::default() };
+        let served = policy.share.is_once();
+        *self = Self { asked: self.asked, turn: self.turn, served, ..Self::default() };
         told
     }
 
@@ -76,7 +77,7 @@ impl Asking {
         if self.asked == Some(from) {
             self.asked = None;
             self.refusals += 1;
-            if matches!(policy.victim, Victim::Overlay { .. }) {
+            if policy.asks_along_the_tree() {
                 self.empty.push(from);
             }
         }
@@ -88,8 +89,9 @@ impl Asking {
     }
 
     /// Takes note that a peer was told that there is nothing here.
-    pub fn on_refused(&mut self, thief: PeerId, overlay: &Overlay) {
-        self.parent_thinks_empty |= overlay.parent() == Some(thief);
+    pub fn on_refused(&mut self, thief: PeerId, overlay: &Overlay, policy: &Policy) {
+        let parent = overlay.parent() == Some(thief);
+        self.parent_thinks_empty |= parent && policy.asks_along_the_tree();
     }
 
     /// The time to rest is over.
@@ -118,10 +120,7 @@ impl Asking {
         };
         match next {
             Next::Ask(victim) => self.asked = Some(victim),
-            Next::Wait(victim) => {
-                self.waiting.push(victim);
-                self.parent_thinks_empty |= around.overlay.parent() == Some(victim);
-            }
+            Next::Wait(victim) => self.waiting.push(victim),
             Next::Rest(_) => {
                 self.resting = true;
                 self.refusals = 0;

@@ -147,7 +147,7 @@ impl Peer {
                 if !self.is(Mutant::NeverAcknowledges) {
                     send(from, Message::Ack { ticket, epoch: self.epoch }, actions);
                 }
-                let told = self.asking.on_work(from, &self.overlay);
+                let told = self.asking.on_work(from, &self.overlay, &self.policy);
                 if !self.is(Mutant::NeverUnparks) {
                     told.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
                 }
@@ -257,7 +257,7 @@ impl Peer {
     }
 
     fn refuse(&mut self, thief: &Thief, actions: &mut Vec<Action>) {
-        self.asking.on_refused(thief.peer, &self.overlay);
+        self.asking.on_refused(thief.peer, &self.overlay, &self.policy);
         send(thief.peer, Message::Refuse, actions);
     }
 

@@ -2,6 +2,7 @@
 
 use super::PeerId;
 use super::share::{Power, Share};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Whom an idle peer asks.
@@ -27,7 +28,7 @@ pub enum Victim {
 }
 
 /// All choices of a way of balancing.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Whom to ask.
     pub victim: Victim,
@@ -45,6 +46,11 @@ pub struct Policy {
     pub rest_ns: u64,
     /// The longest rest.
     pub longest_rest_ns: u64,
+}
+
+/// All peers of a run have one policy: it tells no two states of theirs apart.
+impl Hash for Policy {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 impl Default for Policy {
@@ -159,6 +165,11 @@ impl Policy {
     pub(super) fn weight(&self, peer: PeerId) -> Option<Power> {
         let weight = self.weights.get(peer as usize).or(self.weights.last());
         weight.map(|&weight| Power(weight.into()))
+    }
+
+    /// Whether those above ask below, and must know where there is something.
+    pub(super) fn asks_along_the_tree(&self) -> bool {
+        matches!(self.victim, Victim::Overlay { .. })
     }
 
     /// Whether a peer gives work to those who ask.

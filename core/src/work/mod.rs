@@ -1,8 +1,12 @@
 //! Work: what can be split by a share and sent in a few bytes.
 
+pub mod interval;
+pub mod intervals;
 pub mod pack;
 pub mod pool;
 
+pub use interval::Interval;
+pub use intervals::Intervals;
 pub use pack::{Malformed, Pack, Reader};
 pub use pool::{Entry, Pool};
 pub(crate) use pool::{bound_at, distance};
@@ -12,42 +16,12 @@ pub(crate) use pool::{bound_at, distance};
 /// `size` and `share` only steer decisions and displays; `bytes` alone are the work.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Open nodes in the piece.
+    /// Open nodes in the piece; of intervals, leaves.
     pub size: f64,
     /// Least score over the open nodes; `i64::MAX` when there are none.
     pub least_bound: i64,
     /// Canonical bytes, readable by every explorer of the same problem.
     pub bytes: Vec<u8>,
-}
-
-/// How a problem's work is held.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Nodes {
-    /// As a pool of open nodes.
-    #[default]
-    Pool,
-    /// As intervals of numbered leaves.
-    Interval,
-}
-
-impl Nodes {
-    /// Reads a kind's name.
-    ///
-    /// # Errors
-    /// If there is no such kind.
-    pub fn parse(word: &str) -> Result<Self, String> {
-        let kind = [Nodes::Pool, Nodes::Interval].into_iter().find(|kind| kind.to_string() == word);
-        kind.ok_or_else(|| format!("'{word}': expected pool or interval"))
-    }
-}
-
-impl std::fmt::Display for Nodes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Nodes::Pool => "pool",
-            Nodes::Interval => "interval",
-        })
-    }
 }
 
 /// How many of `n` things a share gives away: at least one of two or more, never all.
@@ -85,5 +59,40 @@ pub fn portions(sizes: &[usize], share: f64) -> Option<Vec<usize>> {
     Some(given)
 }
 
+/// How work is written down and sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nodes {
+    /// Open nodes: any tree has them.
+    #[default]
+    Pool,
+    /// Intervals of leaves: a few bytes whatever is open, for trees of permutations.
+    Interval,
+}
+
+impl Nodes {
+    /// Both kinds.
+    pub const ALL: [Nodes; 2] = [Nodes::Pool, Nodes::Interval];
+
+    /// Reads a kind's name.
+    ///
+    /// # Errors
+    /// If there is no such kind.
+    pub fn parse(word: &str) -> Result<Self, String> {
+        let kind = Self::ALL.into_iter().find(|kind| kind.to_string() == word);
+        kind.ok_or_else(|| format!("'{word}': expected pool or interval"))
+    }
+}
+
+impl std::fmt::Display for Nodes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Nodes::Pool => "pool",
+            Nodes::Interval => "interval",
+        })
+    }
+}
+
+#[cfg(test)]
+mod interval_tests;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use crate::report::{Report, Status};
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Solution;
+use pleach_core::work::Nodes;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::bound::Bound;
 use pleach_problems::flowshop::branching::Branching;
@@ -135,8 +136,13 @@ fn schedule(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
 
 /// Takes up the bound and the branching that the flags name; returns the flags in force.
 fn choose(flowshop: &mut Flowshop, options: &Options) -> Result<Value, Failure> {
+    flowshop.nodes = options.nodes;
     let bound = Bound::parse(options.bound.as_deref().unwrap_or("auto"));
     flowshop.bound = bound.map_err(|why| Failure::Usage(format!("--bound {why}")))?;
+    if (flowshop.nodes, flowshop.bound) == (Nodes::Interval, Bound::Auto) {
+        // What `auto` bounds depends on what it has seen: the ranks of children must not.
+        flowshop.bound = Bound::One;
+    }
     if let Some(word) = options.branching.as_deref().filter(|&word| word != "auto") {
         let rule = Branching::parse(word);
         flowshop.branching = rule.map_err(|why| Failure::Usage(format!("--branching {why}")))?;

@@ -25,7 +25,8 @@ pub fn run(verb: &str, matches: &ArgMatches, options: &Options) -> Result<ExitCo
     }
     match (verb, problem) {
         ("count", "queens") => {
-            let queens = Queens::new(size(instance)?, options.simd).map_err(Failure::Usage)?;
+            let mut queens = Queens::new(size(instance)?, options.simd).map_err(Failure::Usage)?;
+            queens.nodes = options.nodes;
             conclude(queens, problem, instance, options)
         }
         ("count", "uts") => {

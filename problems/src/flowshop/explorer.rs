@@ -3,7 +3,7 @@
 use super::bound::{Bound, least_tails};
 use super::branching::{Branching, Ends};
 use super::double::Double;
-use super::frame::{Base, Frame, worth_a_base};
+use super::frame::{Base, Frame, NO_JOB, worth_a_base};
 use super::instance::plan;
 use super::kernel::{Kernel, Limits, SIDES, Tally, Task};
 use super::tables::{Partial, Tables, Word};
@@ -15,20 +15,20 @@ use pleach_core::work::{Entry, Malformed, Pool, Work, portions};
 
 /// Depth-first search with a frame for each job placed: a node, and its children still open.
 pub struct Frames<'f, K: Kernel> {
-    flowshop: &'f Flowshop,
-    kernel: K,
+    pub(super) flowshop: &'f Flowshop,
+    pub(super) kernel: K,
     tables: Tables<K::Word>,
     /// Nodes that are in no frame yet, shallowest first.
     waiting: Vec<Entry<Node>>,
     /// The jobs of the frames in lanes: first those of the first frame, then ever fewer.
-    bases: Vec<Base<K::Word>>,
-    frames: Vec<Frame<K::Word>>,
+    pub(super) bases: Vec<Base<K::Word>>,
+    pub(super) frames: Vec<Frame<K::Word>>,
     /// Frames in use.
-    used: usize,
+    pub(super) used: usize,
     /// The node of the first frame.
     first: Node,
     /// Open children of all frames.
-    open: usize,
+    pub(super) open: usize,
     /// What two-machine bounds need, and whether they pay; only where they are used.
     double: Option<(Double<K>, Worth)>,
     /// The least that follows on each machine after any job left; only for the tight bound.
@@ -36,14 +36,14 @@ pub struct Frames<'f, K: Kernel> {
 }
 
 /// What a stretch of the search needs to know, and what it brings.
-struct Stretch<W> {
+pub(super) struct Stretch<W> {
     limits: Limits<W>,
     best: i64,
-    progress: Progress,
+    pub(super) progress: Progress,
 }
 
 impl<'f, K: Kernel> Frames<'f, K> {
-    const LANES: usize = 2 * K::JOBS;
+    pub(super) const LANES: usize = 2 * K::JOBS;
 
     /// An explorer with nothing to do yet.
     pub fn new(flowshop: &'f Flowshop, kernel: K) -> Self {
@@ -66,7 +66,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
     }
 
     /// Makes a waiting node the first frame.
-    fn start(&mut self, entry: Entry<Node>, stretch: &mut Stretch<K::Word>) {
+    pub(super) fn start(&mut self, entry: Entry<Node>, stretch: &mut Stretch<K::Word>) {
         let Entry { bound, share, node, .. } = entry;
         if bound >= stretch.best {
             return;
@@ -91,7 +91,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
     }
 
     /// Has a frame and a base ready beyond those in use.
-    #[inline]
+    #[inline(always)]
     fn make_room(&mut self) {
         if self.frames.len() == self.used {
             self.frames.push(Frame::new(self.tables.room));
@@ -106,7 +106,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
         let branching = self.flowshop.branching;
         let frame = &mut self.frames[self.used - 1];
         let base = &self.bases[frame.base];
-        if self.flowshop.bound == Bound::OneTight {
+        if self.flowshop.bounding() == Bound::OneTight {
             let left: Vec<u16> = base.alive(&frame.blocks, Self::LANES).collect();
             least_tails(&self.tables, &left, &mut self.tight);
             frame.partial.look_ahead(&self.tight);
@@ -121,7 +121,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
         }
         let depth = self.flowshop.instance.jobs() - frame.jobs;
         let fixed = branching.fixed(depth);
-        if let (Bound::Two, Some((double, _))) = (self.flowshop.bound, &mut self.double) {
+        if let (Bound::Two, Some((double, _))) = (self.flowshop.bounding(), &mut self.double) {
             // Where the end is known, nothing but keeping and pruning is read.
             let side = |back: bool| (stretch.limits.best, SIDES[usize::from(back)]);
             double.raise(&self.kernel, &self.tables, base, frame, fixed.map(side));
@@ -136,7 +136,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
         });
         let n_open = sum.n_open[usize::from(back)];
         frame.choose(back, n_open);
-        if let (Bound::Auto, Some((double, worth))) = (self.flowshop.bound, &mut self.double)
+        if let (Bound::Auto, Some((double, worth))) = (self.flowshop.bounding(), &mut self.double)
             && n_open > 0
             && worth.try_it(frame.jobs)
         {
@@ -152,15 +152,14 @@ impl<'f, K: Kernel> Frames<'f, K> {
         counts.depth = counts.depth.max(depth as u32 + 1);
     }
 
-    /// Goes on with the most promising child of the last frame, or leaves the frame.
+    /// The most promising child of the last frame: its lane and its bound. Leaves the frame if it
+    /// has none.
     #[inline(always)]
-    fn step(&mut self, stretch: &mut Stretch<K::Word>) {
-        self.make_room();
-        let (frames, next) = self.frames.split_at_mut(self.used);
-        let (Some(frame), Some(next)) = (frames.last_mut(), next.first_mut()) else { return };
+    fn next(&mut self, stretch: &Stretch<K::Word>) -> Option<(usize, K::Word)> {
+        let frame = self.frames[..self.used].last_mut()?;
         if frame.n_open == 0 {
             self.used -= 1;
-            return;
+            return None;
         }
         let (lane, bound) = frame.take_least(&self.kernel);
         let bound = frame.bound.max(bound);
@@ -168,9 +167,18 @@ impl<'f, K: Kernel> Frames<'f, K> {
             // The best value has improved since, and the other children are no better.
             self.open -= frame.n_open + 1;
             frame.n_open = 0;
-            return;
+            return None;
         }
         self.open -= 1;
+        Some((lane, bound))
+    }
+
+    /// Goes to a child of the last frame.
+    #[inline(always)]
+    fn descend(&mut self, (lane, bound): (usize, K::Word), stretch: &mut Stretch<K::Word>) {
+        self.make_room();
+        let (frames, next) = self.frames.split_at_mut(self.used);
+        let (Some(frame), Some(next)) = (frames.last_mut(), next.first_mut()) else { return };
         stretch.progress.counts.branched += 1;
         let base = &self.bases[frame.base];
         frame.job = base.jobs[lane / 2];
@@ -209,6 +217,14 @@ impl<'f, K: Kernel> Frames<'f, K> {
         }
     }
 
+    /// Whether the deepest node with open children has been branched and none of them entered.
+    #[inline]
+    pub(super) fn fresh(&self) -> bool {
+        // Where the last frame has no open children, those above it have been entered.
+        let last = self.frames[..self.used].last();
+        last.is_some_and(|frame| frame.n_open > 0 && frame.job == NO_JOB)
+    }
+
     /// The node that so many frames lead to.
     fn path(&self, frames: usize) -> Node {
         let mut node = self.first.clone();
@@ -217,7 +233,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
     }
 
     /// The limits of a stretch; one beyond the word stands for none.
-    fn stretch(&self, best: i64) -> Stretch<K::Word> {
+    pub(super) fn stretch(&self, best: i64) -> Stretch<K::Word> {
         let limits = Limits { reference: word(self.flowshop.reference), best: word(best) };
         Stretch { limits, best, progress: Progress::default() }
     }
@@ -240,21 +256,35 @@ impl<'f, K: Kernel> Frames<'f, K> {
 }
 
 /// Explores the frames until they are done, a solution is found, or the fuel is used up.
-struct Dive<'a, 'f, K: Kernel> {
-    frames: &'a mut Frames<'f, K>,
-    fuel: u64,
-    stretch: &'a mut Stretch<K::Word>,
+pub(super) struct Dive<'a, 'f, K: Kernel> {
+    pub frames: &'a mut Frames<'f, K>,
+    /// A child of the last frame to go to first, whatever the fuel: lane and bound.
+    pub first: Option<(usize, K::Word)>,
+    pub fuel: u64,
+    /// Whether to go on from where [`Frames::fresh`] is true.
+    pub to_a_point: bool,
+    pub stretch: &'a mut Stretch<K::Word>,
 }
 
 impl<K: Kernel> Task for Dive<'_, '_, K> {
     #[inline(always)]
     fn run(self) {
-        let Self { frames, fuel, stretch } = self;
-        while frames.open > 0
-            && stretch.progress.counts.bounded < fuel
-            && stretch.progress.found.is_none()
-        {
-            frames.step(stretch);
+        let Self { frames, mut first, fuel, to_a_point, stretch } = self;
+        // One call of `descend` only: a second would keep it from becoming part of this.
+        loop {
+            let child = match first.take() {
+                Some(child) => Some(child),
+                None if frames.open > 0
+                    && (stretch.progress.counts.bounded < fuel || to_a_point && frames.fresh())
+                    && stretch.progress.found.is_none() =>
+                {
+                    frames.next(stretch)
+                }
+                None => break,
+            };
+            if let Some(child) = child {
+                frames.descend(child, stretch);
+            }
         }
     }
 }
@@ -297,7 +327,13 @@ impl<K: Kernel> Explorer for Frames<'_, K> {
         while stretch.progress.counts.bounded < fuel && stretch.progress.found.is_none() {
             if self.open > 0 {
                 let kernel = self.kernel;
-                kernel.inside(Dive { frames: self, fuel, stretch: &mut stretch });
+                kernel.inside(Dive {
+                    frames: self,
+                    first: None,
+                    fuel,
+                    to_a_point: false,
+                    stretch: &mut stretch,
+                });
             } else {
                 self.used = 0;
                 let Some(entry) = self.waiting.pop() else { break };

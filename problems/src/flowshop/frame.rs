@@ -88,6 +88,9 @@ pub struct Block<W> {
     pub bounds: [W; 32],
 }
 
+/// The job of a child where none has been explored yet.
+pub const NO_JOB: u16 = u16::MAX;
+
 /// A node and its open children.
 #[derive(Clone, Debug)]
 pub struct Frame<W> {
@@ -103,7 +106,7 @@ pub struct Frame<W> {
     pub n_open: usize,
     /// Whether the children get their job at the back.
     pub back: bool,
-    /// The job of the child that is being explored.
+    /// The job of the child that is being explored, or [`NO_JOB`].
     pub job: u16,
     /// The node's own bound.
     pub bound: W,
@@ -122,7 +125,7 @@ impl<W: Word> Frame<W> {
             blocks: Vec::new(),
             n_open: 0,
             back: false,
-            job: 0,
+            job: NO_JOB,
             bound: zero,
             share: 0.0,
         }
@@ -159,6 +162,7 @@ impl<W: Word> Frame<W> {
     #[inline]
     pub fn choose(&mut self, back: bool, n_open: u32) {
         self.back = back;
+        self.job = NO_JOB;
         self.n_open = n_open as usize;
         for block in &mut self.blocks {
             block.open &= SIDES[usize::from(back)];
@@ -214,8 +218,9 @@ impl<W: Word> Frame<W> {
         Some(greatest)
     }
 
+    /// Closes an open child.
     #[inline]
-    fn close(&mut self, lane: usize, lanes: usize) {
+    pub fn close(&mut self, lane: usize, lanes: usize) {
         self.blocks[lane / lanes].open &= !(1 << (lane % lanes));
         self.n_open -= 1;
     }
@@ -223,6 +228,12 @@ impl<W: Word> Frame<W> {
     /// The lanes of the open children, and their bounds.
     pub fn open(&self, lanes: usize) -> impl Iterator<Item = (usize, W)> {
         self.lanes(lanes, |block| block.open)
+    }
+
+    /// The lanes of all children at the chosen end, pruned ones too, and their bounds.
+    pub fn children(&self, lanes: usize) -> impl Iterator<Item = (usize, W)> {
+        self.lanes(lanes, |block| block.alive)
+            .filter(|(lane, _)| lane % 2 == usize::from(self.back))
     }
 
     /// The lanes of masks that the blocks have, and their bounds.

@@ -8,6 +8,8 @@ use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{flowshop_avx2, flowshop_avx512};
 use pleach_core::explorer::Explorer;
+use pleach_core::ranked::RankedExplorer;
+use pleach_core::work::Nodes;
 
 /// Limits that bounds are held against: the reference of branching, and the best value.
 #[derive(Clone, Copy, Debug)]
@@ -227,7 +229,11 @@ pub fn explorer(flowshop: &Flowshop) -> Box<dyn Explorer + '_> {
         type Result = Box<dyn Explorer + 'f>;
 
         fn run<K: Kernel + 'static>(self, kernel: K) -> Self::Result {
-            Box::new(Frames::new(self.0, kernel))
+            let frames = Frames::new(self.0, kernel);
+            match self.0.nodes {
+                Nodes::Pool => Box::new(frames),
+                Nodes::Interval => Box::new(RankedExplorer::new(frames)),
+            }
         }
     }
 

@@ -7,6 +7,9 @@ mod explorer;
 mod frame;
 pub mod heuristic;
 pub mod instance;
+mod interval;
+#[cfg(test)]
+mod interval_tests;
 pub(crate) mod kernel;
 pub mod named;
 mod node;
@@ -28,7 +31,7 @@ use pleach_core::explorer::Explorer;
 use pleach_core::problem::{Improver, Problem};
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
-use pleach_core::work::{Entry, Pool, Work};
+use pleach_core::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
 use std::sync::{Arc, OnceLock};
 use tables::{Partial, Tables};
 
@@ -48,6 +51,8 @@ pub struct Flowshop {
     pub branching: Branching,
     /// The value against which branching tells children that are kept; frozen for the run.
     pub reference: i64,
+    /// How work is written down and sent.
+    pub nodes: Nodes,
     /// Which code path.
     pub level: Level,
     /// Whether to count all schedules below the best value instead of looking for a better one.
@@ -69,6 +74,7 @@ impl Flowshop {
             bound,
             branching,
             reference: i64::MAX,
+            nodes: Nodes::Pool,
             level,
             all: false,
             start: None,
@@ -81,11 +87,20 @@ impl Flowshop {
         &self.instance
     }
 
+    /// How children are bounded. What `auto` looks at depends on what it saw before, and so would
+    /// the ranks of children, by which intervals find their place: there it means `one`.
+    fn bounding(&self) -> Bound {
+        match (self.nodes, self.bound) {
+            (Nodes::Interval, Bound::Auto) => Bound::One,
+            (_, bound) => bound,
+        }
+    }
+
     /// All pairs of machines, where the bound looks at them: `auto` does if they are not too many.
     fn pairs(&self) -> Option<&Pairs<u32>> {
         let machines = self.instance.machines();
         let few = machines * machines / 2 * self.instance.jobs() <= MOST_STEPS;
-        let wanted = self.bound == Bound::Two || self.bound == Bound::Auto && few;
+        let wanted = self.bounding() == Bound::Two || self.bounding() == Bound::Auto && few;
         wanted.then(|| self.pairs.get_or_init(|| Pairs::new(&self.instance)))
     }
 
@@ -193,6 +208,10 @@ impl Problem for Flowshop {
     }
 
     fn root(&self) -> Work {
+        if self.nodes == Nodes::Interval {
+            let jobs = self.instance.jobs();
+            return Intervals::one(jobs, Interval::whole(jobs)).to_work();
+        }
         // A named bound branches the root whatever is known of it, so that its tree is one tree.
         let bound = if self.bound == Bound::Auto { self.root_bound() } else { i64::MIN };
         let node = Tree::root(self);
@@ -208,9 +227,10 @@ impl Problem for Flowshop {
     }
 
     fn fingerprint(&self) -> u64 {
-        let times: Vec<u32> =
-            (0..self.instance.jobs()).flat_map(|j| self.instance.job(j)).copied().collect();
-        let names = (self.bound.to_string().into_bytes(), self.branching.to_string().into_bytes());
+        let jobs = 0..self.instance.jobs();
+        let times: Vec<u32> = jobs.flat_map(|job| self.instance.job(job)).copied().collect();
+        let (bound, branching, nodes) = (self.bounding(), self.branching, self.nodes);
+        let names = format!("{bound} {branching} {nodes}").into_bytes();
         fingerprint("flowshop", &(self.instance.jobs(), times, names, self.reference, self.all))
     }
 

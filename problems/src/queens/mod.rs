@@ -4,8 +4,11 @@ mod estimate;
 #[cfg(target_arch = "x86_64")]
 mod explorer;
 pub mod first;
+#[cfg(test)]
+mod interval_tests;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod layer;
+mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -14,9 +17,10 @@ use crate::simd::Level;
 use crate::simd::{queens_avx2, queens_avx512};
 use pleach_core::explorer::{Explorer, TreeExplorer};
 use pleach_core::problem::Problem;
+use pleach_core::ranked::RankedExplorer;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
-use pleach_core::work::{Entry, Malformed, Pack, Pool, Reader, Work};
+use pleach_core::work::{Entry, Intervals, Malformed, Nodes, Pack, Pool, Reader, Work};
 
 /// The board sizes that can be counted.
 pub const SIZES: std::ops::RangeInclusive<u32> = 1..=32;
@@ -30,6 +34,8 @@ pub const SIZES: std::ops::RangeInclusive<u32> = 1..=32;
 pub struct Queens {
     n: u32,
     level: Level,
+    /// How work is written down and sent. Intervals are explored in plain code at every level.
+    pub nodes: Nodes,
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     shares: estimate::Shares,
 }
@@ -99,7 +105,7 @@ impl Queens {
             let (least, most) = (SIZES.start(), SIZES.end());
             return Err(format!("queens {n}: expected a board of {least} to {most} queens"));
         }
-        let mut queens = Self { n, level, shares: estimate::NONE };
+        let mut queens = Self { n, level, nodes: Nodes::Pool, shares: estimate::NONE };
         queens.shares = estimate::shares(&queens);
         Ok(queens)
     }
@@ -194,10 +200,16 @@ impl Problem for Queens {
     }
 
     fn root(&self) -> Work {
-        Pool::whole(Tree::root(self)).to_work()
+        match self.nodes {
+            Nodes::Pool => Pool::whole(Tree::root(self)).to_work(),
+            Nodes::Interval => Intervals::one(self.n as usize, rows::whole(self.n)).to_work(),
+        }
     }
 
     fn explorer(&self) -> Box<dyn Explorer + '_> {
+        if self.nodes == Nodes::Interval {
+            return Box::new(RankedExplorer::new(rows::Rows::new(self)));
+        }
         self.fast().unwrap_or_else(|| Box::new(TreeExplorer::new(self)))
     }
 
@@ -206,7 +218,7 @@ impl Problem for Queens {
     }
 
     fn fingerprint(&self) -> u64 {
-        fingerprint("queens", &self.n)
+        fingerprint("queens", &(self.n, self.nodes.to_string().into_bytes()))
     }
 }
 

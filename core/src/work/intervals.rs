@@ -1,0 +1,179 @@
+//! [`Intervals`]: several intervals as one piece of work, and how they go over the wire.
+
+use super::interval::{
+    self, Interval, MOST_PLACES, Point, digit, leaves, minus, part, plus, portion,
+};
+use super::pool::{bound_at, distance};
+use super::{Malformed, Pack, Reader, Work};
+
+/// Intervals of one tree from the first to the last, none of which overlap; what touches and has
+/// the same bound is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intervals {
+    n: usize,
+    parts: Vec<Interval>,
+}
+
+impl Intervals {
+    /// None yet, of the permutations of so many things.
+    ///
+    /// # Panics
+    /// If there are more than [`MOST_PLACES`].
+    #[must_use]
+    pub fn none(n: usize) -> Self {
+        assert!(n <= MOST_PLACES, "no more than {MOST_PLACES} things can be permuted");
+        Self { n, parts: Vec::new() }
+    }
+
+    /// One.
+    #[must_use]
+    pub fn one(n: usize, interval: Interval) -> Self {
+        Self { parts: vec![interval], ..Self::none(n) }
+    }
+
+    /// The intervals.
+    #[must_use]
+    pub fn parts(&self) -> &[Interval] {
+        &self.parts
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Takes up others.
+    ///
+    /// # Errors
+    /// If they overlap with what is here, which then stays as it was.
+    pub fn append(&mut self, mut others: Self) -> Result<(), Malformed> {
+        let mut all = self.parts.clone();
+        all.append(&mut others.parts);
+        all.sort_by(Interval::order);
+        if all.windows(2).any(|pair| pair[0].end > pair[1].begin) {
+            return Err(Malformed::Range);
+        }
+        self.parts.clear();
+        all.into_iter().for_each(|next| self.push(next));
+        Ok(())
+    }
+
+    /// Adds one that lies behind all others.
+    fn push(&mut self, next: Interval) {
+        let last = self.parts.last_mut().filter(|last| last.bound == next.bound);
+        if !last.is_some_and(|last| last.merge(&next)) {
+            self.parts.push(next);
+        }
+    }
+
+    /// Takes the first interval.
+    pub fn take_first(&mut self) -> Option<Interval> {
+        (!self.parts.is_empty()).then(|| self.parts.remove(0))
+    }
+
+    /// All leaves, as digits.
+    fn length(&self) -> Point {
+        let add = |sum: Point, next: &Interval| plus(self.n, &sum, &next.length(self.n));
+        self.parts.iter().fold(Vec::new(), add)
+    }
+
+    /// Gives away a share of the leaves from the end: whole intervals, then a part of one.
+    pub fn split(&mut self, share: f64) -> Option<Self> {
+        let n = self.n;
+        let mut wanted = portion(n, &self.length(), share)?;
+        let mut given = Vec::new();
+        while let Some(last) = self.parts.last_mut() {
+            let length = last.length(n);
+            if wanted < length {
+                given.extend(last.give(n, &wanted));
+                break;
+            }
+            wanted = minus(n, &wanted, &length);
+            given.extend(self.parts.pop());
+        }
+        given.reverse();
+        Some(Self { n, parts: given })
+    }
+
+    /// All leaves, or as many as a floating point number can hold.
+    #[must_use]
+    pub fn size(&self) -> f64 {
+        leaves(self.n, &self.length())
+    }
+
+    /// The part of all leaves.
+    #[must_use]
+    pub fn part(&self) -> f64 {
+        part(self.n, &self.length())
+    }
+
+    /// The least bound of all.
+    #[must_use]
+    pub fn least_bound(&self) -> Option<i64> {
+        self.parts.iter().map(|interval| interval.bound).min()
+    }
+
+    /// The intervals as they go over the wire.
+    ///
+    /// Of each: its bound, how many digits its ends share, and these; then of each end how many
+    /// digits more, and these.
+    #[must_use]
+    pub fn to_work(&self) -> Work {
+        let mut bytes = Vec::new();
+        for Interval { begin, end, bound } in &self.parts {
+            distance(*bound).pack(&mut bytes);
+            let common = begin.iter().zip(end).take_while(|(a, b)| a == b).count();
+            for digits in [&begin[..common], &begin[common..], &end[common..]] {
+                digits.len().pack(&mut bytes);
+                digits.iter().for_each(|digit| digit.pack(&mut bytes));
+            }
+        }
+        let least_bound = self.least_bound().unwrap_or(i64::MAX);
+        Work { size: self.size(), least_bound, bytes }
+    }
+
+    /// Reads intervals of the permutations of so many things from bytes that anyone may have sent.
+    ///
+    /// # Errors
+    /// If the bytes are not those of [`Intervals::to_work`].
+    pub fn from_bytes(n: usize, bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Reader::new(bytes);
+        let mut read = Self::none(n);
+        while from.left() > 0 {
+            let bound = bound_at(u64::unpack(&mut from)?);
+            let common = Vec::<u16>::unpack(&mut from)?;
+            let [begin, end] = [Vec::<u16>::unpack(&mut from)?, Vec::<u16>::unpack(&mut from)?];
+            // Digits are shared wherever they can be.
+            let apart = digit(&begin, 0) != digit(&end, 0) || begin.is_empty();
+            let [begin, end] = [begin, end].map(|rest| [&common[..], &rest].concat());
+            let next = Interval { begin, end, bound };
+            if !apart || !next.valid(n) || !read.goes_on_with(&next) {
+                return Err(Malformed::Range);
+            }
+            read.parts.push(next);
+        }
+        Ok(read)
+    }
+
+    /// Whether an interval lies behind all others, and is not better made one with the last.
+    fn goes_on_with(&self, next: &Interval) -> bool {
+        self.parts.last().is_none_or(|last| {
+            last.end < next.begin || last.end == next.begin && last.bound != next.bound
+        })
+    }
+}
+
+impl Interval {
+    /// Whether the ends are points of the permutations of so many things, in order.
+    #[must_use]
+    pub fn valid(&self, n: usize) -> bool {
+        let in_range = |point: &Point| {
+            let digits = point.iter().enumerate();
+            let mut digits = digits.map(|(depth, &digit)| usize::from(digit) + depth < n);
+            point.len() <= n && point.last() != Some(&0) && digits.all(|in_range| in_range)
+        };
+        let ends = in_range(&self.end) || self.end == interval::Interval::whole(n).end;
+        self.begin < self.end && in_range(&self.begin) && ends
+    }
+}

@@ -1,0 +1,151 @@
+//! Where the search through [`Frames`] is among all schedules, and how it finds a place again.
+//!
+//! Frames take the open child of least bound first, of equal ones the lowest job: so a child's rank
+//! is its place in the order of bounds and jobs among all children at the chosen end. Those that are
+//! pruned come last, so that a bound of theirs that was not computed to its full value does no harm.
+
+use super::Node;
+use super::explorer::{Dive, Frames, Stretch};
+use super::kernel::Kernel;
+use super::tables::Word;
+use pleach_core::explorer::Progress;
+use pleach_core::ranked::Ranked;
+use pleach_core::work::Entry;
+use std::ops::Range;
+
+impl<K: Kernel> Frames<'_, K> {
+    /// Does something that counts into `progress`.
+    fn counting(
+        &mut self,
+        best: i64,
+        progress: &mut Progress,
+        what: impl FnOnce(&mut Self, &mut Stretch<K::Word>),
+    ) {
+        let mut stretch = self.stretch(best);
+        stretch.progress = std::mem::take(progress);
+        what(self, &mut stretch);
+        *progress = stretch.progress;
+        progress.used = progress.counts.bounded;
+    }
+
+    /// Goes to a child of the last frame, then on from there while there is fuel.
+    fn dive(
+        &mut self,
+        first: Option<(usize, K::Word)>,
+        fuel: u64,
+        best: i64,
+        progress: &mut Progress,
+    ) {
+        let (kernel, to_a_point) = (self.kernel, first.is_none());
+        self.counting(best, progress, |frames, stretch| {
+            kernel.inside(Dive { frames, first, fuel, to_a_point, stretch });
+        });
+    }
+
+    /// The child of this rank, pruned or not: its bound and its lane.
+    fn at_rank(&self, depth: usize, rank: usize) -> Option<(K::Word, usize)> {
+        let children = self.frames[depth].children(Self::LANES);
+        let mut children: Vec<_> = children.map(|(lane, bound)| (bound, lane)).collect();
+        (rank < children.len()).then(|| *children.select_nth_unstable(rank).1)
+    }
+
+    /// The rank of the child with this bound in this lane.
+    fn rank_of(&self, depth: usize, child: (K::Word, usize)) -> usize {
+        let children = self.frames[depth].children(Self::LANES);
+        children.filter(|&(lane, bound)| (bound, lane) < child).count()
+    }
+
+    /// Open children: the bounds, and the lanes.
+    fn open_children(&self, depth: usize) -> impl Iterator<Item = (K::Word, usize)> {
+        self.frames[depth].open(Self::LANES).map(|(lane, bound)| (bound, lane))
+    }
+}
+
+impl<K: Kernel> Ranked for Frames<'_, K> {
+    fn places(&self) -> usize {
+        self.flowshop.instance.jobs()
+    }
+
+    fn valid_bound(&self, bound: i64) -> bool {
+        bound == i64::MIN || (0..=i64::from(u32::MAX)).contains(&bound)
+    }
+
+    fn branch_root(&mut self, best: i64, progress: &mut Progress) {
+        self.clear();
+        let root = Entry { bound: i64::MIN, depth: 0, share: 1.0, node: Node::default() };
+        self.counting(best, progress, |frames, stretch| frames.start(root, stretch));
+    }
+
+    fn enter(&mut self, depth: usize, rank: usize, best: i64, progress: &mut Progress) {
+        let Some((bound, lane)) = self.at_rank(depth, rank) else { return };
+        self.used = depth + 1;
+        let first = Some((lane, self.frames[depth].bound.max(bound)));
+        self.dive(first, 0, best, progress);
+    }
+
+    fn keep(&mut self, depth: usize, ranks: Range<usize>) {
+        let from = self.at_rank(depth, ranks.start);
+        let upto = self.at_rank(depth, ranks.end);
+        // Beyond the last rank there is no child.
+        let outside =
+            |child| from.is_none_or(|from| child < from) || upto.is_some_and(|upto| child >= upto);
+        let closed: Vec<_> = self.open_children(depth).filter(|&child| outside(child)).collect();
+        for (_, lane) in closed {
+            self.frames[depth].close(lane, Self::LANES);
+            self.open -= 1;
+        }
+    }
+
+    fn fresh(&self) -> bool {
+        Frames::fresh(self)
+    }
+
+    fn clear(&mut self) {
+        (self.used, self.open) = (0, 0);
+    }
+
+    fn depth(&self) -> usize {
+        self.used
+    }
+
+    fn any_open(&self) -> bool {
+        self.open > 0
+    }
+
+    fn open(&self, depth: usize) -> usize {
+        self.frames[depth].n_open
+    }
+
+    fn open_ranks(&self, depth: usize) -> Option<(usize, usize)> {
+        let least = self.open_children(depth).min()?;
+        let greatest = self.open_children(depth).max()?;
+        Some((self.rank_of(depth, least), self.rank_of(depth, greatest)))
+    }
+
+    fn least_open(&self, depth: usize) -> Option<i64> {
+        let (bound, _) = self.open_children(depth).min()?;
+        Some(self.frames[depth].bound.max(bound).wide().into())
+    }
+
+    fn child(&self, depth: usize, rank: usize) -> Option<i64> {
+        let child = self.at_rank(depth, rank)?;
+        let open = self.open_children(depth).any(|open| open == child);
+        open.then(|| self.frames[depth].bound.max(child.0).wide().into())
+    }
+
+    fn rank(&self, depth: usize) -> usize {
+        let frame = &self.frames[depth];
+        let place = self.bases[frame.base].jobs.binary_search(&frame.job).unwrap_or(0);
+        let lane = 2 * place + usize::from(frame.back);
+        let bound = frame.blocks[lane / Self::LANES].bounds[lane % Self::LANES];
+        self.rank_of(depth, (bound, lane))
+    }
+
+    fn share(&self, depth: usize) -> f64 {
+        self.frames[depth].share.into()
+    }
+
+    fn explore(&mut self, fuel: u64, best: i64, progress: &mut Progress) {
+        self.dive(None, fuel, best, progress);
+    }
+}

@@ -1,0 +1,126 @@
+//! Intervals of queens: every cut of every small board, and the laws.
+
+use super::*;
+use pleach_core::explorer::Progress;
+use pleach_core::laws;
+use pleach_core::tree::Counts;
+use pleach_core::work::Interval;
+use pleach_core::work::interval::point;
+
+fn with_intervals(n: u32) -> Queens {
+    Queens { nodes: Nodes::Interval, ..Queens::new(n, Level::Off).expect("a size to count") }
+}
+
+fn whole(queens: &Queens) -> Progress {
+    let mut explorer = queens.explorer();
+    explorer.put(&Problem::root(queens).bytes).expect("the root");
+    laws::run_to_end(&mut *explorer, i64::MAX)
+}
+
+fn pool(n: u32) -> Progress {
+    whole(&Queens::new(n, Level::Off).expect("a size to count"))
+}
+
+#[test]
+fn intervals_count_what_pools_count() {
+    for n in 1..=12 {
+        assert_eq!(whole(&with_intervals(n)).counts, pool(n).counts, "{n} queens");
+    }
+    let counts = whole(&with_intervals(12)).counts;
+    assert_eq!((counts.total, counts.bounded), (14_200, 856_188));
+}
+
+#[test]
+fn every_cut_of_every_small_board_loses_nothing() {
+    for n in 1..=7 {
+        let queens = with_intervals(n);
+        let wanted = pool(n).counts;
+        let leaves = (1..=u128::from(n)).product::<u128>().div_ceil(2);
+        let explorer = &mut *queens.explorer();
+        let places = n as usize;
+        let mut of = |from: u128, upto: u128| -> Counts {
+            let (begin, end) = (point(places, from), point(places, upto));
+            let work = Intervals::one(places, Interval { begin, end, bound: i64::MIN }).to_work();
+            explorer.put(&work.bytes).expect("a part of the whole");
+            laws::run_to_end(explorer, i64::MAX).counts
+        };
+        assert_eq!(of(0, leaves), wanted, "{n} queens");
+        let cuts: Vec<u128> = (1..leaves).collect();
+        let front: Vec<Counts> = cuts.iter().map(|&cut| of(0, cut)).collect();
+        let back: Vec<Counts> = cuts.iter().map(|&cut| of(cut, leaves)).collect();
+        for from in 0..cuts.len() {
+            for upto in from..cuts.len() {
+                if n == 7 && upto > from {
+                    break;
+                }
+                let mut all = front[from];
+                if upto > from {
+                    all.add(&of(cuts[from], cuts[upto]));
+                }
+                all.add(&back[upto]);
+                assert_eq!(all, wanted, "{n} queens, cuts at {} and {}", cuts[from], cuts[upto]);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_place_to_stop_is_found_again() {
+    for n in 1..=8 {
+        let queens = with_intervals(n);
+        let wanted = pool(n).counts;
+        let explorer = &mut *queens.explorer();
+        explorer.put(&Problem::root(&queens).bytes).expect("the root");
+        let mut counts = Counts::default();
+        while explorer.size() > 0.0 {
+            counts.add(&explorer.run(1, i64::MAX).counts);
+            let mut other = queens.explorer();
+            other.put(&explorer.copy().bytes).expect("its own work");
+            let mut all = counts;
+            all.add(&laws::run_to_end(&mut *other, i64::MAX).counts);
+            assert_eq!(all, wanted, "{n} queens");
+        }
+    }
+}
+
+#[test]
+fn the_laws_hold() {
+    for n in 1..=11 {
+        let queens = with_intervals(n);
+        let whole = pool(n);
+        for seed in 0..20 {
+            let root = Problem::root(&queens);
+            laws::explorer_law(&|_| queens.explorer(), &root, i64::MAX, &whole, seed);
+        }
+    }
+}
+
+#[test]
+fn hostile_intervals_do_no_harm() {
+    for n in [1, 2, 5, 8, 17, 32] {
+        let queens: &'static Queens = Box::leak(Box::new(with_intervals(n)));
+        let mut explorer = queens.explorer();
+        explorer.put(&Problem::root(queens).bytes).expect("the root");
+        laws::hostile_law(&|| queens.explorer(), &Problem::root(queens).bytes, 300, 1);
+        explorer.run(if n < 8 { 1 } else { 20_000 }, i64::MAX);
+        laws::hostile_law(&|| queens.explorer(), &explorer.drain().bytes, 300, 2);
+    }
+    let queens = with_intervals(6);
+    let beyond = Intervals::one(6, Interval::whole(6)).to_work();
+    assert_eq!(queens.explorer().put(&beyond.bytes), Err(Malformed::Range));
+    let bounded = Interval { bound: 3, ..rows::whole(6) };
+    let bounded = Intervals::one(6, bounded).to_work();
+    assert_eq!(queens.explorer().put(&bounded.bytes), Err(Malformed::Range));
+}
+
+#[test]
+fn shares_tell_what_is_open() {
+    let queens = with_intervals(12);
+    let mut explorer = queens.explorer();
+    explorer.put(&Problem::root(&queens).bytes).expect("the root");
+    assert_eq!(explorer.open_share(), Some(1.0));
+    let progress = explorer.run(200_000, i64::MAX);
+    let done = progress.counts.bounded as f64 / 856_188.0;
+    let open = explorer.open_share().expect("an estimate");
+    assert!((0.8..1.2).contains(&(open + done)), "{open} open, {done} done");
+}
