@@ -1,6 +1,7 @@
 //! What it costs that work can travel: saving a search while it runs, and intervals against pools.
 
 use pleach::{Problem, RunError, Save, Settings};
+use pleach_core::work::Nodes;
 use pleach_problems::flowshop::{
     Flowshop,
     named::{best_known, named},
@@ -28,6 +29,35 @@ fn main() -> Result<(), RunError> {
             saving(name, problem, best, every)?;
         }
     }
+    for name in ["ta021", "ta025", "ta028"] {
+        for threads in [1, 2] {
+            intervals(name, threads)?;
+        }
+    }
+    Ok(())
+}
+
+/// Intervals against pools, on equal trees: the first 400 million children of Ta021, the others whole.
+fn intervals(name: &str, threads: u32) -> Result<(), RunError> {
+    let pool = flowshop(name);
+    let mut interval = pool.clone();
+    interval.nodes = Nodes::Interval;
+    let node_limit = (name == "ta021").then_some(400_000_000);
+    let settings =
+        Settings { threads, best: Some(pool.reference), node_limit, ..Settings::default() };
+    let (mut ones, mut others, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..PAIRS {
+        let (one, other) = (seconds(&interval, &settings)?, seconds(&pool, &settings)?);
+        ones.push(one);
+        others.push(other);
+        ratios.push(one / other);
+    }
+    println!(
+        "intervals {name}, {threads} threads: {:.3} s, pools {:.3} s, ratio {:.3}",
+        median(ones),
+        median(others),
+        median(ratios)
+    );
     Ok(())
 }
 

@@ -110,7 +110,9 @@ fn an_interrupted_search_goes_on_elsewhere() {
         let shown = json(&format!("resume {file} --show"));
         assert_eq!(shown["nodes"]["branched"], stopped["nodes"]["branched"]);
         assert_eq!(shown["lower_bound"], stopped["lower_bound"]);
-        assert!(shown["open"].as_f64().unwrap() >= 1.0, "{shown}");
+        // Two units hold dozens of open nodes, or an interval or two each.
+        let open = shown["open"].as_f64().unwrap();
+        assert!(if nodes == "pool" { open > 10.0 } else { (1.0..=6.0).contains(&open) }, "{shown}");
         let report = json(&format!("resume {file} --threads 1"));
         assert_eq!(report["nodes"]["branched"], 45_955_964, "{nodes}");
         assert_eq!(report["lower_bound"], 2099);

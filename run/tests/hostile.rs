@@ -7,7 +7,7 @@ use pleach_core::laws::mutate;
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Solution};
 use pleach_core::wire::{Envelope, Kind, seal};
-use pleach_core::work::{Malformed, Pack, Reader, Work};
+use pleach_core::work::{Malformed, Nodes, Pack, Reader, Work};
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
@@ -49,7 +49,10 @@ fn works() -> Vec<(Box<dyn Problem>, Work)> {
     let uts = Uts::new(Parameters::parse("T1").unwrap(), Level::best());
     let queens = Queens::new(14, Level::best()).unwrap();
     let flowshop = Flowshop::new(named("ta021").unwrap(), Level::best());
-    let problems: Vec<Box<dyn Problem>> = vec![Box::new(uts), Box::new(queens), Box::new(flowshop)];
+    let mut ranked = flowshop.clone();
+    ranked.nodes = Nodes::Interval;
+    let problems: [Box<dyn Problem>; 4] =
+        [Box::new(uts), Box::new(queens), Box::new(flowshop), Box::new(ranked)];
     let with_work = |problem: Box<dyn Problem>| {
         let mut explorer = problem.explorer();
         explorer.put(&problem.root().bytes).unwrap();

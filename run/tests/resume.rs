@@ -5,6 +5,7 @@ use pleach_core::balance::Policy;
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
+use pleach_core::work::Nodes;
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
@@ -22,11 +23,16 @@ fn problem(which: u64, level: Level) -> (Box<dyn Problem>, Option<i64>) {
     match which {
         0 => (uts("T1"), None),
         1 => (uts("type=binomial,b0=200,q=0.199,m=5,seed=3"), None),
-        2 => (Box::new(Queens::new(12, level).unwrap()), None),
+        2 | 3 => {
+            let mut queens = Queens::new(12, level).unwrap();
+            queens.nodes = Nodes::ALL[usize::from(which == 3)];
+            (Box::new(queens), None)
+        }
         _ => {
             let mut flowshop = Flowshop::new(named("VFR10_20_1").unwrap(), level);
             flowshop.branching = pleach_problems::flowshop::branching::Branching::Alternate;
             flowshop.reference = 1583;
+            flowshop.nodes = Nodes::ALL[usize::from(which == 5)];
             (Box::new(flowshop), Some(1583))
         }
     }
@@ -84,10 +90,10 @@ fn a_level(rng: &mut Rand64) -> Level {
 /// Runs that are stopped again and again, each time gone on with on other threads and code paths.
 #[test]
 fn stops_change_no_count() {
-    for which in 0..4 {
+    for which in 0..6 {
         let wanted = counted(which);
         for seed in 0..5 {
-            let rng = &mut Rand64::new(u128::from(seed * 4 + which));
+            let rng = &mut Rand64::new(u128::from(seed * 6 + which));
             let scratch = Scratch::new(&format!("stops-{which}-{seed}"));
             let mut resume = None;
             for stops in 0.. {
@@ -118,11 +124,11 @@ fn stops_change_no_count() {
 /// Whatever snapshot a crash would have left behind leads to the same counts.
 #[test]
 fn every_snapshot_leads_to_the_same_counts() {
-    let mut tried = [0; 4];
-    for which in 0..4 {
+    let mut tried = [0; 6];
+    for which in 0..6 {
         let wanted = counted(which);
         for seed in 0..6 {
-            let rng = &mut Rand64::new(u128::from(seed * 4 + which));
+            let rng = &mut Rand64::new(u128::from(seed * 6 + which));
             let scratch = Scratch::new(&format!("crash-{which}-{seed}"));
             let mut seen: Vec<Vec<u8>> = Vec::new();
             let mut look = |_: &Sight| {

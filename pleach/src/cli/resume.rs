@@ -8,6 +8,7 @@ use pleach_core::checkpoint::Checkpoint;
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Goal, Solution};
 use pleach_core::wire::fingerprint;
+use pleach_core::work::Nodes;
 use pleach_run::load;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -149,11 +150,12 @@ pub fn show(
         )
         .map(|()| ExitCode::SUCCESS);
     }
+    let held = if options.nodes == Nodes::Interval { "intervals" } else { "nodes" };
     let mut lines = vec![format!("{file}: {name} {instance}, saved after {seconds:.1} s")];
     lines.push(match done {
         _ if checkpoint.pieces.is_empty() => "nothing is left to do".into(),
-        Some(done) => format!("{:.1} % of the tree done, {} nodes open", 100.0 * done, open),
-        None => format!("{open} nodes open"),
+        Some(done) => format!("{:.1} % of the tree done, {open} {held} open", 100.0 * done),
+        None => format!("{open} {held} open"),
     });
     let mut values = Vec::new();
     values.extend(best.map(|best| format!("best {best}")));
