@@ -11,6 +11,7 @@ pub mod machine;
 pub mod network;
 mod queue;
 mod room;
+pub mod rough;
 pub mod spans;
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,9 @@
 use super::chance::mix;
 use super::cluster::Cluster;
 use super::figures::Figures;
-use super::machine::{Changes, Class, Late, Machine, Pauses};
-use super::network::{Delays, Level, Link, Network};
+use super::machine::{Class, Machine};
+use super::network::{Link, Network};
+use super::rough::rough;
 use super::spans::Spans;
 use crate::balance::Policy;
 
@@ -22,44 +23,6 @@ fn cluster(peers: u32, preset: &str, seed: u64) -> Cluster {
     }
 }
 
-/// A cluster in which everything that can go wrong does now and then.
-pub(super) fn rough(peers: u32, preset: &str, seed: u64) -> Cluster {
-    let drawn = |what: u64, below: u64| mix(seed, 99, what) % below;
-    let mut rough = cluster(peers, preset, seed);
-    rough.machine.classes = vec![
-        Class { count: peers / 2, speed: 1.0, poll_ns: 1 + drawn(0, 200_000) },
-        Class { count: peers - peers / 2, speed: 0.1 + drawn(1, 100) as f64, poll_ns: 50_000 },
-    ];
-    rough.machine.classes.retain(|class| class.count > 0);
-    rough.machine.handle_ns = drawn(2, 3) * 4_000;
-    let far = Link { latency_ns: 500_000, bytes_per_ns: 0.01 };
-    match drawn(3, 3) {
-        0 => {}
-        1 => rough.network.levels = vec![Level { group: 3, link: LINK }],
-        _ => {
-            rough.network.levels =
-                vec![Level { group: 2, link: LINK }, Level { group: 5, link: far }];
-        }
-    }
-    if drawn(4, 3) > 0 {
-        let (mean_ns, heavy) = (drawn(5, 3_000_000), drawn(6, 2) == 0);
-        rough.network.delays = Some(Delays { chance: 0.2, mean_ns, heavy });
-    }
-    if drawn(7, 2) == 0 {
-        rough.machine.pauses = Some(Pauses { every_ns: 3_000_000, length_ns: 2_000_000 });
-    }
-    if drawn(8, 2) == 0 {
-        rough.machine.changes = Some(Changes { every_ns: 500_000, least: 0.01 });
-    }
-    if drawn(9, 2) == 0 {
-        rough.machine.late = Some(Late { part: 0.5, until_ns: 20_000_000 });
-    }
-    if drawn(10, 2) == 0 {
-        rough.snapshot_ns = Some(1 + drawn(11, 3_000_000));
-    }
-    rough
-}
-
 #[test]
 fn one_peer_takes_as_long_as_the_work() {
     let spans = Spans::new(1000, 123_456_789, 4, 0.5, 1);
@@ -75,7 +38,7 @@ fn one_peer_takes_as_long_as_the_work() {
 fn the_same_seed_gives_the_same_run() {
     let spans = Spans::new(1 << 20, 1_000_000_000, 6, 0.5, 1);
     for seed in 0..10 {
-        let run = |seed| rough(40, "adaptive", seed).run(&spans).unwrap();
+        let run = |seed| rough(40, Policy::default(), seed).run(&spans).unwrap();
         let first: Figures = run(seed);
         assert_eq!(first, run(seed));
         assert_ne!(first, run(seed + 1000));
@@ -91,7 +54,7 @@ fn whatever_happens_every_unit_is_done_once_and_every_peer_ends() {
         let units = 1 + mix(seed, 1, 0) % 20_000;
         let total_ns = mix(seed, 2, 0) % 200_000_000;
         let spans = Spans::new(units, total_ns, (seed % 9) as u32, 0.9, seed);
-        let figures = rough(peers, preset, seed).run(&spans);
+        let figures = rough(peers, Policy::parse(preset).unwrap(), seed).run(&spans);
         let figures = figures.unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         snapshots += figures.snapshots;
         longest = longest.max(figures.longest_mail);
