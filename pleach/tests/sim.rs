@@ -123,6 +123,10 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         ("peers = 3\n[load]\nproblem = 'uts'", "load.instance is missing"),
         ("peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T99'", "unknown tree 'T99'"),
         ("peers = 3\n[load]\nproblem = 'queens'\ninstance = 40", "expected a board of 1 to 32"),
+        (
+            "peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T1XL'\nrecorded = 3",
+            "load.recorded = 3: expected true or false",
+        ),
         ("peers = 3\n[load]\nproblem = 'interval'\ntotal_s = -1", "load.total_s = -1: expected"),
         ("peers = 3\n[load]\nproblem = 'interval'", "load.total_s is missing: expected either"),
         (

@@ -4,7 +4,9 @@ use oorandom::Rand64;
 use pleach_core::balance::Policy;
 use pleach_core::problem::{Plain, Problem};
 use pleach_core::sim::load::Search;
+use pleach_core::sim::recorded::Recorded;
 use pleach_core::sim::rough::rough;
+use pleach_core::tree::{Counts, Tree};
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::instance::Instance;
 use pleach_problems::knapsack::Knapsack;
@@ -61,7 +63,7 @@ fn search(problem: &dyn Problem, start: i64, seed: u64) -> (u32, u64) {
 fn searches_are_exact_whatever_goes_wrong() {
     let (mut snapshots, mut messages) = (0, 0);
     for seed in 0..seeds() {
-        let tree = format!("type=geometric,shape=fixed,b0=3,gen_mx=5,seed={seed}");
+        let tree = format!("type=geometric,shape=fixed,b0=4,gen_mx=5,seed={seed}");
         let (cut, sent) = match seed % 5 {
             0 => search(&Uts::new(Parameters::parse(&tree).unwrap(), Level::Off), i64::MAX, seed),
             1 => search(&Queens::new(7, Level::Off).unwrap(), i64::MAX, seed),
@@ -70,13 +72,7 @@ fn searches_are_exact_whatever_goes_wrong() {
             _ => {
                 // From the optimum, where the nodes are the same in any order.
                 let mut problem = small_flowshop(seed);
-                let mut explorer = problem.explorer();
-                explorer.put(&problem.root().bytes).unwrap();
-                let mut best = i64::MAX;
-                while explorer.size() > 0.0 {
-                    best = explorer.run(1000, best).found.map_or(best, |found| found.score);
-                }
-                drop(explorer);
+                let best = alone(&problem, i64::MAX).1;
                 problem.reference = best;
                 search(&problem, best, seed)
             }
@@ -114,4 +110,40 @@ fn one_peer_takes_as_long_as_one_explorer_alone() {
     let figures = cluster.run(&search).unwrap();
     assert_eq!(Some(figures.time_ns), figures.alone_ns);
     assert!((figures.efficiency() - 1.0).abs() < 1e-12 && figures.ending_ns() == 0);
+}
+
+/// What an explorer alone counts, and the best score it finds.
+fn alone(problem: &dyn Problem, start: i64) -> (Counts, i64) {
+    let mut explorer = problem.explorer();
+    explorer.put(&problem.root().bytes).unwrap();
+    let (mut counts, mut best) = (Counts::default(), start);
+    while explorer.size() > 0.0 {
+        let progress = explorer.run(1000, best);
+        counts.add(&progress.counts);
+        best = progress.found.map_or(best, |found| found.score);
+    }
+    (counts, best)
+}
+
+/// A record is searched like the tree itself, also from a better score than it was recorded with.
+fn record_is_the_same<T: Tree>(tree: T) {
+    let recorded = Plain(Recorded::of(&tree, i64::MAX, 10_000_000).unwrap());
+    let tree = Plain(tree);
+    let (counts, best) = alone(&tree, i64::MAX);
+    assert_eq!(alone(&recorded, i64::MAX), (counts, best));
+    assert_eq!(alone(&recorded, best), alone(&tree, best));
+    for seed in 0..10 {
+        search(&recorded, i64::MAX, seed);
+        search(&recorded, best, seed);
+    }
+    assert!(Recorded::of(&tree.0, i64::MAX, 5).is_none());
+}
+
+#[test]
+fn recorded_trees_are_searched_like_the_trees_themselves() {
+    let tree = Parameters::parse("type=geometric,shape=fixed,b0=4,gen_mx=6,seed=19").unwrap();
+    record_is_the_same(Uts::new(tree, Level::Off));
+    record_is_the_same(Queens::new(8, Level::Off).unwrap());
+    record_is_the_same(small_knapsack(1).0);
+    record_is_the_same(small_flowshop(1));
 }

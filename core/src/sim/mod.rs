@@ -10,6 +10,7 @@ pub mod load;
 pub mod machine;
 pub mod network;
 mod queue;
+pub mod recorded;
 mod room;
 pub mod rough;
 pub mod spans;

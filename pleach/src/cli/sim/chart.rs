@@ -81,12 +81,17 @@ pub fn draw(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
     let y = Scale { low: low_y, high: high_y, logarithmic: false, from: bottom, to: TOP };
     let mut svg = frame(scenario);
     axes(&mut svg, scenario, &places, &x, &y);
-    for (line, colour) in lines.iter().zip(COLOURS.iter().cycle()) {
-        plot(&mut svg, line, colour, &x, &y);
+    for ((line, colour), dash) in lines.iter().zip(COLOURS.iter().cycle()).zip(dashes()) {
+        plot(&mut svg, line, colour, dash, &x, &y);
     }
     legend(&mut svg, &lines, scenario);
     svg += "</svg>";
     svg
+}
+
+/// Every other line is dashed, so that one that lies on another does not hide it.
+fn dashes() -> impl Iterator<Item = &'static str> {
+    ["none", "7 5"].into_iter().cycle()
 }
 
 fn numbers(axis: Option<&Axis>) -> Option<Vec<f64>> {
@@ -218,7 +223,7 @@ fn mark_text(mark: f64) -> String {
     if mark.abs() >= 1e6 { digits(mark) } else { ((mark * 1e6).round() / 1e6).to_string() }
 }
 
-fn plot(svg: &mut String, line: &Line, colour: &str, x: &Scale, y: &Scale) {
+fn plot(svg: &mut String, line: &Line, colour: &str, dash: &str, x: &Scale, y: &Scale) {
     let path: Vec<String> = line
         .points
         .iter()
@@ -226,7 +231,8 @@ fn plot(svg: &mut String, line: &Line, colour: &str, x: &Scale, y: &Scale) {
         .collect();
     let _ = writeln!(
         svg,
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" \
+         stroke-dasharray=\"{dash}\"/>",
         path.join(" ")
     );
     for &(at, mean, spread) in &line.points {
@@ -263,11 +269,12 @@ fn legend(svg: &mut String, lines: &[Line], scenario: &Scenario) {
         );
         top += 20.0;
     }
-    let named = lines.iter().zip(COLOURS.iter().cycle()).filter(|(line, _)| !line.name.is_empty());
-    for (line, colour) in named {
+    let named = lines.iter().zip(COLOURS.iter().cycle()).zip(dashes());
+    for ((line, colour), dash) in named.filter(|((line, _), _)| !line.name.is_empty()) {
         let _ = writeln!(
             svg,
-            "<path d=\"M{left},{:.1} h22\" stroke=\"{colour}\" stroke-width=\"2\"/>\
+            "<path d=\"M{left},{:.1} h22\" stroke=\"{colour}\" stroke-width=\"2\" \
+             stroke-dasharray=\"{dash}\"/>\
              <circle cx=\"{}\" cy=\"{:.1}\" r=\"3.5\" fill=\"{colour}\"/>\
              <text x=\"{}\" y=\"{top}\">{}</text>",
             top - 4.0,

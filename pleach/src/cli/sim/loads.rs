@@ -8,8 +8,9 @@ use pleach_core::problem::{Plain, Problem};
 use pleach_core::sim::cluster::Cluster;
 use pleach_core::sim::figures::Figures;
 use pleach_core::sim::load;
+use pleach_core::sim::recorded::Recorded;
 use pleach_core::sim::spans::Spans;
-use pleach_core::tree::Goal;
+use pleach_core::tree::{Goal, Tree};
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::bound::Bound;
 use pleach_problems::flowshop::branching::Branching;
@@ -53,28 +54,53 @@ pub fn pose(work: &Work, options: &Options) -> Result<Posed, Failure> {
             if let Some(why) = tree.endless().filter(|_| !known) {
                 return usage(format!("uts {instance}: {why}"));
             }
-            posed(search, Uts::new(tree, options.simd))
+            posed(search, Uts::new(tree, options.simd), record)
         }
         "queens" => {
             let size = instance.parse().map_err(|_| bad("expected a board size".into()))?;
-            posed(search, Queens::new(size, options.simd).map_err(bad)?)
+            posed(search, Queens::new(size, options.simd).map_err(bad)?, record)
         }
         _ => {
             let rows = rows_of::<2>(instance, MOST, MOST_ITEMS).map_err(Failure::Usage)?;
             let knapsack = Knapsack::new(rows[0][1], &rows[1..]).map_err(Failure::Usage)?;
-            posed(search, Plain(knapsack))
+            posed(search, Plain(knapsack), |plain, best| record(&plain.0, best))
         }
     };
     posed.map_err(Failure::Usage)
 }
 
-fn with(search: &Search, problem: impl Problem + 'static, start: i64) -> Posed {
+/// The most nodes of a tree that is recorded: some gigabytes.
+const MOST_RECORDED: u32 = 100_000_000;
+
+/// A tree's record as a problem.
+fn record<T: Tree + 'static>(tree: &T, best: i64) -> Option<Box<dyn Problem>> {
+    Recorded::of(tree, best, MOST_RECORDED).map(|all| Box::new(Plain(all)) as Box<dyn Problem>)
+}
+
+/// The problem or its record, as the scenario wants it.
+fn with<P: Problem + 'static>(
+    search: &Search,
+    problem: P,
+    start: i64,
+    record: impl FnOnce(&P, i64) -> Option<Box<dyn Problem>>,
+) -> Result<Posed, String> {
     let Search { node_ns, alone, .. } = *search;
-    Posed::Problem { problem: Box::new(problem), start, node_ns, alone }
+    let problem: Box<dyn Problem> = if search.recorded {
+        record(&problem, start).ok_or_else(|| {
+            format!("load.recorded: expected a tree of at most {MOST_RECORDED} inner nodes")
+        })?
+    } else {
+        Box::new(problem)
+    };
+    Ok(Posed::Problem { problem, start, node_ns, alone })
 }
 
 /// A problem that has neither bounds nor branchings to choose from.
-fn posed(search: &Search, problem: impl Problem + 'static) -> Result<Posed, String> {
+fn posed<P: Problem + 'static>(
+    search: &Search,
+    problem: P,
+    record: impl FnOnce(&P, i64) -> Option<Box<dyn Problem>>,
+) -> Result<Posed, String> {
     let Search { problem: name, bound, branching, best, .. } = search;
     if bound.is_some() || branching.is_some() {
         return Err(format!("load.bound or load.branching: {name} has no such choice"));
@@ -89,7 +115,7 @@ fn posed(search: &Search, problem: impl Problem + 'static) -> Result<Posed, Stri
             format!("load.best = '{word}': expected none or a whole number for {name}")
         })?),
     };
-    Ok(with(search, problem, start))
+    with(search, problem, start, record)
 }
 
 fn pose_flowshop(search: &Search, options: &Options) -> Result<Posed, Failure> {
@@ -115,7 +141,7 @@ fn pose_flowshop(search: &Search, options: &Options) -> Result<Posed, Failure> {
         })?,
     };
     problem.reference = start;
-    Ok(with(search, problem, start))
+    with(search, problem, start, record).map_err(Failure::Usage)
 }
 
 /// What is worked on, ready to be simulated.

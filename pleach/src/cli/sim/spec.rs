@@ -27,6 +27,8 @@ pub struct Search {
     pub branching: Option<String>,
     /// Nodes within which one explorer may search alone, to compare with.
     pub alone: u64,
+    /// Whether to search a record of the tree instead of the tree itself.
+    pub recorded: bool,
 }
 
 /// One run but for its seed.
@@ -87,6 +89,7 @@ fn work(keys: &Keys<'_>, peers: u32) -> Result<Work, String> {
                 best: load.word_if_any("best")?,
                 bound: load.word_if_any("bound")?,
                 branching: load.word_if_any("branching")?,
+                recorded: load.flag("recorded", false)?,
                 alone: load.number("alone", Some(1e9), 0.0..=1e15)? as u64,
             })
         }
