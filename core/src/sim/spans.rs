@@ -72,6 +72,15 @@ impl Costs {
         first + (done.div_ceil(u128::from(cost_ns)) as u64 - 1).min(count)
     }
 
+    /// The nodes of a search of this cost: all cost the same, and there are as many as units.
+    ///
+    /// Where units are dear, many nodes lie between their numbers, as between those of an interval:
+    /// so a measured power does not depend on where in the tree it was measured.
+    fn nodes(&self, cost_ns: u64) -> u64 {
+        let nodes = u128::from(cost_ns) * u128::from(self.units);
+        nodes.checked_div(u128::from(self.total_ns)).unwrap_or(0) as u64
+    }
+
     /// What the dearest unit costs, by looking at all smallest parts.
     fn dearest(&self, level: u32, number: u64, count: u64, cost_ns: u64) -> u64 {
         if level == self.levels || count < 2 {
@@ -119,7 +128,14 @@ impl Load for Spans {
     type Hand = Held;
 
     fn hand(&self) -> Held {
-        Held { costs: Arc::clone(&self.0), spans: VecDeque::new(), units: 0, begun_ns: 0, done: 0 }
+        Held {
+            costs: Arc::clone(&self.0),
+            spans: VecDeque::new(),
+            units: 0,
+            begun_ns: 0,
+            done: 0,
+            spent_ns: 0,
+        }
     }
 
     fn root(&self) -> Work {
@@ -153,6 +169,8 @@ pub struct Held {
     /// What was spent on the first unit so far.
     begun_ns: u64,
     done: u64,
+    /// What was spent on all units so far.
+    spent_ns: u64,
 }
 
 impl Hand for Held {
@@ -182,28 +200,32 @@ impl Hand for Held {
     }
 
     fn run(&mut self, cost_ns: u64) -> Ran {
-        let (mut left_ns, mut nodes) = (cost_ns, 0);
+        let (mut left_ns, mut units) = (cost_ns, 0);
         while let Some(&(from, to)) = self.spans.front() {
             let start_ns = self.costs.before(from);
             let whole_ns = self.costs.before(to) - start_ns - self.begun_ns;
             if whole_ns <= left_ns {
                 self.spans.pop_front();
                 left_ns -= whole_ns;
-                nodes += to - from;
+                units += to - from;
                 self.begun_ns = 0;
                 continue;
             }
             let spent_ns = start_ns + self.begun_ns + left_ns;
             let at = self.costs.reached(spent_ns).clamp(from, to - 1);
-            nodes += at - from;
+            units += at - from;
             self.spans[0].0 = at;
             self.begun_ns = spent_ns - self.costs.before(at);
             left_ns = 0;
             break;
         }
-        self.units -= nodes;
-        self.done += nodes;
-        Ran { cost_ns: cost_ns - left_ns, nodes, found: None }
+        self.units -= units;
+        self.done += units;
+        let cost_ns = cost_ns - left_ns;
+        let nodes_before = self.costs.nodes(self.spent_ns);
+        self.spent_ns += cost_ns;
+        let nodes = self.costs.nodes(self.spent_ns) - nodes_before;
+        Ran { cost_ns, nodes, found: None }
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
