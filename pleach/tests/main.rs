@@ -5,3 +5,5 @@ mod flowshop;
 mod house;
 mod outside;
 mod resume;
+mod sim;
+mod simulated;

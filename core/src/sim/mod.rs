@@ -1,6 +1,19 @@
-//! Trying the protocol out where every schedule can be seen.
+//! Trying the protocol out: every schedule of a few peers, and simulated clusters of many.
 
+pub mod chance;
+mod checker;
+pub mod cluster;
 mod cuts;
 pub mod enumerate;
+pub mod figures;
+pub mod load;
+pub mod machine;
+pub mod network;
+mod queue;
+pub mod recorded;
 mod room;
+pub mod rough;
+pub mod spans;
+#[cfg(test)]
+mod tests;
 pub mod walk;

@@ -107,7 +107,7 @@ pub fn check(word: &str, path: &str, options: &Options) -> Result<ExitCode, Fail
 }
 
 /// The instance of a name, or else of a file.
-fn instance(word: &str, options: &Options) -> Result<Instance, Failure> {
+pub fn instance(word: &str, options: &Options) -> Result<Instance, Failure> {
     if let Some(instance) = named(word) {
         return Ok(instance);
     }

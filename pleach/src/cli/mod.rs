@@ -8,6 +8,7 @@ mod options;
 mod progress;
 mod resume;
 mod rows;
+mod sim;
 
 pub use rows::rows;
 
@@ -58,6 +59,8 @@ Examples:
   pleach solve knapsack data/knapsack/correlated-60.txt
   pleach solve flowshop ta022 --checkpoint run.pleach
   pleach resume run.pleach
+  pleach sim uts T1L --peers 1000
+  pleach sim scenarios/scale.toml --svg scale.svg
   pleach devices
 
 Exit codes: 0 finished and proven, 1 an error inside, 2 bad usage or bad input,
@@ -76,6 +79,9 @@ pub fn pleach() -> ExitCode {
     }))
 }
 
+/// Flags that only simulations have.
+const SIM_ONLY: [&str; 2] = ["peers", "svg"];
+
 /// Carries out what the words say, from the start or from where a saved search was.
 fn start(matches: &ArgMatches, going: Option<Going>) -> Result<ExitCode, Failure> {
     let (verb, sub) = matches.subcommand().unwrap_or(("", matches));
@@ -83,16 +89,20 @@ fn start(matches: &ArgMatches, going: Option<Going>) -> Result<ExitCode, Failure
     if going.is_none() {
         options.refuse(&["show"], "expected with resume FILE").map_err(Failure::Usage)?;
     }
+    if verb != "sim" {
+        options.refuse(&SIM_ONLY, "expected with sim").map_err(Failure::Usage)?;
+    }
     options.going = going;
     let word = |name| sub.get_one::<String>(name).cloned();
     match verb {
         "devices" => devices::show(&options),
+        "sim" => sim::run(sub, &options),
         "solve" | "count" | "check" => {
             let words = ["problem", "instance"].into_iter().filter_map(word);
             options.words = std::iter::once(verb.to_string()).chain(words).collect();
             instance::run(verb, sub, &options)
         }
-        _ => usage("expected solve, count, check, resume or devices"),
+        _ => usage("expected solve, count, check, sim, resume or devices"),
     }
 }
 
@@ -137,6 +147,14 @@ fn command() -> Command {
                 .arg(Arg::new("file").value_name("FILE").required(true).help("the saved search")),
         )
         .subcommand(
+            Command::new("sim")
+                .about("Simulate a run on a cluster of many peers")
+                .arg(Arg::new("problem").value_name("SCENARIO").required(true).help(
+                    "a scenario's file (TOML); or a problem: uts, queens, flowshop, knapsack, interval",
+                ))
+                .arg(Arg::new("instance").value_name("INSTANCE").help("of a problem: which one")),
+        )
+        .subcommand(
             Command::new("devices").about("Say what this machine offers, with measured rates"),
         )
 }
@@ -157,6 +175,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
             options.refuse(&["show"], "expected with resume FILE").map_err(Failure::Usage)?;
         }
         options.without_flowshop(&name).map_err(Failure::Usage)?;
+        options.refuse(&SIM_ONLY, "expected with pleach sim").map_err(Failure::Usage)?;
         conclude(Plain(tree), &name, &instance, &options)
     }))
 }

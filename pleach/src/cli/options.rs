@@ -37,7 +37,7 @@ const BALANCE_HELP: &str = "who gives how much to whom: adaptive, random-half, w
 const BRANCHING_HELP: &str =
     "flowshop: auto, forward, backward, alternate, max-sum, min-branch, min-min";
 
-const FLAGS: [Flag; 24] = [
+const FLAGS: [Flag; 26] = [
     flag("threads", Some("N"), "CPU units", "all cores"),
     flag("devices", Some("LIST"), "what to use, between commas: cpu", "cpu"),
     flag("slow", Some("UNIT=F"), "slow a unit by a factor, to try unequal machines", "none"),
@@ -69,6 +69,13 @@ const FLAGS: [Flag; 24] = [
     flag("trace", Some("FILE"), "write the activity of every unit over time, as JSON", "off"),
     flag("solution", Some("FILE"), "write the solution, as text", "off"),
     flag("gantt", Some("FILE"), "flowshop: write the schedule as a picture (SVG)", "off"),
+    flag(
+        "peers",
+        Some("N"),
+        "sim: how many peers, or some numbers between commas",
+        "the scenario's",
+    ),
+    flag("svg", Some("FILE"), "sim: draw a chart over what varies (SVG)", "off"),
     flag("json", None, "print one JSON object and nothing else", "off"),
     flag("quiet", None, "no progress on the terminal", "off"),
     flag("help", None, "print this help", "off"),
@@ -201,6 +208,10 @@ pub struct Options {
     pub trace: Option<PathBuf>,
     /// Where to write the solution.
     pub solution: Option<PathBuf>,
+    /// How many peers to simulate, as it was given.
+    pub peers: Option<String>,
+    /// Where to draw a chart of what was simulated.
+    pub svg: Option<PathBuf>,
     /// Whether to print JSON.
     pub json: bool,
     /// Whether to show no progress.
@@ -237,6 +248,8 @@ impl Options {
             ("gantt", self.gantt.is_some()),
             ("solution", self.solution.is_some()),
             ("trace", self.trace.is_some()),
+            ("peers", self.peers.is_some()),
+            ("svg", self.svg.is_some()),
         ];
         match given.iter().find(|(name, given)| *given && names.contains(name)) {
             Some((name, _)) => Err(format!("--{name}: {why}")),
@@ -358,6 +371,8 @@ impl Options {
             simd: level,
             trace: word("trace").map(PathBuf::from),
             solution: word("solution").map(PathBuf::from),
+            peers: word("peers").map(str::to_string),
+            svg: word("svg").map(PathBuf::from),
             json: matches.get_flag("json"),
             quiet: matches.get_flag("quiet"),
             record,

@@ -1,0 +1,26 @@
+//! Chance without state: the same words always draw the same number, in whatever order they are asked.
+
+/// Mixes three words into one that looks drawn by chance.
+#[must_use]
+pub fn mix(seed: u64, a: u64, b: u64) -> u64 {
+    let mut word = seed;
+    for part in [a, b] {
+        word = (word ^ part).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^= word >> 31;
+    }
+    word
+}
+
+/// A number from 0 up to, not including, 1.
+#[must_use]
+pub fn unit(word: u64) -> f64 {
+    (word >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A number of mean 1 without upper limit, most of them small.
+#[must_use]
+pub fn exponential(word: u64) -> f64 {
+    -(1.0 - unit(word)).ln()
+}

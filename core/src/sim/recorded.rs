@@ -1,0 +1,128 @@
+//! [`Recorded`]: a tree written down once, so that it can be searched again and again for little.
+
+use crate::tree::{Children, Tree};
+use crate::wire::fingerprint;
+use crate::work::Entry;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+/// What is known of a node: its children follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Node {
+    first: u32,
+    children: u32,
+    /// Nodes made beside them that need no search.
+    leaves: u32,
+    /// What the node itself counts.
+    total: u32,
+    weight: u32,
+}
+
+/// Another tree's nodes by number, with their bounds and solutions.
+///
+/// Searched from any best score that is no worse than the one it was recorded with, it has the same
+/// nodes, counts and scores as the tree itself; solutions come without their plans.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded<T> {
+    nodes: Vec<Node>,
+    /// The nodes' bounds as scores, where the tree has any.
+    bounds: Vec<i64>,
+    /// Solutions by the number of the node at which they are found.
+    solutions: BTreeMap<u32, i64>,
+    tree: PhantomData<fn() -> T>,
+}
+
+impl<T: Tree> Recorded<T> {
+    /// Records a tree without what cannot beat the score `best`; `None` if it has more nodes than
+    /// `most`, leaves not counted.
+    #[must_use]
+    pub fn of(tree: &T, best: i64, most: u32) -> Option<Self> {
+        let root = tree.root();
+        let node = Node { weight: u32::try_from(tree.weight(&root)).ok()?, ..Node::default() };
+        let (nodes, bounds) = (vec![node], vec![i64::MIN]);
+        let mut all = Self { nodes, bounds, solutions: BTreeMap::new(), tree: PhantomData };
+        let mut open = vec![(0, root)];
+        let mut scratch = Vec::new();
+        while let Some((number, node)) = open.pop() {
+            let mut found = None;
+            let mut out = Children::new(tree, &mut scratch, &mut found, u64::MAX, best);
+            out.bound = all.bounds[number as usize];
+            tree.expand(&node, T::GOAL.value(best), &mut out);
+            let (made, total) = (out.made, out.total);
+            let first = all.nodes.len() as u32;
+            let mut kept = 0;
+            let children = out.first.take().into_iter();
+            let others = scratch.drain(..).map(|entry: Entry<T::Node>| (entry.bound, entry.node));
+            for (bound, child) in children.chain(others) {
+                let weight = tree.weight(&child);
+                kept += weight;
+                let weight = u32::try_from(weight).ok()?;
+                open.push((all.nodes.len() as u32, child));
+                all.nodes.push(Node { weight, ..Node::default() });
+                all.bounds.push(bound);
+            }
+            if all.nodes.len() > most as usize {
+                return None;
+            }
+            all.solutions.extend(found.map(|found| (number, found.score)));
+            let children = all.nodes.len() as u32 - first;
+            let node = &mut all.nodes[number as usize];
+            node.first = first;
+            node.leaves = u32::try_from(made - kept).ok()?;
+            node.total = u32::try_from(total).ok()?;
+            node.children = children;
+        }
+        if all.bounds.iter().all(|&bound| bound == i64::MIN) {
+            all.bounds = Vec::new();
+        }
+        Some(all)
+    }
+
+    /// Nodes, leaves not counted.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn bound(&self, number: u32) -> i64 {
+        self.bounds.get(number as usize).copied().unwrap_or(i64::MIN)
+    }
+}
+
+impl<T: Tree> Tree for Recorded<T> {
+    type Node = u32;
+    const GOAL: crate::tree::Goal = T::GOAL;
+
+    fn root(&self) -> u32 {
+        0
+    }
+
+    fn expand(&self, &number: &u32, _best: i64, out: &mut Children<'_, Self>) {
+        let node = self.nodes[number as usize];
+        out.leaves(node.leaves.into());
+        out.count(node.total.into());
+        for child in node.first..node.first + node.children {
+            if self.bounds.is_empty() {
+                out.child(child);
+            } else {
+                out.child_within(T::GOAL.value(self.bound(child)), child);
+            }
+        }
+        if let Some(&score) = self.solutions.get(&number) {
+            out.solution(T::GOAL.value(score), Vec::new);
+        }
+    }
+
+    fn weight(&self, &number: &u32) -> u64 {
+        self.nodes[number as usize].weight.into()
+    }
+
+    fn valid(&self, entry: &Entry<u32>) -> bool {
+        (entry.node as usize) < self.nodes.len() && entry.bound == self.bound(entry.node)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let leaves: u64 = self.nodes.iter().map(|node| u64::from(node.leaves)).sum();
+        fingerprint("recorded", &(self.nodes.len() as u64, leaves))
+    }
+}

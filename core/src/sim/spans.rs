@@ -1,0 +1,335 @@
+//! [`Spans`]: a synthetic load that costs almost nothing to simulate: numbered units, split exactly,
+//! with costs that are even or very uneven.
+
+use super::chance::{mix, unit};
+use super::load::{Hand, Load, Ran};
+use crate::tree::Counts;
+use crate::work::{Malformed, Pack, Reader, Work, portion};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Units with numbers from 0 up, each of a cost that depends on its number alone.
+#[derive(Clone, Debug)]
+pub struct Spans(Arc<Costs>);
+
+/// What units cost: the whole is halved `levels` times, and of each part's cost its lower half has a
+/// part drawn by chance. Within the smallest parts all units cost the same.
+#[derive(Debug)]
+struct Costs {
+    units: u64,
+    total_ns: u64,
+    levels: u32,
+    uneven: f64,
+    seed: u64,
+}
+
+impl Costs {
+    /// The part of the cost of a part that its lower half has.
+    fn lower(&self, level: u32, number: u64, cost_ns: u64) -> u64 {
+        let drawn = unit(mix(self.seed, u64::from(level), number));
+        let part = 0.5 + self.uneven * (drawn - 0.5);
+        ((cost_ns as f64 * part) as u64).min(cost_ns)
+    }
+
+    /// Goes down to the smallest part that `lower` chooses; gives its first unit, how many it has,
+    /// what the units before it cost and what its own do.
+    fn descend(&self, mut lower: impl FnMut(u64, u64) -> bool) -> (u64, u64, u64, u64) {
+        let (mut first, mut count) = (0, self.units);
+        let (mut before_ns, mut cost_ns) = (0, self.total_ns);
+        let mut number = 0;
+        for level in 0..self.levels {
+            if count < 2 {
+                break;
+            }
+            let half = count / 2;
+            let half_ns = self.lower(level, number, cost_ns);
+            number *= 2;
+            if lower(first + half, before_ns + half_ns) {
+                (count, cost_ns) = (half, half_ns);
+            } else {
+                (first, before_ns) = (first + half, before_ns + half_ns);
+                (count, cost_ns) = (count - half, cost_ns - half_ns);
+                number += 1;
+            }
+        }
+        (first, count, before_ns, cost_ns)
+    }
+
+    /// What the first so many units cost.
+    fn before(&self, at: u64) -> u64 {
+        let (first, count, before_ns, cost_ns) = self.descend(|middle, _| at < middle);
+        before_ns + (u128::from(cost_ns) * u128::from(at - first) / u128::from(count)) as u64
+    }
+
+    /// How many units are done for this cost: the most that cost no more.
+    fn reached(&self, cost: u64) -> u64 {
+        let (first, count, before_ns, cost_ns) = self.descend(|_, middle_ns| cost < middle_ns);
+        if cost_ns == 0 {
+            return first + count;
+        }
+        // The k-th unit is done once ⌊k · cost / count⌋ is reached.
+        let done = (u128::from(cost - before_ns) + 1) * u128::from(count);
+        first + (done.div_ceil(u128::from(cost_ns)) as u64 - 1).min(count)
+    }
+
+    /// The nodes of a search of this cost: all cost the same, and there are as many as units.
+    ///
+    /// Where units are dear, many nodes lie between their numbers, as between those of an interval:
+    /// so a measured power does not depend on where in the tree it was measured.
+    fn nodes(&self, cost_ns: u64) -> u64 {
+        let nodes = u128::from(cost_ns) * u128::from(self.units);
+        nodes.checked_div(u128::from(self.total_ns)).unwrap_or(0) as u64
+    }
+
+    /// What the dearest unit costs, by looking at all smallest parts.
+    fn dearest(&self, level: u32, number: u64, count: u64, cost_ns: u64) -> u64 {
+        if level == self.levels || count < 2 {
+            return cost_ns.div_ceil(count);
+        }
+        let (half, half_ns) = (count / 2, self.lower(level, number, cost_ns));
+        let lower_ns = self.dearest(level + 1, 2 * number, half, half_ns);
+        lower_ns.max(self.dearest(level + 1, 2 * number + 1, count - half, cost_ns - half_ns))
+    }
+}
+
+/// The most levels of [`Spans`]: the dearest unit is looked for in all smallest parts.
+pub const MOST_LEVELS: u32 = 24;
+
+impl Spans {
+    /// So many units, at least 1, that cost so much together, in `levels` halvings of which each side
+    /// has from (1 − `uneven`) / 2 to (1 + `uneven`) / 2 of the cost.
+    ///
+    /// # Panics
+    /// If there is no unit, or there are more than 2^40 units, or more than [`MOST_LEVELS`].
+    #[must_use]
+    pub fn new(units: u64, total_ns: u64, levels: u32, uneven: f64, seed: u64) -> Self {
+        assert!((1..=1 << 40).contains(&units) && levels <= MOST_LEVELS, "{units} units");
+        Self(Arc::new(Costs { units, total_ns, levels, uneven: uneven.clamp(0.0, 1.0), seed }))
+    }
+
+    /// What the dearest unit costs: nothing smaller can be given away.
+    #[must_use]
+    pub fn dearest_ns(&self) -> u64 {
+        self.0.dearest(0, 0, self.0.units, self.0.total_ns)
+    }
+}
+
+/// Units from one number to before another.
+type Span = (u64, u64);
+
+fn work(spans: &[Span]) -> Work {
+    let mut bytes = Vec::new();
+    spans.to_vec().pack(&mut bytes);
+    let size = spans.iter().map(|&(from, to)| to - from).sum::<u64>() as f64;
+    Work { size, least_bound: i64::MIN, bytes }
+}
+
+impl Load for Spans {
+    type Hand = Held;
+
+    fn hand(&self) -> Held {
+        Held {
+            costs: Arc::clone(&self.0),
+            spans: VecDeque::new(),
+            units: 0,
+            begun_ns: 0,
+            done: 0,
+            spent_ns: 0,
+        }
+    }
+
+    fn root(&self) -> Work {
+        work(&[(0, self.0.units)])
+    }
+
+    fn total_ns(&self) -> Option<u64> {
+        Some(self.0.total_ns)
+    }
+
+    fn check(&self, counts: &Counts, _best: i64, open: &[Work]) -> Result<(), String> {
+        let mut hand = self.hand();
+        let put = open.iter().try_for_each(|piece| hand.put(&piece.bytes));
+        put.map_err(|why| format!("a piece cannot be read: {why}"))?;
+        let all = counts.bounded + hand.units;
+        if all == self.0.units {
+            Ok(())
+        } else {
+            Err(format!("{all} units instead of {}", self.0.units))
+        }
+    }
+}
+
+/// One peer's units.
+#[derive(Clone, Debug)]
+pub struct Held {
+    costs: Arc<Costs>,
+    /// The units at hand, those to be done next first.
+    spans: VecDeque<Span>,
+    units: u64,
+    /// What was spent on the first unit so far.
+    begun_ns: u64,
+    done: u64,
+    /// What was spent on all units so far.
+    spent_ns: u64,
+}
+
+impl Hand for Held {
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
+        let mut from = Reader::new(bytes);
+        let spans = Vec::<Span>::unpack(&mut from)?;
+        from.finish()?;
+        for &(from, to) in &spans {
+            if from >= to || to > self.costs.units {
+                return Err(Malformed::Range);
+            }
+            self.units += to - from;
+        }
+        self.spans.extend(spans);
+        Ok(())
+    }
+
+    fn size(&self) -> f64 {
+        self.units as f64
+    }
+
+    fn ahead_ns(&self) -> Option<u64> {
+        let spans = self.spans.iter();
+        let all_ns: u64 =
+            spans.map(|&(from, to)| self.costs.before(to) - self.costs.before(from)).sum();
+        Some(all_ns - self.begun_ns)
+    }
+
+    fn run(&mut self, cost_ns: u64) -> Ran {
+        let (mut left_ns, mut units) = (cost_ns, 0);
+        while let Some(&(from, to)) = self.spans.front() {
+            let start_ns = self.costs.before(from);
+            let whole_ns = self.costs.before(to) - start_ns - self.begun_ns;
+            if whole_ns <= left_ns {
+                self.spans.pop_front();
+                left_ns -= whole_ns;
+                units += to - from;
+                self.begun_ns = 0;
+                continue;
+            }
+            let spent_ns = start_ns + self.begun_ns + left_ns;
+            let at = self.costs.reached(spent_ns).clamp(from, to - 1);
+            units += at - from;
+            self.spans[0].0 = at;
+            self.begun_ns = spent_ns - self.costs.before(at);
+            left_ns = 0;
+            break;
+        }
+        self.units -= units;
+        self.done += units;
+        let cost_ns = cost_ns - left_ns;
+        let nodes_before = self.costs.nodes(self.spent_ns);
+        self.spent_ns += cost_ns;
+        let nodes = self.costs.nodes(self.spent_ns) - nodes_before;
+        Ran { cost_ns, nodes, found: None }
+    }
+
+    fn split(&mut self, share: f64) -> Option<Work> {
+        let mut left = portion(share, self.units as usize) as u64;
+        if left == 0 {
+            return None;
+        }
+        self.units -= left;
+        let mut given = Vec::new();
+        while left > 0 {
+            let Some((from, to)) = self.spans.pop_back() else { break };
+            let here = left.min(to - from);
+            given.push((to - here, to));
+            left -= here;
+            if from < to - here {
+                self.spans.push_back((from, to - here));
+            }
+        }
+        Some(work(&given))
+    }
+
+    fn copy(&mut self) -> Work {
+        if self.spans.is_empty() { Work::default() } else { work(self.spans.make_contiguous()) }
+    }
+
+    fn beat(&mut self, _score: i64) {}
+
+    fn best(&self) -> i64 {
+        i64::MAX
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { bounded: self.done, total: u128::from(self.done), ..Counts::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_add_up_and_are_reached() {
+        for (units, total_ns, levels, uneven) in [
+            (1, 10, 3, 0.5),
+            (1000, 100_000, 0, 0.0),
+            (777, 500, 8, 0.9),
+            (50_000, 1 << 40, 12, 1.0),
+        ] {
+            let spans = Spans::new(units, total_ns, levels, uneven, 3);
+            let costs = &spans.0;
+            assert_eq!((costs.before(0), costs.before(units)), (0, total_ns));
+            let mut dearest_ns = 0;
+            for at in 0..units {
+                let (before_ns, after_ns) = (costs.before(at), costs.before(at + 1));
+                dearest_ns = dearest_ns.max(after_ns - before_ns);
+                if before_ns < after_ns {
+                    assert_eq!(costs.reached(before_ns), at, "{units} units");
+                    assert_eq!(costs.reached(after_ns - 1), at);
+                }
+            }
+            assert!(spans.dearest_ns().abs_diff(dearest_ns) <= 1);
+        }
+    }
+
+    /// However it is cut up and handed around, every unit is done once, at its own cost.
+    #[test]
+    fn nothing_is_lost_by_splitting() {
+        for seed in 0..200 {
+            let units = 1 + mix(seed, 0, 0) % 5000;
+            let spans = Spans::new(units, mix(seed, 1, 0) % 1_000_000, 6, 0.8, seed);
+            let mut hands = [spans.hand(), spans.hand(), spans.hand()];
+            hands[0].put(&spans.root().bytes).unwrap();
+            let mut cost_ns = 0;
+            for round in 2.. {
+                let [from, to, what] = [1, 2, 3].map(|word| mix(seed, round, word) as usize % 3);
+                match what {
+                    0 => {
+                        let share = unit(mix(seed, round, 4));
+                        let size = hands[from].size();
+                        let given = hands[from].split(share);
+                        assert_eq!(given.is_some(), size >= 2.0);
+                        if let Some(given) = given {
+                            hands[to].put(&given.bytes).unwrap();
+                        }
+                    }
+                    _ => {
+                        let ahead_ns = hands[from].ahead_ns().unwrap();
+                        let ran = hands[from].run(mix(seed, round, 5) % 50_000);
+                        assert_eq!(hands[from].ahead_ns(), Some(ahead_ns - ran.cost_ns));
+                        cost_ns += ran.cost_ns;
+                    }
+                }
+                let mut counts = Counts::default();
+                hands.iter().for_each(|hand| counts.add(&hand.counts()));
+                let open: Vec<Work> = hands.iter_mut().map(Hand::copy).collect();
+                let open: Vec<Work> =
+                    open.into_iter().filter(|work| !work.bytes.is_empty()).collect();
+                spans.check(&counts, i64::MAX, &open).unwrap();
+                if open.is_empty() {
+                    break;
+                }
+            }
+            assert_eq!(Some(cost_ns), spans.total_ns());
+            assert!(hands[0].put(&[1, 5, 2]).is_err() && hands[0].put(&[9]).is_err());
+        }
+    }
+}

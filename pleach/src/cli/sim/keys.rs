@@ -1,0 +1,189 @@
+//! [`Keys`]: the keys of a scenario's table, read one by one, with errors that name file and key.
+
+use std::cell::RefCell;
+use std::ops::RangeInclusive;
+use toml::{Table, Value};
+
+/// A table that is being read.
+pub struct Keys<'t> {
+    file: &'t str,
+    /// Where the table is in the file, with a dot at its end.
+    path: String,
+    table: &'t Table,
+    /// The keys asked for so far: all others are unknown.
+    known: RefCell<Vec<&'static str>>,
+}
+
+impl<'t> Keys<'t> {
+    /// The whole of a file.
+    pub fn new(file: &'t str, table: &'t Table) -> Self {
+        Self { file, path: String::new(), table, known: RefCell::default() }
+    }
+
+    fn get(&self, key: &'static str) -> Option<&'t Value> {
+        self.known.borrow_mut().push(key);
+        self.table.get(key)
+    }
+
+    /// An error about a key.
+    pub fn wrong<T>(&self, key: &str, expected: &str) -> Result<T, String> {
+        let (file, path) = (self.file, &self.path);
+        match self.table.get(key) {
+            Some(value) => {
+                let value = value_in_short(value);
+                Err(format!("{file}: {path}{key} = {value}: expected {expected}"))
+            }
+            None => Err(format!("{file}: {path}{key} is missing: expected {expected}")),
+        }
+    }
+
+    /// A number.
+    pub fn number(
+        &self,
+        key: &'static str,
+        default: Option<f64>,
+        range: RangeInclusive<f64>,
+    ) -> Result<f64, String> {
+        let number = match self.get(key) {
+            None => default,
+            Some(Value::Integer(number)) => Some(*number as f64),
+            Some(Value::Float(number)) => Some(*number),
+            Some(_) => None,
+        };
+        let (least, most) = (range.start(), range.end());
+        match number.filter(|number| range.contains(number)) {
+            Some(number) => Ok(number),
+            None => self.wrong(key, &format!("a number from {least} to {most}")),
+        }
+    }
+
+    /// A whole number.
+    pub fn whole(
+        &self,
+        key: &'static str,
+        default: Option<i64>,
+        range: RangeInclusive<i64>,
+    ) -> Result<i64, String> {
+        let number = match self.get(key) {
+            None => default,
+            Some(value) => value.as_integer(),
+        };
+        let (least, most) = (range.start(), range.end());
+        match number.filter(|number| range.contains(number)) {
+            Some(number) => Ok(number),
+            None => self.wrong(key, &format!("a whole number from {least} to {most}")),
+        }
+    }
+
+    /// A time, given in such units of nanoseconds.
+    pub fn time_ns(
+        &self,
+        key: &'static str,
+        default: Option<f64>,
+        unit_ns: f64,
+    ) -> Result<u64, String> {
+        Ok((self.number(key, default, 0.0..=1e15 / unit_ns)? * unit_ns).round() as u64)
+    }
+
+    /// Words.
+    pub fn word(&self, key: &'static str, default: Option<&str>) -> Result<String, String> {
+        match (self.get(key), default) {
+            (Some(Value::String(word)), _) => Ok(word.clone()),
+            // So that an instance that is a number needs no quotes.
+            (Some(Value::Integer(number)), _) => Ok(number.to_string()),
+            (None, Some(word)) => Ok(word.to_string()),
+            _ => self.wrong(key, "a string"),
+        }
+    }
+
+    /// Words that need not be there.
+    pub fn word_if_any(&self, key: &'static str) -> Result<Option<String>, String> {
+        if self.table.contains_key(key) {
+            return self.word(key, None).map(Some);
+        }
+        self.known.borrow_mut().push(key);
+        Ok(None)
+    }
+
+    /// Yes or no.
+    pub fn flag(&self, key: &'static str, default: bool) -> Result<bool, String> {
+        match self.get(key) {
+            None => Ok(default),
+            Some(Value::Boolean(flag)) => Ok(*flag),
+            Some(_) => self.wrong(key, "true or false"),
+        }
+    }
+
+    /// Whether a key is there.
+    pub fn has(&self, key: &'static str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// A list of whole numbers.
+    pub fn list(&self, key: &'static str, range: RangeInclusive<i64>) -> Result<Vec<i64>, String> {
+        let numbers = self.get(key).and_then(Value::as_array).map(|list| {
+            list.iter().map(|value| value.as_integer().filter(|number| range.contains(number)))
+        });
+        match numbers.and_then(Iterator::collect::<Option<Vec<i64>>>) {
+            Some(numbers) if !numbers.is_empty() => Ok(numbers),
+            _ => {
+                let (least, most) = (range.start(), range.end());
+                self.wrong(key, &format!("a list of whole numbers from {least} to {most}"))
+            }
+        }
+    }
+
+    /// A table inside, if it is there.
+    pub fn table(&self, key: &'static str) -> Result<Option<Keys<'t>>, String> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Value::Table(table)) => Ok(Some(self.inside(key.to_string(), table))),
+            Some(_) => self.wrong(key, &format!("a table [{key}]")),
+        }
+    }
+
+    /// A list of tables inside; none if it is not there.
+    pub fn tables(&self, key: &'static str) -> Result<Vec<Keys<'t>>, String> {
+        let list = match self.get(key) {
+            None => return Ok(Vec::new()),
+            Some(Value::Array(list)) => list,
+            Some(_) => return self.wrong(key, &format!("tables [[{key}]]")),
+        };
+        let inside = |(i, value): (usize, &'t Value)| match value {
+            Value::Table(table) => Ok(self.inside(format!("{key}[{i}]"), table)),
+            _ => self.wrong(key, &format!("tables [[{key}]]")),
+        };
+        list.iter().enumerate().map(inside).collect()
+    }
+
+    fn inside(&self, name: String, table: &'t Table) -> Keys<'t> {
+        let path = format!("{}{name}.", self.path);
+        Keys { file: self.file, path, table, known: RefCell::default() }
+    }
+
+    /// Refuses keys that nobody asked for.
+    pub fn finish(self) -> Result<(), String> {
+        let known = self.known.borrow();
+        match self.table.keys().find(|key| !known.contains(&key.as_str())) {
+            None => Ok(()),
+            Some(key) => {
+                let (file, path) = (self.file, &self.path);
+                let names = known.join(", ");
+                Err(format!("{file}: unknown key {path}{key}: expected one of {names}"))
+            }
+        }
+    }
+}
+
+/// A value on one line.
+pub fn value_in_short(value: &Value) -> String {
+    match value {
+        Value::String(word) => format!("'{}'", word.replace('\n', " ")),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
+        Value::Boolean(flag) => flag.to_string(),
+        Value::Datetime(_) => "a date".into(),
+        Value::Array(_) => "a list".into(),
+        Value::Table(_) => "a table".into(),
+    }
+}

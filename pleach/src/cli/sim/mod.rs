@@ -1,0 +1,220 @@
+//! `pleach sim`: runs on clusters that are not there.
+
+mod chart;
+mod keys;
+mod loads;
+mod scenario;
+mod spec;
+mod table;
+mod words;
+
+use super::options::Options;
+use super::{Failure, create, print, usage, write};
+use crate::report::short;
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use loads::{Load, Posed, pose};
+use pleach_core::sim::figures::Figures;
+use scenario::Scenario;
+use serde_json::{Value, json};
+use spec::{Spec, Work};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// Flags that mean nothing here.
+const FOREIGN: [&str; 13] = [
+    "start",
+    "all",
+    "nodes",
+    "checkpoint",
+    "every",
+    "show",
+    "gantt",
+    "solution",
+    "trace",
+    "slow",
+    "devices",
+    "time-limit",
+    "node-limit",
+];
+
+/// Simulates what the words ask for.
+pub fn run(matches: &ArgMatches, options: &Options) -> Result<ExitCode, Failure> {
+    let given = |flag: &&&str| matches.value_source(flag) == Some(ValueSource::CommandLine);
+    if let Some(flag) = FOREIGN.iter().find(given) {
+        return usage(format!("--{flag}: sim has no such choice"));
+    }
+    let (name, scenario) = words::read(matches)?;
+    let picture = options.svg.as_deref().map(|path| create("svg", path)).transpose()?;
+    enough_memory(&name, &scenario, options)?;
+    let started = Instant::now();
+    let (works, posed) = problems(&name, &scenario, options)?;
+    let loads: Vec<Load<'_>> = posed.iter().map(Load::new).collect();
+    let load = |spec: &Spec| works.iter().position(|work| *work == spec.work).unwrap_or(0);
+    let setup_s = started.elapsed().as_secs_f64();
+    let started = Instant::now();
+    let runs = simulate(&scenario, |spec, seed| loads[load(spec)].run(spec, seed), options)?;
+    let all = Simulated { scenario, runs, setup_s, seconds: started.elapsed().as_secs_f64() };
+    if options.json {
+        print(&all.json(&name).to_string())?;
+    } else {
+        let first = load(&all.scenario.cells[0]);
+        let mut work = loads[first].total_ns().map_or("work".into(), |total_ns| {
+            format!("work of {} s at speed 1", table::digits(total_ns as f64 * 1e-9))
+        });
+        work += if works.len() > 1 { " in the first row" } else { "" };
+        print(&all.words(&work, posed[first].dearest_ns()))?;
+    }
+    if let Some(file) = picture {
+        write(file, &chart::draw(&all.scenario, &all.runs))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A scenario with its runs, cell by cell, and the time that they took here.
+struct Simulated {
+    scenario: Scenario,
+    runs: Vec<Vec<Figures>>,
+    setup_s: f64,
+    seconds: f64,
+}
+
+impl Simulated {
+    /// Events a second, all threads together.
+    fn rate(&self) -> f64 {
+        let events: u64 = self.runs.iter().flatten().map(|figures| figures.events).sum();
+        events as f64 / self.seconds.max(1e-9)
+    }
+
+    fn words(&self, work: &str, dearest_ns: u64) -> String {
+        let Self { scenario, runs, seconds, .. } = self;
+        let mut text = vec![
+            scenario.title.clone(),
+            format!(
+                "{work}, dearest piece that cannot be divided {} ms, {} seeds",
+                table::digits(dearest_ns as f64 * 1e-6),
+                scenario.seeds.len(),
+            ),
+            table::words(scenario, runs),
+        ];
+        if let [only] = &runs[..] {
+            text.push(table::depths(&only[0]));
+        }
+        if !scenario.paper.is_empty() {
+            text.push(table::paper(scenario, runs));
+        }
+        text.push(format!("simulated in {seconds:.2} s, {} events a second", short(self.rate())));
+        text.join("\n")
+    }
+
+    fn json(&self, name: &str) -> Value {
+        let paper = self.scenario.paper.iter().map(|paper| {
+            json!({
+                "x": paper.x, "series": paper.series, "value": paper.value, "what": paper.what,
+            })
+        });
+        json!({
+            "pleach": env!("CARGO_PKG_VERSION"),
+            "scenario": name,
+            "title": self.scenario.title,
+            "seeds": self.scenario.seeds,
+            "rows": table::json(&self.scenario, &self.runs),
+            "paper": paper.collect::<Vec<_>>(),
+            "seconds": self.seconds,
+            "setup_seconds": self.setup_s,
+            "events_per_second": self.rate(),
+        })
+    }
+}
+
+/// The different works of a scenario, and their problems.
+fn problems(
+    name: &str,
+    scenario: &Scenario,
+    options: &Options,
+) -> Result<(Vec<Work>, Vec<Posed>), Failure> {
+    let mut works: Vec<Work> = Vec::new();
+    for spec in &scenario.cells {
+        if !works.contains(&spec.work) {
+            works.push(spec.work.clone());
+        }
+    }
+    let named = |why| match why {
+        Failure::Usage(why) => Failure::Usage(format!("{name}: load: {why}")),
+        inside @ Failure::Inside(_) => inside,
+    };
+    let posed = works.iter().map(|work| pose(work, options).map_err(named));
+    let posed = posed.collect::<Result<_, _>>()?;
+    Ok((works, posed))
+}
+
+/// Bytes that a simulated peer takes: of units, and of an explorer.
+const PEER_BYTES: (u64, u64) = (1_500, 20_000);
+
+/// Refuses more peers than fit into the memory that is free, where that can be told.
+fn enough_memory(name: &str, scenario: &Scenario, options: &Options) -> Result<(), Failure> {
+    let free = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    });
+    let Some(free) = free.map(|kib| kib << 10) else { return Ok(()) };
+    for spec in &scenario.cells {
+        let each = match spec.work {
+            Work::Interval { .. } => PEER_BYTES.0,
+            Work::Search(_) => PEER_BYTES.1,
+        };
+        let peers = u64::from(spec.cluster.machine.peers());
+        let at_once = u64::from(options.settings.threads).min(scenario.seeds.len() as u64);
+        let needed = peers * each * at_once;
+        if needed > free {
+            return usage(format!(
+                "{name}: peers = {peers}: expected fewer: they need about {} GB, and {} GB are free",
+                needed >> 30,
+                free >> 30
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Runs every cell with every seed, as many at once as there are threads.
+fn simulate(
+    scenario: &Scenario,
+    run: impl Fn(&Spec, u64) -> Result<Figures, String> + Sync,
+    options: &Options,
+) -> Result<Vec<Vec<Figures>>, Failure> {
+    let seeds = scenario.seeds.len();
+    let jobs = scenario.cells.len() * seeds;
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<Option<Result<Figures, String>>>> =
+        Mutex::new((0..jobs).map(|_| None).collect());
+    let work = || {
+        loop {
+            let job = next.fetch_add(1, Ordering::Relaxed);
+            let Some(spec) = scenario.cells.get(job / seeds) else { break };
+            let result = run(spec, scenario.seeds[job % seeds]);
+            results.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[job] = Some(result);
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..(options.settings.threads as usize).min(jobs)).for_each(|_| {
+            scope.spawn(work);
+        });
+    });
+    let results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let labels = table::labels(scenario);
+    let mut cells = vec![Vec::with_capacity(seeds); scenario.cells.len()];
+    for (job, result) in results.into_iter().enumerate() {
+        match result {
+            Some(Ok(figures)) => cells[job / seeds].push(figures),
+            failed => {
+                let why = failed.and_then(Result::err).unwrap_or("a run was lost".into());
+                let (label, seed) = (labels[job / seeds].join(" "), scenario.seeds[job % seeds]);
+                return Err(Failure::Inside(format!("{label} seed {seed}: {why}")));
+            }
+        }
+    }
+    Ok(cells)
+}

@@ -1,0 +1,231 @@
+//! [`Spec`]: one run to simulate, as the keys of a scenario describe it.
+
+use super::keys::Keys;
+use pleach_core::balance::Policy;
+use pleach_core::sim::cluster::Cluster;
+use pleach_core::sim::machine::{Changes, Class, Late, Machine, Pauses};
+use pleach_core::sim::network::{Delays, Level, Link, Network};
+use pleach_core::sim::spans::MOST_LEVELS;
+
+/// What is worked on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// Numbered units.
+    Interval { units: u64, total_ns: u64, halvings: u32, uneven: f64, seed: u64 },
+    /// A search.
+    Search(Search),
+}
+
+/// A search of a problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Search {
+    pub problem: String,
+    pub instance: String,
+    pub node_ns: u64,
+    pub best: Option<String>,
+    pub bound: Option<String>,
+    pub branching: Option<String>,
+    /// Nodes within which one explorer may search alone, to compare with.
+    pub alone: u64,
+    /// Whether to search a record of the tree instead of the tree itself.
+    pub recorded: bool,
+}
+
+/// One run but for its seed.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub work: Work,
+    pub cluster: Cluster,
+    /// The speed that speed-ups are relative to.
+    pub unit_speed: f64,
+}
+
+/// The most peers.
+pub const MOST_PEERS: i64 = 10_000_000;
+const US: f64 = 1e3;
+const MS: f64 = 1e6;
+const S: f64 = 1e9;
+
+impl Spec {
+    /// Reads the keys that describe a run.
+    pub fn read(keys: &Keys<'_>) -> Result<Self, String> {
+        let preset = keys.word("balance", Some("adaptive"))?;
+        let policy = match Policy::parse(&preset) {
+            Ok(policy) => policy,
+            Err(why) => return keys.wrong("balance", &format!("a preset: {why}")),
+        };
+        let machine = machine(keys)?;
+        let work = work(keys, machine.peers())?;
+        let cluster = Cluster {
+            policy,
+            network: network(keys)?,
+            message_bytes: 40,
+            snapshot_ns: keys
+                .has("snapshot_ms")
+                .then(|| keys.time_ns("snapshot_ms", None, MS))
+                .transpose()?,
+            seed: 0,
+            most_events: keys.number("most_events", Some(1e11), 1.0..=1e15)? as u64,
+            machine,
+        };
+        let unit_speed = keys.number("unit_speed", Some(1.0), 1e-6..=1e9)?;
+        Ok(Self { work, cluster, unit_speed })
+    }
+}
+
+fn work(keys: &Keys<'_>, peers: u32) -> Result<Work, String> {
+    let Some(load) = keys.table("load")? else {
+        return keys.wrong("load", "a table [load] with problem = …");
+    };
+    let problem = load.word("problem", None)?;
+    let work = match problem.as_str() {
+        "interval" => interval(&load, peers)?,
+        "uts" | "queens" | "flowshop" | "knapsack" => {
+            let node_ns = (load.number("node_us", Some(1.0), 0.001..=1e9)? * US).round() as u64;
+            Work::Search(Search {
+                problem,
+                instance: load.word("instance", None)?,
+                node_ns,
+                best: load.word_if_any("best")?,
+                bound: load.word_if_any("bound")?,
+                branching: load.word_if_any("branching")?,
+                recorded: load.flag("recorded", false)?,
+                alone: load.number("alone", Some(1e9), 0.0..=1e15)? as u64,
+            })
+        }
+        _ => return load.wrong("problem", "interval, uts, queens, flowshop or knapsack"),
+    };
+    load.finish()?;
+    Ok(work)
+}
+
+fn interval(load: &Keys<'_>, peers: u32) -> Result<Work, String> {
+    let (total, each) = (load.has("total_s"), load.has("per_peer_s"));
+    let total_ns = match (total, each) {
+        (true, false) => load.time_ns("total_s", None, S)?,
+        (false, true) => {
+            let all = load.number("per_peer_s", None, 0.0..=1e9)? * S * f64::from(peers);
+            if all > 1e18 {
+                return load.wrong("per_peer_s", "no more than 30 years of work in all");
+            }
+            all as u64
+        }
+        _ => return load.wrong("total_s", "either this or per_peer_s"),
+    };
+    let unit_ns = load.number("unit_us", Some(2.0), 0.001..=1e9)? * US;
+    let units = (total_ns as f64 / unit_ns).ceil().max(1.0);
+    if units > (1u64 << 40) as f64 {
+        return load.wrong("unit_us", "longer units, so that there are at most 2^40");
+    }
+    let halvings = load.whole("halvings", Some(0), 0..=i64::from(MOST_LEVELS))? as u32;
+    let uneven = load.number("uneven", Some(0.5), 0.0..=1.0)?;
+    let seed = load.whole("seed", Some(0), 0..=i64::MAX)? as u64;
+    Ok(Work::Interval { units: units as u64, total_ns, halvings, uneven, seed })
+}
+
+fn machine(keys: &Keys<'_>) -> Result<Machine, String> {
+    let none = toml::Table::new();
+    let own = keys.table("machine")?;
+    let table = own.unwrap_or_else(|| Keys::new("", &none));
+    let handle_ns = table.time_ns("handle_us", Some(5.0), US)?;
+    let poll_us = table.number("poll_us", Some(100.0), 0.001..=1e9)?;
+    let mut classes = Vec::new();
+    for class in table.tables("class")? {
+        // The name is for the reader.
+        class.word("name", Some(""))?;
+        classes.push(Class {
+            count: class.whole("count", None, 0..=MOST_PEERS)? as u32,
+            speed: class.number("speed", Some(1.0), 0.0..=1e9)?,
+            poll_ns: (class.number("poll_us", Some(poll_us), 0.001..=1e9)? * US) as u64,
+        });
+        if classes.last().is_some_and(|class| class.speed < 1e-6) {
+            return class.wrong("speed", "a number from 0.000001 to 1000000000");
+        }
+        class.finish()?;
+    }
+    if classes.is_empty() {
+        let count = keys.whole("peers", None, 1..=MOST_PEERS)? as u32;
+        classes.push(Class { count, speed: 1.0, poll_ns: (poll_us * US) as u64 });
+    } else if keys.has("peers") {
+        return keys.wrong("peers", "either this or [[machine.class]]");
+    }
+    classes.retain(|class| class.count > 0);
+    let peers: u64 = classes.iter().map(|class| u64::from(class.count)).sum();
+    if !(1..=MOST_PEERS as u64).contains(&peers) {
+        return table.wrong("class", &format!("1 to {MOST_PEERS} peers in all"));
+    }
+    let machine = Machine {
+        classes,
+        handle_ns,
+        pauses: pauses(&table)?,
+        changes: changes(&table)?,
+        late: late(&table)?,
+    };
+    table.finish()?;
+    Ok(machine)
+}
+
+fn pauses(table: &Keys<'_>) -> Result<Option<Pauses>, String> {
+    let Some(keys) = table.table("pauses")? else { return Ok(None) };
+    let every_ns = keys.time_ns("every_ms", None, MS)?;
+    let length_ns = keys.time_ns("length_ms", None, MS)?;
+    if length_ns >= every_ns {
+        return keys.wrong("length_ms", "less than every_ms");
+    }
+    keys.finish()?;
+    Ok(Some(Pauses { every_ns, length_ns }))
+}
+
+fn changes(table: &Keys<'_>) -> Result<Option<Changes>, String> {
+    let Some(keys) = table.table("changes")? else { return Ok(None) };
+    let every_ns = (keys.number("every_ms", None, 0.001..=1e9)? * MS) as u64;
+    let least = keys.number("least", None, 0.001..=1.0)?;
+    keys.finish()?;
+    Ok(Some(Changes { every_ns, least }))
+}
+
+fn late(table: &Keys<'_>) -> Result<Option<Late>, String> {
+    let Some(keys) = table.table("late")? else { return Ok(None) };
+    let part = keys.number("part", Some(1.0), 0.0..=1.0)?;
+    let until_ns = keys.time_ns("until_ms", None, MS)?;
+    keys.finish()?;
+    Ok(Some(Late { part, until_ns }))
+}
+
+fn network(keys: &Keys<'_>) -> Result<Network, String> {
+    let none = toml::Table::new();
+    let own = keys.table("network")?;
+    let table = own.unwrap_or_else(|| Keys::new("", &none));
+    let mut levels: Vec<Level> = Vec::new();
+    let link = link(&table)?;
+    for inner in ["rack", "site"] {
+        let Some(inside) = table.table(inner)? else { continue };
+        let group = inside.whole("peers", None, 1..=MOST_PEERS)? as u32;
+        if levels.last().is_some_and(|last| !group.is_multiple_of(last.group)) {
+            return inside.wrong("peers", "a multiple of rack.peers");
+        }
+        levels.push(Level { group, link: self::link(&inside)? });
+        inside.finish()?;
+    }
+    let delays = match table.table("delays")? {
+        None => None,
+        Some(inside) => {
+            let delays = Delays {
+                chance: inside.number("chance", Some(1.0), 0.0..=1.0)?,
+                mean_ns: inside.time_ns("mean_us", None, US)?,
+                heavy: inside.flag("heavy", false)?,
+            };
+            inside.finish()?;
+            Some(delays)
+        }
+    };
+    table.finish()?;
+    Ok(Network { levels, link, delays })
+}
+
+/// A link; messages are 40 bytes beside the work they carry.
+fn link(keys: &Keys<'_>) -> Result<Link, String> {
+    let latency_ns = keys.time_ns("latency_us", Some(20.0), US)?;
+    let bytes_per_ns = keys.number("mb_per_s", Some(1000.0), 0.001..=1e9)? * 1e-3;
+    Ok(Link { latency_ns, bytes_per_ns })
+}

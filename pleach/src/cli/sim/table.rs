@@ -1,0 +1,207 @@
+//! The figures of simulated runs as a table of words, and as JSON.
+
+use super::scenario::Scenario;
+use super::spec::Spec;
+use pleach_core::sim::figures::Figures;
+use serde_json::{Map, Value, json};
+
+/// A figure: its name, what stands above its column, and how to get it.
+pub struct Metric {
+    pub name: &'static str,
+    pub header: &'static str,
+    pub of: fn(&Figures, &Spec) -> f64,
+}
+
+const fn metric_of(
+    name: &'static str,
+    header: &'static str,
+    of: fn(&Figures, &Spec) -> f64,
+) -> Metric {
+    Metric { name, header, of }
+}
+
+/// All figures; those with a header stand in the table.
+pub const METRICS: [Metric; 18] = [
+    metric_of("time_s", "time s", |figures, _| figures.time_ns as f64 * 1e-9),
+    metric_of("speed_up", "speed-up", |figures, spec| figures.speed_up() / spec.unit_speed),
+    metric_of("efficiency", "efficiency", |figures, _| figures.efficiency()),
+    metric_of("idle", "idle", |figures, _| figures.idle()),
+    metric_of("requests", "requests/peer", |figures, _| figures.each(figures.requests)),
+    metric_of("messages", "messages/peer", |figures, _| figures.each(figures.messages)),
+    metric_of("bytes", "bytes/peer", |figures, _| figures.each(figures.bytes)),
+    metric_of("ending_ms", "end ms", |figures, _| figures.ending_ns() as f64 * 1e-6),
+    metric_of("spread_ms", "", |figures, _| figures.spread_ns.map_or(0.0, |ns| ns as f64 * 1e-6)),
+    metric_of("pieces", "", |figures, _| figures.each(figures.pieces)),
+    metric_of("refused", "", |figures, _| figures.each(figures.refused)),
+    metric_of("work_bytes", "", |figures, _| figures.each(figures.work_bytes)),
+    metric_of("messages_idle_s", "", |figures, _| {
+        figures.messages as f64 / (figures.idle_ns as f64 * 1e-9).max(1e-9)
+    }),
+    metric_of("work_s", "", |figures, _| figures.work_ns as f64 * 1e-9),
+    metric_of("longest_mail", "", |figures, _| figures.longest_mail as f64),
+    metric_of("snapshots", "", |figures, _| f64::from(figures.snapshots)),
+    metric_of("nodes", "", |figures, _| figures.counts.bounded as f64),
+    metric_of("events", "events", |figures, _| figures.events as f64),
+];
+
+/// The figure of a name.
+pub fn metric(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.name == name)
+}
+
+/// The names of all figures.
+pub fn names() -> String {
+    METRICS.iter().map(|metric| metric.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Mean and spread (standard deviation) of some numbers.
+pub fn mean_and_spread(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n.max(1.0);
+    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    (mean, if n > 1.0 { (squares / (n - 1.0)).sqrt() } else { 0.0 })
+}
+
+/// A figure of all runs of a cell.
+pub fn values(metric: &Metric, spec: &Spec, runs: &[Figures]) -> Vec<f64> {
+    runs.iter().map(|figures| (metric.of)(figures, spec)).collect()
+}
+
+/// A number with some four digits that say something.
+pub fn digits(value: f64) -> String {
+    let size = value.abs();
+    match size {
+        0.0 => "0".into(),
+        _ if size >= 1e6 => format!("{value:.3e}"),
+        _ if size >= 1000.0 => format!("{value:.0}"),
+        _ if size >= 100.0 => format!("{value:.1}"),
+        _ if size >= 10.0 => format!("{value:.2}"),
+        _ if size >= 1.0 => format!("{value:.3}"),
+        _ if size >= 0.001 => format!("{value:.4}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// The values of the lists in each cell.
+pub fn labels(scenario: &Scenario) -> Vec<Vec<String>> {
+    let mut rows = vec![Vec::new()];
+    for axis in &scenario.axes {
+        let with =
+            |row: &Vec<String>, value: &String| [&row[..], std::slice::from_ref(value)].concat();
+        rows =
+            rows.iter().flat_map(|row| axis.values.iter().map(|value| with(row, value))).collect();
+    }
+    rows
+}
+
+/// All cells as an aligned table.
+pub fn words(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
+    let shown: Vec<&Metric> = METRICS.iter().filter(|metric| !metric.header.is_empty()).collect();
+    let names = scenario.axes.iter().map(|axis| axis.name.clone());
+    let mut rows: Vec<Vec<String>> =
+        vec![names.chain(shown.iter().map(|metric| metric.header.to_string())).collect()];
+    for ((label, spec), runs) in labels(scenario).into_iter().zip(&scenario.cells).zip(runs) {
+        let cell = |metric: &&Metric| {
+            let (mean, spread) = mean_and_spread(&values(metric, spec, runs));
+            if runs.len() > 1 {
+                format!("{} ±{}", digits(mean), digits(spread))
+            } else {
+                digits(mean)
+            }
+        };
+        rows.push(label.into_iter().chain(shown.iter().map(cell)).collect());
+    }
+    aligned(&rows)
+}
+
+/// What each depth of the tree of peers said, in the first run.
+pub fn depths(figures: &Figures) -> String {
+    let head = ["depth", "peers", "requests/peer", "messages/peer", "bytes/peer"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for (i, depth) in figures.depths.iter().enumerate() {
+        let each = |all: u64| digits(all as f64 / depth.peers.max(1) as f64);
+        let (requests, messages, bytes) =
+            (each(depth.requests), each(depth.messages), each(depth.bytes));
+        rows.push(vec![i.to_string(), depth.peers.to_string(), requests, messages, bytes]);
+    }
+    aligned(&rows)
+}
+
+/// Published values beside those simulated.
+pub fn paper(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
+    let head = ["published", "at", "series", "value", "here"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    let labels = labels(scenario);
+    for paper in &scenario.paper {
+        let wanted = [&paper.x, &paper.series];
+        let fits =
+            |label: &Vec<String>| label.iter().zip(wanted).all(|(value, wanted)| value == wanted);
+        let cell = labels.iter().position(fits);
+        let here = cell.zip(metric(&paper.what)).map(|(at, metric)| {
+            digits(mean_and_spread(&values(metric, &scenario.cells[at], &runs[at])).0)
+        });
+        rows.push(vec![
+            paper.what.clone(),
+            paper.x.clone(),
+            paper.series.clone(),
+            digits(paper.value),
+            here.unwrap_or("–".into()),
+        ]);
+    }
+    aligned(&rows)
+}
+
+/// Columns of equal width, words to the left and numbers to the right.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let wide =
+        |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width: Vec<usize> = (0..columns).map(wide).collect();
+    let starts_with_digit = |word: &String| {
+        word.trim_start_matches(['-', '–']).chars().next().is_none_or(|c| c.is_ascii_digit())
+    };
+    let right = |column: usize| rows.iter().skip(1).all(|row| starts_with_digit(&row[column]));
+    let lines = rows.iter().map(|row| {
+        let cells = row.iter().enumerate().map(|(i, word)| {
+            let space = " ".repeat(width[i] - word.chars().count());
+            if right(i) { format!("{space}{word}") } else { format!("{word}{space}") }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_string()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// All cells as JSON.
+pub fn json(scenario: &Scenario, runs: &[Vec<Figures>]) -> Value {
+    let rows = labels(scenario).into_iter().zip(&scenario.cells).zip(runs);
+    let rows = rows.map(|((label, spec), runs)| {
+        let names = scenario.axes.iter().map(|axis| axis.name.clone());
+        let cell: Map<String, Value> = names.zip(label.into_iter().map(Value::String)).collect();
+        let figure = |metric: &Metric| {
+            let values = values(metric, spec, runs);
+            let (mean, spread) = mean_and_spread(&values);
+            let figure = json!({ "mean": mean, "spread": spread, "values": values });
+            (metric.name.to_string(), figure)
+        };
+        let figures: Map<String, Value> = METRICS.iter().map(figure).collect();
+        let depths = runs.first().map(|run| {
+            let depth = |depth: &pleach_core::sim::figures::Depth| {
+                json!({
+                    "peers": depth.peers,
+                    "requests": depth.requests,
+                    "messages": depth.messages,
+                    "bytes": depth.bytes,
+                })
+            };
+            run.depths.iter().map(depth).collect::<Vec<_>>()
+        });
+        json!({
+            "cell": cell,
+            "peers": spec.cluster.machine.peers(),
+            "power": spec.cluster.machine.power(),
+            "figures": figures,
+            "depths": depths,
+        })
+    });
+    rows.collect()
+}

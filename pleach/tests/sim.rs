@@ -1,0 +1,213 @@
+//! `pleach sim` as a user meets it: figures, sweeps, pictures, scenarios, and one line for bad input.
+
+use crate::outside::{folder, json, pleach, refused};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// Writes a scenario, and gives the words to simulate it.
+fn scenario(name: &str, text: &str) -> String {
+    let path = folder("sim").join(name);
+    fs::write(&path, text).unwrap();
+    format!("sim {}", path.display())
+}
+
+fn mean(row: &Value, figure: &str) -> f64 {
+    row["figures"][figure]["mean"].as_f64().unwrap()
+}
+
+#[test]
+fn a_problem_is_simulated_on_many_peers() {
+    let report = json("sim uts T1 --peers 1,20 --seed 3");
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), &report["seeds"]), (2, &serde_json::json!([3])));
+    assert!((mean(&rows[0], "efficiency") - 1.0).abs() < 1e-9);
+    assert!(mean(&rows[1], "speed_up") > 15.0);
+    assert_eq!(mean(&rows[1], "nodes"), 4_130_070.0);
+    for words in [
+        "sim queens 10 --peers 5",
+        "sim flowshop ta001 --peers 5 --best optimum --seed 0",
+        "sim knapsack ../data/knapsack/correlated-60.txt --peers 5 --seed 0 --best 3000",
+        "sim interval 1.5s --peers 7 --balance random-half:share=1/4",
+    ] {
+        let output = pleach(words);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(text.contains("efficiency") && text.contains("events a second"), "{text}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_figures() {
+    let words = "sim interval 5s --peers 30 --seed 9";
+    assert_eq!(json(words)["rows"], json(words)["rows"]);
+    assert_ne!(json(words)["rows"], json("sim interval 5s --peers 30 --seed 10")["rows"]);
+}
+
+const SWEEP: &str = "title = 'A <sweep>'
+seeds = [1, 2]
+balance = ['adaptive', 'random-half']
+peers = [5, 10, 50]
+snapshot_ms = 20
+chart = 'speed_up'
+[load]
+problem = 'interval'
+total_s = 2
+halvings = 6
+[network]
+latency_us = 10
+mb_per_s = 1e3
+rack = { peers = 5, latency_us = 2 }
+site = { peers = 25, latency_us = 200 }
+delays = { chance = 0.1, mean_us = 300, heavy = true }
+[machine]
+handle_us = 1
+pauses = { every_ms = 50, length_ms = 5 }
+changes = { every_ms = 20, least = 0.5 }
+late = { part = 0.5, until_ms = 10 }
+[[paper]]
+x = '50'
+series = 'adaptive'
+value = 45.5
+what = 'speed_up'
+";
+
+#[test]
+fn lists_make_a_sweep_with_a_table_and_a_chart() {
+    let words = scenario("sweep.toml", SWEEP);
+    let report = json(&words);
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 6);
+    assert_eq!(rows[1]["cell"], serde_json::json!({ "peers": "5", "balance": "random-half" }));
+    assert!(rows.iter().all(|row| mean(row, "snapshots") > 0.0));
+    let chart = folder("sim").join("sweep.svg");
+    let output = pleach(&format!("{words} --svg {}", chart.display()));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(text.lines().filter(|line| line.contains("random-half")).count(), 3, "{text}");
+    assert!(text.contains("45.50"), "the published value stands beside ours: {text}");
+    let svg = fs::read_to_string(chart).unwrap();
+    assert!(svg.contains("A &lt;sweep&gt;") && svg.matches("<polyline").count() == 2);
+    assert!(svg.contains("published") && !svg.contains("NaN") && !svg.contains("inf"));
+    let less = json(&format!("{words} --peers 3 --seed 5 --balance adaptive"));
+    assert_eq!(less["rows"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn kinds_of_peers_are_counted_and_named() {
+    let text = "[load]\nproblem = 'interval'\ntotal_s = 10\n
+        [[machine.class]]\nname = 'slow'\ncount = [0, 20]\n
+        [[machine.class]]\nname = 'fast'\ncount = 2\nspeed = 50\npoll_us = 500\n";
+    let report = json(&scenario("kinds.toml", text));
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!(rows[1]["cell"], serde_json::json!({ "slow": "20" }));
+    assert_eq!((&rows[0]["power"], &rows[1]["power"]), (&100.0.into(), &120.0.into()));
+}
+
+/// Refuses a scenario, naming its file.
+fn bad(text: &str, said: &str) {
+    let words = scenario("bad.toml", text);
+    refused(&words, said);
+    refused(&words, "bad.toml");
+}
+
+#[test]
+fn bad_scenarios_give_one_line_with_file_and_key() {
+    let work = "[load]\nproblem = 'interval'\ntotal_s = 1\n";
+    for (whole, said) in [
+        ("peers = ", "line 1"),
+        ("\n\nx x", "line 3"),
+        ("peers = 3", "load is missing: expected a table [load]"),
+        ("peers = 'many'", "peers = 'many': expected a whole number"),
+        ("[load]\nproblem = 'interval'\ntotal_s = 1", "peers is missing"),
+        ("peers = 3\n[load]\nproblem = 'oak'", "load.problem = 'oak': expected interval, uts"),
+        ("peers = 3\n[load]\nproblem = 'uts'", "load.instance is missing"),
+        ("peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T99'", "unknown tree 'T99'"),
+        ("peers = 3\n[load]\nproblem = 'queens'\ninstance = 40", "expected a board of 1 to 32"),
+        (
+            "peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T1XL'\nrecorded = 3",
+            "load.recorded = 3: expected true or false",
+        ),
+        ("peers = 3\n[load]\nproblem = 'interval'\ntotal_s = -1", "load.total_s = -1: expected"),
+        ("peers = 3\n[load]\nproblem = 'interval'", "load.total_s is missing: expected either"),
+        (
+            "peers = 9000000\n[load]\nproblem = 'uts'\ninstance = 'T1'",
+            "peers = 9000000: expected fewer",
+        ),
+    ] {
+        bad(whole, said);
+    }
+    for (top, said) in [
+        ("peers = 0", "peers = 0: expected a whole number from 1"),
+        ("colour = 1\npeers = 3", "unknown key colour: expected one of"),
+        ("peers = 3\nbalance = 'best'", "balance = 'best': expected a preset: unknown balance"),
+        ("peers = 3\nseeds = []", "seeds = a list: expected a list of whole numbers"),
+        ("peers = 3\nchart = 'rain'", "chart = 'rain': expected time_s"),
+        ("peers = [1]\nunit_speed = [1, 2]\nbalance = ['adaptive']", "at most two of them"),
+        ("peers = []", "peers = a list: expected 1 to"),
+        ("peers = 3\nsnapshot_ms = 'often'", "snapshot_ms = 'often'"),
+    ] {
+        bad(&format!("{top}\n{work}"), said);
+    }
+    for (after, said) in [
+        ("[network]\nlatency_us = -3", "network.latency_us = -3: expected a number from 0"),
+        ("[network]\nlatency_us = 'x'", "network.latency_us = 'x'"),
+        ("[network]\nspeed = 1", "unknown key network.speed"),
+        ("[network]\nrack = { peers = 0 }", "network.rack.peers = 0"),
+        ("[network]\nrack = { peers = 4 }\nsite = { peers = 6 }", "a multiple of rack.peers"),
+        ("[machine]\npauses = { every_ms = 1, length_ms = 2 }", "less than every_ms"),
+        ("[machine]\npoll_us = 0", "machine.poll_us = 0"),
+        ("[[machine.class]]\ncount = 3", "peers = 3: expected either this or"),
+        ("[[paper]]\nx = 'a'", "paper[0].value is missing"),
+    ] {
+        bad(&format!("peers = 3\n{work}{after}"), said);
+    }
+    for (class, said) in [
+        ("count = 3\nspeed = 0", "machine.class[0].speed = 0: expected a number from"),
+        ("speed = 1", "machine.class[0].count is missing"),
+        ("count = 0", "machine.class = a list: expected 1 to"),
+        ("count = 1\ncolour = 1", "unknown key machine.class[0].colour"),
+    ] {
+        bad(&format!("{work}[[machine.class]]\n{class}"), said);
+    }
+}
+
+#[test]
+fn bad_words_give_one_line() {
+    for (words, said) in [
+        ("sim", "required"),
+        ("sim /no/such/file.toml", "/no/such/file.toml: "),
+        ("sim uts T1", "expected --peers N"),
+        ("sim oak 3 --peers 2", "expected interval, uts, queens"),
+        ("sim uts T1 --peers 0", "peers = 0"),
+        ("sim uts T1 --peers few", "--peers few: expected a whole number"),
+        ("sim uts T1 --peers 10000000", "peers = 10000000: expected fewer"),
+        ("sim uts T1 --peers 5 --best 3", "load.best: uts has no value to beat"),
+        ("sim uts T1 --peers 5 --bound one", "uts has no such choice"),
+        ("sim flowshop ta001 --peers 5 --best search", "load.best = 'search'"),
+        ("sim interval forever --peers 5", "interval forever: expected seconds"),
+        ("sim interval 5s --peers 5 --gantt x.svg", "--gantt: sim has no such choice"),
+        ("sim interval 5s --peers 5 --svg /no/such/folder/x.svg", "--svg /no/such/folder/x.svg"),
+        ("count queens 8 --peers 3", "--peers: expected with sim"),
+        ("count queens 8 --svg x", "--svg: expected with sim"),
+    ] {
+        refused(words, said);
+    }
+}
+
+/// Every scenario that comes with Pleach can be read, and says what it is about.
+#[test]
+fn the_scenarios_are_sound() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut seen = 0;
+    for entry in fs::read_dir(root.join("scenarios")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("# "), "{} opens with a comment", path.display());
+        // An unknown preset is the first thing that is refused after all else was read.
+        let output = pleach(&format!("sim {} --svg /no/such/folder/x", path.display()));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains("--svg /no/such/folder/x"), "{}: {stderr}", path.display());
+        seen += 1;
+    }
+    assert!(seen > 0);
+}

@@ -1,0 +1,149 @@
+//! Simulated clusters with the explorers of real problems: exact whatever goes wrong.
+
+use oorandom::Rand64;
+use pleach_core::balance::Policy;
+use pleach_core::problem::{Plain, Problem};
+use pleach_core::sim::load::Search;
+use pleach_core::sim::recorded::Recorded;
+use pleach_core::sim::rough::rough;
+use pleach_core::tree::{Counts, Tree};
+use pleach_problems::flowshop::Flowshop;
+use pleach_problems::flowshop::instance::Instance;
+use pleach_problems::knapsack::Knapsack;
+use pleach_problems::queens::Queens;
+use pleach_problems::simd::Level;
+use pleach_problems::uts::{Uts, parameters::Parameters};
+
+/// How many seeds to try: `PLEACH_SEEDS`, or a few.
+fn seeds() -> u64 {
+    std::env::var("PLEACH_SEEDS").ok().and_then(|word| word.parse().ok()).unwrap_or(400)
+}
+
+const PRESETS: [&str; 4] =
+    ["adaptive", "random-half", "random-half:share=1/8", "adaptive:share=1/3"];
+
+fn small_flowshop(seed: u64) -> Flowshop {
+    let mut chance = Rand64::new(u128::from(seed));
+    let times = (0..8 * 4).map(|_| chance.rand_range(1..100) as u32).collect();
+    Flowshop::new(Instance::new(4, times).unwrap(), Level::Off)
+}
+
+fn small_knapsack(seed: u64) -> Plain<Knapsack> {
+    let mut chance = Rand64::new(u128::from(seed));
+    let items: Vec<[i64; 2]> = (0..18)
+        .map(|_| {
+            let weight = chance.rand_range(10..100) as i64;
+            [weight + chance.rand_range(0..9) as i64, weight]
+        })
+        .collect();
+    Plain(Knapsack::new(400, &items).unwrap())
+}
+
+/// Searches on rough clusters; every run is checked against one explorer alone, and each snapshot is
+/// searched to its end.
+fn search(problem: &dyn Problem, start: i64, seed: u64) -> (u32, u64) {
+    let mut search = Search::new(problem, 1_400, start);
+    assert!(search.measure(u64::MAX));
+    let (mut snapshots, mut messages) = (0, 0);
+    for round in 0..2 {
+        let seed = 2 * seed + round;
+        let policy = Policy::parse(PRESETS[seed as usize % PRESETS.len()]).unwrap();
+        let mut cluster = rough(1 + (seed * 7 % 23) as u32, policy, seed);
+        // A snapshot is searched to its end, so that there must not be too many.
+        cluster.snapshot_ns = cluster.snapshot_ns.map(|mean_ns| mean_ns.max(1_000_000));
+        let figures = cluster.run(&search).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        assert_eq!(figures, cluster.run(&search).unwrap(), "seed {seed} again");
+        snapshots += figures.snapshots;
+        messages += figures.messages;
+    }
+    (snapshots, messages)
+}
+
+#[test]
+fn searches_are_exact_whatever_goes_wrong() {
+    let (mut snapshots, mut messages) = (0, 0);
+    for seed in 0..seeds() {
+        let tree = format!("type=geometric,shape=fixed,b0=4,gen_mx=5,seed={seed}");
+        let (cut, sent) = match seed % 5 {
+            0 => search(&Uts::new(Parameters::parse(&tree).unwrap(), Level::Off), i64::MAX, seed),
+            1 => search(&Queens::new(7, Level::Off).unwrap(), i64::MAX, seed),
+            2 => search(&small_flowshop(seed), i64::MAX, seed),
+            3 => search(&small_knapsack(seed), i64::MAX, seed),
+            _ => {
+                // From the optimum, where the nodes are the same in any order.
+                let mut problem = small_flowshop(seed);
+                let best = alone(&problem, i64::MAX).1;
+                problem.reference = best;
+                search(&problem, best, seed)
+            }
+        };
+        snapshots += cut;
+        messages += sent;
+    }
+    println!("{} runs, {snapshots} snapshots, {messages} messages", 2 * seeds());
+    assert!(u64::from(snapshots) > seeds() / 4);
+}
+
+/// The widest code paths take many nodes at a time; what is counted stays the same.
+#[test]
+fn wide_explorers_are_exact_too() {
+    let tree = Parameters::parse("T1").unwrap();
+    let uts = Uts::new(tree, Level::best());
+    let mut search = Search::new(&uts, 1_400, i64::MAX);
+    assert!(search.measure(u64::MAX));
+    for seed in 0..4 {
+        let mut cluster = rough(30, Policy::default(), seed);
+        cluster.snapshot_ns = None;
+        let figures = cluster.run(&search).unwrap();
+        assert_eq!(figures.counts.total, 4_130_071);
+    }
+}
+
+#[test]
+fn one_peer_takes_as_long_as_one_explorer_alone() {
+    let queens = Queens::new(9, Level::Off).unwrap();
+    let mut search = Search::new(&queens, 1_000, i64::MAX);
+    search.measure(u64::MAX);
+    let mut cluster = rough(1, Policy::default(), 0);
+    cluster.machine = pleach_core::sim::machine::Machine::uniform(1, 5_000, 100_000);
+    cluster.snapshot_ns = None;
+    let figures = cluster.run(&search).unwrap();
+    assert_eq!(Some(figures.time_ns), figures.alone_ns);
+    assert!((figures.efficiency() - 1.0).abs() < 1e-12 && figures.ending_ns() == 0);
+}
+
+/// What an explorer alone counts, and the best score it finds.
+fn alone(problem: &dyn Problem, start: i64) -> (Counts, i64) {
+    let mut explorer = problem.explorer();
+    explorer.put(&problem.root().bytes).unwrap();
+    let (mut counts, mut best) = (Counts::default(), start);
+    while explorer.size() > 0.0 {
+        let progress = explorer.run(1000, best);
+        counts.add(&progress.counts);
+        best = progress.found.map_or(best, |found| found.score);
+    }
+    (counts, best)
+}
+
+/// A record is searched like the tree itself, also from a better score than it was recorded with.
+fn record_is_the_same<T: Tree>(tree: T) {
+    let recorded = Plain(Recorded::of(&tree, i64::MAX, 10_000_000).unwrap());
+    let tree = Plain(tree);
+    let (counts, best) = alone(&tree, i64::MAX);
+    assert_eq!(alone(&recorded, i64::MAX), (counts, best));
+    assert_eq!(alone(&recorded, best), alone(&tree, best));
+    for seed in 0..10 {
+        search(&recorded, i64::MAX, seed);
+        search(&recorded, best, seed);
+    }
+    assert!(Recorded::of(&tree.0, i64::MAX, 5).is_none());
+}
+
+#[test]
+fn recorded_trees_are_searched_like_the_trees_themselves() {
+    let tree = Parameters::parse("type=geometric,shape=fixed,b0=4,gen_mx=6,seed=19").unwrap();
+    record_is_the_same(Uts::new(tree, Level::Off));
+    record_is_the_same(Queens::new(8, Level::Off).unwrap());
+    record_is_the_same(small_knapsack(1).0);
+    record_is_the_same(small_flowshop(1));
+}
