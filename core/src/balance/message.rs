@@ -86,6 +86,16 @@ pub enum Message {
     Done,
 }
 
+impl Message {
+    /// Whether it is talk about who has work: that alone may still be on its way at the end, when
+    /// nobody waits for it.
+    #[must_use]
+    pub fn is_talk(&self) -> bool {
+        use Message::{Ask, Load, Pass, Passed, Refuse, Unpark};
+        matches!(self, Ask { .. } | Refuse | Unpark | Pass { .. } | Passed { .. } | Load { .. })
+    }
+}
+
 /// What happened to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {

@@ -31,11 +31,6 @@ struct Cuts {
     unsettled: u64,
 }
 
-/// Questions and refusals: all that may be on its way to a peer that knows of the end.
-pub(super) fn idle_talk(message: &Message) -> bool {
-    matches!(message, Message::Ask { .. } | Message::Refuse)
-}
-
 impl Checker {
     pub fn new(peers: u32, degree: u32) -> Self {
         let mut depths: Vec<u8> = Vec::with_capacity(peers as usize);

@@ -2,7 +2,7 @@
 //! a checker that watches from outside.
 
 use super::chance::{exponential, mix};
-use super::checker::{Checker, idle_talk};
+use super::checker::Checker;
 use super::figures::Figures;
 use super::load::{Hand, Load, Ran};
 use super::machine::{Clock, Machine};
@@ -116,7 +116,7 @@ impl<'a, L: Load> World<'a, L> {
     fn new(cluster: &'a Cluster, load: &'a L) -> Self {
         let (seed, peers) = (cluster.seed, cluster.machine.peers());
         let unit = |(me, clock)| Unit {
-            peer: Peer::new(me, peers, cluster.policy),
+            peer: Peer::new(me, peers, cluster.policy.clone()),
             chooser: Seeded::new(mix(seed, 20, 0), me),
             hand: load.hand(),
             clock,
@@ -181,7 +181,7 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn close(mut self) -> Result<Figures, String> {
-        let waiting = self.letters.iter().flatten().find(|letter| !idle_talk(&letter.message));
+        let waiting = self.letters.iter().flatten().find(|letter| !letter.message.is_talk());
         if let Some(letter) = waiting {
             return Err(format!("{:?} is still on its way at the end", letter.message));
         }
@@ -210,7 +210,7 @@ impl<'a, L: Load> World<'a, L> {
         let to = *to;
         let unit = &mut self.units[to as usize];
         if unit.peer.finished() {
-            if !idle_talk(message) {
+            if !message.is_talk() {
                 return Err(format!("{message:?} reached peer {to}, which knows of the end"));
             }
             self.take_letter(letter);
@@ -327,7 +327,7 @@ impl<'a, L: Load> World<'a, L> {
             return Err("an empty letter was read".into());
         };
         self.checker.figures.handling_ns += self.cluster.machine.handle_ns;
-        if self.units[me as usize].peer.finished() && !idle_talk(&message) {
+        if self.units[me as usize].peer.finished() && !message.is_talk() {
             return Err(format!("{message:?} reached peer {me}, which knows of the end"));
         }
         self.coming = work;
@@ -338,16 +338,27 @@ impl<'a, L: Load> World<'a, L> {
         }
     }
 
-    /// Tells a peer what happened, and carries out what it wants.
+    /// Tells a peer what happened, and carries out what it wants; if it gave, there may be more to
+    /// give.
     fn tell(&mut self, me: PeerId, event: Event, now_ns: u64) -> Result<(), String> {
+        let mut next = Some(event);
+        while let Some(event) = next {
+            let gave = self.tell_once(me, event, now_ns)?;
+            next = gave.then_some(Event::Gave);
+        }
+        Ok(())
+    }
+
+    fn tell_once(&mut self, me: PeerId, event: Event, now_ns: u64) -> Result<bool, String> {
         let unit = &mut self.units[me as usize];
         let coming = self.coming.as_ref().map_or(0.0, |work| work.size);
         let size = unit.hand.size() + coming;
         let mut actions = std::mem::take(&mut self.actions);
         unit.peer.on(event, now_ns, size, &mut unit.chooser, &mut actions);
+        let gave = actions.iter().any(|action| matches!(action, Action::Give { .. }));
         let done = actions.drain(..).try_for_each(|action| self.act(me, action, now_ns));
         self.actions = actions;
-        done
+        done.map(|()| gave)
     }
 
     fn act(&mut self, me: PeerId, action: Action, now_ns: u64) -> Result<(), String> {

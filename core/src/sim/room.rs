@@ -15,13 +15,6 @@ impl Letter {
     fn is_answer(&self) -> bool {
         matches!(self.message, Message::Refuse | Message::Ack { .. })
     }
-
-    /// Questions for work and refusals: the only messages that may be under way at the end.
-    fn idle_talk(&self) -> bool {
-        use Message::{Ask, Load, Pass, Passed, Refuse, Unpark};
-        let message = &self.message;
-        matches!(message, Ask { .. } | Refuse | Unpark | Pass { .. } | Passed { .. } | Load { .. })
-    }
 }
 
 /// Everything that the future of a run depends on.
@@ -147,7 +140,7 @@ impl Room {
                 let (from, peer) = (link / self.peers.len(), link % self.peers.len());
                 let letter = self.links[link].pop_front().ok_or("an empty link delivered")?;
                 coming = letter.units;
-                if self.peers[peer].finished() && !letter.idle_talk() {
+                if self.peers[peer].finished() && !letter.message.is_talk() {
                     return Err(format!("{:?} reached a finished peer", letter.message));
                 }
                 (peer, Event::Mail { from: from as PeerId, message: letter.message })
@@ -240,7 +233,7 @@ impl Room {
             return Ok(false);
         }
         let mut letters = self.links.iter().flatten();
-        if let Some(letter) = letters.find(|letter| !letter.idle_talk()) {
+        if let Some(letter) = letters.find(|letter| !letter.message.is_talk()) {
             return Err(format!("{:?} is still under way at the end", letter.message));
         }
         if let Some((ticket, _)) = self.kept.first_key_value() {
