@@ -32,9 +32,11 @@ pub(super) struct Asking {
     refusals: u32,
     rests: u32,
     resting: bool,
+    /// Whether it has rested since it had work.
+    rested: bool,
     /// Where the ring was left.
     turn: u32,
-    /// Whether the peer ever got work, where that is to be once only.
+    /// Whether the peer ever got work, where that makes a difference.
     served: bool,
     /// Whether the parent thinks that there is nothing here, where it must know.
     parent_thinks_empty: bool,
@@ -67,7 +69,7 @@ impl Asking {
             told.push(parent);
         }
         told.retain(|&peer| peer != from);
-        let served = policy.share.is_once();
+        let served = policy.share.is_once() || policy.victim == Victim::Woven;
         *self = Self { asked: self.asked, turn: self.turn, served, ..Self::default() };
         told
     }
@@ -94,6 +96,11 @@ impl Asking {
         self.parent_thinks_empty |= parent && policy.asks_along_the_tree();
     }
 
+    /// Whether the peer has never had work, and is to get its part of all.
+    pub fn at_start(&self, policy: &Policy) -> bool {
+        policy.victim == Victim::Woven && !self.served && !self.rested
+    }
+
     /// The time to rest is over.
     pub fn on_woke(&mut self) {
         self.resting = false;
@@ -105,6 +112,8 @@ impl Asking {
             return Next::Nothing;
         }
         let next = match around.policy.victim {
+            Victim::Woven if !self.served && !self.rested => self.start(around),
+            Victim::Woven => self.lifelines(around, chooser),
             Victim::Random => {
                 self.rest(around).unwrap_or_else(|| Next::Ask(random(around, chooser)))
             }
@@ -123,6 +132,7 @@ impl Asking {
             Next::Wait(victim) => self.waiting.push(victim),
             Next::Rest(_) => {
                 self.resting = true;
+                self.rested = around.policy.victim == Victim::Woven;
                 self.refusals = 0;
             }
             Next::Nothing => {}
@@ -143,6 +153,15 @@ impl Asking {
         // Rests that cannot grow longer need not be counted.
         self.rests += u32::from(rest_ns < policy.longest_rest_ns);
         Some(Next::Rest(rest_ns.min(policy.longest_rest_ns)))
+    }
+
+    /// Wait at the parent, and at first for nothing else: work is spread down the tree.
+    fn start(&mut self, around: &Around<'_>) -> Next {
+        match self.wait_at(around.overlay.parent().into_iter()) {
+            // What does not come soon may not come at all.
+            Next::Nothing => Next::Rest(around.policy.longest_rest_ns),
+            wait => wait,
+        }
     }
 
     /// Some at random first; then wait at the neighbours in the cube.

@@ -9,7 +9,7 @@ pub(super) struct Thief {
     pub peer: PeerId,
     /// How fast it is.
     pub power: Power,
-    /// Peers for whom it asks: itself and all below it in the tree.
+    /// Peers for whom it asks: itself and all below it in the tree; 0 if for itself alone.
     pub units: u32,
     /// Whether it waits until there is work; else it is told when there is none.
     pub waits: bool,

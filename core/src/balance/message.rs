@@ -21,7 +21,7 @@ pub enum Message {
     Ask {
         /// How fast the thief is.
         power: Power,
-        /// Peers for whom it asks: itself and all below it in the tree.
+        /// Peers for whom it asks: itself and all below it in the tree; 0 if for itself alone.
         units: u32,
         /// Whether it waits until there is work; else it wants an answer.
         waits: bool,

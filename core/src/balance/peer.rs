@@ -28,6 +28,8 @@ pub struct Peer {
     /// What the broker was told last, and when the next word is due.
     told: u64,
     tell_at_ns: u64,
+    /// Peers below, and this one, that have not had their part of all.
+    unserved: u32,
     work: Totals,
     unacknowledged: u64,
     /// The best score heard of.
@@ -56,6 +58,7 @@ impl Peer {
             broker: Broker::default(),
             told: 0,
             tell_at_ns: 0,
+            unserved: overlay.size(),
             work: Totals::default(),
             unacknowledged: 0,
             best: i64::MAX,
@@ -269,9 +272,11 @@ impl Peer {
             size,
             given: self.work.sent,
             peers: self.peers,
+            unserved: self.unserved,
         };
         let share = self.policy.share.of(&deal);
         let ticket = Ticket { giver: self.me, number: self.work.sent };
+        self.unserved -= thief.units.min(self.unserved - 1);
         self.work.sent += 1;
         self.unacknowledged += 1;
         actions.push(Action::Give { to: thief.peer, ticket, epoch: self.epoch, share });
@@ -298,7 +303,9 @@ impl Peer {
 
     /// Asks whom the policy says.
     fn ask(&mut self, now_ns: u64, chooser: &mut dyn Chooser, actions: &mut Vec<Action>) {
-        let (power, units) = (self.power(), self.overlay.size());
+        let power = self.power();
+        let for_all = self.policy.share.is_by_subtree() || self.asking.at_start(&self.policy);
+        let units = if for_all { self.overlay.size() } else { 0 };
         loop {
             let around = Around {
                 me: self.me,

@@ -8,6 +8,9 @@ use std::sync::Arc;
 /// Whom an idle peer asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Victim {
+    /// At the start it waits at its parent in the tree; later it asks any other peer a few times, and
+    /// then waits at its neighbours in a hypercube.
+    Woven,
     /// Any other peer, each as likely.
     Random,
     /// The peers after it, one after the other.
@@ -56,11 +59,11 @@ impl Hash for Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self {
-            victim: Victim::Random,
+            victim: Victim::Woven,
             share: Share::Power,
             weights: Arc::default(),
             report_ns: 1_000_000,
-            degree: 2,
+            degree: 10,
             patience: 2,
             rest_ns: 5_000,
             longest_rest_ns: 640_000,
@@ -72,8 +75,15 @@ impl Default for Policy {
 type Preset = (&'static str, &'static str, Victim, Share);
 
 /// The presets by name.
-pub const PRESETS: [Preset; 11] = [
-    ("adaptive", "ask at random, give by measured power", Victim::Random, Share::Power),
+pub const PRESETS: [Preset; 12] = [
+    (
+        "adaptive",
+        "spread work down a tree at the start; then ask at random, then wait at the neighbours in a \
+         hypercube; give by measured power",
+        Victim::Woven,
+        Share::Power,
+    ),
+    ("random-power", "ask at random, give by measured power", Victim::Random, Share::Power),
     ("random-half", "ask at random, give half", Victim::Random, Share::Part(2)),
     ("weighted", "ask at random, give by powers given by hand", Victim::Random, Share::Power),
     ("ring", "ask the next ones in turn, give half", Victim::Ring, Share::Part(2)),
@@ -114,9 +124,6 @@ impl Policy {
             return Err(format!("unknown balance '{name}', expected one of {names}"));
         };
         let mut policy = Self { victim, share, ..Self::default() };
-        if matches!(victim, Victim::Overlay { .. } | Victim::Parent) {
-            policy.degree = 10;
-        }
         for pair in keys.split(',').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             policy.set(key, value).map_err(|why| format!("balance {name}: {pair}: {why}"))?;

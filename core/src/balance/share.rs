@@ -13,7 +13,8 @@ pub struct Power(pub u64);
 pub enum Share {
     /// One part in this many: 2 gives half.
     Part(u32),
-    /// In proportion to the powers of the two, as measured or as given by hand.
+    /// In proportion to the powers of the two, as measured or as given by hand; at the start a child in
+    /// the tree is given its part for all below it.
     Power,
     /// In proportion to the peers for whom the two hold work: a child in the tree asks for all below
     /// it, a parent for all that are not below the victim, anyone else for all below it.
@@ -40,6 +41,8 @@ pub(super) struct Deal<'a> {
     /// Pieces that the victim has given before.
     pub given: u64,
     pub peers: u32,
+    /// Peers below the victim, and itself, that have not had their part of all.
+    pub unserved: u32,
 }
 
 impl Share {
@@ -50,6 +53,9 @@ impl Share {
         let theirs = f64::from(deal.thief.units.max(1));
         match self {
             Share::Part(parts) => 1.0 / f64::from(parts),
+            Share::Power if deal.thief.units > 0 => {
+                theirs / f64::from(deal.unserved).max(theirs + 1.0)
+            }
             Share::Power => by_power(deal.power, deal.thief.power),
             Share::Subtree => {
                 let is = |peer: Option<PeerId>| peer == Some(deal.thief.peer);
@@ -66,6 +72,11 @@ impl Share {
             Share::Guided(parts) => 1.0 / (f64::from(parts) * f64::from(deal.peers)),
             Share::Even => 1.0 / (f64::from(deal.peers) - deal.given as f64).max(1.0),
         }
+    }
+
+    /// Whether a thief asks for all below it.
+    pub(super) fn is_by_subtree(self) -> bool {
+        matches!(self, Share::Subtree | Share::Grain(_))
     }
 
     /// Whether everyone is served once only.
@@ -120,14 +131,17 @@ mod tests {
         let thief = Thief { peer, power: Power(power), units, waits: false };
         let overlay = Overlay::new(1, 7, 2);
         let power = Power(300);
-        share.of(&Deal { thief: &thief, power, overlay: &overlay, size: 40.0, given: 2, peers: 7 })
+        let overlay = &overlay;
+        let (size, given, peers, unserved) = (40.0, 2, 7, 3);
+        share.of(&Deal { thief: &thief, power, overlay, size, given, peers, unserved })
     }
 
     #[test]
     fn shares_are_those_of_the_table() {
         assert_eq!(share(Share::Part(4), 2, 1, 1), 0.25);
-        assert_eq!(share(Share::Power, 2, 0, 1), 0.5);
-        assert_eq!(share(Share::Power, 2, 100, 1), 0.25);
+        assert_eq!(share(Share::Power, 2, 0, 0), 0.5);
+        assert_eq!(share(Share::Power, 2, 100, 0), 0.25);
+        assert_eq!(share(Share::Power, 3, 0, 1), 1.0 / 3.0);
         // Peer 1 stands for itself and two below: a child of one, the parent of seven, another of two.
         assert_eq!(share(Share::Subtree, 3, 1, 1), 1.0 / 3.0);
         assert_eq!(share(Share::Subtree, 0, 1, 7), 4.0 / 7.0);

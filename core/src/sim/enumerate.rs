@@ -193,12 +193,20 @@ impl Hasher for AsIs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::balance::{Mutant, Share};
+    use crate::balance::{Mutant, Share, Victim};
     use crate::sim::walk;
 
     fn policy() -> Policy {
-        let share = Share::Part(2);
-        Policy { share, patience: 1, rest_ns: 0, longest_rest_ns: 0, ..Policy::default() }
+        let (victim, share) = (Victim::Random, Share::Part(2));
+        Policy {
+            victim,
+            share,
+            degree: 2,
+            patience: 1,
+            rest_ns: 0,
+            longest_rest_ns: 0,
+            ..Policy::default()
+        }
     }
 
     #[test]
@@ -258,6 +266,8 @@ mod tests {
     #[test]
     fn every_preset_ends_rightly() {
         for words in [
+            "adaptive:degree=2",
+            "adaptive:degree=1",
             "ring",
             "lifelines:patience=1",
             "overlay:degree=2",

@@ -66,11 +66,13 @@ mod tests {
         for seed in 0..3000 {
             let mut chance = Seeded::new(seed, 1);
             let share = [Share::Part(2), Share::Part(8), Share::Power][chance.choose(3) as usize];
+            let presets =
+                ["adaptive", "random-power", "ring", "lifelines", "overlay", "master-worker"];
             let policy = Policy {
                 share,
                 degree: 1 + chance.choose(4),
                 patience: 1 + chance.choose(3),
-                ..Policy::default()
+                ..Policy::parse(presets[chance.choose(6) as usize]).unwrap()
             };
             let (peers, units) = (1 + chance.choose(12), chance.choose(200) as u8);
             longest = longest.max(random_schedule(peers, units, 3, policy, seed).unwrap());
