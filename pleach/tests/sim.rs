@@ -86,7 +86,7 @@ fn lists_make_a_sweep_with_a_table_and_a_chart() {
     assert_eq!(text.lines().filter(|line| line.contains("random-half")).count(), 3, "{text}");
     assert!(text.contains("45.50"), "the published value stands beside ours: {text}");
     let svg = fs::read_to_string(chart).unwrap();
-    assert!(svg.contains("A &lt;sweep&gt;") && svg.matches("<polyline").count() == 2);
+    assert!(svg.contains("A &lt;sweep&gt;") && svg.matches("<polyline").count() == 3);
     assert!(svg.contains("published") && !svg.contains("NaN") && !svg.contains("inf"));
     let less = json(&format!("{words} --peers 3 --seed 5 --balance adaptive"));
     assert_eq!(less["rows"].as_array().unwrap().len(), 1);

@@ -41,6 +41,18 @@ impl Cluster {
     pub fn run<L: Load>(&self, load: &L) -> Result<Figures, String> {
         World::new(self, load).run()
     }
+
+    /// The same with peers that are wrong in a known way.
+    #[cfg(test)]
+    pub(super) fn run_mutant<L: Load>(
+        &self,
+        load: &L,
+        mutant: crate::balance::Mutant,
+    ) -> Result<Figures, String> {
+        let mut world = World::new(self, load);
+        world.units.iter_mut().for_each(|unit| unit.peer.mutant = mutant);
+        world.run()
+    }
 }
 
 /// A message on its way or waiting to be read.

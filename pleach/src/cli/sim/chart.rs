@@ -62,12 +62,12 @@ pub fn draw(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
     let ys: Vec<f64> = all().flat_map(|point| [point.1 - point.2, point.1 + point.2]).collect();
     let ys: Vec<f64> = ys.into_iter().chain(paper().map(|point| point.1)).collect();
     let (low_y, high_y) = ends(&ys);
-    // Parts of a whole are seen from nothing to the whole.
     let part = matches!(scenario.chart.as_str(), "efficiency" | "idle") && high_y <= 1.02;
-    let (low_y, high_y) = if part {
-        (0.0, 1.02)
-    } else {
-        (low_y.min(0.0), high_y + 0.04 * (high_y - low_y.min(0.0)))
+    let (low_y, high_y) = match (part, low_y.min(0.0)) {
+        // Parts that are all large are looked at from near.
+        (true, _) if low_y > 0.5 => (((low_y * 20.0).floor() / 20.0).min(0.95), 1.004),
+        (true, _) => (0.0, 1.02),
+        (false, low) => (low, high_y + 0.04 * (high_y - low)),
     };
     let (right, bottom) = (SIZE.0 - RIGHT, SIZE.1 - BOTTOM);
     let margin = if logarithmic { 1.0 } else { 0.03 * (high_x - low_x).max(1e-9) };
@@ -133,7 +133,7 @@ fn lines(scenario: &Scenario, runs: &[Vec<Figures>], places: &[(String, f64)]) -
         lines[known].points.push((at, mean, spread));
     }
     for paper in scenario.paper.iter().filter(|paper| paper.what == scenario.chart) {
-        let Some(at) = place(places, &paper.x).or(paper.x.parse().ok()) else { continue };
+        let Some(at) = place(places, &paper.x) else { continue };
         let known = lines.iter().position(|line| line.name == paper.series);
         let known = known.unwrap_or_else(|| {
             let name = paper.series.clone();
@@ -142,7 +142,23 @@ fn lines(scenario: &Scenario, runs: &[Vec<Figures>], places: &[(String, f64)]) -
         });
         lines[known].paper.push((at, paper.value));
     }
+    if scenario.chart == "speed_up" {
+        lines.push(ideal(scenario, places));
+    }
     lines
+}
+
+/// The most that the peers together could do.
+fn ideal(scenario: &Scenario, places: &[(String, f64)]) -> Line {
+    let mut points: Vec<(f64, f64, f64)> = Vec::new();
+    for (label, spec) in labels(scenario).into_iter().zip(&scenario.cells) {
+        let at = place(places, label.first().map_or("", String::as_str)).unwrap_or(0.0);
+        let power = spec.cluster.machine.power() / spec.unit_speed;
+        if points.last().is_none_or(|last| last.0 != at) {
+            points.push((at, power, 0.0));
+        }
+    }
+    Line { name: "sum of powers".into(), points, paper: Vec::new() }
 }
 
 fn place(places: &[(String, f64)], value: &str) -> Option<f64> {
