@@ -151,9 +151,7 @@ impl Peer {
                     send(from, Message::Ack { ticket, epoch: self.epoch }, actions);
                 }
                 let told = self.asking.on_work(from, &self.overlay, &self.policy);
-                if !self.is(Mutant::NeverUnparks) {
-                    told.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
-                }
+                told.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
                 self.serve_waiting(size, actions);
             }
             Message::Ack { ticket, epoch } => {
@@ -378,8 +376,6 @@ pub(crate) enum Mutant {
     NeverAcknowledges,
     /// Work of a new epoch is taken up before the cut.
     TakesBeforeCut,
-    /// A peer that waits somewhere gets work from elsewhere, and does not say so.
-    NeverUnparks,
     /// A piece is forgotten before the cut that its receipt tells of.
     ReleasesBeforeCut,
 }

@@ -214,7 +214,8 @@ mod tests {
     #[test]
     fn presets_and_keys_are_read() {
         assert_eq!(Policy::parse("adaptive"), Ok(Policy::default()));
-        let eighth = Policy { share: Share::Part(8), ..Policy::default() };
+        let (victim, share) = (Victim::Random, Share::Part(8));
+        let eighth = Policy { victim, share, ..Policy::default() };
         assert_eq!(Policy::parse("random-half:share=1/8"), Ok(eighth));
         let overlay = Policy::parse("overlay:degree=3,bridges=no,share=half").unwrap();
         assert_eq!(overlay.victim, Victim::Overlay { bridges: false });
