@@ -31,7 +31,7 @@ const fn flag(
 
 const BEST_HELP: &str = "value that a solution must beat: none, a number, and for flowshop optimum \
                          (as published), neh, search (both heuristics)";
-const BALANCE_HELP: &str = "who gives how much to whom: adaptive, random-half, weighted, ring, \
+const BALANCE_HELP: &str = "who gives how much to whom: adaptive, random-power, random-half, weighted, ring, \
                             lifelines, overlay, master-worker, hierarchical-master-worker, static, \
                             dynamic, guided; choices after a colon, as overlay:degree=4,bridges=no";
 const BRANCHING_HELP: &str =
