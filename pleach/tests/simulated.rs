@@ -7,6 +7,7 @@ use pleach_core::sim::load::Search;
 use pleach_core::sim::recorded::Recorded;
 use pleach_core::sim::rough::rough;
 use pleach_core::tree::{Counts, Tree};
+use pleach_core::work::Nodes;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::instance::Instance;
 use pleach_problems::knapsack::Knapsack;
@@ -16,11 +17,27 @@ use pleach_problems::uts::{Uts, parameters::Parameters};
 
 /// How many seeds to try: `PLEACH_SEEDS`, or a few.
 fn seeds() -> u64 {
-    std::env::var("PLEACH_SEEDS").ok().and_then(|word| word.parse().ok()).unwrap_or(400)
+    std::env::var("PLEACH_SEEDS").ok().and_then(|word| word.parse().ok()).unwrap_or(2500)
 }
 
-const PRESETS: [&str; 4] =
-    ["adaptive", "random-half", "random-half:share=1/8", "adaptive:share=1/3"];
+const PRESETS: [&str; 16] = [
+    "adaptive",
+    "adaptive:degree=2,share=1/3",
+    "random-power",
+    "random-half:share=1/8",
+    "weighted:weights=1/7/2",
+    "ring",
+    "lifelines",
+    "overlay",
+    "overlay:degree=2",
+    "overlay:bridges=no,degree=3",
+    "master-worker",
+    "hierarchical-master-worker:degree=3",
+    "static",
+    "dynamic:share=chunk/3",
+    "guided",
+    "lifelines:share=power,patience=1",
+];
 
 fn small_flowshop(seed: u64) -> Flowshop {
     let mut chance = Rand64::new(u128::from(seed));
@@ -47,6 +64,7 @@ fn search(problem: &dyn Problem, start: i64, seed: u64) -> (u32, u64) {
     let (mut snapshots, mut messages) = (0, 0);
     for round in 0..2 {
         let seed = 2 * seed + round;
+        // Kinds of problems come in turns of seven, presets in turns of sixteen: all pairs come up.
         let policy = Policy::parse(PRESETS[seed as usize % PRESETS.len()]).unwrap();
         let mut cluster = rough(1 + (seed * 7 % 23) as u32, policy, seed);
         // A snapshot is searched to its end, so that there must not be too many.
@@ -64,14 +82,20 @@ fn searches_are_exact_whatever_goes_wrong() {
     let (mut snapshots, mut messages) = (0, 0);
     for seed in 0..seeds() {
         let tree = format!("type=geometric,shape=fixed,b0=4,gen_mx=5,seed={seed}");
-        let (cut, sent) = match seed % 5 {
+        let (cut, sent) = match seed % 7 {
             0 => search(&Uts::new(Parameters::parse(&tree).unwrap(), Level::Off), i64::MAX, seed),
             1 => search(&Queens::new(7, Level::Off).unwrap(), i64::MAX, seed),
             2 => search(&small_flowshop(seed), i64::MAX, seed),
             3 => search(&small_knapsack(seed), i64::MAX, seed),
-            _ => {
+            4 => {
+                let mut queens = Queens::new(7, Level::Off).unwrap();
+                queens.nodes = Nodes::Interval;
+                search(&queens, i64::MAX, seed)
+            }
+            kind => {
                 // From the optimum, where the nodes are the same in any order.
                 let mut problem = small_flowshop(seed);
+                problem.nodes = Nodes::ALL[usize::from(kind == 5)];
                 let best = alone(&problem, i64::MAX).1;
                 problem.reference = best;
                 search(&problem, best, seed)
