@@ -77,6 +77,8 @@ pub struct Search<'p> {
     node_ns: u64,
     /// The score that solutions must beat.
     start: i64,
+    /// Whether the nodes depend on who explores what.
+    varies: bool,
     /// What one explorer alone finds.
     alone: Option<Alone>,
 }
@@ -93,7 +95,14 @@ impl<'p> Search<'p> {
     /// A search for solutions better than `start`, in which a node costs so much at speed 1.
     #[must_use]
     pub fn new(problem: &'p dyn Problem, node_ns: u64, start: i64) -> Self {
-        Self { problem, node_ns, start, alone: None }
+        Self { problem, node_ns, start, varies: false, alone: None }
+    }
+
+    /// The same of a problem whose explorers choose while they run, say which bound pays: its nodes then
+    /// depend on who explores what, and only the best score is compared.
+    #[must_use]
+    pub fn varying(self) -> Self {
+        Self { varies: true, ..self }
     }
 
     /// Lets one explorer search alone, to compare with, unless that takes more nodes than this; says
@@ -118,7 +127,7 @@ impl<'p> Search<'p> {
 
     /// Whether the nodes are the same in whatever order they are explored.
     fn same_nodes(&self, alone: &Alone) -> bool {
-        self.problem.goal() == Goal::Count || alone.best == self.start
+        !self.varies && (self.problem.goal() == Goal::Count || alone.best == self.start)
     }
 }
 

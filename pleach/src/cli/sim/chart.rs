@@ -81,7 +81,10 @@ pub fn draw(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
     let y = Scale { low: low_y, high: high_y, logarithmic: false, from: bottom, to: TOP };
     let mut svg = frame(scenario);
     axes(&mut svg, scenario, &places, &x, &y);
+    // Names have no order: nothing lies between them.
+    let between = numbers(scenario.axes.first()).is_some();
     for ((line, colour), dash) in lines.iter().zip(COLOURS.iter().cycle()).zip(dashes()) {
+        let dash = if between { dash } else { "0 1" };
         plot(&mut svg, line, colour, dash, &x, &y);
     }
     legend(&mut svg, &lines, scenario);
@@ -143,7 +146,8 @@ fn lines(scenario: &Scenario, runs: &[Vec<Figures>], places: &[(String, f64)]) -
         lines[known].paper.push((at, paper.value));
     }
     if scenario.chart == "speed_up" {
-        lines.push(ideal(scenario, places));
+        // First, so that the others lie above it.
+        lines.insert(0, ideal(scenario, places));
     }
     lines
 }

@@ -26,13 +26,14 @@ use pleach_problems::uts::{
 /// What is worked on, before anything of it was done.
 pub enum Posed {
     Spans(Spans),
-    /// A problem with the score that its solutions must beat, the cost of a node, and how many nodes
-    /// one explorer may search alone.
+    /// A problem with the score that its solutions must beat, the cost of a node, how many nodes one
+    /// explorer may search alone, and whether the nodes depend on who explores what.
     Problem {
         problem: Box<dyn Problem>,
         start: i64,
         node_ns: u64,
         alone: u64,
+        varies: bool,
     },
 }
 
@@ -92,7 +93,7 @@ fn with<P: Problem + 'static>(
     } else {
         Box::new(problem)
     };
-    Ok(Posed::Problem { problem, start, node_ns, alone })
+    Ok(Posed::Problem { problem, start, node_ns, alone, varies: search.varies() })
 }
 
 /// A problem that has neither bounds nor branchings to choose from.
@@ -155,8 +156,11 @@ impl<'p> Load<'p> {
     pub fn new(posed: &'p Posed) -> Self {
         match posed {
             Posed::Spans(spans) => Load::Spans(spans.clone()),
-            Posed::Problem { problem, start, node_ns, alone } => {
+            Posed::Problem { problem, start, node_ns, alone, varies } => {
                 let mut load = load::Search::new(&**problem, *node_ns, *start);
+                if *varies {
+                    load = load.varying();
+                }
                 load.measure(*alone);
                 Load::Search(load)
             }

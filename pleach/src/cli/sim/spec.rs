@@ -31,6 +31,13 @@ pub struct Search {
     pub recorded: bool,
 }
 
+impl Search {
+    /// Whether explorers choose their bound while they run, so that nodes depend on who explores what.
+    pub fn varies(&self) -> bool {
+        self.problem == "flowshop" && self.bound.as_deref().is_none_or(|bound| bound == "auto")
+    }
+}
+
 /// One run but for its seed.
 #[derive(Clone, Debug)]
 pub struct Spec {
