@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// Pairs of runs, in turns.
-const PAIRS: usize = 5;
+const PAIRS: usize = 3;
 
 fn main() -> Result<(), RunError> {
     let ta025 = flowshop("ta025");
