@@ -58,7 +58,10 @@ impl Pack for Checkpoint {
         let about = String::from_utf8(Pack::unpack(from)?).map_err(|_| Malformed::Range)?;
         let (elapsed_ns, counts, best) = Pack::unpack(from)?;
         let mut solutions: Vec<Solution> = Pack::unpack(from)?;
-        if solutions.len() > 1 {
+        let Counts { branched, bounded, total, .. } = counts;
+        // What a search adds must not come to more than can be counted.
+        let beyond = [branched, bounded, elapsed_ns].iter().any(|&n| n > u64::MAX / 2);
+        if solutions.len() > 1 || beyond || total > u128::MAX / 2 {
             return Err(Malformed::Range);
         }
         let (solution, pieces) = (solutions.pop(), Pack::unpack(from)?);

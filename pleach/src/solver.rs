@@ -140,6 +140,9 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// If the machine fails, or a solution does not stand up to [`Tree::check`].
     pub fn run(mut self) -> Result<Report, RunError> {
         let outcome = pleach_run::run(&self.problem, &self.settings, &mut *self.watch)?;
-        Ok(Report::new(outcome, self.settings.best))
+        // What was saved had a value to beat, or a solution that is one.
+        let saved = self.settings.resume.as_ref().map(|saved| saved.best);
+        let saved = saved.filter(|&best| best < i64::MAX).map(|best| outcome.goal.value(best));
+        Ok(Report::new(outcome, self.settings.best.or(saved)))
     }
 }

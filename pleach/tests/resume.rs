@@ -149,6 +149,44 @@ fn both_searches_of_all_optima_go_on() {
     }
 }
 
+/// A checkpoint may be named like a word of its command.
+#[test]
+fn a_checkpoint_named_like_the_instance_goes_on() {
+    let folder = folder("resume-named");
+    let run = |words: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+        command.current_dir(&folder).args(words.split_whitespace()).output().unwrap()
+    };
+    let first = run("count queens 14 --checkpoint 14 --node-limit 1000 --simd off");
+    assert_eq!(first.status.code(), Some(3));
+    assert_eq!(run("resume 14 --node-limit 1000").status.code(), Some(3));
+    let last = run("resume 14 --json");
+    let report: Value = serde_json::from_slice(&last.stdout).unwrap();
+    is_exact(&report, SEARCHES[2]);
+}
+
+/// Counts that could not be added to, and work that is none, are refused though the seal fits.
+#[test]
+fn made_up_checkpoints_are_refused() {
+    use pleach_core::checkpoint::Checkpoint;
+    let path = fresh("made-up.pleach");
+    let file = path.to_str().unwrap();
+    pleach(&format!("count queens 14 --checkpoint {file} --node-limit 1000 --simd off"));
+    let good = Checkpoint::from_bytes(&fs::read(&path).unwrap()).unwrap();
+    let mut large = good.clone();
+    large.counts.total = u128::MAX;
+    fs::write(&path, large.to_bytes()).unwrap();
+    refused(&format!("resume {file}"), "out of range");
+    let mut broken = good.clone();
+    broken.pieces[0].bytes[0] ^= 0xff;
+    fs::write(&path, broken.to_bytes()).unwrap();
+    refused(&format!("resume {file}"), "cannot be gone on with");
+    let mut silent = good;
+    silent.about = "{\"words\":[],\"flags\":[]}".into();
+    fs::write(&path, silent.to_bytes()).unwrap();
+    refused(&format!("resume {file}"), file);
+}
+
 /// A command of one's own goes on like any other.
 #[test]
 fn a_program_of_ones_own_goes_on() {

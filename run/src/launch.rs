@@ -134,7 +134,10 @@ pub fn run(
         Some(before) if before.fingerprint != problem.fingerprint() => {
             return Err(Unreadable::Foreign.into());
         }
-        Some(before) => (**before).clone(),
+        Some(before) => {
+            readable(problem, before)?;
+            (**before).clone()
+        }
         None => whole(problem),
     };
     let best = settings.best.map_or(i64::MAX, |value| goal.score(value)).min(before.best);
@@ -227,15 +230,28 @@ pub fn run(
         let open =
             if outcome.stop.is_some_and(|why| why != Stop::Found) { open } else { Vec::new() };
         let saved = saver.write(&outcome.counts, open, &control);
-        if let Some(warning) = saved.err().and_then(|why| saver.warn(&why)) {
+        if let Err(why) = saved {
+            let warning = Some(saver.last_words(&why));
             // There is nothing left to stop.
-            let _ = watch(&Sight { warning: Some(warning), ..Sight::default() });
+            let _ = watch(&Sight { warning, seconds: shared.seconds(), ..Sight::default() });
         }
     }
     let mut outcome = outcome;
     outcome.counts.add(&before.counts);
     outcome.seconds = shared.seconds();
     Ok(outcome)
+}
+
+/// Whether all that a checkpoint holds can be taken up.
+fn readable(problem: &dyn Problem, before: &Checkpoint) -> Result<(), RunError> {
+    let content = |why: Malformed| RunError::Resume(why.into());
+    let mut explorer = problem.explorer();
+    before.pieces.iter().try_for_each(|piece| explorer.put(&piece.bytes)).map_err(content)?;
+    let plan = before.solution.as_ref().map(|best| &best.plan);
+    match plan.and_then(|plan| problem.check(plan)) {
+        Some(Err(_)) => Err(content(Malformed::Range)),
+        _ => Ok(()),
+    }
 }
 
 /// A search that has not begun.

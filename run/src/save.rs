@@ -155,6 +155,12 @@ impl<'a> Saver<'a> {
         })
     }
 
+    /// What to say if the last save fails.
+    pub fn last_words(&self, why: &io::Error) -> String {
+        let path = self.save.path.display();
+        format!("--checkpoint {path}: {why}; what was done since the last save is lost")
+    }
+
     /// Writes the snapshot under way if it is whole; says whether it was.
     pub fn write_if_whole(&self, control: &Control) -> io::Result<bool> {
         let mut cuts = lock(&self.cuts);
@@ -169,7 +175,7 @@ impl<'a> Saver<'a> {
     /// Writes what was counted in this run and what is open.
     pub fn write(&self, counts: &Counts, pieces: Vec<Work>, control: &Control) -> io::Result<()> {
         let mut all = Checkpoint { pieces, ..self.before.clone() };
-        all.elapsed_ns += self.start.elapsed().as_nanos() as u64;
+        all.elapsed_ns = all.elapsed_ns.saturating_add(self.start.elapsed().as_nanos() as u64);
         all.counts.add(counts);
         all.best = control.best();
         all.solution = control.solution();

@@ -49,15 +49,15 @@ pub(crate) fn watch_over(
         left = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         let now = shared.start.elapsed();
         if shared.control.stopped().is_some() {
-            look_at = now + settings.look_every;
+            look_at = now.saturating_add(settings.look_every);
         } else if limit.is_some_and(|limit| now >= limit) {
             stop(Stop::Time);
-            look_at = now + settings.look_every;
+            look_at = now.saturating_add(settings.look_every);
         } else {
             drop(left);
             let warning = saving.go_on(now);
             if now >= look_at || warning.is_some() {
-                look_at = now + settings.look_every;
+                look_at = now.saturating_add(settings.look_every);
                 if watcher(&Sight { warning, ..sight(shared, &mut proven) }).is_break() {
                     stop(Stop::Asked);
                 }
@@ -79,7 +79,8 @@ struct Saving<'a> {
 impl<'a> Saving<'a> {
     fn new(shared: &'a Shared<'a>, office: &'a Office) -> Self {
         let saver = shared.saver;
-        let at = saver.map_or(Duration::MAX, |saver| shared.start.elapsed() + saver.every());
+        let at = saver
+            .map_or(Duration::MAX, |saver| shared.start.elapsed().saturating_add(saver.every()));
         Self { shared, office, saver, under_way: false, at }
     }
 
@@ -99,7 +100,7 @@ impl<'a> Saving<'a> {
         }
         if now >= self.at && saver.ask() {
             self.under_way = true;
-            self.at = now + saver.every();
+            self.at = now.saturating_add(saver.every());
             self.office.ring(0);
         }
         None

@@ -79,6 +79,8 @@ impl Asking {
         if self.asked == Some(from) {
             self.asked = None;
             self.refusals += 1;
+            // A question that wants an answer takes the place of one that waits.
+            self.waiting.retain(|&peer| peer != from);
             if policy.asks_along_the_tree() {
                 self.empty.push(from);
             }

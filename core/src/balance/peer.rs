@@ -26,7 +26,7 @@ pub struct Peer {
     hungry: Hungry,
     broker: Broker,
     /// What the broker was told last, and when the next word is due.
-    told: u64,
+    told: u32,
     tell_at_ns: u64,
     /// Peers below, and this one, that have not had their part of all.
     unserved: u32,
@@ -128,6 +128,7 @@ impl Peer {
                 }
                 // About half of it is left; the next word says it exactly.
                 let load = if served { size / 2.0 } else { size } as u64;
+                self.told = rough(load);
                 send(from, Message::Passed { served, load }, actions);
             }
             Message::Passed { served, load } => {
@@ -146,6 +147,8 @@ impl Peer {
                     self.cut(epoch, actions);
                 }
                 actions.push(Action::Take { ticket });
+                // A broker that does not hear of it would count on nothing here.
+                self.tell_at_ns = 0;
                 self.work.received += 1;
                 if !self.is(Mutant::NeverAcknowledges) {
                     send(from, Message::Ack { ticket, epoch: self.epoch }, actions);
@@ -217,12 +220,11 @@ impl Peer {
             }
             return;
         }
-        // Sizes that differ by little are as good as the same.
-        let load = (size as u64).saturating_add(1).checked_ilog2().unwrap_or(0).into();
-        if load != self.told && now_ns >= self.tell_at_ns {
-            self.told = load;
+        let load = size as u64;
+        if rough(load) != self.told && now_ns >= self.tell_at_ns {
+            self.told = rough(load);
             self.tell_at_ns = now_ns + self.policy.report_ns;
-            send(0, Message::Load { load: size as u64 }, actions);
+            send(0, Message::Load { load }, actions);
         }
     }
 
@@ -353,6 +355,11 @@ impl Peer {
     const fn is(&self, _mutant: Mutant) -> bool {
         false
     }
+}
+
+/// Loads that differ by little are as good as the same.
+fn rough(load: u64) -> u32 {
+    u64::BITS - load.leading_zeros()
 }
 
 fn send(to: PeerId, message: Message, actions: &mut Vec<Action>) {

@@ -136,14 +136,14 @@ impl Policy {
 
     /// Changes a choice.
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let number = |least: u32| {
-            let number = value.parse().ok().filter(|&number: &u32| number >= least);
-            number.ok_or_else(|| format!("expected a whole number of {least} or more"))
+        let number = |most: u32| {
+            let number = value.parse().ok().filter(|number| (1..=most).contains(number));
+            number.ok_or_else(|| format!("expected a whole number from 1 to {most}"))
         };
         match (key, self.victim) {
             ("share", _) => self.share = parse_share(value)?,
-            ("degree", _) => self.degree = number(1)?,
-            ("patience", _) => self.patience = number(1)?,
+            ("degree", _) => self.degree = number(1_000_000)?,
+            ("patience", _) => self.patience = number(1000)?,
             ("bridges", Victim::Overlay { .. }) => {
                 let bridges = match value {
                     "yes" => true,
@@ -232,6 +232,7 @@ mod tests {
             "adaptive:share=2",
             "adaptive:x=1",
             "overlay:degree=0",
+            "ring:patience=1001",
             "overlay:bridges=maybe",
             "adaptive:bridges=yes",
             "weighted",

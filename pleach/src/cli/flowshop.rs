@@ -44,17 +44,18 @@ pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
     catch_interrupts();
     let mut flowshop = Flowshop::new(instance(word, options)?, options.simd);
     let mut record = choose(&mut flowshop, options)?;
+    if let Some(going) = options.going.as_ref().filter(|_| options.show) {
+        let begin = go_on(&mut flowshop, going, options)?;
+        let second = || counting(&flowshop, begin.state["first"]["best"].as_i64());
+        let problem = if begin.second.is_some() { second() } else { flowshop };
+        return show(&problem, "flowshop", word, going, options);
+    }
     let files = Files::open(options)?;
     let picture = options.gantt.as_deref().map(|path| create("gantt", path)).transpose()?;
     let mut begin = match &options.going {
         Some(going) => go_on(&mut flowshop, going, options)?,
         None => start(&mut flowshop, word, options)?,
     };
-    if let Some(going) = options.going.as_ref().filter(|_| options.show) {
-        let second =
-            begin.second.map(|_| counting(&flowshop, begin.state["first"]["best"].as_i64()));
-        return show(&second.unwrap_or(flowshop), "flowshop", word, going, options);
-    }
     record["best"] = json!(options.best.unwrap_or(Best::Search).to_string());
     record["reference"] = json!((flowshop.reference < i64::MAX).then_some(flowshop.reference));
     let prepared = started.elapsed();

@@ -5,6 +5,7 @@ use super::rows::rows_of;
 use super::{Failure, conclude, flowshop, usage};
 use clap::ArgMatches;
 use pleach_core::problem::Plain;
+use pleach_problems::flowshop::named::named;
 use pleach_problems::knapsack::{Knapsack, MOST, MOST_ITEMS};
 use pleach_problems::queens::{Queens, first::FirstQueens};
 use pleach_problems::uts::{
@@ -48,6 +49,13 @@ pub fn run(verb: &str, matches: &ArgMatches, options: &Options) -> Result<ExitCo
         ("check", _) => usage(format!("check {problem}: expected flowshop")),
         _ => usage(format!("{verb} {problem}: expected flowshop, queens or knapsack")),
     }
+}
+
+/// The words of a command that are files which its problem reads.
+pub fn inputs(words: &[String]) -> Vec<String> {
+    let [_, problem, instance] = words else { return Vec::new() };
+    let read = problem == "knapsack" || problem == "flowshop" && named(instance).is_none();
+    read.then(|| instance.clone()).into_iter().collect()
 }
 
 fn size(word: &str) -> Result<u32, Failure> {

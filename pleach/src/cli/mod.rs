@@ -100,6 +100,7 @@ fn start(matches: &ArgMatches, going: Option<Going>) -> Result<ExitCode, Failure
         "solve" | "count" | "check" => {
             let words = ["problem", "instance"].into_iter().filter_map(word);
             options.words = std::iter::once(verb.to_string()).chain(words).collect();
+            options.inputs = instance::inputs(&options.words);
             instance::run(verb, sub, &options)
         }
         _ => usage("expected solve, count, check, sim, resume or devices"),
@@ -168,7 +169,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
     let name = full.rsplit("::").next().unwrap_or(full).to_lowercase();
     finish(own().and_then(|(words, matches, going)| {
         let mut options = read(&matches)?;
-        (options.words, options.going) = (words, going);
+        (options.inputs, options.words, options.going) = (words.clone(), words, going);
         let tree = source.into_tree().map_err(Failure::Usage)?;
         let instance = options.words.join(" ");
         if options.going.is_none() {

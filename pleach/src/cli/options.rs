@@ -9,7 +9,7 @@ use pleach_core::work::Nodes;
 use pleach_problems::simd::Level;
 use pleach_run::{Save, Settings, cores};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A flag: its name, what its value is called, what it does, and what holds where it is not given.
@@ -194,6 +194,8 @@ pub struct Options {
     pub show: bool,
     /// The words before the flags, to be saved.
     pub words: Vec<String>,
+    /// Those of them that are files which the problem reads.
+    pub inputs: Vec<String>,
     /// The flags to be saved.
     pub kept: Vec<String>,
     /// The saved search to go on with.
@@ -271,10 +273,11 @@ impl Options {
 
     /// How to save the search, with a state for whoever goes on with it.
     pub fn save(&self, state: &Value) -> Option<Save> {
-        self.checkpoint.as_ref().map(|path| Save {
-            path: path.clone(),
-            every: self.every,
-            about: about(&self.words, &self.kept, state),
+        self.checkpoint.as_ref().map(|path| {
+            let inputs = self.inputs.iter().filter(|word| Path::new(word) != path);
+            let inputs: Vec<String> = inputs.cloned().collect();
+            let about = about(&self.words, &inputs, &self.kept, state);
+            Save { path: path.clone(), every: self.every, about }
         })
     }
 
@@ -364,6 +367,7 @@ impl Options {
             every,
             show: matches.get_flag("show"),
             words: Vec::new(),
+            inputs: Vec::new(),
             kept,
             going: None,
             gantt: word("gantt").map(PathBuf::from),

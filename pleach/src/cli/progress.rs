@@ -9,16 +9,25 @@ use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 /// How often Ctrl-C was pressed.
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
+
+/// Two interrupts within this time are one.
+const ONE_WORD: Duration = Duration::from_millis(200);
 
 /// Counts Ctrl-C from now on: the first stops the search, the second ends the process at once.
 pub fn catch_interrupts() {
     static CAUGHT: OnceLock<()> = OnceLock::new();
     CAUGHT.get_or_init(|| {
-        let caught = ctrlc::set_handler(|| {
-            if INTERRUPTS.fetch_add(1, Ordering::Relaxed) > 0 {
+        let mut last: Option<Instant> = None;
+        let caught = ctrlc::set_handler(move || {
+            // Whoever stops a group of processes may send the same word twice.
+            let again = last.is_some_and(|last| last.elapsed() > ONE_WORD);
+            last.get_or_insert_with(Instant::now);
+            INTERRUPTS.fetch_add(1, Ordering::Relaxed);
+            if again {
                 std::process::exit(130);
             }
         });
@@ -55,7 +64,8 @@ impl Progress {
         }
         if !self.line.is_hidden() {
             let (nodes, seconds) = (sight.counts.bounded, sight.seconds);
-            let rate = (nodes - self.before.0) as f64 / (seconds - self.before.1).max(1e-9);
+            let rate =
+                nodes.saturating_sub(self.before.0) as f64 / (seconds - self.before.1).max(1e-9);
             self.before = (nodes, seconds);
             let mut text = format!(
                 "{seconds:.1} s  {} nodes, {} a second",

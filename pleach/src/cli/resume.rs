@@ -26,9 +26,9 @@ pub struct Going {
 }
 
 /// What a checkpoint says about itself: the command line, prints of the files on it, and a state.
-pub fn about(words: &[String], flags: &[String], state: &Value) -> String {
+pub fn about(words: &[String], inputs: &[String], flags: &[String], state: &Value) -> String {
     let files: Map<String, Value> =
-        words.iter().filter_map(|word| Some((word.clone(), file_print(word)?.into()))).collect();
+        inputs.iter().filter_map(|word| Some((word.clone(), file_print(word)?.into()))).collect();
     json!({ "words": words, "flags": flags, "files": files, "state": state }).to_string()
 }
 
@@ -70,9 +70,11 @@ pub fn read(
     if flags_now.iter().any(|flag| named(flag, "--threads") || named(flag, "--slow")) {
         flags.retain(|flag| !named(flag, "--slow"));
     }
-    words.extend(flags);
-    words.push(format!("--checkpoint={file}"));
-    words.extend(flags_now);
+    flags.push(format!("--checkpoint={file}"));
+    flags.extend(flags_now);
+    // Words that begin with a dash are words all the same; a verb comes before all else.
+    let rest = words.split_off(usize::from(command.has_subcommands()).min(words.len()));
+    let words = words.into_iter().chain(flags).chain(["--".into()]).chain(rest);
     let again = command.no_binary_name(true).args_override_self(true).try_get_matches_from(words);
     let matches = again.or_else(|why| usage(format!("{file}: {}", super::one_line(&why))))?;
     let state = about["state"].clone();
@@ -127,7 +129,10 @@ pub fn show(
     let bound = known.then(|| goal.value(bound));
     let best = checkpoint.solution.as_ref().filter(|_| optimises);
     let best = best.map(|best| goal.value(best.score));
-    let seconds = checkpoint.elapsed_ns as f64 * 1e-9;
+    let first = &going.state["first"];
+    let earlier = first["elapsed_ns"].as_f64().unwrap_or(0.0) * 1e-9;
+    let setup_s = going.state["setup_s"].as_f64().unwrap_or(0.0);
+    let seconds = checkpoint.elapsed_ns as f64 * 1e-9 + earlier + setup_s;
     let Counts { branched, bounded, total, .. } = checkpoint.counts;
     if options.json {
         let number = |value: Option<i64>| value.map_or(Value::Null, signed);
