@@ -95,7 +95,7 @@ fn an_interrupted_search_goes_on_elsewhere() {
     for nodes in ["pool", "interval"] {
         let path = fresh(&format!("interrupt-{nodes}.pleach"));
         let file = path.to_str().unwrap();
-        let words = "solve flowshop ta022 --best optimum --bound one --branching min-branch";
+        let words = "solve flowshop ta022 --best optimum";
         let child = spawn(&format!("{words} --nodes {nodes} --checkpoint {file} --threads 2"));
         while !path.exists() {
             std::thread::sleep(Duration::from_millis(1));

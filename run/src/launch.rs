@@ -230,8 +230,8 @@ pub fn run(
         let open =
             if outcome.stop.is_some_and(|why| why != Stop::Found) { open } else { Vec::new() };
         let saved = saver.write(&outcome.counts, open, &control);
-        if let Err(why) = saved {
-            let warning = Some(saver.last_words(&why));
+        if let Some(warning) = saved.err().and_then(|why| saver.warn(&why, true)) {
+            let warning = Some(warning);
             // There is nothing left to stop.
             let _ = watch(&Sight { warning, seconds: shared.seconds(), ..Sight::default() });
         }

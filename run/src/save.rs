@@ -147,18 +147,13 @@ impl<'a> Saver<'a> {
         self.unsettled.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// What to say of a failure, the first time.
-    pub fn warn(&self, why: &io::Error) -> Option<String> {
+    /// What to say of a failure: once, until a save succeeds again.
+    pub fn warn(&self, why: &io::Error, over: bool) -> Option<String> {
         let path = self.save.path.display();
-        (!self.warned.swap(true, Ordering::Relaxed)).then(|| {
-            format!("--checkpoint {path}: {why}; the search goes on, the file stays as it was")
-        })
-    }
-
-    /// What to say if the last save fails.
-    pub fn last_words(&self, why: &io::Error) -> String {
-        let path = self.save.path.display();
-        format!("--checkpoint {path}: {why}; what was done since the last save is lost")
+        let what =
+            if over { "what was done since the last save is lost" } else { "the search goes on" };
+        let first = !self.warned.swap(true, Ordering::Relaxed);
+        first.then(|| format!("--checkpoint {path}: {why}; {what}, the file stays as it was"))
     }
 
     /// Writes the snapshot under way if it is whole; says whether it was.
@@ -179,6 +174,8 @@ impl<'a> Saver<'a> {
         all.counts.add(counts);
         all.best = control.best();
         all.solution = control.solution();
-        replace(&self.save.path, &all.to_bytes())
+        replace(&self.save.path, &all.to_bytes())?;
+        self.warned.store(false, Ordering::Relaxed);
+        Ok(())
     }
 }

@@ -96,7 +96,7 @@ impl<'a> Saving<'a> {
         if self.under_way {
             let written = saver.write_if_whole(self.shared.control);
             self.under_way = matches!(written, Ok(false));
-            return written.err().and_then(|why| saver.warn(&why));
+            return written.err().and_then(|why| saver.warn(&why, false));
         }
         if now >= self.at && saver.ask() {
             self.under_way = true;

@@ -49,7 +49,7 @@ const FLAGS: [Flag; 26] = [
         "flowshop: a schedule to start from, as --solution writes it",
         "none",
     ),
-    flag("bound", Some("NAME"), "flowshop: auto, one, one-tight, two", "auto"),
+    flag("bound", Some("NAME"), "flowshop: auto, one, one-tight, two", "auto, or one"),
     flag("branching", Some("NAME"), BRANCHING_HELP, "auto"),
     flag("all", None, "flowshop: count all optimal schedules too", "off"),
     flag("jobs-first", None, "flowshop: a file's lines are jobs, not machines", "off"),
