@@ -51,13 +51,6 @@ impl Overlay {
         size as u32
     }
 
-    /// Edges to the root.
-    #[must_use]
-    pub fn level(&self) -> u32 {
-        let up = |at: &Overlay| at.parent().map(|me| Overlay { me, ..*at });
-        std::iter::successors(Some(*self), up).count() as u32 - 1
-    }
-
     /// A peer somewhere else, the same one always: neither this one nor a neighbour in the tree.
     #[must_use]
     pub fn bridge(&self) -> Option<PeerId> {
