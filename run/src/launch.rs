@@ -9,7 +9,7 @@ use crate::side::Side;
 use crate::sync::{AtomicU64, Condvar, Mutex, lock};
 use crate::transport::local::Office;
 use crate::watch::{Running, watch_over};
-use pleach_core::balance::{Peer, Policy};
+use pleach_core::balance::{Lineage, Peer, Policy};
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Goal, Solution};
@@ -166,6 +166,7 @@ pub fn run(
         saver: saver.as_ref(),
     };
     let pins = pins(settings.threads);
+    let lineage = &Lineage::new(settings.threads, &settings.policy, settings.seed);
     let (before, units) = (&before, settings.threads as usize);
 
     let left = thread::scope(|scope| {
@@ -187,7 +188,7 @@ pub fn run(
                 let slow = settings.slow.get(me as usize).copied().unwrap_or(1.0);
                 let mut desk = office.desk(me);
                 desk.spin = settings.spin;
-                let peer = Peer::new(me, settings.threads, settings.policy.clone());
+                let peer = Peer::new(me, lineage, settings.policy.clone());
                 let executor = ThreadExecutor::new(explorer, slow);
                 let mut unit = Unit::new(me, executor, desk, peer, settings.seed, shared);
                 // The last unit: at the beginning the first one has all the work.

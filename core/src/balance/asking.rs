@@ -127,7 +127,10 @@ impl Asking {
             Victim::Overlay { bridges } => self.overlay(around, bridges, chooser),
             Victim::Master => self.master(around),
             Victim::Broker => self.wait_at((around.me > 0).then_some(0).into_iter()),
-            Victim::Parent => self.wait_at(around.overlay.parent().into_iter()),
+            Victim::Parent { siblings } => {
+                let beside = around.overlay.beside().filter(|_| siblings);
+                self.wait_at(around.overlay.parent().into_iter().chain(beside))
+            }
         };
         match next {
             Next::Ask(victim) => self.asked = Some(victim),

@@ -15,7 +15,7 @@ mod share;
 
 pub use chooser::{Chooser, Seeded};
 pub use message::{Action, Event, Message, PeerId, Ticket};
-pub use overlay::Overlay;
+pub use overlay::{Growth, Lineage, Overlay};
 pub use peer::Peer;
 pub use policy::{Policy, Victim};
 pub use share::{Power, Share};

@@ -1,74 +1,286 @@
-//! [`Overlay`]: the tree of peers that carries waves and endings, and along which some policies ask.
+//! [`Lineage`]: the tree of all peers, which carries waves and endings, and along which some policies
+//! ask; and [`Overlay`]: one peer's place in it.
 
 use super::PeerId;
+use super::policy::Policy;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
-/// A complete tree of peers 0 to n − 1 in which every peer has up to `degree` children.
+/// How the tree of peers grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Growth {
+    /// Level by level, every peer with as many children as it may have.
+    Full,
+    /// The parent of each peer is any of those before it, each as likely.
+    Random,
+}
+
+/// The tree of peers 0 to n − 1: the parent of each has a smaller number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lineage {
+    peers: u32,
+    shape: Shape,
+}
+
+/// All peers of a run have one tree: it tells no two states of theirs apart.
+impl Hash for Lineage {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Shape {
+    /// What there is to know is computed from a peer's number.
+    Full { degree: u32 },
+    /// What there is to know is written down once for all peers.
+    Random(Arc<Table>),
+}
+
+/// A tree written down.
+#[derive(Debug, PartialEq, Eq)]
+struct Table {
+    /// Each peer's parent; the root's is itself.
+    parents: Vec<PeerId>,
+    levels: Vec<u32>,
+    sizes: Vec<u32>,
+    /// Where each peer's children begin in `children`; one more than there are peers.
+    first: Vec<u32>,
+    /// The children of the first, then those of the second, and so on.
+    children: Vec<PeerId>,
+    /// The next parent on each peer's level, the first one after the last.
+    beside: Vec<PeerId>,
+}
+
+impl Lineage {
+    /// The tree of so many peers that a policy wants; one that grows by chance is drawn from the seed.
+    ///
+    /// # Panics
+    /// If there are no peers, or the policy's degree is 0.
+    #[must_use]
+    pub fn new(peers: u32, policy: &Policy, seed: u64) -> Self {
+        assert!(
+            peers > 0 && policy.degree > 0,
+            "{peers} peers in a tree of degree {}",
+            policy.degree
+        );
+        let shape = match policy.tree {
+            Growth::Full if policy.levels > 0 => {
+                Shape::Full { degree: narrowest(peers, policy.levels) }
+            }
+            Growth::Full => Shape::Full { degree: policy.degree },
+            Growth::Random => Shape::Random(Arc::new(Table::drawn(peers, seed))),
+        };
+        Self { peers, shape }
+    }
+
+    /// How many peers there are.
+    #[must_use]
+    pub fn peers(&self) -> u32 {
+        self.peers
+    }
+
+    /// The peer above another one, unless that is the root.
+    #[must_use]
+    pub fn parent(&self, peer: PeerId) -> Option<PeerId> {
+        (peer > 0).then(|| match &self.shape {
+            Shape::Full { degree } => (peer - 1) / degree,
+            Shape::Random(table) => table.parents[peer as usize],
+        })
+    }
+
+    /// The peers right below another one.
+    fn children(&self, peer: PeerId) -> impl Iterator<Item = PeerId> + use<'_> {
+        let (range, table) = match &self.shape {
+            Shape::Full { degree } => (self.below(*degree, peer.into(), u64::from(peer) + 1), None),
+            Shape::Random(table) => {
+                let [first, end] = [0, 1].map(|next| u64::from(table.first[peer as usize + next]));
+                ((first, end), Some(table))
+            }
+        };
+        (range.0..range.1)
+            .map(move |at| table.map_or(at as PeerId, |table| table.children[at as usize]))
+    }
+
+    /// Peers in the subtree of a peer, itself among them.
+    fn size(&self, peer: PeerId) -> u32 {
+        let degree = match &self.shape {
+            Shape::Full { degree } => *degree,
+            Shape::Random(table) => return table.sizes[peer as usize],
+        };
+        let (mut first, mut end) = (u64::from(peer), u64::from(peer) + 1);
+        let mut size = 0;
+        while first < end {
+            size += end - first;
+            (first, end) = self.below(degree, first, end);
+        }
+        size as u32
+    }
+
+    /// How far below the root a peer is; and the next peer on its level that has children.
+    fn level(&self, peer: PeerId) -> (u32, PeerId) {
+        let degree = match &self.shape {
+            Shape::Full { degree } => *degree,
+            Shape::Random(table) => {
+                return (table.levels[peer as usize], table.beside[peer as usize]);
+            }
+        };
+        let (mut first, mut end, mut level) = (0, 1, 0);
+        while end <= u64::from(peer) {
+            (first, end) = self.below(degree, first, end);
+            level += 1;
+        }
+        let next = peer + 1;
+        let goes_on = u64::from(next) < end && self.children(next).next().is_some();
+        (level, if goes_on { next } else { first as PeerId })
+    }
+
+    /// The range of the children of a range of peers, in a full tree.
+    fn below(&self, degree: u32, first: u64, end: u64) -> (u64, u64) {
+        let child = |peer: u64| (peer * u64::from(degree) + 1).min(u64::from(self.peers));
+        (child(first), child(end))
+    }
+}
+
+/// The least degree with which so many peers have room on so many levels below the root.
+fn narrowest(peers: u32, levels: u32) -> u32 {
+    let room = |degree: u32| {
+        let wider = |(all, row): (u64, u64), _| {
+            let row = row.saturating_mul(degree.into());
+            (all.saturating_add(row), row)
+        };
+        (0..levels.min(peers)).fold((1, 1), wider).0
+    };
+    let (mut least, mut most) = (1, peers.max(1));
+    while least < most {
+        let middle = least + (most - least) / 2;
+        (least, most) =
+            if room(middle) < peers.into() { (middle + 1, most) } else { (least, middle) };
+    }
+    least
+}
+
+impl Table {
+    /// A tree drawn by chance.
+    fn drawn(peers: u32, seed: u64) -> Self {
+        let mut chance = oorandom::Rand32::new_inc(seed, u64::from(u32::MAX));
+        let mut parents: Vec<PeerId> = vec![0];
+        parents.extend((1..peers).map(|peer| chance.rand_range(0..peer)));
+        let mut levels = vec![0; peers as usize];
+        let mut sizes = vec![1; peers as usize];
+        let mut first = vec![0; peers as usize + 1];
+        for peer in 1..parents.len() {
+            levels[peer] = levels[parents[peer] as usize] + 1;
+            first[parents[peer] as usize + 1] += 1;
+        }
+        for peer in (1..parents.len()).rev() {
+            sizes[parents[peer] as usize] += sizes[peer];
+        }
+        (1..first.len()).for_each(|at| first[at] += first[at - 1]);
+        let (mut free, mut children) = (first.clone(), vec![0; parents.len() - 1]);
+        for (peer, &parent) in (1..).zip(&parents[1..]) {
+            let place = &mut free[parent as usize];
+            children[*place as usize] = peer;
+            *place += 1;
+        }
+        let beside = beside(&levels, |peer| first[peer] < first[peer + 1]);
+        Self { parents, levels, sizes, first, children, beside }
+    }
+}
+
+/// For each peer the next one on its level that is a parent, the first one after the last.
+fn beside(levels: &[u32], is_parent: impl Fn(usize) -> bool) -> Vec<PeerId> {
+    let most = levels.iter().max().map_or(0, |&most| most as usize);
+    let mut next = vec![None; most + 1];
+    let mut beside: Vec<PeerId> = (0..levels.len() as u32).collect();
+    // From the last to the first, and once more for those after which there is none.
+    for _ in 0..2 {
+        for peer in (0..levels.len()).rev() {
+            let slot = &mut next[levels[peer] as usize];
+            beside[peer] = slot.unwrap_or(peer as PeerId);
+            if is_parent(peer) {
+                *slot = Some(peer as PeerId);
+            }
+        }
+    }
+    beside
+}
+
+/// One peer's place in the tree of peers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Overlay {
     me: PeerId,
-    peers: u32,
-    degree: u32,
+    lineage: Lineage,
+    size: u32,
+    level: u32,
+    beside: PeerId,
+    bridge: Option<PeerId>,
 }
 
 impl Overlay {
-    /// The place of `me` in the tree.
+    /// The place of `me` in a tree.
     ///
     /// # Panics
-    /// If `me` is not among the peers or the degree is 0.
+    /// If `me` is not among the peers.
     #[must_use]
-    pub fn new(me: PeerId, peers: u32, degree: u32) -> Self {
-        assert!(me < peers && degree > 0, "peer {me} of {peers} in a tree of degree {degree}");
-        Self { me, peers, degree }
+    pub fn new(me: PeerId, lineage: &Lineage) -> Self {
+        assert!(me < lineage.peers, "peer {me} of {}", lineage.peers);
+        let (level, beside) = lineage.level(me);
+        let (size, lineage) = (lineage.size(me), lineage.clone());
+        let mut here = Self { me, lineage, size, level, beside, bridge: None };
+        here.bridge = here.find_bridge();
+        here
     }
 
     /// The peer above, unless this is the root.
     #[must_use]
     pub fn parent(&self) -> Option<PeerId> {
-        (self.me > 0).then(|| (self.me - 1) / self.degree)
+        self.lineage.parent(self.me)
     }
 
     /// The peers right below.
-    pub fn children(&self) -> impl Iterator<Item = PeerId> + use<> {
-        let (first, end) = self.below(u64::from(self.me), u64::from(self.me) + 1);
-        (first..end).map(|child| child as PeerId)
+    pub fn children(&self) -> impl Iterator<Item = PeerId> + use<'_> {
+        self.lineage.children(self.me)
     }
 
     /// Whether a peer is right below.
     #[must_use]
     pub fn is_child(&self, peer: PeerId) -> bool {
-        peer > 0 && (peer - 1) / self.degree == self.me
+        self.lineage.parent(peer) == Some(self.me)
     }
 
     /// Peers in the subtree, this one among them.
     #[must_use]
     pub fn size(&self) -> u32 {
-        let (mut first, mut end) = (u64::from(self.me), u64::from(self.me) + 1);
-        let mut size = 0;
-        while first < end {
-            size += end - first;
-            (first, end) = self.below(first, end);
-        }
-        size as u32
+        self.size
+    }
+
+    /// How far below the root it is.
+    #[must_use]
+    pub fn level(&self) -> u32 {
+        self.level
+    }
+
+    /// The next peer on the same level that has children, if this one has some and there is another.
+    #[must_use]
+    pub fn beside(&self) -> Option<PeerId> {
+        Some(self.beside).filter(|&peer| peer != self.me && self.size > 1)
     }
 
     /// A peer somewhere else, the same one always: neither this one nor a neighbour in the tree.
     #[must_use]
     pub fn bridge(&self) -> Option<PeerId> {
-        let neighbours = self.children().chain(self.parent()).chain([self.me]);
-        let taken: Vec<PeerId> = neighbours.collect();
+        self.bridge
+    }
+
+    fn find_bridge(&self) -> Option<PeerId> {
         let mix = |step: u64| {
             let x = (u64::from(self.me) << 32 | step).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let x = (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            ((x ^ x >> 32) % u64::from(self.peers)) as PeerId
+            ((x ^ x >> 32) % u64::from(self.lineage.peers)) as PeerId
         };
+        let near =
+            |peer: PeerId| peer == self.me || Some(peer) == self.parent() || self.is_child(peer);
         // In a tree of few peers there may be none.
-        (0..64).map(mix).find(|peer| !taken.contains(peer))
-    }
-
-    /// The range of the children of a range of peers.
-    fn below(&self, first: u64, end: u64) -> (u64, u64) {
-        let child = |peer: u64| (peer * u64::from(self.degree) + 1).min(u64::from(self.peers));
-        (child(first), child(end))
+        (0..64).map(mix).find(|&peer| !near(peer))
     }
 }
 
@@ -76,24 +288,74 @@ impl Overlay {
 mod tests {
     use super::*;
 
+    fn places(peers: u32, policy: &Policy, seed: u64) -> Vec<Overlay> {
+        let lineage = Lineage::new(peers, policy, seed);
+        (0..peers).map(|me| Overlay::new(me, &lineage)).collect()
+    }
+
+    /// What must hold in every tree.
+    fn sound(all: &[Overlay]) {
+        for (me, at) in (0..).zip(all) {
+            let children: Vec<PeerId> = at.children().collect();
+            let below = children.iter().map(|&child| all[child as usize].size());
+            assert_eq!(at.size(), 1 + below.sum::<u32>());
+            for child in children {
+                let child = &all[child as usize];
+                assert_eq!((child.parent(), child.level()), (Some(me), at.level() + 1));
+                assert!(at.is_child(child.me));
+            }
+            let bridge = at.bridge();
+            assert!(bridge.is_none_or(|peer| peer != me && Some(peer) != at.parent()));
+            // From one parent to the next on a level all are met, and then the first again.
+            let parents = all.iter().filter(|peer| peer.level() == at.level() && peer.size() > 1);
+            let (mut round, mut next) = (1, at.beside());
+            while let Some(peer) = next.filter(|&peer| peer != me) {
+                (round, next) = (round + 1, all[peer as usize].beside());
+            }
+            assert!(at.size() == 1 && round == 1 || round == parents.count(), "{me} {round}");
+        }
+        assert_eq!((all[0].size(), all[0].level()), (all.len() as u32, 0));
+    }
+
     #[test]
     fn sizes_of_subtrees_add_up() {
         for degree in 1..6 {
             for peers in 1..60 {
-                for me in 0..peers {
-                    let at = Overlay::new(me, peers, degree);
-                    let below =
-                        at.children().map(|child| Overlay::new(child, peers, degree).size());
-                    assert_eq!(at.size(), 1 + below.sum::<u32>());
-                    assert!(
-                        at.children().all(|c| Overlay::new(c, peers, degree).parent() == Some(me))
-                    );
-                    let bridge = at.bridge();
-                    assert!(bridge.is_none_or(|peer| peer != me && Some(peer) != at.parent()));
-                    assert!(peers < 30 || degree > 2 || bridge.is_some());
-                }
-                assert_eq!(Overlay::new(0, peers, degree).size(), peers);
+                let all = places(peers, &Policy { degree, ..Policy::default() }, 0);
+                sound(&all);
+                assert!(peers < 30 || degree > 2 || all.iter().all(|at| at.bridge().is_some()));
             }
+        }
+    }
+
+    #[test]
+    fn random_trees_are_the_same_for_all_and_differ_by_seed() {
+        let policy = Policy { tree: Growth::Random, ..Policy::default() };
+        for seed in 0..20 {
+            (1..60).for_each(|peers| sound(&places(peers, &policy, seed)));
+        }
+        assert_eq!(Lineage::new(50, &policy, 3), Lineage::new(50, &policy, 3));
+        assert_ne!(Lineage::new(50, &policy, 3), Lineage::new(50, &policy, 4));
+        // Each of the six trees of four peers comes up.
+        let tree = |seed| Lineage::new(4, &policy, seed);
+        let trees: std::collections::HashSet<_> =
+            (0..200).map(|seed| (tree(seed).parent(2), tree(seed).parent(3))).collect();
+        assert_eq!(trees.len(), 6);
+        // The table is shared: a hundred thousand places in it are made at once.
+        let all = places(100_000, &policy, 1);
+        assert!(all.iter().map(Overlay::level).max().unwrap() < 60);
+    }
+
+    #[test]
+    fn levels_are_limited() {
+        for (peers, levels, degree) in
+            [(1, 1, 1), (200, 1, 199), (200, 2, 14), (7, 2, 2), (8, 2, 3)]
+        {
+            let policy = Policy { levels, ..Policy::default() };
+            let all = places(peers, &policy, 0);
+            sound(&all);
+            assert!(all.iter().all(|at| at.level() <= levels));
+            assert_eq!(all[0].children().count() as u32, degree.min(peers - 1));
         }
     }
 }

@@ -5,7 +5,7 @@ use super::broker::Broker;
 use super::chooser::Chooser;
 use super::hungry::{Hungry, Thief};
 use super::message::{Action, Event, Message, PeerId, Ticket};
-use super::overlay::Overlay;
+use super::overlay::{Lineage, Overlay};
 use super::policy::{Policy, Victim};
 use super::quiet::{Quiet, Rules, Step, Totals};
 use super::share::{Deal, Meter, Power};
@@ -42,15 +42,15 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Peer `me` of `peers`; peer 0 is expected to be given the whole work.
+    /// Peer `me` of those in a tree, which is the policy's; peer 0 is expected to be given the whole
+    /// work.
     #[must_use]
-    pub fn new(me: PeerId, peers: u32, policy: Policy) -> Self {
-        let overlay = Overlay::new(me, peers, policy.degree);
+    pub fn new(me: PeerId, lineage: &Lineage, policy: Policy) -> Self {
+        let overlay = Overlay::new(me, lineage);
         Self {
             me,
-            peers,
+            peers: lineage.peers(),
             policy,
-            overlay,
             quiet: Quiet::new(&overlay),
             meter: Meter::default(),
             asking: Asking::default(),
@@ -59,6 +59,7 @@ impl Peer {
             told: 0,
             tell_at_ns: 0,
             unserved: overlay.size(),
+            overlay,
             work: Totals::default(),
             unacknowledged: 0,
             best: i64::MAX,
@@ -274,7 +275,7 @@ impl Peer {
             peers: self.peers,
             unserved: self.unserved,
         };
-        let share = self.policy.share.of(&deal);
+        let share = self.policy.share.of(&deal, &self.policy.grains);
         let ticket = Ticket { giver: self.me, number: self.work.sent };
         self.unserved -= thief.units.min(self.unserved - 1);
         self.work.sent += 1;

@@ -1,6 +1,7 @@
 //! [`Policy`]: the choices that make up a way of balancing, and their presets by name.
 
 use super::PeerId;
+use super::overlay::Growth;
 use super::share::{Power, Share};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -27,7 +28,10 @@ pub enum Victim {
     /// Peer 0, which knows how much each has, and has whoever has most give.
     Broker,
     /// Its parent in the tree; work goes down only.
-    Parent,
+    Parent {
+        /// Whether peers with others below them wait at the next of these on their level, too.
+        siblings: bool,
+    },
 }
 
 /// All choices of a way of balancing.
@@ -41,8 +45,15 @@ pub struct Policy {
     pub weights: Arc<[u32]>,
     /// Time between two words of a worker to its broker about how much it has.
     pub report_ns: u64,
-    /// Children of a peer in the tree.
+    /// How the tree of peers grows.
+    pub tree: Growth,
+    /// Children of a peer in a full tree.
     pub degree: u32,
+    /// Levels below the root at most: the degree is then the least with which there are no more. None
+    /// if 0.
+    pub levels: u32,
+    /// Nodes that are given at a time, from the root's level down; the last ones hold below.
+    pub grains: Arc<[u32]>,
     /// Refusals in a row after which an idle peer rests before it asks again.
     pub patience: u32,
     /// The first rest; each further one in a row is twice as long.
@@ -63,7 +74,10 @@ impl Default for Policy {
             share: Share::Power,
             weights: Arc::default(),
             report_ns: 1_000_000,
+            tree: Growth::Full,
             degree: 10,
+            levels: 0,
+            grains: Arc::default(),
             patience: 2,
             rest_ns: 5_000,
             longest_rest_ns: 640_000,
@@ -102,8 +116,9 @@ pub const PRESETS: [Preset; 12] = [
     ("master-worker", "peer 0 has whoever has most give half", Victim::Broker, Share::Part(2)),
     (
         "hierarchical-master-worker",
-        "parents in a tree give grains, larger ones to those who have more below them",
-        Victim::Parent,
+        "parents in a tree give grains, larger ones to those who have more below them; those on one \
+         level share with each other",
+        Victim::Parent { siblings: true },
         Share::Grain(8),
     ),
     ("static", "peer 0 divides evenly, once", Victim::Master, Share::Even),
@@ -112,7 +127,11 @@ pub const PRESETS: [Preset; 12] = [
 ];
 
 impl Policy {
-    /// Reads `NAME:key=value,…`; the keys are `share`, `degree`, `bridges`, `weights`, `patience`.
+    /// What may stand after the name of a preset.
+    pub const KEYS: &str = "share, grain, degree, levels, tree, patience, weights, bridges of overlay, or \
+                            siblings of hierarchical-master-worker";
+
+    /// Reads `NAME:key=value,…`; the keys are those of [`Policy::KEYS`].
     ///
     /// # Errors
     /// What is wrong with the words, and what was expected.
@@ -144,26 +163,19 @@ impl Policy {
             ("share", _) => self.share = parse_share(value)?,
             ("degree", _) => self.degree = number(1_000_000)?,
             ("patience", _) => self.patience = number(1000)?,
+            ("levels", _) => self.levels = number(1000)?,
+            ("tree", _) => {
+                self.tree = one_of(value, [("full", Growth::Full), ("random", Growth::Random)])?
+            }
             ("bridges", Victim::Overlay { .. }) => {
-                let bridges = match value {
-                    "yes" => true,
-                    "no" => false,
-                    _ => return Err("expected yes or no".into()),
-                };
-                self.victim = Victim::Overlay { bridges };
+                self.victim = Victim::Overlay { bridges: one_of(value, YES_OR_NO)? };
             }
-            ("weights", _) => {
-                let weights =
-                    value.split('/').map(|word| word.parse().ok().filter(|&w: &u32| w > 0));
-                let weights: Option<Vec<u32>> = weights.collect();
-                let weights = weights.ok_or("expected whole numbers above 0, as 1/4/4")?;
-                self.weights = weights.into();
+            ("siblings", Victim::Parent { .. }) => {
+                self.victim = Victim::Parent { siblings: one_of(value, YES_OR_NO)? };
             }
-            _ => {
-                return Err(
-                    "expected share, degree, patience, weights, or bridges of overlay".into()
-                );
-            }
+            ("weights", _) => self.weights = numbers(value)?,
+            ("grain", _) => (self.share, self.grains) = (Share::Levels, numbers(value)?),
+            _ => return Err(format!("expected {}", Self::KEYS)),
         }
         Ok(())
     }
@@ -183,6 +195,22 @@ impl Policy {
     pub(super) fn gives(&self, peer: PeerId) -> bool {
         self.victim != Victim::Master || peer == 0
     }
+}
+
+const YES_OR_NO: [(&str, bool); 2] = [("yes", true), ("no", false)];
+
+/// The meaning of one of two words.
+fn one_of<T: Copy>(value: &str, words: [(&str, T); 2]) -> Result<T, String> {
+    let [(one, _), (other, _)] = words;
+    let found = words.iter().find(|(word, _)| *word == value);
+    found.map(|&(_, meaning)| meaning).ok_or_else(|| format!("expected {one} or {other}"))
+}
+
+/// Whole numbers between slashes.
+fn numbers(value: &str) -> Result<Arc<[u32]>, String> {
+    let numbers = value.split('/').map(|word| word.parse().ok().filter(|&number: &u32| number > 0));
+    let numbers: Option<Vec<u32>> = numbers.collect();
+    Ok(numbers.ok_or("expected whole numbers above 0, as 1/4/4")?.into())
 }
 
 fn parse_share(value: &str) -> Result<Share, String> {
@@ -222,6 +250,11 @@ mod tests {
         assert_eq!((overlay.degree, overlay.share), (3, Share::Part(2)));
         let weighted = Policy::parse("weighted:weights=1/4").unwrap();
         assert_eq!([0, 1, 2].map(|peer| weighted.weight(peer).unwrap().0), [1, 4, 4]);
+        let tree =
+            Policy::parse("hierarchical-master-worker:grain=64/8/1,levels=2,siblings=no").unwrap();
+        assert_eq!((tree.victim, tree.share), (Victim::Parent { siblings: false }, Share::Levels));
+        assert_eq!((&tree.grains[..], tree.levels), (&[64, 8, 1][..], 2));
+        assert_eq!(Policy::parse("adaptive:tree=random").unwrap().tree, Growth::Random);
         for (name, ..) in PRESETS {
             assert!(Policy::parse(name).is_ok() || name == "weighted", "{name}");
         }
@@ -234,6 +267,10 @@ mod tests {
             "overlay:degree=0",
             "ring:patience=1001",
             "overlay:bridges=maybe",
+            "overlay:tree=birch",
+            "overlay:siblings=no",
+            "overlay:levels=0",
+            "overlay:grain=64//1",
             "adaptive:bridges=yes",
             "weighted",
             "weighted:weights=1/0",

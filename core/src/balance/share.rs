@@ -25,6 +25,8 @@ pub enum Share {
     Guided(u32),
     /// So many nodes for each peer for whom the thief asks: larger grains higher up in the tree.
     Grain(u32),
+    /// So many nodes by the giver's level in the tree, as the policy lists them.
+    Levels,
     /// To each once, all alike.
     Even,
 }
@@ -48,7 +50,7 @@ pub(super) struct Deal<'a> {
 impl Share {
     /// The part of its work that a victim gives to a thief.
     #[must_use]
-    pub(super) fn of(self, deal: &Deal<'_>) -> f64 {
+    pub(super) fn of(self, deal: &Deal<'_>, grains: &[u32]) -> f64 {
         let own = f64::from(deal.overlay.size());
         let theirs = f64::from(deal.thief.units.max(1));
         match self {
@@ -69,6 +71,10 @@ impl Share {
             }
             Share::Chunk(nodes) => f64::from(nodes) / deal.size,
             Share::Grain(nodes) => f64::from(nodes) * theirs / deal.size,
+            Share::Levels => {
+                let grain = grains.get(deal.overlay.level() as usize).or(grains.last());
+                f64::from(grain.copied().unwrap_or(1)) / deal.size
+            }
             Share::Guided(parts) => 1.0 / (f64::from(parts) * f64::from(deal.peers)),
             Share::Even => 1.0 / (f64::from(deal.peers) - deal.given as f64).max(1.0),
         }
@@ -124,16 +130,19 @@ impl Meter {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Lineage, Policy};
     use super::*;
 
     /// What peer 1 of 7 in a tree of degree 2, of power 300, gives to a thief.
     fn share(share: Share, peer: PeerId, power: u64, units: u32) -> f64 {
         let thief = Thief { peer, power: Power(power), units, waits: false };
-        let overlay = Overlay::new(1, 7, 2);
+        let policy = Policy { degree: 2, ..Policy::default() };
+        let overlay = Overlay::new(1, &Lineage::new(7, &policy, 0));
         let power = Power(300);
         let overlay = &overlay;
         let (size, given, peers, unserved) = (40.0, 2, 7, 3);
-        share.of(&Deal { thief: &thief, power, overlay, size, given, peers, unserved })
+        let deal = Deal { thief: &thief, power, overlay, size, given, peers, unserved };
+        share.of(&deal, &[64, 8])
     }
 
     #[test]
@@ -148,6 +157,8 @@ mod tests {
         assert_eq!(share(Share::Subtree, 6, 1, 2), 2.0 / 5.0);
         assert_eq!(share(Share::Chunk(10), 2, 1, 1), 0.25);
         assert_eq!(share(Share::Grain(4), 2, 1, 3), 0.3);
+        // Peer 1 is one level below the root.
+        assert_eq!(share(Share::Levels, 3, 1, 1), 0.2);
         assert_eq!(share(Share::Guided(2), 2, 1, 1), 1.0 / 14.0);
         // Two of seven have been served: five are left with this one.
         assert_eq!(share(Share::Even, 2, 1, 1), 0.2);

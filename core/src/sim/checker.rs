@@ -2,7 +2,7 @@
 
 use super::figures::{Depth, Figures};
 use super::load::Load;
-use crate::balance::{Message, Overlay, PeerId, Ticket};
+use crate::balance::{Lineage, Message, PeerId, Ticket};
 use crate::checkpoint::{Cut, assemble};
 use crate::tree::Counts;
 
@@ -32,11 +32,12 @@ struct Cuts {
 }
 
 impl Checker {
-    pub fn new(peers: u32, degree: u32) -> Self {
+    pub fn new(lineage: &Lineage) -> Self {
+        let peers = lineage.peers();
         let mut depths: Vec<u8> = Vec::with_capacity(peers as usize);
         let mut figures = Figures { peers, ..Figures::default() };
         for me in 0..peers {
-            let parent = Overlay::new(me, peers, degree).parent();
+            let parent = lineage.parent(me);
             // A chain of more than 256 peers has the rest of them in its last row.
             let depth = parent.map_or(0, |parent| depths[parent as usize].saturating_add(1));
             depths.push(depth);

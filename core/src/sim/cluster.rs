@@ -8,7 +8,7 @@ use super::load::{Hand, Load, Ran};
 use super::machine::{Clock, Machine};
 use super::network::{Network, Traffic};
 use super::queue::Queue;
-use crate::balance::{Action, Event, Message, Peer, PeerId, Policy, Seeded, Ticket};
+use crate::balance::{Action, Event, Lineage, Message, Peer, PeerId, Policy, Seeded, Ticket};
 use crate::checkpoint::Cut;
 use crate::work::Work;
 use std::collections::{BTreeMap, VecDeque};
@@ -127,8 +127,9 @@ struct World<'a, L: Load> {
 impl<'a, L: Load> World<'a, L> {
     fn new(cluster: &'a Cluster, load: &'a L) -> Self {
         let (seed, peers) = (cluster.seed, cluster.machine.peers());
+        let lineage = Lineage::new(peers, &cluster.policy, seed);
         let unit = |(me, clock)| Unit {
-            peer: Peer::new(me, peers, cluster.policy.clone()),
+            peer: Peer::new(me, &lineage, cluster.policy.clone()),
             chooser: Seeded::new(mix(seed, 20, 0), me),
             hand: load.hand(),
             clock,
@@ -150,7 +151,7 @@ impl<'a, L: Load> World<'a, L> {
             units: (0..).zip(cluster.machine.clocks(mix(seed, 22, 0))).map(unit).collect(),
             letters: Vec::new(),
             empty: Vec::new(),
-            checker: Checker::new(peers, cluster.policy.degree),
+            checker: Checker::new(&lineage),
             actions: Vec::new(),
             coming: None,
             epoch: 0,

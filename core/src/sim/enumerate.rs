@@ -193,7 +193,7 @@ impl Hasher for AsIs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::balance::{Mutant, Share, Victim};
+    use crate::balance::{Lineage, Mutant, Share, Victim};
     use crate::sim::walk;
 
     fn policy() -> Policy {
@@ -277,12 +277,10 @@ mod tests {
             "guided",
             "master-worker",
             "hierarchical-master-worker:degree=1",
+            "hierarchical-master-worker:degree=2,grain=2/1,siblings=no",
             "overlay:bridges=no,degree=2",
         ] {
-            let preset = Policy::parse(words).unwrap();
-            let patience = preset.patience.min(1);
-            let preset =
-                Policy { patience, rest_ns: 0, longest_rest_ns: 0, report_ns: 0, ..preset };
+            let preset = timeless(words);
             for (peers, units, snapshots) in [(2, 4, 1), (3, 3, 0)] {
                 let mut room = Room::new(peers, units, preset.clone());
                 room.cuts.left = snapshots;
@@ -290,6 +288,45 @@ mod tests {
                 println!("{words}, {peers} peers x {units} units: {seen:?}");
                 assert!(seen.unwrap().ends > 0);
             }
+        }
+    }
+
+    /// As it is in the tests of presets: nobody rests for a time, or waits before it speaks.
+    fn timeless(words: &str) -> Policy {
+        let preset = Policy::parse(words).unwrap();
+        let patience = preset.patience.min(1);
+        Policy { patience, rest_ns: 0, longest_rest_ns: 0, report_ns: 0, ..preset }
+    }
+
+    /// Every tree of three peers that grows by chance, and a random one of four.
+    #[test]
+    fn every_random_tree_ends_rightly() {
+        for words in
+            ["overlay:tree=random", "adaptive:tree=random", "overlay:bridges=no,tree=random"]
+        {
+            let mut trees = std::collections::HashSet::new();
+            for seed in 0..8 {
+                let parent = Lineage::new(3, &timeless(words), seed).parent(2);
+                if trees.insert(parent) {
+                    let seen = explore(Room::spread(vec![3, 0, 0], timeless(words), seed));
+                    println!("{words}, 2 below {parent:?}, 3 peers x 3 units: {seen:?}");
+                    assert!(seen.unwrap().ends > 0);
+                }
+            }
+            assert_eq!(trees.len(), 2);
+        }
+    }
+
+    /// Two masters on one level need five peers: with a few units.
+    #[test]
+    fn masters_beside_each_other_end_rightly() {
+        let policy = timeless("hierarchical-master-worker:degree=2,grain=1");
+        for units in [&[0, 2, 0, 0, 0][..], &[2, 0, 0, 0, 0]] {
+            let mut room = Room::spread(units.to_vec(), policy.clone(), 0);
+            room.eager = true;
+            let seen = explore(room);
+            println!("{units:?}: {seen:?}");
+            assert!(seen.unwrap().ends > 0);
         }
     }
 
@@ -305,7 +342,7 @@ mod tests {
     #[test]
     fn work_may_lie_anywhere_at_the_start() {
         for units in [&[0, 3][..], &[2, 2], &[0, 3, 0], &[0, 2, 1], &[1, 1, 1]] {
-            let seen = explore(Room::spread(units.to_vec(), policy())).unwrap();
+            let seen = explore(Room::spread(units.to_vec(), policy(), 0)).unwrap();
             println!("{units:?}: {seen:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! A tiny room of peers with countable work: one state of the protocol, and the moves out of it.
 
 use super::cuts::Cuts;
-use crate::balance::{Action, Chooser, Event, Message, Peer, PeerId, Policy, Ticket};
+use crate::balance::{Action, Chooser, Event, Lineage, Message, Peer, PeerId, Policy, Ticket};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A message under way, with the units of work that travel beside it.
@@ -75,15 +75,17 @@ impl Room {
     pub fn new(peers: u32, units: u8, policy: Policy) -> Self {
         let mut held = vec![0; peers as usize];
         held[0] = units;
-        Self::spread(held, policy)
+        Self::spread(held, policy, 0)
     }
 
-    /// A room in which each peer holds so many units, as after a resume.
-    pub fn spread(units: Vec<u8>, policy: Policy) -> Self {
+    /// A room in which each peer holds so many units, as after a resume; a tree that grows by chance is
+    /// drawn from the seed.
+    pub fn spread(units: Vec<u8>, policy: Policy, seed: u64) -> Self {
         let n = units.len();
         let peers = n as u32;
+        let lineage = Lineage::new(peers, &policy, seed);
         Self {
-            peers: (0..peers).map(|me| Peer::new(me, peers, policy.clone())).collect(),
+            peers: (0..peers).map(|me| Peer::new(me, &lineage, policy.clone())).collect(),
             total: units.iter().sum(),
             units,
             done: 0,

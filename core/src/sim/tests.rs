@@ -8,7 +8,7 @@ use super::machine::{Class, Machine};
 use super::network::{Delays, Link, Network};
 use super::rough::rough;
 use super::spans::Spans;
-use crate::balance::{Mutant, Policy};
+use crate::balance::{Lineage, Mutant, Policy};
 use crate::tree::Counts;
 
 const LINK: Link = Link { latency_ns: 20_000, bytes_per_ns: 1.0 };
@@ -27,7 +27,7 @@ fn cluster(peers: u32, preset: &str, seed: u64) -> Cluster {
 
 #[test]
 fn an_end_while_anything_is_left_is_caught() {
-    let mut checker = Checker::new(3, 2);
+    let mut checker = Checker::new(&Lineage::new(3, &Policy::default(), 0));
     checker.works(1, true);
     checker.on_give();
     checker.works(1, false);

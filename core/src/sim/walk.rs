@@ -65,14 +65,23 @@ mod tests {
         let mut longest = 0;
         for seed in 0..3000 {
             let mut chance = Seeded::new(seed, 1);
-            let share = [Share::Part(2), Share::Part(8), Share::Power][chance.choose(3) as usize];
-            let presets =
-                ["adaptive", "random-power", "ring", "lifelines", "overlay", "master-worker"];
+            let presets = [
+                "adaptive",
+                "random-power",
+                "ring",
+                "lifelines",
+                "overlay",
+                "overlay:tree=random",
+                "master-worker",
+                "hierarchical-master-worker:grain=9/4/1",
+            ];
+            let preset = Policy::parse(presets[chance.choose(8) as usize]).unwrap();
+            let shares = [Share::Part(2), Share::Part(8), Share::Power, preset.share];
             let policy = Policy {
-                share,
+                share: shares[chance.choose(4) as usize],
                 degree: 1 + chance.choose(4),
                 patience: 1 + chance.choose(3),
-                ..Policy::parse(presets[chance.choose(6) as usize]).unwrap()
+                ..preset
             };
             let (peers, units) = (1 + chance.choose(12), chance.choose(200) as u8);
             longest = longest.max(random_schedule(peers, units, 3, policy, seed).unwrap());

@@ -1,6 +1,6 @@
 //! A line chart over a scenario's lists, as SVG.
 
-use super::scenario::{Axis, Scenario};
+use super::scenario::{Axis, Paper, Scenario};
 use super::table::{digits, labels, mean_and_spread, metric, values};
 use pleach_core::sim::figures::Figures;
 use std::fmt::Write;
@@ -135,7 +135,8 @@ fn lines(scenario: &Scenario, runs: &[Vec<Figures>], places: &[(String, f64)]) -
         });
         lines[known].points.push((at, mean, spread));
     }
-    for paper in scenario.paper.iter().filter(|paper| paper.what == scenario.chart) {
+    let of_chart = |paper: &&Paper| paper.drawn && paper.what == scenario.chart;
+    for paper in scenario.paper.iter().filter(of_chart) {
         let Some(at) = place(places, &paper.x) else { continue };
         let known = lines.iter().position(|line| line.name == paper.series);
         let known = known.unwrap_or_else(|| {

@@ -112,7 +112,8 @@ impl Simulated {
     fn json(&self, name: &str) -> Value {
         let paper = self.scenario.paper.iter().map(|paper| {
             json!({
-                "x": paper.x, "series": paper.series, "value": paper.value, "what": paper.what,
+                "x": paper.x, "series": paper.series, "value": paper.value,
+                "spread": paper.spread, "what": paper.what,
             })
         });
         json!({

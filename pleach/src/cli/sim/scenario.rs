@@ -22,6 +22,10 @@ pub struct Paper {
     pub series: String,
     /// What was seen there.
     pub value: f64,
+    /// Its standard deviation, if that was published.
+    pub spread: Option<f64>,
+    /// Whether it belongs into a chart of ours.
+    pub drawn: bool,
     /// Which figure it is.
     pub what: String,
 }
@@ -137,6 +141,11 @@ fn paper(keys: &Keys<'_>) -> Result<Vec<Paper>, String> {
             x: row.word("x", Some(""))?,
             series: row.word("series", Some(""))?,
             value: row.number("value", None, -1e300..=1e300)?,
+            spread: row
+                .has("spread")
+                .then(|| row.number("spread", None, 0.0..=1e300))
+                .transpose()?,
+            drawn: row.flag("drawn", true)?,
             what: row.word("what", None)?,
         };
         row.finish()?;

@@ -101,17 +101,20 @@ pub fn words(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
     let mut rows: Vec<Vec<String>> =
         vec![names.chain(shown.iter().map(|metric| metric.header.to_string())).collect()];
     for ((label, spec), runs) in labels(scenario).into_iter().zip(&scenario.cells).zip(runs) {
-        let cell = |metric: &&Metric| {
-            let (mean, spread) = mean_and_spread(&values(metric, spec, runs));
-            if runs.len() > 1 {
-                format!("{} ±{}", digits(mean), digits(spread))
-            } else {
-                digits(mean)
-            }
-        };
+        let cell = |metric: &&Metric| in_short(metric, spec, runs);
         rows.push(label.into_iter().chain(shown.iter().map(cell)).collect());
     }
     aligned(&rows)
+}
+
+/// A figure of all runs of a cell, in words.
+fn in_short(metric: &Metric, spec: &Spec, runs: &[Figures]) -> String {
+    let (mean, spread) = mean_and_spread(&values(metric, spec, runs));
+    with_spread(mean, (runs.len() > 1).then_some(spread))
+}
+
+fn with_spread(mean: f64, spread: Option<f64>) -> String {
+    spread.map_or(digits(mean), |spread| format!("{} ±{}", digits(mean), digits(spread)))
 }
 
 /// What each depth of the tree of peers said, in the first run.
@@ -137,14 +140,14 @@ pub fn paper(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
         let fits =
             |label: &Vec<String>| label.iter().zip(wanted).all(|(value, wanted)| value == wanted);
         let cell = labels.iter().position(fits);
-        let here = cell.zip(metric(&paper.what)).map(|(at, metric)| {
-            digits(mean_and_spread(&values(metric, &scenario.cells[at], &runs[at])).0)
-        });
+        let here = cell
+            .zip(metric(&paper.what))
+            .map(|(at, metric)| in_short(metric, &scenario.cells[at], &runs[at]));
         rows.push(vec![
             paper.what.clone(),
             paper.x.clone(),
             paper.series.clone(),
-            digits(paper.value),
+            with_spread(paper.value, paper.spread),
             here.unwrap_or("–".into()),
         ]);
     }
