@@ -57,6 +57,19 @@ pub trait Explorer: Send {
     /// Gives away everything.
     fn drain(&mut self) -> Work;
 
+    /// Whether [`Explorer::trim`] can be done: work is intervals, of which each tells what is inside.
+    fn trims(&self) -> bool {
+        false
+    }
+
+    /// Drops what it has of other work.
+    ///
+    /// # Errors
+    /// If the bytes are no such work, or work cannot be told apart.
+    fn trim(&mut self, _away: &[u8]) -> Result<(), Malformed> {
+        Err(Malformed::Range)
+    }
+
     /// What [`Explorer::drain`] would give, which stays: for a snapshot of a run that goes on.
     fn copy(&mut self) -> Work {
         let all = self.drain();

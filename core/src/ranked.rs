@@ -311,4 +311,15 @@ impl<R: Ranked> Explorer for RankedExplorer<R> {
     fn copy(&mut self) -> Work {
         self.all().to_work()
     }
+
+    fn trims(&self) -> bool {
+        true
+    }
+
+    fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {
+        let away = Intervals::from_bytes(self.walk.places(), away)?;
+        self.settle();
+        self.waiting = self.waiting.without(&away);
+        Ok(())
+    }
 }

@@ -135,6 +135,17 @@ impl Counts {
         self.total = self.total.checked_add(other.total).expect("fewer than 2^128 solutions");
         self.depth = self.depth.max(other.depth);
     }
+
+    /// What was counted beside these; `None` if less was.
+    #[must_use]
+    pub fn without(&self, other: &Counts) -> Option<Counts> {
+        Some(Counts {
+            branched: self.branched.checked_sub(other.branched)?,
+            bounded: self.bounded.checked_sub(other.bounded)?,
+            total: self.total.checked_sub(other.total)?,
+            depth: self.depth,
+        })
+    }
 }
 
 /// Where [`Tree::expand`] puts what it finds.

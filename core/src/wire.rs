@@ -140,7 +140,8 @@ pub struct Envelope {
     pub from: PeerId,
     /// What it says.
     pub message: Message,
-    /// The work that goes with a [`Message::Work`], and with no other.
+    /// The work that goes with a [`Message::Work`], [`Message::Trim`] or [`Message::Left`], and with no
+    /// other.
     pub work: Option<Arc<Work>>,
 }
 
@@ -183,6 +184,14 @@ impl Pack for Envelope {
             Message::Pass { thief, power } => (10u8, thief, power.0).pack(out),
             Message::Passed { served, load } => (11u8, served, load).pack(out),
             Message::Load { load } => (12u8, load).pack(out),
+            Message::Trim { ticket } => {
+                (13u8, ticket).pack(out);
+                self.work.as_deref().cloned().unwrap_or_default().pack(out);
+            }
+            Message::Left { ticket } => {
+                (14u8, ticket).pack(out);
+                self.work.as_deref().cloned().unwrap_or_default().pack(out);
+            }
         }
     }
 
@@ -222,6 +231,11 @@ impl Pack for Envelope {
                 Message::Passed { served, load }
             }
             12 => Message::Load { load: u64::unpack(from)? },
+            kind @ (13 | 14) => {
+                let ticket = Ticket::unpack(from)?;
+                work = Some(Arc::new(Work::unpack(from)?));
+                if kind == 13 { Message::Trim { ticket } } else { Message::Left { ticket } }
+            }
             _ => return Err(Malformed::Range),
         };
         Ok(Self { from: sender, message, work })

@@ -175,6 +175,7 @@ impl Report {
                     "served": whole(balance.served.into()),
                     "refused": whole(balance.refused.into()),
                     "moved_bytes": whole(balance.moved_bytes.into()),
+                    "redundant": whole(balance.redundant.into()),
                     "messages": whole(balance.messages.into()),
                     "steal_us": balance.median_steal_ns().map(|ns| ns as f64 / 1e3),
                 }),
@@ -223,7 +224,7 @@ impl Report {
             let numbers: Vec<String> = plan.iter().map(ToString::to_string).collect();
             let _ = write!(out, "\n{}", numbers.join(" "));
         }
-        let Outcome { counts, seconds, units, .. } = &self.outcome;
+        let Outcome { counts, seconds, units, balance, .. } = &self.outcome;
         let rate = counts.bounded as f64 / seconds.max(1e-9);
         let threads = if units.len() == 1 { "thread" } else { "threads" };
         let _ = write!(
@@ -233,6 +234,9 @@ impl Report {
             units.len(),
             short(rate),
         );
+        if balance.redundant > 0 {
+            let _ = write!(out, ", {} of them twice", grouped(balance.redundant.into()));
+        }
         out
     }
 }

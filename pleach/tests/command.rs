@@ -56,7 +56,7 @@ fn json_has_always_the_same_keys() {
                 assert!(!unit[key].is_null(), "{key} in {unit}");
             }
         }
-        for key in ["preset", "requests", "served", "refused", "moved_bytes"] {
+        for key in ["preset", "requests", "served", "refused", "moved_bytes", "redundant"] {
             assert!(!report["balance"][key].is_null(), "{key}");
         }
     }

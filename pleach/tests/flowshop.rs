@@ -180,6 +180,22 @@ fn bad_instances_and_flags_are_refused_in_one_line() {
         ("solve flowshop ta051 --best optimum", "--best optimum: none is known for ta051"),
         ("solve flowshop ta001 --start /no/file", "/no/file"),
         ("solve flowshop ta001 --gantt /no/folder/x.svg", "--gantt /no/folder/x.svg"),
+        (
+            "solve flowshop ta001 --balance master-worker:late",
+            "--balance master-worker:late: copies of open nodes cannot be trimmed",
+        ),
+        (
+            "solve flowshop ta001 --nodes interval --balance master-worker:late --all",
+            "--all: expected another --balance",
+        ),
+        (
+            "solve flowshop ta001 --nodes interval --balance master-worker:late --checkpoint x.pleach",
+            "copies are in no checkpoint",
+        ),
+        (
+            "count queens 8 --nodes interval --balance master-worker:late",
+            "expected another way for what counts",
+        ),
         ("count flowshop ta001", "count flowshop: expected queens or uts"),
     ] {
         refused(words, said);

@@ -124,6 +124,22 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         ("peers = 3\n[load]\nproblem = 'oak'", "load.problem = 'oak': expected interval, uts"),
         ("peers = 3\n[load]\nproblem = 'uts'", "load.instance is missing"),
         ("peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T99'", "unknown tree 'T99'"),
+        (
+            "peers = 3\nbalance = 'master-worker:late'\n[load]\nproblem = 'uts'\ninstance = 'T1'",
+            "expected another preset for what counts",
+        ),
+        (
+            "peers = 3\nbalance = 'master-worker:late'\n[load]\nproblem = 'flowshop'\ninstance = 'ta001'",
+            "or load.nodes = 'interval'",
+        ),
+        (
+            "peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T1'\nnodes = 'interval'",
+            "expected pool for uts",
+        ),
+        (
+            "peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T1'\nnodes = 3",
+            "load.nodes = 3: expected pool or interval",
+        ),
         ("peers = 3\n[load]\nproblem = 'queens'\ninstance = 40", "expected a board of 1 to 32"),
         (
             "peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T1XL'\nrecorded = 3",
@@ -147,6 +163,7 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         ("peers = [1]\nunit_speed = [1, 2]\nbalance = ['adaptive']", "at most two of them"),
         ("peers = []", "peers = a list: expected 1 to"),
         ("peers = 3\nsnapshot_ms = 'often'", "snapshot_ms = 'often'"),
+        ("peers = 3\nsnapshot_ms = 1\nbalance = 'master-worker:late'", "expected no snapshot_ms"),
     ] {
         bad(&format!("{top}\n{work}"), said);
     }

@@ -20,7 +20,7 @@ fn seeds() -> u64 {
     std::env::var("PLEACH_SEEDS").ok().and_then(|word| word.parse().ok()).unwrap_or(2500)
 }
 
-const PRESETS: [&str; 16] = [
+const PRESETS: [&str; 19] = [
     "adaptive",
     "adaptive:degree=2,share=1/3",
     "random-power",
@@ -37,6 +37,9 @@ const PRESETS: [&str; 16] = [
     "dynamic:share=chunk/3",
     "guided",
     "lifelines:share=power,patience=1",
+    "overlay:tree=random",
+    "adaptive:levels=2",
+    "hierarchical-master-worker:degree=2,grain=9/2",
 ];
 
 fn small_flowshop(seed: u64) -> Flowshop {
@@ -64,7 +67,7 @@ fn search(problem: &dyn Problem, start: i64, seed: u64) -> (u32, u64) {
     let (mut snapshots, mut messages) = (0, 0);
     for round in 0..2 {
         let seed = 2 * seed + round;
-        // Kinds of problems come in turns of seven, presets in turns of sixteen: all pairs come up.
+        // Kinds of problems come in turns of seven, presets in turns of nineteen: all pairs come up.
         let policy = Policy::parse(PRESETS[seed as usize % PRESETS.len()]).unwrap();
         let mut cluster = rough(1 + (seed * 7 % 23) as u32, policy, seed);
         // A snapshot is searched to its end, so that there must not be too many.
@@ -106,6 +109,32 @@ fn searches_are_exact_whatever_goes_wrong() {
     }
     println!("{} runs, {snapshots} snapshots, {messages} messages", 2 * seeds());
     assert!(u64::from(snapshots) > seeds() / 4);
+}
+
+/// What is given late is explored twice in part, and that part is known: the rest is the whole tree.
+#[test]
+fn what_is_given_late_is_explored_all_the_same() {
+    let (mut twice, mut bounded) = (0, 0);
+    for seed in 0..seeds() / 5 {
+        let mut problem = small_flowshop(seed);
+        problem.nodes = Nodes::Interval;
+        let optimum = alone(&problem, i64::MAX).1;
+        for start in [i64::MAX, optimum] {
+            problem.reference = start;
+            let mut search = Search::new(&problem, 1_400, start);
+            assert!(search.measure(u64::MAX));
+            let words = ["master-worker:late", "master-worker:late,degree=2,share=1/3"];
+            let policy = Policy::parse(words[seed as usize % 2]).unwrap();
+            let mut cluster = rough(1 + (seed * 7 % 23) as u32, policy, seed);
+            cluster.snapshot_ns = None;
+            let figures = cluster.run(&search).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+            assert_eq!(figures.best.unwrap_or(start), optimum);
+            twice += figures.redundant.bounded;
+            bounded += figures.counts.bounded;
+        }
+    }
+    println!("{twice} of {bounded} nodes twice");
+    assert!(twice > 0);
 }
 
 /// The widest code paths take many nodes at a time; what is counted stays the same.

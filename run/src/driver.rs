@@ -3,13 +3,14 @@
 use crate::activity::Activity;
 use crate::control::{Control, Stop};
 use crate::executor::{Budget, Executor};
+use crate::late::Aside;
 use crate::ledger::Ledger;
 use crate::outcome::{Balance, UnitReport};
 use crate::save::Saver;
 use crate::side::Side;
 use crate::sync::{AtomicI64, AtomicU64, Ordering};
 use crate::transport::{Envelope, Transport};
-use pleach_core::balance::{Action, Event, Message, Peer, PeerId, Seeded, Ticket};
+use pleach_core::balance::{Action, Event, Message, Peer, PeerId, Seeded, Source, Ticket};
 use pleach_core::checkpoint::{Checkpoint, Cut};
 use pleach_core::tree::{Counts, Goal};
 use pleach_core::work::{Malformed, Work};
@@ -117,6 +118,8 @@ pub(crate) struct Unit<'a, E, T> {
     balance: Balance,
     /// What the unit runs beside its search.
     pub side: Option<Side<'a>>,
+    /// What copies are split with, where work is given away before its owner hears of it.
+    pub aside: Option<Aside<'a>>,
 }
 
 /// What a unit leaves behind.
@@ -161,6 +164,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             report,
             balance: Balance::default(),
             side: None,
+            aside: None,
         }
     }
 
@@ -296,7 +300,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     fn read(&mut self, envelope: Envelope, now_ns: u64) -> Result<(), Malformed> {
         let Envelope { from, message, work } = envelope;
-        if work.is_some() {
+        if matches!(message, Message::Work { .. }) {
             self.report.steals += 1;
             if self.balance.steal_ns.len() < Balance::KEPT {
                 self.balance.steal_ns.push(self.now_ns() - self.asked_at_ns);
@@ -306,7 +310,9 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             self.balance.refused += 1;
         }
         self.coming = work;
-        self.tell(Event::Mail { from, message }, now_ns)
+        let told = self.tell(Event::Mail { from, message }, now_ns);
+        self.coming = None;
+        told
     }
 
     /// Tells the peer what happened, and carries out what it wants.
@@ -321,21 +327,25 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     /// Tells the peer once; whether it gave work away, so that there may be more to give.
     fn tell_once(&mut self, event: Event, now_ns: u64) -> Result<bool, Malformed> {
         let mut gave = false;
-        let coming = self.coming.as_ref().map_or(0.0, |work| work.size);
+        let comes = matches!(event, Event::Mail { message: Message::Work { .. }, .. });
+        let coming = self.coming.as_ref().filter(|_| comes).map_or(0.0, |work| work.size);
         let size = self.executor.explorer().size() + coming;
         self.peer.on(event, now_ns, size, &mut self.chooser, &mut self.actions);
         for action in std::mem::take(&mut self.actions) {
             match action {
-                Action::Send { to, message } => self.send(to, message, None),
-                Action::Give { to, ticket, epoch, share } => {
+                Action::Send { to, message } => {
+                    let left = matches!(message, Message::Left { .. });
+                    let work = left.then(|| Arc::new(self.executor.explorer().copy()));
+                    self.send(to, message, work);
+                }
+                Action::Give { to, ticket, epoch, from, share } => {
                     gave = true;
-                    let split = self.executor.explorer().split(share);
-                    // A peer gives only of two nodes or more, and those can always be split.
-                    let work = Arc::new(split.expect("two nodes or more can be split"));
-                    self.balance.served += 1;
-                    self.balance.moved_bytes += work.bytes.len() as u64;
-                    self.ledger.keep(ticket, Arc::clone(&work));
-                    self.send(to, Message::Work { ticket, epoch }, Some(work));
+                    self.give(to, (ticket, epoch), from, share)?;
+                }
+                Action::Hold { ticket } => self.hold(ticket)?,
+                Action::Trim => {
+                    gave = true;
+                    self.trim()?;
                 }
                 Action::Take { ticket } => self.take(ticket)?,
                 Action::Cut { .. } => self.cut(),
@@ -350,6 +360,77 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             }
         }
         Ok(gave)
+    }
+
+    /// Splits a piece off, keeps it and sends it.
+    fn give(
+        &mut self,
+        to: PeerId,
+        (ticket, epoch): (Ticket, u64),
+        from: Source,
+        share: f64,
+    ) -> Result<(), Malformed> {
+        let split = match (from, self.aside.as_mut()) {
+            (Source::Held { ticket: of, owner }, Some(aside)) => {
+                let (left, given) = aside.split(&self.ledger.copy(of), share)?;
+                self.keep(of, left);
+                given.map(Arc::new).inspect(|given| {
+                    self.send(owner, Message::Trim { ticket }, Some(Arc::clone(given)));
+                })
+            }
+            _ => self.executor.explorer().split(share).map(Arc::new),
+        };
+        // A peer gives only of two nodes or more, and those can always be split.
+        let work = split.expect("two nodes or more can be split");
+        if to == self.me {
+            return self.executor.explorer().put(&work.bytes);
+        }
+        self.balance.served += 1;
+        self.balance.moved_bytes += work.bytes.len() as u64;
+        self.ledger.keep(ticket, Arc::clone(&work));
+        if self.aside.is_some() {
+            self.tell_copy(ticket, work.size);
+        }
+        self.send(to, Message::Work { ticket, epoch }, Some(work));
+        Ok(())
+    }
+
+    /// Keeps less of a piece that is out.
+    fn keep(&mut self, ticket: Ticket, work: Work) {
+        let size = work.size;
+        self.ledger.keep(ticket, Arc::new(work));
+        self.tell_copy(ticket, size);
+    }
+
+    /// Tells the peer how large a copy is: it does nothing about it yet.
+    fn tell_copy(&mut self, ticket: Ticket, size: f64) {
+        let holds = Event::Holds { ticket, size };
+        self.peer.on(holds, 0, 0.0, &mut self.chooser, &mut Vec::new());
+    }
+
+    /// Of a copy only what came with the message is kept.
+    fn hold(&mut self, ticket: Ticket) -> Result<(), Malformed> {
+        let (Some(aside), Some(left)) = (&mut self.aside, self.coming.take()) else {
+            return Ok(());
+        };
+        let both = aside.both(&self.ledger.copy(ticket), &left)?;
+        self.keep(ticket, both);
+        Ok(())
+    }
+
+    /// Drops what was given away elsewhere, and counts what of it was explored already.
+    fn trim(&mut self) -> Result<(), Malformed> {
+        let (Some(aside), Some(away)) = (&mut self.aside, self.coming.take()) else {
+            return Ok(());
+        };
+        let explorer = self.executor.explorer();
+        let left = explorer.copy();
+        explorer.trim(&away.bytes)?;
+        let control = self.shared.control;
+        let stopped = || control.stopped().is_some();
+        let twice = aside.counted(&away, &left, control.best(), &stopped)?;
+        self.balance.redundant += twice.bounded;
+        Ok(())
     }
 
     /// Takes up the work that came with a message.

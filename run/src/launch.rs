@@ -3,13 +3,15 @@
 use crate::control::{Control, Stop};
 use crate::driver::{Gauge, Left, Shared, Unit};
 use crate::executor::threads::ThreadExecutor;
+use crate::late::Aside;
 use crate::outcome::{Balance, Outcome, Sight};
 use crate::save::{Save, Saver};
 use crate::side::Side;
 use crate::sync::{AtomicU64, Condvar, Mutex, lock};
+use crate::transport::Envelope;
 use crate::transport::local::Office;
 use crate::watch::{Running, watch_over};
-use pleach_core::balance::{Lineage, Peer, Policy};
+use pleach_core::balance::{Lineage, Message, Peer, Policy};
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Goal, Solution};
@@ -84,6 +86,9 @@ pub fn cores() -> u32 {
 /// Why a run could not be carried through.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
+    /// A way of balancing that explores some nodes twice, where that is wrong or cannot be done.
+    #[error("master-worker:late: {0}")]
+    Late(&'static str),
     /// The system gives no more threads.
     #[error("thread {0} could not be started: {1}")]
     Thread(u32, std::io::Error),
@@ -129,6 +134,9 @@ pub fn run(
     // None at all would leave the tree alone, and prove nothing.
     let settings = &Settings { threads: settings.threads.max(1), ..settings.clone() };
     let goal = problem.goal();
+    if settings.policy.is_late() {
+        may_be_late(problem, settings)?;
+    }
     let office = Office::new(settings.threads);
     let before = match &settings.resume {
         Some(before) if before.fingerprint != problem.fingerprint() => {
@@ -196,6 +204,9 @@ pub fn run(
                 if settings.improve && hope && me == settings.threads - 1 {
                     unit.side = problem.improver(settings.seed).map(Side::new);
                 }
+                if settings.policy.is_late() {
+                    unit.aside = Some(Aside(problem.explorer()));
+                }
                 let left = unit.drive()?;
                 guard.well = true;
                 Ok(left)
@@ -241,6 +252,20 @@ pub fn run(
     outcome.counts.add(&before.counts);
     outcome.seconds = shared.seconds();
     Ok(outcome)
+}
+
+/// Whether some nodes may be explored twice.
+fn may_be_late(problem: &dyn Problem, settings: &Settings) -> Result<(), RunError> {
+    let why = if problem.goal() == Goal::Count {
+        "some nodes are explored twice, expected another way for what counts"
+    } else if !problem.explorer().trims() {
+        "copies of open nodes cannot be trimmed, expected work held as intervals"
+    } else if settings.save.is_some() || settings.resume.is_some() {
+        "copies are in no checkpoint, expected a search that is neither saved nor gone on with"
+    } else {
+        return Ok(());
+    };
+    Err(RunError::Late(why))
 }
 
 /// Whether all that a checkpoint holds can be taken up.
@@ -329,7 +354,12 @@ fn gather(
         pieces.extend(unit.work.filter(|work| !work.bytes.is_empty()));
         units.push(unit.report);
     }
-    for work in office.leftovers().into_iter().filter_map(|letter| letter.work) {
+    // Whatever else goes with a message is somewhere else, too.
+    let given = |letter: Envelope| match letter.message {
+        Message::Work { .. } => letter.work,
+        _ => None,
+    };
+    for work in office.leftovers().into_iter().filter_map(given) {
         open += work.size;
         lower_bound = lower_bound.min(work.least_bound);
         pieces.push(Arc::unwrap_or_clone(work));

@@ -22,6 +22,11 @@ impl Ledger {
         self.pieces.insert(ticket, work);
     }
 
+    /// A piece that is kept.
+    pub fn copy(&self, ticket: Ticket) -> Arc<Work> {
+        self.pieces.get(&ticket).map(Arc::clone).unwrap_or_default()
+    }
+
     /// A ledger for a run of which snapshots are taken.
     pub fn for_snapshots() -> Self {
         Self { taken: Some(Vec::new()), ..Self::default() }

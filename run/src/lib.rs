@@ -8,6 +8,8 @@ mod driver;
 #[cfg(not(loom))]
 pub mod executor;
 #[cfg(not(loom))]
+mod late;
+#[cfg(not(loom))]
 mod launch;
 #[cfg(not(loom))]
 mod ledger;

@@ -53,6 +53,9 @@ pub struct Balance {
     pub messages: u64,
     /// Bytes of work that changed hands.
     pub moved_bytes: u64,
+    /// Nodes bounded twice, where work is given away before its owner hears of it: they were counted
+    /// by exploring it once more, from the best value known then.
+    pub redundant: u64,
     /// From asking to having work, for each request that brought some, in nanoseconds; the first
     /// [`Balance::KEPT`] of each unit.
     pub steal_ns: Vec<u64>,
@@ -69,6 +72,7 @@ impl Balance {
         self.refused += other.refused;
         self.messages += other.messages;
         self.moved_bytes += other.moved_bytes;
+        self.redundant += other.redundant;
         self.steal_ns.extend(other.steal_ns);
     }
 

@@ -77,6 +77,8 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
         said(Message::Load { load: 1 << 33 }),
         said(Message::Refuse),
         Envelope { work: Some(Arc::new(work.clone())), ..said(Message::Work { ticket, epoch }) },
+        Envelope { work: Some(Arc::new(work.clone())), ..said(Message::Trim { ticket }) },
+        Envelope { work: Some(Arc::new(work.clone())), ..said(Message::Left { ticket }) },
         said(Message::Ack { ticket, epoch }),
         said(Message::Wave),
         said(Message::Report { sent: 12, received: 11 }),

@@ -4,5 +4,6 @@
 mod engine;
 mod executor;
 mod hostile;
+mod late;
 mod resume;
 mod transport;

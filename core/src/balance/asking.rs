@@ -126,7 +126,7 @@ impl Asking {
             Victim::Lifelines => self.lifelines(around, chooser),
             Victim::Overlay { bridges } => self.overlay(around, bridges, chooser),
             Victim::Master => self.master(around),
-            Victim::Broker => self.wait_at((around.me > 0).then_some(0).into_iter()),
+            Victim::Broker | Victim::Late => self.wait_at((around.me > 0).then_some(0).into_iter()),
             Victim::Parent { siblings } => {
                 let beside = around.overlay.beside().filter(|_| siblings);
                 self.wait_at(around.overlay.parent().into_iter().chain(beside))

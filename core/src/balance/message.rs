@@ -63,6 +63,17 @@ pub enum Message {
         /// The sender's epoch.
         epoch: u64,
     },
+    /// From a master who keeps copies: what travels beside was given to another one, drop it. It is
+    /// acknowledged like that piece itself.
+    Trim {
+        /// The name of the piece that was given.
+        ticket: Ticket,
+    },
+    /// To a master who keeps copies: what travels beside is left of a piece.
+    Left {
+        /// The piece's name.
+        ticket: Ticket,
+    },
     /// Along the tree: a solution of this score is known, where units do not share a memory.
     Best {
         /// The score: lower is better.
@@ -97,10 +108,17 @@ impl Message {
 }
 
 /// What happened to a peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// A piece was split off: the size says what is left.
+    /// A piece was split off, or dropped by [`Action::Trim`]: the size says what is left.
     Gave,
+    /// A copy that is kept has changed, by [`Action::Hold`] or by giving: comes before all other events.
+    Holds {
+        /// The piece's name.
+        ticket: Ticket,
+        /// Its size now.
+        size: f64,
+    },
     /// Its explorer ran for a while; there is work left if the size says so.
     Stepped {
         /// Nodes explored.
@@ -108,7 +126,8 @@ pub enum Event {
         /// Time spent exploring them.
         busy_ns: u64,
     },
-    /// A message came. Work that came with it counts as at hand, and waits for [`Action::Take`].
+    /// A message came. The work that comes with [`Message::Work`] counts as at hand, and waits for
+    /// [`Action::Take`].
     Mail {
         /// Who sent it.
         from: PeerId,
@@ -130,17 +149,33 @@ pub enum Event {
     },
 }
 
+/// What a piece is split off from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The own work.
+    Own,
+    /// A copy that is kept of a piece that is out. Its owner is to be sent [`Message::Trim`] with the
+    /// new piece beside it.
+    Held {
+        /// The name of the piece that is out.
+        ticket: Ticket,
+        /// Who has it.
+        owner: PeerId,
+    },
+}
+
 /// What a peer wants done, in this order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
-    /// Send a message.
+    /// Send a message; beside [`Message::Left`] a copy of the own work.
     Send {
         /// To whom.
         to: PeerId,
         /// What.
         message: Message,
     },
-    /// Split off a share of the own work, keep its bytes under the ticket, send it as `Work`.
+    /// Split off a share, keep its bytes under the ticket, send it as `Work`. What a peer gives to itself
+    /// it takes up at once: nothing is kept or sent.
     Give {
         /// To whom.
         to: PeerId,
@@ -148,9 +183,18 @@ pub enum Action {
         ticket: Ticket,
         /// The giver's epoch, to be sent along.
         epoch: u64,
-        /// The part of the own work to give.
+        /// What to split.
+        from: Source,
+        /// The part of it to give.
         share: f64,
     },
+    /// Of the bytes kept under a ticket keep only what came with the message, too.
+    Hold {
+        /// The piece's name.
+        ticket: Ticket,
+    },
+    /// Drop of the own work what came with the message; then say `Gave`.
+    Trim,
     /// Take up the work that came with the message.
     Take {
         /// The piece's name.

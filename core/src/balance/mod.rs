@@ -5,6 +5,7 @@
 mod asking;
 mod broker;
 mod chooser;
+mod copies;
 mod hungry;
 mod message;
 mod overlay;
@@ -14,7 +15,7 @@ mod quiet;
 mod share;
 
 pub use chooser::{Chooser, Seeded};
-pub use message::{Action, Event, Message, PeerId, Ticket};
+pub use message::{Action, Event, Message, PeerId, Source, Ticket};
 pub use overlay::{Growth, Lineage, Overlay};
 pub use peer::Peer;
 pub use policy::{Policy, Victim};

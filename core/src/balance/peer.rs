@@ -3,12 +3,15 @@
 use super::asking::{Around, Asking, Next};
 use super::broker::Broker;
 use super::chooser::Chooser;
+use super::copies::Copies;
 use super::hungry::{Hungry, Thief};
-use super::message::{Action, Event, Message, PeerId, Ticket};
+use super::message::{Action, Event, Message, PeerId, Source, Ticket};
 use super::overlay::{Lineage, Overlay};
 use super::policy::{Policy, Victim};
 use super::quiet::{Quiet, Rules, Step, Totals};
 use super::share::{Deal, Meter, Power};
+
+mod late;
 
 /// One unit's side of the protocol: sees numbers, messages and tickets, never a node of the tree.
 ///
@@ -25,6 +28,9 @@ pub struct Peer {
     asking: Asking,
     hungry: Hungry,
     broker: Broker,
+    copies: Copies,
+    /// The piece that came last, where a copy of it is kept.
+    piece: Option<Ticket>,
     /// What the broker was told last, and when the next word is due.
     told: u32,
     tell_at_ns: u64,
@@ -56,6 +62,8 @@ impl Peer {
             asking: Asking::default(),
             hungry: Hungry::default(),
             broker: Broker::default(),
+            copies: Copies::default(),
+            piece: None,
             told: 0,
             tell_at_ns: 0,
             unserved: overlay.size(),
@@ -99,8 +107,11 @@ impl Peer {
             Event::Stepped { nodes, busy_ns } => {
                 self.meter.add(nodes, busy_ns);
                 self.serve(size, actions);
+                self.say_what_is_left(now_ns, size, actions);
             }
             Event::Gave => self.serve(size, actions),
+            // What to do about it is said by the event that follows.
+            Event::Holds { ticket, size } => return self.copies.on_size(ticket, size),
             Event::Mail { from, message } => self.on_mail(from, message, size, actions),
             Event::Woke => self.asking.on_woke(),
             Event::Snapshot { epoch } => self.on_snapshot(epoch, actions),
@@ -120,7 +131,12 @@ impl Peer {
     fn on_mail(&mut self, from: PeerId, message: Message, size: f64, actions: &mut Vec<Action>) {
         match message {
             Message::Ask { power, units, waits } => {
-                self.on_ask(Thief { peer: from, power, units, waits }, size, actions);
+                let thief = Thief { peer: from, power, units, waits };
+                if self.keeps_copies() {
+                    self.on_late_ask(thief, size, actions);
+                } else {
+                    self.on_ask(thief, size, actions);
+                }
             }
             Message::Pass { thief, power } => {
                 let served = size >= 2.0;
@@ -148,8 +164,12 @@ impl Peer {
                     self.cut(epoch, actions);
                 }
                 actions.push(Action::Take { ticket });
-                // A broker that does not hear of it would count on nothing here.
-                self.tell_at_ns = 0;
+                if self.policy.is_late() {
+                    self.piece = Some(ticket);
+                } else {
+                    // A broker that does not hear of it would count on nothing here.
+                    self.tell_at_ns = 0;
+                }
                 self.work.received += 1;
                 if !self.is(Mutant::NeverAcknowledges) {
                     send(from, Message::Ack { ticket, epoch: self.epoch }, actions);
@@ -165,7 +185,21 @@ impl Peer {
                     self.cut(epoch, actions);
                 }
                 self.unacknowledged -= 1;
-                actions.push(Action::Release { ticket });
+                if !self.keeps_copies() {
+                    actions.push(Action::Release { ticket });
+                }
+            }
+            Message::Left { ticket } => {
+                if self.copies.has(ticket) {
+                    self.copies.on_change(ticket);
+                    actions.push(Action::Hold { ticket });
+                }
+            }
+            Message::Trim { ticket } => {
+                actions.push(Action::Trim);
+                if !self.is(Mutant::TrimsInSilence) {
+                    send(from, Message::Ack { ticket, epoch: self.epoch }, actions);
+                }
             }
             Message::Snapshot { epoch } => self.on_snapshot(epoch, actions),
             Message::Best { score } if score < self.best => {
@@ -247,6 +281,9 @@ impl Peer {
 
     /// Answers one who asked before if there is enough; else those who do not wait, with no.
     fn serve(&mut self, size: f64, actions: &mut Vec<Action>) {
+        if self.keeps_copies() {
+            return self.lend(size, actions);
+        }
         if !self.serve_waiting(size, actions) && size < 2.0 {
             let in_vain = self.hungry.in_vain();
             in_vain.iter().for_each(|thief| self.refuse(thief, actions));
@@ -280,16 +317,20 @@ impl Peer {
         self.unserved -= thief.units.min(self.unserved - 1);
         self.work.sent += 1;
         self.unacknowledged += 1;
-        actions.push(Action::Give { to: thief.peer, ticket, epoch: self.epoch, share });
+        let from = Source::Own;
+        actions.push(Action::Give { to: thief.peer, ticket, epoch: self.epoch, from, share });
     }
 
     /// Without work: ask, wait or rest, and take part in the waves.
     fn on_empty(&mut self, now_ns: u64, chooser: &mut dyn Chooser, actions: &mut Vec<Action>) {
+        if self.keeps_copies() && self.lend_to_itself(actions) {
+            return;
+        }
         let in_vain = self.hungry.in_vain();
         in_vain.iter().for_each(|thief| self.refuse(thief, actions));
         self.ask(now_ns, chooser, actions);
         let waits = self.asking.asked() && !self.is(Mutant::IdleWhileAsking);
-        if !waits && self.unacknowledged == 0 {
+        if !waits && self.unacknowledged == 0 && self.copies.is_empty() {
             let rules =
                 Rules { two_waves: !self.is(Mutant::OneWave), counts: !self.is(Mutant::NoCounts) };
             if let Some(step) = self.quiet.on_idle(self.work, rules) {
@@ -386,4 +427,8 @@ pub(crate) enum Mutant {
     TakesBeforeCut,
     /// A piece is forgotten before the cut that its receipt tells of.
     ReleasesBeforeCut,
+    /// Nobody waits until the former owner of a piece has heard of it.
+    TrimsInSilence,
+    /// A copy is kept although its piece is done.
+    KeepsCopies,
 }

@@ -27,6 +27,9 @@ pub enum Victim {
     Master,
     /// Peer 0, which knows how much each has, and has whoever has most give.
     Broker,
+    /// Peer 0, which keeps a copy of all that is out, and gives of the largest at once: whoever has it
+    /// hears later, so that some nodes are explored twice.
+    Late,
     /// Its parent in the tree; work goes down only.
     Parent {
         /// Whether peers with others below them wait at the next of these on their level, too.
@@ -128,8 +131,8 @@ pub const PRESETS: [Preset; 12] = [
 
 impl Policy {
     /// What may stand after the name of a preset.
-    pub const KEYS: &str = "share, grain, degree, levels, tree, patience, weights, bridges of overlay, or \
-                            siblings of hierarchical-master-worker";
+    pub const KEYS: &str = "share, grain, degree, levels, tree, patience, weights, bridges of overlay, \
+                            late of master-worker, or siblings of hierarchical-master-worker";
 
     /// Reads `NAME:key=value,…`; the keys are those of [`Policy::KEYS`].
     ///
@@ -163,6 +166,9 @@ impl Policy {
             ("share", _) => self.share = parse_share(value)?,
             ("degree", _) => self.degree = number(1_000_000)?,
             ("patience", _) => self.patience = number(1000)?,
+            ("late", Victim::Broker | Victim::Late) if value.is_empty() => {
+                self.victim = Victim::Late
+            }
             ("levels", _) => self.levels = number(1000)?,
             ("tree", _) => {
                 self.tree = one_of(value, [("full", Growth::Full), ("random", Growth::Random)])?
@@ -191,9 +197,15 @@ impl Policy {
         matches!(self.victim, Victim::Overlay { .. })
     }
 
+    /// Whether some nodes may be explored twice: what counts them is wrong with it.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.victim == Victim::Late
+    }
+
     /// Whether a peer gives work to those who ask.
     pub(super) fn gives(&self, peer: PeerId) -> bool {
-        self.victim != Victim::Master || peer == 0
+        !matches!(self.victim, Victim::Master | Victim::Late) || peer == 0
     }
 }
 
@@ -271,6 +283,8 @@ mod tests {
             "overlay:siblings=no",
             "overlay:levels=0",
             "overlay:grain=64//1",
+            "overlay:late",
+            "master-worker:late=yes",
             "adaptive:bridges=yes",
             "weighted",
             "weighted:weights=1/0",

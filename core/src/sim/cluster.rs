@@ -72,17 +72,17 @@ struct Stretch {
 }
 
 /// A piece that was given and not acknowledged.
-struct Kept {
-    work: Arc<Work>,
+pub(super) struct Kept {
+    pub(super) work: Arc<Work>,
     /// Whether a snapshot has it that is not settled.
-    at_cut: bool,
+    pub(super) at_cut: bool,
 }
 
 /// One peer with all that its driver has.
-struct Unit<H> {
-    peer: Peer,
-    chooser: Seeded,
-    hand: H,
+pub(super) struct Unit<H> {
+    pub(super) peer: Peer,
+    pub(super) chooser: Seeded,
+    pub(super) hand: H,
     clock: Clock,
     mail: VecDeque<u32>,
     stretch: Option<Stretch>,
@@ -93,7 +93,7 @@ struct Unit<H> {
     wake_ns: u64,
     began: bool,
     busy_ns: u64,
-    ledger: BTreeMap<Ticket, Kept>,
+    pub(super) ledger: BTreeMap<Ticket, Kept>,
     taken: Vec<Ticket>,
 }
 
@@ -106,19 +106,19 @@ const TURN: u64 = 1;
 const WAKE: u64 = 2;
 const SNAPSHOT: u64 = 3;
 
-struct World<'a, L: Load> {
-    cluster: &'a Cluster,
-    load: &'a L,
+pub(super) struct World<'a, L: Load> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) load: &'a L,
     queue: Queue,
     traffic: Traffic<'a>,
-    units: Vec<Unit<L::Hand>>,
+    pub(super) units: Vec<Unit<L::Hand>>,
     letters: Vec<Option<Letter>>,
     /// Places in `letters` that are empty.
     empty: Vec<u32>,
-    checker: Checker,
+    pub(super) checker: Checker,
     actions: Vec<Action>,
     /// Work that came with the message that a peer is being told of.
-    coming: Option<Arc<Work>>,
+    pub(super) coming: Option<Arc<Work>>,
     epoch: u64,
     snapshot_due: bool,
     events: u64,
@@ -346,8 +346,10 @@ impl<'a, L: Load> World<'a, L> {
         self.coming = work;
         self.tell(me, Event::Mail { from, message }, now_ns)?;
         match self.coming.take() {
-            Some(_) => Err(format!("work came to peer {me} in vain")),
-            None => Ok(()),
+            Some(_) if !matches!(message, Message::Left { .. }) => {
+                Err(format!("work came to peer {me} in vain"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -364,11 +366,13 @@ impl<'a, L: Load> World<'a, L> {
 
     fn tell_once(&mut self, me: PeerId, event: Event, now_ns: u64) -> Result<bool, String> {
         let unit = &mut self.units[me as usize];
-        let coming = self.coming.as_ref().map_or(0.0, |work| work.size);
+        let comes = matches!(event, Event::Mail { message: Message::Work { .. }, .. });
+        let coming = self.coming.as_ref().filter(|_| comes).map_or(0.0, |work| work.size);
         let size = unit.hand.size() + coming;
         let mut actions = std::mem::take(&mut self.actions);
         unit.peer.on(event, now_ns, size, &mut unit.chooser, &mut actions);
-        let gave = actions.iter().any(|action| matches!(action, Action::Give { .. }));
+        let changes = |action: &Action| matches!(action, Action::Give { .. } | Action::Trim);
+        let gave = actions.iter().any(changes);
         let done = actions.drain(..).try_for_each(|action| self.act(me, action, now_ns));
         self.actions = actions;
         done.map(|()| gave)
@@ -377,20 +381,16 @@ impl<'a, L: Load> World<'a, L> {
     fn act(&mut self, me: PeerId, action: Action, now_ns: u64) -> Result<(), String> {
         let unit = &mut self.units[me as usize];
         match action {
-            Action::Send { to, message } => self.send(me, to, message, None, now_ns),
-            Action::Give { to, ticket, epoch, share } => {
-                let size = unit.hand.size();
-                let Some(work) = unit.hand.split(share) else {
-                    return Err(format!("peer {me} gives of {size} nodes"));
-                };
-                let work = Arc::new(work);
-                let kept = Kept { work: Arc::clone(&work), at_cut: false };
-                if unit.ledger.insert(ticket, kept).is_some() {
-                    return Err(format!("{ticket:?} was used twice"));
-                }
-                self.checker.on_give();
-                self.send(me, to, Message::Work { ticket, epoch }, Some(work), now_ns);
+            Action::Send { to, message } => {
+                let left = matches!(message, Message::Left { .. });
+                let work = left.then(|| Arc::new(unit.hand.copy()));
+                self.send(me, to, message, work, now_ns);
             }
+            Action::Give { to, ticket, epoch, from, share } => {
+                return self.give(me, to, (ticket, epoch), from, share, now_ns);
+            }
+            Action::Hold { ticket } => return self.hold(me, ticket),
+            Action::Trim => return self.trim(me),
             Action::Take { ticket } => {
                 let Some(work) = self.coming.take() else {
                     return Err(format!("peer {me} takes {ticket:?}, which did not come"));
@@ -427,7 +427,14 @@ impl<'a, L: Load> World<'a, L> {
         Ok(())
     }
 
-    fn send(&mut self, me: u32, to: u32, message: Message, work: Option<Arc<Work>>, now_ns: u64) {
+    pub(super) fn send(
+        &mut self,
+        me: u32,
+        to: u32,
+        message: Message,
+        work: Option<Arc<Work>>,
+        now_ns: u64,
+    ) {
         let work_bytes = work.as_ref().map_or(0, |work| work.bytes.len() as u64);
         let bytes = self.cluster.message_bytes + work_bytes;
         self.checker.on_send(me, &message, bytes, work_bytes);

@@ -1,6 +1,7 @@
 //! Every schedule of a few peers with a few units of work, each state visited once.
 
-use super::room::{Move, Room, Scripted};
+use super::pile::Pile;
+use super::room::{Heaps, Move, Room, Scripted, Strips};
 use crate::balance::Policy;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -37,7 +38,10 @@ pub fn every_schedule(
     snapshots: u8,
     policy: Policy,
 ) -> Result<Seen, String> {
-    let mut room = Room::new(peers, units, policy);
+    if policy.is_late() {
+        return explore(Strips::new(peers, units, policy));
+    }
+    let mut room = Heaps::new(peers, units, policy);
     room.cuts.left = snapshots;
     explore(room)
 }
@@ -48,27 +52,27 @@ pub fn every_schedule(
 /// # Errors
 /// As [`every_schedule`].
 pub fn every_schedule_reduced(peers: u32, units: u8, policy: Policy) -> Result<Seen, String> {
-    let mut room = Room::new(peers, units, policy);
+    let mut room = Heaps::new(peers, units, policy);
     room.eager = true;
     explore(room)
 }
 
 /// A state on the path that is being followed, and what is still to be tried from it.
-struct Frame {
-    room: Room,
+struct Frame<P> {
+    room: Room<P>,
     print: u64,
     moves: Vec<Move>,
     chooser: Scripted,
 }
 
-impl Frame {
-    fn new(room: Room, print: u64) -> Self {
+impl<P: Pile> Frame<P> {
+    fn new(room: Room<P>, print: u64) -> Self {
         let moves = room.moves();
         Self { room, print, moves, chooser: Scripted::default() }
     }
 
     /// The next state, by the next move or the next choice within it.
-    fn next(&mut self) -> Option<Result<Room, String>> {
+    fn next(&mut self) -> Option<Result<Room<P>, String>> {
         let what = *self.moves.last()?;
         let mut room = self.room.clone();
         let played = room.play(what, &mut self.chooser);
@@ -81,7 +85,7 @@ impl Frame {
     }
 }
 
-pub(super) fn explore(start: Room) -> Result<Seen, String> {
+pub(super) fn explore<P: Pile>(start: Room<P>) -> Result<Seen, String> {
     let mut seen = Seen::default();
     // Fingerprint to whether the state is on the path that is being followed.
     let mut visited: HashMap<u64, bool, BuildHasherDefault<AsIs>> = HashMap::default();
@@ -125,13 +129,13 @@ pub(super) fn explore(start: Room) -> Result<Seen, String> {
 }
 
 /// What each state on the path still had to try, to be read by whoever has to find the fault.
-fn story(path: &[Frame]) -> String {
+fn story<P: Pile>(path: &[Frame<P>]) -> String {
     let state = path.last().map(|frame| format!("{:#?}", frame.room)).unwrap_or_default();
     format!("after {} moves, in {state}", path.len())
 }
 
 /// A state's fingerprint: of a hundred million, two share one with a chance below 1 in 1,000.
-fn fingerprint(room: &Room) -> u64 {
+fn fingerprint<P: Pile>(room: &Room<P>) -> u64 {
     let mut hasher = Fold(0x243f_6a88_85a3_08d3);
     room.hash(&mut hasher);
     hasher.finish()
@@ -235,7 +239,7 @@ mod tests {
     /// not say so only saves waves.
     #[test]
     fn idle_while_asking_would_be_harmless() {
-        let mut room = Room::new(3, 4, policy());
+        let mut room = Heaps::new(3, 4, policy());
         room.peers.iter_mut().for_each(|peer| peer.mutant = Mutant::IdleWhileAsking);
         println!("idle while asking: {:?}", explore(room).unwrap());
     }
@@ -249,13 +253,13 @@ mod tests {
             (Mutant::ForgetsParked, "nothing can happen"),
             (Mutant::NeverAcknowledges, "nothing can happen"),
         ] {
-            let breed = |mut room: Room| {
+            let breed = |mut room: Heaps| {
                 room.peers.iter_mut().for_each(|peer| peer.mutant = mutant);
                 room
             };
-            let small = explore(breed(Room::new(3, 4, policy()))).err();
+            let small = explore(breed(Heaps::new(3, 4, policy()))).err();
             let walks = (0..200_000)
-                .map(|seed| walk::walk(breed(Room::new(4, 40, policy())), seed))
+                .map(|seed| walk::walk(breed(Heaps::new(4, 40, policy())), seed))
                 .find_map(Result::err);
             let caught = small.or(walks).unwrap_or_default();
             println!("{mutant:?}: {}", caught.lines().next().unwrap_or_default());
@@ -282,7 +286,7 @@ mod tests {
         ] {
             let preset = timeless(words);
             for (peers, units, snapshots) in [(2, 4, 1), (3, 3, 0)] {
-                let mut room = Room::new(peers, units, preset.clone());
+                let mut room = Heaps::new(peers, units, preset.clone());
                 room.cuts.left = snapshots;
                 let seen = explore(room);
                 println!("{words}, {peers} peers x {units} units: {seen:?}");
@@ -308,7 +312,7 @@ mod tests {
             for seed in 0..8 {
                 let parent = Lineage::new(3, &timeless(words), seed).parent(2);
                 if trees.insert(parent) {
-                    let seen = explore(Room::spread(vec![3, 0, 0], timeless(words), seed));
+                    let seen = explore(Heaps::spread(vec![3, 0, 0], timeless(words), seed));
                     println!("{words}, 2 below {parent:?}, 3 peers x 3 units: {seen:?}");
                     assert!(seen.unwrap().ends > 0);
                 }
@@ -317,12 +321,50 @@ mod tests {
         }
     }
 
+    /// Whoever gives late has some units done twice: all are done, and what is too much was said.
+    #[test]
+    fn late_trims_end_rightly() {
+        for (peers, units) in [(1, 4), (2, 6), (2, 8), (3, 4), (3, 6)] {
+            for words in ["master-worker:late", "master-worker:late,degree=1,share=1/3"] {
+                let seen = every_schedule(peers, units, 0, timeless(words));
+                println!("{words}, {peers} peers x {units} units: {seen:?}");
+                assert!(seen.unwrap().ends > 0);
+            }
+        }
+    }
+
+    /// Each fault of giving late, in the protocol and in the driver, shows in a small room.
+    #[test]
+    fn every_fault_of_late_trims_is_caught() {
+        type Fault = fn(&mut Strips);
+        let faults: [(&str, Fault, &str); 3] = [
+            (
+                "trims in silence",
+                |room| room.peers.iter_mut().for_each(|peer| peer.mutant = Mutant::TrimsInSilence),
+                "Trim",
+            ),
+            (
+                "keeps copies",
+                |room| room.peers.iter_mut().for_each(|peer| peer.mutant = Mutant::KeepsCopies),
+                "nothing can happen",
+            ),
+            ("believes what is left", |room| room.believes = true, "done"),
+        ];
+        for (name, fault, said) in faults {
+            let mut room = Strips::new(3, 6, timeless("master-worker:late,degree=1"));
+            fault(&mut room);
+            let caught = explore(room).err().unwrap_or_default();
+            println!("{name}: {}", caught.lines().next().unwrap_or_default());
+            assert!(caught.lines().next().unwrap_or_default().contains(said), "{name}: {caught}");
+        }
+    }
+
     /// Two masters on one level need five peers: with a few units.
     #[test]
     fn masters_beside_each_other_end_rightly() {
         let policy = timeless("hierarchical-master-worker:degree=2,grain=1");
         for units in [&[0, 2, 0, 0, 0][..], &[2, 0, 0, 0, 0]] {
-            let mut room = Room::spread(units.to_vec(), policy.clone(), 0);
+            let mut room = Heaps::spread(units.to_vec(), policy.clone(), 0);
             room.eager = true;
             let seen = explore(room);
             println!("{units:?}: {seen:?}");
@@ -342,7 +384,7 @@ mod tests {
     #[test]
     fn work_may_lie_anywhere_at_the_start() {
         for units in [&[0, 3][..], &[2, 2], &[0, 3, 0], &[0, 2, 1], &[1, 1, 1]] {
-            let seen = explore(Room::spread(units.to_vec(), policy(), 0)).unwrap();
+            let seen = explore(Heaps::spread(units.to_vec(), policy(), 0)).unwrap();
             println!("{units:?}: {seen:?}");
         }
     }
@@ -350,7 +392,7 @@ mod tests {
     /// Each fault of a snapshot, in the protocol and in the driver, shows in a small room.
     #[test]
     fn every_fault_of_a_snapshot_is_caught() {
-        type Fault = fn(&mut Room);
+        type Fault = fn(&mut Heaps);
         let faults: [(&str, Fault); 4] = [
             ("takes before the cut", |room| {
                 room.peers.iter_mut().for_each(|peer| peer.mutant = Mutant::TakesBeforeCut);
@@ -362,7 +404,7 @@ mod tests {
             ("forgets what is kept", |room| room.cuts.forgets_kept = true),
         ];
         for (name, fault) in faults {
-            let mut room = Room::new(3, 4, policy());
+            let mut room = Heaps::new(3, 4, policy());
             room.cuts.left = 1;
             fault(&mut room);
             let caught = explore(room).err().unwrap_or_default();

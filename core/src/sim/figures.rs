@@ -40,6 +40,8 @@ pub struct Figures {
     pub idle_ns: u64,
     /// What was counted.
     pub counts: Counts,
+    /// What of it was counted twice, where work is given away before its owner hears of it.
+    pub redundant: Counts,
     /// The best score, where there is one.
     pub best: Option<i64>,
     /// From when the best score was found until the last peer knew.

@@ -36,6 +36,12 @@ pub trait Hand {
     /// Gives away a share of what there is.
     fn split(&mut self, share: f64) -> Option<Work>;
 
+    /// Drops what there is of other work.
+    ///
+    /// # Errors
+    /// If the bytes are no work of this load, or its work cannot be told apart.
+    fn trim(&mut self, away: &[u8]) -> Result<(), Malformed>;
+
     /// Writes down what there is.
     fn copy(&mut self) -> Work;
 
@@ -205,6 +211,10 @@ impl Hand for Seat<'_> {
 
     fn split(&mut self, share: f64) -> Option<Work> {
         self.explorer.split(share)
+    }
+
+    fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {
+        self.explorer.trim(away)
     }
 
     fn copy(&mut self) -> Work {

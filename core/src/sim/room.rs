@@ -1,33 +1,41 @@
 //! A tiny room of peers with countable work: one state of the protocol, and the moves out of it.
 
 use super::cuts::Cuts;
-use crate::balance::{Action, Chooser, Event, Lineage, Message, Peer, PeerId, Policy, Ticket};
+use super::pile::{Pile, Strip, Tally};
+use crate::balance::{
+    Action, Chooser, Event, Lineage, Message, Peer, PeerId, Policy, Source, Ticket,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A message under way, with the units of work that travel beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Letter {
+struct Letter<P> {
     message: Message,
-    units: u8,
+    units: P,
 }
 
-impl Letter {
+impl<P> Letter<P> {
     fn is_answer(&self) -> bool {
         matches!(self.message, Message::Refuse | Message::Ack { .. })
     }
 }
 
+/// A room whose units are all alike.
+pub(super) type Heaps = Room<u8>;
+/// A room whose units have numbers, so that it matters who does which.
+pub(super) type Strips = Room<Strip>;
+
 /// Everything that the future of a run depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Room {
+pub(super) struct Room<P> {
     pub peers: Vec<Peer>,
     /// Units of work in each peer's hands.
-    units: Vec<u8>,
+    units: Vec<P>,
     /// Units done, by anyone.
-    done: u8,
+    done: Tally,
     total: u8,
     /// One queue for each ordered pair of peers.
-    links: Vec<VecDeque<Letter>>,
+    links: Vec<VecDeque<Letter<P>>>,
     /// Peers that asked to be woken.
     resting: Vec<bool>,
     /// Peers that asked since anything changed: once refused, they rest until something does.
@@ -35,7 +43,7 @@ pub(super) struct Room {
     /// Peers that have heard whether they have work.
     started: Vec<bool>,
     /// Pieces that the givers still keep, with their units.
-    kept: BTreeMap<Ticket, u8>,
+    kept: BTreeMap<Ticket, P>,
     /// The snapshot under way.
     pub cuts: Cuts,
     finished: u8,
@@ -45,6 +53,9 @@ pub(super) struct Room {
     /// refuse others and pass waves on, and one who waits for a receipt only sends no report, so
     /// that the same states come out whichever of the two is first.
     pub eager: bool,
+    /// Takes what is said to be left for what is still to be done, as a faulty driver would.
+    #[cfg(test)]
+    pub believes: bool,
 }
 
 /// One thing that can happen next.
@@ -70,25 +81,25 @@ impl Chooser for Scripted {
     }
 }
 
-impl Room {
+impl<P: Pile> Room<P> {
     /// A room in which peer 0 holds all units and nothing has happened yet.
     pub fn new(peers: u32, units: u8, policy: Policy) -> Self {
-        let mut held = vec![0; peers as usize];
-        held[0] = units;
+        let mut held = vec![P::default(); peers as usize];
+        held[0] = P::whole(units);
         Self::spread(held, policy, 0)
     }
 
     /// A room in which each peer holds so many units, as after a resume; a tree that grows by chance is
     /// drawn from the seed.
-    pub fn spread(units: Vec<u8>, policy: Policy, seed: u64) -> Self {
+    pub fn spread(units: Vec<P>, policy: Policy, seed: u64) -> Self {
         let n = units.len();
         let peers = n as u32;
         let lineage = Lineage::new(peers, &policy, seed);
         Self {
             peers: (0..peers).map(|me| Peer::new(me, &lineage, policy.clone())).collect(),
-            total: units.iter().sum(),
+            total: units.iter().map(P::len).sum(),
             units,
-            done: 0,
+            done: Tally::default(),
             links: vec![VecDeque::new(); n * n],
             resting: vec![false; n],
             tried: vec![false; n],
@@ -97,6 +108,8 @@ impl Room {
             cuts: Cuts::default(),
             finished: 0,
             eager: false,
+            #[cfg(test)]
+            believes: false,
         }
     }
 
@@ -120,18 +133,17 @@ impl Room {
 
     /// A peer steps while it has work, and once at the very start to hear that it has none.
     fn can_step(&self, peer: usize) -> bool {
-        !self.peers[peer].finished() && (self.units[peer] > 0 || !self.started[peer])
+        !self.peers[peer].finished() && (self.units[peer].len() > 0 || !self.started[peer])
     }
 
     /// Carries out a move; an error says which law it broke.
     pub fn play(&mut self, what: Move, chooser: &mut dyn Chooser) -> Result<(), String> {
-        let mut coming = 0;
+        let mut coming = P::default();
         let (peer, event) = match what {
             Move::Step(peer) => {
                 self.started[peer] = true;
-                if self.units[peer] > 0 {
-                    self.units[peer] -= 1;
-                    self.done += 1;
+                if self.units[peer].len() > 0 {
+                    self.units[peer].step(&mut self.done);
                     self.cuts.on_done(peer);
                     self.changed();
                 }
@@ -152,53 +164,109 @@ impl Room {
                 (peer, Event::Woke)
             }
             Move::Snapshot => {
-                (0, Event::Snapshot { epoch: self.cuts.begin(self.peers.len(), self.done) })
+                (0, Event::Snapshot { epoch: self.cuts.begin(self.peers.len(), self.done.once) })
             }
         };
         let mut next = Some(event);
+        let talk = matches!(event, Event::Mail { message: Message::Left { .. }, .. });
         while let Some(event) = next.take() {
             let mut actions = Vec::new();
-            let size = f64::from(self.units[peer] + coming);
+            let comes = matches!(event, Event::Mail { message: Message::Work { .. }, .. });
+            let more = if comes { coming.len() } else { 0 };
+            let size = f64::from(self.units[peer].len() + more);
             self.peers[peer].on(event, 0, size, chooser, &mut actions);
             for action in actions {
-                if matches!(action, Action::Give { .. }) {
+                if matches!(action, Action::Give { .. } | Action::Trim) {
                     next = Some(Event::Gave);
                 }
-                self.act(peer, action, &mut coming)?;
+                let copies = self.act(peer, action, &mut coming)?;
+                for (ticket, size) in copies {
+                    let holds = Event::Holds { ticket, size };
+                    self.peers[peer].on(holds, 0, 0.0, chooser, &mut Vec::new());
+                }
             }
         }
-        if coming > 0 { Err(format!("{coming} units came to peer {peer} in vain")) } else { Ok(()) }
+        if coming.len() > 0 && !talk {
+            return Err(format!("{coming:?} came to peer {peer} in vain"));
+        }
+        Ok(())
     }
 
     fn changed(&mut self) {
         self.tried.fill(false);
     }
 
-    /// Carries out what a peer wants; `coming` are the units that came with the message.
-    fn act(&mut self, peer: usize, action: Action, coming: &mut u8) -> Result<(), String> {
+    /// Carries out what a peer wants; `coming` are the units that came with the message. Says which
+    /// copies have changed.
+    fn act(
+        &mut self,
+        peer: usize,
+        action: Action,
+        coming: &mut P,
+    ) -> Result<Vec<(Ticket, f64)>, String> {
+        let mut changed = Vec::new();
+        let believes = self.believes();
         match action {
-            Action::Send { to, message } => self.send(peer, to, message, 0),
-            Action::Give { to, ticket, epoch, share } => {
-                let size = usize::from(self.units[peer]);
-                let given = crate::work::portion(share, size) as u8;
-                if given == 0 {
+            Action::Send { to, message } => {
+                let left = matches!(message, Message::Left { .. });
+                let units = if left { self.units[peer].clone() } else { P::default() };
+                self.send(peer, to, message, units);
+            }
+            Action::Give { to, ticket, epoch, from, share } => {
+                let giver = match from {
+                    Source::Own => &mut self.units[peer],
+                    Source::Held { ticket, .. } => {
+                        self.kept.get_mut(&ticket).ok_or("a copy is not kept")?
+                    }
+                };
+                let size = giver.len();
+                let units = crate::work::portion(share, size.into()) as u8;
+                if units == 0 {
                     return Err(format!("peer {peer} gives of {size} units"));
                 }
-                self.units[peer] -= given;
-                if self.kept.insert(ticket, given).is_some() {
+                let given = giver.split(units);
+                if let Source::Held { ticket: of, owner } = from {
+                    changed.push((of, f64::from(size - units)));
+                    self.send(peer, owner, Message::Trim { ticket }, given.clone());
+                }
+                if to as usize == peer {
+                    self.units[peer].put(given);
+                    self.changed();
+                    return Ok(changed);
+                }
+                changed.push((ticket, f64::from(units)));
+                if self.kept.insert(ticket, given.clone()).is_some() {
                     return Err(format!("{ticket:?} was used twice"));
                 }
                 self.send(peer, to, Message::Work { ticket, epoch }, given);
             }
+            Action::Hold { ticket } => {
+                let left = std::mem::take(coming);
+                let copy = self.kept.get_mut(&ticket).ok_or("a copy is not kept")?;
+                // Of what is left, some may have been given away since.
+                let still = copy.without(&copy.without(&left));
+                *copy = if believes { left } else { still };
+                changed.push((ticket, copy.len().into()));
+            }
+            Action::Trim => {
+                let (away, before) = (std::mem::take(coming), self.units[peer].clone());
+                self.units[peer] = before.without(&away);
+                let twice = away.without(&before);
+                if !twice.done(&self.done) {
+                    return Err(format!("{twice:?} was nowhere, and is not done"));
+                }
+                self.done.said += twice.len();
+                self.changed();
+            }
             Action::Take { ticket } => {
-                self.units[peer] += std::mem::take(coming);
+                self.units[peer].put(std::mem::take(coming));
                 self.cuts.on_taken(peer, ticket);
                 self.changed();
             }
             Action::Cut { epoch } => {
                 let own = self.kept.iter().filter(|(ticket, _)| ticket.giver as usize == peer);
-                let kept = own.map(|(&ticket, &units)| (ticket, units));
-                self.cuts.on_cut(peer, epoch, self.units[peer], kept, self.total)?;
+                let kept = own.map(|(&ticket, units)| (ticket, units.len()));
+                self.cuts.on_cut(peer, epoch, self.units[peer].len(), kept, self.total)?;
             }
             Action::Release { ticket } => {
                 if self.kept.remove(&ticket).is_none() {
@@ -210,15 +278,15 @@ impl Room {
             Action::WakeAt { .. } => self.resting[peer] = true,
             Action::Finish => {
                 self.finished += 1;
-                if self.done != self.total {
-                    return Err(format!("an end after {} of {} units", self.done, self.total));
+                if self.done.once != self.total {
+                    return Err(format!("an end after {} of {} units", self.done.once, self.total));
                 }
             }
         }
-        Ok(())
+        Ok(changed)
     }
 
-    fn send(&mut self, from: usize, to: PeerId, message: Message, units: u8) {
+    fn send(&mut self, from: usize, to: PeerId, message: Message, units: P) {
         self.tried[from] |= matches!(message, Message::Ask { .. });
         let link = from * self.peers.len() + to as usize;
         self.links[link].push_back(Letter { message, units });
@@ -241,9 +309,23 @@ impl Room {
         if let Some((ticket, _)) = self.kept.first_key_value() {
             return Err(format!("{ticket:?} is still kept at the end"));
         }
+        if self.done.again != self.done.said {
+            return Err(format!("done twice, and what was said of it: {:?}", self.done));
+        }
         if !self.cuts.complete() {
             return Err(format!("a snapshot is not complete at the end: {:?}", self.cuts));
         }
         Ok(true)
+    }
+
+    #[cfg(test)]
+    fn believes(&self) -> bool {
+        self.believes
+    }
+
+    #[cfg(not(test))]
+    #[allow(clippy::unused_self)]
+    const fn believes(&self) -> bool {
+        false
     }
 }

@@ -247,6 +247,22 @@ impl Hand for Held {
         Some(work(&given))
     }
 
+    fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {
+        let mut others = Self { spans: VecDeque::new(), ..self.clone() };
+        others.put(away)?;
+        let first = self.spans.front().map(|span| span.0);
+        for (from, to) in others.spans {
+            let sides = |&(a, b): &Span| [(a, b.min(from)), (a.max(to), b)];
+            let rest = self.spans.iter().flat_map(sides).filter(|(a, b)| a < b);
+            self.spans = rest.collect();
+        }
+        self.units = self.spans.iter().map(|(from, to)| to - from).sum();
+        if self.spans.front().map(|span| span.0) != first {
+            self.begun_ns = 0;
+        }
+        Ok(())
+    }
+
     fn copy(&mut self) -> Work {
         if self.spans.is_empty() { Work::default() } else { work(self.spans.make_contiguous()) }
     }

@@ -96,6 +96,25 @@ fn peers_share_what_they_can() {
     assert!(figures.efficiency() > 0.5);
 }
 
+/// Some units are done twice, and each of them is said to be.
+#[test]
+fn what_is_given_late_is_done_all_the_same() {
+    let (mut twice, mut pieces) = (0, 0);
+    for seed in 0..300 {
+        let peers = 1 + (mix(seed, 0, 0) % 40) as u32;
+        let units = 1 + mix(seed, 1, 0) % 20_000;
+        let total_ns = mix(seed, 2, 0) % 200_000_000;
+        let spans = Spans::new(units, total_ns, (seed % 9) as u32, 0.9, seed);
+        let mut rough = rough(peers, Policy::parse("master-worker:late").unwrap(), seed);
+        rough.snapshot_ns = None;
+        let figures = rough.run(&spans).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        assert_eq!(figures.counts.bounded, units + figures.redundant.bounded);
+        (twice, pieces) = (twice + figures.redundant.bounded, pieces + figures.pieces);
+    }
+    println!("{twice} units done twice, {pieces} pieces");
+    assert!(twice > 0 && pieces > 1000);
+}
+
 /// The checker finds the known faults of the protocol but for two, one wave instead of two and waves
 /// without counts: these do harm so rarely that only the walks through small rooms find them.
 #[test]

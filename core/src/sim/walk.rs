@@ -1,6 +1,7 @@
 //! Schedules by chance: larger rooms than can be enumerated, each replayed from its seed.
 
-use super::room::{Move, Room};
+use super::pile::Pile;
+use super::room::{Heaps, Move, Room, Strips};
 use crate::balance::{Chooser, Policy, Seeded};
 
 /// Plays one schedule, drawn from the seed, of `peers` peers that share `units` units of work while
@@ -15,14 +16,17 @@ pub fn random_schedule(
     policy: Policy,
     seed: u64,
 ) -> Result<usize, String> {
-    let mut room = Room::new(peers, units, policy);
+    if policy.is_late() {
+        return walk(Strips::new(peers, units.min(32), policy), seed);
+    }
+    let mut room = Heaps::new(peers, units, policy);
     room.cuts.left = snapshots;
     walk(room, seed)
 }
 
 /// Peers are of very different speed at working and at reading mail, drawn anew for each schedule:
 /// chance alone rarely starves one for long, and most faults need just that.
-pub(super) fn walk(mut room: Room, seed: u64) -> Result<usize, String> {
+pub(super) fn walk<P: Pile>(mut room: Room<P>, seed: u64) -> Result<usize, String> {
     let mut chance = Seeded::new(seed, 0);
     let n = room.peers.len();
     let speeds: Vec<u32> = (0..2 * n).map(|_| 1 << (2 * chance.choose(6))).collect();
@@ -73,9 +77,10 @@ mod tests {
                 "overlay",
                 "overlay:tree=random",
                 "master-worker",
+                "master-worker:late",
                 "hierarchical-master-worker:grain=9/4/1",
             ];
-            let preset = Policy::parse(presets[chance.choose(8) as usize]).unwrap();
+            let preset = Policy::parse(presets[chance.choose(9) as usize]).unwrap();
             let shares = [Share::Part(2), Share::Part(8), Share::Power, preset.share];
             let policy = Policy {
                 share: shares[chance.choose(4) as usize],

@@ -11,6 +11,7 @@ fn messages(rng: &mut Rand64) -> Vec<Envelope> {
     let ticket = Ticket { giver: number() as u32, number: number() };
     let epoch = number();
     let work = Work { size: number() as f64, least_bound: -3, bytes: vec![7; 40] };
+    let piece = work.clone();
     let said = |message| Envelope { from: 3, message, work: None };
     vec![
         said(Message::Ask { power: Power(number()), units: 7, waits: true }),
@@ -20,6 +21,8 @@ fn messages(rng: &mut Rand64) -> Vec<Envelope> {
         said(Message::Load { load: number() }),
         said(Message::Refuse),
         Envelope { work: Some(Arc::new(work)), ..said(Message::Work { ticket, epoch }) },
+        Envelope { work: Some(Arc::new(Work::default())), ..said(Message::Trim { ticket }) },
+        Envelope { work: Some(Arc::new(piece)), ..said(Message::Left { ticket }) },
         said(Message::Ack { ticket, epoch }),
         said(Message::Wave),
         said(Message::Report { sent: number(), received: number() }),

@@ -62,6 +62,39 @@ fn points_count_as_numbers_do() {
     }
 }
 
+/// What is taken out of some intervals is what is taken out of their numbers.
+#[test]
+fn without_is_what_numbers_say() {
+    let n = 4;
+    let all = factorial(n);
+    let rng = &mut Rand64::new(3);
+    for _ in 0..2000 {
+        let mut some = || {
+            let mut ends: Vec<u128> =
+                (0..4).map(|_| u128::from(rng.rand_range(0..all as u64 + 1))).collect();
+            ends.sort_unstable();
+            let pairs = [(ends[0], ends[1]), (ends[2], ends[3])];
+            let parts = pairs.into_iter().filter(|(from, to)| from < to);
+            let mut set = Intervals::none(n);
+            for (from, to) in parts {
+                set.append(Intervals::one(n, between(n, from, to, 7))).unwrap();
+            }
+            set
+        };
+        let (here, there) = (some(), some());
+        let left = here.without(&there);
+        let has = |set: &Intervals, leaf: u128| {
+            let leaf = point(n, leaf);
+            set.parts().iter().any(|part| part.begin <= leaf && leaf < part.end)
+        };
+        for leaf in 0..all {
+            assert_eq!(has(&left, leaf), has(&here, leaf) && !has(&there, leaf), "{leaf}");
+        }
+        // It is written as everyone would write it.
+        assert_eq!(Intervals::from_bytes(n, &left.to_work().bytes), Ok(left));
+    }
+}
+
 #[test]
 fn splits_are_exact_while_numbers_are_small() {
     for n in 2..=5 {

@@ -96,6 +96,20 @@ impl Intervals {
         Some(Self { n, parts: given })
     }
 
+    /// What is here and not there.
+    #[must_use]
+    pub fn without(&self, others: &Self) -> Self {
+        let mut left = Self::none(self.n);
+        for part in &self.parts {
+            let mut rest = vec![part.clone()];
+            for other in &others.parts {
+                rest = rest.iter().flat_map(|part| part.without(other)).collect();
+            }
+            rest.into_iter().for_each(|part| left.push(part));
+        }
+        left
+    }
+
     /// All leaves, or as many as a floating point number can hold.
     #[must_use]
     pub fn size(&self) -> f64 {

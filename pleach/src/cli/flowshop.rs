@@ -42,6 +42,9 @@ struct Begin {
 pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
     let started = Instant::now();
     catch_interrupts();
+    if options.all && options.settings.policy.is_late() {
+        return usage("--all: expected another --balance than master-worker:late for what counts");
+    }
     let mut flowshop = Flowshop::new(instance(word, options)?, options.simd);
     let mut record = choose(&mut flowshop, options)?;
     if let Some(going) = options.going.as_ref().filter(|_| options.show) {

@@ -286,6 +286,7 @@ fn search(problem: impl Problem, settings: Settings, options: &Options) -> Resul
     let searched = solver.on_progress(|sight| progress.show(sight)).run();
     searched.map_err(|why| match (&why, &options.going) {
         (RunError::Save { .. }, _) => Failure::Usage(format!("--checkpoint {why}")),
+        (RunError::Late(_), _) => Failure::Usage(format!("--balance {why}")),
         (RunError::Resume(_), Some(going)) => {
             Failure::Usage(format!("{} cannot be gone on with: {why}", going.file))
         }

@@ -11,6 +11,7 @@ use pleach_core::sim::load;
 use pleach_core::sim::recorded::Recorded;
 use pleach_core::sim::spans::Spans;
 use pleach_core::tree::{Goal, Tree};
+use pleach_core::work::Nodes;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::bound::Bound;
 use pleach_problems::flowshop::branching::Branching;
@@ -46,6 +47,9 @@ pub fn pose(work: &Work, options: &Options) -> Result<Posed, Failure> {
         }
     };
     let Search { problem, instance, .. } = search;
+    if search.nodes == Nodes::Interval && !matches!(problem.as_str(), "flowshop" | "queens") {
+        return usage(format!("load.nodes = 'interval': expected pool for {problem}"));
+    }
     let bad = |why: String| Failure::Usage(format!("{problem} {instance}: {why}"));
     let posed = match problem.as_str() {
         "flowshop" => return pose_flowshop(search, options),
@@ -59,7 +63,9 @@ pub fn pose(work: &Work, options: &Options) -> Result<Posed, Failure> {
         }
         "queens" => {
             let size = instance.parse().map_err(|_| bad("expected a board size".into()))?;
-            posed(search, Queens::new(size, options.simd).map_err(bad)?, record)
+            let mut queens = Queens::new(size, options.simd).map_err(bad)?;
+            queens.nodes = search.nodes;
+            posed(search, queens, record)
         }
         _ => {
             let rows = rows_of::<2>(instance, MOST, MOST_ITEMS).map_err(Failure::Usage)?;
@@ -142,6 +148,7 @@ fn pose_flowshop(search: &Search, options: &Options) -> Result<Posed, Failure> {
         })?,
     };
     problem.reference = start;
+    problem.nodes = search.nodes;
     with(search, problem, start, record).map_err(Failure::Usage)
 }
 
@@ -186,6 +193,19 @@ impl<'p> Load<'p> {
 }
 
 impl Posed {
+    /// Whether some nodes may be explored twice, and if not, why.
+    pub fn may_be_late(&self) -> Result<(), &'static str> {
+        match self {
+            Posed::Problem { problem, .. } if problem.goal() == Goal::Count => {
+                Err("another preset for what counts: with this one some nodes are explored twice")
+            }
+            Posed::Problem { problem, .. } if !problem.explorer().trims() => {
+                Err("another preset, or load.nodes = 'interval': open nodes cannot be trimmed")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What the dearest piece that cannot be divided takes at speed 1, in nanoseconds.
     pub fn dearest_ns(&self) -> u64 {
         match self {

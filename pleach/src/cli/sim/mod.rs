@@ -53,6 +53,13 @@ pub fn run(matches: &ArgMatches, options: &Options) -> Result<ExitCode, Failure>
     let (works, posed) = problems(&name, &scenario, options)?;
     let loads: Vec<Load<'_>> = posed.iter().map(Load::new).collect();
     let load = |spec: &Spec| works.iter().position(|work| *work == spec.work).unwrap_or(0);
+    for spec in scenario.cells.iter().filter(|spec| spec.cluster.policy.is_late()) {
+        let snapshots = spec.cluster.snapshot_ns.map(|_| "no snapshot_ms: copies are in none");
+        let may = posed[load(spec)].may_be_late();
+        if let Some(expected) = snapshots.or(may.err()) {
+            return usage(format!("{name}: balance = 'master-worker:late': expected {expected}"));
+        }
+    }
     let setup_s = started.elapsed().as_secs_f64();
     let started = Instant::now();
     let runs = simulate(&scenario, |spec, seed| loads[load(spec)].run(spec, seed), options)?;

@@ -6,6 +6,7 @@ use pleach_core::sim::cluster::Cluster;
 use pleach_core::sim::machine::{Changes, Class, Late, Machine, Pauses};
 use pleach_core::sim::network::{Delays, Level, Link, Network};
 use pleach_core::sim::spans::MOST_LEVELS;
+use pleach_core::work::Nodes;
 
 /// What is worked on.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub struct Search {
     pub branching: Option<String>,
     /// Nodes within which one explorer may search alone, to compare with.
     pub alone: u64,
+    /// How work is held, where that can be chosen.
+    pub nodes: Nodes,
     /// Whether to search a record of the tree instead of the tree itself.
     pub recorded: bool,
 }
@@ -96,6 +99,7 @@ fn work(keys: &Keys<'_>, peers: u32) -> Result<Work, String> {
                 best: load.word_if_any("best")?,
                 bound: load.word_if_any("bound")?,
                 branching: load.word_if_any("branching")?,
+                nodes: nodes(&load)?,
                 recorded: load.flag("recorded", false)?,
                 alone: load.number("alone", Some(1e9), 0.0..=1e15)? as u64,
             })
@@ -104,6 +108,11 @@ fn work(keys: &Keys<'_>, peers: u32) -> Result<Work, String> {
     };
     load.finish()?;
     Ok(work)
+}
+
+fn nodes(load: &Keys<'_>) -> Result<Nodes, String> {
+    let word = load.word("nodes", Some("pool"))?;
+    Nodes::parse(&word).or_else(|_| load.wrong("nodes", "pool or interval"))
 }
 
 fn interval(load: &Keys<'_>, peers: u32) -> Result<Work, String> {

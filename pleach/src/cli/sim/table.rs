@@ -21,7 +21,7 @@ const fn metric_of(
 }
 
 /// All figures; those with a header stand in the table.
-pub const METRICS: [Metric; 18] = [
+pub const METRICS: [Metric; 19] = [
     metric_of("time_s", "time s", |figures, _| figures.time_ns as f64 * 1e-9),
     metric_of("speed_up", "speed-up", |figures, spec| figures.speed_up() / spec.unit_speed),
     metric_of("efficiency", "efficiency", |figures, _| figures.efficiency()),
@@ -40,6 +40,9 @@ pub const METRICS: [Metric; 18] = [
     metric_of("work_s", "", |figures, _| figures.work_ns as f64 * 1e-9),
     metric_of("longest_mail", "", |figures, _| figures.longest_mail as f64),
     metric_of("snapshots", "", |figures, _| f64::from(figures.snapshots)),
+    metric_of("redundant", "", |figures, _| {
+        figures.redundant.bounded as f64 / (figures.counts.bounded as f64).max(1.0)
+    }),
     metric_of("nodes", "", |figures, _| figures.counts.bounded as f64),
     metric_of("events", "events", |figures, _| figures.events as f64),
 ];
