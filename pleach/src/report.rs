@@ -176,6 +176,7 @@ impl Report {
                     "refused": whole(balance.refused.into()),
                     "moved_bytes": whole(balance.moved_bytes.into()),
                     "redundant": whole(balance.redundant.into()),
+                    "ending_us": balance.ending_ns as f64 / 1e3,
                     "messages": whole(balance.messages.into()),
                     "steal_us": balance.median_steal_ns().map(|ns| ns as f64 / 1e3),
                 }),

@@ -20,7 +20,7 @@ fn seeds() -> u64 {
     std::env::var("PLEACH_SEEDS").ok().and_then(|word| word.parse().ok()).unwrap_or(2500)
 }
 
-const PRESETS: [&str; 19] = [
+const PRESETS: [&str; 23] = [
     "adaptive",
     "adaptive:degree=2,share=1/3",
     "random-power",
@@ -38,6 +38,10 @@ const PRESETS: [&str; 19] = [
     "guided",
     "lifelines:share=power,patience=1",
     "overlay:tree=random",
+    "adaptive:end=counter",
+    "overlay:degree=2,end=counter",
+    "master-worker:end=counter",
+    "random-half:end=counter",
     "adaptive:levels=2",
     "hierarchical-master-worker:degree=2,grain=9/2",
 ];
@@ -67,7 +71,7 @@ fn search(problem: &dyn Problem, start: i64, seed: u64) -> (u32, u64) {
     let (mut snapshots, mut messages) = (0, 0);
     for round in 0..2 {
         let seed = 2 * seed + round;
-        // Kinds of problems come in turns of seven, presets in turns of nineteen: all pairs come up.
+        // Kinds of problems come in turns of seven, presets in turns of twenty-three: all pairs come up.
         let policy = Policy::parse(PRESETS[seed as usize % PRESETS.len()]).unwrap();
         let mut cluster = rough(1 + (seed * 7 % 23) as u32, policy, seed);
         // A snapshot is searched to its end, so that there must not be too many.
@@ -123,7 +127,7 @@ fn what_is_given_late_is_explored_all_the_same() {
             problem.reference = start;
             let mut search = Search::new(&problem, 1_400, start);
             assert!(search.measure(u64::MAX));
-            let words = ["master-worker:late", "master-worker:late,degree=2,share=1/3"];
+            let words = ["master-worker:late", "master-worker:late,degree=2,share=1/3,end=counter"];
             let policy = Policy::parse(words[seed as usize % 2]).unwrap();
             let mut cluster = rough(1 + (seed * 7 % 23) as u32, policy, seed);
             cluster.snapshot_ns = None;

@@ -31,6 +31,8 @@ pub(crate) struct Control {
     /// Nodes that may still be explored; `u64::MAX` without a limit.
     tank: AtomicU64,
     units: u64,
+    /// Units that are not idle, and what is on its way that matters.
+    busy: AtomicU64,
     stop: AtomicU8,
 }
 
@@ -44,6 +46,7 @@ impl Control {
             solution: Mutex::new(start),
             tank: AtomicU64::new(node_limit.unwrap_or(u64::MAX)),
             units: u64::from(units),
+            busy: AtomicU64::new(units.into()),
             stop: AtomicU8::new(0),
         }
     }
@@ -85,6 +88,23 @@ impl Control {
         let settled = |left: u64| (left < u64::MAX).then(|| (left + drawn).saturating_sub(used));
         // Without a limit there is nothing to settle.
         let _ = self.tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, settled);
+    }
+
+    /// Counts one more that is not idle; only who counts itself, or is told of something that counts, may
+    /// do so.
+    pub fn join(&self) {
+        self.busy.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Counts one more, unless all are idle; says whether it did.
+    pub fn join_unless_over(&self) -> bool {
+        let more = |busy: u64| (busy > 0).then(|| busy + 1);
+        self.busy.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok()
+    }
+
+    /// Counts one less; says whether none is left.
+    pub fn leave(&self) -> bool {
+        self.busy.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
     /// Says that the run is to stop; the first reason counts.
@@ -141,6 +161,28 @@ mod loom_tests {
                 drawn += more;
             }
             assert_eq!(drawn, 3);
+        });
+    }
+
+    #[test]
+    fn exactly_one_is_last_and_nobody_joins_after_it() {
+        loom::model(|| {
+            let control = Arc::new(Control::new(i64::MAX, None, None, 2));
+            let other = {
+                let control = control.clone();
+                thread::spawn(move || {
+                    control.join();
+                    let last = control.leave();
+                    assert!(!last);
+                    control.leave()
+                })
+            };
+            let last = control.leave();
+            let joined = control.join_unless_over();
+            let after = joined && control.leave();
+            let other = other.join().unwrap();
+            assert_eq!(u32::from(last) + u32::from(after) + u32::from(other), 1);
+            assert!(!control.join_unless_over());
         });
     }
 

@@ -114,6 +114,8 @@ pub(crate) struct Unit<'a, E, T> {
     epoch: u64,
     wake_at_ns: Option<u64>,
     asked_at_ns: u64,
+    /// When it last explored.
+    explored_ns: u64,
     report: UnitReport,
     balance: Balance,
     /// What the unit runs beside its search.
@@ -128,6 +130,9 @@ pub(crate) struct Left {
     pub balance: Balance,
     /// When it began to explore.
     pub started_ns: u64,
+    /// When it last explored, and when it knew of the end.
+    pub explored_ns: u64,
+    pub ended_ns: u64,
     pub least_bound: Option<i64>,
     pub open: f64,
     /// The open work itself, where it is to be saved.
@@ -161,6 +166,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             epoch: 0,
             wake_at_ns: None,
             asked_at_ns: 0,
+            explored_ns: 0,
             report,
             balance: Balance::default(),
             side: None,
@@ -194,7 +200,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             self.begin_snapshot(now_ns)?;
         }
         self.report.power = self.peer.power().0;
-        let total_s = (self.now_ns() - started_ns) as f64 * 1e-9;
+        let ended_ns = self.now_ns();
+        let total_s = (ended_ns - started_ns) as f64 * 1e-9;
         let improve_s = self.side.as_ref().map_or(0.0, Side::seconds);
         self.report.improve_s = improve_s;
         self.report.idle_s = (total_s - self.report.busy_s - improve_s).max(0.0);
@@ -202,6 +209,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let (least_bound, open) = (explorer.least_bound(), explorer.size());
         Ok(Left {
             started_ns,
+            explored_ns: self.explored_ns,
+            ended_ns,
             least_bound,
             open,
             work: self.shared.saver.map(|_| explorer.drain()),
@@ -250,6 +259,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             control.stop(Stop::Memory);
         }
         let nodes = stretch.progress.used;
+        self.explored_ns = now_ns;
         self.tell(Event::Stepped { nodes, busy_ns: stretch.busy_ns }, now_ns)?;
         Ok(now_ns)
     }
@@ -257,9 +267,13 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     /// Tells the first peer if someone asked for a snapshot since the last time.
     fn begin_snapshot(&mut self, now_ns: u64) -> Result<(), Malformed> {
         let asked = self.shared.saver.filter(|_| self.me == 0).map_or(0, Saver::epoch);
-        if asked > self.epoch {
+        // A snapshot counts while it begins: none begins after the end.
+        if asked > self.epoch && self.shared.control.join_unless_over() {
             self.epoch = asked;
             self.tell(Event::Snapshot { epoch: asked }, now_ns)?;
+            if self.shared.control.leave() {
+                self.tell(Event::AllIdle, now_ns)?;
+            }
         }
         Ok(())
     }
@@ -317,16 +331,17 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Tells the peer what happened, and carries out what it wants.
     fn tell(&mut self, event: Event, now_ns: u64) -> Result<(), Malformed> {
-        let mut gave = self.tell_once(event, now_ns)?;
-        while gave {
-            gave = self.tell_once(Event::Gave, now_ns)?;
+        let mut next = Some(event);
+        while let Some(event) = next {
+            next = self.tell_once(event, now_ns)?;
         }
         Ok(())
     }
 
-    /// Tells the peer once; whether it gave work away, so that there may be more to give.
-    fn tell_once(&mut self, event: Event, now_ns: u64) -> Result<bool, Malformed> {
-        let mut gave = false;
+    /// Tells the peer once; says what to tell it next: that it gave work away, so that there may be
+    /// more to give, or that all is done.
+    fn tell_once(&mut self, event: Event, now_ns: u64) -> Result<Option<Event>, Malformed> {
+        let mut next = None;
         let comes = matches!(event, Event::Mail { message: Message::Work { .. }, .. });
         let coming = self.coming.as_ref().filter(|_| comes).map_or(0.0, |work| work.size);
         let size = self.executor.explorer().size() + coming;
@@ -339,12 +354,12 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
                     self.send(to, message, work);
                 }
                 Action::Give { to, ticket, epoch, from, share } => {
-                    gave = true;
+                    next = Some(Event::Gave);
                     self.give(to, (ticket, epoch), from, share)?;
                 }
                 Action::Hold { ticket } => self.hold(ticket)?,
                 Action::Trim => {
-                    gave = true;
+                    next = Some(Event::Gave);
                     self.trim()?;
                 }
                 Action::Take { ticket } => self.take(ticket)?,
@@ -354,12 +369,18 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
                         saver.settle();
                     }
                 }
+                Action::Join => self.shared.control.join(),
+                Action::Leave => {
+                    if self.shared.control.leave() {
+                        next = Some(Event::AllIdle);
+                    }
+                }
                 Action::WakeAt { at_ns } => self.wake_at_ns = Some(at_ns),
                 // Units of one process share the best value.
                 Action::Beat { .. } | Action::Finish => {}
             }
         }
-        Ok(gave)
+        Ok(next)
     }
 
     /// Splits a piece off, keeps it and sends it.

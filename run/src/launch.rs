@@ -11,7 +11,7 @@ use crate::sync::{AtomicU64, Condvar, Mutex, lock};
 use crate::transport::Envelope;
 use crate::transport::local::Office;
 use crate::watch::{Running, watch_over};
-use pleach_core::balance::{Lineage, Message, Peer, Policy};
+use pleach_core::balance::{End, Lineage, Message, Peer, Policy};
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Goal, Solution};
@@ -132,7 +132,9 @@ pub fn run(
 ) -> Result<Outcome, RunError> {
     let start = Instant::now();
     // None at all would leave the tree alone, and prove nothing.
-    let settings = &Settings { threads: settings.threads.max(1), ..settings.clone() };
+    let mut settings = Settings { threads: settings.threads.max(1), ..settings.clone() };
+    settings.policy.end.get_or_insert(End::Counter);
+    let settings = &settings;
     let goal = problem.goal();
     if settings.policy.is_late() {
         may_be_late(problem, settings)?;
@@ -341,12 +343,14 @@ fn gather(
     let mut counts = Counts::default();
     let mut balance = Balance::default();
     let mut open = 0.0;
+    let (mut explored_ns, mut ended_ns) = (0, 0);
     // What no open node can beat is proven; with none open, that is the best there is.
     let mut lower_bound = control.best();
     let setup_ns = left.first().map_or(0, |unit| unit.started_ns);
     let mut units = Vec::new();
     for unit in left {
         debug_assert!(unit.kept == 0 || control.stopped().is_some(), "a piece was left over");
+        (explored_ns, ended_ns) = (unit.explored_ns.max(explored_ns), unit.ended_ns.max(ended_ns));
         counts.add(&unit.report.counts);
         balance.add(unit.balance);
         open += unit.open;
@@ -364,6 +368,7 @@ fn gather(
         lower_bound = lower_bound.min(work.least_bound);
         pieces.push(Arc::unwrap_or_clone(work));
     }
+    balance.ending_ns = ended_ns - explored_ns;
     // What is known without searching counts too, but no bound goes beyond the best value.
     lower_bound = lower_bound.max(problem.least_score().min(control.best()));
     // A stop that came when nothing was left that could matter is none.

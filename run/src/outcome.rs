@@ -56,6 +56,8 @@ pub struct Balance {
     /// Nodes bounded twice, where work is given away before its owner hears of it: they were counted
     /// by exploring it once more, from the best value known then.
     pub redundant: u64,
+    /// From the last node until every unit knew of the end, in nanoseconds.
+    pub ending_ns: u64,
     /// From asking to having work, for each request that brought some, in nanoseconds; the first
     /// [`Balance::KEPT`] of each unit.
     pub steal_ns: Vec<u64>,
@@ -73,6 +75,7 @@ impl Balance {
         self.messages += other.messages;
         self.moved_bytes += other.moved_bytes;
         self.redundant += other.redundant;
+        self.ending_ns += other.ending_ns;
         self.steal_ns.extend(other.steal_ns);
     }
 

@@ -1,7 +1,7 @@
 //! Whole runs on threads: always the exact count, always an end.
 
 use oorandom::Rand64;
-use pleach_core::balance::Policy;
+use pleach_core::balance::{End, Policy};
 use pleach_core::problem::{Plain, Problem};
 use pleach_core::tree::{Children, Counts, Goal, Tree};
 use pleach_core::work::Nodes;
@@ -67,6 +67,7 @@ fn random_runs_count_exactly() {
         let policy = Policy {
             degree: 1 + below(4) as u32,
             patience: 1 + below(4) as u32,
+            end: [End::Waves, End::Counter].get(below(3) as usize).copied(),
             ..match presets[below(8) as usize] {
                 once @ "static:share=even" => Policy::parse(once).unwrap(),
                 preset => Policy::parse(&format!("{preset}:share={share}")).unwrap(),

@@ -136,6 +136,8 @@ pub enum Event {
     },
     /// The time asked for by [`Action::WakeAt`] has come.
     Woke,
+    /// [`Action::Leave`] has brought the shared counter to zero: all is done.
+    AllIdle,
     /// The own explorer found a solution of this score, and other units cannot see that by themselves.
     Found {
         /// The score: lower is better.
@@ -216,6 +218,10 @@ pub enum Action {
         /// The piece's name.
         ticket: Ticket,
     },
+    /// Count one more in the counter that all units share: before what follows.
+    Join,
+    /// Count one less there; if that leaves none, say [`Event::AllIdle`].
+    Leave,
     /// Wake the peer at a time, unless mail comes first.
     WakeAt {
         /// The time, on the clock of `now_ns`.

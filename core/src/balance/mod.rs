@@ -18,7 +18,7 @@ pub use chooser::{Chooser, Seeded};
 pub use message::{Action, Event, Message, PeerId, Source, Ticket};
 pub use overlay::{Growth, Lineage, Overlay};
 pub use peer::Peer;
-pub use policy::{Policy, Victim};
+pub use policy::{End, Policy, Victim};
 pub use share::{Power, Share};
 
 #[cfg(test)]

@@ -7,10 +7,11 @@ use super::copies::Copies;
 use super::hungry::{Hungry, Thief};
 use super::message::{Action, Event, Message, PeerId, Source, Ticket};
 use super::overlay::{Lineage, Overlay};
-use super::policy::{Policy, Victim};
+use super::policy::{End, Policy, Victim};
 use super::quiet::{Quiet, Rules, Step, Totals};
 use super::share::{Deal, Meter, Power};
 
+mod counted;
 mod late;
 
 /// One unit's side of the protocol: sees numbers, messages and tickets, never a node of the tree.
@@ -38,6 +39,8 @@ pub struct Peer {
     unserved: u32,
     work: Totals,
     unacknowledged: u64,
+    /// Whether it is not counted among those who are not idle.
+    left: bool,
     /// The best score heard of.
     best: i64,
     /// Cuts so far.
@@ -70,6 +73,7 @@ impl Peer {
             overlay,
             work: Totals::default(),
             unacknowledged: 0,
+            left: false,
             best: i64::MAX,
             epoch: 0,
             finished: false,
@@ -108,6 +112,9 @@ impl Peer {
                 self.meter.add(nodes, busy_ns);
                 self.serve(size, actions);
                 self.say_what_is_left(now_ns, size, actions);
+                if self.is(Mutant::CountsLate) {
+                    self.come_back(actions);
+                }
             }
             Event::Gave => self.serve(size, actions),
             // What to do about it is said by the event that follows.
@@ -115,6 +122,7 @@ impl Peer {
             Event::Mail { from, message } => self.on_mail(from, message, size, actions),
             Event::Woke => self.asking.on_woke(),
             Event::Snapshot { epoch } => self.on_snapshot(epoch, actions),
+            Event::AllIdle => self.end(self.me, actions),
             Event::Found { score } => self.spread(score, self.me, actions),
         }
         if self.finished {
@@ -171,6 +179,9 @@ impl Peer {
                     self.tell_at_ns = 0;
                 }
                 self.work.received += 1;
+                if !self.is(Mutant::CountsLate) {
+                    self.come_back(actions);
+                }
                 if !self.is(Mutant::NeverAcknowledges) {
                     send(from, Message::Ack { ticket, epoch: self.epoch }, actions);
                 }
@@ -201,12 +212,17 @@ impl Peer {
                     send(from, Message::Ack { ticket, epoch: self.epoch }, actions);
                 }
             }
-            Message::Snapshot { epoch } => self.on_snapshot(epoch, actions),
-            Message::Best { score } if score < self.best => {
-                actions.push(Action::Beat { score });
-                self.spread(score, from, actions);
+            Message::Snapshot { epoch } => {
+                self.on_snapshot(epoch, actions);
+                self.count(Action::Leave, actions);
             }
-            Message::Best { .. } => {}
+            Message::Best { score } => {
+                if score < self.best {
+                    actions.push(Action::Beat { score });
+                    self.spread(score, from, actions);
+                }
+                self.count(Action::Leave, actions);
+            }
             Message::Wave => {
                 let step = self.quiet.on_wave();
                 self.carry_out(step, actions);
@@ -214,7 +230,7 @@ impl Peer {
             Message::Report { sent, received } => {
                 self.quiet.on_report(Totals { sent, received });
             }
-            Message::Done => self.carry_out(Step::End, actions),
+            Message::Done => self.end(from, actions),
         }
     }
 
@@ -225,17 +241,33 @@ impl Peer {
     fn spread(&mut self, score: i64, from: PeerId, actions: &mut Vec<Action>) {
         if score < self.best {
             self.best = score;
-            let neighbours = self.overlay.parent().into_iter().chain(self.overlay.children());
-            let others = neighbours.filter(|&peer| peer != from);
-            others.for_each(|peer| send(peer, Message::Best { score }, actions));
+            for peer in self.neighbours(from) {
+                self.count(Action::Join, actions);
+                send(peer, Message::Best { score }, actions);
+            }
         }
+    }
+
+    /// The neighbours in the tree but for one.
+    fn neighbours(&self, but: PeerId) -> impl Iterator<Item = PeerId> {
+        let all = self.overlay.parent().into_iter().chain(self.overlay.children());
+        all.filter(move |&peer| peer != but)
+    }
+
+    /// Whoever does not know of the end by way of one neighbour is told by another one.
+    fn end(&mut self, from: PeerId, actions: &mut Vec<Action>) {
+        self.neighbours(from).for_each(|peer| send(peer, Message::Done, actions));
+        actions.push(Action::Finish);
+        self.finished = true;
     }
 
     /// Begins an epoch, and tells those below.
     fn on_snapshot(&mut self, epoch: u64, actions: &mut Vec<Action>) {
         self.cut(epoch, actions);
-        let children = self.overlay.children();
-        children.for_each(|child| send(child, Message::Snapshot { epoch }, actions));
+        for child in self.overlay.children() {
+            self.count(Action::Join, actions);
+            send(child, Message::Snapshot { epoch }, actions);
+        }
     }
 
     /// Begins an epoch, unless it has begun.
@@ -329,6 +361,9 @@ impl Peer {
         let in_vain = self.hungry.in_vain();
         in_vain.iter().for_each(|thief| self.refuse(thief, actions));
         self.ask(now_ns, chooser, actions);
+        if self.policy.end == Some(End::Counter) {
+            return self.leave(actions);
+        }
         let waits = self.asking.asked() && !self.is(Mutant::IdleWhileAsking);
         if !waits && self.unacknowledged == 0 && self.copies.is_empty() {
             let rules =
@@ -379,11 +414,7 @@ impl Peer {
                     send(parent, Message::Report { sent, received }, actions);
                 }
             }
-            Step::End => {
-                down(Message::Done, actions);
-                actions.push(Action::Finish);
-                self.finished = true;
-            }
+            Step::End => self.end(self.me, actions),
         }
     }
 
@@ -431,4 +462,8 @@ pub(crate) enum Mutant {
     TrimsInSilence,
     /// A copy is kept although its piece is done.
     KeepsCopies,
+    /// Whoever gets work counts itself only after its next step.
+    CountsLate,
+    /// A peer leaves although pieces that it gave are not acknowledged.
+    LeavesEarly,
 }

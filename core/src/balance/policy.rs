@@ -37,6 +37,16 @@ pub enum Victim {
     },
 }
 
+/// What tells that all is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// Waves over the tree of peers, which gather how much was sent and received.
+    Waves,
+    /// A counter that all units share, inside one process: of units that are not idle, and of messages on
+    /// their way that matter.
+    Counter,
+}
+
 /// All choices of a way of balancing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -48,6 +58,9 @@ pub struct Policy {
     pub weights: Arc<[u32]>,
     /// Time between two words of a worker to its broker about how much it has.
     pub report_ns: u64,
+    /// What tells that all is done. If nothing is said, that is up to whoever runs the peers: a counter
+    /// inside one process, waves elsewhere.
+    pub end: Option<End>,
     /// How the tree of peers grows.
     pub tree: Growth,
     /// Children of a peer in a full tree.
@@ -77,6 +90,7 @@ impl Default for Policy {
             share: Share::Power,
             weights: Arc::default(),
             report_ns: 1_000_000,
+            end: None,
             tree: Growth::Full,
             degree: 10,
             levels: 0,
@@ -131,7 +145,7 @@ pub const PRESETS: [Preset; 12] = [
 
 impl Policy {
     /// What may stand after the name of a preset.
-    pub const KEYS: &str = "share, grain, degree, levels, tree, patience, weights, bridges of overlay, \
+    pub const KEYS: &str = "share, grain, degree, levels, tree, end, patience, weights, bridges of overlay, \
                             late of master-worker, or siblings of hierarchical-master-worker";
 
     /// Reads `NAME:key=value,…`; the keys are those of [`Policy::KEYS`].
@@ -139,6 +153,14 @@ impl Policy {
     /// # Errors
     /// What is wrong with the words, and what was expected.
     pub fn parse(words: &str) -> Result<Self, String> {
+        Self::parse_with(words, &[])
+    }
+
+    /// The same where `weighted` takes these weights unless others are named.
+    ///
+    /// # Errors
+    /// As [`Policy::parse`].
+    pub fn parse_with(words: &str, weights: &[u32]) -> Result<Self, String> {
         let (name, keys) = words.split_once(':').unwrap_or((words, ""));
         let preset = PRESETS.iter().find(|(preset, ..)| *preset == name);
         let Some(&(_, _, victim, share)) = preset else {
@@ -149,6 +171,9 @@ impl Policy {
         for pair in keys.split(',').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             policy.set(key, value).map_err(|why| format!("balance {name}: {pair}: {why}"))?;
+        }
+        if name == "weighted" && policy.weights.is_empty() {
+            policy.weights = weights.into();
         }
         if name == "weighted" && policy.weights.is_empty() {
             return Err("balance weighted: expected weights=1/4/…, one for each unit".into());
@@ -178,6 +203,9 @@ impl Policy {
             }
             ("siblings", Victim::Parent { .. }) => {
                 self.victim = Victim::Parent { siblings: one_of(value, YES_OR_NO)? };
+            }
+            ("end", _) => {
+                self.end = Some(one_of(value, [("waves", End::Waves), ("counter", End::Counter)])?);
             }
             ("weights", _) => self.weights = numbers(value)?,
             ("grain", _) => (self.share, self.grains) = (Share::Levels, numbers(value)?),
@@ -253,6 +281,10 @@ mod tests {
 
     #[test]
     fn presets_and_keys_are_read() {
+        assert_eq!(Policy::parse("adaptive:end=counter").unwrap().end, Some(End::Counter));
+        let by_class = |words| Policy::parse_with(words, &[60, 1]).unwrap();
+        assert_eq!(by_class("weighted"), by_class("weighted:weights=60/1"));
+        assert!(by_class("adaptive").weights.is_empty());
         assert_eq!(Policy::parse("adaptive"), Ok(Policy::default()));
         let (victim, share) = (Victim::Random, Share::Part(8));
         let eighth = Policy { victim, share, ..Policy::default() };
@@ -284,6 +316,7 @@ mod tests {
             "overlay:levels=0",
             "overlay:grain=64//1",
             "overlay:late",
+            "adaptive:end=soon",
             "master-worker:late=yes",
             "adaptive:bridges=yes",
             "weighted",

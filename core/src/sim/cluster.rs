@@ -119,6 +119,8 @@ pub(super) struct World<'a, L: Load> {
     actions: Vec<Action>,
     /// Work that came with the message that a peer is being told of.
     pub(super) coming: Option<Arc<Work>>,
+    /// The counter that all peers share.
+    count: u64,
     epoch: u64,
     snapshot_due: bool,
     events: u64,
@@ -154,6 +156,7 @@ impl<'a, L: Load> World<'a, L> {
             checker: Checker::new(&lineage),
             actions: Vec::new(),
             coming: None,
+            count: peers.into(),
             epoch: 0,
             snapshot_due: false,
             events: 0,
@@ -283,7 +286,8 @@ impl<'a, L: Load> World<'a, L> {
             self.units[me as usize].wake_ns = NEVER;
             self.tell(me, Event::Woke, now_ns)?;
         }
-        if me == 0 && std::mem::take(&mut self.snapshot_due) && self.checker.may_cut() {
+        let due = me == 0 && std::mem::take(&mut self.snapshot_due) && self.count > 0;
+        if due && self.checker.may_cut() {
             self.epoch += 1;
             self.tell(me, Event::Snapshot { epoch: self.epoch }, now_ns)?;
         }
@@ -358,8 +362,10 @@ impl<'a, L: Load> World<'a, L> {
     fn tell(&mut self, me: PeerId, event: Event, now_ns: u64) -> Result<(), String> {
         let mut next = Some(event);
         while let Some(event) = next {
+            let was = self.count;
             let gave = self.tell_once(me, event, now_ns)?;
-            next = gave.then_some(Event::Gave);
+            let over = was > 0 && self.count == 0;
+            next = gave.then_some(Event::Gave).or(over.then_some(Event::AllIdle));
         }
         Ok(())
     }
@@ -408,6 +414,11 @@ impl<'a, L: Load> World<'a, L> {
                 Some(_) => {}
             },
             Action::Cut { .. } => return self.cut(me),
+            Action::Join if self.count == 0 => return Err("joined after the end".into()),
+            Action::Join => self.count += 1,
+            Action::Leave => {
+                self.count = self.count.checked_sub(1).ok_or("more left than were counted")?;
+            }
             Action::Beat { score } => {
                 unit.hand.beat(score);
                 self.checker.on_score(score, now_ns);

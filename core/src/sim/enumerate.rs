@@ -197,7 +197,7 @@ impl Hasher for AsIs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::balance::{Lineage, Mutant, Share, Victim};
+    use crate::balance::{End, Lineage, Mutant, Share, Victim};
     use crate::sim::walk;
 
     fn policy() -> Policy {
@@ -267,31 +267,70 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_preset_ends_rightly() {
-        for words in [
-            "adaptive:degree=2",
-            "adaptive:degree=1",
-            "ring",
-            "lifelines:patience=1",
-            "overlay:degree=2",
-            "overlay:degree=1",
-            "static",
-            "dynamic",
-            "guided",
-            "master-worker",
-            "hierarchical-master-worker:degree=1",
-            "hierarchical-master-worker:degree=2,grain=2/1,siblings=no",
-            "overlay:bridges=no,degree=2",
-        ] {
-            let preset = timeless(words);
+    /// Every preset, with a shape of its tree where it depends on that.
+    const PRESETS: [&str; 13] = [
+        "adaptive:degree=2",
+        "adaptive:degree=1",
+        "ring:degree=10",
+        "lifelines:patience=1",
+        "overlay:degree=2",
+        "overlay:degree=1",
+        "static:degree=10",
+        "dynamic:degree=10",
+        "guided:degree=10",
+        "master-worker:degree=10",
+        "hierarchical-master-worker:degree=1",
+        "hierarchical-master-worker:degree=2,grain=2/1,siblings=no",
+        "overlay:bridges=no,degree=2",
+    ];
+
+    fn every_preset(end: &str) {
+        for words in PRESETS {
+            let words = format!("{words},end={end}");
             for (peers, units, snapshots) in [(2, 4, 1), (3, 3, 0)] {
-                let mut room = Heaps::new(peers, units, preset.clone());
+                let mut room = Heaps::new(peers, units, timeless(&words));
                 room.cuts.left = snapshots;
                 let seen = explore(room);
                 println!("{words}, {peers} peers x {units} units: {seen:?}");
                 assert!(seen.unwrap().ends > 0);
             }
+        }
+    }
+
+    #[test]
+    fn every_preset_ends_rightly() {
+        every_preset("waves");
+    }
+
+    #[test]
+    fn every_preset_ends_rightly_by_a_counter() {
+        every_preset("counter");
+        let counter = Policy { end: Some(End::Counter), ..policy() };
+        for (peers, units, snapshots) in [(1, 3, 2), (2, 6, 1), (2, 4, 2), (3, 4, 0), (3, 3, 1)] {
+            let seen = every_schedule(peers, units, snapshots, counter.clone()).unwrap();
+            println!("counter, {peers} peers x {units} units, {snapshots} snapshots: {seen:?}");
+        }
+        for (peers, units) in [(2, 6), (3, 5)] {
+            let late = timeless("master-worker:late,degree=1,end=counter");
+            let seen = every_schedule(peers, units, 0, late).unwrap();
+            println!("counter, late, {peers} peers x {units} units: {seen:?}");
+        }
+    }
+
+    /// A counter that does not know of all that is on its way shows in a small room.
+    #[test]
+    fn every_fault_of_a_counter_is_caught() {
+        let counter = Policy { end: Some(End::Counter), ..policy() };
+        for (mutant, said) in [
+            (Mutant::CountsLate, ["an end after", "joined after the end"]),
+            (Mutant::LeavesEarly, ["an end after", "reached a finished peer"]),
+        ] {
+            let mut room = Heaps::new(3, 4, counter.clone());
+            room.peers.iter_mut().for_each(|peer| peer.mutant = mutant);
+            let caught = explore(room).err().unwrap_or_default();
+            let line = caught.lines().next().unwrap_or_default();
+            println!("{mutant:?}: {line}");
+            assert!(said.iter().any(|said| line.contains(said)), "{mutant:?}: {caught}");
         }
     }
 

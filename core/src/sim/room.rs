@@ -44,6 +44,8 @@ pub(super) struct Room<P> {
     started: Vec<bool>,
     /// Pieces that the givers still keep, with their units.
     kept: BTreeMap<Ticket, P>,
+    /// The counter that all peers share.
+    count: usize,
     /// The snapshot under way.
     pub cuts: Cuts,
     finished: u8,
@@ -105,6 +107,7 @@ impl<P: Pile> Room<P> {
             tried: vec![false; n],
             started: vec![false; n],
             kept: BTreeMap::new(),
+            count: n,
             cuts: Cuts::default(),
             finished: 0,
             eager: false,
@@ -126,7 +129,7 @@ impl<P: Pile> Room<P> {
         let steps = (0..n).filter(|&p| self.can_step(p)).map(Move::Step);
         let mail = (0..n * n).filter(|&l| !self.links[l].is_empty()).map(Move::Deliver);
         let wakes = (0..n).filter(|&p| self.resting[p] && !self.tried[p]).map(Move::Wake);
-        let may_cut = self.cuts.possible() && !self.peers[0].finished();
+        let may_cut = self.cuts.possible() && !self.peers[0].finished() && self.count > 0;
         let snapshot = may_cut.then_some(Move::Snapshot);
         steps.chain(mail).chain(wakes).chain(snapshot).collect()
     }
@@ -178,6 +181,9 @@ impl<P: Pile> Room<P> {
             for action in actions {
                 if matches!(action, Action::Give { .. } | Action::Trim) {
                     next = Some(Event::Gave);
+                }
+                if action == Action::Leave && self.count == 1 {
+                    next = Some(Event::AllIdle);
                 }
                 let copies = self.act(peer, action, &mut coming)?;
                 for (ticket, size) in copies {
@@ -273,6 +279,11 @@ impl<P: Pile> Room<P> {
                     return Err(format!("{ticket:?} was released but not kept"));
                 }
                 self.cuts.on_released(ticket);
+            }
+            Action::Join if self.count == 0 => return Err("joined after the end".into()),
+            Action::Join => self.count += 1,
+            Action::Leave => {
+                self.count = self.count.checked_sub(1).ok_or("more left than were counted")?;
             }
             Action::Beat { .. } => {}
             Action::WakeAt { .. } => self.resting[peer] = true,

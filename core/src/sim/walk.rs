@@ -62,7 +62,7 @@ pub(super) fn walk<P: Pile>(mut room: Room<P>, seed: u64) -> Result<usize, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::balance::Share;
+    use crate::balance::{End, Share};
 
     #[test]
     fn random_schedules_of_many_peers_end_rightly() {
@@ -86,6 +86,7 @@ mod tests {
                 share: shares[chance.choose(4) as usize],
                 degree: 1 + chance.choose(4),
                 patience: 1 + chance.choose(3),
+                end: [None, Some(End::Counter)][chance.choose(2) as usize],
                 ..preset
             };
             let (peers, units) = (1 + chance.choose(12), chance.choose(200) as u8);

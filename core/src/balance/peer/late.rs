@@ -92,5 +92,6 @@ impl Peer {
         let crowd = 1 + u64::from(self.peers) / CROWD;
         self.tell_at_ns = now_ns + self.policy.report_ns.saturating_mul(crowd);
         send(0, Message::Left { ticket }, actions);
+        actions.push(Action::WakeAt { at_ns: self.tell_at_ns });
     }
 }
