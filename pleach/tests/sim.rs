@@ -103,6 +103,18 @@ fn kinds_of_peers_are_counted_and_named() {
     let rows = report["rows"].as_array().unwrap();
     assert_eq!(rows[1]["cell"], serde_json::json!({ "slow": "20" }));
     assert_eq!((&rows[0]["power"], &rows[1]["power"]), (&100.0.into(), &120.0.into()));
+    // What is known beforehand is what each kind is, unless it is said otherwise.
+    let run = |balance: &str, weights: [&str; 2]| {
+        let [slow, fast] = weights;
+        let text = text.replace("speed = 50", &format!("speed = 50\n{fast}"));
+        let text = text.replace("[0, 20]", &format!("[1, 20]\n{slow}"));
+        let words = scenario("weights.toml", &format!("balance = '{balance}'\n{text}"));
+        json(&words)["rows"][0]["figures"].clone()
+    };
+    let by_hand = run("weighted:weights=1/50", ["", ""]);
+    assert_eq!(run("weighted", ["", ""]), by_hand);
+    assert_eq!(run("weighted", ["weight = 2", "weight = 100"]), by_hand);
+    assert_ne!(run("weighted", ["", "weight = 1"]), by_hand);
 }
 
 /// Refuses a scenario, naming its file.
@@ -184,6 +196,7 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         ("count = 3\nspeed = 0", "machine.class[0].speed = 0: expected a number from"),
         ("speed = 1", "machine.class[0].count is missing"),
         ("count = 0", "machine.class = a list: expected 1 to"),
+        ("count = 1\nweight = 0", "machine.class[0].weight = 0: expected a number from"),
         ("count = 1\ncolour = 1", "unknown key machine.class[0].colour"),
     ] {
         bad(&format!("{work}[[machine.class]]\n{class}"), said);

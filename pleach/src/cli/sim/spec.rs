@@ -59,12 +59,12 @@ const S: f64 = 1e9;
 impl Spec {
     /// Reads the keys that describe a run.
     pub fn read(keys: &Keys<'_>) -> Result<Self, String> {
+        let (machine, weights) = machine(keys)?;
         let preset = keys.word("balance", Some("adaptive"))?;
-        let policy = match Policy::parse(&preset) {
+        let policy = match Policy::parse_with(&preset, &weights) {
             Ok(policy) => policy,
             Err(why) => return keys.wrong("balance", &format!("a preset: {why}")),
         };
-        let machine = machine(keys)?;
         let work = work(keys, machine.peers())?;
         let cluster = Cluster {
             policy,
@@ -139,13 +139,14 @@ fn interval(load: &Keys<'_>, peers: u32) -> Result<Work, String> {
     Ok(Work::Interval { units: units as u64, total_ns, halvings, uneven, seed })
 }
 
-fn machine(keys: &Keys<'_>) -> Result<Machine, String> {
+/// The peers, and their powers as known beforehand, a number each; those beyond have the last one.
+fn machine(keys: &Keys<'_>) -> Result<(Machine, Vec<u32>), String> {
     let none = toml::Table::new();
     let own = keys.table("machine")?;
     let table = own.unwrap_or_else(|| Keys::new("", &none));
     let handle_ns = table.time_ns("handle_us", Some(5.0), US)?;
     let poll_us = table.number("poll_us", Some(100.0), 0.001..=1e9)?;
-    let mut classes = Vec::new();
+    let (mut classes, mut weights) = (Vec::new(), Vec::new());
     for class in table.tables("class")? {
         // The name is for the reader.
         class.word("name", Some(""))?;
@@ -157,6 +158,8 @@ fn machine(keys: &Keys<'_>) -> Result<Machine, String> {
         if classes.last().is_some_and(|class| class.speed < 1e-6) {
             return class.wrong("speed", "a number from 0.000001 to 1000000000");
         }
+        let speed = classes.last().map_or(1.0, |class| class.speed);
+        weights.push(class.number("weight", Some(speed), 1e-6..=1e6)?);
         class.finish()?;
     }
     if classes.is_empty() {
@@ -165,6 +168,10 @@ fn machine(keys: &Keys<'_>) -> Result<Machine, String> {
     } else if keys.has("peers") {
         return keys.wrong("peers", "either this or [[machine.class]]");
     }
+    let each = classes.iter().zip(&weights);
+    let each = each.flat_map(|(class, &weight)| std::iter::repeat_n(weight, class.count as usize));
+    // In thousandths, since weights are whole numbers.
+    let mut weights: Vec<u32> = each.map(|weight| (weight * 1e3).round().max(1.0) as u32).collect();
     classes.retain(|class| class.count > 0);
     let peers: u64 = classes.iter().map(|class| u64::from(class.count)).sum();
     if !(1..=MOST_PEERS as u64).contains(&peers) {
@@ -177,8 +184,10 @@ fn machine(keys: &Keys<'_>) -> Result<Machine, String> {
         changes: changes(&table)?,
         late: late(&table)?,
     };
+    let same = weights.iter().rev().take_while(|&weight| Some(weight) == weights.last()).count();
+    weights.truncate(weights.len() - same.saturating_sub(1));
     table.finish()?;
-    Ok(machine)
+    Ok((machine, weights))
 }
 
 fn pauses(table: &Keys<'_>) -> Result<Option<Pauses>, String> {
