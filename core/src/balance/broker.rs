@@ -36,6 +36,10 @@ impl Broker {
     /// Passes the first question on to whoever has most, if that is more than `own`; each is asked
     /// one at a time.
     pub fn pass(&mut self, own: f64, hungry: &mut Hungry) -> Option<(PeerId, Thief)> {
+        // Most often nobody asks, and there is nothing to look for.
+        if hungry.is_empty() {
+            return None;
+        }
         let free = |(peer, _): &(PeerId, u64)| self.passed.iter().all(|(asked, _)| asked != peer);
         let loads = (0..).zip(self.loads.iter().copied());
         let (most, load) = loads.filter(free).max_by_key(|&(_, load)| load)?;

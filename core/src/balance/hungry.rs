@@ -33,6 +33,11 @@ impl Hungry {
         self.thieves.retain(|thief| thief.peer != peer);
     }
 
+    /// Whether nobody has asked.
+    pub fn is_empty(&self) -> bool {
+        self.thieves.is_empty()
+    }
+
     /// Whether a peer has asked.
     pub fn has(&self, peer: PeerId) -> bool {
         self.thieves.iter().any(|thief| thief.peer == peer)

@@ -32,6 +32,9 @@ impl Peer {
 
     /// Gives to the first who waits, of the own work or of the largest copy.
     pub(super) fn lend(&mut self, size: f64, actions: &mut Vec<Action>) {
+        if self.hungry.is_empty() {
+            return;
+        }
         let most = self.copies.largest();
         let own = size >= 2.0 && most.is_none_or(|out| out.size() <= size);
         if !own && most.is_none() {
