@@ -26,7 +26,7 @@ fn named_files_are_proven_by_every_way() {
     let answer = json("solve atsp ftv35 --best 1400");
     assert_eq!((&answer["status"], &answer["lower_bound"]), (&"no-better".into(), &1400.into()));
     assert_eq!(json("solve atsp ftv33")["settings"]["bound"], "arborescence");
-    assert_eq!(json("solve atsp amat:60:1")["settings"]["bound"], "assignment");
+    assert_eq!(json("solve atsp amat:100:1")["settings"]["bound"], "assignment");
 }
 
 #[test]

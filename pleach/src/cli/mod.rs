@@ -10,7 +10,9 @@ mod options;
 mod progress;
 mod resume;
 mod rows;
+mod scale;
 mod sim;
+pub(crate) mod trace;
 
 pub use rows::rows;
 
@@ -291,12 +293,15 @@ fn search(problem: impl Problem, settings: Settings, options: &Options) -> Resul
     let mut progress = progress::Progress::new(options);
     let solver = Solver::of(problem).settings(settings);
     let searched = solver.on_progress(|sight| progress.show(sight)).run();
-    searched.map_err(|why| match (&why, &options.going) {
-        (RunError::Save { .. }, _) => Failure::Usage(format!("--checkpoint {why}")),
-        (RunError::Resume(_), Some(going)) => {
-            Failure::Usage(format!("{} cannot be gone on with: {why}", going.file))
+    let moments = progress.moments();
+    searched.map(|report| Report { moments, ..report }).map_err(|why| {
+        match (&why, &options.going) {
+            (RunError::Save { .. }, _) => Failure::Usage(format!("--checkpoint {why}")),
+            (RunError::Resume(_), Some(going)) => {
+                Failure::Usage(format!("{} cannot be gone on with: {why}", going.file))
+            }
+            _ => why.into(),
         }
-        _ => why.into(),
     })
 }
 
@@ -341,7 +346,10 @@ impl Files {
         // The result comes first: a file that cannot be written must not lose it.
         print(&text)?;
         if let Some(file) = self.trace {
-            write(file, &progress::trace(report).to_string())?;
+            let drawn =
+                options.trace.as_ref().is_some_and(|path| path.extension() == Some("svg".as_ref()));
+            let picture = || trace::picture(&format!("{name} {instance}"), report);
+            write(file, &if drawn { picture() } else { trace::data(report).to_string() })?;
         }
         if let (Some(file), Some(plan)) = (self.solution, &report.solution) {
             let numbers: Vec<String> = plan.iter().map(ToString::to_string).collect();

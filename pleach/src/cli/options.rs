@@ -34,6 +34,8 @@ const BEST_HELP: &str = "value that a solution must beat: none, a number, and fo
 const BALANCE_HELP: &str = "who gives how much to whom: adaptive, random-power, random-half, weighted, ring, \
                             lifelines, overlay, master-worker, hierarchical-master-worker, static, \
                             dynamic, guided; choices after a colon, as overlay:degree=4,bridges=no";
+const TRACE_HELP: &str = "write the activity of every unit, the best value and the bound over time, as JSON; draw \
+                          the last two if FILE ends in .svg";
 const BOUND_HELP: &str =
     "flowshop: auto, one, one-tight, two; atsp: auto, partial, assignment, arborescence";
 const BRANCHING_HELP: &str =
@@ -68,7 +70,7 @@ const FLAGS: [Flag; 26] = [
     flag("show", None, "with resume: say what is in the file, and end", "off"),
     flag("simd", Some("LEVEL"), "code path: auto, off, avx2, avx512", "auto"),
     flag("seed", Some("N"), "all randomness", "0"),
-    flag("trace", Some("FILE"), "write the activity of every unit over time, as JSON", "off"),
+    flag("trace", Some("FILE"), TRACE_HELP, "off"),
     flag("solution", Some("FILE"), "write the solution, as text", "off"),
     flag("gantt", Some("FILE"), "flowshop: write the schedule as a picture (SVG)", "off"),
     flag(
@@ -126,6 +128,9 @@ pub fn flags() -> impl Iterator<Item = Arg> {
     })
 }
 
+/// Time between two looks at a run, and at one that is traced.
+const LOOK: Duration = Duration::from_millis(100);
+const LOOK_TRACED: Duration = Duration::from_millis(10);
 /// Time between two saves.
 const EVERY: Duration = Duration::from_secs(30);
 
@@ -330,6 +335,7 @@ impl Options {
             node_limit,
             seed,
             trace: word("trace").is_some(),
+            look_every: if word("trace").is_some() { LOOK_TRACED } else { LOOK },
             ..Settings::default()
         };
         let record = json!({
