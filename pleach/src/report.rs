@@ -1,5 +1,6 @@
 //! [`Report`]: what a search has found and proven, as values, as JSON and as words.
 
+use crate::cli::trace::Moment;
 use pleach_core::tree::Goal;
 use pleach_run::{Outcome, Stop};
 use serde_json::{Map, Value, json};
@@ -54,6 +55,8 @@ pub struct Report {
     pub optima: Option<u128>,
     /// Everything else: nodes, times, units.
     pub outcome: Outcome,
+    /// When the best value and the bound changed, where a trace was asked for.
+    pub(crate) moments: Vec<Moment>,
 }
 
 impl Report {
@@ -87,6 +90,7 @@ impl Report {
             count: outcome.counts.total,
             optima: None,
             outcome,
+            moments: Vec::new(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The whole of Pleach from outside: the command, the examples, and the rules of the house.
 
+mod atsp;
 mod command;
 mod flowshop;
 mod house;

@@ -1,5 +1,6 @@
 //! The problems that Pleach brings: each a plain tree, and faster explorers beside it.
 
+pub mod atsp;
 pub mod flowshop;
 pub mod knapsack;
 pub mod queens;

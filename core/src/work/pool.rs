@@ -111,6 +111,30 @@ impl<N> Pool<N> {
     }
 }
 
+/// What a share gives of nodes that wait, in order of depth, and how many of the open children in
+/// each of several frames below them; `None` if nothing is given.
+pub fn divide<N>(
+    waiting: &mut Vec<Entry<N>>,
+    frames: impl Iterator<Item = usize>,
+    share: f64,
+) -> Option<(Vec<Entry<N>>, Vec<usize>)> {
+    let mut sizes: Vec<usize> =
+        waiting.chunk_by(|a, b| a.depth == b.depth).map(<[_]>::len).collect();
+    let runs = sizes.len();
+    sizes.extend(frames);
+    let mut of_waiting = portions(&sizes, share)?;
+    let of_frames = of_waiting.split_off(runs);
+    let mut given = Vec::new();
+    // From the deepest run down to the first, so that places before it stay.
+    let mut end = waiting.len();
+    for (&n, &size) in of_waiting.iter().zip(&sizes).rev() {
+        let start = end - size;
+        given.extend(waiting.drain(start..start + n));
+        end = start;
+    }
+    Some((given, of_frames))
+}
+
 /// The greatest depth that is taken from the wire: one can be added to it, many times.
 const DEEPEST: u32 = u32::MAX / 2;
 

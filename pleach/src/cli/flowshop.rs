@@ -1,9 +1,10 @@
 //! `solve flowshop` and `check flowshop`: from names, files and flags to a search and back.
 
+use super::numbers::numbers;
 use super::options::{Best, Options};
 use super::progress::catch_interrupts;
 use super::resume::{Going, over, show};
-use super::{Failure, Files, create, gantt, print, search, usage, write};
+use super::{Failure, Files, SHORTEST, create, gantt, print, search, usage, write};
 use crate::report::{Report, Status};
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::problem::Problem;
@@ -22,8 +23,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The time limit of a search for which no time is left.
-const SHORTEST: Duration = Duration::from_millis(1);
 /// How long heuristics look for a schedule of the published value.
 const REACH: Duration = Duration::from_secs(1);
 
@@ -125,17 +124,7 @@ pub fn instance(word: &str, options: &Options) -> Result<Instance, Failure> {
 
 /// The schedule that a file holds.
 fn schedule(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
-    let text = std::fs::read_to_string(path).or_else(|why| usage(format!("{path}: {why}")))?;
-    let mut plan = Vec::new();
-    for (line, words) in (1..).zip(text.lines()) {
-        for word in words.split_whitespace() {
-            let number = word.parse::<i64>().or_else(|_| {
-                usage(format!("{path}, line {line}: '{word}', expected the number of a job"))
-            })?;
-            plan.push(number);
-        }
-    }
-    instance.order(&plan).or_else(|why| usage(format!("{path}: {why}")))
+    instance.order(&numbers(path, "job")?).or_else(|why| usage(format!("{path}: {why}")))
 }
 
 /// Takes up the bound and the branching that the flags name; returns the flags in force.

@@ -2,7 +2,7 @@
 
 use super::options::Options;
 use super::rows::rows_of;
-use super::{Failure, conclude, flowshop, usage};
+use super::{Failure, atsp, conclude, flowshop, usage};
 use clap::ArgMatches;
 use pleach_core::problem::Plain;
 use pleach_problems::flowshop::named::named;
@@ -18,10 +18,10 @@ use std::process::ExitCode;
 pub fn run(verb: &str, matches: &ArgMatches, options: &Options) -> Result<ExitCode, Failure> {
     let word = |name| matches.get_one::<String>(name).map_or("", String::as_str);
     let (problem, instance) = (word("problem"), word("instance"));
-    if problem != "flowshop" {
+    if !["flowshop", "atsp"].contains(&problem) {
         options.without_flowshop(problem).map_err(Failure::Usage)?;
     }
-    if !matches!((verb, problem), (_, "flowshop") | ("count", "queens")) {
+    if !matches!((verb, problem), (_, "flowshop" | "atsp") | ("count", "queens")) {
         options.refuse(&["nodes"], "expected pool here").map_err(Failure::Usage)?;
     }
     match (verb, problem) {
@@ -34,6 +34,8 @@ pub fn run(verb: &str, matches: &ArgMatches, options: &Options) -> Result<ExitCo
             let tree = tree(instance, options)?;
             conclude(Uts::new(tree, options.simd), problem, instance, options)
         }
+        ("solve", "atsp") => atsp::solve(instance, options),
+        ("check", "atsp") => atsp::check(instance, word("file"), options),
         ("solve", "flowshop") => flowshop::solve(instance, options),
         ("check", "flowshop") => flowshop::check(instance, word("file"), options),
         ("solve", "queens") => {
@@ -46,15 +48,20 @@ pub fn run(verb: &str, matches: &ArgMatches, options: &Options) -> Result<ExitCo
             conclude(Plain(knapsack), problem, instance, options)
         }
         ("count", _) => usage(format!("count {problem}: expected queens or uts")),
-        ("check", _) => usage(format!("check {problem}: expected flowshop")),
-        _ => usage(format!("{verb} {problem}: expected flowshop, queens or knapsack")),
+        ("check", _) => usage(format!("check {problem}: expected flowshop or atsp")),
+        _ => usage(format!("{verb} {problem}: expected flowshop, atsp, queens or knapsack")),
     }
 }
 
 /// The words of a command that are files which its problem reads.
 pub fn inputs(words: &[String]) -> Vec<String> {
     let [_, problem, instance] = words else { return Vec::new() };
-    let read = problem == "knapsack" || problem == "flowshop" && named(instance).is_none();
+    let read = match &problem[..] {
+        "knapsack" => true,
+        "flowshop" => named(instance).is_none(),
+        "atsp" => pleach_problems::atsp::named::named(instance).is_none(),
+        _ => false,
+    };
     read.then(|| instance.clone()).into_iter().collect()
 }
 

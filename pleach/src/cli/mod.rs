@@ -1,14 +1,18 @@
 //! The command: words, flags, progress, results and exit codes.
 
+mod atsp;
 mod devices;
 mod flowshop;
 mod gantt;
 mod instance;
+mod numbers;
 mod options;
 mod progress;
 mod resume;
 mod rows;
+mod scale;
 mod sim;
+pub(crate) mod trace;
 
 pub use rows::rows;
 
@@ -25,6 +29,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Why a command ends without a result.
 #[derive(Debug)]
@@ -41,6 +46,9 @@ impl From<RunError> for Failure {
     }
 }
 
+/// The time limit of a search for which no time is left.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 /// Bad usage with this explanation.
 fn usage<T>(why: impl Into<String>) -> Result<T, Failure> {
     Err(Failure::Usage(why.into()))
@@ -55,6 +63,7 @@ Examples:
   pleach count queens 16
   pleach count uts T1L
   pleach count uts type=binomial,b0=2000,q=0.2,m=5,seed=7 --threads 2 --json
+  pleach solve atsp ftv33
   pleach solve queens 30
   pleach solve knapsack data/knapsack/correlated-60.txt
   pleach solve flowshop ta022 --checkpoint run.pleach
@@ -131,14 +140,14 @@ fn command() -> Command {
         .subcommand(problem(
             "solve",
             "Find a solution, the best one with proof",
-            "flowshop (INSTANCE: a name or a file), queens (INSTANCE: board size) or knapsack \
-             (INSTANCE: a file)",
+            "flowshop or atsp (INSTANCE: a name or a file), queens (INSTANCE: board size) or \
+             knapsack (INSTANCE: a file)",
         ))
         .subcommand(
             problem(
                 "check",
                 "Compute a solution's value again, from the instance alone",
-                "flowshop (INSTANCE: a name or a file)",
+                "flowshop or atsp (INSTANCE: a name or a file)",
             )
             .arg(Arg::new("file").value_name("FILE").required(true).help("the solution")),
         )
@@ -284,13 +293,16 @@ fn search(problem: impl Problem, settings: Settings, options: &Options) -> Resul
     let mut progress = progress::Progress::new(options);
     let solver = Solver::of(problem).settings(settings);
     let searched = solver.on_progress(|sight| progress.show(sight)).run();
-    searched.map_err(|why| match (&why, &options.going) {
-        (RunError::Save { .. }, _) => Failure::Usage(format!("--checkpoint {why}")),
-        (RunError::Late(_), _) => Failure::Usage(format!("--balance {why}")),
-        (RunError::Resume(_), Some(going)) => {
-            Failure::Usage(format!("{} cannot be gone on with: {why}", going.file))
+    let moments = progress.moments();
+    searched.map(|report| Report { moments, ..report }).map_err(|why| {
+        match (&why, &options.going) {
+            (RunError::Save { .. }, _) => Failure::Usage(format!("--checkpoint {why}")),
+            (RunError::Late(_), _) => Failure::Usage(format!("--balance {why}")),
+            (RunError::Resume(_), Some(going)) => {
+                Failure::Usage(format!("{} cannot be gone on with: {why}", going.file))
+            }
+            _ => why.into(),
         }
-        _ => why.into(),
     })
 }
 
@@ -335,7 +347,10 @@ impl Files {
         // The result comes first: a file that cannot be written must not lose it.
         print(&text)?;
         if let Some(file) = self.trace {
-            write(file, &progress::trace(report).to_string())?;
+            let drawn =
+                options.trace.as_ref().is_some_and(|path| path.extension() == Some("svg".as_ref()));
+            let picture = || trace::picture(&format!("{name} {instance}"), report);
+            write(file, &if drawn { picture() } else { trace::data(report).to_string() })?;
         }
         if let (Some(file), Some(plan)) = (self.solution, &report.solution) {
             let numbers: Vec<String> = plan.iter().map(ToString::to_string).collect();
@@ -379,7 +394,7 @@ fn print(text: &str) -> Result<(), Failure> {
 
 /// The rate of a problem on one thread within a short time, nodes a second.
 fn measured_rate(problem: impl Problem) -> Result<f64, Failure> {
-    let limit = std::time::Duration::from_millis(200);
+    let limit = Duration::from_millis(200);
     let report = Solver::of(problem).threads(1).time_limit(limit).run()?;
     Ok(report.outcome.counts.bounded as f64 / report.outcome.seconds)
 }

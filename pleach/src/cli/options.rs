@@ -29,11 +29,15 @@ const fn flag(
     Flag { name, value, help, default }
 }
 
-const BEST_HELP: &str = "value that a solution must beat: none, a number, and for flowshop optimum \
-                         (as published), neh, search (both heuristics)";
+const BEST_HELP: &str = "value that a solution must beat: none, a number, and for flowshop and atsp \
+                         optimum (as published), search (heuristics), for flowshop neh";
 const BALANCE_HELP: &str = "who gives how much to whom: adaptive, random-power, random-half, weighted, ring, \
                             lifelines, overlay, master-worker, hierarchical-master-worker, static, \
                             dynamic, guided; choices after a colon, as overlay:degree=4,bridges=no";
+const TRACE_HELP: &str = "write the activity of every unit, the best value and the bound over time, as JSON; draw \
+                          the last two if FILE ends in .svg";
+const BOUND_HELP: &str =
+    "flowshop: auto, one, one-tight, two; atsp: auto, partial, assignment, arborescence";
 const BRANCHING_HELP: &str =
     "flowshop: auto, forward, backward, alternate, max-sum, min-branch, min-min";
 
@@ -42,14 +46,14 @@ const FLAGS: [Flag; 26] = [
     flag("devices", Some("LIST"), "what to use, between commas: cpu", "cpu"),
     flag("slow", Some("UNIT=F"), "slow a unit by a factor, to try unequal machines", "none"),
     flag("balance", Some("NAME"), BALANCE_HELP, "adaptive"),
-    flag("best", Some("V"), BEST_HELP, "search for flowshop, none for others"),
+    flag("best", Some("V"), BEST_HELP, "search for flowshop and atsp, none for others"),
     flag(
         "start",
         Some("FILE"),
-        "flowshop: a schedule to start from, as --solution writes it",
+        "flowshop, atsp: a solution to start from, as --solution writes it",
         "none",
     ),
-    flag("bound", Some("NAME"), "flowshop: auto, one, one-tight, two", "auto, or one"),
+    flag("bound", Some("NAME"), BOUND_HELP, "auto, or one"),
     flag("branching", Some("NAME"), BRANCHING_HELP, "auto"),
     flag("all", None, "flowshop: count all optimal schedules too", "off"),
     flag("jobs-first", None, "flowshop: a file's lines are jobs, not machines", "off"),
@@ -58,7 +62,7 @@ const FLAGS: [Flag; 26] = [
     flag(
         "nodes",
         Some("KIND"),
-        "how work is held: pool, interval (flowshop, count queens)",
+        "how work is held: pool, interval (flowshop, count queens, atsp with bound partial)",
         "pool",
     ),
     flag("checkpoint", Some("FILE"), "save while running, and when stopped", "off"),
@@ -66,7 +70,7 @@ const FLAGS: [Flag; 26] = [
     flag("show", None, "with resume: say what is in the file, and end", "off"),
     flag("simd", Some("LEVEL"), "code path: auto, off, avx2, avx512", "auto"),
     flag("seed", Some("N"), "all randomness", "0"),
-    flag("trace", Some("FILE"), "write the activity of every unit over time, as JSON", "off"),
+    flag("trace", Some("FILE"), TRACE_HELP, "off"),
     flag("solution", Some("FILE"), "write the solution, as text", "off"),
     flag("gantt", Some("FILE"), "flowshop: write the schedule as a picture (SVG)", "off"),
     flag(
@@ -124,6 +128,9 @@ pub fn flags() -> impl Iterator<Item = Arg> {
     })
 }
 
+/// Time between two looks at a run, and at one that is traced.
+const LOOK: Duration = Duration::from_millis(100);
+const LOOK_TRACED: Duration = Duration::from_millis(10);
 /// Time between two saves.
 const EVERY: Duration = Duration::from_secs(30);
 
@@ -328,6 +335,7 @@ impl Options {
             node_limit,
             seed,
             trace: word("trace").is_some(),
+            look_every: if word("trace").is_some() { LOOK_TRACED } else { LOOK },
             ..Settings::default()
         };
         let record = json!({

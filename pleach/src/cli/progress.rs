@@ -1,10 +1,10 @@
-//! Progress on the terminal, Ctrl-C, and the activity of units as data.
+//! Progress on the terminal, and Ctrl-C.
 
 use super::options::Options;
-use crate::report::{Report, gap, grouped, short};
+use super::trace::{self, Moment};
+use crate::report::{gap, grouped, short};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pleach_run::Sight;
-use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -41,6 +41,8 @@ pub struct Progress {
     line: ProgressBar,
     /// Nodes and time of the look before.
     before: (u64, f64),
+    /// When the best value or the bound changed, if that is to be kept.
+    moments: Option<Vec<Moment>>,
 }
 
 impl Progress {
@@ -53,7 +55,8 @@ impl Progress {
         // A template that is only the message has nothing that could be wrong with it.
         let style = ProgressStyle::with_template("{msg}").expect("a template");
         let line = ProgressBar::with_draw_target(None, target).with_style(style);
-        Self { line, before: (0, 0.0) }
+        let moments = options.trace.is_some().then(Vec::new);
+        Self { line, before: (0, 0.0), moments }
     }
 
     /// Shows a look at the run; breaks if Ctrl-C was pressed.
@@ -61,6 +64,9 @@ impl Progress {
         if let Some(warning) = &sight.warning {
             // Above the line if there is one.
             self.line.suspend(|| eprintln!("pleach: warning: {warning}"));
+        }
+        if let Some(moments) = &mut self.moments {
+            trace::note(moments, Moment::of(sight));
         }
         if !self.line.is_hidden() {
             let (nodes, seconds) = (sight.counts.bounded, sight.seconds);
@@ -98,34 +104,15 @@ impl Progress {
     }
 }
 
+impl Progress {
+    /// When the best value or the bound changed.
+    pub fn moments(&mut self) -> Vec<Moment> {
+        self.moments.take().unwrap_or_default()
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.line.finish_and_clear();
     }
-}
-
-/// The activity of every unit: for each step of time the part of it spent exploring, and the nodes.
-pub fn trace(report: &Report) -> Value {
-    let units: Vec<Value> = report
-        .outcome
-        .units
-        .iter()
-        .enumerate()
-        .filter_map(|(i, unit)| unit.activity.as_ref().map(|activity| (i, activity)))
-        .map(|(i, activity)| {
-            let step = activity.step_ns as f64;
-            let busy = activity.busy_ns.iter().map(|&ns| (ns as f64 / step * 1e4).round() / 1e4);
-            json!({
-                "name": format!("cpu{i}"),
-                "step_s": step * 1e-9,
-                "busy": busy.collect::<Vec<f64>>(),
-                "nodes": activity.nodes,
-            })
-        })
-        .collect();
-    json!({
-        "pleach": env!("CARGO_PKG_VERSION"),
-        "seconds": report.outcome.seconds,
-        "units": units,
-    })
 }

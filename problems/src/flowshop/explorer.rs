@@ -11,7 +11,8 @@ use super::worth::Worth;
 use super::{Flowshop, Node};
 use pleach_core::explorer::{Explorer, Progress, read};
 use pleach_core::tree::Solution;
-use pleach_core::work::{Entry, Malformed, Pool, Work, portions};
+use pleach_core::work::pool::divide;
+use pleach_core::work::{Entry, Malformed, Pool, Work};
 
 /// Depth-first search with a frame for each job placed: a node, and its children still open.
 pub struct Frames<'f, K: Kernel> {
@@ -345,20 +346,8 @@ impl<K: Kernel> Explorer for Frames<'_, K> {
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
-        let waiting = self.waiting.chunk_by(|a, b| a.depth == b.depth).map(<[_]>::len);
-        let mut sizes: Vec<usize> = waiting.collect();
-        let runs = sizes.len();
-        sizes.extend(self.frames[..self.used].iter().map(|frame| frame.n_open));
-        let portions = portions(&sizes, share)?;
-        let mut given = Vec::new();
-        let (of_waiting, of_frames) = portions.split_at(runs);
-        // From the deepest run down to the first, so that places before it stay.
-        let mut end = self.waiting.len();
-        for (&n, &size) in of_waiting.iter().zip(&sizes).rev() {
-            let start = end - size;
-            given.extend(self.waiting.drain(start..start + n));
-            end = start;
-        }
+        let open = self.frames[..self.used].iter().map(|frame| frame.n_open);
+        let (mut given, of_frames) = divide(&mut self.waiting, open, share)?;
         for (at, &n) in of_frames.iter().enumerate() {
             self.give(at, n, &mut given);
         }

@@ -3,6 +3,10 @@
 //! All `unsafe` code of the problems lives below this folder, one file a kernel.
 
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod atsp_avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod atsp_avx512;
+#[cfg(target_arch = "x86_64")]
 mod flowshop;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod flowshop_avx2;
@@ -44,7 +48,9 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => {
                 is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("bmi1")
                     && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("lzcnt")
                     && is_x86_feature_detected!("popcnt")
             }
             #[cfg(target_arch = "x86_64")]

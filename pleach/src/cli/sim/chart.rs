@@ -1,5 +1,6 @@
 //! A line chart over a scenario's lists, as SVG.
 
+use super::super::scale::Scale;
 use super::scenario::{Axis, Paper, Scenario};
 use super::table::{digits, labels, mean_and_spread, metric, values};
 use pleach_core::sim::figures::Figures;
@@ -20,33 +21,6 @@ struct Line {
     name: String,
     points: Vec<(f64, f64, f64)>,
     paper: Vec<(f64, f64)>,
-}
-
-/// A scale of numbers along a side of the picture.
-struct Scale {
-    low: f64,
-    high: f64,
-    logarithmic: bool,
-    from: f64,
-    to: f64,
-}
-
-impl Scale {
-    fn at(&self, value: f64) -> f64 {
-        let turn = |value: f64| if self.logarithmic { value.ln() } else { value };
-        let part = (turn(value) - turn(self.low)) / (turn(self.high) - turn(self.low));
-        self.from + part * (self.to - self.from)
-    }
-
-    /// Round numbers for marks, some six of them.
-    fn marks(&self) -> Vec<f64> {
-        let rough = (self.high - self.low) / 6.0;
-        let decade = 10f64.powf(rough.log10().floor());
-        let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|n| n * decade);
-        let step = steps.into_iter().find(|&step| step >= rough).unwrap_or(rough);
-        let first = (self.low / step).ceil() as i64;
-        (first..).map(|i| i as f64 * step).take_while(|&mark| mark <= self.high * 1.0001).collect()
-    }
 }
 
 /// Draws the figure that the scenario names over its first list, a line for each value of the second.

@@ -1,0 +1,206 @@
+//! [`Allowed`] and [`Arcs`]: which arcs a tour may still use, as a matrix of bits and as a list.
+
+use super::instance::Instance;
+use super::twins::Twins;
+
+/// Parts of a unit of cost: bounds are computed exactly in whole numbers of them.
+pub(super) const PARTS: i64 = 256;
+
+/// The arcs that a tour may use, a bit for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Allowed {
+    cities: usize,
+    /// Words of a row.
+    width: usize,
+    bits: Vec<u64>,
+}
+
+impl Allowed {
+    /// All arcs between different cities.
+    pub fn all(cities: usize) -> Self {
+        let width = cities.div_ceil(64);
+        let mut all = Self { cities, width, bits: vec![0; cities * width] };
+        for i in 0..cities {
+            (0..cities)
+                .filter(|&j| i != j)
+                .for_each(|j| all.bits[i * width + j / 64] |= 1 << (j % 64));
+        }
+        all
+    }
+
+    /// The matrix of these bits, if it is one of arcs between different cities.
+    pub fn of(cities: usize, bits: Vec<u64>) -> Option<Self> {
+        let all = Self::all(cities);
+        let within = bits.len() == all.bits.len()
+            && bits.iter().zip(&all.bits).all(|(bits, all)| bits & !all == 0);
+        within.then_some(Self { bits, ..all })
+    }
+
+    pub fn bits(&self) -> &[u64] {
+        &self.bits
+    }
+
+    pub fn has(&self, i: usize, j: usize) -> bool {
+        self.bits[i * self.width + j / 64] >> (j % 64) & 1 == 1
+    }
+
+    pub fn remove(&mut self, i: usize, j: usize) {
+        self.bits[i * self.width + j / 64] &= !(1 << (j % 64));
+    }
+
+    /// Leaves no other arc from one city, and none to the other.
+    pub fn force(&mut self, i: usize, j: usize) {
+        let only = self.has(i, j);
+        self.bits[i * self.width..][..self.width].fill(0);
+        (0..self.cities).for_each(|k| self.remove(k, j));
+        if only {
+            self.bits[i * self.width + j / 64] |= 1 << (j % 64);
+        }
+    }
+
+    /// The cities that a city may be followed by.
+    pub fn row(&self, i: usize) -> impl Iterator<Item = usize> {
+        let words = self.bits[i * self.width..][..self.width].iter().enumerate();
+        words.flat_map(|(at, &word)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(64 * at + bit)
+            })
+        })
+    }
+
+    /// Arcs of a row.
+    pub fn degree(&self, i: usize) -> u32 {
+        self.bits[i * self.width..][..self.width].iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Takes out arcs that cost more beyond a bound than there is room for.
+    pub fn remove_dear(&mut self, arcs: &Arcs, reduced: &[i64], room: i64) {
+        for (at, _) in reduced.iter().enumerate().filter(|&(_, &reduced)| reduced > room) {
+            self.remove(arcs.tail[at].into(), arcs.head[at].into());
+        }
+    }
+
+    /// Takes out what can be in no tour: beside arcs that are the only ones from or to a city, and
+    /// arcs that would close a path too early. False if no tour is left.
+    pub fn propagate(&mut self, twins: &Twins) -> bool {
+        let n = self.cities;
+        let mut done = vec![false; n];
+        loop {
+            let mut single = Vec::new();
+            let mut into = vec![(0, 0); n];
+            for i in 0..n {
+                let degree = self.degree(i);
+                if degree == 0 {
+                    return false;
+                }
+                for j in self.row(i) {
+                    into[j] = (into[j].0 + 1, i);
+                    if degree == 1 {
+                        single.push((i, j));
+                    }
+                }
+            }
+            if into.iter().any(|&(degree, _)| degree == 0) {
+                return false;
+            }
+            let only = |(j, &(degree, i)): (usize, &(u32, usize))| (degree == 1).then_some((i, j));
+            single.extend(into.iter().enumerate().filter_map(only));
+            single.retain(|&(i, _)| !std::mem::replace(&mut done[i], true));
+            if single.is_empty() {
+                return true;
+            }
+            single.iter().for_each(|&(i, j)| self.force(i, j));
+            if !self.close_paths(twins) {
+                return false;
+            }
+        }
+    }
+
+    /// Takes out arcs from the end of a path of forced arcs to its begin, and between paths that do
+    /// not go together. False if there is a cycle of fewer than all cities.
+    fn close_paths(&mut self, twins: &Twins) -> bool {
+        let n = self.cities;
+        let next: Vec<Option<usize>> =
+            (0..n).map(|i| (self.degree(i) == 1).then(|| self.row(i).next()).flatten()).collect();
+        let mut has_before = vec![false; n];
+        next.iter().flatten().for_each(|&j| has_before[j] = true);
+        // City 0 begins a path even where one leads to it.
+        has_before[0] = false;
+        let (mut paths, mut seen) = (Vec::new(), 0);
+        for begin in (0..n).filter(|&i| !has_before[i]) {
+            let (mut path, mut end) = (vec![begin as u16], begin);
+            while let Some(j) = next[end].filter(|&j| j != 0 && path.len() <= n) {
+                path.push(j as u16);
+                end = j;
+            }
+            seen += path.len();
+            let closed = next[end] == Some(0);
+            if closed && begin == 0 {
+                return path.len() == n;
+            }
+            if path.len() > 1 && path.len() < n && !closed {
+                self.remove(end, begin);
+            }
+            paths.push(path);
+        }
+        // What is on no path is on cycles.
+        seen == n && twins.keep_order(&paths, self)
+    }
+}
+
+/// The allowed arcs as a list, row by row, with their costs in [`PARTS`].
+#[derive(Clone, Debug)]
+pub(super) struct Arcs {
+    pub cities: usize,
+    pub tail: Vec<u16>,
+    pub head: Vec<u16>,
+    pub cost: Vec<i64>,
+    /// Where each row begins, and the end of the last.
+    pub rows: Vec<usize>,
+}
+
+impl Arcs {
+    pub fn new(instance: &Instance, allowed: &Allowed) -> Self {
+        let cities = instance.cities();
+        let (tail, head, cost) = (Vec::new(), Vec::new(), Vec::new());
+        let mut arcs = Self { cities, tail, head, cost, rows: vec![0] };
+        for i in 0..cities {
+            for j in allowed.row(i) {
+                arcs.tail.push(i as u16);
+                arcs.head.push(j as u16);
+                arcs.cost.push(PARTS * instance.cost(i, j));
+            }
+            arcs.rows.push(arcs.tail.len());
+        }
+        arcs
+    }
+
+    pub fn len(&self) -> usize {
+        self.tail.len()
+    }
+
+    /// The arcs from a city.
+    pub fn row(&self, i: usize) -> std::ops::Range<usize> {
+        self.rows[i]..self.rows[i + 1]
+    }
+}
+
+/// A bound in units, raised to the next length that a tour can have: `length` and steps from there.
+pub(super) fn at_least(parts: i64, length: i64, step: i64) -> i64 {
+    let units = -(-parts).div_euclid(PARTS);
+    units + (length - units).rem_euclid(step)
+}
+
+/// The order of a tour, if the cities that follow each make one.
+pub(super) fn tour_of(next: &[u16]) -> Option<Vec<u16>> {
+    let mut order = vec![0];
+    let mut at = next[0];
+    while at != 0 && order.len() < next.len() {
+        order.push(at);
+        at = next[usize::from(at)];
+    }
+    (at == 0 && order.len() == next.len()).then_some(order)
+}

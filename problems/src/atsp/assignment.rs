@@ -1,0 +1,126 @@
+//! The assignment problem: each city gets a successor of its own, at the least cost in all.
+//!
+//! Shortest augmenting paths, each of which takes O(n²): an assignment that is still good for all
+//! cities but one is mended with a single path.
+
+use super::arcs::Arcs;
+
+/// A least assignment, and the prices that prove it.
+#[derive(Clone, Debug)]
+pub(super) struct Assignment {
+    /// The sum of all prices: what the assignment costs.
+    pub value: i64,
+    /// What follows each city.
+    pub next: Vec<u16>,
+    /// What each arc costs beyond the prices at its ends: zero for those in the assignment.
+    pub reduced: Vec<i64>,
+    /// What going out of each city is priced.
+    pub out: Vec<i64>,
+}
+
+const NONE: u16 = u16::MAX;
+
+/// Solves it for these costs of arcs; the prices and the successors to start from may be any, the
+/// better the faster. `None` if there is no assignment.
+pub(super) fn solve(arcs: &Arcs, cost: &[i64], out: &[i64], hint: &[u16]) -> Option<Assignment> {
+    let n = arcs.cities;
+    let mut out = out.to_vec();
+    let mut into = vec![i64::MAX; n];
+    for ((&i, &j), &cost) in arcs.tail.iter().zip(&arcs.head).zip(cost) {
+        let into = &mut into[usize::from(j)];
+        *into = (cost - out[usize::from(i)]).min(*into);
+    }
+    if into.contains(&i64::MAX) {
+        return None;
+    }
+    let mut next = vec![NONE; n];
+    let mut before = vec![NONE; n];
+    for i in 0..n {
+        let price = |at: usize| cost[at] - into[usize::from(arcs.head[at])];
+        out[i] = arcs.row(i).map(price).min()?;
+        let tight = arcs.row(i).filter(|&at| price(at) == out[i]).map(|at| arcs.head[at]);
+        let free = |&j: &u16| before[usize::from(j)] == NONE;
+        let hinted = hint.get(i).copied().filter(|&j| tight.clone().any(|tight| tight == j));
+        if let Some(j) = hinted.filter(free).or_else(|| tight.clone().find(free)) {
+            (next[i], before[usize::from(j)]) = (j, i as u16);
+        }
+    }
+    let mut paths = Paths::new(n);
+    for i in 0..n {
+        if next[i] == NONE {
+            paths.augment(arcs, cost, i, (&mut out, &mut into), (&mut next, &mut before))?;
+        }
+    }
+    let value = out.iter().sum::<i64>() + into.iter().sum::<i64>();
+    let price = |at: usize| out[usize::from(arcs.tail[at])] + into[usize::from(arcs.head[at])];
+    let reduced = (0..arcs.len()).map(|at| cost[at] - price(at)).collect();
+    Some(Assignment { value, next, reduced, out })
+}
+
+/// What the search for a shortest path needs.
+struct Paths {
+    /// The least cost to come to a city, and from where.
+    reach: Vec<i64>,
+    from: Vec<u16>,
+    /// Cities that are reached for good, in order.
+    done: Vec<usize>,
+    is_done: Vec<bool>,
+}
+
+impl Paths {
+    fn new(n: usize) -> Self {
+        let (reach, from) = (vec![0; n], vec![NONE; n]);
+        Self { reach, from, done: Vec::with_capacity(n), is_done: vec![false; n] }
+    }
+
+    /// Gives a city a successor, and others other ones, along a shortest path; moves the prices so
+    /// that the arcs in use stay tight.
+    fn augment(
+        &mut self,
+        arcs: &Arcs,
+        cost: &[i64],
+        start: usize,
+        (out, into): (&mut [i64], &mut [i64]),
+        (next, before): (&mut [u16], &mut [u16]),
+    ) -> Option<()> {
+        let n = arcs.cities;
+        self.reach.fill(i64::MAX);
+        self.is_done.fill(false);
+        self.done.clear();
+        let (mut i, mut so_far) = (start, 0);
+        let end = loop {
+            for at in arcs.row(i) {
+                let j = usize::from(arcs.head[at]);
+                let reach = so_far + cost[at] - out[i] - into[j];
+                if reach < self.reach[j] && !self.is_done[j] {
+                    (self.reach[j], self.from[j]) = (reach, i as u16);
+                }
+            }
+            let open = (0..n).filter(|&j| !self.is_done[j]);
+            let j = open.min_by_key(|&j| self.reach[j]).filter(|&j| self.reach[j] < i64::MAX)?;
+            so_far = self.reach[j];
+            self.is_done[j] = true;
+            if before[j] == NONE {
+                break j;
+            }
+            self.done.push(j);
+            i = before[j].into();
+        };
+        for &j in &self.done {
+            let rise = so_far - self.reach[j];
+            out[usize::from(before[j])] += rise;
+            into[j] -= rise;
+        }
+        out[start] += so_far;
+        let mut j = end;
+        loop {
+            let i = usize::from(self.from[j]);
+            before[j] = i as u16;
+            let old = std::mem::replace(&mut next[i], j as u16);
+            if i == start {
+                return Some(());
+            }
+            j = old.into();
+        }
+    }
+}

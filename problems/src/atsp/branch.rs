@@ -1,0 +1,106 @@
+//! How the tours of a node are divided: by an arc, or by the arcs of a cycle.
+
+use super::arcs::{Allowed, Arcs, PARTS, tour_of};
+use super::ascent::raise;
+use super::tours::{AHEAD, Node, Seen, Tours};
+use pleach_core::tree::Children;
+
+/// Arcs that are looked at more closely.
+const CANDIDATES: usize = 16;
+
+/// Tours with an arc, and tours without it: the arc for which both bounds rise most.
+pub(super) fn by_arc(
+    tours: &Tours,
+    node: Node,
+    seen: &Seen,
+    (bound, best): (i64, i64),
+    out: &mut Children<'_, Tours>,
+) {
+    let arc = choose(tours, &node, seen, best);
+    let Some((i, j)) = arc else {
+        // Every city has one successor left.
+        let next: Vec<u16> = (0..node.next.len())
+            .filter_map(|i| node.allowed.row(i).next())
+            .map(|j| j as u16)
+            .collect();
+        if let Some(order) = tour_of(&next) {
+            out.solution(tours.instance.length(&order), || tours.plan(&order));
+        }
+        return;
+    };
+    let mut with = node.clone();
+    with.allowed.force(i, j);
+    out.child_within(bound, with);
+    let mut without = node;
+    without.allowed.remove(i, j);
+    out.child_within(bound, without);
+}
+
+/// The arc to divide by, if any is left to be decided.
+fn choose(tours: &Tours, node: &Node, seen: &Seen, best: i64) -> Option<(usize, usize)> {
+    let Seen { arcs, used, .. } = seen;
+    let ends = |at: usize| (usize::from(arcs.tail[at]), usize::from(arcs.head[at]));
+    let open = |&at: &usize| {
+        let (i, j) = ends(at);
+        node.allowed.has(i, j) && node.allowed.degree(i) > 1
+    };
+    let mut candidates: Vec<usize> = (0..arcs.len()).filter(open).collect();
+    let undecided = |at: usize| (used[at] - 0.5).abs();
+    candidates.sort_by(|&a, &b| undecided(a).total_cmp(&undecided(b)));
+    candidates.truncate(CANDIDATES);
+    let (base, target) = (seen.bound - PARTS, tours.towards(best));
+    let gain = |allowed: &mut Allowed| {
+        if !allowed.propagate(&tours.twins) {
+            return (target - base) as f64;
+        }
+        let arcs = Arcs::new(&tours.instance, allowed);
+        let bound = raise(&arcs, &node.paid, target, AHEAD).map_or(target, |raised| raised.bound);
+        (bound.min(target) - base).max(1) as f64
+    };
+    let mut most: Option<(f64, usize)> = None;
+    for at in candidates {
+        let (i, j) = ends(at);
+        let (mut with, mut without) = (node.allowed.clone(), node.allowed.clone());
+        with.force(i, j);
+        without.remove(i, j);
+        let gain = gain(&mut with) * gain(&mut without);
+        if most.is_none_or(|(most, _)| gain > most) {
+            most = Some((gain, at));
+        }
+    }
+    most.map(|(_, at)| ends(at))
+}
+
+/// For each arc of the cycle with fewest arcs to be decided: tours without it that have those before.
+pub(super) fn by_subtour(node: &Node, bound: i64, out: &mut Children<'_, Tours>) {
+    let n = node.next.len();
+    let undecided = |i: &usize| node.allowed.degree(*i) > 1;
+    let mut on_cycle = vec![false; n];
+    let mut least: Option<(usize, Vec<usize>)> = None;
+    for start in 0..n {
+        let mut cycle = Vec::new();
+        let mut at = start;
+        while !std::mem::replace(&mut on_cycle[at], true) {
+            cycle.push(at);
+            at = node.next[at].into();
+        }
+        let open = cycle.iter().filter(|i| undecided(i)).count();
+        if !cycle.is_empty() && least.as_ref().is_none_or(|(least, _)| open < *least) {
+            least = Some((open, cycle));
+        }
+    }
+    let Some((_, cycle)) = least else { return };
+    let mut rest = node.clone();
+    for i in cycle {
+        let j = node.next[i].into();
+        if !rest.allowed.has(i, j) {
+            return out.child_within(bound, rest);
+        }
+        if rest.allowed.degree(i) > 1 {
+            let mut child = rest.clone();
+            child.allowed.remove(i, j);
+            out.child_within(bound, child);
+            rest.allowed.force(i, j);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! [`Instance`]: what it costs to go from each city to each other, and what a tour costs.
+
+use std::fmt;
+
+/// Cities at most: a search keeps a matrix of them.
+pub const MOST_CITIES: usize = 1000;
+/// The largest cost, either way: sums of a tour's costs, scaled for exact bounds, stay within 63 bits.
+pub const MOST_COST: i64 = 1_000_000_000;
+
+/// Cities, and what it costs to go from one to another.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Instance {
+    cities: usize,
+    /// Row by row; the diagonal is 0 and means nothing.
+    costs: Vec<i64>,
+}
+
+impl fmt::Debug for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.cities)?;
+        f.debug_list().entries(self.costs.chunks(self.cities)).finish()
+    }
+}
+
+impl Instance {
+    /// An instance of these costs, row by row; what is on the diagonal is ignored.
+    ///
+    /// # Errors
+    /// If there are no cities or too many, or if a cost is too large.
+    pub fn new(cities: usize, mut costs: Vec<i64>) -> Result<Self, String> {
+        if !(1..=MOST_CITIES).contains(&cities) || costs.len() != cities * cities {
+            return Err(format!("{cities} cities, expected from 1 to {MOST_CITIES}"));
+        }
+        costs.iter_mut().step_by(cities + 1).for_each(|diagonal| *diagonal = 0);
+        match costs.iter().find(|cost| cost.abs() > MOST_COST) {
+            Some(cost) => Err(format!("cost {cost}, expected from -{MOST_COST} to {MOST_COST}")),
+            None => Ok(Self { cities, costs }),
+        }
+    }
+
+    /// Cities.
+    #[must_use]
+    pub fn cities(&self) -> usize {
+        self.cities
+    }
+
+    /// What it costs to go from one city to another.
+    #[inline]
+    #[must_use]
+    pub fn cost(&self, from: usize, to: usize) -> i64 {
+        self.costs[from * self.cities + to]
+    }
+
+    /// The costs from a city.
+    #[must_use]
+    pub fn row(&self, from: usize) -> &[i64] {
+        &self.costs[from * self.cities..][..self.cities]
+    }
+
+    /// All costs, row by row.
+    #[must_use]
+    pub fn costs(&self) -> &[i64] {
+        &self.costs
+    }
+
+    /// What a tour costs that visits the cities in this order and goes back to the first.
+    #[must_use]
+    pub fn length(&self, order: &[u16]) -> i64 {
+        let next = order.iter().cycle().skip(1);
+        order.iter().zip(next).map(|(&from, &to)| self.cost(from.into(), to.into())).sum()
+    }
+
+    /// The order that a plan names, with cities counted from 1.
+    ///
+    /// # Errors
+    /// If a city is missing, unknown or named twice.
+    pub fn order(&self, plan: &[i64]) -> Result<Vec<u16>, String> {
+        let mut seen = vec![false; self.cities];
+        for &number in plan {
+            let slot = usize::try_from(number).ok().and_then(|at| seen.get_mut(at.checked_sub(1)?));
+            match slot {
+                None => {
+                    return Err(format!("city {number}, expected one from 1 to {}", self.cities));
+                }
+                Some(seen) if *seen => return Err(format!("city {number} twice")),
+                Some(seen) => *seen = true,
+            }
+        }
+        match seen.iter().position(|seen| !seen) {
+            Some(missing) => Err(format!("city {} is missing", missing + 1)),
+            None => Ok(plan.iter().map(|&number| (number - 1) as u16).collect()),
+        }
+    }
+}
+
+/// A tour in the numbers that people use: cities from 1, beginning with the first.
+#[must_use]
+pub fn plan(order: &[u16]) -> Vec<i64> {
+    let first = order.iter().position(|&city| city == 0).unwrap_or(0);
+    let order = order[first..].iter().chain(&order[..first]);
+    order.map(|&city| i64::from(city) + 1).collect()
+}

@@ -1,0 +1,194 @@
+//! [`Local`]: tours by local search. Two segments that follow each other change places as long as
+//! that helps; then a random change of four arcs, and again.
+
+use super::instance::Instance;
+use super::solution;
+use oorandom::Rand64;
+use pleach_core::problem::Improver;
+use pleach_core::tree::Solution;
+use std::sync::Arc;
+
+/// Nearest cities that are tried as the next of a city.
+const NEAR: usize = 10;
+/// Cities in the segments that a random change moves, at most.
+const SPREAD: u64 = 50;
+/// Changes for each city after which the search goes back to the best tour.
+const PATIENCE: u32 = 30;
+/// Part of the mean cost of a step.
+const LENIENT: i64 = 4;
+/// Random changes of one call.
+const CHANGES: u32 = 100;
+
+/// The search: where it is, and the best tour so far.
+pub(super) struct Local {
+    instance: Arc<Instance>,
+    /// For each city those that are nearest from it.
+    near: Vec<Vec<u16>>,
+    order: Vec<u16>,
+    /// Where in the order each city is.
+    place: Vec<u16>,
+    /// Cities whose way out has changed since it was looked at.
+    look: Vec<u16>,
+    length: i64,
+    best: (Vec<u16>, i64),
+    chance: Rand64,
+    /// Random changes since the best tour was found, or gone back to.
+    since: u32,
+    /// About how many costs were looked at.
+    work: u64,
+}
+
+impl Local {
+    /// Starts from a tour of four cities or more.
+    pub fn new(instance: Arc<Instance>, order: Vec<u16>, seed: u64) -> Self {
+        let n = instance.cities();
+        let near = |i: usize| {
+            let mut others: Vec<u16> = (0..n as u16).filter(|&j| usize::from(j) != i).collect();
+            others.sort_by_key(|&j| instance.cost(i, j.into()));
+            others.truncate(NEAR);
+            others
+        };
+        let near = (0..n).map(near).collect();
+        let length = instance.length(&order);
+        let (look, place) = (order.clone(), vec![0; n]);
+        let best = (order.clone(), length);
+        let chance = Rand64::new(seed.into());
+        let mut local =
+            Self { instance, near, order, place, look, length, best, chance, since: 0, work: 0 };
+        local.find_places();
+        local.descend();
+        local
+    }
+
+    /// The best tour so far, and its length.
+    pub fn best(&self) -> (&[u16], i64) {
+        (&self.best.0, self.best.1)
+    }
+
+    /// About how many costs were looked at.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
+    fn find_places(&mut self) {
+        (0..).zip(&self.order).for_each(|(place, &city)| self.place[usize::from(city)] = place);
+    }
+
+    /// The city that lies so many places after a place.
+    fn at(&self, place: usize) -> usize {
+        let n = self.order.len();
+        self.order[if place < n { place } else { place - n }].into()
+    }
+
+    /// Exchanges segments until nothing helps.
+    fn descend(&mut self) {
+        while let Some(city) = self.look.pop() {
+            while let Some((gain, from, middle, to)) = self.better(city.into()) {
+                self.length -= gain;
+                self.exchange(from, middle, to);
+            }
+        }
+        if self.length < self.best.1 {
+            self.best = (self.order.clone(), self.length);
+        }
+    }
+
+    /// A change that puts a near city behind this one: what it gains, and the places at which the
+    /// segments that change places begin and end.
+    fn better(&mut self, city: usize) -> Option<(i64, usize, usize, usize)> {
+        let (n, cost) = (self.order.len(), |i, j| self.instance.cost(i, j));
+        let start = usize::from(self.place[city]);
+        let next = self.at(start + 1);
+        let out = cost(city, next);
+        let mut best = (0, 0, 0);
+        for &near in &self.near[city] {
+            let near = usize::from(near);
+            let first = out - cost(city, near);
+            if first <= 0 {
+                break;
+            }
+            let middle = (usize::from(self.place[near]) + n - start) % n;
+            if middle < 2 {
+                continue;
+            }
+            let last = self.at(start + middle - 1);
+            let first = first + cost(last, near);
+            self.work += (n - middle) as u64;
+            for to in middle..n {
+                let (end, after) = (self.at(start + to), self.at(start + to + 1));
+                let gain = first + cost(end, after) - cost(end, next) - cost(last, after);
+                if gain > best.0 {
+                    best = (gain, middle, to);
+                }
+            }
+        }
+        let (gain, middle, to) = best;
+        (gain > 0).then_some((gain, start, middle, to))
+    }
+
+    /// Has the segments behind `from`, which begin 1 and `middle` places after it, the second ending
+    /// with `to`, change places; takes note of the cities whose way out has changed.
+    fn exchange(&mut self, from: usize, middle: usize, to: usize) {
+        self.order.rotate_left(from);
+        let changed = [0, middle - 1, to].map(|place| self.order[place]);
+        self.order[1..=to].rotate_left(middle - 1);
+        self.find_places();
+        self.look.extend(changed);
+    }
+
+    /// Exchanges two segments with one between them, all of them short.
+    fn shake(&mut self) {
+        let n = self.order.len();
+        let start = self.chance.rand_range(0..n as u64) as usize;
+        self.order.rotate_left(start);
+        let most = SPREAD.min((n as u64 - 1) / 3).max(1);
+        let mut length = || 1 + self.chance.rand_range(0..most) as usize;
+        let (a, b, c) = (length(), length(), length());
+        let (a, b) = (1 + a, 1 + a + b);
+        let end = (b + c).min(n);
+        let ends = [0, a - 1, b - 1, end - 1].map(|place| self.order[place]);
+        // A, B, C, D becomes A, D, C, B, where A holds the first city and all behind.
+        let (first, second, third) =
+            (self.order[1..a].to_vec(), self.order[a..b].to_vec(), self.order[b..end].to_vec());
+        self.order.splice(1..end, third.into_iter().chain(second).chain(first));
+        self.look.extend(ends);
+        self.length = self.instance.length(&self.order);
+        self.find_places();
+    }
+
+    /// Goes on for a while; says whether there is a new best tour.
+    ///
+    /// A tour that is a little longer than the one before is gone on with, so that the search comes
+    /// out of a valley; after a while without a better one it goes back to the best.
+    pub fn go_on(&mut self) -> bool {
+        let before = self.best.1;
+        let n = self.order.len() as i64;
+        for _ in 0..CHANGES {
+            let (order, length) = (self.order.clone(), self.length);
+            self.work += 4 * order.len() as u64;
+            self.shake();
+            let best = self.best.1;
+            self.descend();
+            self.since = if self.best.1 < best { 0 } else { self.since + 1 };
+            if self.since > PATIENCE * n as u32 {
+                (self.order, self.length) = self.best.clone();
+                self.since = 0;
+            } else if self.length
+                > length
+                    .max(best + (best.abs() / n) / LENIENT * self.chance.rand_range(0..4) as i64)
+            {
+                (self.order, self.length) = (order, length);
+            } else {
+                continue;
+            }
+            self.find_places();
+        }
+        self.best.1 < before
+    }
+}
+
+impl Improver for Local {
+    fn improve(&mut self) -> Option<Solution> {
+        self.go_on().then(|| solution(&self.instance, &self.best.0))
+    }
+}

@@ -1,0 +1,193 @@
+//! The asymmetric travelling salesman: through all cities and back, at the least cost.
+
+mod arborescence;
+mod arcs;
+mod ascent;
+mod assignment;
+pub mod bound;
+mod branch;
+pub mod instance;
+mod local;
+pub mod named;
+pub mod partial;
+mod patch;
+mod prepare;
+pub mod random;
+pub mod read;
+#[cfg(test)]
+mod tests;
+pub mod tours;
+mod twins;
+
+use crate::simd::Level;
+use arcs::{Allowed, Arcs};
+use bound::Bound;
+use instance::{Instance, plan};
+use local::Local;
+use partial::Paths;
+use pleach_core::explorer::{Explorer, TreeExplorer};
+use pleach_core::problem::{Improver, Problem};
+use pleach_core::tree::{Goal, Tree};
+use pleach_core::work::{Nodes, Pool, Work};
+use std::sync::Arc;
+use tours::Tours;
+
+/// Work that goes into a start before the search begins, about in costs looked at: a tenth of a
+/// second, and less where there are few cities: so much for each pair of them.
+const START: u64 = 20_000_000;
+const START_EACH: u64 = 4_000;
+
+/// An instance and how to search it.
+#[derive(Clone, Debug)]
+pub struct Atsp {
+    instance: Arc<Instance>,
+    start: Vec<u16>,
+    search: Search,
+}
+
+#[derive(Clone, Debug)]
+enum Search {
+    Paths(Paths),
+    Tours(Tours),
+}
+
+impl Atsp {
+    /// A search with this bound that starts from a tour: the best that heuristics find, from
+    /// `start` on if that is given, always the same for a seed.
+    ///
+    /// # Errors
+    /// If the bound `partial` is asked for more cities than it can do.
+    pub fn new(
+        instance: Instance,
+        bound: Bound,
+        (nodes, level): (Nodes, Level),
+        (start, seed): (Option<&[u16]>, u64),
+    ) -> Result<Self, String> {
+        let instance = Arc::new(instance);
+        let start = tour(&instance, start, seed);
+        let search = match bound {
+            Bound::Partial => Search::Paths(Paths::new(&instance, nodes, level)?),
+            // A single city has no arcs.
+            _ if instance.cities() == 1 => Search::Paths(Paths::new(&instance, nodes, level)?),
+            _ => Search::Tours(Tours::new(&instance, bound, &start)),
+        };
+        Ok(Self { instance, start, search })
+    }
+
+    /// The instance.
+    #[must_use]
+    pub fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    /// The tour that it starts from.
+    #[must_use]
+    pub fn start(&self) -> &[u16] {
+        &self.start
+    }
+
+    /// The bound that is computed: what `auto` has become.
+    #[must_use]
+    pub fn bound(&self) -> Bound {
+        match &self.search {
+            Search::Paths(_) => Bound::Partial,
+            Search::Tours(tours) => tours.bound(),
+        }
+    }
+
+    /// A tour of this length or a better one, if heuristics find one while `go_on` holds.
+    #[must_use]
+    pub fn reach(&self, length: i64, go_on: impl Fn() -> bool, seed: u64) -> Option<Vec<u16>> {
+        if self.instance.length(&self.start) <= length {
+            return Some(self.start.clone());
+        }
+        let mut local = self.local(seed)?;
+        while local.best().1 > length {
+            if !go_on() {
+                return None;
+            }
+            local.go_on();
+        }
+        Some(local.best().0.to_vec())
+    }
+
+    /// A local search that goes on from the start; with so few cities there is none.
+    fn local(&self, seed: u64) -> Option<Local> {
+        let seed = seed.wrapping_add(1);
+        let local = || Local::new(self.instance.clone(), self.start.clone(), seed);
+        (self.instance.cities() > 3).then(local)
+    }
+}
+
+/// A good tour in a short time.
+fn tour(instance: &Arc<Instance>, start: Option<&[u16]>, seed: u64) -> Vec<u16> {
+    let n = instance.cities();
+    let arcs = Arcs::new(instance, &Allowed::all(n));
+    let assignment = assignment::solve(&arcs, &arcs.cost, &vec![0; n], &vec![0; n]);
+    // Only a single city has no assignment.
+    let patched = assignment.map_or(vec![0], |least| patch::patch(instance, &least.next));
+    let tours = [Some(&patched[..]), start].into_iter().flatten();
+    let best = tours.min_by_key(|order| instance.length(order)).unwrap_or(&patched).to_vec();
+    if n < 4 {
+        // Of three cities there are two tours.
+        let turned: Vec<u16> = best.iter().rev().copied().collect();
+        return [best, turned]
+            .into_iter()
+            .min_by_key(|order| instance.length(order))
+            .unwrap_or(vec![0]);
+    }
+    let mut local = Local::new(instance.clone(), best, seed);
+    let most = START.min(START_EACH * (n * n) as u64);
+    while local.work() < most {
+        local.go_on();
+    }
+    local.best().0.to_vec()
+}
+
+impl Problem for Atsp {
+    fn goal(&self) -> Goal {
+        Goal::Minimise
+    }
+
+    fn root(&self) -> Work {
+        match &self.search {
+            Search::Paths(paths) => Problem::root(paths),
+            Search::Tours(tours) => Pool::whole(Tree::root(tours)).to_work(),
+        }
+    }
+
+    fn explorer(&self) -> Box<dyn Explorer + '_> {
+        match &self.search {
+            Search::Paths(paths) => paths.explorer(),
+            Search::Tours(tours) => Box::new(TreeExplorer::new(tours)),
+        }
+    }
+
+    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
+        Some(self.instance.order(plan).map(|order| self.instance.length(&order)))
+    }
+
+    fn fingerprint(&self) -> u64 {
+        match &self.search {
+            Search::Paths(paths) => Problem::fingerprint(paths),
+            Search::Tours(tours) => Tree::fingerprint(tours),
+        }
+    }
+
+    fn least_score(&self) -> i64 {
+        match &self.search {
+            Search::Paths(paths) => paths.least_score(),
+            Search::Tours(tours) => tours.least(),
+        }
+    }
+
+    fn improver(&self, seed: u64) -> Option<Box<dyn Improver + '_>> {
+        Some(Box::new(self.local(seed)?))
+    }
+}
+
+/// A tour as a solution: its length, and the cities from 1.
+#[must_use]
+pub fn solution(instance: &Instance, order: &[u16]) -> pleach_core::tree::Solution {
+    pleach_core::tree::Solution { score: instance.length(order), plan: plan(order) }
+}

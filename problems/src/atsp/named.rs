@@ -1,0 +1,63 @@
+//! Instances by name: the asymmetric ones of TSPLIB of up to a hundred cities, with their optima.
+
+use super::instance::Instance;
+use super::random;
+use super::read::read;
+
+macro_rules! files {
+    ($($name:literal $optimum:literal),* $(,)?) => {
+        /// Name, what the least tour costs, and the file.
+        static FILES: &[(&str, i64, &str)] =
+            &[$(($name, $optimum, include_str!(concat!("../../data/atsp/", $name, ".atsp")))),*];
+    };
+}
+
+files! {
+    "br17" 39, "ft53" 6905, "ft70" 38673, "ftv33" 1286, "ftv35" 1473, "ftv38" 1530, "ftv44" 1613,
+    "ftv47" 1776, "ftv55" 1608, "ftv64" 1839, "ftv70" 1950, "kro124p" 36230, "p43" 5620,
+    "ry48p" 14422,
+}
+
+/// The names of files, in order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|(name, ..)| *name)
+}
+
+fn file(name: &str) -> Option<&'static (&'static str, i64, &'static str)> {
+    let name = name.strip_suffix(".atsp").unwrap_or(name);
+    FILES.iter().find(|(known, ..)| *known == name)
+}
+
+/// The instance of a name, with or without `.atsp`, or one made by `class:cities:seed`; `None` if
+/// the word is neither.
+#[must_use]
+pub fn named(word: &str) -> Option<Result<Instance, String>> {
+    match file(word) {
+        Some((_, _, text)) => Some(read(text)),
+        None => random::made(word),
+    }
+}
+
+/// What the least tour of a name costs, as published.
+#[must_use]
+pub fn optimum(name: &str) -> Option<i64> {
+    file(name).map(|(_, optimum, _)| *optimum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_has_an_instance() {
+        assert_eq!(names().count(), 14);
+        for name in names() {
+            let instance = named(name).unwrap().unwrap();
+            let order: Vec<u16> = (0..instance.cities() as u16).collect();
+            assert!(instance.length(&order) >= optimum(name).unwrap(), "{name}");
+            assert_eq!(named(&format!("{name}.atsp")), Some(Ok(instance)));
+        }
+        assert_eq!(named("ftv33").unwrap().unwrap().cities(), 34);
+        assert!(named("ftv34").is_none() && optimum("crane:9:1").is_none());
+    }
+}

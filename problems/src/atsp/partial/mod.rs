@@ -1,0 +1,146 @@
+//! [`Paths`]: the papers' search, through paths from city 0, bounded by what they cost so far.
+
+mod interval;
+pub(crate) mod rows;
+pub(crate) mod trail;
+
+use super::instance::{Instance, plan};
+use crate::simd::Level;
+use pleach_core::explorer::Explorer;
+use pleach_core::pack_struct;
+use pleach_core::problem::Problem;
+use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::wire::fingerprint;
+use pleach_core::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
+use rows::Rows;
+
+/// Cities at most: a bit for each in a word.
+pub const MOST_CITIES: usize = 64;
+
+/// The paths through an instance of no more cities than a word has bits.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    pub(crate) rows: Rows,
+    instance: Instance,
+    nodes: Nodes,
+    level: Level,
+}
+
+/// A path: the cities behind city 0, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Node {
+    /// The cities.
+    pub path: Vec<u8>,
+}
+pack_struct!(Node { path: Vec<u8> });
+
+impl Paths {
+    /// The paths through an instance, work held as `nodes`, on this code path.
+    ///
+    /// # Errors
+    /// If there are too many cities.
+    pub fn new(instance: &Instance, nodes: Nodes, level: Level) -> Result<Self, String> {
+        let n = instance.cities();
+        if n > MOST_CITIES {
+            return Err(format!("partial: {n} cities, expected at most {MOST_CITIES}"));
+        }
+        // A single city has no path to be cut.
+        let nodes = if n == 1 { Nodes::Pool } else { nodes };
+        Ok(Self { rows: Rows::new(instance), instance: instance.clone(), nodes, level })
+    }
+
+    /// The cities that are not on a path, as bits.
+    fn left(&self, path: &[u8]) -> u64 {
+        path.iter().fold(self.rows.all(), |left, &city| left & !(1 << city))
+    }
+
+    /// What a path costs, as [`Rows`] have it.
+    fn cost(&self, path: &[u8]) -> i64 {
+        let from = [0].iter().chain(path);
+        from.zip(path).map(|(&i, &j)| self.rows.cost(i.into(), j.into())).sum()
+    }
+
+    /// The plan of a path with its last city.
+    fn plan(path: impl IntoIterator<Item = u8>) -> Vec<i64> {
+        plan(&[0].into_iter().chain(path).map(u16::from).collect::<Vec<_>>())
+    }
+}
+
+impl Tree for Paths {
+    type Node = Node;
+    const GOAL: Goal = Goal::Minimise;
+
+    fn root(&self) -> Node {
+        Node::default()
+    }
+
+    fn expand(&self, node: &Node, _best: i64, out: &mut Children<'_, Self>) {
+        let (left, cost) = (self.left(&node.path), self.cost(&node.path));
+        let here = node.path.last().copied().unwrap_or(0);
+        if left.count_ones() <= 1 {
+            let last = (left != 0).then(|| left.trailing_zeros() as u8);
+            out.leaves(last.into_iter().count() as u64);
+            let tour = || node.path.iter().copied().chain(last);
+            let length = self.cost(&tour().collect::<Vec<_>>())
+                + self.rows.cost(last.unwrap_or(here).into(), 0);
+            return out.solution(self.rows.outside(length), || Self::plan(tour()));
+        }
+        for (city, more) in self.rows.nearest(here.into()) {
+            if left >> city & 1 == 1 {
+                let path = node.path.iter().copied().chain([city]).collect();
+                out.child_within(self.rows.outside(cost + more), Node { path });
+            }
+        }
+    }
+
+    fn valid(&self, entry: &Entry<Node>) -> bool {
+        let Entry { bound, depth, node, .. } = entry;
+        let n = self.instance.cities();
+        let mut left = self.rows.all();
+        let fresh = |&city: &u8| {
+            let is_left = usize::from(city) < n && left >> city & 1 == 1;
+            left &= !(u64::from(is_left) << (city & 63));
+            is_left
+        };
+        // A path with all cities on it is a tour, and no node.
+        node.path.len() < n.max(2) - 1
+            && node.path.iter().all(fresh)
+            && *depth as usize == node.path.len()
+            && self.rows.valid_bound(*bound)
+    }
+
+    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
+        Some(self.instance.order(plan).map(|order| self.instance.length(&order)))
+    }
+}
+
+impl Problem for Paths {
+    fn goal(&self) -> Goal {
+        Self::GOAL
+    }
+
+    fn root(&self) -> Work {
+        let steps = self.instance.cities() - 1;
+        match self.nodes {
+            Nodes::Interval => Intervals::one(steps, Interval::whole(steps)).to_work(),
+            Nodes::Pool => Pool::whole(Tree::root(self)).to_work(),
+        }
+    }
+
+    fn explorer(&self) -> Box<dyn Explorer + '_> {
+        trail::explorer(self, self.nodes, self.level)
+    }
+
+    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
+        Tree::check(self, plan)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let costs = self.instance.costs().to_vec();
+        fingerprint("atsp", &(costs, format!("partial {}", self.nodes).into_bytes()))
+    }
+
+    fn least_score(&self) -> i64 {
+        self.rows.outside(0)
+    }
+}

@@ -1,0 +1,122 @@
+//! [`Rows`]: for each city all others by distance, in lanes; and [`Kernel`], which looks at a row.
+
+use super::super::instance::{Instance, MOST_COST};
+use super::MOST_CITIES;
+
+/// The other cities of one, nearest first; lanes that are not used cost more than any limit.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct Row {
+    pub costs: [i32; MOST_CITIES],
+    /// The bits of the cities, the low and the high half of a word.
+    pub low: [u32; MOST_CITIES],
+    pub high: [u32; MOST_CITIES],
+    pub cities: [u8; MOST_CITIES],
+}
+
+/// All rows. Costs are raised so that none is negative: each tour by the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    pub rows: Vec<Row>,
+    /// Raised costs from city to city.
+    costs: Vec<i64>,
+    /// What all tours are raised by.
+    raised: i64,
+}
+
+impl Rows {
+    pub fn new(instance: &Instance) -> Self {
+        let n = instance.cities();
+        let lowest = instance.costs().iter().copied().min().unwrap_or(0).min(0);
+        let mut costs: Vec<i64> = instance.costs().iter().map(|cost| cost - lowest).collect();
+        costs.iter_mut().step_by(n + 1).for_each(|diagonal| *diagonal = 0);
+        // A tour of one city goes nowhere.
+        let raised = if n > 1 { -lowest * n as i64 } else { 0 };
+        let row = |i: usize| {
+            let mut others: Vec<usize> = (1..n).filter(|&j| j != i).collect();
+            others.sort_by_key(|&j| costs[i * n + j]);
+            let [low, high] = [[0; MOST_CITIES]; 2];
+            let (costs_of, cities) = ([i32::MAX; MOST_CITIES], [0; MOST_CITIES]);
+            let mut row = Row { costs: costs_of, low, high, cities };
+            for (lane, &j) in others.iter().enumerate() {
+                // Twice the largest cost stays below the greatest word.
+                row.costs[lane] = costs[i * n + j] as i32;
+                row.low[lane] = (1u64 << j) as u32;
+                row.high[lane] = ((1u64 << j) >> 32) as u32;
+                row.cities[lane] = j as u8;
+            }
+            row
+        };
+        let rows = (0..n).map(row).collect();
+        Self { rows, costs, raised }
+    }
+
+    /// All cities but the first, as bits.
+    pub fn all(&self) -> u64 {
+        (u64::MAX >> (MOST_CITIES - self.rows.len())) & !1
+    }
+
+    /// A raised cost.
+    #[inline]
+    pub fn cost(&self, i: usize, j: usize) -> i64 {
+        self.costs[i * self.rows.len() + j]
+    }
+
+    /// What a raised length is to the user.
+    #[inline]
+    pub fn outside(&self, length: i64) -> i64 {
+        length - self.raised
+    }
+
+    /// What the user's value is here.
+    #[inline]
+    pub fn inside(&self, value: i64) -> i64 {
+        value.saturating_add(self.raised)
+    }
+
+    /// Whether a bound can be that of a path.
+    pub fn valid_bound(&self, bound: i64) -> bool {
+        let longest = 2 * MOST_COST * MOST_CITIES as i64;
+        bound == i64::MIN || (self.outside(0)..=longest).contains(&bound)
+    }
+
+    /// The other cities, nearest first, with raised costs.
+    pub fn nearest(&self, city: usize) -> impl Iterator<Item = (u8, i64)> {
+        let n = self.rows.len();
+        let others = n.saturating_sub(if city == 0 { 1 } else { 2 });
+        let row = &self.rows[city];
+        row.cities.iter().zip(&row.costs).take(others).map(|(&city, &cost)| (city, cost.into()))
+    }
+}
+
+/// Something to be done where a kernel's instructions are allowed: `run` must be inlined always.
+pub trait Task {
+    /// Does it.
+    fn run(self);
+}
+
+/// Looks at a row.
+pub(crate) trait Kernel: Copy + Send {
+    /// Does something where the kernel's instructions are allowed, so that calls of the kernel can
+    /// become part of it.
+    #[inline]
+    fn inside(&self, task: impl Task) {
+        task.run();
+    }
+
+    /// The lanes whose cities are left and cost less than a limit, of rows of `cities` in all.
+    fn open(&self, row: &Row, cities: usize, left: u64, limit: i32) -> u64;
+}
+
+/// The plain path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plain;
+
+impl Kernel for Plain {
+    #[inline]
+    fn open(&self, row: &Row, _cities: usize, left: u64, limit: i32) -> u64 {
+        let near = row.costs.iter().take_while(|&&cost| cost < limit);
+        let lanes = near.zip(&row.cities).enumerate();
+        lanes.fold(0, |open, (lane, (_, city))| open | (left >> city & 1) << lane)
+    }
+}

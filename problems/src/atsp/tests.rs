@@ -1,0 +1,181 @@
+//! All bounds against brute force on small matrices of every kind, and the laws of explorers.
+
+use super::bound::Bound;
+use super::instance::{Instance, MOST_COST};
+use super::*;
+use oorandom::Rand64;
+use pleach_core::laws::{explorer_law, hostile_law, pack_law, run_to_end};
+use pleach_core::work::Reader;
+use tours::Node;
+
+/// A matrix of some kind: few values, large ones, zeros, negative ones, all equal, with twins, whatever
+/// leaving and coming cost.
+fn random(rng: &mut Rand64, n: usize) -> Instance {
+    let kind = rng.rand_range(0..8);
+    let mut below = |n: i64| rng.rand_range(0..n as u64) as i64;
+    let prices: Vec<i64> = (0..2 * n).map(|_| below(50)).collect();
+    let mut costs: Vec<i64> = (0..n * n)
+        .map(|at| match kind {
+            0 => below(4),
+            1 => below(100),
+            2 => MOST_COST - below(1000),
+            3 => below(2 * MOST_COST + 1) - MOST_COST,
+            4 => below(100) - 50,
+            5 => 7,
+            6 => below(100) * below(2),
+            _ => 3 * below(4) + prices[at / n] - prices[n + at % n],
+        })
+        .collect();
+    if n > 3 && below(3) == 0 {
+        // The last two cities become twins.
+        for other in 0..n - 2 {
+            costs[(n - 1) * n + other] = costs[(n - 2) * n + other];
+            costs[other * n + n - 1] = costs[other * n + n - 2];
+        }
+        costs[(n - 1) * n + n - 2] = costs[(n - 2) * n + n - 1];
+    }
+    Instance::new(n, costs).unwrap()
+}
+
+/// The length of the shortest tour, by trying all.
+fn shortest(instance: &Instance) -> i64 {
+    fn go(instance: &Instance, order: &mut Vec<u16>, least: &mut i64) {
+        if order.len() == instance.cities() {
+            *least = instance.length(order).min(*least);
+        }
+        for city in 0..instance.cities() as u16 {
+            if !order.contains(&city) {
+                order.push(city);
+                go(instance, order, least);
+                order.pop();
+            }
+        }
+    }
+    let mut least = i64::MAX;
+    go(instance, &mut vec![0], &mut least);
+    least
+}
+
+fn search(problem: &dyn Problem, best: i64) -> pleach_core::explorer::Progress {
+    let mut explorer = problem.explorer();
+    explorer.put(&problem.root().bytes).unwrap();
+    run_to_end(&mut *explorer, best)
+}
+
+fn make(instance: &Instance, bound: Bound, nodes: Nodes, level: Level) -> Atsp {
+    Atsp::new(instance.clone(), bound, (nodes, level), (None, 1)).unwrap()
+}
+
+#[test]
+fn optima_agree_with_brute_force() {
+    let mut rng = Rand64::new(3);
+    for n in (1..8).cycle().take(2800) {
+        let instance = random(&mut rng, n);
+        let least = shortest(&instance);
+        for bound in Bound::ALL {
+            let atsp = make(&instance, bound, Nodes::Pool, Level::best());
+            assert!(atsp.least_score() <= least, "{bound} {instance:?}");
+            assert!(instance.length(atsp.start()) >= least);
+            for best in [i64::MAX, instance.length(atsp.start()) + 1, least + 1] {
+                let found = search(&atsp, best).found;
+                let found = found.unwrap_or_else(|| panic!("{bound} below {best} {instance:?}"));
+                assert_eq!(found.score, least, "{bound} below {best} {instance:?}");
+                assert_eq!(atsp.check(&found.plan), Some(Ok(least)));
+                assert_eq!(found.plan[0], 1);
+            }
+            assert_eq!(search(&atsp, least).found, None, "{bound} {instance:?}");
+        }
+    }
+}
+
+#[test]
+fn paths_give_one_tree_on_every_code_path() {
+    let mut rng = Rand64::new(4);
+    let made = |word: &str| named::named(word).unwrap().unwrap();
+    let small: Vec<Instance> = (0..60).map(|i| random(&mut rng, 1 + i % 9)).collect();
+    let larger = ["crane:12:1", "tsmat:11:2", "amat:40:1", "super:34:3"].map(made);
+    for instance in small.iter().chain(&larger) {
+        let plain = make(instance, Bound::Partial, Nodes::Pool, Level::Off);
+        let best = instance.length(plain.start());
+        // Of forty cities only paths that are close to the best tour can be looked through.
+        let best = if instance.cities() > 30 { best / 8 } else { best };
+        let Search::Paths(paths) = &plain.search else { panic!("paths were asked for") };
+        let mut explorer = TreeExplorer::new(paths);
+        explorer.put_pool(Pool::whole(Tree::root(paths)));
+        let whole = run_to_end(&mut explorer, best);
+        for level in Level::ALL.into_iter().filter(|level| level.works()) {
+            for nodes in Nodes::ALL {
+                let atsp = make(instance, Bound::Partial, nodes, level);
+                let found = search(&atsp, best);
+                assert_eq!(found.counts, whole.counts, "{level} {nodes} {instance:?}");
+                assert_eq!(found.found, whole.found, "{level} {nodes} {instance:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_laws_hold() {
+    let instance = named::named("crane:10:5").unwrap().unwrap();
+    for bound in [Bound::Partial, Bound::Assignment, Bound::Arborescence] {
+        for nodes in Nodes::ALL {
+            if (bound, nodes) != (bound, Nodes::Pool) && bound != Bound::Partial {
+                continue;
+            }
+            let atsp: &'static Atsp =
+                Box::leak(Box::new(make(&instance, bound, nodes, Level::best())));
+            let best = shortest(&instance);
+            let whole = search(atsp, best);
+            for seed in 0..30 {
+                explorer_law(&|_| atsp.explorer(), &atsp.root(), best, &whole, seed);
+            }
+            let mut explorer = atsp.explorer();
+            explorer.put(&atsp.root().bytes).unwrap();
+            explorer.run(20, i64::MAX);
+            let good = explorer.drain();
+            hostile_law(&|| atsp.explorer(), &good.bytes, 3000, 1);
+        }
+    }
+}
+
+#[test]
+fn nodes_are_read_back_as_packed() {
+    let instance = named::named("tsmat:9:5").unwrap().unwrap();
+    let atsp = make(&instance, Bound::Arborescence, Nodes::Pool, Level::best());
+    let Search::Tours(tours) = &atsp.search else { panic!("tours were asked for") };
+    let node = Tree::root(tours);
+    pack_law(&node, &mut Rand64::new(1));
+    let mut large = Node { paid: vec![1 << 51; 9], ..node };
+    let mut bytes = Vec::new();
+    pleach_core::work::Pack::pack(&large, &mut bytes);
+    let read = <Node as pleach_core::work::Pack>::unpack(&mut Reader::new(&bytes));
+    assert!(read.is_err(), "prices beyond any sense");
+    large.paid.pop();
+    bytes.clear();
+    pleach_core::work::Pack::pack(&large, &mut bytes);
+    assert!(<Node as pleach_core::work::Pack>::unpack(&mut Reader::new(&bytes)).is_err());
+}
+
+#[test]
+fn every_file_but_the_hard_ones_is_proven() {
+    for name in ["br17", "ftv33", "ftv35", "ftv38", "ftv44", "ft53", "ft70", "ry48p", "p43"] {
+        let instance = named::named(name).unwrap().unwrap();
+        let atsp = make(&instance, Bound::Auto, Nodes::Pool, Level::best());
+        let (start, optimum) = (instance.length(atsp.start()), named::optimum(name).unwrap());
+        assert!(start <= optimum * 102 / 100, "{name}: starts from {start}");
+        let found = search(&atsp, optimum + 1).found.unwrap();
+        assert_eq!(found.score, optimum, "{name}");
+        assert_eq!(search(&atsp, optimum).found, None, "{name}");
+    }
+}
+
+#[test]
+fn with_few_cities_a_start_is_the_best_tour() {
+    let mut rng = Rand64::new(9);
+    for n in (1..4).cycle().take(200) {
+        let instance = random(&mut rng, n);
+        let atsp = make(&instance, Bound::Auto, Nodes::Pool, Level::best());
+        assert_eq!(instance.length(atsp.start()), shortest(&instance), "{instance:?}");
+        assert!(atsp.improver(1).is_none());
+    }
+}

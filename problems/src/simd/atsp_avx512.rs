@@ -1,0 +1,68 @@
+//! The look at a row of distances for AVX-512: 16 cities at a time.
+
+use super::Level;
+use crate::atsp::partial::rows::{Kernel, Row, Task};
+use std::arch::x86_64::*;
+
+const LANES: usize = 16;
+
+/// Proof that the processor has the instructions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lanes(());
+
+impl Lanes {
+    /// The kernel, where it works.
+    pub fn new() -> Option<Self> {
+        Level::Avx512.works().then_some(Self(()))
+    }
+}
+
+impl Kernel for Lanes {
+    #[inline]
+    fn inside(&self, task: impl Task) {
+        // SAFETY: `new` saw that the processor has the instructions.
+        unsafe { inside(task) }
+    }
+
+    #[inline]
+    fn open(&self, row: &Row, cities: usize, left: u64, limit: i32) -> u64 {
+        // SAFETY: `new` saw that the processor has the instructions.
+        unsafe { open(row, cities, left, limit) }
+    }
+}
+
+#[target_feature(enable = "avx512f,bmi1,bmi2,lzcnt,popcnt")]
+fn inside(task: impl Task) {
+    task.run();
+}
+
+#[target_feature(enable = "avx512f,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+fn open(row: &Row, cities: usize, left: u64, limit: i32) -> u64 {
+    let limits = _mm512_set1_epi32(limit);
+    let (low, high) = (left as u32, (left >> 32) as u32);
+    let (lows, highs) =
+        (_mm512_set1_epi32(low.cast_signed()), _mm512_set1_epi32(high.cast_signed()));
+    let mut open = 0;
+    for block in 0..cities.div_ceil(LANES).min(row.costs.len() / LANES) {
+        let at = LANES * block;
+        // SAFETY: a whole block lies there.
+        let (costs, low_bits, high_bits) = unsafe {
+            (
+                _mm512_loadu_si512(row.costs.as_ptr().add(at).cast()),
+                _mm512_loadu_si512(row.low.as_ptr().add(at).cast()),
+                _mm512_loadu_si512(row.high.as_ptr().add(at).cast()),
+            )
+        };
+        let near = _mm512_cmplt_epi32_mask(costs, limits);
+        let mut is_left = _mm512_test_epi32_mask(low_bits, lows);
+        if cities > 32 {
+            is_left |= _mm512_test_epi32_mask(high_bits, highs);
+        }
+        open |= u64::from(near & is_left) << at;
+        if near != u16::MAX {
+            break;
+        }
+    }
+    open
+}
