@@ -91,7 +91,7 @@ fn bad_input_gives_one_line_and_exit_code_two() {
         ("count queens -3", "'-3'"),
         ("count queens many", "queens many: expected a board size"),
         ("solve queens 5000", "queens 5000: expected a board of 1 to 1000"),
-        ("solve uts T1", "solve uts: expected flowshop, queens or knapsack"),
+        ("solve uts T1", "solve uts: expected flowshop, atsp, queens or knapsack"),
         ("check queens 8 x", "check queens: expected flowshop"),
         ("solve queens 8 --bound one", "--bound: queens has no such choice"),
         ("solve queens 8 --gantt x.svg", "--gantt: queens has no such choice"),
