@@ -1,5 +1,6 @@
 //! [`Problem`]: what a run needs to know of a problem, whoever explores it.
 
+use crate::device::OnDevice;
 use crate::explorer::{Explorer, TreeExplorer};
 use crate::tree::{Goal, Solution, Tree};
 use crate::work::{Pool, Work};
@@ -14,6 +15,11 @@ pub trait Problem: Sync {
 
     /// A new explorer, with nothing to do yet.
     fn explorer(&self) -> Box<dyn Explorer + '_>;
+
+    /// How a device explores it, where there is a kernel for it.
+    fn on_device(&self) -> Option<&dyn OnDevice> {
+        None
+    }
 
     /// Computes a solution's value again, from the problem alone, where the problem can.
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>>;
