@@ -1,5 +1,6 @@
 //! n queens on an n × n board, none attacking another: how many ways there are.
 
+mod device;
 mod estimate;
 #[cfg(target_arch = "x86_64")]
 mod explorer;
@@ -15,6 +16,7 @@ mod tests;
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{queens_avx2, queens_avx512};
+use pleach_core::device::OnDevice;
 use pleach_core::explorer::{Explorer, TreeExplorer};
 use pleach_core::problem::Problem;
 use pleach_core::ranked::RankedExplorer;
@@ -36,7 +38,6 @@ pub struct Queens {
     level: Level,
     /// How work is written down and sent. Intervals are explored in plain code at every level.
     pub nodes: Nodes,
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     shares: estimate::Shares,
 }
 
@@ -131,8 +132,8 @@ impl Queens {
         let half = (1 << (self.n / 2)) - 1;
         let middle = 1 << (self.n / 2);
         match board.row {
-            0 if self.n % 2 == 1 => half | middle,
-            0 => half,
+            0 if self.n % 2 == 1 => board.free & (half | middle),
+            0 => board.free & half,
             1 if self.n % 2 == 1 && board.columns == middle => board.free & half,
             _ => board.free,
         }
@@ -183,6 +184,11 @@ impl Tree for Queens {
 }
 
 impl Queens {
+    /// The part of the whole tree that a board of a row is thought to be.
+    fn share(&self, row: u32) -> f32 {
+        self.shares[row as usize]
+    }
+
     /// Boards that this one stands for; the empty board is no placement and counts for none.
     fn images(&self, board: &Board) -> u64 {
         let symmetric = self.n % 2 == 1 && board.columns == 1 << (self.n / 2);
@@ -211,6 +217,10 @@ impl Problem for Queens {
             return Box::new(RankedExplorer::new(rows::Rows::new(self)));
         }
         self.fast().unwrap_or_else(|| Box::new(TreeExplorer::new(self)))
+    }
+
+    fn on_device(&self) -> Option<&dyn OnDevice> {
+        (self.nodes == Nodes::Pool && self.n <= device::MOST).then_some(self)
     }
 
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {

@@ -1,0 +1,56 @@
+// Search with a node in each lane: for trees whose nodes are small and children made one by one.
+#pragma once
+
+#include "explorer.cuh"
+
+// Every step, each lane with a node makes its next child and goes on with that, if it lives. What
+// is left of the node goes onto the stack that all lanes share, from which lanes without a node
+// take theirs: lanes stay full, and each goes down first.
+//
+// `Problem` has `Node`, `WORDS`, `load`, `store`, and
+// `bool step(Node &node, Node &rest, bool &left, Counts &)`: the child in `node`, whether it lives;
+// what is left of the node in `rest`, whether anything is.
+template <class Problem> __device__ void explore_in_lanes(const Launch &launch) {
+    Explorer own(launch, Problem::WORDS);
+    if (!own.present(launch))
+        return;
+    Problem problem(launch);
+    typename Problem::Node node, rest;
+    bool holds = false, full = false;
+    u32 holders = 0;
+    for (u32 step = 0; step < launch.budget && !own.called_off(launch, step); ++step) {
+        u32 rank = rank_in(~holders, own.lane);
+        u32 taken = lesser(u32(__popc(~holders)), own.height);
+        if (!holds && rank < taken) {
+            Problem::load(node, own.stack + u64(own.height - 1 - rank) * Problem::WORDS);
+            holds = true;
+        }
+        own.height -= taken;
+        holders = __ballot_sync(ALL_LANES, holds);
+        if (holders == 0)
+            break;
+        // What lanes hold must fit back onto the stack, and so must what each may push now.
+        u32 held = u32(__popc(holders));
+        u32 room = launch.capacity - lesser(launch.capacity, own.height + held);
+        full = room == 0;
+        if (full)
+            break;
+        bool left = false;
+        if (holds && rank_in(holders, own.lane) < room)
+            holds = problem.step(node, rest, left, own.counts);
+        // Nobody writes where somebody may still read.
+        __syncwarp();
+        u32 pushing = __ballot_sync(ALL_LANES, left);
+        if (left)
+            Problem::store(rest, own.stack + u64(own.height + rank_in(pushing, own.lane)) * Problem::WORDS);
+        own.height += u32(__popc(pushing));
+        holders = __ballot_sync(ALL_LANES, holds);
+        __syncwarp();
+    }
+    __syncwarp();
+    holders = __ballot_sync(ALL_LANES, holds);
+    if (holds)
+        Problem::store(node, own.stack + u64(own.height + rank_in(holders, own.lane)) * Problem::WORDS);
+    own.height += u32(__popc(holders));
+    own.stop(launch, full);
+}

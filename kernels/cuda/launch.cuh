@@ -1,0 +1,62 @@
+// The launch record, and the words that all kernels share.
+#pragma once
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+// The same, field by field, as `Launch` in the host's code; addresses are of the device.
+struct Launch {
+    u64 stacks;
+    u64 heights;
+    u64 counts;
+    u64 best;
+    u64 found;
+    u64 tables;
+    u64 idle;
+    u32 explorers;
+    u32 capacity;
+    u32 budget;
+    u32 trigger;
+    u32 kind;
+    u32 round;
+    u32 least;
+    u32 sizes[9];
+};
+
+#ifdef PLEACH_EMULATED
+#define ENTRY [[maybe_unused]] static void
+#define WIDE
+#else
+#define ENTRY extern "C" __global__ void __launch_bounds__(128)
+// Nodes of four words are read and written at once.
+#define WIDE __align__(16)
+#endif
+
+constexpr u32 LANES = 32;
+constexpr u32 WARPS = 4;
+constexpr u32 ALL_LANES = 0xffffffffu;
+
+// Constants of the instance: known to the compiler where the host says so, else of the launch.
+#ifdef SIZE_0
+#define SIZE(launch, i) SIZE_##i
+#else
+#define SIZE(launch, i) ((launch).sizes[i])
+#endif
+
+template <class T> __device__ __forceinline__ T *address(u64 at) {
+    return reinterpret_cast<T *>(at);
+}
+
+// A word that other warps may change while this one runs.
+template <class T> __device__ __forceinline__ T look(const T *at) {
+    return *const_cast<const volatile T *>(at);
+}
+
+__device__ __forceinline__ u32 lesser(u32 a, u32 b) { return a < b ? a : b; }
+__device__ __forceinline__ u32 greater(u32 a, u32 b) { return a > b ? a : b; }
+
+// How many lanes of the mask come before this one.
+__device__ __forceinline__ u32 rank_in(u32 mask, u32 lane) {
+    return u32(__popc(mask & ((1u << lane) - 1)));
+}

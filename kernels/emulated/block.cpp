@@ -1,0 +1,175 @@
+// The turns of a block's threads, and how they meet.
+#include "block.hpp"
+
+namespace emulated {
+
+#if defined(__x86_64__)
+asm(R"(
+.text
+.globl pleach_fiber_switch
+.type pleach_fiber_switch, @function
+pleach_fiber_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+.size pleach_fiber_switch, .-pleach_fiber_switch
+)");
+#endif
+
+// Which block this thread of the host runs: devices in other threads have their own.
+static thread_local Block *running = nullptr;
+
+Block *Block::current() { return running; }
+
+Block::Block(u32 size, u64 seed)
+    : threads(size), waiting((size + LANES - 1) / LANES), random(seed * 2 + 0x9e3779b97f4a7c15u) {
+    for (u32 i = 0; i < size; ++i) {
+        threads[i].index = i;
+        threads[i].stack.resize(STACK_BYTES);
+    }
+}
+
+bool Block::run(u32 number, Body new_body, const void *new_argument, std::string &fault) {
+    body = new_body, argument = new_argument, block_number = number;
+    ready.clear();
+    for (auto &thread : threads) {
+        thread.context.prepare(thread.stack.data(), start);
+        release(thread);
+    }
+    Block *outer = running;
+    running = this;
+    u32 done = 0;
+    while (failed.empty() && !ready.empty()) {
+        u32 next = chance(u32(ready.size()));
+        turn = ready[next];
+        ready[next] = ready.back();
+        ready.pop_back();
+        Context::change(scheduler, turn->context);
+        done += turn->state == Thread::Done;
+    }
+    running = outer;
+    if (failed.empty() && done < size())
+        failed = "threads wait for ever: " + who_waits();
+    fault = failed;
+    return failed.empty();
+}
+
+void Block::start() {
+    Block *block = running;
+    block->body(block->argument);
+    block->leave(Thread::Done);
+}
+
+void Block::leave(Thread::State state) {
+    turn->state = state;
+    if (state == Thread::Ready)
+        ready.push_back(turn);
+    Context::change(turn->context, scheduler);
+}
+
+void Block::yield() { leave(Thread::Ready); }
+
+void Block::release(Thread &thread) {
+    thread.state = Thread::Ready;
+    ready.push_back(&thread);
+}
+
+u64 Block::meet(Site site, u64 value, u32 source) {
+    turn->site = site, turn->value = value, turn->source = source;
+    if (site.kind == Site::Barrier)
+        meet_in_block();
+    else
+        meet_in_warp();
+    return turn->result;
+}
+
+// Whoever comes last hands out what all get, and goes on; the others wait for their turns.
+void Block::meet_in_warp() {
+    u32 lane = turn->index % LANES, mask = turn->site.mask;
+    u32 first = turn->index - lane;
+    u32 &here = waiting[turn->index / LANES];
+    if (!(mask >> lane & 1))
+        fail("a lane is not in its own mask");
+    here |= 1u << lane;
+    if ((here & mask) != mask)
+        return leave(Thread::Waiting);
+    u32 votes = 0;
+    for (u32 i = 0; i < LANES; ++i) {
+        if (!(mask >> i & 1))
+            continue;
+        if (!(threads[first + i].site == turn->site))
+            fail("lanes of a warp wait at different places: " + who_waits());
+        votes |= u32(threads[first + i].value != 0) << i;
+    }
+    for (u32 i = 0; i < LANES; ++i) {
+        if (!(mask >> i & 1))
+            continue;
+        Thread &thread = threads[first + i];
+        if (turn->site.kind == Site::Shuffle && !(mask >> thread.source & 1))
+            fail("a lane reads one that is not in the mask");
+        bool votes_are_asked = turn->site.kind == Site::Ballot;
+        thread.result = votes_are_asked ? votes : threads[first + thread.source].value;
+        if (&thread != turn)
+            release(thread);
+    }
+    here &= ~mask;
+}
+
+void Block::meet_in_block() {
+    if (++at_barrier < size())
+        return leave(Thread::Waiting);
+    at_barrier = 0;
+    for (auto &thread : threads) {
+        if (!(thread.site == turn->site))
+            fail("threads of a block wait at different places: " + who_waits());
+        if (&thread != turn)
+            release(thread);
+    }
+}
+
+// The stacks of the threads are left as they are: nothing on them needs an end.
+void Block::fail(const std::string &why) {
+    failed = why;
+    leave(Thread::Waiting);
+    std::abort();
+}
+
+std::string Block::who_waits() const {
+    std::string text;
+    u32 told = 0;
+    const Site *last = nullptr;
+    for (auto &thread : threads) {
+        bool waits = thread.state == Thread::Waiting || &thread == turn;
+        if (!waits || thread.state == Thread::Done || (last && *last == thread.site) || told == 4)
+            continue;
+        std::string file = thread.site.file;
+        text += text.empty() ? "" : ", ";
+        text += "thread " + std::to_string(thread.index) + " of block " +
+                std::to_string(block_number) + " at " + file.substr(file.rfind('/') + 1) + ":" +
+                std::to_string(thread.site.line);
+        last = &thread.site;
+        ++told;
+    }
+    return text;
+}
+
+u32 Block::chance(u32 below) {
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    return u32((random >> 32) * below >> 32);
+}
+
+} // namespace emulated

@@ -1,0 +1,102 @@
+// What CUDA gives to device code, for the compiler of the host.
+#pragma once
+
+#include "block.hpp"
+
+#define __device__
+#define __host__
+#define __global__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+// One block runs at a time in a thread of the host.
+#define __shared__ static thread_local
+#define PLEACH_EMULATED 1
+
+namespace emulated {
+
+struct Place {
+    u32 x;
+};
+
+inline Place thread_index() { return {Block::current()->thread()}; }
+inline Place block_index() { return {Block::current()->number()}; }
+inline Place block_size() { return {Block::current()->size()}; }
+
+} // namespace emulated
+
+#define threadIdx (emulated::thread_index())
+#define blockIdx (emulated::block_index())
+#define blockDim (emulated::block_size())
+
+#define PLEACH_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+inline void __syncthreads(PLEACH_HERE) {
+    emulated::Block::current()->meet({emulated::Site::Barrier, 0, file, line}, 0, 0);
+}
+
+inline void __syncwarp(unsigned mask = ~0u, PLEACH_HERE) {
+    emulated::Block *block = emulated::Block::current();
+    block->meet({emulated::Site::Warp, mask, file, line}, 0, block->thread() % 32);
+}
+
+inline unsigned __ballot_sync(unsigned mask, bool vote, PLEACH_HERE) {
+    emulated::Block *block = emulated::Block::current();
+    return unsigned(block->meet({emulated::Site::Ballot, mask, file, line}, vote, 0));
+}
+
+template <class T> T __shfl_sync(unsigned mask, T value, unsigned source, PLEACH_HERE) {
+    static_assert(sizeof(T) <= 8, "a shuffle moves at most eight bytes");
+    emulated::Block *block = emulated::Block::current();
+    return T(block->meet({emulated::Site::Shuffle, mask, file, line}, emulated::u64(value), source % 32));
+}
+
+template <class T> T __shfl_xor_sync(unsigned mask, T value, unsigned other, PLEACH_HERE) {
+    unsigned lane = emulated::Block::current()->thread() % 32;
+    return __shfl_sync(mask, value, lane ^ other, file, line);
+}
+
+inline void __threadfence() {}
+
+// Others may come before an atomic operation, and none in between.
+template <class T, class Change> T pleach_atomic(T *place, Change change) {
+    emulated::Block::current()->yield();
+    T old = *place;
+    *place = change(old);
+    return old;
+}
+
+template <class T, class U> T atomicAdd(T *place, U value) {
+    return pleach_atomic(place, [=](T old) { return T(old + T(value)); });
+}
+template <class T, class U> T atomicMin(T *place, U value) {
+    return pleach_atomic(place, [=](T old) { return T(value) < old ? T(value) : old; });
+}
+template <class T, class U> T atomicMax(T *place, U value) {
+    return pleach_atomic(place, [=](T old) { return T(value) > old ? T(value) : old; });
+}
+template <class T, class U> T atomicExch(T *place, U value) {
+    return pleach_atomic(place, [=](T) { return T(value); });
+}
+template <class T, class U> T atomicCAS(T *place, U expected, U value) {
+    return pleach_atomic(place, [=](T old) { return old == T(expected) ? T(value) : old; });
+}
+
+template <class T> T __ldg(const T *place) { return *place; }
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
+inline int __clz(int bits) { return bits ? __builtin_clz(unsigned(bits)) : 32; }
+
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+    return unsigned((emulated::u64(high) << 32 | low) << (shift & 31) >> 32);
+}
+
+// Two words of sixteen bits side by side: the greater of each; and of sum and third.
+inline unsigned pleach_max_halves(unsigned a, unsigned b) {
+    unsigned low = (a & 0xffff) > (b & 0xffff) ? a & 0xffff : b & 0xffff;
+    return (a >> 16 > b >> 16 ? a >> 16 : b >> 16) << 16 | low;
+}
+inline unsigned __vmaxu2(unsigned a, unsigned b) { return pleach_max_halves(a, b); }
+inline unsigned __viaddmax_u16x2(unsigned a, unsigned b, unsigned c) {
+    unsigned sums = ((a >> 16) + (b >> 16)) << 16 | ((a + b) & 0xffff);
+    return pleach_max_halves(sums, c);
+}

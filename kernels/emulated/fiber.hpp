@@ -1,0 +1,56 @@
+// Fiber: a stack of its own, and the switch between it and whoever runs it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#if !defined(__x86_64__)
+#include <ucontext.h>
+#endif
+
+namespace emulated {
+
+// Device code calls few functions deep; what is not touched costs no memory.
+constexpr std::size_t STACK_BYTES = 64 * 1024;
+
+#if defined(__x86_64__)
+
+// Saves what a call must keep, leaves the stack pointer in `save`, and goes on from `load`.
+extern "C" void pleach_fiber_switch(void **save, void *load);
+
+struct Context {
+    void *pointer = nullptr;
+
+    // What lies on a fresh stack is what the switch takes off: six registers, and where to go.
+    void prepare(char *stack, void (*start)()) {
+        auto top = reinterpret_cast<std::uintptr_t>(stack + STACK_BYTES) & ~std::uintptr_t(15);
+        auto *words = reinterpret_cast<void **>(top) - 8;
+        for (int i = 0; i < 8; ++i)
+            words[i] = nullptr;
+        words[6] = reinterpret_cast<void *>(start);
+        pointer = words;
+    }
+
+    static void change(Context &from, Context &to) { pleach_fiber_switch(&from.pointer, to.pointer); }
+};
+
+#else
+
+struct Context {
+    ucontext_t inner;
+
+    void prepare(char *stack, void (*start)()) {
+        getcontext(&inner);
+        inner.uc_stack.ss_sp = stack;
+        inner.uc_stack.ss_size = STACK_BYTES;
+        inner.uc_link = nullptr;
+        makecontext(&inner, start, 0);
+    }
+
+    static void change(Context &from, Context &to) { swapcontext(&from.inner, &to.inner); }
+};
+
+#endif
+
+} // namespace emulated

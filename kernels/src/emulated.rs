@@ -1,0 +1,99 @@
+//! The emulated device: kernels on the CPU, each thread a fiber, in an order given by a seed.
+
+use crate::{Entry, Launch, THREADS, blocks};
+
+/// Why a launch failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// There is no such kernel.
+    #[error("there is no kernel '{0}'")]
+    Unknown(String),
+    /// The launch record cannot be right.
+    #[error("{0}")]
+    Record(&'static str),
+    /// Threads came to a place from which they cannot go on.
+    #[error("{kernel}, {entry}: {text}")]
+    Stuck {
+        /// The kernel.
+        kernel: String,
+        /// Its entry point.
+        entry: &'static str,
+        /// Which threads, where.
+        text: String,
+    },
+}
+
+// SAFETY: whoever calls one vouches for what `launch` asks for.
+type Emulated = unsafe extern "C" fn(u32, *const Launch, u32, u32, u64, *mut u8, usize);
+
+// SAFETY: these are the functions of `emulated/kernel.cpp`, with the same parameters.
+unsafe extern "C" {
+    fn pleach_emulated_queens(
+        e: u32,
+        l: *const Launch,
+        b: u32,
+        t: u32,
+        s: u64,
+        p: *mut u8,
+        n: usize,
+    );
+    fn pleach_emulated_diverging(
+        e: u32,
+        l: *const Launch,
+        b: u32,
+        t: u32,
+        s: u64,
+        p: *mut u8,
+        n: usize,
+    );
+}
+
+/// The kernels; the last one is made of mistakes, to test that they are caught.
+const KERNELS: [(&str, Emulated); 2] =
+    [("queens", pleach_emulated_queens), ("diverging", pleach_emulated_diverging)];
+
+/// More explorers than any device has warps: their number is a mistake.
+const MOST_EXPLORERS: u32 = 1 << 20;
+
+/// What cannot be right about a launch, whatever the kernel.
+fn check(launch: &Launch) -> Result<(), Fault> {
+    let Launch { stacks, heights, counts, best, found, tables, idle, .. } = *launch;
+    if [stacks, heights, counts, best, found, tables, idle].contains(&0) {
+        return Err(Fault::Record("an address is null"));
+    }
+    let words = [stacks, heights, found, tables, idle];
+    if words.iter().any(|at| at % 4 != 0) || [counts, best].iter().any(|at| at % 8 != 0) {
+        return Err(Fault::Record("an address is not a multiple of what lies there"));
+    }
+    match launch.explorers {
+        0 => Err(Fault::Record("no explorers")),
+        1..=MOST_EXPLORERS if launch.capacity == 0 => Err(Fault::Record("no room for any node")),
+        1..=MOST_EXPLORERS => Ok(()),
+        _ => Err(Fault::Record("more explorers than any device can have")),
+    }
+}
+
+/// Runs a kernel's entry point to its end. The seed decides in which order threads take turns.
+///
+/// # Errors
+/// If the kernel or the record is wrong, or if threads would wait for each other for ever; memory
+/// is then left as it is in the middle of the launch.
+///
+/// # Safety
+/// The addresses must be those of memory as large as [`Launch`] says, and of the kernel's tables,
+/// which nobody else uses meanwhile; the heights must not exceed the capacity.
+pub unsafe fn launch(kernel: &str, entry: Entry, launch: &Launch, seed: u64) -> Result<(), Fault> {
+    let known = KERNELS.iter().find(|(name, _)| *name == kernel);
+    let (_, run) = known.ok_or_else(|| Fault::Unknown(kernel.into()))?;
+    check(launch)?;
+    let mut text = [0_u8; 512];
+    let n_blocks = blocks(launch.explorers);
+    // SAFETY: the caller vouches for the addresses; the text has the room that is told.
+    unsafe { run(entry as u32, launch, n_blocks, THREADS, seed, text.as_mut_ptr(), text.len()) };
+    let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+    if end == 0 {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&text[..end]).into_owned();
+    Err(Fault::Stuck { kernel: kernel.into(), entry: entry.name(), text })
+}

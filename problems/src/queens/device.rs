@@ -1,0 +1,111 @@
+//! Boards in the memory of a device: four words each.
+
+use super::{Board, Queens};
+use pleach_core::device::{Layout, OnDevice};
+use pleach_core::explorer::read;
+use pleach_core::work::{Entry, Malformed, Pool, Work};
+
+/// The largest board that a device takes: one bit of a word says whether a board is fresh.
+pub const MOST: u32 = 31;
+
+/// Set in the word of free squares where the board itself is still to be counted.
+const FRESH: u32 = 1 << 31;
+
+impl OnDevice for Queens {
+    fn layout(&self) -> Layout {
+        Layout {
+            kernel: "queens",
+            sizes: vec![self.n],
+            words: 4,
+            plan: 0,
+            width: self.n as usize,
+            depth: self.n as usize,
+            tables: Vec::new(),
+        }
+    }
+
+    fn to_words(&self, work: &[u8], words: &mut Vec<u32>) -> Result<(), Malformed> {
+        for Entry { node, .. } in read(self, work)?.into_entries() {
+            let free = node.free | if node.fresh { FRESH } else { 0 };
+            words.extend([node.columns, node.left, node.right, free]);
+        }
+        Ok(())
+    }
+
+    fn to_work(&self, words: &[u32]) -> Work {
+        let entry = |words: &[u32]| {
+            let &[columns, left, right, free] = words else { unreachable!("nodes of four words") };
+            let (row, fresh) = (columns.count_ones(), free & FRESH != 0);
+            let node = Board { row, columns, left, right, free: free & !FRESH, fresh };
+            Entry { bound: i64::MIN, depth: row, share: self.share(row), node }
+        };
+        Pool::new(words.chunks_exact(4).map(entry).collect()).to_work()
+    }
+
+    fn bound(&self, _node: &[u32]) -> i64 {
+        i64::MIN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::Level;
+    use oorandom::Rand64;
+    use pleach_core::explorer::Explorer;
+    use pleach_core::laws::mutate;
+    use pleach_core::problem::Problem;
+    use pleach_core::work::Nodes;
+
+    /// The nodes of work, without what is only guessed.
+    fn nodes(queens: &Queens, work: &[u8]) -> Vec<Board> {
+        read(queens, work).unwrap().into_entries().into_iter().map(|entry| entry.node).collect()
+    }
+
+    /// Work in the middle of a search, with boards that are partly done.
+    fn some(queens: &Queens, fuel: u64) -> Work {
+        let mut explorer = queens.explorer();
+        explorer.put(&Problem::root(queens).bytes).unwrap();
+        explorer.run(fuel, i64::MAX);
+        Explorer::drain(&mut *explorer)
+    }
+
+    #[test]
+    fn boards_come_back_as_they_went() {
+        for n in [1, 2, 5, 12, 31] {
+            let queens = Queens::new(n, Level::best()).unwrap();
+            for fuel in [0, 1, 7, 3000] {
+                let work = some(&queens, fuel);
+                let mut words = Vec::new();
+                queens.to_words(&work.bytes, &mut words).unwrap();
+                let back = queens.to_work(&words);
+                assert_eq!(nodes(&queens, &back.bytes), nodes(&queens, &work.bytes), "{n}");
+                assert_eq!((back.size, words.len()), (work.size, 4 * work.size as usize));
+            }
+        }
+    }
+
+    #[test]
+    fn hostile_boards_are_refused() {
+        let queens = Queens::new(12, Level::Off).unwrap();
+        let good = some(&queens, 500).bytes;
+        let mut rng = Rand64::new(1);
+        for _ in 0..2000 {
+            let bytes = mutate(&good, &mut rng);
+            let mut words = Vec::new();
+            let taken = queens.to_words(&bytes, &mut words);
+            assert_eq!(taken.is_ok(), read(&queens, &bytes).is_ok());
+            assert!(taken.is_err() || nodes(&queens, &bytes).len() * 4 == words.len());
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_cannot_do_is_not_offered() {
+        let offered = |n, nodes| {
+            let queens = Queens { nodes, ..Queens::new(n, Level::Off).unwrap() };
+            queens.on_device().is_some()
+        };
+        assert!(offered(31, Nodes::Pool) && !offered(32, Nodes::Pool));
+        assert!(!offered(12, Nodes::Interval));
+    }
+}
