@@ -63,6 +63,8 @@ fn files_of_any_name_are_read() {
     fs::write(&file, text).unwrap();
     let answer = json(&format!("solve atsp {path}"));
     assert_eq!((&answer["status"], &answer["objective"]), (&"optimal".into(), &1.into()));
+    // No tour is shorter than 1, and a value may well be negative.
+    assert_eq!(json(&format!("solve atsp {path} --best -3"))["status"], "no-better");
     fs::write(&file, text.replace("9 0 1", "9 0 one")).unwrap();
     refused(&format!("solve atsp {path}"), "line 6: 'one', expected a whole number");
 }

@@ -32,24 +32,27 @@ pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
         Best::None | Best::Search => None,
         Best::Neh => return usage("--best neh: expected none, optimum, search or a number here"),
     };
-    let given = options.start.as_ref().map(|path| tour(&instance, &path.to_string_lossy()));
-    let given = given.transpose()?;
-    let bound = Bound::parse(options.bound.as_deref().unwrap_or("auto"));
+    let going = options.going.as_ref();
+    // What a search began with is in its checkpoint.
+    let path = options.start.as_ref().filter(|_| going.is_none());
+    let given = path.map(|path| tour(&instance, &path.to_string_lossy())).transpose()?;
+    let saved = going.and_then(|going| going.state["bound"].as_str());
+    let bound = Bound::parse(saved.or(options.bound.as_deref()).unwrap_or("auto"));
     let bound = bound.map_err(|why| Failure::Usage(format!("--bound {why}")))?;
-    if (options.nodes, bound == Bound::Partial) == (Nodes::Interval, false) {
+    if options.nodes == Nodes::Interval && bound != Bound::Partial {
         return usage("--nodes interval: expected with --bound partial");
     }
+    let files = if options.show { None } else { Some(Files::open(options)?) };
     let (seed, how) = (options.settings.seed, (options.nodes, options.simd));
     let atsp = Atsp::new(instance, bound, how, (given.as_deref(), seed));
     let atsp = atsp.map_err(|why| Failure::Usage(format!("{word}: {why}")))?;
-    if let Some(going) = options.going.as_ref().filter(|_| options.show) {
-        return show(&atsp, "atsp", word, going, options);
-    }
-    let files = Files::open(options)?;
+    let files = match (files, going) {
+        (None, Some(going)) => return show(&atsp, "atsp", word, going, options),
+        (files, _) => files.map_or_else(|| Files::open(options), Ok)?,
+    };
     let mut record = options.record.clone();
     record["bound"] = json!(atsp.bound().to_string());
     record["best"] = json!(best.to_string());
-    let going = options.going.as_ref();
     let start = match best {
         _ if going.is_some() => None,
         Best::Search => Some(atsp.start().to_vec()),
@@ -70,7 +73,7 @@ pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
         start: start.map(|order| solution(atsp.instance(), &order)),
         improve: best == Best::Search,
         time_limit: limit.map(|left| left.max(SHORTEST)),
-        save: options.save(&json!({ "setup_s": setup_s })),
+        save: options.save(&json!({ "setup_s": setup_s, "bound": record["bound"] })),
         resume: going.map(|going| going.checkpoint.clone()),
         ..options.settings.clone()
     };

@@ -59,7 +59,7 @@ pub fn inputs(words: &[String]) -> Vec<String> {
     let read = match &problem[..] {
         "knapsack" => true,
         "flowshop" => named(instance).is_none(),
-        "atsp" => pleach_problems::atsp::named::named(instance).is_none(),
+        "atsp" => !pleach_problems::atsp::named::is_name(instance),
         _ => false,
     };
     read.then(|| instance.clone()).into_iter().collect()

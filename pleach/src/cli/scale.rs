@@ -29,6 +29,9 @@ impl Scale {
         let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|n| n * decade);
         let step = steps.into_iter().find(|&step| step >= rough).unwrap_or(rough);
         let first = (self.low / step).ceil() as i64;
-        (first..).map(|i| i as f64 * step).take_while(|&mark| mark <= self.high * 1.0001).collect()
+        (first..)
+            .map(|i| i as f64 * step)
+            .take_while(|&mark| mark <= self.high + 1e-6 * step)
+            .collect()
     }
 }

@@ -30,6 +30,8 @@ pub(super) struct Arborescence {
     pub into: Vec<u32>,
     /// What each arc costs beyond all that was taken off it.
     pub reduced: Vec<i64>,
+    /// Arcs looked at so far, in all phases.
+    pub looked: u64,
 }
 
 impl Arborescence {
@@ -43,6 +45,7 @@ impl Arborescence {
             becomes: vec![0; cities],
             into: vec![NONE; cities],
             reduced: vec![0; arcs],
+            looked: 0,
         }
     }
 
@@ -52,6 +55,7 @@ impl Arborescence {
         let n = arcs.cities;
         let cost = |at: usize| arcs.cost[at] - paid[usize::from(arcs.tail[at])];
         let mut total = 0;
+        self.looked += 3 * arcs.len() as u64;
         self.live.clear();
         let mut back = (i64::MAX, NONE);
         for at in 0..arcs.len() {
@@ -73,6 +77,7 @@ impl Arborescence {
         self.group.extend(0..n as u16);
         let mut phases = 1;
         loop {
+            self.looked += self.live.len() as u64;
             total += self.choose(groups)?;
             let fewer = self.merge(groups);
             self.chosen.extend(self.least.iter().map(|&(_, arc, _)| arc));

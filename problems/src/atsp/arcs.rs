@@ -30,9 +30,11 @@ impl Allowed {
 
     /// The matrix of these bits, if it is one of arcs between different cities.
     pub fn of(cities: usize, bits: Vec<u64>) -> Option<Self> {
+        if bits.len() != cities * cities.div_ceil(64) {
+            return None;
+        }
         let all = Self::all(cities);
-        let within = bits.len() == all.bits.len()
-            && bits.iter().zip(&all.bits).all(|(bits, all)| bits & !all == 0);
+        let within = bits.iter().zip(&all.bits).all(|(bits, all)| bits & !all == 0);
         within.then_some(Self { bits, ..all })
     }
 

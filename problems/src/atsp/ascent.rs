@@ -16,6 +16,8 @@ pub(super) struct Effort {
     pub patience: u32,
     /// How long the first step is.
     pub first: f64,
+    /// Arcs looked at, after which no further step is made.
+    pub arcs: u64,
 }
 
 /// What came of it.
@@ -86,7 +88,7 @@ pub(super) fn raise(arcs: &Arcs, paid: &[i64], target: i64, effort: Effort) -> O
             best.tour = Some(next);
             break;
         }
-        if best.bound >= target || length < 1e-3 {
+        if best.bound >= target || length < 1e-3 || tree.looked >= effort.arcs {
             break;
         }
         let mut norm = 0.0;

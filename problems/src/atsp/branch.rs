@@ -5,8 +5,9 @@ use super::ascent::raise;
 use super::tours::{AHEAD, Node, Seen, Tours};
 use pleach_core::tree::Children;
 
-/// Arcs that are looked at more closely.
+/// Arcs that are looked at more closely at most, and the arcs on which their bounds may look for it.
 const CANDIDATES: usize = 16;
+const LOOKS: usize = 400_000;
 
 /// Tours with an arc, and tours without it: the arc for which both bounds rise most.
 pub(super) fn by_arc(
@@ -47,11 +48,11 @@ fn choose(tours: &Tours, node: &Node, seen: &Seen, best: i64) -> Option<(usize, 
     let mut candidates: Vec<usize> = (0..arcs.len()).filter(open).collect();
     let undecided = |at: usize| (used[at] - 0.5).abs();
     candidates.sort_by(|&a, &b| undecided(a).total_cmp(&undecided(b)));
-    candidates.truncate(CANDIDATES);
+    candidates.truncate((LOOKS / arcs.len().max(1)).clamp(2, CANDIDATES));
     let (base, target) = (seen.bound - PARTS, tours.towards(best));
     let gain = |allowed: &mut Allowed| {
         if !allowed.propagate(&tours.twins) {
-            return (target - base) as f64;
+            return (target - base).max(1) as f64;
         }
         let arcs = Arcs::new(&tours.instance, allowed);
         let bound = raise(&arcs, &node.paid, target, AHEAD).map_or(target, |raised| raised.bound);

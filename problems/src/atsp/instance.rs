@@ -32,7 +32,7 @@ impl Instance {
             return Err(format!("{cities} cities, expected from 1 to {MOST_CITIES}"));
         }
         costs.iter_mut().step_by(cities + 1).for_each(|diagonal| *diagonal = 0);
-        match costs.iter().find(|cost| cost.abs() > MOST_COST) {
+        match costs.iter().find(|cost| cost.unsigned_abs() > MOST_COST as u64) {
             Some(cost) => Err(format!("cost {cost}, expected from -{MOST_COST} to {MOST_COST}")),
             None => Ok(Self { cities, costs }),
         }

@@ -19,13 +19,20 @@ files! {
 }
 
 /// The names of files, in order.
-pub fn names() -> impl Iterator<Item = &'static str> {
+#[cfg(test)]
+fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, ..)| *name)
 }
 
 fn file(name: &str) -> Option<&'static (&'static str, i64, &'static str)> {
     let name = name.strip_suffix(".atsp").unwrap_or(name);
     FILES.iter().find(|(known, ..)| *known == name)
+}
+
+/// Whether a word is a name or of the form `class:cities:seed`: else it is a file's.
+#[must_use]
+pub fn is_name(word: &str) -> bool {
+    file(word).is_some() || random::is_class(word)
 }
 
 /// The instance of a name, with or without `.atsp`, or one made by `class:cities:seed`; `None` if

@@ -19,12 +19,17 @@ pub(super) struct Prepared {
     pub step: i64,
 }
 
-/// An assignment that comes as near as this to a tour is left as it is: it is fast.
+/// An assignment that comes as near as this to a tour is left as it is: it is fast. One of few cycles,
+/// at most one for so many cities, may be further away: the tour is likely to be what is bad.
 const NEAR: f64 = 0.015;
+const NEAR_WITH_FEW: f64 = 0.05;
+const FEW: usize = 20;
 
-/// Arcs looked at while prices are raised: first all, then those that are left.
-const FIRST: usize = 20_000_000;
-const SECOND: usize = 40_000_000;
+/// Arcs looked at while prices are raised: first with all arcs, then with those that are left.
+const FIRST: Effort = Effort { steps: 2000, patience: 30, first: 1.0, arcs: 40_000_000 };
+const SECOND: Effort = Effort { steps: 8000, patience: 100, first: 1.0, arcs: 100_000_000 };
+/// Arcs looked at for a city to begin with, about ten times.
+const ROOTS: usize = 2_000_000;
 
 /// Prepares the search for tours that cost `target` at most; some tour does.
 pub(super) fn prepare(instance: &Instance, bound: Bound, target: i64) -> Prepared {
@@ -38,6 +43,7 @@ pub(super) fn prepare(instance: &Instance, bound: Bound, target: i64) -> Prepare
     let gap = (PARTS * target - raised) as f64 / (PARTS * target).abs().max(1) as f64;
     let bound = match bound {
         Bound::Auto if gap <= NEAR => Bound::Assignment,
+        Bound::Auto if gap <= NEAR_WITH_FEW && cycles(&root.next) <= n / FEW => Bound::Assignment,
         Bound::Auto => Bound::Arborescence,
         named => named,
     };
@@ -49,10 +55,8 @@ pub(super) fn prepare(instance: &Instance, bound: Bound, target: i64) -> Prepare
     let twins = Twins::new(&instance);
     twins.order(&mut root.allowed);
     if bound == Bound::Arborescence {
-        for (work, patience) in [(FIRST, 30), (SECOND, 100)] {
+        for effort in [FIRST, SECOND] {
             let arcs = Arcs::new(&instance, &root.allowed);
-            let steps = (work / arcs.len().max(1)).clamp(200, 8000) as u32;
-            let effort = Effort { steps, patience, first: 1.0 };
             let Some(better) = raise(&arcs, &root.paid, PARTS * target, effort) else { break };
             root.allowed.remove_dear(&arcs, &better.reduced, PARTS * target - better.bound);
             root.allowed.propagate(&twins);
@@ -64,10 +68,25 @@ pub(super) fn prepare(instance: &Instance, bound: Bound, target: i64) -> Prepare
     Prepared { instance, turned, bound, twins, root, least, step }
 }
 
-/// The city that begins best: from there an arborescence must go in where that is dearest.
+/// Cycles of an assignment.
+fn cycles(next: &[u16]) -> usize {
+    let mut seen = vec![false; next.len()];
+    let begins = (0..next.len()).filter(|&start| {
+        let mut at = start;
+        let fresh = !seen[start];
+        while !std::mem::replace(&mut seen[at], true) {
+            at = next[at].into();
+        }
+        fresh
+    });
+    begins.count()
+}
+
+/// The city that begins best, of as many as there is time to try: from there an arborescence must go in where that is dearest.
 fn best_root(instance: &Instance, root: &Node, target: i64) -> usize {
     let n = instance.cities();
-    let once = Effort { steps: 1, patience: 1, first: 1.0 };
+    let once = Effort { steps: 1, ..FIRST };
+    let tried = (ROOTS / (n * n)).clamp(1, n);
     let bound = |&city: &usize| {
         let arcs = Arcs::new(&turn(instance, city), &root.allowed);
         let mut paid = root.paid.clone();
@@ -75,7 +94,7 @@ fn best_root(instance: &Instance, root: &Node, target: i64) -> usize {
         let raised = raise(&arcs, &paid, PARTS * target, once);
         (raised.map(|raised| raised.bound), std::cmp::Reverse(city))
     };
-    (0..n).max_by_key(bound).unwrap_or(0)
+    (0..n).step_by(n.div_ceil(tried)).max_by_key(bound).unwrap_or(0)
 }
 
 /// The same costs with the cities numbered from another one.

@@ -36,13 +36,21 @@ static CLASSES: [(&str, Maker); 12] = [
 ];
 
 /// The names of the classes.
-pub fn classes() -> impl Iterator<Item = &'static str> {
+fn classes() -> impl Iterator<Item = &'static str> {
     CLASSES.iter().map(|(name, _)| *name)
+}
+
+/// Whether a word begins with a class and a colon.
+pub(super) fn is_class(word: &str) -> bool {
+    word.split_once(':').is_some_and(|(class, _)| classes().any(|name| name == class))
 }
 
 /// The instance that `class:cities:seed` makes; `None` if the word is not of that form.
 #[must_use]
 pub fn made(word: &str) -> Option<Result<Instance, String>> {
+    if !is_class(word) {
+        return None;
+    }
     let mut parts = word.split(':');
     let (class, cities) = (parts.next()?, parts.next()?);
     let seed = parts.next().unwrap_or("");
@@ -270,10 +278,8 @@ mod tests {
 
     #[test]
     fn other_words_are_told_apart() {
-        assert!(made("ftv33").is_none());
-        for wrong in
-            ["crane:16", "crane:1:1", "cran:16:1", "crane:16:x", "crane:16:1:1", "crane:9999:1"]
-        {
+        assert!(made("ftv33").is_none() && made("./a:b").is_none() && made("cran:16:1").is_none());
+        for wrong in ["crane:16", "crane:1:1", "crane:16:x", "crane:16:1:1", "crane:9999:1"] {
             assert!(made(wrong).unwrap().unwrap_err().starts_with("expected CLASS:CITIES:SEED"));
         }
     }

@@ -108,7 +108,8 @@ pub fn read(text: &str) -> Result<Instance, String> {
             let Some((i, j)) = places.next() else {
                 return Err(format!(", line {at}: '{word}' after {expected} costs, expected EOF"));
             };
-            let cost = number(word).filter(|cost| i == j || cost.abs() <= MOST_COST);
+            let cost =
+                number(word).filter(|cost| i == j || cost.unsigned_abs() <= MOST_COST as u64);
             let cost = cost.ok_or_else(|| {
                 format!(
                     ", line {at}: '{word}', expected a whole number from -{MOST_COST} to {MOST_COST}"
@@ -175,6 +176,7 @@ mod tests {
             (full(2, "0 1 x 0"), ", line 8: 'x', expected a whole number from -1000000000 to"),
             (full(2, "0 1\n1.5 0"), ", line 9: '1.5'"),
             (full(2, "0 1\n1000000001 0"), ", line 9: '1000000001'"),
+            (full(2, "0 1\n-9223372036854775808 0"), ", line 9: '-9223372036854775808'"),
             (full(2, "0 1\n1"), ": 3 costs, expected 4 for 2 cities"),
             (full(2, "0 1\n1 0 7"), ", line 9: '7' after 4 costs, expected EOF"),
             (

@@ -5,7 +5,7 @@ use super::ascent::{Effort, MOST_PAID, Raised, raise};
 use super::assignment::{Assignment, solve};
 use super::bound::Bound;
 use super::branch::{by_arc, by_subtour};
-use super::instance::Instance;
+use super::instance::{Instance, MOST_CITIES};
 use super::prepare::{Prepared, prepare};
 use super::twins::Twins;
 use pleach_core::tree::{Children, Goal, Tree};
@@ -35,14 +35,16 @@ impl Pack for Node {
         let bits = Vec::<u64>::unpack(from)?;
         let within = |&paid: &i64| paid.unsigned_abs() <= MOST_PAID as u64;
         let few = paid.len() == next.len() && paid.iter().all(within);
-        let allowed = Allowed::of(next.len(), bits).filter(|_| few).ok_or(Malformed::Range)?;
+        let cities = (2..=MOST_CITIES).contains(&next.len()) && few;
+        let allowed = if cities { Allowed::of(next.len(), bits) } else { None };
+        let allowed = allowed.ok_or(Malformed::Range)?;
         Ok(Self { allowed, paid, next })
     }
 }
 
 /// How long prices are raised at each node, and for a look ahead.
-const AT_NODE: Effort = Effort { steps: 60, patience: 6, first: 0.5 };
-pub(super) const AHEAD: Effort = Effort { steps: 8, patience: 4, first: 0.3 };
+const AT_NODE: Effort = Effort { steps: 60, patience: 6, first: 0.5, arcs: 30_000_000 };
+pub(super) const AHEAD: Effort = Effort { steps: 8, patience: 4, first: 0.3, arcs: 2_000_000 };
 
 /// The tours of an instance of two cities or more.
 #[derive(Clone, Debug)]
@@ -149,6 +151,10 @@ impl Tree for Tours {
     }
 
     fn expand(&self, node: &Node, best: i64, out: &mut Children<'_, Self>) {
+        // Nothing is below what no tour can beat.
+        if best <= self.least {
+            return;
+        }
         let mut node = node.clone();
         if !node.allowed.propagate(&self.twins) {
             return;
@@ -185,14 +191,5 @@ impl Tree for Tours {
     fn fingerprint(&self) -> u64 {
         let costs = self.instance.costs().to_vec();
         fingerprint("atsp", &(costs, self.bound.to_string().into_bytes()))
-    }
-
-    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
-        let n = self.instance.cities();
-        let order = self.instance.order(plan).map(|order| {
-            let turned = |&city: &u16| ((usize::from(city) + n - self.turned) % n) as u16;
-            self.instance.length(&order.iter().map(turned).collect::<Vec<_>>())
-        });
-        Some(order)
     }
 }
