@@ -32,7 +32,7 @@ pub const COUNTS: usize = 4;
 /// What every entry point takes, by value; the same in `cuda/launch.cuh`. Addresses are of the
 /// device.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Launch {
     /// `u32[explorers * capacity * words]`: node `i` of explorer `e` at `(e * capacity + i) * words`.
     pub stacks: u64,

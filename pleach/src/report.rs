@@ -127,10 +127,9 @@ impl Report {
         let Outcome { counts, units, balance, .. } = &self.outcome;
         let units: Vec<Value> = units
             .iter()
-            .enumerate()
-            .map(|(i, unit)| {
+            .map(|unit| {
                 json!({
-                    "name": format!("cpu{i}"),
+                    "name": unit.name,
                     "branched": whole(unit.counts.branched.into()),
                     "busy_s": round(unit.busy_s),
                     "improve_s": round(unit.improve_s),
@@ -231,10 +230,12 @@ impl Report {
         }
         let Outcome { counts, seconds, units, balance, .. } = &self.outcome;
         let rate = counts.bounded as f64 / seconds.max(1e-9);
-        let threads = if units.len() == 1 { "thread" } else { "threads" };
+        let only_threads = units.iter().all(|unit| unit.name.starts_with("cpu"));
+        let kind = if only_threads { "thread" } else { "unit" };
+        let many = if units.len() == 1 { "" } else { "s" };
         let _ = write!(
             out,
-            "\n{} nodes in {seconds:.3} s on {} {threads}, {} a second",
+            "\n{} nodes in {seconds:.3} s on {} {kind}{many}, {} a second",
             grouped(counts.bounded.into()),
             units.len(),
             short(rate),

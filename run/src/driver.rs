@@ -10,6 +10,7 @@ use crate::save::Saver;
 use crate::side::Side;
 use crate::sync::{AtomicI64, AtomicU64, Ordering};
 use crate::transport::{Envelope, Transport};
+use crate::units::Warnings;
 use pleach_core::balance::{Action, Event, Message, Peer, PeerId, Seeded, Source, Ticket};
 use pleach_core::checkpoint::{Checkpoint, Cut};
 use pleach_core::tree::{Counts, Goal};
@@ -89,6 +90,8 @@ pub(crate) struct Shared<'a> {
     pub before: &'a Checkpoint,
     /// Where snapshots go, if any are taken.
     pub saver: Option<&'a Saver<'a>>,
+    /// Lines to be said.
+    pub warnings: &'a Warnings,
 }
 
 impl Shared<'_> {
@@ -241,7 +244,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         });
         control.settle(granted, stretch.progress.used);
         if let Some(activity) = &mut self.report.activity {
-            activity.add(now_ns, stretch.busy_ns, stretch.progress.used);
+            let active = stretch.active.unwrap_or(1.0);
+            activity.add(now_ns, stretch.busy_ns, stretch.progress.used, active);
         }
         let now_ns = self.now_ns();
         self.report.counts.add(&stretch.progress.counts);

@@ -2,7 +2,7 @@
 
 use crate::control::{Control, Stop};
 use crate::driver::{Gauge, Left, Shared, Unit};
-use crate::executor::threads::ThreadExecutor;
+use crate::executor::gpu::spec::Spec;
 use crate::late::Aside;
 use crate::outcome::{Balance, Outcome, Sight};
 use crate::save::{Save, Saver};
@@ -10,6 +10,7 @@ use crate::side::Side;
 use crate::sync::{AtomicU64, Condvar, Mutex, lock};
 use crate::transport::Envelope;
 use crate::transport::local::Office;
+use crate::units::{Warnings, plan};
 use crate::watch::{Running, watch_over};
 use pleach_core::balance::{End, Lineage, Message, Peer, Policy};
 use pleach_core::checkpoint::Checkpoint;
@@ -26,8 +27,10 @@ use std::time::{Duration, Instant};
 /// How a run goes about it.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// CPU units.
+    /// CPU units; one at least where there are no devices.
     pub threads: u32,
+    /// Devices, a unit each.
+    pub devices: Vec<Spec>,
     /// How many times slower than it could be each unit is made to be; missing ones run freely.
     pub slow: Vec<f64>,
     /// Who gives how much to whom.
@@ -60,6 +63,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             threads: cores(),
+            devices: Vec::new(),
             slow: Vec::new(),
             policy: Policy::default(),
             best: None,
@@ -114,6 +118,9 @@ pub enum RunError {
         /// Why.
         why: std::io::Error,
     },
+    /// No device can be used, and there is nothing else.
+    #[error("{0}")]
+    NoUnit(String),
     /// A checkpoint does not fit.
     #[error(transparent)]
     Resume(#[from] Unreadable),
@@ -132,14 +139,18 @@ pub fn run(
 ) -> Result<Outcome, RunError> {
     let start = Instant::now();
     // None at all would leave the tree alone, and prove nothing.
-    let mut settings = Settings { threads: settings.threads.max(1), ..settings.clone() };
+    let mut settings = settings.clone();
+    settings.threads = settings.threads.max(u32::from(settings.devices.is_empty()));
     settings.policy.end.get_or_insert(End::Counter);
     let settings = &settings;
     let goal = problem.goal();
     if settings.policy.is_late() {
         may_be_late(problem, settings)?;
     }
-    let office = Office::new(settings.threads);
+    let warnings = Warnings::default();
+    let units = plan(problem, settings, &warnings)?;
+    let n_units = units.len() as u32;
+    let office = Office::new(n_units);
     let before = match &settings.resume {
         Some(before) if before.fingerprint != problem.fingerprint() => {
             return Err(Unreadable::Foreign.into());
@@ -152,17 +163,16 @@ pub fn run(
     };
     let best = settings.best.map_or(i64::MAX, |value| goal.score(value)).min(before.best);
     let start_from = better(settings.start.clone(), before.solution.clone());
-    let control = Control::new(best, start_from, settings.node_limit, settings.threads);
-    let saver =
-        settings.save.as_ref().map(|save| Saver::new(save, &before, settings.threads, start));
+    let control = Control::new(best, start_from, settings.node_limit, n_units);
+    let saver = settings.save.as_ref().map(|save| Saver::new(save, &before, n_units, start));
     if let (Some(saver), Some(save)) = (&saver, &settings.save) {
         let pieces = before.pieces.clone();
         let saved =
             save.may_replace().and_then(|()| saver.write(&Counts::default(), pieces, &control));
         saved.map_err(|why| RunError::Save { path: save.path.clone(), why })?;
     }
-    let gauges: Vec<Gauge> = (0..settings.threads).map(|_| Gauge::default()).collect();
-    let running = Running { left: Mutex::new(settings.threads), ended: Condvar::new() };
+    let gauges: Vec<Gauge> = (0..n_units).map(|_| Gauge::default()).collect();
+    let running = Running { left: Mutex::new(n_units), ended: Condvar::new() };
     let looks = AtomicU64::new(0);
     let shared = Shared {
         control: &control,
@@ -174,15 +184,17 @@ pub fn run(
         trace: settings.trace,
         before: &before,
         saver: saver.as_ref(),
+        warnings: &warnings,
     };
-    let pins = pins(settings.threads);
-    let lineage = &Lineage::new(settings.threads, &settings.policy, settings.seed);
-    let (before, units) = (&before, settings.threads as usize);
+    let pins = pins(n_units);
+    let lineage = &Lineage::new(n_units, &settings.policy, settings.seed);
+    let before = &before;
 
     let left = thread::scope(|scope| {
         let mut threads = Vec::new();
         let mut failed = None;
-        for me in 0..settings.threads {
+        for (me, planned) in (0..).zip(units) {
+            let name = planned.name.clone();
             let (office, running, pin) = (&office, &running, pins.get(me as usize).copied());
             let unit = move || -> Result<Left, Malformed> {
                 let _ended = Ended(running);
@@ -191,35 +203,33 @@ pub fn run(
                     // Where the system does not allow it the thread runs wherever it may.
                     core_affinity::set_for_current(core);
                 }
-                let mut explorer = problem.explorer();
-                for piece in before.pieces.iter().skip(me as usize).step_by(units) {
-                    explorer.put(&piece.bytes)?;
-                }
-                let slow = settings.slow.get(me as usize).copied().unwrap_or(1.0);
+                let pieces = before.pieces.iter().skip(me as usize);
+                let name = planned.name.clone();
+                let pieces = pieces.step_by(n_units as usize);
+                let executor = planned.executor(problem, pieces, shared.warnings)?;
                 let mut desk = office.desk(me);
                 desk.spin = settings.spin;
                 let peer = Peer::new(me, lineage, settings.policy.clone());
-                let executor = ThreadExecutor::new(explorer, slow);
                 let mut unit = Unit::new(me, executor, desk, peer, settings.seed, shared);
-                // The last unit: at the beginning the first one has all the work.
+                // The last thread: at the beginning the first one has all the work.
                 let hope = shared.control.best() > shared.least_score;
-                if settings.improve && hope && me == settings.threads - 1 {
+                if settings.improve && hope && me == settings.threads.saturating_sub(1) {
                     unit.side = problem.improver(settings.seed).map(Side::new);
                 }
                 if settings.policy.is_late() {
                     unit.aside = Some(Aside(problem.explorer()));
                 }
-                let left = unit.drive()?;
+                let mut left = unit.drive()?;
+                left.report.name = name;
                 guard.well = true;
                 Ok(left)
             };
-            let name = format!("cpu{me}");
             match thread::Builder::new().name(name).spawn_scoped(scope, unit) {
                 Ok(thread) => threads.push(thread),
                 Err(why) => {
                     control.stop(Stop::Failed);
                     office.ring_all();
-                    *lock(&running.left) -= settings.threads - me;
+                    *lock(&running.left) -= n_units - me;
                     failed = Some(RunError::Thread(me, why));
                     break;
                 }
@@ -249,6 +259,11 @@ pub fn run(
             // There is nothing left to stop.
             let _ = watch(&Sight { warning, seconds: shared.seconds(), ..Sight::default() });
         }
+    }
+    for warning in std::mem::take(&mut *lock(&warnings)) {
+        // What came too late to be said while the run went on.
+        let _ =
+            watch(&Sight { warning: Some(warning), seconds: shared.seconds(), ..Sight::default() });
     }
     let mut outcome = outcome;
     outcome.counts.add(&before.counts);

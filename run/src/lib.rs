@@ -22,6 +22,8 @@ mod side;
 mod sync;
 pub mod transport;
 #[cfg(not(loom))]
+mod units;
+#[cfg(not(loom))]
 mod watch;
 
 #[cfg(not(loom))]

@@ -24,6 +24,8 @@ pub struct Sight {
 /// What one unit did.
 #[derive(Clone, Debug, Default)]
 pub struct UnitReport {
+    /// Its name: `cpu0`, `emulated0`.
+    pub name: String,
     /// What it counted.
     pub counts: Counts,
     /// Seconds spent exploring.

@@ -3,6 +3,7 @@
 
 mod engine;
 mod executor;
+mod gpu;
 mod hostile;
 mod late;
 mod resume;

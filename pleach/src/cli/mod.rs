@@ -296,6 +296,7 @@ fn search(problem: impl Problem, settings: Settings, options: &Options) -> Resul
     let moments = progress.moments();
     searched.map(|report| Report { moments, ..report }).map_err(|why| {
         match (&why, &options.going) {
+            (RunError::NoUnit(why), _) => Failure::Usage(format!("--devices: {why}")),
             (RunError::Save { .. }, _) => Failure::Usage(format!("--checkpoint {why}")),
             (RunError::Late(_), _) => Failure::Usage(format!("--balance {why}")),
             (RunError::Resume(_), Some(going)) => {
@@ -394,8 +395,13 @@ fn print(text: &str) -> Result<(), Failure> {
 
 /// The rate of a problem on one thread within a short time, nodes a second.
 fn measured_rate(problem: impl Problem) -> Result<f64, Failure> {
-    let limit = Duration::from_millis(200);
-    let report = Solver::of(problem).threads(1).time_limit(limit).run()?;
+    measured_rate_with(problem, Settings { threads: 1, ..Settings::default() })
+}
+
+/// The rate of a problem on some units within a short time, nodes a second.
+fn measured_rate_with(problem: impl Problem, settings: Settings) -> Result<f64, Failure> {
+    let settings = Settings { time_limit: Some(Duration::from_millis(200)), ..settings };
+    let report = Solver::of(problem).settings(settings).run()?;
     Ok(report.outcome.counts.bounded as f64 / report.outcome.seconds)
 }
 

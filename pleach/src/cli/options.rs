@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 use pleach_core::balance::Policy;
 use pleach_core::work::Nodes;
 use pleach_problems::simd::Level;
+use pleach_run::executor::gpu::spec::Spec;
 use pleach_run::{Save, Settings, cores};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -31,6 +32,8 @@ const fn flag(
 
 const BEST_HELP: &str = "value that a solution must beat: none, a number, and for flowshop and atsp \
                          optimum (as published), search (heuristics), for flowshop neh";
+const DEVICES_HELP: &str = "what to use, between commas: cpu, emulated (the code of GPUs on the CPU, for tests); choices \
+                            after colons, as emulated:explorers=33:inside=adapt";
 const BALANCE_HELP: &str = "who gives how much to whom: adaptive, random-power, random-half, weighted, ring, \
                             lifelines, overlay, master-worker, hierarchical-master-worker, static, \
                             dynamic, guided; choices after a colon, as overlay:degree=4,bridges=no";
@@ -43,7 +46,7 @@ const BRANCHING_HELP: &str =
 
 const FLAGS: [Flag; 26] = [
     flag("threads", Some("N"), "CPU units", "all cores"),
-    flag("devices", Some("LIST"), "what to use, between commas: cpu", "cpu"),
+    flag("devices", Some("LIST"), DEVICES_HELP, "cpu"),
     flag("slow", Some("UNIT=F"), "slow a unit by a factor, to try unequal machines", "none"),
     flag("balance", Some("NAME"), BALANCE_HELP, "adaptive"),
     flag("best", Some("V"), BEST_HELP, "search for flowshop and atsp, none for others"),
@@ -121,6 +124,7 @@ pub fn flags() -> impl Iterator<Item = Arg> {
         let arg = Arg::new(flag.name).long(flag.name).help(help).global(true);
         match (flag.name, flag.value) {
             ("help", _) => arg.short('h').action(ArgAction::Help),
+            ("best", Some(value)) => arg.value_name(value).allow_negative_numbers(true),
             ("slow", Some(value)) => arg.value_name(value).action(ArgAction::Append),
             (_, Some(value)) => arg.value_name(value).action(ArgAction::Set),
             (_, None) => arg.action(ArgAction::SetTrue),
@@ -299,9 +303,11 @@ impl Options {
             Some(word) => whole("threads", word, 1, 1024)? as u32,
         };
         let devices = word("devices").unwrap_or("cpu");
-        if devices != "cpu" {
-            return Err(format!("--devices {devices}: this build drives CPUs only, expected cpu"));
+        let (on_cpu, specs) = read_devices(devices)?;
+        if !on_cpu && word("threads").is_some() {
+            return Err(format!("--threads: expected with cpu among --devices {devices}"));
         }
+        let threads = if on_cpu { threads } else { 0 };
         let balance = word("balance").unwrap_or("adaptive");
         let seed = word("seed").map_or(Ok(0), |word| whole("seed", word, 0, u64::MAX))?;
         let node_limit = match word("node-limit") {
@@ -329,6 +335,7 @@ impl Options {
         let limit = word("time-limit").filter(|&word| word != "none");
         let settings = Settings {
             threads,
+            devices: specs,
             slow: slow_factors(&slow, threads)?,
             policy: Policy::parse(balance).map_err(|why| format!("--balance {why}"))?,
             time_limit: limit.map(|word| time("time-limit", word)).transpose()?,
@@ -398,6 +405,19 @@ pub fn whole(name: &str, word: &str, least: u64, most: u64) -> Result<u64, Strin
     number.ok_or_else(|| format!("--{name} {word}: expected a whole number from {least} to {most}"))
 }
 
+/// What to use: whether threads of the CPU, and which devices.
+fn read_devices(list: &str) -> Result<(bool, Vec<Spec>), String> {
+    let (mut on_cpu, mut specs) = (false, Vec::new());
+    for words in list.split(',') {
+        if words == "cpu" {
+            on_cpu = true;
+        } else {
+            specs.push(Spec::parse(words).map_err(|why| format!("--devices {why}"))?);
+        }
+    }
+    Ok((on_cpu, specs))
+}
+
 fn slow_factors(words: &[&str], threads: u32) -> Result<Vec<f64>, String> {
     let mut factors = vec![1.0; threads as usize];
     for word in words.iter().filter(|&&word| word != "none") {
@@ -407,10 +427,14 @@ fn slow_factors(words: &[&str], threads: u32) -> Result<Vec<f64>, String> {
         match (at.and_then(|at| factors.get_mut(at)), factor) {
             (Some(slot), Some(factor)) => *slot = factor,
             _ => {
-                let last = threads - 1;
-                return Err(format!(
-                    "--slow {word}: expected UNIT=FACTOR, a unit from cpu0 to cpu{last} and a factor from 1 to 1000000"
-                ));
+                let units = match threads {
+                    0 => "there is no thread to be slowed".into(),
+                    _ => format!(
+                        "a unit from cpu0 to cpu{} and a factor from 1 to 1000000",
+                        threads - 1
+                    ),
+                };
+                return Err(format!("--slow {word}: expected UNIT=FACTOR, {units}"));
             }
         }
     }

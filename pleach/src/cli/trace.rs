@@ -46,20 +46,24 @@ pub fn note(moments: &mut Vec<Moment>, moment: Moment) {
     moments.push(moment);
 }
 
-/// All as data: for each unit and step of time the part spent exploring, and the nodes; and each
-/// change of the best value or the bound. Times of changes count from the begin, setup included.
+/// All as data: for each unit and step of time the part spent exploring, the nodes, and the part of a
+/// device's explorers that had work meanwhile; and each change of the best value or the bound. Times of changes count from the begin, setup included.
 pub fn data(report: &Report) -> Value {
-    let units = report.outcome.units.iter().enumerate();
-    let units = units.filter_map(|(i, unit)| Some((i, unit.activity.as_ref()?)));
+    let units = report.outcome.units.iter();
+    let units = units.filter_map(|unit| Some((&unit.name, unit.activity.as_ref()?)));
     let units: Vec<Value> = units
-        .map(|(i, activity)| {
+        .map(|(name, activity)| {
             let step = activity.step_ns as f64;
             let busy = activity.busy_ns.iter().map(|&ns| (ns as f64 / step * 1e4).round() / 1e4);
+            let active = activity.active_ns.iter().zip(&activity.busy_ns);
+            let active = active.map(|(&active, &busy)| active as f64 / busy.max(1) as f64);
+            let active = active.map(|part| (part * 1e4).round() / 1e4);
             json!({
-                "name": format!("cpu{i}"),
+                "name": name,
                 "step_s": step * 1e-9,
                 "busy": busy.collect::<Vec<f64>>(),
                 "nodes": activity.nodes,
+                "active": active.collect::<Vec<f64>>(),
             })
         })
         .collect();
@@ -102,7 +106,7 @@ pub fn picture(title: &str, report: &Report) -> String {
     let (low, high) =
         values.fold((i64::MAX, i64::MIN), |(low, high), value| (low.min(value), high.max(value)));
     let (low, high) = if low > high { (0, 1) } else { (low, high) };
-    let margin = (0.05 * (high - low) as f64).max(0.5);
+    let margin = (0.05 * (high as f64 - low as f64)).max(0.5);
     let (right, bottom) = (SIZE.0 - RIGHT, SIZE.1 - BOTTOM);
     let scale = |low, high, from, to| Scale { low, high, logarithmic: false, from, to };
     let x = scale(0.0, report.outcome.seconds.max(1e-6), LEFT, right);

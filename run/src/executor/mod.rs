@@ -1,5 +1,6 @@
 //! [`Executor`]: one explorer with a clock and a device.
 
+pub mod gpu;
 pub mod threads;
 
 use pleach_core::explorer::{Explorer, Progress};
@@ -23,6 +24,8 @@ pub struct Stretch {
     pub progress: Progress,
     /// Time it took.
     pub busy_ns: u64,
+    /// At its end, the part of the explorers of a device that have work.
+    pub active: Option<f64>,
 }
 
 /// One explorer with a clock and a device.
@@ -32,4 +35,14 @@ pub trait Executor: Send {
 
     /// Explores until the budget is used, work ends, a solution is found, or it is interrupted.
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch;
+}
+
+impl<E: Executor + ?Sized> Executor for Box<E> {
+    fn explorer(&mut self) -> &mut dyn Explorer {
+        (**self).explorer()
+    }
+
+    fn explore(&mut self, budget: &Budget<'_>) -> Stretch {
+        (**self).explore(budget)
+    }
 }

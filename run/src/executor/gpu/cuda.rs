@@ -1,0 +1,221 @@
+//! GPUs that CUDA drives: found at run time, kernels compiled for the instance and kept on disk.
+
+use super::DeviceError;
+use super::arrays::Memory;
+use cudarc::driver::{CudaContext, CudaFunction, DeviceRepr, LaunchConfig, PushKernelArg};
+use cudarc::driver::{DriverError, result, sys};
+use cudarc::nvrtc::{CompileOptions, Ptx, compile_ptx_with_opts};
+use pleach_core::device::Layout;
+use pleach_core::wire::fingerprint;
+use pleach_kernels::{Entry, Launch, THREADS, blocks, source};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Explorers for each multiprocessor: as many warps as it keeps at once.
+const EXPLORERS_EACH: i32 = 32;
+
+/// A GPU, its memory that is in use, and its kernels.
+pub(super) struct Gpu {
+    context: Arc<CudaContext>,
+    kernels: Option<[CudaFunction; 2]>,
+    taken: Vec<sys::CUdeviceptr>,
+    multiprocessors: i32,
+}
+
+/// The launch record as a kernel's only parameter.
+#[repr(transparent)]
+struct Record(Launch);
+
+// SAFETY: whole numbers of fixed size only, in the layout of C.
+unsafe impl DeviceRepr for Record {}
+
+fn failed(why: DriverError) -> DeviceError {
+    DeviceError::Failed(why.to_string())
+}
+
+/// GPUs of this machine.
+///
+/// # Errors
+/// Why none can be used.
+pub fn count() -> Result<u32, DeviceError> {
+    // SAFETY: looks for a library by its name, which is the system's own.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(DeviceError::Failed("no CUDA driver is installed".into()));
+    }
+    let n = CudaContext::device_count().map_err(failed)?;
+    if n > 0 {
+        Ok(n as u32)
+    } else {
+        Err(DeviceError::Failed("the CUDA driver sees no GPU".into()))
+    }
+}
+
+impl Gpu {
+    /// Opens a GPU by its number.
+    pub fn open(number: u32) -> Result<Self, DeviceError> {
+        let n = count()?;
+        if number >= n {
+            return Err(DeviceError::Failed(format!("there is no such GPU, expected below {n}")));
+        }
+        let context = CudaContext::new(number as usize).map_err(failed)?;
+        // The thread that waits leaves its core to others.
+        context.set_blocking_synchronize().map_err(failed)?;
+        let count = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let multiprocessors = context.attribute(count).map_err(failed)?;
+        Ok(Self { context, kernels: None, taken: Vec::new(), multiprocessors })
+    }
+
+    /// Its name, and its memory in bytes.
+    pub fn describe(&self) -> Result<(String, u64), DeviceError> {
+        let name = self.context.name().map_err(failed)?;
+        Ok((name, self.context.total_mem().map_err(failed)? as u64))
+    }
+
+    /// Compiles a kernel for this GPU with the sizes as constants, or takes it from the disk.
+    fn compile(&self, layout: &Layout) -> Result<Ptx, DeviceError> {
+        let fault = |why: String| DeviceError::Kernel(layout.kernel.into(), why);
+        let text = source(layout.kernel).ok_or_else(|| fault("there is no such kernel".into()))?;
+        let (major, minor) = self.context.compute_capability().map_err(failed)?;
+        let sizes = layout.sizes.iter().enumerate();
+        let mut options: Vec<String> =
+            sizes.map(|(i, size)| format!("-DSIZE_{i}={size}")).collect();
+        options.push(format!("--gpu-architecture=compute_{major}{minor}"));
+        let print =
+            fingerprint("kernel", &(text.clone().into_bytes(), options.concat().into_bytes()));
+        let kept = cache().map(|folder| folder.join(format!("{}-{print:016x}.ptx", layout.kernel)));
+        if let Some(text) = kept.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
+            return Ok(Ptx::from_src(text));
+        }
+        // SAFETY: looks for a library by its name, which is the system's own.
+        if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
+            return Err(fault("CUDA's run-time compiler (NVRTC) is not installed".into()));
+        }
+        let options = CompileOptions { options, ..CompileOptions::default() };
+        let made = compile_ptx_with_opts(text, options).map_err(|why| fault(format!("{why:?}")))?;
+        if let Some(path) = kept {
+            // What cannot be kept is compiled again next time; a half-written file would be worse.
+            let aside = path.with_extension(format!("{}", std::process::id()));
+            let folder = path.parent().map(std::fs::create_dir_all);
+            let written = folder.map(|_| std::fs::write(&aside, made.to_src()));
+            if matches!(written, Some(Ok(()))) {
+                let _ = std::fs::rename(aside, path);
+            }
+        }
+        Ok(made)
+    }
+}
+
+/// Where compiled kernels are kept.
+fn cache() -> Option<PathBuf> {
+    let folder = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    Some(folder.or_else(home)?.join("pleach"))
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        for address in self.taken.drain(..) {
+            // SAFETY: each was taken once, and nothing that uses it is under way.
+            // A device that is gone has given its memory back already.
+            let _ = unsafe { result::free_sync(address) };
+        }
+    }
+}
+
+/// A copy of rows, all of whose fields but the ends are the same in both directions.
+fn rows(width: usize, height: usize) -> sys::CUDA_MEMCPY2D {
+    // SAFETY: whole numbers and addresses, for which zero stands for none.
+    let mut copy: sys::CUDA_MEMCPY2D = unsafe { std::mem::zeroed() };
+    (copy.WidthInBytes, copy.Height) = (4 * width, height);
+    copy
+}
+
+impl Memory for Gpu {
+    fn explorers(&self) -> u32 {
+        (self.multiprocessors * EXPLORERS_EACH) as u32
+    }
+
+    fn bytes(&self) -> u64 {
+        self.context.mem_get_info().map_or(0, |(free, _)| free as u64)
+    }
+
+    fn make(&mut self, layout: &Layout) -> Result<(), DeviceError> {
+        self.context.bind_to_thread().map_err(failed)?;
+        let made = self.compile(layout)?;
+        let fault = |why: DriverError| DeviceError::Kernel(layout.kernel.into(), why.to_string());
+        let module = self.context.load_module(made).map_err(fault)?;
+        let explore = module.load_function("explore").map_err(fault)?;
+        let balance = module.load_function("balance").map_err(fault)?;
+        self.kernels = Some([explore, balance]);
+        Ok(())
+    }
+
+    fn take(&mut self, words: usize) -> Result<u64, DeviceError> {
+        self.context.bind_to_thread().map_err(failed)?;
+        let bytes = 4 * words;
+        let memory = self.bytes();
+        // SAFETY: it is filled with zeros before anyone reads it.
+        let address = unsafe { result::malloc_sync(bytes) };
+        let address = address.map_err(|_| DeviceError::Memory(memory, bytes as u64))?;
+        self.taken.push(address);
+        // SAFETY: so many bytes were just taken there.
+        unsafe { result::memset_d8_sync(address, 0, bytes) }.map_err(failed)?;
+        Ok(address)
+    }
+
+    fn write(
+        &mut self,
+        to: u64,
+        pitch: usize,
+        width: usize,
+        words: &[u32],
+    ) -> Result<(), DeviceError> {
+        if words.is_empty() {
+            return Ok(());
+        }
+        self.context.bind_to_thread().map_err(failed)?;
+        let mut copy = rows(width, words.len() / width);
+        copy.srcMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
+        (copy.srcHost, copy.srcPitch) = (words.as_ptr().cast(), 4 * width);
+        copy.dstMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
+        (copy.dstDevice, copy.dstPitch) = (to, 4 * pitch);
+        // SAFETY: `words` holds all rows, and the caller's array as many from `to` on.
+        unsafe { sys::cuMemcpy2D_v2(&copy) }.result().map_err(failed)
+    }
+
+    fn read(
+        &mut self,
+        from: u64,
+        pitch: usize,
+        width: usize,
+        words: &mut [u32],
+    ) -> Result<(), DeviceError> {
+        if words.is_empty() {
+            return Ok(());
+        }
+        self.context.bind_to_thread().map_err(failed)?;
+        let mut copy = rows(width, words.len() / width);
+        copy.srcMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
+        (copy.srcDevice, copy.srcPitch) = (from, 4 * pitch);
+        copy.dstMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
+        (copy.dstHost, copy.dstPitch) = (words.as_mut_ptr().cast(), 4 * width);
+        // SAFETY: `words` has room for all rows, and the caller's array as many from `from` on.
+        unsafe { sys::cuMemcpy2D_v2(&copy) }.result().map_err(failed)
+    }
+
+    fn launch(&mut self, entry: Entry, record: &Launch) -> Result<(), DeviceError> {
+        let Some([explore, balance]) = &self.kernels else {
+            return Err(DeviceError::Failed("its kernels were not made".into()));
+        };
+        let function = if entry == Entry::Explore { explore } else { balance };
+        let shape = LaunchConfig {
+            grid_dim: (blocks(record.explorers), 1, 1),
+            block_dim: (THREADS, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        let (stream, record) = (self.context.default_stream(), Record(*record));
+        // SAFETY: the record is what the kernels take, and its arrays are as large as it says.
+        unsafe { stream.launch_builder(function).arg(&record).launch(shape) }.map_err(failed)?;
+        stream.synchronize().map_err(failed)
+    }
+}

@@ -1,0 +1,42 @@
+//! [`DeviceExecutor`]: a device on the thread that drives it, a round at a time.
+
+use super::explorer::DeviceExplorer;
+use crate::executor::{Budget, Executor, Stretch};
+use pleach_core::explorer::Explorer;
+use std::time::Instant;
+
+/// A device and whom to tell if it fails.
+pub struct DeviceExecutor<'p> {
+    explorer: DeviceExplorer<'p>,
+    warn: Box<dyn Fn(String) + Send + 'p>,
+    name: String,
+}
+
+impl<'p> DeviceExecutor<'p> {
+    /// A device's explorer, and what is called with a line if the device fails.
+    #[must_use]
+    pub fn new(
+        name: String,
+        explorer: DeviceExplorer<'p>,
+        warn: Box<dyn Fn(String) + Send + 'p>,
+    ) -> Self {
+        Self { explorer, warn, name }
+    }
+}
+
+impl Executor for DeviceExecutor<'_> {
+    fn explorer(&mut self) -> &mut dyn Explorer {
+        &mut self.explorer
+    }
+
+    fn explore(&mut self, budget: &Budget<'_>) -> Stretch {
+        let start = Instant::now();
+        let progress = self.explorer.step(budget.fuel, (budget.best)());
+        if let Some(why) = self.explorer.lost() {
+            (self.warn)(format!("{}: {why}; its work goes on on the CPU", self.name));
+        }
+        let (active, all) = self.explorer.active();
+        let active = Some(active as f64 / all as f64);
+        Stretch { progress, busy_ns: start.elapsed().as_nanos() as u64, active }
+    }
+}

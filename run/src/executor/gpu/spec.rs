@@ -1,0 +1,113 @@
+//! [`Spec`]: which device to use, and how: `emulated:explorers=33:inside=adapt`.
+
+use super::Inside;
+
+/// A kind of device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The kernels run on the CPU, for tests.
+    Emulated,
+    /// A GPU, by its number.
+    Gpu(u32),
+}
+
+/// A device and the choices for it; what is not chosen is tuned while running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Which.
+    pub kind: Kind,
+    /// Stacks, each with an explorer of its own.
+    pub explorers: Option<u32>,
+    /// How they exchange nodes.
+    pub inside: Inside,
+    /// Steps of a round.
+    pub budget: Option<u32>,
+    /// Explorers without work at which a round ends.
+    pub trigger: Option<u32>,
+    /// The round in which the device fails, of one that can be told to.
+    pub fail: Option<u32>,
+}
+
+impl Spec {
+    /// A device as it is.
+    #[must_use]
+    pub fn of(kind: Kind) -> Self {
+        let (explorers, budget, trigger, fail) = (None, None, None, None);
+        Self { kind, explorers, inside: Inside::default(), budget, trigger, fail }
+    }
+
+    /// Reads `emulated`, `gpu` or `gpu0`, with `key=value` after colons.
+    ///
+    /// # Errors
+    /// What is wrong with the words, and what was expected.
+    pub fn parse(words: &str) -> Result<Self, String> {
+        let mut parts = words.split(':');
+        let name = parts.next().unwrap_or("");
+        let number = name.strip_prefix("gpu").map(|digits| match digits {
+            "" => Some(0),
+            _ => digits.parse().ok(),
+        });
+        let kind = match (name, number) {
+            ("emulated", _) => Kind::Emulated,
+            (_, Some(Some(number))) => Kind::Gpu(number),
+            _ => return Err(format!("'{name}': expected cpu, gpu, gpu0 and so on, or emulated")),
+        };
+        let mut spec = Self::of(kind);
+        for part in parts {
+            spec.set(part).map_err(|expected| format!("{words}: '{part}', {expected}"))?;
+        }
+        Ok(spec)
+    }
+
+    fn set(&mut self, part: &str) -> Result<(), String> {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        let number = |most: u32| {
+            let number = value.parse().ok().filter(|number| (1..=most).contains(number));
+            number.map(Some).ok_or_else(|| format!("expected a whole number from 1 to {most}"))
+        };
+        match (key, value) {
+            ("explorers", _) => self.explorers = number(1 << 20)?,
+            ("budget", _) => self.budget = number(1_000_000)?,
+            ("trigger", _) => self.trigger = number(1 << 20)?,
+            ("fail", _) if self.kind == Kind::Emulated => self.fail = number(u32::MAX)?,
+            ("inside", "hypercube") => self.inside = Inside::Hypercube,
+            ("inside", "adapt") => self.inside = Inside::Adapt,
+            ("inside", _) => return Err("expected hypercube or adapt".into()),
+            _ => {
+                return Err(
+                    "expected explorers, inside, budget, trigger, or fail of emulated".into()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Kind::Emulated => f.write_str("emulated"),
+            Kind::Gpu(number) => write!(f, "gpu{number}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read() {
+        assert_eq!(Spec::parse("gpu"), Ok(Spec::of(Kind::Gpu(0))));
+        assert_eq!(Spec::parse("gpu3"), Ok(Spec::of(Kind::Gpu(3))));
+        let spec =
+            Spec::parse("emulated:explorers=33:inside=adapt:budget=5:trigger=2:fail=9").unwrap();
+        assert_eq!((spec.explorers, spec.inside), (Some(33), Inside::Adapt));
+        assert_eq!((spec.budget, spec.trigger, spec.fail), (Some(5), Some(2), Some(9)));
+        for bad in
+            ["", "gpux", "cuda", "emulated:explorers=0", "gpu:fail=1", "gpu:inside=ring", "gpu:x=1"]
+        {
+            assert!(Spec::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! [`Planned`]: the units of a run, threads of the CPU first, then the devices that can be used.
+
+use crate::executor::Executor;
+use crate::executor::gpu::executor::DeviceExecutor;
+use crate::executor::gpu::explorer::DeviceExplorer;
+use crate::executor::gpu::spec::{Kind, Spec};
+use crate::executor::gpu::{DeviceError, open};
+use crate::executor::threads::ThreadExecutor;
+use crate::launch::{RunError, Settings};
+use crate::sync::{Mutex, lock};
+use pleach_core::problem::Problem;
+use pleach_core::work::{Malformed, Work};
+
+/// Lines to be said while the run goes on.
+pub(crate) type Warnings = Mutex<Vec<String>>;
+
+/// A unit before it begins.
+pub(crate) struct Planned<'p> {
+    pub name: String,
+    make: Make<'p>,
+}
+
+enum Make<'p> {
+    Thread { slow: f64 },
+    Device(Box<DeviceExplorer<'p>>),
+}
+
+/// The units that a run has: a device that cannot be used is told of, and left out.
+///
+/// # Errors
+/// If none is left.
+pub(crate) fn plan<'p>(
+    problem: &'p dyn Problem,
+    settings: &Settings,
+    warnings: &Warnings,
+) -> Result<Vec<Planned<'p>>, RunError> {
+    let thread = |me: u32| Planned {
+        name: format!("cpu{me}"),
+        make: Make::Thread { slow: settings.slow.get(me as usize).copied().unwrap_or(1.0) },
+    };
+    let mut units: Vec<Planned<'p>> = (0..settings.threads).map(thread).collect();
+    let mut emulated = 0;
+    for spec in &settings.devices {
+        let name = match spec.kind {
+            Kind::Emulated => {
+                emulated += 1;
+                format!("emulated{}", emulated - 1)
+            }
+            gpu @ Kind::Gpu(_) => gpu.to_string(),
+        };
+        match device(problem, spec) {
+            Ok(explorer) => units.push(Planned { name, make: Make::Device(Box::new(explorer)) }),
+            Err(why) => lock(warnings).push(format!("{name} is not used: {why}")),
+        }
+    }
+    match lock(warnings).first() {
+        Some(why) if units.is_empty() => Err(RunError::NoUnit(why.clone())),
+        _ => Ok(units),
+    }
+}
+
+fn device<'p>(problem: &'p dyn Problem, spec: &Spec) -> Result<DeviceExplorer<'p>, DeviceError> {
+    let on = problem.on_device();
+    let on = on.ok_or_else(|| DeviceError::Failed("no kernel explores this problem so".into()))?;
+    DeviceExplorer::new(open(spec)?, problem, on, spec)
+}
+
+impl<'p> Planned<'p> {
+    /// The unit's executor, with these pieces to begin with; to be called where it is to run.
+    pub fn executor(
+        self,
+        problem: &'p dyn Problem,
+        pieces: impl Iterator<Item = &'p Work>,
+        warnings: &'p Warnings,
+    ) -> Result<Box<dyn Executor + 'p>, Malformed> {
+        let mut executor: Box<dyn Executor + 'p> = match self.make {
+            Make::Thread { slow } => Box::new(ThreadExecutor::new(problem.explorer(), slow)),
+            Make::Device(explorer) => {
+                let warn = Box::new(|line| lock(warnings).push(line));
+                Box::new(DeviceExecutor::new(self.name, *explorer, warn))
+            }
+        };
+        for piece in pieces {
+            executor.explorer().put(&piece.bytes)?;
+        }
+        Ok(executor)
+    }
+}

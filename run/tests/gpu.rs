@@ -1,0 +1,183 @@
+//! Devices, played by the emulated one: every law, every count, and what happens when one fails.
+
+use pleach_core::explorer::Explorer;
+use pleach_core::laws::{explorer_law, hostile_law, run_to_end};
+use pleach_core::problem::Problem;
+use pleach_core::tree::Counts;
+use pleach_problems::flowshop::{Flowshop, named::named};
+use pleach_problems::queens::Queens;
+use pleach_problems::simd::Level;
+use pleach_run::executor::gpu::explorer::DeviceExplorer;
+use pleach_run::executor::gpu::open;
+use pleach_run::executor::gpu::spec::Spec;
+use pleach_run::{Outcome, RunError, Save, Settings, Stop, load, run};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+fn queens(n: u32) -> Queens {
+    Queens::new(n, Level::best()).unwrap()
+}
+
+/// Ten jobs, from the optimum.
+fn flowshop() -> (Flowshop, i64) {
+    let mut flowshop = Flowshop::new(named("VFR10_5_3").unwrap(), Level::best());
+    let mut explorer = flowshop.explorer();
+    explorer.put(&flowshop.root().bytes).unwrap();
+    let best = run_to_end(&mut *explorer, i64::MAX).found.unwrap().score;
+    drop(explorer);
+    flowshop.reference = best;
+    (flowshop, best)
+}
+
+fn spec(words: &str) -> Spec {
+    Spec::parse(words).unwrap()
+}
+
+fn on_device<'p>(problem: &'p dyn Problem, words: &str) -> DeviceExplorer<'p> {
+    let (spec, on) = (spec(words), problem.on_device().unwrap());
+    DeviceExplorer::new(open(&spec).unwrap(), problem, on, &spec).unwrap()
+}
+
+fn whole(problem: &dyn Problem, best: i64) -> Counts {
+    let mut explorer = problem.explorer();
+    explorer.put(&problem.root().bytes).unwrap();
+    run_to_end(&mut *explorer, best).counts
+}
+
+fn go(problem: &dyn Problem, settings: &Settings) -> Outcome {
+    run(problem, settings, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+fn devices(threads: u32, words: &[&str]) -> Settings {
+    let devices = words.iter().map(|words| spec(words)).collect();
+    Settings { threads, devices, ..Settings::default() }
+}
+
+#[test]
+fn counts_are_the_same_whatever_the_choices() {
+    let (flowshop, best) = flowshop();
+    let problems: [(&dyn Problem, i64); 3] =
+        [(&queens(7), i64::MAX), (&queens(8), i64::MAX), (&flowshop, best)];
+    for (problem, best) in problems {
+        let wanted = whole(problem, best);
+        for explorers in [1, 3, 8, 33] {
+            for inside in ["hypercube", "adapt"] {
+                for more in ["", ":budget=1", ":budget=40:trigger=1", ":trigger=3"] {
+                    let words = format!("emulated:explorers={explorers}:inside={inside}{more}");
+                    let mut explorer = on_device(problem, &words);
+                    explorer.put(&problem.root().bytes).unwrap();
+                    assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_laws_hold_on_a_device() {
+    let (flowshop, best) = flowshop();
+    let flowshop: &'static Flowshop = Box::leak(Box::new(flowshop));
+    let queens: &'static Queens = Box::leak(Box::new(queens(8)));
+    let problems: [(&'static dyn Problem, i64); 2] = [(queens, i64::MAX), (flowshop, best)];
+    for (problem, best) in problems {
+        let mut explorer = problem.explorer();
+        explorer.put(&problem.root().bytes).unwrap();
+        let whole = run_to_end(&mut *explorer, best);
+        for seed in 0..20 {
+            let make = |i: usize| -> Box<dyn Explorer> {
+                match i {
+                    // Beside devices, so that work goes to and fro.
+                    0 => problem.explorer(),
+                    _ => Box::new(on_device(problem, "emulated:explorers=3:budget=9")),
+                }
+            };
+            explorer_law(&make, &problem.root(), best, &whole, seed);
+        }
+        explorer.put(&problem.root().bytes).unwrap();
+        explorer.run(50, best);
+        let good = explorer.drain();
+        let make = || -> Box<dyn Explorer> { Box::new(on_device(problem, "emulated:explorers=2")) };
+        hostile_law(&make, &good.bytes, 300, 1);
+    }
+}
+
+#[test]
+fn a_device_that_fails_loses_no_work() {
+    let queens = queens(9);
+    let wanted = whole(&queens, i64::MAX);
+    for fail in 1.. {
+        let mut explorer =
+            on_device(&queens, &format!("emulated:explorers=5:budget=7:fail={fail}"));
+        explorer.put(&queens.root().bytes).unwrap();
+        assert_eq!(run_to_end(&mut explorer, i64::MAX).counts, wanted, "fails in launch {fail}");
+        let Some(why) = explorer.lost() else {
+            assert!(fail > 20, "only {fail} launches");
+            break;
+        };
+        assert_eq!(why.to_string(), "told to fail", "launch {fail}");
+        assert!(explorer.lost().is_none(), "said once");
+    }
+}
+
+#[test]
+fn devices_and_threads_share_a_run() {
+    let (queens, (flowshop, best)) = (queens(11), flowshop());
+    let wanted = whole(&queens, i64::MAX);
+    for (threads, words) in [
+        (0, &["emulated"][..]),
+        (2, &["emulated:explorers=5"]),
+        (1, &["emulated:explorers=3:inside=adapt", "emulated:explorers=2"]),
+        (1, &["emulated:fail=9"]),
+    ] {
+        let outcome = go(&queens, &devices(threads, words));
+        assert_eq!(outcome.counts, wanted, "{threads} {words:?}");
+        let units = outcome.units.len();
+        assert_eq!(units, threads as usize + words.len());
+        assert_eq!(outcome.units[units - 1].name, format!("emulated{}", words.len() - 1));
+        let settings = Settings { best: Some(best), ..devices(threads, words) };
+        assert_eq!(go(&flowshop, &settings).counts, whole(&flowshop, best), "{threads} {words:?}");
+    }
+    let mut from_scratch = flowshop.clone();
+    from_scratch.reference = i64::MAX;
+    let outcome = go(&from_scratch, &devices(1, &["emulated"]));
+    assert_eq!(outcome.solution.unwrap().score, best);
+}
+
+#[test]
+fn what_cannot_be_used_is_said_and_left_out() {
+    let queens = queens(8);
+    let mut said = Vec::new();
+    let settings = Settings { look_every: Duration::from_millis(1), ..devices(1, &["gpu7"]) };
+    let outcome = run(&queens, &settings, &mut |sight| {
+        said.extend(sight.warning.clone());
+        ControlFlow::Continue(())
+    });
+    assert_eq!(outcome.unwrap().units.len(), 1);
+    assert!(said.len() == 1 && said[0].starts_with("gpu7 is not used: "), "{said:?}");
+    let alone = run(&queens, &devices(0, &["gpu7"]), &mut |_| ControlFlow::Continue(()));
+    assert!(matches!(alone, Err(RunError::NoUnit(why)) if why.starts_with("gpu7 is not used")));
+}
+
+#[test]
+fn a_run_with_a_device_is_stopped_and_gone_on_with() {
+    let queens = queens(11);
+    let wanted = whole(&queens, i64::MAX);
+    let path = std::env::temp_dir().join(format!("pleach-{}-gpu.pleach", std::process::id()));
+    let mut limit = 2000;
+    let mut settings = devices(1, &["emulated:explorers=4:budget=20"]);
+    settings.save =
+        Some(Save { path: path.clone(), every: Duration::from_millis(1), about: String::new() });
+    for stops in 0.. {
+        settings.node_limit = Some(limit);
+        let outcome = go(&queens, &settings);
+        if outcome.stop.is_none() {
+            assert!(stops > 1, "stopped {stops} times");
+            assert_eq!(outcome.counts, wanted);
+            break;
+        }
+        assert_eq!(outcome.stop, Some(Stop::Nodes));
+        settings.resume = Some(load(&path).unwrap());
+        limit *= 2;
+    }
+    std::fs::remove_file(path).unwrap();
+}
