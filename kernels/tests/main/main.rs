@@ -2,6 +2,7 @@
 
 mod device;
 mod faults;
+mod flowshop;
 mod queens;
 
 use device::Use;
