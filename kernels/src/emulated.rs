@@ -47,6 +47,7 @@ macro_rules! kernels {
 kernels! {
     "queens", pleach_emulated_queens;
     "flowshop", pleach_emulated_flowshop;
+    "uts", pleach_emulated_uts;
     // Made of mistakes, to test that they are caught.
     "diverging", pleach_emulated_diverging;
 }

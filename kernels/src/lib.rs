@@ -6,17 +6,18 @@
 pub mod emulated;
 
 /// The parts that kernels paste in, and the kernels themselves.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("explorer.cuh", include_str!("../cuda/explorer.cuh")),
     ("lanes.cuh", include_str!("../cuda/lanes.cuh")),
     ("balance.cuh", include_str!("../cuda/balance.cuh")),
     ("queens.cu", include_str!("../cuda/queens.cu")),
     ("flowshop.cu", include_str!("../cuda/flowshop.cu")),
+    ("uts.cu", include_str!("../cuda/uts.cu")),
 ];
 
 /// The kernels that there are.
-pub const NAMES: [&str; 2] = ["queens", "flowshop"];
+pub const NAMES: [&str; 3] = ["queens", "flowshop", "uts"];
 
 /// Threads of a block: as many explorers as it has warps.
 pub const THREADS: u32 = 128;
