@@ -10,7 +10,7 @@ fn main() {
 /// Each kernel becomes a library with one way in, and what they share another.
 #[cfg(feature = "emulated")]
 fn emulated() {
-    for kernel in ["queens", "diverging"] {
+    for kernel in ["queens", "flowshop", "uts", "diverging"] {
         build()
             .file("emulated/kernel.cpp")
             .define("PLEACH_SOURCE", format!("\"{kernel}.cu\"").as_str())

@@ -34,7 +34,6 @@ struct Launch {
 #endif
 
 constexpr u32 LANES = 32;
-constexpr u32 WARPS = 4;
 constexpr u32 ALL_LANES = 0xffffffffu;
 
 // Constants of the instance: known to the compiler where the host says so, else of the launch.

@@ -35,17 +35,15 @@ Block *Block::current() { return running; }
 
 Block::Block(u32 size, u64 seed)
     : threads(size), waiting((size + LANES - 1) / LANES), random(seed * 2 + 0x9e3779b97f4a7c15u) {
-    for (u32 i = 0; i < size; ++i) {
+    for (u32 i = 0; i < size; ++i)
         threads[i].index = i;
-        threads[i].stack.resize(STACK_BYTES);
-    }
 }
 
 bool Block::run(u32 number, Body new_body, const void *new_argument, std::string &fault) {
     body = new_body, argument = new_argument, block_number = number;
     ready.clear();
     for (auto &thread : threads) {
-        thread.context.prepare(thread.stack.data(), start);
+        thread.context.prepare(thread.stack.get(), start);
         release(thread);
     }
     Block *outer = running;

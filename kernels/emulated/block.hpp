@@ -3,6 +3,7 @@
 
 #include "fiber.hpp"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ struct Site {
 struct Thread {
     enum State : u32 { Ready, Waiting, Done };
     Context context;
-    std::vector<char> stack;
+    // Not filled: most of it is never touched.
+    std::unique_ptr<char[]> stack{new char[STACK_BYTES]};
     u32 index = 0;
     State state = Ready;
     Site site{};

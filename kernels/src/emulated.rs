@@ -26,31 +26,31 @@ pub enum Fault {
 // SAFETY: whoever calls one vouches for what `launch` asks for.
 type Emulated = unsafe extern "C" fn(u32, *const Launch, u32, u32, u64, *mut u8, usize);
 
-// SAFETY: these are the functions of `emulated/kernel.cpp`, with the same parameters.
-unsafe extern "C" {
-    fn pleach_emulated_queens(
-        e: u32,
-        l: *const Launch,
-        b: u32,
-        t: u32,
-        s: u64,
-        p: *mut u8,
-        n: usize,
-    );
-    fn pleach_emulated_diverging(
-        e: u32,
-        l: *const Launch,
-        b: u32,
-        t: u32,
-        s: u64,
-        p: *mut u8,
-        n: usize,
-    );
-}
+macro_rules! kernels {
+    ($($name:literal, $launch:ident;)*) => {
+        // SAFETY: these are the functions of `emulated/kernel.cpp`, with the same parameters.
+        unsafe extern "C" {
+            $(fn $launch(
+                entry: u32,
+                launch: *const Launch,
+                blocks: u32,
+                threads: u32,
+                seed: u64,
+                text: *mut u8,
+                room: usize,
+            );)*
+        }
 
-/// The kernels; the last one is made of mistakes, to test that they are caught.
-const KERNELS: [(&str, Emulated); 2] =
-    [("queens", pleach_emulated_queens), ("diverging", pleach_emulated_diverging)];
+        const KERNELS: &[(&str, Emulated)] = &[$(($name, $launch)),*];
+    };
+}
+kernels! {
+    "queens", pleach_emulated_queens;
+    "flowshop", pleach_emulated_flowshop;
+    "uts", pleach_emulated_uts;
+    // Made of mistakes, to test that they are caught.
+    "diverging", pleach_emulated_diverging;
+}
 
 /// More explorers than any device has warps: their number is a mistake.
 const MOST_EXPLORERS: u32 = 1 << 20;

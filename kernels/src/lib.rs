@@ -6,16 +6,25 @@
 pub mod emulated;
 
 /// The parts that kernels paste in, and the kernels themselves.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 7] = [
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("explorer.cuh", include_str!("../cuda/explorer.cuh")),
     ("lanes.cuh", include_str!("../cuda/lanes.cuh")),
     ("balance.cuh", include_str!("../cuda/balance.cuh")),
     ("queens.cu", include_str!("../cuda/queens.cu")),
+    ("flowshop.cu", include_str!("../cuda/flowshop.cu")),
+    ("uts.cu", include_str!("../cuda/uts.cu")),
+];
+
+/// The kernels as the compiler gives them for any instance.
+const PTX: [(&str, &str); 3] = [
+    ("queens", include_str!("../ptx/queens.ptx")),
+    ("flowshop", include_str!("../ptx/flowshop.ptx")),
+    ("uts", include_str!("../ptx/uts.ptx")),
 ];
 
 /// The kernels that there are.
-pub const NAMES: [&str; 1] = ["queens"];
+pub const NAMES: [&str; 3] = ["queens", "flowshop", "uts"];
 
 /// Threads of a block: as many explorers as it has warps.
 pub const THREADS: u32 = 128;
@@ -100,7 +109,7 @@ pub enum Kind {
 const EDGE: u32 = 8;
 
 impl Kind {
-    /// Rounds after which everyone has looked at everyone that this kind lets it look at.
+    /// Rounds, one launch each, after which everyone has looked at everyone that this kind lets it look at.
     #[must_use]
     pub fn rounds(self, explorers: u32) -> u32 {
         if self == Kind::Adapt {
@@ -130,6 +139,13 @@ pub fn source(kernel: &str) -> Option<String> {
     let mut text = String::new();
     let known = NAMES.contains(&kernel);
     known.then(|| paste(&format!("{kernel}.cu"), &mut Vec::new(), &mut text)).map(|()| text)
+}
+
+/// A kernel compiled for any instance: what to take where nothing can compile its source. It needs
+/// a device of compute capability 9.0 at least, and `ci/kernels.sh` keeps it up to date.
+#[must_use]
+pub fn ptx(kernel: &str) -> Option<&'static str> {
+    PTX.iter().find(|(name, _)| *name == kernel).map(|&(_, text)| text)
 }
 
 fn paste(name: &str, seen: &mut Vec<String>, text: &mut String) {
@@ -163,6 +179,8 @@ mod tests {
             for entry in [Entry::Explore, Entry::Balance] {
                 let head = format!("ENTRY {}(Launch launch)", entry.name());
                 assert_eq!(text.matches(&head).count(), 1, "{kernel}: {head}");
+                let compiled = ptx(kernel).unwrap();
+                assert!(compiled.contains(&format!(".visible .entry {}(", entry.name())));
             }
         }
         assert_eq!(source("knapsack"), None);

@@ -1,8 +1,11 @@
 //! The kernels on the emulated device, against the explorers of the CPU.
 
+mod balance;
 mod device;
 mod faults;
+mod flowshop;
 mod queens;
+mod uts;
 
 use device::Use;
 use pleach_core::explorer::Progress;

@@ -2,6 +2,7 @@
 
 pub mod bound;
 pub mod branching;
+mod device;
 mod double;
 mod explorer;
 mod frame;
@@ -27,6 +28,7 @@ use heuristic::Together;
 use instance::{Instance, plan};
 pub use node::Node;
 use pairs::Pairs;
+use pleach_core::device::OnDevice;
 use pleach_core::explorer::Explorer;
 use pleach_core::problem::{Improver, Problem};
 use pleach_core::tree::{Children, Goal, Tree};
@@ -220,6 +222,10 @@ impl Problem for Flowshop {
 
     fn explorer(&self) -> Box<dyn Explorer + '_> {
         kernel::explorer(self)
+    }
+
+    fn on_device(&self) -> Option<&dyn OnDevice> {
+        self.fits_device().then_some(self)
     }
 
     fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {

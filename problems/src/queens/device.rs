@@ -18,7 +18,8 @@ impl OnDevice for Queens {
             sizes: vec![self.n],
             words: 4,
             plan: 0,
-            width: self.n as usize,
+            // A lane makes one child at a time, and puts down at most one node.
+            width: 32,
             depth: self.n as usize,
             tables: Vec::new(),
         }

@@ -1,6 +1,7 @@
 //! Unbalanced Tree Search: trees whose shape only hashing can tell, counted node by node.
 
 mod columns;
+mod device;
 pub mod parameters;
 mod rules;
 pub mod sha1;
@@ -16,6 +17,7 @@ pub(crate) use wide::{Kernel, Tally};
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{uts_avx512::WideKernel, uts_sha::ShaKernel};
+use pleach_core::device::OnDevice;
 use pleach_core::explorer::{Explorer, TreeExplorer};
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Children, Goal, Tree};
@@ -154,6 +156,10 @@ impl Problem for Uts {
             Level::Off => {}
         }
         Box::new(TreeExplorer::new(self))
+    }
+
+    fn on_device(&self) -> Option<&dyn OnDevice> {
+        self.fits_device().then_some(self)
     }
 
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {

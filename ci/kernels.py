@@ -1,0 +1,116 @@
+"""Compiles every kernel for a real device, and compares what comes out with what is committed."""
+
+import argparse
+import ctypes
+import csv
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CUDA = ROOT / "kernels/cuda"
+PTX = ROOT / "kernels/ptx"
+TABLE = ROOT / "kernels/resources.csv"
+
+# Kernel, what the instance is, its sizes as constants; none for code that takes any instance.
+VARIANTS = [
+    ("queens", "any", []),
+    ("queens", "17", [17]),
+    ("flowshop", "any", []),
+    ("flowshop", "ta030", [20, 20, 4, 2178]),
+    ("flowshop", "ta056", [50, 20, 4, 3679]),
+    ("uts", "any", []),
+    ("uts", "T1", [0xFFFFFFFF, 503316480, 4, 10, 0, 10]),
+    ("uts", "T3", [0, 268166627, 8, 0xFFFFFFFF, 0, 0]),
+]
+HEAD = ["kernel", "instance", "entry", "registers", "spilled_bytes", "stack_bytes", "shared_bytes"]
+
+
+class Compiler:
+    """NVRTC and ptxas, wherever they were unpacked."""
+
+    def __init__(self, folder: pathlib.Path):
+        # Loaded by hand, so that the library finds it without a search path.
+        ctypes.CDLL(str(next(folder.rglob("libnvrtc-builtins.so.13*"))), ctypes.RTLD_GLOBAL)
+        self.nvrtc = ctypes.CDLL(str(next(folder.rglob("libnvrtc.so.13"))))
+        self.ptxas = next(folder.rglob("ptxas"))
+        self.ptxas.chmod(0o755)
+
+    def text(self, program, what: str) -> str:
+        size = ctypes.c_size_t()
+        getattr(self.nvrtc, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+        text = ctypes.create_string_buffer(size.value)
+        getattr(self.nvrtc, f"nvrtcGet{what}")(program, text)
+        return text.value.decode()
+
+    def ptx(self, kernel: str, sizes: list) -> str:
+        source = f'#include "{kernel}.cu"\n'.encode()
+        program = ctypes.c_void_p()
+        name = f"{kernel} for any device".encode()
+        self.nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, name, 0, None, None)
+        words = ["--gpu-architecture=compute_90", "--std=c++17", f"--include-path={CUDA}"]
+        words += [f"-DSIZE_{i}={size}u" for i, size in enumerate(sizes)]
+        options = (ctypes.c_char_p * len(words))(*[word.encode() for word in words])
+        failed = self.nvrtc.nvrtcCompileProgram(program, len(words), options)
+        log = self.text(program, "ProgramLog").strip()
+        if failed or log:
+            sys.exit(f"{kernel} {sizes}:\n{log}")
+        return self.text(program, "PTX")
+
+    def resources(self, ptx: str) -> dict:
+        """What ptxas says of each entry for sm_90."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "kernel.ptx")
+            path.write_text(ptx)
+            words = [self.ptxas, "-arch=sm_90", "-v", path, "-o", path.with_suffix(".cubin")]
+            said = subprocess.run(words, capture_output=True, text=True, check=True).stderr
+        found = {}
+        for part in said.split("Compiling entry function '")[1:]:
+            number = lambda pattern: int((re.search(pattern, part) or [0, 0])[1])
+            spilled = number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads")
+            entry = part.split("'")[0]
+            found[entry] = [
+                number(r"Used (\d+) registers"),
+                spilled,
+                number(r"(\d+) bytes stack frame"),
+                number(r"(\d+) bytes smem"),
+            ]
+        return found
+
+
+def differs(path: pathlib.Path, text: str, write: bool) -> bool:
+    """Whether a committed file is not what was made now; makes it so if asked."""
+    if write:
+        path.write_text(text)
+    same = path.exists() and path.read_text() == text
+    if not same:
+        print(f"{path.relative_to(ROOT)} is not what the kernels give: ci/kernels.sh --write")
+    return not same
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("compiler", type=pathlib.Path, help="where the wheels were unpacked")
+    options.add_argument("--write", action="store_true", help="replace what is committed")
+    options = options.parse_args()
+    compiler, wrong, rows = Compiler(options.compiler), False, []
+    for kernel, instance, sizes in VARIANTS:
+        ptx = compiler.ptx(kernel, sizes)
+        if not sizes:
+            wrong |= differs(PTX / f"{kernel}.ptx", ptx, options.write)
+        for entry, numbers in sorted(compiler.resources(ptx).items()):
+            rows.append([kernel, instance, entry, *numbers])
+    for row in [HEAD, *rows]:
+        print(("{:>14}" * len(HEAD)).format(*row))
+    table = tempfile.TemporaryFile("w+", newline="")
+    csv.writer(table, lineterminator="\n").writerows([HEAD, *rows])
+    table.seek(0)
+    wrong |= differs(TABLE, table.read(), options.write)
+    spilling = [row for row in rows if row[HEAD.index("spilled_bytes")]]
+    if wrong or spilling:
+        sys.exit(f"registers spilled: {spilling}" if spilling else 1)
+
+
+main()

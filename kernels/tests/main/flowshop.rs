@@ -1,0 +1,112 @@
+//! Flowshop on the emulated device.
+
+use crate::device::{Use, explore};
+use crate::{on_cpu, uses};
+use oorandom::Rand64;
+use pleach_core::problem::Problem;
+use pleach_core::tree::{Counts, Tree};
+use pleach_kernels::Kind;
+use pleach_problems::flowshop::Flowshop;
+use pleach_problems::flowshop::branching::Branching;
+use pleach_problems::flowshop::instance::Instance;
+use pleach_problems::flowshop::named::{best_known, named};
+use pleach_problems::simd::Level;
+
+fn random(rng: &mut Rand64, jobs: u64, machines: u64, spread: u64) -> Instance {
+    let times = (0..jobs * machines).map(|_| rng.rand_range(0..spread) as u32).collect();
+    Instance::new(machines as usize, times).unwrap()
+}
+
+/// The counts of a whole tree, unless it is large.
+fn on_cpu_within(problem: &Flowshop, best: i64, fuel: u64) -> Option<Counts> {
+    let mut explorer = problem.explorer();
+    explorer.put(&Problem::root(problem).bytes).unwrap();
+    let progress = explorer.run(fuel, best);
+    (explorer.size() == 0.0 && progress.found.is_none()).then_some(progress.counts)
+}
+
+#[test]
+fn trees_from_the_optimum_are_those_of_the_cpu() {
+    let mut rng = Rand64::new(3);
+    let (mut nodes, mut compared) = (0, 0);
+    let ways: Vec<Use> = uses(12).collect();
+    for case in 0..40 {
+        let (jobs, machines) = (1 + rng.rand_range(0..12), 1 + rng.rand_range(0..20));
+        let spread = [2, 10, 100, 2500][case % 4];
+        let instance = random(&mut rng, jobs, machines, spread);
+        let mut flowshop = Flowshop::new(instance, Level::Off);
+        let best = on_cpu(&flowshop, i64::MAX).found.unwrap().score;
+        flowshop.reference = best;
+        for branching in Branching::ALL {
+            flowshop.branching = branching;
+            let Some(wanted) = on_cpu_within(&flowshop, best, 10_000) else { continue };
+            let how = ways[rng.rand_range(0..ways.len() as u64) as usize];
+            let explored = explore(&flowshop, how, best);
+            assert_eq!(explored.counts, wanted, "case {case}, {branching}, {how:?}");
+            assert_eq!(explored.found, None);
+            (nodes, compared) = (nodes + wanted.branched, compared + 1);
+        }
+    }
+    assert!(nodes > 10_000 && compared > 150, "{nodes} nodes in {compared} trees");
+}
+
+#[test]
+fn optima_are_found_with_their_schedules() {
+    let mut rng = Rand64::new(4);
+    for how in uses(9) {
+        let instance = random(&mut rng, 9, 5, 100);
+        let flowshop = Flowshop::new(instance, Level::Off);
+        let wanted = on_cpu(&flowshop, i64::MAX).found.unwrap().score;
+        let found = explore(&flowshop, how, i64::MAX).found.unwrap();
+        assert_eq!(found.score, wanted, "{how:?}");
+        assert_eq!(Tree::check(&flowshop, &found.plan), Some(Ok(wanted)));
+    }
+}
+
+/// Jobs in both slots of a lane, and sums just below what sixteen bits hold.
+#[test]
+fn many_jobs_and_large_times_are_bounded_as_on_the_cpu() {
+    let mut rng = Rand64::new(5);
+    let how =
+        Use { explorers: 5, capacity: 600, budget: 50, trigger: 2, kind: Kind::Adapt, seed: 1 };
+    let mut compared = 0;
+    for (jobs, machines, spread) in [(40, 3, 99), (64, 3, 60), (33, 20, 700), (9, 6, 4300)] {
+        let instance = random(&mut rng, jobs, machines, spread);
+        for branching in [Branching::Forward, Branching::MinBranch, Branching::MinMin] {
+            let mut flowshop = Flowshop::new(instance.clone(), Level::best());
+            flowshop.branching = branching;
+            assert!(flowshop.on_device().is_some());
+            // A value below the optimum cuts the tree short, and leaves a tree all the same.
+            for above in [1, 3, 9] {
+                let best = flowshop.root_bound() + above;
+                flowshop.reference = best;
+                if let Some(wanted) = on_cpu_within(&flowshop, best, 100_000) {
+                    let explored = explore(&flowshop, how, best);
+                    assert_eq!(explored.counts, wanted, "{jobs} jobs, {branching}");
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared >= 12, "only {compared} trees are small enough");
+}
+
+/// Ta014 by min-branch however the device is used; the forward tree of Ta007, which is larger.
+#[test]
+fn published_trees_are_counted() {
+    for (name, branching, nodes, ways) in [
+        ("ta014", Branching::MinBranch, 19_301, uses(100).skip(1).step_by(3).collect::<Vec<_>>()),
+        ("ta007", Branching::Forward, 271_603, uses(100).skip(23).collect()),
+    ] {
+        let mut flowshop = Flowshop::new(named(name).unwrap(), Level::best());
+        flowshop.branching = branching;
+        let best = best_known(name).unwrap().0;
+        flowshop.reference = best;
+        let wanted = on_cpu(&flowshop, best).counts;
+        assert_eq!(wanted.branched, nodes);
+        assert!(!ways.is_empty());
+        for how in ways {
+            assert_eq!(explore(&flowshop, how, best).counts, wanted, "{name} {branching} {how:?}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Partial schedules in the memory of a device, with what they take on each machine.
+//!
+//! Words of arrays of machines hold two times: in the lower half of word `i` machine `i` seen from
+//! the front, in the upper half machine `m − 1 − i` seen from the back.
+
+use super::bound::Bound;
+use super::branching::Branching;
+use super::{Flowshop, Node};
+use pleach_core::device::{Layout, OnDevice};
+use pleach_core::explorer::read;
+use pleach_core::work::{Entry, Malformed, Nodes, Pool, Work};
+
+/// Jobs at most: two a lane.
+const MOST_JOBS: usize = 64;
+/// Machines at most, and jobs times machines: what a kernel for any instance has room for.
+const MOST_MACHINES: usize = 64;
+/// See [`MOST_MACHINES`].
+const MOST_TIMES: usize = 2048;
+
+/// Where a node's order begins, in words: before it are the jobs placed, the bound, the jobs left.
+const ORDER: usize = 4;
+
+impl Flowshop {
+    /// Whether the kernel can do this instance and this search.
+    pub(super) fn fits_device(&self) -> bool {
+        let (jobs, machines) = (self.instance.jobs(), self.instance.machines());
+        let size = jobs <= MOST_JOBS && machines <= MOST_MACHINES && jobs * machines <= MOST_TIMES;
+        let sums = self.instance.longest_path() < u64::from(u16::MAX);
+        let search = self.bounding() == Bound::One && self.nodes == Nodes::Pool && !self.all;
+        size && sums && search
+    }
+
+    fn order_words(&self) -> usize {
+        self.instance.jobs().div_ceil(4)
+    }
+
+    fn node_words(&self) -> usize {
+        ORDER + self.order_words() + 2 * self.instance.machines()
+    }
+
+    fn write(&self, node: &Node, bound: u32, words: &mut Vec<u32>) {
+        let (jobs, machines) = (self.instance.jobs(), self.instance.machines());
+        let left = node.left(jobs).iter().fold(0_u64, |left, job| left | 1 << job);
+        words.push(node.front.len() as u32 | (node.back.len() as u32) << 8);
+        words.extend([bound, left as u32, (left >> 32) as u32]);
+        let start = words.len();
+        words.resize(start + self.order_words(), 0);
+        let back = node.back.iter().enumerate().map(|(i, &job)| (jobs - 1 - i, job));
+        for (at, job) in node.front.iter().copied().enumerate().chain(back) {
+            words[start + at / 4] |= u32::from(job) << (at % 4 * 8);
+        }
+        let partial = self.partial(node);
+        for array in [&partial.ends, &partial.left] {
+            words.extend(halves(&array[..2 * machines]));
+        }
+    }
+
+    fn read_back(&self, words: &[u32]) -> Node {
+        let at = |place: usize| (words[ORDER + place / 4] >> (place % 4 * 8) & 0xff) as u16;
+        let (front, back) = (words[0] as usize & 0xff, words[0] as usize >> 8);
+        let last = self.instance.jobs() - 1;
+        Node {
+            front: (0..front).map(at).collect(),
+            back: (0..back).map(|i| at(last - i)).collect(),
+        }
+    }
+}
+
+/// Two words of an array of machines in one.
+fn halves(array: &[u32]) -> impl Iterator<Item = u32> {
+    array.chunks_exact(2).map(|both| both[0] | both[1] << 16)
+}
+
+/// The number by which the kernel knows a branching.
+fn number(branching: Branching) -> u32 {
+    Branching::ALL.iter().position(|&other| other == branching).unwrap_or(0) as u32
+}
+
+impl OnDevice for Flowshop {
+    fn layout(&self) -> Layout {
+        let (jobs, machines) = (self.instance.jobs(), self.instance.machines());
+        let reference = self.reference.clamp(0, i64::from(u16::MAX)) as u32;
+        let all: Vec<Vec<u32>> =
+            (0..jobs as u16).map(|job| halves(self.tables.job(job)).collect()).collect();
+        let rows = (0..machines).flat_map(|k| all.iter().map(move |times| times[k]));
+        Layout {
+            kernel: "flowshop",
+            sizes: vec![jobs as u32, machines as u32, number(self.branching), reference],
+            words: self.node_words(),
+            plan: jobs,
+            width: jobs,
+            depth: jobs,
+            tables: rows.chain(halves(self.tables.least())).collect(),
+        }
+    }
+
+    fn to_words(&self, work: &[u8], words: &mut Vec<u32>) -> Result<(), Malformed> {
+        for Entry { bound, node, .. } in read(self, work)?.into_entries() {
+            let bound = match bound {
+                i64::MIN => 0,
+                0..=0xffff => bound as u32 + 1,
+                // No bound of this instance is so large.
+                _ => return Err(Malformed::Range),
+            };
+            self.write(&node, bound, words);
+        }
+        Ok(())
+    }
+
+    fn to_work(&self, words: &[u32]) -> Work {
+        let entry = |words: &[u32]| {
+            let node = self.read_back(words);
+            let depth = node.placed() as u32;
+            Entry { bound: self.bound(words), depth, share: 0.0, node }
+        };
+        Pool::new(words.chunks_exact(self.node_words()).map(entry).collect()).to_work()
+    }
+
+    fn bound(&self, node: &[u32]) -> i64 {
+        if node[1] == 0 { i64::MIN } else { i64::from(node[1]) - 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::named::named;
+    use super::*;
+    use crate::flowshop::instance::Instance;
+    use crate::simd::Level;
+    use oorandom::Rand64;
+    use pleach_core::explorer::Explorer;
+    use pleach_core::laws::mutate;
+    use pleach_core::problem::Problem;
+
+    fn nodes(flowshop: &Flowshop, work: &[u8]) -> Vec<(i64, Node)> {
+        let pool = read(flowshop, work).unwrap();
+        pool.into_entries().into_iter().map(|entry| (entry.bound, entry.node)).collect()
+    }
+
+    /// Work in the middle of a search.
+    fn some(flowshop: &Flowshop, fuel: u64) -> Work {
+        let mut explorer = flowshop.explorer();
+        explorer.put(&Problem::root(flowshop).bytes).unwrap();
+        explorer.run(fuel, i64::MAX);
+        Explorer::drain(&mut *explorer)
+    }
+
+    #[test]
+    fn schedules_come_back_as_they_went() {
+        for name in ["VFR10_5_1", "ta001", "ta031", "ta056"] {
+            let flowshop = Flowshop::new(named(name).unwrap(), Level::best());
+            for fuel in [0, 1, 20_000] {
+                let work = some(&flowshop, fuel);
+                let mut words = Vec::new();
+                flowshop.to_words(&work.bytes, &mut words).unwrap();
+                let back = flowshop.to_work(&words);
+                let nodes = |work: &Work| nodes(&flowshop, &work.bytes);
+                let size = flowshop.layout().words;
+                assert_eq!(nodes(&back), nodes(&work), "{name}");
+                assert_eq!(words.len(), size * work.size as usize);
+                for ((bound, _), words) in nodes(&work).iter().zip(words.chunks(size)) {
+                    assert_eq!(flowshop.bound(words), *bound);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn hostile_schedules_are_refused() {
+        let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
+        let good = some(&flowshop, 3000).bytes;
+        let mut rng = Rand64::new(2);
+        let mut refused = 0;
+        for _ in 0..2000 {
+            let bytes = mutate(&good, &mut rng);
+            let mut words = Vec::new();
+            let taken = flowshop.to_words(&bytes, &mut words);
+            assert!(taken.is_err() || read(&flowshop, &bytes).is_ok());
+            refused += u32::from(taken.is_err());
+        }
+        assert!(refused > 1000, "{refused}");
+    }
+
+    #[test]
+    fn what_the_kernel_cannot_do_is_not_offered() {
+        let small = || Flowshop::new(named("ta001").unwrap(), Level::Off);
+        assert!(small().on_device().is_some());
+        assert!(Flowshop { bound: Bound::Two, ..small() }.on_device().is_none());
+        assert!(Flowshop { bound: Bound::Auto, ..small() }.on_device().is_none());
+        assert!(Flowshop { all: true, ..small() }.on_device().is_none());
+        assert!(Flowshop { nodes: Nodes::Interval, ..small() }.on_device().is_none());
+        let offered = |jobs: usize, machines, time| {
+            let instance = Instance::new(machines, vec![time; jobs * machines]).unwrap();
+            Flowshop::new(instance, Level::Off).on_device().is_some()
+        };
+        assert!(offered(64, 32, 600) && !offered(65, 2, 1) && !offered(2, 65, 1));
+        assert!(!offered(64, 33, 1) && !offered(64, 32, 700));
+    }
+}
