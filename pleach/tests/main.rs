@@ -2,6 +2,7 @@
 
 mod atsp;
 mod command;
+mod devices;
 mod flowshop;
 mod house;
 mod outside;

@@ -7,6 +7,7 @@ use pleach_core::tree::Counts;
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
+use pleach_problems::uts::{Uts, parameters::Parameters};
 use pleach_run::executor::gpu::explorer::DeviceExplorer;
 use pleach_run::executor::gpu::open;
 use pleach_run::executor::gpu::spec::Spec;
@@ -56,8 +57,10 @@ fn devices(threads: u32, words: &[&str]) -> Settings {
 #[test]
 fn counts_are_the_same_whatever_the_choices() {
     let (flowshop, best) = flowshop();
-    let problems: [(&dyn Problem, i64); 3] =
-        [(&queens(7), i64::MAX), (&queens(8), i64::MAX), (&flowshop, best)];
+    let tree = Parameters::parse("type=binomial,b0=40,q=0.19,m=5,seed=3").unwrap();
+    let uts = Uts::new(tree, Level::best());
+    let problems: [(&dyn Problem, i64); 4] =
+        [(&queens(7), i64::MAX), (&queens(8), i64::MAX), (&flowshop, best), (&uts, i64::MAX)];
     for (problem, best) in problems {
         let wanted = whole(problem, best);
         for explorers in [1, 3, 8, 33] {

@@ -1,0 +1,72 @@
+//! `--devices` from outside: the emulated device beside threads and alone, and what is refused.
+
+use crate::outside::{folder, json, pleach, refused};
+
+#[test]
+fn counts_on_devices_are_those_of_the_cpu() {
+    for (command, devices) in [
+        ("count queens 12", "emulated"),
+        ("count queens 11", "cpu,emulated:explorers=33:inside=adapt"),
+        ("count queens 10", "cpu,emulated,emulated:explorers=3"),
+        ("count uts type=binomial,b0=60,q=0.19,m=5,seed=3", "emulated"),
+        ("solve flowshop ta014 --best optimum --bound one", "cpu,emulated"),
+        ("solve flowshop VFR10_5_3 --best optimum --bound one", "emulated:trigger=2"),
+    ] {
+        let wanted = json(&format!("{command} --devices cpu"));
+        let answer = json(&format!("{command} --devices {devices}"));
+        for key in ["status", "objective", "count"] {
+            assert_eq!(answer[key], wanted[key], "{command} on {devices}: {key}");
+        }
+        assert_eq!(answer["nodes"]["branched"], wanted["nodes"]["branched"], "{command} {devices}");
+        assert_eq!(answer["nodes"]["bounded"], wanted["nodes"]["bounded"], "{command} {devices}");
+        let names = |unit: &serde_json::Value| unit["name"].as_str().unwrap().to_string();
+        let names: Vec<String> = answer["units"].as_array().unwrap().iter().map(names).collect();
+        assert!(names.contains(&"emulated0".to_string()), "{names:?}");
+    }
+}
+
+#[test]
+fn a_search_on_a_device_is_saved_and_gone_on_with() {
+    let file = folder("devices").join("run.pleach");
+    let path = file.display();
+    let wanted = json("count queens 12")["nodes"].clone();
+    let stopped = pleach(&format!(
+        "count queens 12 --devices emulated --node-limit 90000 --checkpoint {path}"
+    ));
+    assert_eq!(stopped.status.code(), Some(3));
+    assert_eq!(json(&format!("resume {path} --devices cpu,emulated"))["nodes"], wanted);
+}
+
+#[test]
+fn what_a_device_did_is_traced() {
+    let file = folder("devices").join("trace.json");
+    json(&format!("count queens 11 --devices emulated --trace {}", file.display()));
+    let trace: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let unit = &trace["units"][0];
+    assert_eq!(unit["name"], "emulated0");
+    let active = unit["active"].as_array().unwrap();
+    assert!(
+        !active.is_empty()
+            && active.iter().all(|part| (0.0..=1.0).contains(&part.as_f64().unwrap()))
+    );
+}
+
+#[test]
+fn a_device_that_cannot_be_used_is_left_out() {
+    let output = pleach("count queens 9 --devices cpu,emulated:fail=3");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.lines().count() <= 1, "{said}");
+    let output = pleach("solve queens 8 --devices cpu,emulated");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success());
+    assert!(said.contains("warning: emulated0 is not used: no kernel"), "{said}");
+    for (words, said) in [
+        ("--devices emulated", "emulated0 is not used: no kernel"),
+        ("--devices cuda", "'cuda': expected cpu, gpu, gpu0 and so on, or emulated"),
+        ("--devices emulated:explorers=0", "expected a whole number from 1 to"),
+        ("--devices emulated --threads 2", "--threads: expected with cpu among --devices"),
+        ("--devices emulated --slow cpu0=2", "there is no thread to be slowed"),
+    ] {
+        refused(&format!("solve queens 8 {words}"), said);
+    }
+}
