@@ -26,6 +26,7 @@ pub enum Fault {
 // SAFETY: whoever calls one vouches for what `launch` asks for.
 type Emulated = unsafe extern "C" fn(u32, *const Launch, u32, u32, u64, *mut u8, usize);
 
+#[cfg(emulated)]
 macro_rules! kernels {
     ($($name:literal, $launch:ident;)*) => {
         // SAFETY: these are the functions of `emulated/kernel.cpp`, with the same parameters.
@@ -44,6 +45,7 @@ macro_rules! kernels {
         const KERNELS: &[(&str, Emulated)] = &[$(($name, $launch)),*];
     };
 }
+#[cfg(emulated)]
 kernels! {
     "queens", pleach_emulated_queens;
     "flowshop", pleach_emulated_flowshop;
@@ -51,6 +53,12 @@ kernels! {
     // Made of mistakes, to test that they are caught.
     "diverging", pleach_emulated_diverging;
 }
+
+#[cfg(not(emulated))]
+const KERNELS: &[(&str, Emulated)] = &[];
+
+/// Whether the build found a compiler for them.
+pub const BUILT: bool = cfg!(emulated);
 
 /// More explorers than any device has warps: their number is a mistake.
 const MOST_EXPLORERS: u32 = 1 << 20;

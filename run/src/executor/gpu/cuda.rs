@@ -7,7 +7,7 @@ use cudarc::driver::{DriverError, result, sys};
 use cudarc::nvrtc::{CompileOptions, Ptx, compile_ptx_with_opts};
 use pleach_core::device::Layout;
 use pleach_core::wire::fingerprint;
-use pleach_kernels::{Entry, Launch, THREADS, blocks, source};
+use pleach_kernels::{Entry, Launch, THREADS, blocks, ptx, source};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -71,7 +71,8 @@ impl Gpu {
         Ok((name, self.context.total_mem().map_err(failed)? as u64))
     }
 
-    /// Compiles a kernel for this GPU with the sizes as constants, or takes it from the disk.
+    /// Compiles a kernel for this GPU with the sizes as constants, or takes it from the disk; where there
+    /// is no compiler, what was compiled for any sizes is good for newer GPUs too.
     fn compile(&self, layout: &Layout) -> Result<Ptx, DeviceError> {
         let fault = |why: String| DeviceError::Kernel(layout.kernel.into(), why);
         let text = source(layout.kernel).ok_or_else(|| fault("there is no such kernel".into()))?;
@@ -88,7 +89,9 @@ impl Gpu {
         }
         // SAFETY: looks for a library by its name, which is the system's own.
         if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
-            return Err(fault("CUDA's run-time compiler (NVRTC) is not installed".into()));
+            let general = ptx(layout.kernel).map(Ptx::from_src);
+            return general
+                .ok_or_else(|| fault("NVRTC, which compiles it, is not installed".into()));
         }
         let options = CompileOptions { options, ..CompileOptions::default() };
         let made = compile_ptx_with_opts(text, options).map_err(|why| fault(format!("{why:?}")))?;

@@ -102,8 +102,9 @@ pub trait Device: Send {
 pub fn open(spec: &Spec) -> Result<Box<dyn Device>, DeviceError> {
     match spec.kind {
         #[cfg(feature = "emulated")]
-        Kind::Emulated => Ok(Box::new(Arrays::new(emulated::Emulated::new(spec.fail)))),
-        #[cfg(not(feature = "emulated"))]
+        Kind::Emulated if pleach_kernels::emulated::BUILT => {
+            Ok(Box::new(Arrays::new(emulated::Emulated::new(spec.fail))))
+        }
         Kind::Emulated => Err(DeviceError::Failed(
             "this build has none: it was made without a C++ compiler".into(),
         )),
