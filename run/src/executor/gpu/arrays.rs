@@ -159,6 +159,7 @@ impl<M: Memory> Device for Arrays<M> {
 
     fn write(&mut self, stacks: &mut Stacks) -> Result<(), DeviceError> {
         let changed = stacks.take_changed();
+        self.launch.explorers = stacks.len() as u32;
         if changed.is_empty() {
             return Ok(());
         }

@@ -73,7 +73,7 @@ impl<'p> DeviceExplorer<'p> {
             state: State::Device(device),
             pending: Vec::new(),
             inside: spec.inside,
-            tune: Tune::new(explorers, spec.budget, spec.trigger),
+            tune: Tune::new(explorers, spec.explorers, spec.budget, spec.trigger),
             lost: None,
         })
     }
@@ -94,6 +94,8 @@ impl<'p> DeviceExplorer<'p> {
     fn round(&mut self, fuel: u64, best: i64) -> Result<Returned, DeviceError> {
         let State::Device(device) = &mut self.state else { return Ok(Returned::default()) };
         let step = LANES * self.layout.width;
+        let left = self.stacks.use_first(self.tune.explorers() as usize);
+        self.pending.extend(left);
         let full = self.stacks.relieve(step);
         self.pending.extend(full);
         self.stacks.spread(&mut self.pending);

@@ -9,6 +9,8 @@ pub struct Stacks {
     pub capacity: usize,
     stacks: Vec<Vec<u32>>,
     changed: Vec<bool>,
+    /// Stacks in use, the first ones.
+    used: usize,
 }
 
 impl Stacks {
@@ -16,13 +18,26 @@ impl Stacks {
     #[must_use]
     pub fn new(words: usize, explorers: usize, capacity: usize) -> Self {
         let (stacks, changed) = (vec![Vec::new(); explorers], vec![true; explorers]);
-        Self { words, capacity, stacks, changed }
+        Self { words, capacity, stacks, changed, used: explorers }
     }
 
-    /// Stacks.
+    /// Stacks in use.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.stacks.len()
+        self.used
+    }
+
+    /// Uses so many from now on; what was on others is returned.
+    pub fn use_first(&mut self, used: usize) -> Vec<u32> {
+        let mut left = Vec::new();
+        for at in used..self.used {
+            left.append(&mut self.stacks[at]);
+        }
+        for at in used.min(self.used)..used.max(self.used) {
+            self.changed[at] = true;
+        }
+        self.used = used;
+        left
     }
 
     /// Whether there are no nodes.
@@ -63,8 +78,8 @@ impl Stacks {
 
     /// The stacks that the device does not have as they are, from now on taken to be there.
     pub fn take_changed(&mut self) -> Vec<usize> {
-        let changed = (0..self.len()).filter(|&at| self.changed[at]).collect();
-        self.changed.fill(false);
+        let changed: Vec<usize> = (0..self.len()).filter(|&at| self.changed[at]).collect();
+        changed.iter().for_each(|&at: &usize| self.changed[at] = false);
         changed
     }
 
@@ -143,7 +158,11 @@ mod tests {
         assert_eq!(stacks.take_changed(), [0, 1, 2]);
         let taken = stacks.take(5);
         assert_eq!((stacks.nodes(), taken.len()), (7, 10));
-        let mut all: Vec<u32> = [taken, nodes, stacks.take(99)].concat();
+        let left = stacks.use_first(1);
+        assert_eq!((stacks.len(), stacks.nodes() + left.len() / 2), (1, 7));
+        assert!(stacks.use_first(3).is_empty());
+        assert_eq!(stacks.take_changed(), [0, 1, 2]);
+        let mut all: Vec<u32> = [taken, nodes, left, stacks.take(99)].concat();
         all.sort_unstable();
         assert_eq!(all, (0..40).collect::<Vec<u32>>());
         assert!(stacks.is_empty());

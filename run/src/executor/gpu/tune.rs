@@ -1,4 +1,5 @@
-//! [`Tune`]: how long rounds are, and when they end early, learnt while running.
+//! [`Tune`]: how many explorers take part, how long rounds are, and when they end early, learnt while
+//! running.
 
 /// How long a round should take: whoever asks for work is answered at its end.
 const ROUND_NS: f64 = 3e6;
@@ -7,47 +8,84 @@ const TRIAL: u32 = 8;
 /// Steps of a round at most.
 const MOST: f64 = 1e6;
 
-/// Chooses budget and trigger.
+/// A choice among a number and its halves, by going on as long as it helps.
+#[derive(Clone, Debug)]
+struct Choice {
+    halvings: u32,
+    most: u32,
+    /// Whether the next trial halves.
+    down: bool,
+    /// The rate at the last trial.
+    rate: f64,
+    fixed: Option<u32>,
+}
+
+impl Choice {
+    fn new(halvings: u32, most: u32, fixed: Option<u32>) -> Self {
+        Self { halvings, most, down: true, rate: 0.0, fixed }
+    }
+
+    fn of(&self, number: u32) -> u32 {
+        self.fixed.unwrap_or(number >> self.halvings).max(1)
+    }
+
+    /// A trial is over: what made it slower is taken back.
+    fn note(&mut self, rate: f64) {
+        self.down ^= rate < self.rate;
+        let next = if self.down { self.halvings + 1 } else { self.halvings.saturating_sub(1) };
+        (self.halvings, self.rate) = (next.min(self.most), rate);
+    }
+}
+
+/// Chooses explorers, budget and trigger.
 #[derive(Clone, Debug)]
 pub(super) struct Tune {
-    explorers: u32,
+    most: u32,
+    explorers: Choice,
+    trigger: Choice,
+    fixed_budget: Option<u32>,
     budget: f64,
-    /// The part of the explorers that may be without work, as a power of a half.
-    halvings: i32,
-    /// Whether the next trial is of a larger or of a smaller part.
-    up: bool,
+    /// Trials of the one and the other, in turn.
+    trials: u32,
     rounds: u32,
     nodes: f64,
     spent_ns: f64,
-    rate: f64,
-    fixed: (Option<u32>, Option<u32>),
 }
 
 impl Tune {
-    /// For so many explorers; a budget and a trigger may be given, and are kept then.
-    pub fn new(explorers: u32, budget: Option<u32>, trigger: Option<u32>) -> Self {
+    /// For so many explorers at most; how many, a budget and a trigger may be given, and are kept then.
+    pub fn new(
+        most: u32,
+        explorers: Option<u32>,
+        budget: Option<u32>,
+        trigger: Option<u32>,
+    ) -> Self {
         Self {
-            explorers,
+            most,
+            explorers: Choice::new(0, 2, explorers),
+            trigger: Choice::new(1, 6, trigger),
+            fixed_budget: budget,
             budget: 16.0,
-            halvings: 1,
-            up: true,
+            trials: 0,
             rounds: 0,
             nodes: 0.0,
             spent_ns: 0.0,
-            rate: 0.0,
-            fixed: (budget, trigger),
         }
+    }
+
+    /// Explorers that take part.
+    pub fn explorers(&self) -> u32 {
+        self.explorers.of(self.most)
     }
 
     /// Steps of each explorer.
     pub fn budget(&self) -> u32 {
-        self.fixed.0.unwrap_or(self.budget as u32)
+        self.fixed_budget.unwrap_or(self.budget as u32)
     }
 
     /// Explorers without work at which a round ends.
     pub fn trigger(&self) -> u32 {
-        let part = (self.explorers >> self.halvings).max(1);
-        self.fixed.1.unwrap_or(part)
+        self.trigger.of(self.explorers())
     }
 
     /// Takes note of a round.
@@ -63,10 +101,10 @@ impl Tune {
             return;
         }
         let rate = self.nodes / self.spent_ns;
-        // What made it slower is taken back, and the other way tried next.
-        self.up ^= rate < self.rate;
-        self.halvings = (self.halvings + if self.up { 1 } else { -1 }).clamp(0, 6);
-        (self.rate, self.rounds, self.nodes, self.spent_ns) = (rate, 0, 0.0, 0.0);
+        let choice =
+            if self.trials.is_multiple_of(2) { &mut self.trigger } else { &mut self.explorers };
+        choice.note(rate);
+        (self.trials, self.rounds, self.nodes, self.spent_ns) = (self.trials + 1, 0, 0.0, 0.0);
     }
 }
 
@@ -76,14 +114,32 @@ mod tests {
 
     #[test]
     fn rounds_come_to_take_as_long_as_they_should() {
-        let mut tune = Tune::new(64, None, None);
+        let mut tune = Tune::new(64, None, None, None);
         for _ in 0..200 {
             let steps = tune.budget();
             tune.note(u64::from(steps) * 64, u64::from(steps) * 1000);
+            assert!((16..=64).contains(&tune.explorers()));
             assert!((1..=64).contains(&tune.trigger()));
         }
         assert!((2000..4500).contains(&tune.budget()), "{}", tune.budget());
-        let kept = Tune::new(64, Some(7), Some(9));
-        assert_eq!((kept.budget(), kept.trigger()), (7, 9));
+        let kept = Tune::new(64, Some(5), Some(7), Some(9));
+        assert_eq!((kept.explorers(), kept.budget(), kept.trigger()), (5, 7, 9));
+    }
+
+    #[test]
+    fn what_is_faster_is_found_and_mostly_kept() {
+        let mut tune = Tune::new(64, None, None, Some(1));
+        let mut kept = 0;
+        for _ in 0..4000 {
+            // Half as many explorers are twice as fast, a quarter slower again.
+            let nodes = match tune.explorers() {
+                64 => 500,
+                32 => 1000,
+                _ => 300,
+            };
+            tune.note(nodes, 3_000_000);
+            kept += u32::from(tune.explorers() == 32);
+        }
+        assert!(kept > 1800, "{kept} of 4000");
     }
 }
