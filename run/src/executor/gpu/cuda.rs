@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// Explorers for each multiprocessor: as many warps as it keeps at once.
 const EXPLORERS_EACH: i32 = 32;
 
+/// The oldest driver that has all that is called: a call that it lacks would be a panic.
+const LEAST_VERSION: i32 = 12_010;
+
 /// A GPU, its memory that is in use, and its kernels.
 pub(super) struct Gpu {
     context: Arc<CudaContext>,
@@ -41,6 +44,14 @@ pub fn count() -> Result<u32, DeviceError> {
     // SAFETY: looks for a library by its name, which is the system's own.
     if !unsafe { sys::is_culib_present() } {
         return Err(DeviceError::Failed("no CUDA driver is installed".into()));
+    }
+    let mut version = 0;
+    // SAFETY: writes a number where there is one.
+    unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(failed)?;
+    if version < LEAST_VERSION {
+        let (major, minor) = (version / 1000, version % 1000 / 10);
+        let why = format!("the CUDA driver is for version {major}.{minor}, expected 12.1 or later");
+        return Err(DeviceError::Failed(why));
     }
     let n = CudaContext::device_count().map_err(failed)?;
     if n > 0 {
@@ -81,6 +92,7 @@ impl Gpu {
         let mut options: Vec<String> =
             sizes.map(|(i, size)| format!("-DSIZE_{i}={size}")).collect();
         options.push(format!("--gpu-architecture=compute_{major}{minor}"));
+        options.push("--std=c++17".into());
         let print =
             fingerprint("kernel", &(text.clone().into_bytes(), options.concat().into_bytes()));
         let kept = cache().map(|folder| folder.join(format!("{}-{print:016x}.ptx", layout.kernel)));
