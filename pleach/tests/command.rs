@@ -111,7 +111,7 @@ fn bad_input_gives_one_line_and_exit_code_two() {
         ("count queens 8 --slow cpu9=2 --threads 2", "--slow cpu9=2"),
         ("count queens 8 --time-limit soon", "--time-limit soon"),
         ("count queens 8 --node-limit 0", "--node-limit 0"),
-        ("count queens 8 --devices gpu", "--devices gpu"),
+        ("count queens 8 --devices gpux", "'gpux': expected cpu, gpu"),
         ("count queens 8 --best 5", "--best"),
         ("count queens 8 --color red", "--color"),
         ("count queens 8 --trace /no/such/folder/x", "--trace /no/such/folder/x"),
