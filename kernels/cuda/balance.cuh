@@ -31,10 +31,10 @@ __device__ inline void take(const Launch &launch, u32 words, u32 thief, u32 vict
     __threadfence();
     for (u64 i = lane; i < shift; i += LANES)
         to[i] = from[i];
-    __syncwarp();
     for (u64 start = 0; start < rest; start += LANES) {
         u64 i = start + lane;
         u32 word = i < rest ? from[i + shift] : 0;
+        // Also by now all lanes have read what the first of these writes replaces.
         __syncwarp();
         if (i < rest)
             from[i] = word;
