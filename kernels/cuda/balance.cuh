@@ -27,14 +27,16 @@ __device__ inline void take(const Launch &launch, u32 words, u32 thief, u32 vict
     u32 *from = address<u32>(launch.stacks) + victim * size;
     u32 *to = address<u32>(launch.stacks) + thief * size;
     u64 shift = u64(given) * words, rest = u64(height - given) * words;
-    // The victim's nodes are those that its last owner wrote.
+    // The victim's nodes are those that its last owner wrote: for the lane that claimed it, and
+    // then for all.
     __threadfence();
+    __syncwarp();
     for (u64 i = lane; i < shift; i += LANES)
         to[i] = from[i];
-    __syncwarp();
     for (u64 start = 0; start < rest; start += LANES) {
         u64 i = start + lane;
         u32 word = i < rest ? from[i + shift] : 0;
+        // Also by now all lanes have read what the first of these writes replaces.
         __syncwarp();
         if (i < rest)
             from[i] = word;

@@ -34,7 +34,7 @@ pub struct Device {
     counts: Vec<u64>,
     pub best: i64,
     found: Vec<u32>,
-    idle: [u32; 2],
+    pub idle: [u32; 2],
     launches: u64,
 }
 
@@ -121,7 +121,7 @@ impl Device {
     }
 
     /// Sums and forgets what was counted.
-    fn counted(&mut self) -> Counts {
+    pub fn counted(&mut self) -> Counts {
         let mut sum = Counts::default();
         for counts in self.counts.chunks_exact(COUNTS) {
             let &[branched, bounded, total, depth] = counts else { unreachable!() };

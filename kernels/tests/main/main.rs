@@ -5,6 +5,7 @@ mod device;
 mod faults;
 mod flowshop;
 mod queens;
+mod stopping;
 mod uts;
 
 use device::Use;
