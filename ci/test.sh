@@ -13,3 +13,7 @@ step env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 step cargo test --workspace
 # The threads' shared parts, in every order in which they can take turns.
 step env RUSTFLAGS="--cfg loom" cargo test -p pleach-run --release --lib --target-dir target/loom
+# The kernels once more, every access to memory checked, where the compiler can do that.
+if [ -e "$(cc -print-file-name=libasan.so)" ]; then
+    step ci/asan.sh
+fi
