@@ -3,6 +3,7 @@
 pub mod atsp;
 pub mod flowshop;
 pub mod knapsack;
+mod permutation;
 pub mod queens;
 pub mod simd;
 pub mod uts;

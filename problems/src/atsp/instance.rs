@@ -1,5 +1,6 @@
 //! [`Instance`]: what it costs to go from each city to each other, and what a tour costs.
 
+use crate::permutation::permutation;
 use std::fmt;
 
 /// Cities at most: a search keeps a matrix of them.
@@ -75,21 +76,7 @@ impl Instance {
     /// # Errors
     /// If a city is missing, unknown or named twice.
     pub fn order(&self, plan: &[i64]) -> Result<Vec<u16>, String> {
-        let mut seen = vec![false; self.cities];
-        for &number in plan {
-            let slot = usize::try_from(number).ok().and_then(|at| seen.get_mut(at.checked_sub(1)?));
-            match slot {
-                None => {
-                    return Err(format!("city {number}, expected one from 1 to {}", self.cities));
-                }
-                Some(seen) if *seen => return Err(format!("city {number} twice")),
-                Some(seen) => *seen = true,
-            }
-        }
-        match seen.iter().position(|seen| !seen) {
-            Some(missing) => Err(format!("city {} is missing", missing + 1)),
-            None => Ok(plan.iter().map(|&number| (number - 1) as u16).collect()),
-        }
+        permutation(plan, self.cities, "city")
     }
 }
 

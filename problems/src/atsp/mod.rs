@@ -151,7 +151,7 @@ impl Problem for Atsp {
 
     fn root(&self) -> Work {
         match &self.search {
-            Search::Paths(paths) => Problem::root(paths),
+            Search::Paths(paths) => paths.whole(),
             Search::Tours(tours) => Pool::whole(Tree::root(tours)).to_work(),
         }
     }
@@ -169,14 +169,14 @@ impl Problem for Atsp {
 
     fn fingerprint(&self) -> u64 {
         match &self.search {
-            Search::Paths(paths) => Problem::fingerprint(paths),
+            Search::Paths(paths) => Tree::fingerprint(paths),
             Search::Tours(tours) => Tree::fingerprint(tours),
         }
     }
 
     fn least_score(&self) -> i64 {
         match &self.search {
-            Search::Paths(paths) => paths.least_score(),
+            Search::Paths(paths) => paths.least(),
             Search::Tours(tours) => tours.least(),
         }
     }

@@ -1,5 +1,6 @@
 //! [`Instance`]: the times of a permutation flowshop, and what a schedule takes.
 
+use crate::permutation::permutation;
 use std::fmt;
 
 /// Jobs at most: a search keeps one frame for each job placed.
@@ -101,19 +102,7 @@ impl Instance {
     /// # Errors
     /// If a job is missing, unknown or named twice.
     pub fn order(&self, plan: &[i64]) -> Result<Vec<u16>, String> {
-        let mut seen = vec![false; self.jobs];
-        for &number in plan {
-            let slot = usize::try_from(number).ok().and_then(|at| seen.get_mut(at.checked_sub(1)?));
-            match slot {
-                None => return Err(format!("job {number}, expected one from 1 to {}", self.jobs)),
-                Some(seen) if *seen => return Err(format!("job {number} twice")),
-                Some(seen) => *seen = true,
-            }
-        }
-        match seen.iter().position(|seen| !seen) {
-            Some(missing) => Err(format!("job {} is missing", missing + 1)),
-            None => Ok(plan.iter().map(|&number| (number - 1) as u16).collect()),
-        }
+        permutation(plan, self.jobs, "job")
     }
 }
 

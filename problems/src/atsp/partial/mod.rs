@@ -8,7 +8,6 @@ use super::instance::{Instance, plan};
 use crate::simd::Level;
 use pleach_core::explorer::Explorer;
 use pleach_core::pack_struct;
-use pleach_core::problem::Problem;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
@@ -109,38 +108,29 @@ impl Tree for Paths {
             && self.rows.valid_bound(*bound)
     }
 
-    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
-        Some(self.instance.order(plan).map(|order| self.instance.length(&order)))
-    }
-}
-
-impl Problem for Paths {
-    fn goal(&self) -> Goal {
-        Self::GOAL
-    }
-
-    fn root(&self) -> Work {
-        let steps = self.instance.cities() - 1;
-        match self.nodes {
-            Nodes::Interval => Intervals::one(steps, Interval::whole(steps)).to_work(),
-            Nodes::Pool => Pool::whole(Tree::root(self)).to_work(),
-        }
-    }
-
-    fn explorer(&self) -> Box<dyn Explorer + '_> {
-        trail::explorer(self, self.nodes, self.level)
-    }
-
-    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
-        Tree::check(self, plan)
-    }
-
     fn fingerprint(&self) -> u64 {
         let costs = self.instance.costs().to_vec();
         fingerprint("atsp", &(costs, format!("partial {}", self.nodes).into_bytes()))
     }
+}
 
-    fn least_score(&self) -> i64 {
+impl Paths {
+    /// The whole tree as one piece of work.
+    pub(super) fn whole(&self) -> Work {
+        let steps = self.instance.cities() - 1;
+        match self.nodes {
+            Nodes::Interval => Intervals::one(steps, Interval::whole(steps)).to_work(),
+            Nodes::Pool => Pool::whole(self.root()).to_work(),
+        }
+    }
+
+    /// The explorer for the kind of work and the code path.
+    pub(super) fn explorer(&self) -> Box<dyn Explorer + '_> {
+        trail::explorer(self, self.nodes, self.level)
+    }
+
+    /// What no tour can beat.
+    pub(super) fn least(&self) -> i64 {
         self.rows.outside(0)
     }
 }

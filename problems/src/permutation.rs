@@ -1,0 +1,21 @@
+//! Plans that name each of a number of things once, counted from 1.
+
+/// The order that a plan of `n` things names, counted from 0.
+///
+/// # Errors
+/// If a thing is missing, unknown or named twice.
+pub(crate) fn permutation(plan: &[i64], n: usize, thing: &str) -> Result<Vec<u16>, String> {
+    let mut seen = vec![false; n];
+    for &number in plan {
+        let slot = usize::try_from(number).ok().and_then(|at| seen.get_mut(at.checked_sub(1)?));
+        match slot {
+            None => return Err(format!("{thing} {number}, expected one from 1 to {n}")),
+            Some(seen) if *seen => return Err(format!("{thing} {number} twice")),
+            Some(seen) => *seen = true,
+        }
+    }
+    match seen.iter().position(|seen| !seen) {
+        Some(missing) => Err(format!("{thing} {} is missing", missing + 1)),
+        None => Ok(plan.iter().map(|&number| (number - 1) as u16).collect()),
+    }
+}
