@@ -1,7 +1,7 @@
 // Balance: explorers without nodes take half of another's.
 #pragma once
 
-#include "launch.cuh"
+#include "moves.cuh"
 
 // Set in the height of an explorer while somebody takes from it. It is gone when the launch ends.
 constexpr u32 BUSY = 1u << 31;
@@ -11,41 +11,47 @@ constexpr u32 EDGE = 8;
 
 enum Kind : u32 { HYPERCUBE = 0, ADAPT = 1 };
 
+// Whether an explorer of this height has enough. Those that take no part give their last too.
+__device__ inline bool gives(const Launch &launch, u32 victim, u32 height) {
+    return !(height & BUSY) && height > (victim < launch.active ? greater(launch.least, 1) : 0);
+}
+
 // Claims a victim that has enough; its height then, or 0. Called by one lane.
 __device__ inline u32 claim(const Launch &launch, u32 victim) {
     u32 *height = address<u32>(launch.heights) + victim;
     u32 seen = look(height);
-    bool gives = !(seen & BUSY) && seen > greater(launch.least, 1);
-    return gives && atomicCAS(height, seen, seen | BUSY) == seen ? seen : 0;
+    bool claimed = gives(launch, victim, seen) && atomicCAS(height, seen, seen | BUSY) == seen;
+    return claimed ? seen : 0;
 }
 
-// Moves the lower half of a claimed victim's stack, where nodes are shallowest, to the thief.
-__device__ inline void take(const Launch &launch, u32 words, u32 thief, u32 victim, u32 height) {
-    u32 lane = threadIdx.x % LANES;
-    u32 given = height / 2;
-    u64 size = u64(launch.capacity) * words;
-    u32 *from = address<u32>(launch.stacks) + victim * size;
-    u32 *to = address<u32>(launch.stacks) + thief * size;
-    u64 shift = u64(given) * words, rest = u64(height - given) * words;
+// Moves the lower half of a claimed victim's stack, where nodes are shallowest, to the thief: whole
+// pages, or less than one.
+__device__ inline void take_from(const Launch &launch, u32 words, u32 thief, u32 victim, u32 height) {
     // The victim's nodes are those that its last owner wrote: for the lane that claimed it, and
     // then for all.
     __threadfence();
     __syncwarp();
-    for (u64 i = lane; i < shift; i += LANES)
-        to[i] = from[i];
-    for (u64 start = 0; start < rest; start += LANES) {
-        u64 i = start + lane;
-        u32 word = i < rest ? from[i + shift] : 0;
-        // Also by now all lanes have read what the first of these writes replaces.
+    Pages to(launch, words, thief), from(launch, words, victim);
+    u32 given = greater(height / 2, 1), whole = lesser(given / PAGE, launch.span - to.owned);
+    if (whole != 0) {
+        given = whole * PAGE;
+        to.base -= whole, to.owned += whole;
+        for (u32 i = to.lane; i < whole; i += LANES)
+            to.page(i) = from.page(i);
+        from.base += whole, from.owned -= whole;
+    } else {
+        given = lesser(given, PAGE - 1);
+        for (u32 i = to.lane; i < given * words; i += LANES)
+            to.word(i) = from.word(i);
         __syncwarp();
-        if (i < rest)
-            from[i] = word;
-        __syncwarp();
+        from.drop(given, height);
     }
+    to.write();
+    from.write();
     // All is in its place before either height says so.
     __threadfence();
     __syncwarp();
-    if (lane == 0) {
+    if (to.lane == 0) {
         atomicExch(address<u32>(launch.heights) + victim, height - given);
         atomicExch(address<u32>(launch.heights) + thief, given);
     }
@@ -74,7 +80,7 @@ __device__ inline void balance_by_cube(const Launch &launch, u32 words, u32 thie
         height = claim(launch, victim);
     height = __shfl_sync(ALL_LANES, height, 0);
     if (height != 0)
-        take(launch, words, thief, victim, height);
+        take_from(launch, words, thief, victim, height);
 }
 
 // The empty explorers share all others as their victims: each looks through a window of its own,
@@ -83,9 +89,9 @@ __device__ inline void balance_by_cube(const Launch &launch, u32 words, u32 thie
 __device__ inline void balance_by_windows(const Launch &launch, u32 words, u32 thief) {
     const u32 *heights = address<u32>(launch.heights);
     u32 lane = threadIdx.x % LANES, empty = 0, before = 0;
-    for (u32 start = 0; start < launch.explorers; start += LANES) {
+    for (u32 start = 0; start < launch.active; start += LANES) {
         u32 i = start + lane;
-        bool is_empty = i < launch.explorers && look(&heights[i]) == 0;
+        bool is_empty = i < launch.active && look(&heights[i]) == 0;
         empty += u32(__popc(__ballot_sync(ALL_LANES, is_empty)));
         before += u32(__popc(__ballot_sync(ALL_LANES, is_empty && i < thief)));
     }
@@ -94,21 +100,21 @@ __device__ inline void balance_by_windows(const Launch &launch, u32 words, u32 t
     for (u32 start = 0; start < width; start += LANES) {
         u32 victim = u32((window + start + lane) % launch.explorers);
         u32 height = start + lane < width ? look(&heights[victim]) : 0;
-        u32 candidates = __ballot_sync(ALL_LANES, !(height & BUSY) && height > greater(launch.least, 1));
+        u32 candidates = __ballot_sync(ALL_LANES, height != 0 && gives(launch, victim, height));
         while (candidates != 0) {
             u32 first = u32(__ffs(int(candidates))) - 1;
             candidates &= candidates - 1;
             u32 claimed = lane == first ? claim(launch, victim) : 0;
             claimed = __shfl_sync(ALL_LANES, claimed, first);
             if (claimed != 0)
-                return take(launch, words, thief, __shfl_sync(ALL_LANES, victim, first), claimed);
+                return take_from(launch, words, thief, __shfl_sync(ALL_LANES, victim, first), claimed);
         }
     }
 }
 
 __device__ inline void balance_explorers(const Launch &launch, u32 words) {
-    u32 thief = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
-    if (thief >= launch.explorers)
+    u32 thief = warp();
+    if (thief >= launch.active)
         return;
     u32 height = threadIdx.x % LANES == 0 ? look(address<u32>(launch.heights) + thief) : 0;
     if (__shfl_sync(ALL_LANES, height, 0) != 0)
@@ -118,3 +124,9 @@ __device__ inline void balance_explorers(const Launch &launch, u32 words) {
     else
         balance_by_windows(launch, words, thief);
 }
+
+// The entry points that are the same for all kernels, but for the words of a node.
+#define COMMON_ENTRIES(words)                                                                      \
+    ENTRY balance(Launch launch) { balance_explorers(launch, words); }                             \
+    ENTRY put(Launch launch) { put_nodes(launch, words); }                                         \
+    ENTRY take(Launch launch) { take_nodes(launch, words); }

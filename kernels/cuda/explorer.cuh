@@ -1,7 +1,7 @@
 // Explorer: a warp with its stack, what it counts, and when it stops.
 #pragma once
 
-#include "launch.cuh"
+#include "pages.cuh"
 
 // Steps between two looks at how many explorers are idle and what the best value is.
 constexpr u32 LOOK_EVERY = 16;
@@ -14,45 +14,61 @@ struct Counts {
     u32 depth = 0;
 };
 
-struct Explorer {
-    u32 number;
-    u32 lane;
+// The number of this warp.
+__device__ inline u32 warp() { return (blockIdx.x * blockDim.x + threadIdx.x) / LANES; }
+
+struct Explorer : Pages {
     u32 height;
-    u32 *stack;
+    u32 looked;
     Counts counts;
 
-    __device__ Explorer(const Launch &launch, u32 words) {
-        number = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
-        lane = threadIdx.x % LANES;
-        height = present(launch) ? address<u32>(launch.heights)[number] : 0;
-        stack = address<u32>(launch.stacks) + u64(number) * launch.capacity * words;
+    __device__ Explorer(const Launch &launch, u32 words) : Pages(launch, words, warp()), looked(0) {
+        height = number < launch.explorers ? address<u32>(launch.heights)[number] : 0;
     }
 
-    // The last block may have more warps than there are explorers.
-    __device__ bool present(const Launch &launch) const { return number < launch.explorers; }
+    // Whether this one takes no part: then it only says what it has. The last block may have more
+    // warps than there are explorers.
+    __device__ bool sits_out() const {
+        if (number < launch.active)
+            return false;
+        if (lane == 0 && height != 0)
+            atomicAdd(&address<Tally>(launch.tally)->nodes, u64(height));
+        return true;
+    }
+
+    // Nodes that fit above so many.
+    __device__ u32 room(u32 nodes) const { return owned * PAGE - lesser(owned * PAGE, nodes); }
 
     // Whether so many explorers are idle that this one should stop. It has made some steps by the
     // time it asks first, so that every launch brings the search forward.
-    __device__ bool called_off(const Launch &launch, u32 step) const {
-        if (launch.trigger == 0 || step % LOOK_EVERY != LOOK_EVERY - 1)
+    __device__ bool called_off(u32 step) {
+        if (launch.trigger == 0 || step - looked < LOOK_EVERY - 1)
             return false;
-        u32 idle = lane == 0 ? look(address<u32>(launch.idle)) : 0;
+        looked = step;
+        u32 idle = lane == 0 ? look(&address<Tally>(launch.tally)->idle) : 0;
         return __shfl_sync(ALL_LANES, idle, 0) >= launch.trigger;
     }
 
     // Writes down what the next launch goes on from, and what was counted.
-    __device__ void stop(const Launch &launch, bool full) const {
-        if (lane == 0) {
-            address<u32>(launch.heights)[number] = height;
-            if (height == 0 || full)
-                atomicAdd(address<u32>(launch.idle), 1u);
-        }
-        u64 *sums = address<u64>(launch.counts) + u64(number) * 4;
-        if (counts.bounded | counts.branched | counts.total | counts.depth) {
-            atomicAdd(&sums[0], counts.branched);
-            atomicAdd(&sums[1], counts.bounded);
-            atomicAdd(&sums[2], counts.total);
-            atomicMax(&sums[3], u64(counts.depth));
+    __device__ void stop(bool full) {
+        settle(height);
+        Tally *tally = address<Tally>(launch.tally);
+        u64 branched = sum_of_warp(counts.branched), bounded = sum_of_warp(counts.bounded);
+        u64 total = sum_of_warp(counts.total);
+        if (counts.depth != 0)
+            atomicMax(&tally->depth, u64(counts.depth));
+        if (lane != 0)
+            return;
+        address<u32>(launch.heights)[number] = height;
+        atomicAdd(&tally->nodes, u64(height));
+        if (height == 0 || full)
+            atomicAdd(&tally->idle, 1u);
+        if (full)
+            atomicAdd(&tally->full, 1u);
+        if (bounded | branched | total) {
+            atomicAdd(&tally->branched, branched);
+            atomicAdd(&tally->bounded, bounded);
+            atomicAdd(&tally->total, total);
         }
     }
 };

@@ -60,12 +60,6 @@ struct Scratch {
 
 __device__ __forceinline__ u32 swap_halves(u32 word) { return word << 16 | word >> 16; }
 
-template <class T> __device__ __forceinline__ T sum_of_warp(T value) {
-    for (u32 other = LANES / 2; other > 0; other /= 2)
-        value += __shfl_xor_sync(ALL_LANES, value, other);
-    return value;
-}
-
 __device__ inline u32 least_of_warp(u32 value) {
     for (u32 other = LANES / 2; other > 0; other /= 2)
         value = lesser(value, __shfl_xor_sync(ALL_LANES, value, other));
@@ -211,8 +205,8 @@ struct Flowshop {
         return old - time(i - shape.work(), job);
     }
 
-    // Branches the node: its children that stay, written to the stack; how many.
-    __device__ u32 branch(u32 *to, u32 cut) const {
+    // Branches the node: its children that stay go onto the stack, from a height on; how many.
+    __device__ u32 branch(const Pages &stack, u32 height, u32 cut) const {
         look_ahead();
         u32 bounds[SLOTS] = {};
         bool alive[SLOTS];
@@ -227,9 +221,9 @@ struct Flowshop {
             back = choose_end(bounds, alive);
         u32 n = keep(bounds, alive, back, cut);
         for (u32 child = 0; child < n; ++child) {
-            u32 key = own.sorted[child];
+            u32 key = own.sorted[child], *to = stack.node(height + child);
             for (u32 i = lane; i < shape.words(); i += LANES)
-                to[u64(child) * shape.words() + i] = word(i, key & 63, key >> 6, back);
+                to[i] = word(i, key & 63, key >> 6, back);
         }
         __syncwarp();
         return n;
@@ -263,6 +257,7 @@ struct Flowshop {
             record[0] = 1;
             record[2] = score;
             record[3] = 0;
+            atomicAdd(&address<Tally>(launch.tally)->found, 1u);
         }
     }
 };
@@ -272,7 +267,7 @@ struct Best {
     i64 *place;
     i64 value;
 
-    __device__ explicit Best(const Launch &launch) : place(address<i64>(launch.best)), value(0) {}
+    __device__ explicit Best(const Launch &launch) : place(&address<Tally>(launch.tally)->best), value(0) {}
 
     // All lanes must see the same, whatever others write meanwhile.
     __device__ void refresh(u32 lane) {
@@ -301,20 +296,19 @@ ENTRY explore(Launch launch) {
     Flowshop flowshop(launch, scratch[threadIdx.x / LANES]);
     const Shape &shape = flowshop.shape;
     Explorer own(launch, shape.words());
-    if (!own.present(launch))
+    if (own.sits_out())
         return;
     Best best(launch);
     bool full = false;
     u32 ends = shape.branching <= ALTERNATE ? 1 : 2, lane = own.lane;
-    for (u32 step = 0; step < launch.budget && !own.called_off(launch, step); ++step) {
+    for (u32 step = 0; step < launch.budget && !own.called_off(step); ++step) {
         if (own.height == 0)
             break;
         if (step % LOOK_EVERY == 0)
             best.refresh(lane);
-        u32 *top = own.stack + u64(own.height - 1) * shape.words();
-        flowshop.fetch(top);
+        flowshop.fetch(own.node(own.height - 1));
         u32 left = flowshop.jobs_left();
-        full = own.height - 1 + left > launch.capacity;
+        full = !own.reach(own.height - 1 + left);
         if (full)
             break;
         --own.height;
@@ -323,7 +317,7 @@ ENTRY explore(Launch launch) {
             own.counts.bounded += lane == 0 ? ends * left : 0;
             own.counts.depth = greater(own.counts.depth, shape.jobs - left + 1);
             if (left > 1) {
-                own.height += flowshop.branch(top, best.cut());
+                own.height += flowshop.branch(own, own.height, best.cut());
             } else {
                 u32 last = flowshop.last_job(), score = flowshop.makespan(last);
                 if (best.beat(lane, score))
@@ -333,7 +327,7 @@ ENTRY explore(Launch launch) {
         // The next node comes where this one was.
         __syncwarp();
     }
-    own.stop(launch, full);
+    own.stop(full);
 }
 
-ENTRY balance(Launch launch) { balance_explorers(launch, Shape(launch).words()); }
+COMMON_ENTRIES(Shape(launch).words())

@@ -12,17 +12,17 @@
 // what is left of the node in `rest`, whether anything is.
 template <class Problem> __device__ void explore_in_lanes(const Launch &launch) {
     Explorer own(launch, Problem::WORDS);
-    if (!own.present(launch))
+    if (own.sits_out())
         return;
     Problem problem(launch);
     typename Problem::Node node, rest;
     bool holds = false, full = false;
     u32 holders = 0;
-    for (u32 step = 0; step < launch.budget && !own.called_off(launch, step); ++step) {
+    for (u32 step = 0; step < launch.budget && !own.called_off(step); ++step) {
         u32 rank = rank_in(~holders, own.lane);
         u32 taken = lesser(u32(__popc(~holders)), own.height);
         if (!holds && rank < taken) {
-            Problem::load(node, own.stack + u64(own.height - 1 - rank) * Problem::WORDS);
+            Problem::load(node, own.node(own.height - 1 - rank));
             holds = true;
         }
         own.height -= taken;
@@ -31,7 +31,8 @@ template <class Problem> __device__ void explore_in_lanes(const Launch &launch) 
             break;
         // What lanes hold must fit back onto the stack, and so must what each may push now.
         u32 held = u32(__popc(holders));
-        u32 room = launch.capacity - lesser(launch.capacity, own.height + held);
+        own.reach(own.height + 2 * held);
+        u32 room = own.room(own.height + held);
         full = room == 0;
         if (full)
             break;
@@ -42,7 +43,7 @@ template <class Problem> __device__ void explore_in_lanes(const Launch &launch) 
         __syncwarp();
         u32 pushing = __ballot_sync(ALL_LANES, left);
         if (left)
-            Problem::store(rest, own.stack + u64(own.height + rank_in(pushing, own.lane)) * Problem::WORDS);
+            Problem::store(rest, own.node(own.height + rank_in(pushing, own.lane)));
         own.height += u32(__popc(pushing));
         holders = __ballot_sync(ALL_LANES, holds);
         __syncwarp();
@@ -50,7 +51,7 @@ template <class Problem> __device__ void explore_in_lanes(const Launch &launch) 
     __syncwarp();
     holders = __ballot_sync(ALL_LANES, holds);
     if (holds)
-        Problem::store(node, own.stack + u64(own.height + rank_in(holders, own.lane)) * Problem::WORDS);
+        Problem::store(node, own.node(own.height + rank_in(holders, own.lane)));
     own.height += u32(__popc(holders));
-    own.stop(launch, full);
+    own.stop(full);
 }

@@ -5,23 +5,58 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// The same, field by field, as `Launch` in the host's code; addresses are of the device.
+// The next four are the same, field by field, as in the host's code; addresses are of the device.
 struct Launch {
+    u64 pages;
+    u64 rings;
     u64 stacks;
     u64 heights;
-    u64 counts;
-    u64 best;
+    u64 tally;
     u64 found;
     u64 tables;
-    u64 idle;
+    u64 free;
+    u64 moves;
+    u64 moved;
     u32 explorers;
-    u32 capacity;
+    u32 active;
+    u32 span;
+    u32 free_room;
+    u32 free_from;
+    u32 free_pages;
     u32 budget;
     u32 trigger;
     u32 kind;
     u32 round;
     u32 least;
-    u32 sizes[9];
+    u32 leave;
+    u32 sizes[10];
+};
+
+struct Stack {
+    u32 base;
+    u32 owned;
+};
+
+struct Tally {
+    i64 best;
+    u64 branched;
+    u64 bounded;
+    u64 total;
+    u64 depth;
+    u64 nodes;
+    u32 idle;
+    u32 full;
+    u32 found;
+    u32 taken;
+    u32 returned;
+    u32 unused;
+};
+
+struct Move {
+    u32 skip;
+    u32 nodes;
+    u32 at;
+    u32 done;
 };
 
 #ifdef PLEACH_EMULATED
@@ -35,6 +70,10 @@ struct Launch {
 
 constexpr u32 LANES = 32;
 constexpr u32 ALL_LANES = 0xffffffffu;
+// Threads of a block.
+constexpr u32 THREADS = 128;
+// Nodes of a page.
+constexpr u32 PAGE = 64;
 
 // Constants of the instance: known to the compiler where the host says so, else of the launch.
 #ifdef SIZE_0
@@ -58,4 +97,10 @@ __device__ __forceinline__ u32 greater(u32 a, u32 b) { return a > b ? a : b; }
 // How many lanes of the mask come before this one.
 __device__ __forceinline__ u32 rank_in(u32 mask, u32 lane) {
     return u32(__popc(mask & ((1u << lane) - 1)));
+}
+
+template <class T> __device__ __forceinline__ T sum_of_warp(T value) {
+    for (u32 other = LANES / 2; other > 0; other /= 2)
+        value += __shfl_xor_sync(ALL_LANES, value, other);
+    return value;
 }

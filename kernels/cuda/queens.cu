@@ -76,4 +76,4 @@ struct Queens {
 
 ENTRY explore(Launch launch) { explore_in_lanes<Queens>(launch); }
 
-ENTRY balance(Launch launch) { balance_explorers(launch, Queens::WORDS); }
+COMMON_ENTRIES(Queens::WORDS)

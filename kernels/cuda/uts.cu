@@ -113,4 +113,4 @@ struct Uts {
 
 ENTRY explore(Launch launch) { explore_in_lanes<Uts>(launch); }
 
-ENTRY balance(Launch launch) { balance_explorers(launch, Uts::WORDS); }
+COMMON_ENTRIES(Uts::WORDS)

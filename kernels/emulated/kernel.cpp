@@ -6,8 +6,13 @@
 namespace {
 #include PLEACH_SOURCE
 
-void explore_block(const void *launch) { explore(*static_cast<const Launch *>(launch)); }
-void balance_block(const void *launch) { balance(*static_cast<const Launch *>(launch)); }
+template <void entry(Launch)> void block_of(const void *launch) {
+    entry(*static_cast<const Launch *>(launch));
+}
+
+// In the order of `Entry` in the host's code.
+constexpr emulated::Block::Body BODIES[] = {block_of<explore>, block_of<balance>, block_of<put>,
+                                            block_of<take>};
 } // namespace
 
 // Runs block after block; the text of what went wrong, of at most `room` bytes with its end, is
@@ -17,7 +22,7 @@ extern "C" void PLEACH_LAUNCH(unsigned entry, const Launch *launch, unsigned blo
     emulated::Block block(threads, seed);
     std::string fault;
     for (unsigned i = 0; i < blocks; ++i) {
-        if (!block.run(i, entry == 0 ? explore_block : balance_block, launch, fault))
+        if (!block.run(i, BODIES[entry], launch, fault))
             break;
     }
     size_t bytes = fault.size() < room ? fault.size() : room - 1;

@@ -1,6 +1,6 @@
 //! The emulated device: kernels on the CPU, each thread a fiber, in an order given by a seed.
 
-use crate::{Entry, Launch, THREADS, blocks};
+use crate::launch::{Entry, Launch, THREADS, blocks};
 
 /// Why a launch failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,17 +65,23 @@ const MOST_EXPLORERS: u32 = 1 << 20;
 
 /// What cannot be right about a launch, whatever the kernel.
 fn check(launch: &Launch) -> Result<(), Fault> {
-    let Launch { stacks, heights, counts, best, found, tables, idle, .. } = *launch;
-    if [stacks, heights, counts, best, found, tables, idle].contains(&0) {
+    let Launch { pages, rings, stacks, heights, tally, found, tables, free, moves, moved, .. } =
+        *launch;
+    let words = [pages, rings, stacks, heights, found, tables, free, moves, moved];
+    if words.contains(&0) || tally == 0 {
         return Err(Fault::Record("an address is null"));
     }
-    let words = [stacks, heights, found, tables, idle];
-    if words.iter().any(|at| at % 4 != 0) || [counts, best].iter().any(|at| at % 8 != 0) {
+    if words.iter().any(|at| at % 4 != 0) || tally % 8 != 0 {
         return Err(Fault::Record("an address is not a multiple of what lies there"));
+    }
+    if launch.span < 4 || !launch.span.is_power_of_two() {
+        return Err(Fault::Record("the span is no power of two from 4 on"));
+    }
+    if launch.active > launch.explorers || launch.free_pages > launch.free_room / 2 {
+        return Err(Fault::Record("a part is larger than the whole"));
     }
     match launch.explorers {
         0 => Err(Fault::Record("no explorers")),
-        1..=MOST_EXPLORERS if launch.capacity == 0 => Err(Fault::Record("no room for any node")),
         1..=MOST_EXPLORERS => Ok(()),
         _ => Err(Fault::Record("more explorers than any device can have")),
     }
@@ -89,7 +95,8 @@ fn check(launch: &Launch) -> Result<(), Fault> {
 ///
 /// # Safety
 /// The addresses must be those of memory as large as [`Launch`] says, and of the kernel's tables,
-/// which nobody else uses meanwhile; the heights must not exceed the capacity.
+/// which nobody else uses meanwhile; stacks must have pages for their nodes, and moves stay within
+/// them.
 pub unsafe fn launch(kernel: &str, entry: Entry, launch: &Launch, seed: u64) -> Result<(), Fault> {
     let known = KERNELS.iter().find(|(name, _)| *name == kernel);
     let (_, run) = known.ok_or_else(|| Fault::Unknown(kernel.into()))?;

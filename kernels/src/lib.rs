@@ -4,10 +4,13 @@
 
 #[cfg(feature = "emulated")]
 pub mod emulated;
+pub mod launch;
 
 /// The parts that kernels paste in, and the kernels themselves.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 9] = [
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
+    ("pages.cuh", include_str!("../cuda/pages.cuh")),
+    ("moves.cuh", include_str!("../cuda/moves.cuh")),
     ("explorer.cuh", include_str!("../cuda/explorer.cuh")),
     ("lanes.cuh", include_str!("../cuda/lanes.cuh")),
     ("balance.cuh", include_str!("../cuda/balance.cuh")),
@@ -25,110 +28,6 @@ const PTX: [(&str, &str); 3] = [
 
 /// The kernels that there are.
 pub const NAMES: [&str; 3] = ["queens", "flowshop", "uts"];
-
-/// Threads of a block: as many explorers as it has warps.
-pub const THREADS: u32 = 128;
-
-/// Explorers of a block.
-pub const EXPLORERS: u32 = THREADS / 32;
-
-/// Words of a record of what was found, before the plan.
-pub const FOUND: usize = 4;
-
-/// Numbers that an explorer counts: branched, bounded, total, depth.
-pub const COUNTS: usize = 4;
-
-/// What every entry point takes, by value; the same in `cuda/launch.cuh`. Addresses are of the
-/// device.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Launch {
-    /// `u32[explorers * capacity * words]`: node `i` of explorer `e` at `(e * capacity + i) * words`.
-    pub stacks: u64,
-    /// `u32[explorers]`: nodes on each stack.
-    pub heights: u64,
-    /// `u64[explorers * COUNTS]`: what is counted is added; of the depth the greatest is kept.
-    pub counts: u64,
-    /// `i64[1]`: the score that a solution must beat; kernels lower it.
-    pub best: u64,
-    /// `u32[explorers * (FOUND + plan)]`: 1 when something was written, a word that is not used,
-    /// the score as two words, the lower one first, then the plan.
-    pub found: u64,
-    /// `u32[]`: what is the same for all nodes.
-    pub tables: u64,
-    /// `u32[2]`: explorers that stopped for want of nodes or of room; the second is not used.
-    pub idle: u64,
-    /// Explorers, a warp each.
-    pub explorers: u32,
-    /// Nodes of a stack at most.
-    pub capacity: u32,
-    /// Steps of each explorer in this launch at most.
-    pub budget: u32,
-    /// Explorers stop, soon, when so many are idle; 0 for never.
-    pub trigger: u32,
-    /// For `balance`: a [`Kind`].
-    pub kind: u32,
-    /// For `balance`: which round, from 0.
-    pub round: u32,
-    /// For `balance`: only explorers with more nodes than this give.
-    pub least: u32,
-    /// Constants of the instance.
-    pub sizes: [u32; 9],
-}
-
-/// The entry points of every kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// Explorers branch their nodes.
-    Explore = 0,
-    /// Explorers without nodes take some of others'.
-    Balance = 1,
-}
-
-impl Entry {
-    /// Its name in the compiled code.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Entry::Explore => "explore",
-            Entry::Balance => "balance",
-        }
-    }
-}
-
-/// How explorers find someone to take from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Explorers are the corners of a cube, and look at one neighbour a round.
-    Hypercube = 0,
-    /// Each empty explorer looks through a window of others, wider when fewer are empty.
-    Adapt = 1,
-}
-
-/// Explorers along each edge of the cube, but for the last; `EDGE` in `cuda/balance.cuh`.
-const EDGE: u32 = 8;
-
-impl Kind {
-    /// Rounds, one launch each, after which everyone has looked at everyone that this kind lets it look at.
-    #[must_use]
-    pub fn rounds(self, explorers: u32) -> u32 {
-        if self == Kind::Adapt {
-            return 1;
-        }
-        let (mut rounds, mut scale) = (0, 1);
-        while u64::from(scale) * u64::from(EDGE) < u64::from(explorers) {
-            rounds += EDGE - 1;
-            scale *= EDGE;
-        }
-        rounds + explorers.div_ceil(scale).saturating_sub(1)
-    }
-}
-
-/// Blocks of a launch with so many explorers.
-#[must_use]
-pub fn blocks(explorers: u32) -> u32 {
-    explorers.div_ceil(EXPLORERS)
-}
 
 /// A kernel's source with all that it includes pasted in, to be compiled as C++17.
 ///
@@ -168,6 +67,7 @@ fn paste(name: &str, seen: &mut Vec<String>, text: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use super::launch::Entry;
     use super::*;
 
     #[test]
@@ -176,7 +76,7 @@ mod tests {
             let text = source(kernel).unwrap();
             assert!(!text.contains("#include"), "{kernel}");
             assert_eq!(text.matches("struct Launch {").count(), 1, "{kernel}");
-            for entry in [Entry::Explore, Entry::Balance] {
+            for entry in Entry::ALL {
                 let head = format!("ENTRY {}(Launch launch)", entry.name());
                 assert_eq!(text.matches(&head).count(), 1, "{kernel}: {head}");
                 let compiled = ptx(kernel).unwrap();
@@ -185,12 +85,5 @@ mod tests {
         }
         assert_eq!(source("knapsack"), None);
         assert_eq!(source("launch"), None);
-    }
-
-    #[test]
-    fn rounds_reach_all_along_every_edge() {
-        let rounds = |explorers| Kind::Hypercube.rounds(explorers);
-        assert_eq!([1, 2, 8, 9, 64, 65].map(rounds), [0, 1, 7, 8, 14, 15]);
-        assert_eq!(Kind::Adapt.rounds(4096), 1);
     }
 }

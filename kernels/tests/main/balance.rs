@@ -1,10 +1,11 @@
 //! How explorers of a device share among themselves.
 
+use crate::USUAL;
 use crate::device::{Device, Use};
 use pleach_core::device::OnDevice;
 use pleach_core::explorer::Explorer;
 use pleach_core::problem::Problem;
-use pleach_kernels::Kind;
+use pleach_kernels::launch::Kind;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::named::named;
 use pleach_problems::simd::Level;
@@ -34,17 +35,23 @@ fn nothing_is_lost_and_nothing_twice() {
     assert!(open > 100, "{open}");
     for kind in [Kind::Hypercube, Kind::Adapt] {
         for (seed, explorers) in [1, 2, 3, 8, 9, 33, 65].into_iter().enumerate() {
-            let (capacity, seed) = (open, seed as u64);
-            let how = Use { explorers, capacity, budget: 1, trigger: 0, kind, seed };
+            let how = Use { explorers, active: explorers, kind, seed: seed as u64, ..USUAL };
             let mut device = Device::new(&flowshop, how, i64::MAX);
-            assert!(device.put(&words));
+            assert!(device.put(&words, how.explorers).is_empty());
+            let all = device.take(|_, height| height, true);
+            assert_eq!(sorted(&all, size), sorted(&words, size), "{explorers} by {kind:?}");
+            // All on the first.
+            let rest = device.take(|_, height| height, false);
+            assert!(device.put(&rest, 1).is_empty());
             for _ in 0..4 {
                 device.balance().unwrap();
             }
             let busy = device.heights.iter().filter(|&&height| height > 0).count();
             assert!(busy >= explorers.min(8), "{busy} of {explorers} by {kind:?}");
-            let all: Vec<u32> = (0..explorers).flat_map(|e| device.take(e)).collect();
+            let some = device.take(|_, height| height / 3, false);
+            let all = [some, device.take(|_, height| height, false)].concat();
             assert_eq!(sorted(&all, size), sorted(&words, size), "{explorers} by {kind:?}");
+            assert_eq!(device.heights.iter().max(), Some(&0));
         }
     }
 }
@@ -55,10 +62,34 @@ fn only_who_has_much_gives() {
     let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
     let (words, size) = (nodes(&flowshop), flowshop.layout().words);
     for kind in [Kind::Hypercube, Kind::Adapt] {
-        let how = Use { explorers: 4, capacity: 1, budget: 1, trigger: 0, kind, seed: 1 };
+        let how = Use { explorers: 4, active: 4, kind, ..USUAL };
         let mut device = Device::new(&flowshop, how, i64::MAX);
-        assert!(device.put(&words[..3 * size]));
+        assert!(device.put(&words[..3 * size], 3).is_empty());
         device.balance().unwrap();
         assert_eq!(device.heights, [1, 1, 1, 0]);
+    }
+}
+
+/// Those that take part take what is left elsewhere, down to the last node.
+#[test]
+fn who_takes_no_part_gives_its_last() {
+    let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
+    let words = nodes(&flowshop);
+    for kind in [Kind::Hypercube, Kind::Adapt] {
+        let how = Use { explorers: 6, active: 3, kind, ..USUAL };
+        let mut device = Device::new(&flowshop, how, i64::MAX);
+        assert!(device.put(&words, 6).is_empty());
+        let mut taken = 0;
+        for round in 0.. {
+            assert!(round < 100, "{:?}", device.heights);
+            device.balance().unwrap();
+            if device.heights[3..] == [0; 3] {
+                break;
+            }
+            let done = device.take(|explorer, height| if explorer < 3 { height } else { 0 }, false);
+            taken += done.len();
+        }
+        taken += device.take(|_, height| height, false).len();
+        assert_eq!(taken, words.len());
     }
 }

@@ -5,13 +5,17 @@ use pleach_core::explorer::Progress;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use pleach_kernels::emulated::{self, Fault};
-use pleach_kernels::{COUNTS, Entry, FOUND, Kind, Launch};
+use pleach_kernels::launch::{Entry, FOUND, Kind, Launch, Move, PAGE, Tally};
 
 /// How the device is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Use {
     pub explorers: usize,
-    pub capacity: usize,
+    /// How many of them take part.
+    pub active: usize,
+    /// Pages beside the one that each has.
+    pub spare: usize,
+    pub span: usize,
     pub budget: u32,
     pub trigger: u32,
     pub kind: Kind,
@@ -29,24 +33,42 @@ pub fn run(kernel: &str, entry: Entry, record: &Launch, seed: u64) -> Result<(),
 pub struct Device {
     layout: Layout,
     how: Use,
-    stacks: Vec<u32>,
+    pages: Vec<u32>,
+    rings: Vec<u32>,
+    stacks: Vec<[u32; 2]>,
     pub heights: Vec<u32>,
-    counts: Vec<u64>,
-    pub best: i64,
+    /// Aligned as what lies there.
+    said: Vec<u64>,
     found: Vec<u32>,
-    pub idle: [u32; 2],
+    free: Vec<u32>,
+    free_from: u32,
+    free_pages: u32,
+    pub best: i64,
+    /// What the last launch said.
+    pub tally: Tally,
     launches: u64,
 }
 
 impl Device {
     pub fn new(problem: &dyn OnDevice, how: Use, best: i64) -> Self {
-        let layout = problem.layout();
+        let mut layout = problem.layout();
+        layout.tables.push(0);
+        let all = how.explorers + how.spare;
+        let mut rings = vec![u32::MAX; how.explorers * how.span];
+        (0..how.explorers).for_each(|e| rings[e * how.span] = e as u32);
+        let mut free: Vec<u32> = (how.explorers as u32..all as u32).collect();
+        free.resize(2 * all, u32::MAX);
         Self {
-            stacks: vec![0; how.explorers * how.capacity * layout.words],
+            pages: vec![0; all * PAGE as usize * layout.words],
+            rings,
+            stacks: vec![[0, 1]; how.explorers],
             heights: vec![0; how.explorers],
-            counts: vec![0; how.explorers * COUNTS],
+            said: vec![0; Tally::WORDS / 2],
             found: vec![0; how.explorers * (FOUND + layout.plan)],
-            idle: [0; 2],
+            free,
+            free_from: 0,
+            free_pages: how.spare as u32,
+            tally: Tally::default(),
             launches: 0,
             best,
             layout,
@@ -54,58 +76,112 @@ impl Device {
         }
     }
 
-    fn stack(&mut self, explorer: usize) -> &mut [u32] {
-        let size = self.how.capacity * self.layout.words;
-        &mut self.stacks[explorer * size..][..size]
-    }
-
-    /// Puts nodes onto stacks, on each what there is room for; `false` if some were left over.
-    pub fn put(&mut self, mut words: &[u32]) -> bool {
-        let size = self.layout.words;
-        for explorer in 0..self.how.explorers {
-            let height = self.heights[explorer] as usize;
-            let room = (self.how.capacity - height).min(words.len() / size);
-            let (now, later) = words.split_at(room * size);
-            self.stack(explorer)[height * size..][..now.len()].copy_from_slice(now);
-            self.heights[explorer] += room as u32;
-            words = later;
-        }
-        words.is_empty()
-    }
-
-    /// Takes all nodes of a stack.
-    pub fn take(&mut self, explorer: usize) -> Vec<u32> {
-        let n = std::mem::take(&mut self.heights[explorer]) as usize * self.layout.words;
-        self.stack(explorer)[..n].to_vec()
-    }
-
-    pub fn launch(&mut self, entry: Entry, round: u32) -> Result<(), Fault> {
-        self.idle = [0; 2];
+    fn run(
+        &mut self,
+        entry: Entry,
+        round: u32,
+        moves: &mut [Move],
+        moved: &mut [u32],
+        leave: bool,
+    ) -> Result<(), Fault> {
         self.launches += 1;
-        let mut sizes = [0; 9];
+        let mut sizes = [0; 10];
         sizes[..self.layout.sizes.len()].copy_from_slice(&self.layout.sizes);
-        let mut tables = self.layout.tables.clone();
-        tables.push(0);
+        self.said.fill(0);
+        self.said[0] = self.best as u64;
         let open: u32 = self.heights.iter().sum();
-        let record = Launch {
+        let mut record = Launch {
+            pages: self.pages.as_mut_ptr() as u64,
+            rings: self.rings.as_mut_ptr() as u64,
             stacks: self.stacks.as_mut_ptr() as u64,
             heights: self.heights.as_mut_ptr() as u64,
-            counts: self.counts.as_mut_ptr() as u64,
-            best: &raw mut self.best as u64,
+            tally: self.said.as_mut_ptr() as u64,
             found: self.found.as_mut_ptr() as u64,
-            tables: tables.as_ptr() as u64,
-            idle: self.idle.as_mut_ptr() as u64,
+            tables: self.layout.tables.as_ptr() as u64,
+            free: self.free.as_mut_ptr() as u64,
+            moves: moves.as_mut_ptr() as u64,
+            moved: moved.as_mut_ptr() as u64,
             explorers: self.how.explorers as u32,
-            capacity: self.how.capacity as u32,
+            active: self.how.active as u32,
+            span: self.how.span as u32,
+            free_room: self.free.len() as u32,
+            free_from: self.free_from,
+            free_pages: self.free_pages,
             budget: self.how.budget,
             trigger: self.how.trigger,
             kind: self.how.kind as u32,
             round,
             least: open / self.how.explorers as u32,
+            leave: leave.into(),
             sizes,
         };
         let seed = self.how.seed + 1000 * self.launches;
-        run(self.layout.kernel, entry, &record, seed)
+        run(self.layout.kernel, entry, &record, seed)?;
+        let words: Vec<u32> =
+            self.said.iter().flat_map(|&two| [two as u32, (two >> 32) as u32]).collect();
+        self.tally = Tally::read(words.first_chunk().unwrap());
+        self.best = self.tally.best;
+        record.turn(&self.tally);
+        (self.free_from, self.free_pages) = (record.free_from, record.free_pages);
+        self.check();
+        Ok(())
+    }
+
+    /// Every page is owned by one explorer or free, and there are enough for all nodes.
+    fn check(&self) {
+        let mut seen = vec![0; self.how.explorers + self.how.spare];
+        for (explorer, &[base, owned]) in self.stacks.iter().enumerate() {
+            assert!(self.heights[explorer] <= owned * PAGE && 0 < owned);
+            assert!(owned as usize <= self.how.span);
+            for i in 0..owned {
+                let at = base.wrapping_add(i) as usize % self.how.span;
+                seen[self.rings[explorer * self.how.span + at] as usize] += 1;
+            }
+        }
+        for i in 0..self.free_pages {
+            seen[self.free[(self.free_from + i) as usize % self.free.len()] as usize] += 1;
+        }
+        assert!(seen.iter().all(|&times| times == 1), "{seen:?}, {:?}", self.how);
+    }
+
+    /// One launch of `explore`, or of a round of `balance`.
+    pub fn launch(&mut self, entry: Entry, round: u32) -> Result<(), Fault> {
+        self.run(entry, round, &mut [Move::default()], &mut [0], false)
+    }
+
+    /// Puts nodes onto the first stacks, on each as many; what there was no room for.
+    pub fn put(&mut self, words: &[u32], stacks: usize) -> Vec<u32> {
+        let size = self.layout.words;
+        let nodes = words.len() / size;
+        let each = nodes.div_ceil(stacks);
+        let part = |explorer: usize| {
+            let at = (explorer * each).min(nodes);
+            let n = each.min(nodes - at) as u32;
+            Move { nodes: n, at: at as u32, ..Move::default() }
+        };
+        let mut moves: Vec<Move> = (0..self.how.explorers).map(part).collect();
+        let mut moved = words.to_vec();
+        moved.push(0);
+        self.run(Entry::Put, 0, &mut moves, &mut moved, false).unwrap();
+        let left = moves.iter().flat_map(|m| {
+            &moved[(m.at + m.done) as usize * size..][..(m.nodes - m.done) as usize * size]
+        });
+        left.copied().collect()
+    }
+
+    /// Takes from each stack so many nodes as this says of it and its height, the lowest.
+    pub fn take(&mut self, nodes: impl Fn(usize, u32) -> u32, leave: bool) -> Vec<u32> {
+        let mut at = 0;
+        let mut moves = Vec::new();
+        for (explorer, &height) in self.heights.iter().enumerate() {
+            let nodes = nodes(explorer, height);
+            moves.push(Move { nodes, at, ..Move::default() });
+            at += nodes;
+        }
+        let mut moved = vec![0; at as usize * self.layout.words + 1];
+        self.run(Entry::Take, 0, &mut moves, &mut moved, leave).unwrap();
+        moved.pop();
+        moved
     }
 
     /// Lets explorers take from each other, in all rounds that there are.
@@ -113,22 +189,15 @@ impl Device {
         let before: u32 = self.heights.iter().sum();
         for round in 0..self.how.kind.rounds(self.how.explorers as u32) {
             self.launch(Entry::Balance, round)?;
-            let height = self.heights.iter().max();
-            assert!(height.is_none_or(|&height| height as usize <= self.how.capacity));
         }
         assert_eq!(self.heights.iter().sum::<u32>(), before, "nodes were lost or doubled");
         Ok(())
     }
 
-    /// Sums and forgets what was counted.
-    pub fn counted(&mut self) -> Counts {
-        let mut sum = Counts::default();
-        for counts in self.counts.chunks_exact(COUNTS) {
-            let &[branched, bounded, total, depth] = counts else { unreachable!() };
-            sum.add(&Counts { branched, bounded, total: total.into(), depth: depth as u32 });
-        }
-        self.counts.fill(0);
-        sum
+    /// What the last launch counted.
+    pub fn counted(&self) -> Counts {
+        let Tally { branched, bounded, total, depth, .. } = self.tally;
+        Counts { branched, bounded, total: total.into(), depth: depth as u32 }
     }
 
     /// The best solution written down, as score and words of the plan.
@@ -139,6 +208,7 @@ impl Device {
             (score as i64, record[FOUND..].to_vec())
         });
         let best = solutions.min();
+        assert_eq!(best.is_some(), self.tally.found > 0);
         self.found.fill(0);
         best
     }
@@ -148,45 +218,29 @@ impl Device {
 pub fn explore(problem: &dyn Problem, how: Use, best: i64) -> Progress {
     let on_device = problem.on_device().expect("the problem has a kernel");
     let mut device = Device::new(on_device, how, best);
-    let mut words = Vec::new();
-    on_device.to_words(&problem.root().bytes, &mut words).unwrap();
-    assert!(device.put(&words));
+    let mut aside = Vec::new();
+    on_device.to_words(&problem.root().bytes, &mut aside).unwrap();
     let mut sum = Progress::default();
-    let mut aside: Vec<Vec<u32>> = Vec::new();
     loop {
+        if device.heights.iter().all(|&height| height == 0) {
+            if aside.is_empty() {
+                return sum;
+            }
+            aside = device.put(&aside, how.active);
+        }
         device.launch(Entry::Explore, 0).unwrap();
+        let open: u32 = device.heights.iter().sum();
+        assert_eq!(device.tally.nodes, u64::from(open));
         sum.counts.add(&device.counted());
         if let Some((score, plan)) = device.found() {
             assert_eq!(score, device.best, "{how:?}");
             sum.found = Some(on_device.solution(score, &plan));
         }
-        aside.extend(make_room(&mut device, on_device));
-        if device.heights.iter().all(|&height| height == 0) {
-            let Some(words) = aside.pop() else { return sum };
-            assert!(device.put(&words));
+        if device.tally.full > 0 {
+            // Off the device, by way of bytes, but for a node each.
+            let words = device.take(|_, height| height.saturating_sub(1), false);
+            on_device.to_words(&on_device.to_work(&words).bytes, &mut aside).unwrap();
         }
         device.balance().unwrap();
     }
-}
-
-/// Takes full stacks off the device, by way of bytes, but for the node that was to come next.
-fn make_room(device: &mut Device, problem: &dyn OnDevice) -> Vec<Vec<u32>> {
-    let mut aside = Vec::new();
-    let full = device.how.capacity - device.how.capacity.min(device.layout.width);
-    for explorer in 0..device.how.explorers {
-        if device.heights[explorer] as usize <= full.max(1) {
-            continue;
-        }
-        let words = device.take(explorer);
-        let keep = words.len() - device.layout.words;
-        let mut back = Vec::new();
-        problem.to_words(&problem.to_work(&words[..keep]).bytes, &mut back).unwrap();
-        for nodes in back.chunks(device.layout.words * device.how.capacity) {
-            aside.push(nodes.to_vec());
-        }
-        let size = device.layout.words;
-        device.stack(explorer)[..size].copy_from_slice(&words[keep..]);
-        device.heights[explorer] = 1;
-    }
-    aside
 }

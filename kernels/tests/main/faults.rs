@@ -2,28 +2,38 @@
 
 use crate::device::run;
 use pleach_kernels::emulated::Fault;
-use pleach_kernels::{Entry, Launch};
+use pleach_kernels::launch::{Entry, Launch, Tally};
+
+/// Where a tally goes, aligned as it must be.
+#[derive(Default)]
+#[repr(align(8))]
+struct Said([u32; Tally::WORDS]);
+
+impl Said {
+    fn idle(&self) -> u32 {
+        Tally::read(&self.0).idle
+    }
+}
 
 /// A launch of the kernel that is made of mistakes: which one, and how many explorers.
-fn diverging(mistake: u32, explorers: u32, idle: &mut [u32; 2]) -> Launch {
-    let other = idle.as_mut_ptr() as u64;
-    let even = other.next_multiple_of(8);
+fn diverging(mistake: u32, explorers: u32, said: &mut Said) -> Launch {
+    let at = said.0.as_mut_ptr() as u64;
     Launch {
-        stacks: other,
-        heights: other,
-        counts: even,
-        best: even,
-        found: other,
-        tables: other,
-        idle: other,
+        pages: at,
+        rings: at,
+        stacks: at,
+        heights: at,
+        tally: at,
+        found: at,
+        tables: at,
+        free: at,
+        moves: at,
+        moved: at,
         explorers,
-        capacity: 1,
-        budget: 1,
-        trigger: 0,
-        kind: 0,
-        round: 0,
-        least: 0,
-        sizes: [mistake, 0, 0, 0, 0, 0, 0, 0, 0],
+        active: explorers,
+        span: 4,
+        sizes: [mistake, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        ..Launch::default()
     }
 }
 
@@ -37,8 +47,8 @@ fn threads_that_wait_at_different_places_are_told() {
         (4, "a lane reads one that is not in the mask"),
     ] {
         for seed in 0..20 {
-            let mut idle = [0; 2];
-            let fault = run("diverging", Entry::Explore, &diverging(mistake, 4, &mut idle), seed);
+            let mut memory = Said::default();
+            let fault = run("diverging", Entry::Explore, &diverging(mistake, 4, &mut memory), seed);
             let Err(Fault::Stuck { entry: "explore", text, .. }) = fault else {
                 panic!("mistake {mistake}: {fault:?}")
             };
@@ -50,9 +60,9 @@ fn threads_that_wait_at_different_places_are_told() {
 #[test]
 fn threads_that_meet_as_they_should_go_on() {
     for explorers in [1, 4, 5, 40] {
-        let mut idle = [0; 2];
-        run("diverging", Entry::Explore, &diverging(9, explorers, &mut idle), 1).unwrap();
-        assert_eq!(idle[0], explorers.div_ceil(4) * 128);
+        let mut memory = Said::default();
+        run("diverging", Entry::Explore, &diverging(9, explorers, &mut memory), 1).unwrap();
+        assert_eq!(memory.idle(), explorers.div_ceil(4) * 128);
     }
 }
 
@@ -60,10 +70,10 @@ fn threads_that_meet_as_they_should_go_on() {
 fn devices_in_two_threads_do_not_meet() {
     let launches = || {
         for seed in 0..50 {
-            let mut idle = [0; 2];
-            run("diverging", Entry::Explore, &diverging(9, 8, &mut idle), seed).unwrap();
-            assert_eq!(idle[0], 256);
-            let mistake = diverging(1, 8, &mut idle);
+            let mut memory = Said::default();
+            run("diverging", Entry::Explore, &diverging(9, 8, &mut memory), seed).unwrap();
+            assert_eq!(memory.idle(), 256);
+            let mistake = diverging(1, 8, &mut memory);
             assert!(run("diverging", Entry::Explore, &mistake, seed).is_err());
         }
     };
@@ -72,15 +82,16 @@ fn devices_in_two_threads_do_not_meet() {
 
 #[test]
 fn records_that_cannot_be_right_are_refused() {
-    let mut idle = [0; 2];
-    let good = diverging(9, 4, &mut idle);
+    let mut memory = Said::default();
+    let good = diverging(9, 4, &mut memory);
     let said =
         |launch: Launch| run("diverging", Entry::Explore, &launch, 0).unwrap_err().to_string();
-    assert_eq!(said(Launch { explorers: 0, ..good }), "no explorers");
-    assert_eq!(said(Launch { capacity: 0, ..good }), "no room for any node");
+    assert_eq!(said(Launch { explorers: 0, active: 0, ..good }), "no explorers");
+    assert!(said(Launch { span: 6, ..good }).starts_with("the span is no power"));
+    assert!(said(Launch { active: 5, ..good }).starts_with("a part is larger"));
     assert_eq!(said(Launch { heights: 0, ..good }), "an address is null");
-    assert!(said(Launch { best: good.best + 4, ..good }).contains("not a multiple"));
-    assert!(said(Launch { explorers: u32::MAX, ..good }).starts_with("more explorers"));
+    assert!(said(Launch { tally: good.tally + 4, ..good }).contains("not a multiple"));
+    assert!(said(Launch { explorers: u32::MAX, active: 1, ..good }).starts_with("more explorers"));
     let unknown = run("knapsack", Entry::Explore, &good, 0).unwrap_err();
     assert_eq!(unknown.to_string(), "there is no kernel 'knapsack'");
 }

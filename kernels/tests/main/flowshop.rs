@@ -1,11 +1,10 @@
 //! Flowshop on the emulated device.
 
 use crate::device::{Use, explore};
-use crate::{on_cpu, uses};
+use crate::{USUAL, on_cpu, uses};
 use oorandom::Rand64;
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Tree};
-use pleach_kernels::Kind;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::branching::Branching;
 use pleach_problems::flowshop::instance::Instance;
@@ -29,7 +28,7 @@ fn on_cpu_within(problem: &Flowshop, best: i64, fuel: u64) -> Option<Counts> {
 fn trees_from_the_optimum_are_those_of_the_cpu() {
     let mut rng = Rand64::new(3);
     let (mut nodes, mut compared) = (0, 0);
-    let ways: Vec<Use> = uses(12).collect();
+    let ways: Vec<Use> = uses().collect();
     for case in 0..40 {
         let (jobs, machines) = (1 + rng.rand_range(0..12), 1 + rng.rand_range(0..20));
         let spread = [2, 10, 100, 2500][case % 4];
@@ -53,7 +52,7 @@ fn trees_from_the_optimum_are_those_of_the_cpu() {
 #[test]
 fn optima_are_found_with_their_schedules() {
     let mut rng = Rand64::new(4);
-    for how in uses(9) {
+    for how in uses() {
         let instance = random(&mut rng, 9, 5, 100);
         let flowshop = Flowshop::new(instance, Level::Off);
         let wanted = on_cpu(&flowshop, i64::MAX).found.unwrap().score;
@@ -67,8 +66,7 @@ fn optima_are_found_with_their_schedules() {
 #[test]
 fn many_jobs_and_large_times_are_bounded_as_on_the_cpu() {
     let mut rng = Rand64::new(5);
-    let how =
-        Use { explorers: 5, capacity: 600, budget: 50, trigger: 2, kind: Kind::Adapt, seed: 1 };
+    let how = Use { explorers: 5, budget: 50, trigger: 2, ..USUAL };
     let mut compared = 0;
     for (jobs, machines, spread) in [(40, 3, 99), (64, 3, 60), (33, 20, 700), (9, 6, 4300)] {
         let instance = random(&mut rng, jobs, machines, spread);
@@ -95,8 +93,8 @@ fn many_jobs_and_large_times_are_bounded_as_on_the_cpu() {
 #[test]
 fn published_trees_are_counted() {
     for (name, branching, nodes, ways) in [
-        ("ta014", Branching::MinBranch, 19_301, uses(100).skip(1).step_by(3).collect::<Vec<_>>()),
-        ("ta007", Branching::Forward, 271_603, uses(100).skip(23).collect()),
+        ("ta014", Branching::MinBranch, 19_301, uses().skip(1).step_by(3).collect::<Vec<_>>()),
+        ("ta007", Branching::Forward, 271_603, uses().skip(23).collect()),
     ] {
         let mut flowshop = Flowshop::new(named(name).unwrap(), Level::best());
         flowshop.branching = branching;

@@ -12,7 +12,18 @@ use device::Use;
 use pleach_core::explorer::Progress;
 use pleach_core::laws::run_to_end;
 use pleach_core::problem::Problem;
-use pleach_kernels::Kind;
+use pleach_kernels::launch::Kind;
+
+const USUAL: Use = Use {
+    explorers: 5,
+    active: 5,
+    spare: 500,
+    span: 64,
+    budget: 200,
+    trigger: 0,
+    kind: Kind::Adapt,
+    seed: 1,
+};
 
 /// The same search on the CPU.
 fn on_cpu(problem: &dyn Problem, best: i64) -> Progress {
@@ -21,19 +32,21 @@ fn on_cpu(problem: &dyn Problem, best: i64) -> Progress {
     run_to_end(&mut *explorer, best)
 }
 
-/// Few and many explorers, both ways to balance, short and long launches, little and much room.
-fn uses(room: usize) -> impl Iterator<Item = Use> {
-    let explorers = [1, 3, 8, 33].into_iter();
+/// Few and many explorers, not all of which take part; both ways to balance, short and long launches,
+/// and few and many pages.
+fn uses() -> impl Iterator<Item = Use> {
+    let explorers = [1_usize, 3, 8, 33].into_iter();
     let all = explorers.flat_map(|explorers| {
         [Kind::Hypercube, Kind::Adapt].into_iter().map(move |kind| (explorers, kind))
     });
     all.enumerate().flat_map(move |(i, (explorers, kind))| {
-        [(7, 0, room), (100, 1, 200), (2000, explorers as u32 / 2, 500)]
+        [(7, 0, 0, 4), (100, 1, 5, 4), (2000, explorers as u32 / 2, 500, 64)]
             .into_iter()
             .enumerate()
-            .map(move |(j, (budget, trigger, capacity))| {
+            .map(move |(j, (budget, trigger, spare, span))| {
                 let seed = (10 * i + j) as u64;
-                Use { explorers, capacity: capacity.max(room), budget, trigger, kind, seed }
+                let active = if j == 1 { explorers.div_ceil(2) } else { explorers };
+                Use { explorers, active, spare, span, budget, trigger, kind, seed }
             })
     })
 }

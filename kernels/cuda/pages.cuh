@@ -1,0 +1,104 @@
+// Pages: where nodes lie. A stack is a ring of pages, all of them full but the last in use.
+#pragma once
+
+#include "launch.cuh"
+
+// An explorer's stack; every lane of its warp has the same.
+struct Pages {
+    const Launch &launch;
+    u32 words;
+    u32 number;
+    u32 lane;
+    u32 base;
+    u32 owned;
+
+    __device__ Pages(const Launch &given, u32 size, u32 explorer)
+        : launch(given), words(size), number(explorer), lane(threadIdx.x % LANES), base(0), owned(0) {
+        if (number < launch.explorers) {
+            Stack stack = address<Stack>(launch.stacks)[number];
+            base = stack.base, owned = stack.owned;
+        }
+    }
+
+    // The i-th page, from the bottom.
+    __device__ u32 &page(u32 i) const {
+        return address<u32>(launch.rings)[u64(number) * launch.span + ((base + i) & (launch.span - 1))];
+    }
+
+    // The i-th node, from the bottom.
+    __device__ u32 *node(u32 i) const {
+        return address<u32>(launch.pages) + (u64(page(i / PAGE)) * PAGE + i % PAGE) * words;
+    }
+
+    // The i-th word of all nodes one after the other.
+    __device__ u32 &word(u32 i) const {
+        u32 size = PAGE * words;
+        return address<u32>(launch.pages)[u64(page(i / size)) * size + i % size];
+    }
+
+    // Sees to pages for so many nodes, as far as there are any; whether there are.
+    __device__ bool reach(u32 nodes) {
+        while (owned * PAGE < nodes) {
+            u32 ticket = ALL_LANES, *taken = &address<Tally>(launch.tally)->taken;
+            if (lane == 0 && owned < launch.span) {
+                ticket = atomicAdd(taken, 1u);
+                if (ticket >= launch.free_pages) {
+                    atomicAdd(taken, ALL_LANES);
+                    ticket = ALL_LANES;
+                }
+            }
+            ticket = __shfl_sync(ALL_LANES, ticket, 0);
+            if (ticket == ALL_LANES)
+                return false;
+            if (lane == 0)
+                page(owned) = address<u32>(launch.free)[(launch.free_from + ticket) % launch.free_room];
+            __syncwarp();
+            ++owned;
+        }
+        return true;
+    }
+
+    // Gives back pages that so many nodes do not need, but for one, and writes down what is left.
+    // What is given back is there for the next launch.
+    __device__ void settle(u32 nodes) {
+        u32 keep = (nodes + PAGE - 1) / PAGE + 1;
+        if (owned > keep) {
+            u32 surplus = owned - keep, ticket = 0;
+            if (lane == 0)
+                ticket = atomicAdd(&address<Tally>(launch.tally)->returned, surplus);
+            ticket = launch.free_from + launch.free_pages + __shfl_sync(ALL_LANES, ticket, 0);
+            for (u32 i = lane; i < surplus; i += LANES)
+                address<u32>(launch.free)[(ticket + i) % launch.free_room] = page(keep + i);
+            owned = keep;
+        }
+        write();
+    }
+
+    __device__ void write() const {
+        if (lane == 0)
+            address<Stack>(launch.stacks)[number] = {base, owned};
+    }
+
+    // Lets the lowest nodes go, of which there are so many: those above come down.
+    __device__ void drop(u32 nodes, u32 height) {
+        u32 whole = nodes / PAGE, shift = nodes % PAGE * words;
+        // Pages that are not needed any more come last.
+        for (u32 start = 0; start < whole; start += LANES) {
+            u32 i = start + lane, free = i < whole ? page(i) : 0;
+            __syncwarp();
+            if (i < whole)
+                page(owned + i) = free;
+            __syncwarp();
+        }
+        base += whole;
+        u32 rest = (height - nodes) * words;
+        for (u32 start = 0; start < rest && shift != 0; start += LANES) {
+            u32 i = start + lane, moved = i < rest ? word(i + shift) : 0;
+            // By now all lanes have read what the first of these writes replaces.
+            __syncwarp();
+            if (i < rest)
+                word(i) = moved;
+            __syncwarp();
+        }
+    }
+};

@@ -1,0 +1,250 @@
+//! What a launch is given and what it says: the same, field by field, as in `cuda/launch.cuh`.
+
+/// Threads of a block: as many explorers as it has warps.
+pub const THREADS: u32 = 128;
+
+/// Explorers of a block.
+pub const EXPLORERS: u32 = THREADS / 32;
+
+/// Nodes of a page.
+pub const PAGE: u32 = 64;
+
+/// Words of a record of what was found, before the plan.
+pub const FOUND: usize = 4;
+
+/// What every entry point takes, by value. Addresses are of the device.
+///
+/// A stack is a ring of pages: its nodes fill them from the first one on, the lowest first. Every
+/// explorer owns a page at least; the others are free, and wait in a ring of their own.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Launch {
+    /// `u32[pages * PAGE * words]`: nodes.
+    pub pages: u64,
+    /// `u32[explorers * span]`: numbers of the pages of each explorer.
+    pub rings: u64,
+    /// `u32[explorers * 2]`: where in its ring an explorer's pages begin, counted on without end, and how
+    /// many there are.
+    pub stacks: u64,
+    /// `u32[explorers]`: nodes on each stack.
+    pub heights: u64,
+    /// A [`Tally`].
+    pub tally: u64,
+    /// `u32[explorers * (FOUND + plan)]`: 1 when something was written, a word that is not used,
+    /// the score as two words, the lower one first, then the plan.
+    pub found: u64,
+    /// `u32[]`: what is the same for all nodes.
+    pub tables: u64,
+    /// `u32[free_room]`: numbers of free pages.
+    pub free: u64,
+    /// For `put` and `take`: a [`Move`] for each explorer.
+    pub moves: u64,
+    /// For `put` and `take`: words of nodes on their way.
+    pub moved: u64,
+    /// Explorers, a warp each.
+    pub explorers: u32,
+    /// Explorers that take part, the first ones: the others only give.
+    pub active: u32,
+    /// Pages that an explorer owns at most, a power of two, at least 4.
+    pub span: u32,
+    /// Twice as many as there are pages.
+    pub free_room: u32,
+    /// Where free pages begin, and how many there are.
+    pub free_from: u32,
+    /// See `free_from`.
+    pub free_pages: u32,
+    /// Steps of each explorer in this launch at most.
+    pub budget: u32,
+    /// Explorers stop, soon, when so many are idle; 0 for never.
+    pub trigger: u32,
+    /// For `balance`: a [`Kind`].
+    pub kind: u32,
+    /// For `balance`: which round, from 0.
+    pub round: u32,
+    /// For `balance`: only explorers with more nodes than this give.
+    pub least: u32,
+    /// For `take`: whether nodes are copied only.
+    pub leave: u32,
+    /// Constants of the instance.
+    pub sizes: [u32; 10],
+}
+
+impl Launch {
+    /// Takes note of the pages that were taken and given back in this launch, for the next one.
+    pub fn turn(&mut self, tally: &Tally) {
+        self.free_from = (self.free_from + tally.taken) % self.free_room;
+        self.free_pages = self.free_pages - tally.taken + tally.returned;
+    }
+}
+
+/// What a launch of `explore`, `put` or `take` says in all; zeros before it, but for the best score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// The score that a solution must beat; kernels lower it.
+    pub best: i64,
+    /// Nodes branched.
+    pub branched: u64,
+    /// Nodes bounded.
+    pub bounded: u64,
+    /// What was counted.
+    pub total: u64,
+    /// The greatest depth.
+    pub depth: u64,
+    /// Nodes left on all stacks.
+    pub nodes: u64,
+    /// Explorers that stopped for want of nodes or of room.
+    pub idle: u32,
+    /// Explorers that stopped for want of room.
+    pub full: u32,
+    /// Solutions that were written down.
+    pub found: u32,
+    /// Free pages that were taken, and pages that became free.
+    pub taken: u32,
+    /// See `taken`.
+    pub returned: u32,
+}
+
+impl Tally {
+    /// As words.
+    pub const WORDS: usize = 18;
+
+    /// One with this best score, and zeros.
+    #[must_use]
+    pub fn words(best: i64) -> [u32; Self::WORDS] {
+        let mut words = [0; Self::WORDS];
+        let best = best.cast_unsigned();
+        (words[0], words[1]) = (best as u32, (best >> 32) as u32);
+        words
+    }
+
+    /// Reads words back.
+    #[must_use]
+    pub fn read(words: &[u32; Self::WORDS]) -> Self {
+        let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
+        let [.., idle, full, found, taken, returned, _] = *words;
+        Self {
+            best: wide(0).cast_signed(),
+            branched: wide(2),
+            bounded: wide(4),
+            total: wide(6),
+            depth: wide(8),
+            nodes: wide(10),
+            idle,
+            full,
+            found,
+            taken,
+            returned,
+        }
+    }
+}
+
+/// Nodes of one explorer that come or go.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Move {
+    /// For `take`: nodes to pass over, from the lowest; none if nodes are not left.
+    pub skip: u32,
+    /// How many.
+    pub nodes: u32,
+    /// Where they lie on their way, in nodes.
+    pub at: u32,
+    /// For `put`: how many there was room for.
+    pub done: u32,
+}
+
+impl Move {
+    /// As words.
+    pub const WORDS: usize = 4;
+
+    /// As words.
+    #[must_use]
+    pub fn words(self) -> [u32; Self::WORDS] {
+        [self.skip, self.nodes, self.at, self.done]
+    }
+}
+
+/// The entry points of every kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Explorers branch their nodes.
+    Explore = 0,
+    /// Explorers without nodes take some of others'.
+    Balance = 1,
+    /// Nodes come from the host.
+    Put = 2,
+    /// Nodes go to the host.
+    Take = 3,
+}
+
+impl Entry {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Entry; 4] = [Entry::Explore, Entry::Balance, Entry::Put, Entry::Take];
+
+    /// Its name in the compiled code.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Entry::Explore => "explore",
+            Entry::Balance => "balance",
+            Entry::Put => "put",
+            Entry::Take => "take",
+        }
+    }
+}
+
+/// How explorers find someone to take from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Explorers are the corners of a cube, and look at one neighbour a round.
+    Hypercube = 0,
+    /// Each empty explorer looks through a window of others, wider when fewer are empty.
+    Adapt = 1,
+}
+
+/// Explorers along each edge of the cube, but for the last; `EDGE` in `cuda/balance.cuh`.
+const EDGE: u32 = 8;
+
+impl Kind {
+    /// Rounds, one launch each, after which everyone has looked at everyone that this kind lets it look at.
+    #[must_use]
+    pub fn rounds(self, explorers: u32) -> u32 {
+        if self == Kind::Adapt {
+            return 1;
+        }
+        let (mut rounds, mut scale) = (0, 1);
+        while u64::from(scale) * u64::from(EDGE) < u64::from(explorers) {
+            rounds += EDGE - 1;
+            scale *= EDGE;
+        }
+        rounds + explorers.div_ceil(scale).saturating_sub(1)
+    }
+}
+
+/// Blocks of a launch with so many explorers.
+#[must_use]
+pub fn blocks(explorers: u32) -> u32 {
+    explorers.div_ceil(EXPLORERS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_reach_all_along_every_edge() {
+        let rounds = |explorers| Kind::Hypercube.rounds(explorers);
+        assert_eq!([1, 2, 8, 9, 64, 65].map(rounds), [0, 1, 7, 8, 14, 15]);
+        assert_eq!(Kind::Adapt.rounds(4096), 1);
+    }
+
+    #[test]
+    fn a_tally_comes_back_as_it_went() {
+        for best in [0, -5, i64::MAX, i64::MIN] {
+            let words = Tally::words(best);
+            assert_eq!(Tally::read(&words), Tally { best, ..Tally::default() });
+        }
+        let words = std::array::from_fn(|i| i as u32);
+        let tally = Tally::read(&words);
+        assert_eq!((tally.depth, tally.idle, tally.returned), (9 << 32 | 8, 12, 16));
+    }
+}
