@@ -22,7 +22,8 @@ struct Pages {
 
     // The i-th page, from the bottom.
     __device__ u32 &page(u32 i) const {
-        return address<u32>(launch.rings)[u64(number) * launch.span + ((base + i) & (launch.span - 1))];
+        u32 place = (base + i) & (launch.span - 1);
+        return address<u32>(launch.rings)[u64(place) * launch.explorers + number];
     }
 
     // The i-th node, from the bottom.

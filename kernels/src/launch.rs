@@ -21,7 +21,7 @@ pub const FOUND: usize = 4;
 pub struct Launch {
     /// `u32[pages * PAGE * words]`: nodes.
     pub pages: u64,
-    /// `u32[explorers * span]`: numbers of the pages of each explorer.
+    /// `u32[span * explorers]`: numbers of pages; the rings of all explorers side by side.
     pub rings: u64,
     /// `u32[explorers * 2]`: where in its ring an explorer's pages begin, counted on without end, and how
     /// many there are.

@@ -208,6 +208,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let improve_s = self.side.as_ref().map_or(0.0, Side::seconds);
         self.report.improve_s = improve_s;
         self.report.idle_s = (total_s - self.report.busy_s - improve_s).max(0.0);
+        self.report.counts.add(&self.executor.settle().counts);
         let explorer = self.executor.explorer();
         let (least_bound, open) = (explorer.least_bound(), explorer.size());
         Ok(Left {
@@ -472,6 +473,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     fn cut(&mut self) {
         let Some(saver) = self.shared.saver else { return };
         let (kept, taken) = self.ledger.cut();
+        self.report.counts.add(&self.executor.settle().counts);
         let work = self.executor.explorer().copy();
         saver.hand_in(Cut { work, counts: self.report.counts, kept, taken });
     }

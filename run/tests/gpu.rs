@@ -122,6 +122,28 @@ fn a_device_that_fails_loses_no_work() {
     }
 }
 
+/// Devices that fail one after the other, while work goes to and fro.
+#[test]
+fn the_laws_hold_while_devices_fail() {
+    let (flowshop, best) = flowshop();
+    let flowshop: &'static Flowshop = Box::leak(Box::new(flowshop));
+    let queens: &'static Queens = Box::leak(Box::new(queens(8)));
+    let problems: [(&'static dyn Problem, i64); 2] = [(queens, i64::MAX), (flowshop, best)];
+    for (problem, best) in problems {
+        let mut explorer = problem.explorer();
+        explorer.put(&problem.root().bytes).unwrap();
+        let whole = run_to_end(&mut *explorer, best);
+        for seed in 0..40 {
+            let make = |i: usize| -> Box<dyn Explorer> {
+                let fail = 1 + seed / 2 + 9 * i as u64;
+                let words = format!("emulated:explorers=3:budget=9:fail={fail}");
+                Box::new(on_device(problem, &words))
+            };
+            explorer_law(&make, &problem.root(), best, &whole, seed);
+        }
+    }
+}
+
 #[test]
 fn devices_and_threads_share_a_run() {
     let (queens, (flowshop, best)) = (queens(11), flowshop());

@@ -55,7 +55,7 @@ impl Device {
         layout.tables.push(0);
         let all = how.explorers + how.spare;
         let mut rings = vec![u32::MAX; how.explorers * how.span];
-        (0..how.explorers).for_each(|e| rings[e * how.span] = e as u32);
+        (0..how.explorers).for_each(|e| rings[e] = e as u32);
         let mut free: Vec<u32> = (how.explorers as u32..all as u32).collect();
         free.resize(2 * all, u32::MAX);
         Self {
@@ -135,7 +135,7 @@ impl Device {
             assert!(owned as usize <= self.how.span);
             for i in 0..owned {
                 let at = base.wrapping_add(i) as usize % self.how.span;
-                seen[self.rings[explorer * self.how.span + at] as usize] += 1;
+                seen[self.rings[at * self.how.explorers + explorer] as usize] += 1;
             }
         }
         for i in 0..self.free_pages {

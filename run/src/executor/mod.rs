@@ -33,6 +33,11 @@ pub trait Executor: Send {
     /// The explorer, to feed and to split.
     fn explorer(&mut self) -> &mut dyn Explorer;
 
+    /// What was explored and held back, so that with it work and counts belong together.
+    fn settle(&mut self) -> Progress {
+        Progress::default()
+    }
+
     /// Explores until the budget is used, work ends, a solution is found, or it is interrupted.
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch;
 }
@@ -40,6 +45,10 @@ pub trait Executor: Send {
 impl<E: Executor + ?Sized> Executor for Box<E> {
     fn explorer(&mut self) -> &mut dyn Explorer {
         (**self).explorer()
+    }
+
+    fn settle(&mut self) -> Progress {
+        (**self).settle()
     }
 
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch {

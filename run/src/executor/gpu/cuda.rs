@@ -1,18 +1,16 @@
 //! GPUs that CUDA drives: found at run time, kernels compiled for the instance and kept on disk.
 
 use super::DeviceError;
-use super::arrays::Memory;
+use super::memory::Memory;
 use cudarc::driver::{CudaContext, CudaFunction, DeviceRepr, LaunchConfig, PushKernelArg};
 use cudarc::driver::{DriverError, result, sys};
 use cudarc::nvrtc::{CompileOptions, Ptx, compile_ptx_with_opts};
 use pleach_core::device::Layout;
 use pleach_core::wire::fingerprint;
-use pleach_kernels::{Entry, Launch, THREADS, blocks, ptx, source};
+use pleach_kernels::launch::{EXPLORERS, Entry, Launch, THREADS, blocks};
+use pleach_kernels::{ptx, source};
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Explorers for each multiprocessor: as many warps as it keeps at once.
-const EXPLORERS_EACH: i32 = 32;
 
 /// The oldest driver that has all that is called: a call that it lacks would be a panic.
 const LEAST_VERSION: i32 = 12_010;
@@ -20,7 +18,7 @@ const LEAST_VERSION: i32 = 12_010;
 /// A GPU, its memory that is in use, and its kernels.
 pub(super) struct Gpu {
     context: Arc<CudaContext>,
-    kernels: Option<[CudaFunction; 2]>,
+    kernels: Vec<CudaFunction>,
     taken: Vec<sys::CUdeviceptr>,
     multiprocessors: i32,
 }
@@ -73,7 +71,7 @@ impl Gpu {
         context.set_blocking_synchronize().map_err(failed)?;
         let count = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let multiprocessors = context.attribute(count).map_err(failed)?;
-        Ok(Self { context, kernels: None, taken: Vec::new(), multiprocessors })
+        Ok(Self { context, kernels: Vec::new(), taken: Vec::new(), multiprocessors })
     }
 
     /// Its name, and its memory in bytes.
@@ -137,92 +135,56 @@ impl Drop for Gpu {
     }
 }
 
-/// A copy of rows, all of whose fields but the ends are the same in both directions.
-fn rows(width: usize, height: usize) -> sys::CUDA_MEMCPY2D {
-    // SAFETY: whole numbers and addresses, for which zero stands for none.
-    let mut copy: sys::CUDA_MEMCPY2D = unsafe { std::mem::zeroed() };
-    (copy.WidthInBytes, copy.Height) = (4 * width, height);
-    copy
-}
-
 impl Memory for Gpu {
-    fn explorers(&self) -> u32 {
-        (self.multiprocessors * EXPLORERS_EACH) as u32
-    }
-
     fn bytes(&self) -> u64 {
         self.context.mem_get_info().map_or(0, |(free, _)| free as u64)
     }
 
-    fn make(&mut self, layout: &Layout) -> Result<(), DeviceError> {
+    fn make(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
         self.context.bind_to_thread().map_err(failed)?;
         let made = self.compile(layout)?;
         let fault = |why: DriverError| DeviceError::Kernel(layout.kernel.into(), why.to_string());
         let module = self.context.load_module(made).map_err(fault)?;
-        let explore = module.load_function("explore").map_err(fault)?;
-        let balance = module.load_function("balance").map_err(fault)?;
-        self.kernels = Some([explore, balance]);
-        Ok(())
+        let kernel = |entry: Entry| module.load_function(entry.name()).map_err(fault);
+        self.kernels = Entry::ALL.into_iter().map(kernel).collect::<Result<_, _>>()?;
+        let explore = &self.kernels[Entry::Explore as usize];
+        let blocks = explore.occupancy_max_active_blocks_per_multiprocessor(THREADS, 0, None);
+        Ok(blocks.map_err(failed)? * EXPLORERS * self.multiprocessors as u32)
     }
 
     fn take(&mut self, words: usize) -> Result<u64, DeviceError> {
         self.context.bind_to_thread().map_err(failed)?;
         let bytes = 4 * words;
         let memory = self.bytes();
-        // SAFETY: it is filled with zeros before anyone reads it.
+        // SAFETY: nothing is read there before it was written.
         let address = unsafe { result::malloc_sync(bytes) };
         let address = address.map_err(|_| DeviceError::Memory(memory, bytes as u64))?;
         self.taken.push(address);
-        // SAFETY: so many bytes were just taken there.
-        unsafe { result::memset_d8_sync(address, 0, bytes) }.map_err(failed)?;
         Ok(address)
     }
 
-    fn write(
-        &mut self,
-        to: u64,
-        pitch: usize,
-        width: usize,
-        words: &[u32],
-    ) -> Result<(), DeviceError> {
+    fn write(&mut self, to: u64, words: &[u32]) -> Result<(), DeviceError> {
         if words.is_empty() {
             return Ok(());
         }
         self.context.bind_to_thread().map_err(failed)?;
-        let mut copy = rows(width, words.len() / width);
-        copy.srcMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
-        (copy.srcHost, copy.srcPitch) = (words.as_ptr().cast(), 4 * width);
-        copy.dstMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-        (copy.dstDevice, copy.dstPitch) = (to, 4 * pitch);
-        // SAFETY: `words` holds all rows, and the caller's array as many from `to` on.
-        unsafe { sys::cuMemcpy2D_v2(&copy) }.result().map_err(failed)
+        // SAFETY: the caller's array has room for as many words from `to` on.
+        unsafe { result::memcpy_htod_sync(to, words) }.map_err(failed)
     }
 
-    fn read(
-        &mut self,
-        from: u64,
-        pitch: usize,
-        width: usize,
-        words: &mut [u32],
-    ) -> Result<(), DeviceError> {
+    fn read(&mut self, from: u64, words: &mut [u32]) -> Result<(), DeviceError> {
         if words.is_empty() {
             return Ok(());
         }
         self.context.bind_to_thread().map_err(failed)?;
-        let mut copy = rows(width, words.len() / width);
-        copy.srcMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-        (copy.srcDevice, copy.srcPitch) = (from, 4 * pitch);
-        copy.dstMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
-        (copy.dstHost, copy.dstPitch) = (words.as_mut_ptr().cast(), 4 * width);
-        // SAFETY: `words` has room for all rows, and the caller's array as many from `from` on.
-        unsafe { sys::cuMemcpy2D_v2(&copy) }.result().map_err(failed)
+        // SAFETY: the caller's array has as many words from `from` on.
+        unsafe { result::memcpy_dtoh_sync(words, from) }.map_err(failed)
     }
 
     fn launch(&mut self, entry: Entry, record: &Launch) -> Result<(), DeviceError> {
-        let Some([explore, balance]) = &self.kernels else {
+        let Some(function) = self.kernels.get(entry as usize) else {
             return Err(DeviceError::Failed("its kernels were not made".into()));
         };
-        let function = if entry == Entry::Explore { explore } else { balance };
         let shape = LaunchConfig {
             grid_dim: (blocks(record.explorers), 1, 1),
             block_dim: (THREADS, 1, 1),
@@ -231,6 +193,6 @@ impl Memory for Gpu {
         let (stream, record) = (self.context.default_stream(), Record(*record));
         // SAFETY: the record is what the kernels take, and its arrays are as large as it says.
         unsafe { stream.launch_builder(function).arg(&record).launch(shape) }.map_err(failed)?;
-        stream.synchronize().map_err(failed)
+        Ok(())
     }
 }

@@ -1,10 +1,10 @@
 //! The kernels of devices on the CPU, one thread of a device after the other: for tests.
 
 use super::DeviceError;
-use super::arrays::Memory;
+use super::memory::Memory;
 use pleach_core::device::Layout;
 use pleach_kernels::emulated::launch;
-use pleach_kernels::{Entry, Launch};
+use pleach_kernels::launch::{Entry, Launch};
 
 /// Explorers, and bytes of memory.
 const EXPLORERS: u32 = 8;
@@ -38,17 +38,13 @@ impl Emulated {
 }
 
 impl Memory for Emulated {
-    fn explorers(&self) -> u32 {
-        EXPLORERS
-    }
-
     fn bytes(&self) -> u64 {
         BYTES
     }
 
-    fn make(&mut self, layout: &Layout) -> Result<(), DeviceError> {
+    fn make(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
         self.kernel = layout.kernel;
-        Ok(())
+        Ok(EXPLORERS)
     }
 
     fn take(&mut self, words: usize) -> Result<u64, DeviceError> {
@@ -58,31 +54,15 @@ impl Memory for Emulated {
         Ok(address)
     }
 
-    fn write(
-        &mut self,
-        to: u64,
-        pitch: usize,
-        width: usize,
-        rows: &[u32],
-    ) -> Result<(), DeviceError> {
-        for (at, row) in rows.chunks(width.max(1)).enumerate() {
-            let words = self.words(to + 4 * (at * pitch) as u64);
-            words.ok_or_else(outside)?[..row.len()].copy_from_slice(row);
-        }
+    fn write(&mut self, to: u64, words: &[u32]) -> Result<(), DeviceError> {
+        let place = self.words(to).and_then(|there| there.get_mut(..words.len()));
+        place.ok_or_else(outside)?.copy_from_slice(words);
         Ok(())
     }
 
-    fn read(
-        &mut self,
-        from: u64,
-        pitch: usize,
-        width: usize,
-        rows: &mut [u32],
-    ) -> Result<(), DeviceError> {
-        for (at, row) in rows.chunks_mut(width.max(1)).enumerate() {
-            let words = self.words(from + 4 * (at * pitch) as u64);
-            row.copy_from_slice(&words.ok_or_else(outside)?[..row.len()]);
-        }
+    fn read(&mut self, from: u64, words: &mut [u32]) -> Result<(), DeviceError> {
+        let place = self.words(from).and_then(|there| there.get(..words.len()));
+        words.copy_from_slice(place.ok_or_else(outside)?);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use super::explorer::DeviceExplorer;
 use crate::executor::{Budget, Executor, Stretch};
-use pleach_core::explorer::Explorer;
+use pleach_core::explorer::{Explorer, Progress};
 use std::time::Instant;
 
 /// A device and whom to tell if it fails.
@@ -29,6 +29,10 @@ impl Executor for DeviceExecutor<'_> {
         &mut self.explorer
     }
 
+    fn settle(&mut self) -> Progress {
+        self.explorer.settle()
+    }
+
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch {
         let start = Instant::now();
         let progress = self.explorer.step(budget.fuel, (budget.best)());
@@ -36,7 +40,7 @@ impl Executor for DeviceExecutor<'_> {
             (self.warn)(format!("{}: {why}; its work goes on on the CPU", self.name));
         }
         let (active, all) = self.explorer.active();
-        let active = Some(active as f64 / all as f64);
+        let active = Some(f64::from(active) / f64::from(all));
         Stretch { progress, busy_ns: start.elapsed().as_nanos() as u64, active }
     }
 }

@@ -1,19 +1,20 @@
-//! [`Device`]: something with memory of its own whose kernels explore many stacks of nodes at once.
+//! Devices: memory of their own, and kernels that explore many stacks of nodes in it at once.
 
-mod arrays;
 mod cuda;
+pub mod device;
 #[cfg(feature = "emulated")]
 mod emulated;
 pub mod executor;
 pub mod explorer;
+mod kept;
+mod memory;
+mod moves;
 pub mod spec;
-mod stacks;
 mod tune;
 
-use arrays::Arrays;
-use pleach_core::device::Layout;
+use device::Device;
+use pleach_core::tree::Counts;
 use spec::{Kind, Spec};
-pub use stacks::Stacks;
 
 /// How stacks that are empty get nodes inside the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +31,9 @@ pub enum Inside {
 pub struct Round {
     /// The score that a solution must beat.
     pub best: i64,
-    /// Steps of each stack's explorer at most.
+    /// Explorers that take part.
+    pub explorers: u32,
+    /// Steps of each explorer at most.
     pub budget: u32,
     /// Explorers without work at which all stop; 0 for never.
     pub trigger: u32,
@@ -39,10 +42,16 @@ pub struct Round {
 }
 
 /// What came of a round.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Returned {
-    /// Nodes branched and bounded, what was counted, and the greatest depth.
-    pub counts: [u64; 4],
+    /// What was counted.
+    pub counts: Counts,
+    /// What the kernels took.
+    pub round_ns: u64,
+    /// Explorers that stopped for want of nodes or of room.
+    pub idle: u32,
+    /// Explorers that stopped for want of room.
+    pub full: u32,
     /// The best solution found: its score and its words.
     pub found: Option<(i64, Vec<u32>)>,
 }
@@ -61,54 +70,20 @@ pub enum DeviceError {
     Failed(String),
 }
 
-/// Something with memory of its own that runs kernels.
-///
-/// After any error the device is given up; what it held is taken from the copy that the host keeps.
-pub trait Device: Send {
-    /// A good number of stacks.
-    fn explorers(&self) -> u32;
-
-    /// Bytes of memory.
-    fn memory(&self) -> u64;
-
-    /// Makes the kernels of a problem, and room for so many stacks of so many nodes, all empty.
-    ///
-    /// # Errors
-    /// If there is too little memory, or a kernel cannot be made.
-    fn prepare(
-        &mut self,
-        layout: &Layout,
-        explorers: u32,
-        capacity: u32,
-    ) -> Result<(), DeviceError>;
-
-    /// Copies to the device the stacks that have changed on the host.
-    ///
-    /// # Errors
-    /// If the device fails.
-    fn write(&mut self, stacks: &mut Stacks) -> Result<(), DeviceError>;
-
-    /// Runs a round of kernels and copies all stacks back.
-    ///
-    /// # Errors
-    /// If the device fails: the stacks are then what they were before.
-    fn run(&mut self, round: &Round, stacks: &mut Stacks) -> Result<Returned, DeviceError>;
-}
-
 /// Opens a device.
 ///
 /// # Errors
 /// Why there is none.
-pub fn open(spec: &Spec) -> Result<Box<dyn Device>, DeviceError> {
+pub fn open(spec: &Spec) -> Result<Device, DeviceError> {
     match spec.kind {
         #[cfg(feature = "emulated")]
         Kind::Emulated if pleach_kernels::emulated::BUILT => {
-            Ok(Box::new(Arrays::new(emulated::Emulated::new(spec.fail))))
+            Ok(Device::new(emulated::Emulated::new(spec.fail)))
         }
         Kind::Emulated => Err(DeviceError::Failed(
             "this build has none: it was made without a C++ compiler".into(),
         )),
-        Kind::Gpu(number) => Ok(Box::new(Arrays::new(cuda::Gpu::open(number)?))),
+        Kind::Gpu(number) => Ok(Device::new(cuda::Gpu::open(number)?)),
     }
 }
 

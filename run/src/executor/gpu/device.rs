@@ -1,0 +1,255 @@
+//! [`Device`]: many stacks of nodes in some memory, and kernels that explore them all at once.
+
+use super::memory::Memory;
+use super::moves::{share, spread};
+use super::{DeviceError, Inside, Returned, Round};
+use pleach_core::device::Layout;
+use pleach_core::tree::Counts;
+use pleach_kernels::launch::{Entry, FOUND, Kind, Launch, Move, PAGE, Tally};
+use std::time::Instant;
+
+/// The part of the memory that pages may take.
+const PART: u64 = 2;
+/// Pages that an explorer can own at most.
+const MOST_SPAN: u32 = 8192;
+/// Words that go to and fro at once, at least.
+const MOVED_WORDS: usize = 1 << 22;
+/// To so many nodes stacks are filled from outside, so that there is something left for others.
+const FILLED: u32 = 32;
+
+/// Something with memory of its own whose kernels explore many stacks of nodes at once.
+pub struct Device {
+    memory: Box<dyn Memory>,
+    launch: Launch,
+    /// Words of a node and of what is found, and nodes that can be on their way at once.
+    words: usize,
+    found: usize,
+    room: usize,
+    nodes: u64,
+}
+
+impl Device {
+    /// A device that has nothing yet.
+    pub(super) fn new(memory: impl Memory + 'static) -> Self {
+        let (memory, launch) = (Box::new(memory), Launch::default());
+        Self { memory, launch, words: 1, found: 0, room: 0, nodes: 0 }
+    }
+
+    /// Explorers that it has.
+    #[must_use]
+    pub fn explorers(&self) -> u32 {
+        self.launch.explorers
+    }
+
+    /// Nodes that it has.
+    #[must_use]
+    pub fn nodes(&self) -> u64 {
+        self.nodes
+    }
+
+    /// Makes the kernels of a problem, and explorers with empty stacks: so many, or as many as can
+    /// run at once.
+    ///
+    /// # Errors
+    /// If there is too little memory, or a kernel cannot be made.
+    pub fn prepare(&mut self, layout: &Layout, explorers: Option<u32>) -> Result<(), DeviceError> {
+        let at_once = self.memory.make(layout)?;
+        let explorers = explorers.unwrap_or(at_once);
+        // Depth first, a step adds what its nodes have as children.
+        let deepest = 2 * layout.width as u64 * (layout.depth as u64 + 1);
+        let each = 2 * (deepest / u64::from(PAGE) + 2);
+        let bytes = 4 * layout.words as u64 * u64::from(PAGE);
+        let (there, least) = (self.memory.bytes() / PART / bytes, 2 * u64::from(explorers));
+        if there < least {
+            return Err(DeviceError::Memory(self.memory.bytes(), PART * bytes * least));
+        }
+        let pages = (each * u64::from(explorers)).min(there).min(u64::from(u32::MAX) / 4) as u32;
+        let span = (4 * each).next_power_of_two().clamp(4, MOST_SPAN.into()) as u32;
+        let n = explorers as usize;
+        (self.words, self.found) = (layout.words, FOUND + layout.plan);
+        self.room = (MOVED_WORDS / layout.words).max(1);
+        let mut sizes = [0; 10];
+        sizes.iter_mut().zip(&layout.sizes).for_each(|(size, &given)| *size = given);
+        let mut take = |words: usize| self.memory.take(words.max(1));
+        self.launch = Launch {
+            pages: take(pages as usize * PAGE as usize * layout.words)?,
+            rings: take(n * span as usize)?,
+            stacks: take(2 * n)?,
+            heights: take(n)?,
+            tally: take(Tally::WORDS)?,
+            found: take(n * self.found)?,
+            tables: take(layout.tables.len())?,
+            free: take(2 * pages as usize)?,
+            moves: take(Move::WORDS * n)?,
+            moved: take(self.room * layout.words)?,
+            explorers,
+            active: explorers,
+            span,
+            free_room: 2 * pages,
+            free_from: 0,
+            free_pages: pages - explorers,
+            sizes,
+            ..Launch::default()
+        };
+        let first: Vec<u32> = (0..explorers).collect();
+        let free: Vec<u32> = (explorers..pages).collect();
+        self.memory.write(self.launch.rings, &first)?;
+        self.memory.write(self.launch.stacks, &[0, 1].repeat(n))?;
+        self.memory.write(self.launch.heights, &vec![0; n])?;
+        self.memory.write(self.launch.found, &vec![0; n * self.found])?;
+        self.memory.write(self.launch.tables, &layout.tables)?;
+        self.memory.write(self.launch.free, &free)
+    }
+
+    fn read(&mut self, from: u64, words: usize) -> Result<Vec<u32>, DeviceError> {
+        let mut all = vec![0; words];
+        self.memory.read(from, &mut all)?;
+        Ok(all)
+    }
+
+    /// Starts a kernel and waits for what it says.
+    fn tally(&mut self, entry: Entry, best: i64) -> Result<Tally, DeviceError> {
+        self.memory.write(self.launch.tally, &Tally::words(best))?;
+        self.memory.launch(entry, &self.launch)?;
+        let mut words = [0; Tally::WORDS];
+        self.memory.read(self.launch.tally, &mut words)?;
+        let tally = Tally::read(&words);
+        self.launch.turn(&tally);
+        Ok(tally)
+    }
+
+    /// Runs a round of kernels.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn run(&mut self, round: &Round) -> Result<Returned, DeviceError> {
+        (self.launch.budget, self.launch.trigger) = (round.budget, round.trigger);
+        self.launch.active = round.explorers.min(self.launch.explorers);
+        let start = Instant::now();
+        let tally = self.tally(Entry::Explore, round.best)?;
+        let round_ns = start.elapsed().as_nanos() as u64;
+        self.nodes = tally.nodes;
+        let found = if tally.found > 0 { self.found()? } else { None };
+        if tally.idle > 0 {
+            self.exchange(round.inside)?;
+        }
+        let Tally { branched, bounded, total, depth, idle, full, .. } = tally;
+        let counts = Counts { branched, bounded, total: total.into(), depth: depth as u32 };
+        Ok(Returned { counts, round_ns, idle, full, found })
+    }
+
+    /// The best that any explorer has written down, for the last time.
+    fn found(&mut self) -> Result<Option<(i64, Vec<u32>)>, DeviceError> {
+        let all = self.launch.explorers as usize * self.found;
+        let words = self.read(self.launch.found, all)?;
+        self.memory.write(self.launch.found, &vec![0; all])?;
+        let written = words.chunks_exact(self.found).filter(|found| found[0] == 1);
+        let score = |found: &[u32]| (u64::from(found[2]) | u64::from(found[3]) << 32).cast_signed();
+        let scored = written.map(|found| (score(found), found[FOUND..].to_vec()));
+        Ok(scored.min_by_key(|(score, _)| *score))
+    }
+
+    /// Has empty stacks take nodes from full ones.
+    fn exchange(&mut self, inside: Inside) -> Result<(), DeviceError> {
+        let kind = match inside {
+            Inside::Hypercube => Kind::Hypercube,
+            Inside::Adapt => Kind::Adapt,
+        };
+        self.launch.kind = kind as u32;
+        self.launch.least = (self.nodes / u64::from(self.launch.active)) as u32;
+        let rounds = if self.nodes < 2 { 0 } else { kind.rounds(self.launch.explorers) };
+        for round in 0..rounds {
+            self.launch.round = round;
+            self.memory.launch(Entry::Balance, &self.launch)?;
+        }
+        Ok(())
+    }
+
+    /// Takes nodes onto the lowest stacks; those that there is no room for are returned.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn put(&mut self, nodes: &[u32]) -> Result<Vec<u32>, DeviceError> {
+        let mut left = Vec::new();
+        for some in nodes.chunks(self.room * self.words) {
+            let heights = self.read(self.launch.heights, self.launch.active as usize)?;
+            let given = spread(&heights, (some.len() / self.words) as u64, FILLED);
+            let mut at = 0;
+            let planned = |&nodes: &u32| {
+                at += nodes;
+                Move { nodes, at: at - nodes, ..Move::default() }
+            };
+            let mut moves: Vec<Move> = given.iter().map(planned).collect();
+            left.extend_from_slice(&some[at as usize * self.words..]);
+            if at == 0 {
+                continue;
+            }
+            moves.resize(self.launch.explorers as usize, Move::default());
+            self.memory.write(self.launch.moved, some)?;
+            self.start_moves(Entry::Put, &moves)?;
+            let said = self.read(self.launch.moves, Move::WORDS * moves.len())?;
+            for (said, planned) in said.chunks_exact(Move::WORDS).zip(&moves) {
+                let (done, nodes) = (said[3].min(planned.nodes), planned.nodes);
+                let node = |n: u32| (planned.at + n) as usize * self.words;
+                left.extend_from_slice(&some[node(done)..node(nodes)]);
+                self.nodes += u64::from(done);
+            }
+        }
+        Ok(left)
+    }
+
+    fn start_moves(&mut self, entry: Entry, moves: &[Move]) -> Result<(), DeviceError> {
+        let words: Vec<u32> = moves.iter().flat_map(|one| one.words()).collect();
+        self.memory.write(self.launch.moves, &words)?;
+        self.tally(entry, i64::MAX).map(drop)
+    }
+
+    /// Takes so many nodes away, the lowest of all stacks, and appends them.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn take(&mut self, nodes: u64, into: &mut Vec<u32>) -> Result<(), DeviceError> {
+        let heights = self.read(self.launch.heights, self.launch.explorers as usize)?;
+        let shares = share(&heights, nodes);
+        self.nodes -= nodes.min(self.nodes);
+        self.fetch(shares, false, into)
+    }
+
+    /// Appends a copy of all nodes.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn copy(&mut self, into: &mut Vec<u32>) -> Result<(), DeviceError> {
+        let heights = self.read(self.launch.heights, self.launch.explorers as usize)?;
+        self.fetch(heights, true, into)
+    }
+
+    /// Fetches so many of the lowest nodes of each stack, as many at a time as there is room for.
+    fn fetch(
+        &mut self,
+        mut wanted: Vec<u32>,
+        leave: bool,
+        into: &mut Vec<u32>,
+    ) -> Result<(), DeviceError> {
+        self.launch.leave = leave.into();
+        let mut skip = vec![0; wanted.len()];
+        loop {
+            let mut at = 0;
+            let some = |(wanted, skip): (&mut u32, &mut u32)| {
+                let nodes = (*wanted).min(self.room as u32 - at);
+                let one = Move { skip: *skip, nodes, at, done: 0 };
+                (*wanted, at) = (*wanted - nodes, at + nodes);
+                *skip += if leave { nodes } else { 0 };
+                one
+            };
+            let moves: Vec<Move> = wanted.iter_mut().zip(&mut skip).map(some).collect();
+            if at == 0 {
+                return Ok(());
+            }
+            self.start_moves(Entry::Take, &moves)?;
+            let start = into.len();
+            into.resize(start + at as usize * self.words, 0);
+            self.memory.read(self.launch.moved, &mut into[start..])?;
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Who gets and who gives: how many nodes come to each stack, and how many are taken from each.
+
+/// How many of so many nodes each stack gets: the lowest are filled to one height, none beyond
+/// `most`.
+#[must_use]
+pub fn spread(heights: &[u32], nodes: u64, most: u32) -> Vec<u32> {
+    let mut given = vec![0; heights.len()];
+    let mut lowest: Vec<usize> = (0..heights.len()).collect();
+    lowest.sort_by_key(|&at| heights[at]);
+    // The height to which those are filled that are lower: as many as it takes.
+    let (mut below, mut held) = (0_u64, 0_u64);
+    let mut level = 0;
+    for (i, &at) in lowest.iter().enumerate() {
+        below += 1;
+        held += u64::from(heights[at]);
+        let next = lowest.get(i + 1).map_or(most, |&next| heights[next].min(most));
+        level = (held + nodes) / below;
+        if level <= u64::from(next) {
+            break;
+        }
+    }
+    let level = level.min(most.into());
+    let mut left = nodes;
+    for &at in &lowest[..below as usize] {
+        given[at] = level.saturating_sub(heights[at].into()).min(left) as u32;
+        left -= u64::from(given[at]);
+    }
+    // What does not come out even.
+    for &at in &lowest[..below as usize] {
+        if left > 0 && heights[at] + given[at] < most {
+            given[at] += 1;
+            left -= 1;
+        }
+    }
+    given
+}
+
+/// How many nodes to take from each stack, so many in all: from each the same part, as near as it
+/// comes, the rest from the highest ones.
+#[must_use]
+pub fn share(heights: &[u32], nodes: u64) -> Vec<u32> {
+    let all: u64 = heights.iter().map(|&height| u64::from(height)).sum();
+    let wanted = nodes.min(all);
+    let part =
+        |height: u32| (u128::from(height) * u128::from(wanted) / u128::from(all.max(1))) as u32;
+    let mut taken: Vec<u32> = heights.iter().map(|&height| part(height)).collect();
+    let mut left = wanted - taken.iter().map(|&n| u64::from(n)).sum::<u64>();
+    let mut highest: Vec<usize> = (0..heights.len()).collect();
+    highest.sort_by_key(|&at| std::cmp::Reverse(heights[at]));
+    for at in highest {
+        let more = left.min((heights[at] - taken[at]).min(1).into());
+        taken[at] += more as u32;
+        left -= more;
+    }
+    taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oorandom::Rand64;
+
+    fn sum(all: &[u32]) -> u64 {
+        all.iter().map(|&n| u64::from(n)).sum()
+    }
+
+    #[test]
+    fn the_lowest_get_and_the_highest_give() {
+        assert_eq!(spread(&[0, 5, 1], 3, 9), [2, 0, 1]);
+        assert_eq!(spread(&[0, 5, 1], 100, 9), [9, 4, 8]);
+        assert_eq!(spread(&[0, 0, 0], 2, 9), [1, 1, 0]);
+        assert_eq!(share(&[1, 8, 0], 1), [0, 1, 0]);
+        assert_eq!(share(&[4, 8, 0], 6), [2, 4, 0]);
+        assert_eq!(share(&[4, 8, 0], 99), [4, 8, 0]);
+    }
+
+    #[test]
+    fn all_come_and_go_that_can() {
+        let mut rng = Rand64::new(1);
+        for _ in 0..3000 {
+            let stacks = 1 + rng.rand_range(0..12) as usize;
+            let heights: Vec<u32> =
+                (0..stacks).map(|_| (rng.rand_range(0..9) * rng.rand_range(0..9)) as u32).collect();
+            let (nodes, most) = (rng.rand_range(0..200), 1 + rng.rand_range(0..40) as u32);
+            let given = spread(&heights, nodes, most);
+            let room = heights.iter().map(|&height| u64::from(most.saturating_sub(height))).sum();
+            assert_eq!(sum(&given), nodes.min(room), "{heights:?} {nodes} {most}");
+            let full: Vec<u32> = heights.iter().zip(&given).map(|(a, b)| a + b).collect();
+            let lower = full.iter().zip(&given).all(|(&height, &got)| {
+                got == 0 || full.iter().all(|&other| other.min(most) + 1 >= height)
+            });
+            assert!(lower, "{heights:?} {nodes} {most}: {given:?}");
+            let taken = share(&heights, nodes);
+            assert_eq!(sum(&taken), nodes.min(sum(&heights)));
+            assert!(taken.iter().zip(&heights).all(|(taken, height)| taken <= height));
+        }
+    }
+}
