@@ -31,6 +31,8 @@ pub struct Settings {
     pub threads: u32,
     /// Devices, a unit each.
     pub devices: Vec<Spec>,
+    /// Whether each GPU that takes part has a thread less beside it: what drives it needs a core.
+    pub make_room: bool,
     /// How many times slower than it could be each unit is made to be; missing ones run freely.
     pub slow: Vec<f64>,
     /// Who gives how much to whom.
@@ -64,6 +66,7 @@ impl Default for Settings {
         Self {
             threads: cores(),
             devices: Vec::new(),
+            make_room: false,
             slow: Vec::new(),
             policy: Policy::default(),
             best: None,
@@ -150,6 +153,7 @@ pub fn run(
     let warnings = Warnings::default();
     let units = plan(problem, settings, &warnings)?;
     let n_units = units.len() as u32;
+    let n_threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
     let office = Office::new(n_units);
     let before = match &settings.resume {
         Some(before) if before.fingerprint != problem.fingerprint() => {
@@ -213,7 +217,7 @@ pub fn run(
                 let mut unit = Unit::new(me, executor, desk, peer, settings.seed, shared);
                 // The last thread: at the beginning the first one has all the work.
                 let hope = shared.control.best() > shared.least_score;
-                if settings.improve && hope && me == settings.threads.saturating_sub(1) {
+                if settings.improve && hope && me + 1 == n_threads.max(1) {
                     unit.side = problem.improver(settings.seed).map(Side::new);
                 }
                 if settings.policy.is_late() {

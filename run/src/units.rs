@@ -38,9 +38,11 @@ pub(crate) fn plan<'p>(
         name: format!("cpu{me}"),
         make: Make::Thread { slow: settings.slow.get(me as usize).copied().unwrap_or(1.0) },
     };
-    let mut units: Vec<Planned<'p>> = (0..settings.threads).map(thread).collect();
-    let mut emulated = 0;
+    let (mut devices, mut emulated, mut gpus) = (Vec::new(), 0, 0);
     for spec in &settings.devices {
+        if !spec.asked && problem.on_device().is_none() {
+            continue;
+        }
         let name = match spec.kind {
             Kind::Emulated => {
                 emulated += 1;
@@ -49,10 +51,16 @@ pub(crate) fn plan<'p>(
             gpu @ Kind::Gpu(_) => gpu.to_string(),
         };
         match device(problem, spec) {
-            Ok(explorer) => units.push(Planned { name, make: Make::Device(Box::new(explorer)) }),
+            Ok(explorer) => {
+                gpus += u32::from(matches!(spec.kind, Kind::Gpu(_)));
+                devices.push(Planned { name, make: Make::Device(Box::new(explorer)) });
+            }
             Err(why) => lock(warnings).push(format!("{name} is not used: {why}")),
         }
     }
+    let fewer = if settings.make_room { gpus } else { 0 };
+    let threads = settings.threads.saturating_sub(fewer).max(settings.threads.min(1));
+    let units: Vec<Planned<'p>> = (0..threads).map(thread).chain(devices).collect();
     match lock(warnings).first() {
         Some(why) if units.is_empty() => Err(RunError::NoUnit(why.clone())),
         _ => Ok(units),
@@ -66,6 +74,11 @@ fn device<'p>(problem: &'p dyn Problem, spec: &Spec) -> Result<DeviceExplorer<'p
 }
 
 impl<'p> Planned<'p> {
+    /// Whether it is a thread of the CPU.
+    pub fn is_thread(&self) -> bool {
+        matches!(self.make, Make::Thread { .. })
+    }
+
     /// The unit's executor, with these pieces to begin with; to be called where it is to run.
     pub fn executor(
         self,

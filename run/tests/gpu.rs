@@ -76,6 +76,31 @@ fn counts_are_the_same_whatever_the_choices() {
     }
 }
 
+/// While it is learnt how many explorers are best, some have nodes and take no part.
+#[test]
+fn nodes_are_not_forgotten_where_fewer_take_part() {
+    let (flowshop, best) = flowshop();
+    let problems: [(&dyn Problem, i64); 2] = [(&queens(8), i64::MAX), (&flowshop, best)];
+    for (problem, best) in problems {
+        let wanted = whole(problem, best);
+        for budget in [2, 5, 9, 20] {
+            for inside in ["hypercube", "adapt"] {
+                let words = format!("emulated:budget={budget}:inside={inside}");
+                let mut explorer = on_device(problem, &words);
+                explorer.put(&problem.root().bytes).unwrap();
+                let mut counts = Counts::default();
+                for _ in 0..100_000 {
+                    counts.add(&explorer.step(u64::MAX, best).counts);
+                    if explorer.size() == 0.0 {
+                        break;
+                    }
+                }
+                assert_eq!((counts, explorer.size()), (wanted.clone(), 0.0), "{words}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_laws_hold_on_a_device() {
     let (flowshop, best) = flowshop();

@@ -63,6 +63,7 @@ pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
     let prepared = started.elapsed();
     let setup_s = begin.setup_s + prepared.as_secs_f64();
     begin.state["setup_s"] = json!(setup_s);
+    begin.state["bound"] = json!(flowshop.bound.to_string());
     let limit = begin.settings.time_limit.map(|limit| limit.saturating_sub(prepared));
     begin.settings.time_limit = limit.map(|left| left.max(SHORTEST));
     if begin.second.is_none() {
@@ -133,11 +134,15 @@ fn choose(flowshop: &mut Flowshop, options: &Options) -> Result<Value, Failure> 
     // A search from a given value is one tree, whoever explores it, with a named bound; on none of
     // eighteen instances was `auto` proven faster by more than some milliseconds there.
     let given = matches!(options.best, Some(Best::Optimum | Best::Value(_)));
-    let bound =
-        Bound::parse(options.bound.as_deref().unwrap_or(if given { "one" } else { "auto" }));
+    let saved = options.going.as_ref().and_then(|going| going.state["bound"].as_str());
+    let named = options.bound.as_deref().or(saved);
+    let bound = Bound::parse(named.unwrap_or(if given { "one" } else { "auto" }));
     flowshop.bound = bound.map_err(|why| Failure::Usage(format!("--bound {why}")))?;
-    if (flowshop.nodes, flowshop.bound) == (Nodes::Interval, Bound::Auto) {
-        // What `auto` bounds depends on what it has seen: the ranks of children must not.
+    // What `auto` bounds depends on what it has seen: the ranks of children must not.
+    let ranked = flowshop.nodes == Nodes::Interval;
+    if flowshop.bound == Bound::Auto
+        && (ranked || named.is_none() && may_use_devices(flowshop, options))
+    {
         flowshop.bound = Bound::One;
     }
     if let Some(word) = options.branching.as_deref().filter(|&word| word != "auto") {
@@ -148,6 +153,13 @@ fn choose(flowshop: &mut Flowshop, options: &Options) -> Result<Value, Failure> 
     record["bound"] = json!(flowshop.bound.to_string());
     record["branching"] = json!(flowshop.branching.to_string());
     Ok(record)
+}
+
+/// Whether there are devices, and the search would be one for them with their bound.
+fn may_use_devices(flowshop: &Flowshop, options: &Options) -> bool {
+    let mut bounded = flowshop.clone();
+    bounded.bound = Bound::One;
+    !options.settings.devices.is_empty() && !options.all && bounded.on_device().is_some()
 }
 
 /// The value and the solution to start from, as the flags name them.

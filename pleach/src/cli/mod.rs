@@ -13,6 +13,7 @@ mod rows;
 mod scale;
 mod sim;
 pub(crate) mod trace;
+mod units;
 
 pub use rows::rows;
 

@@ -1,14 +1,14 @@
 //! The flags, in one table, and what they mean.
 
 use super::resume::{Going, about};
+use super::units::{Units, slow_factors};
 use crate::report::whole as whole_number;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches};
 use pleach_core::balance::Policy;
 use pleach_core::work::Nodes;
 use pleach_problems::simd::Level;
-use pleach_run::executor::gpu::spec::Spec;
-use pleach_run::{Save, Settings, cores};
+use pleach_run::{Save, Settings};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,8 +32,8 @@ const fn flag(
 
 const BEST_HELP: &str = "value that a solution must beat: none, a number, and for flowshop and atsp \
                          optimum (as published), search (heuristics), for flowshop neh";
-const DEVICES_HELP: &str = "what to use, between commas: cpu, emulated (the code of GPUs on the CPU, for tests); choices \
-                            after colons, as emulated:explorers=33:inside=adapt";
+const DEVICES_HELP: &str = "what to use, between commas: cpu, gpu (all of them), gpu0 and so on, emulated (the code of GPUs on \
+                            the CPU, for tests); choices after colons, as gpu:explorers=2048:inside=adapt";
 const BALANCE_HELP: &str = "who gives how much to whom: adaptive, random-power, random-half, weighted, ring, \
                             lifelines, overlay, master-worker, hierarchical-master-worker, static, \
                             dynamic, guided; choices after a colon, as overlay:degree=4,bridges=no";
@@ -46,7 +46,7 @@ const BRANCHING_HELP: &str =
 
 const FLAGS: [Flag; 26] = [
     flag("threads", Some("N"), "CPU units", "all cores"),
-    flag("devices", Some("LIST"), DEVICES_HELP, "cpu"),
+    flag("devices", Some("LIST"), DEVICES_HELP, "cpu,gpu where a GPU works"),
     flag("slow", Some("UNIT=F"), "slow a unit by a factor, to try unequal machines", "none"),
     flag("balance", Some("NAME"), BALANCE_HELP, "adaptive"),
     flag("best", Some("V"), BEST_HELP, "search for flowshop and atsp, none for others"),
@@ -298,16 +298,7 @@ impl Options {
     /// One line: which flag, which value, and what was expected.
     pub fn read(matches: &ArgMatches) -> Result<Self, String> {
         let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-        let threads = match word("threads") {
-            None => cores(),
-            Some(word) => whole("threads", word, 1, 1024)? as u32,
-        };
-        let devices = word("devices").unwrap_or("cpu");
-        let (on_cpu, specs) = read_devices(devices)?;
-        if !on_cpu && word("threads").is_some() {
-            return Err(format!("--threads: expected with cpu among --devices {devices}"));
-        }
-        let threads = if on_cpu { threads } else { 0 };
+        let Units { threads, devices } = Units::read(word("threads"), word("devices"))?;
         let balance = word("balance").unwrap_or("adaptive");
         let seed = word("seed").map_or(Ok(0), |word| whole("seed", word, 0, u64::MAX))?;
         let node_limit = match word("node-limit") {
@@ -335,8 +326,9 @@ impl Options {
         let limit = word("time-limit").filter(|&word| word != "none");
         let settings = Settings {
             threads,
-            devices: specs,
+            make_room: word("threads").is_none(),
             slow: slow_factors(&slow, threads)?,
+            devices: devices.specs,
             policy: Policy::parse(balance).map_err(|why| format!("--balance {why}"))?,
             time_limit: limit.map(|word| time("time-limit", word)).transpose()?,
             node_limit,
@@ -347,7 +339,7 @@ impl Options {
         };
         let record = json!({
             "threads": threads,
-            "devices": devices,
+            "devices": devices.words,
             "slow": slow,
             "balance": balance,
             "best": word("best"),
@@ -405,42 +397,6 @@ pub fn whole(name: &str, word: &str, least: u64, most: u64) -> Result<u64, Strin
     number.ok_or_else(|| format!("--{name} {word}: expected a whole number from {least} to {most}"))
 }
 
-/// What to use: whether threads of the CPU, and which devices.
-fn read_devices(list: &str) -> Result<(bool, Vec<Spec>), String> {
-    let (mut on_cpu, mut specs) = (false, Vec::new());
-    for words in list.split(',') {
-        if words == "cpu" {
-            on_cpu = true;
-        } else {
-            specs.push(Spec::parse(words).map_err(|why| format!("--devices {why}"))?);
-        }
-    }
-    Ok((on_cpu, specs))
-}
-
-fn slow_factors(words: &[&str], threads: u32) -> Result<Vec<f64>, String> {
-    let mut factors = vec![1.0; threads as usize];
-    for word in words.iter().filter(|&&word| word != "none") {
-        let (unit, factor) = word.split_once('=').unwrap_or((word, ""));
-        let at = unit.strip_prefix("cpu").and_then(|number| number.parse::<usize>().ok());
-        let factor: Option<f64> = factor.parse().ok().filter(|f| (1.0..=1e6).contains(f));
-        match (at.and_then(|at| factors.get_mut(at)), factor) {
-            (Some(slot), Some(factor)) => *slot = factor,
-            _ => {
-                let units = match threads {
-                    0 => "there is no thread to be slowed".into(),
-                    _ => format!(
-                        "a unit from cpu0 to cpu{} and a factor from 1 to 1000000",
-                        threads - 1
-                    ),
-                };
-                return Err(format!("--slow {word}: expected UNIT=FACTOR, {units}"));
-            }
-        }
-    }
-    Ok(factors)
-}
-
 /// Reads a time with its unit.
 fn time(flag: &str, word: &str) -> Result<Duration, String> {
     let digits = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
@@ -470,14 +426,6 @@ mod tests {
         assert_eq!(time("time-limit", "500ms"), Ok(Duration::from_millis(500)));
         for bad in ["", "60", "s", "-1s", "1e300h", "nans", "3 weeks"] {
             assert!(time("every", bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn slow_units_are_named() {
-        assert_eq!(slow_factors(&["cpu1=4"], 2), Ok(vec![1.0, 4.0]));
-        for bad in ["cpu2=4", "cpu0", "gpu0=2", "cpu0=0.5", "cpu0=inf"] {
-            assert!(slow_factors(&[bad], 2).is_err(), "{bad}");
         }
     }
 }

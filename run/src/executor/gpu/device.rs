@@ -151,13 +151,16 @@ impl Device {
 
     /// Has empty stacks take nodes from full ones.
     fn exchange(&mut self, inside: Inside) -> Result<(), DeviceError> {
+        let all = self.launch.active == self.launch.explorers;
         let kind = match inside {
-            Inside::Hypercube => Kind::Hypercube,
-            Inside::Adapt => Kind::Adapt,
+            Inside::Hypercube if all => Kind::Hypercube,
+            // In the cube some that take no part may have none but others for neighbours.
+            Inside::Hypercube | Inside::Adapt => Kind::Adapt,
         };
         self.launch.kind = kind as u32;
         self.launch.least = (self.nodes / u64::from(self.launch.active)) as u32;
-        let rounds = if self.nodes < 2 { 0 } else { kind.rounds(self.launch.explorers) };
+        let moves = self.nodes > u64::from(all);
+        let rounds = if moves { kind.rounds(self.launch.explorers) } else { 0 };
         for round in 0..rounds {
             self.launch.round = round;
             self.memory.launch(Entry::Balance, &self.launch)?;

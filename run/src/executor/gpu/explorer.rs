@@ -30,7 +30,7 @@ pub struct DeviceExplorer<'p> {
 }
 
 enum State<'p> {
-    Device(Kept),
+    Device(Box<Kept>),
     /// With what was explored before and is still to be told.
     Plain(Box<dyn Explorer + 'p>, Counts),
 }
@@ -52,7 +52,7 @@ impl<'p> DeviceExplorer<'p> {
         Ok(Self {
             problem,
             on,
-            state: State::Device(Kept::new(device, layout.words)),
+            state: State::Device(Box::new(Kept::new(device, layout.words))),
             inside: spec.inside,
             tune: Tune::new(explorers, spec.explorers, spec.budget, spec.trigger),
             active: (0, explorers),
@@ -83,7 +83,7 @@ impl<'p> DeviceExplorer<'p> {
 
     /// Has the device's work seen to, so that all that was explored can be told; what that is.
     pub fn settle(&mut self) -> Progress {
-        self.attempt(Kept::renew);
+        self.attempt(|kept| kept.renew());
         Progress { counts: self.tell(), ..Progress::default() }
     }
 
@@ -198,7 +198,7 @@ impl Explorer for DeviceExplorer<'_> {
     }
 
     fn drain(&mut self) -> Work {
-        match self.attempt(Kept::drain) {
+        match self.attempt(|kept| kept.drain()) {
             Some(nodes) => self.on.to_work(&nodes),
             None => self.plain().drain(),
         }

@@ -87,12 +87,20 @@ pub fn open(spec: &Spec) -> Result<Device, DeviceError> {
     }
 }
 
+/// How many GPUs this machine has.
+///
+/// # Errors
+/// Why none can be used.
+pub fn count() -> Result<u32, DeviceError> {
+    cuda::count()
+}
+
 /// The GPUs of this machine: the name of each, and its memory in bytes.
 ///
 /// # Errors
 /// Why there are none.
 pub fn gpus() -> Result<Vec<(String, u64)>, DeviceError> {
-    (0..cuda::count()?).map(|number| cuda::Gpu::open(number)?.describe()).collect()
+    (0..count()?).map(|number| cuda::Gpu::open(number)?.describe()).collect()
 }
 
 /// Whether this build has the emulated device.

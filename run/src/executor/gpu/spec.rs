@@ -24,8 +24,10 @@ pub struct Spec {
     pub budget: Option<u32>,
     /// Explorers without work at which a round ends.
     pub trigger: Option<u32>,
-    /// The round in which the device fails, of one that can be told to.
+    /// The launch in which the device fails, of one that can be told to.
     pub fail: Option<u32>,
+    /// Whether it is to be said if the problem is none for a device.
+    pub asked: bool,
 }
 
 impl Spec {
@@ -33,7 +35,7 @@ impl Spec {
     #[must_use]
     pub fn of(kind: Kind) -> Self {
         let (explorers, budget, trigger, fail) = (None, None, None, None);
-        Self { kind, explorers, inside: Inside::default(), budget, trigger, fail }
+        Self { kind, explorers, inside: Inside::default(), budget, trigger, fail, asked: true }
     }
 
     /// Reads `emulated`, `gpu` or `gpu0`, with `key=value` after colons.
