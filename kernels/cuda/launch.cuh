@@ -62,10 +62,12 @@ struct Move {
 #ifdef PLEACH_EMULATED
 #define ENTRY [[maybe_unused]] static void
 #define WIDE
+#define OTHERS_MAY_COME emulated::Block::current()->yield()
 #else
 #define ENTRY extern "C" __global__ void __launch_bounds__(128)
 // Nodes of four words are read and written at once.
 #define WIDE __align__(16)
+#define OTHERS_MAY_COME
 #endif
 
 constexpr u32 LANES = 32;
@@ -88,7 +90,9 @@ template <class T> __device__ __forceinline__ T *address(u64 at) {
 
 // A word that other warps may change while this one runs.
 template <class T> __device__ __forceinline__ T look(const T *at) {
-    return *const_cast<const volatile T *>(at);
+    T seen = *const_cast<const volatile T *>(at);
+    OTHERS_MAY_COME;
+    return seen;
 }
 
 __device__ __forceinline__ u32 lesser(u32 a, u32 b) { return a < b ? a : b; }

@@ -39,29 +39,35 @@ Block::Block(u32 size, u64 seed)
         threads[i].index = i;
 }
 
-bool Block::run(u32 number, Body new_body, const void *new_argument, std::string &fault) {
+void Block::begin(u32 number, Body new_body, const void *new_argument) {
     body = new_body, argument = new_argument, block_number = number;
     ready.clear();
+    done = 0;
     for (auto &thread : threads) {
         thread.context.prepare(thread.stack.get(), start);
         release(thread);
     }
+}
+
+bool Block::turn_one() {
+    if (!failed.empty() || ready.empty())
+        return false;
+    u32 next = chance(u32(ready.size()));
+    turn = ready[next];
+    ready[next] = ready.back();
+    ready.pop_back();
     Block *outer = running;
     running = this;
-    u32 done = 0;
-    while (failed.empty() && !ready.empty()) {
-        u32 next = chance(u32(ready.size()));
-        turn = ready[next];
-        ready[next] = ready.back();
-        ready.pop_back();
-        Context::change(scheduler, turn->context);
-        done += turn->state == Thread::Done;
-    }
+    Context::change(scheduler, turn->context);
     running = outer;
+    done += turn->state == Thread::Done;
+    return true;
+}
+
+std::string Block::fault() const {
     if (failed.empty() && done < size())
-        failed = "threads wait for ever: " + who_waits();
-    fault = failed;
-    return failed.empty();
+        return "threads wait for ever: " + who_waits();
+    return failed;
 }
 
 void Block::start() {

@@ -45,8 +45,12 @@ class Block {
     using Body = void (*)(const void *argument);
 
     Block(u32 threads, u64 seed);
-    // Runs all threads to their end; false if they cannot get there, and why.
-    bool run(u32 number, Body body, const void *argument, std::string &fault);
+    // Has all threads before their first turn.
+    void begin(u32 number, Body body, const void *argument);
+    // Gives a thread its turn; false if none is left that can go on.
+    bool turn_one();
+    // Why threads cannot get to their end; empty if all are there.
+    std::string fault() const;
 
     // What follows is called by the thread whose turn it is.
     static Block *current();
@@ -72,6 +76,7 @@ class Block {
     std::vector<Thread *> ready;
     std::vector<u32> waiting; // of each warp, the lanes
     u32 at_barrier = 0;
+    u32 done = 0;
     Thread *turn = nullptr;
     Context scheduler;
     Body body = nullptr;

@@ -2,6 +2,7 @@
 #include "device.hpp"
 
 #include <cstring>
+#include <random>
 
 namespace {
 #include PLEACH_SOURCE
@@ -13,18 +14,51 @@ template <void entry(Launch)> void block_of(const void *launch) {
 // In the order of `Entry` in the host's code.
 constexpr emulated::Block::Body BODIES[] = {block_of<explore>, block_of<balance>, block_of<put>,
                                             block_of<take>};
-} // namespace
+// Blocks that run at a time, where they can.
+constexpr unsigned AT_ONCE = 8;
 
-// Runs block after block; the text of what went wrong, of at most `room` bytes with its end, is
-// empty if nothing did.
-extern "C" void PLEACH_LAUNCH(unsigned entry, const Launch *launch, unsigned blocks,
-                              unsigned threads, unsigned long long seed, char *text, size_t room) {
+// Runs block after block: what is shared within a block there is only once.
+std::string one_by_one(emulated::Block::Body body, const Launch *launch, unsigned blocks,
+                       unsigned threads, unsigned long long seed) {
     emulated::Block block(threads, seed);
-    std::string fault;
     for (unsigned i = 0; i < blocks; ++i) {
-        if (!block.run(i, BODIES[entry], launch, fault))
+        block.begin(i, body, launch);
+        while (block.turn_one())
+            continue;
+        if (!block.fault().empty())
             break;
     }
+    return block.fault();
+}
+
+// Runs some blocks at a time, whose threads take turns: those that end leave their place to others.
+std::string side_by_side(emulated::Block::Body body, const Launch *launch, unsigned blocks,
+                         unsigned threads, unsigned long long seed) {
+    std::minstd_rand chance(unsigned(seed) + 1);
+    std::vector<std::unique_ptr<emulated::Block>> running;
+    for (unsigned begun = 0; begun < blocks || !running.empty();) {
+        if (begun < blocks && running.size() < AT_ONCE) {
+            running.push_back(std::make_unique<emulated::Block>(threads, seed * AT_ONCE + begun));
+            running.back()->begin(begun++, body, launch);
+            continue;
+        }
+        auto &block = running[chance() % running.size()];
+        if (block->turn_one())
+            continue;
+        if (!block->fault().empty())
+            return block->fault();
+        block = std::move(running.back());
+        running.pop_back();
+    }
+    return "";
+}
+} // namespace
+
+// The text of what went wrong, of at most `room` bytes with its end, is empty if nothing did.
+extern "C" void PLEACH_LAUNCH(unsigned entry, const Launch *launch, unsigned blocks,
+                              unsigned threads, unsigned long long seed, char *text, size_t room) {
+    auto run = entry == 0 ? one_by_one : side_by_side;
+    std::string fault = run(BODIES[entry], launch, blocks, threads, seed);
     size_t bytes = fault.size() < room ? fault.size() : room - 1;
     std::memcpy(text, fault.data(), bytes);
     text[bytes] = 0;
