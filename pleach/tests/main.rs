@@ -4,6 +4,7 @@ mod atsp;
 mod command;
 mod devices;
 mod flowshop;
+mod gpu;
 mod house;
 mod outside;
 mod resume;

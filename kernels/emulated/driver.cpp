@@ -1,0 +1,227 @@
+// A driver of CUDA that has the emulated device for GPUs: what drives a GPU is tested with it where
+// there is none.
+//
+// Only what is called is here. PLEACH_DRIVER says, between commas, what it is to be like: kernel=NAME
+// (it cannot read the code that it is given), gpus=2, version=12080, memory=BYTES, fail=9 (the launch
+// in which the device is lost).
+#include "block.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int Result;
+typedef void Launcher(u32, const void *, u32, u32, u64, char *, size_t);
+
+constexpr Result SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_DEVICE = 101,
+                 INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NOT_FOUND = 500, LAUNCH_FAILED = 719;
+
+extern "C" {
+Launcher pleach_emulated_queens, pleach_emulated_flowshop, pleach_emulated_uts;
+}
+
+namespace {
+u64 told(const std::string &key, u64 otherwise) {
+    const char *words = std::getenv("PLEACH_DRIVER");
+    std::string text = std::string(",") + (words ? words : "");
+    size_t at = text.find("," + key + "=");
+    return at == std::string::npos ? otherwise : std::stoull(text.substr(at + key.size() + 2));
+}
+
+Launcher *kernel() {
+    std::string text = std::getenv("PLEACH_DRIVER") ? std::getenv("PLEACH_DRIVER") : "";
+    auto named = [&](const char *name) { return text.find(std::string("kernel=") + name) == 0; };
+    return named("queens")     ? pleach_emulated_queens
+           : named("flowshop") ? pleach_emulated_flowshop
+           : named("uts")      ? pleach_emulated_uts
+                               : nullptr;
+}
+
+std::recursive_mutex one_at_a_time;
+std::map<u64, size_t> memory;
+size_t used = 0;
+u64 launches = 0;
+bool lost = false;
+thread_local void *current = nullptr;
+
+// Every call, once it is its turn: nothing works without a context, or when the device is lost.
+template <class Act> Result call(Act act) {
+    std::lock_guard<std::recursive_mutex> turn(one_at_a_time);
+    return lost ? LAUNCH_FAILED : act();
+}
+template <class Act> Result bound(Act act) {
+    return call([&] { return current ? act() : INVALID_CONTEXT; });
+}
+
+// Whether so many bytes lie there, within one array.
+bool lies(u64 at, size_t bytes) {
+    auto array = memory.upper_bound(at);
+    if (array == memory.begin())
+        return false;
+    --array;
+    return at + bytes <= array->first + array->second;
+}
+
+void *numbered(u64 number) { return reinterpret_cast<void *>(number); }
+} // namespace
+
+extern "C" {
+Result cuInit(u32) { return SUCCESS; }
+
+Result cuDriverGetVersion(int *version) {
+    *version = int(told("version", 12080));
+    return SUCCESS;
+}
+
+Result cuDeviceGetCount(int *count) {
+    *count = int(told("gpus", 1));
+    return SUCCESS;
+}
+
+Result cuDeviceGet(int *device, int number) {
+    *device = number;
+    return number < int(told("gpus", 1)) ? SUCCESS : INVALID_DEVICE;
+}
+
+Result cuDeviceGetName(char *name, int room, int) {
+    std::strncpy(name, "a GPU that is none", size_t(room));
+    return SUCCESS;
+}
+
+Result cuDeviceTotalMem_v2(size_t *bytes, int) {
+    *bytes = told("memory", 1 << 30);
+    return SUCCESS;
+}
+
+// Two multiprocessors of compute capability 9.0.
+Result cuDeviceGetAttribute(int *value, int attribute, int) {
+    *value = attribute == 16 ? 2 : attribute == 75 ? 9 : 0;
+    return SUCCESS;
+}
+
+Result cuDevicePrimaryCtxRetain(void **context, int device) {
+    *context = numbered(u64(device) + 1);
+    return SUCCESS;
+}
+
+Result cuDevicePrimaryCtxRelease_v2(int) { return SUCCESS; }
+
+Result cuCtxGetCurrent(void **context) {
+    *context = current;
+    return SUCCESS;
+}
+
+Result cuCtxSetCurrent(void *context) {
+    current = context;
+    return SUCCESS;
+}
+
+Result cuCtxSetFlags(u32) {
+    return bound([] { return SUCCESS; });
+}
+
+Result cuMemGetInfo_v2(size_t *free, size_t *total) {
+    return bound([&] {
+        *total = told("memory", 1 << 30);
+        *free = *total - used;
+        return SUCCESS;
+    });
+}
+
+// Memory is full of what nobody wrote.
+Result cuMemAlloc_v2(u64 *address, size_t bytes) {
+    return bound([&] {
+        if (bytes == 0)
+            return INVALID_VALUE;
+        if (used + bytes > told("memory", 1 << 30))
+            return OUT_OF_MEMORY;
+        void *array = std::malloc(bytes);
+        std::memset(array, 0xab, bytes);
+        *address = u64(array);
+        memory[*address] = bytes;
+        used += bytes;
+        return SUCCESS;
+    });
+}
+
+Result cuMemFree_v2(u64 address) {
+    return bound([&] {
+        if (!memory.count(address))
+            return INVALID_VALUE;
+        used -= memory[address];
+        memory.erase(address);
+        std::free(numbered(address));
+        return SUCCESS;
+    });
+}
+
+Result cuMemcpyHtoD_v2(u64 to, const void *from, size_t bytes) {
+    return bound([&] {
+        return lies(to, bytes) ? std::memcpy(numbered(to), from, bytes), SUCCESS : INVALID_VALUE;
+    });
+}
+
+Result cuMemcpyDtoH_v2(void *to, u64 from, size_t bytes) {
+    return bound([&] {
+        return lies(from, bytes) ? std::memcpy(to, numbered(from), bytes), SUCCESS : INVALID_VALUE;
+    });
+}
+
+Result cuModuleLoadData(void **module, const void *image) {
+    return bound([&] {
+        *module = numbered(1);
+        bool compiled = std::strstr(static_cast<const char *>(image), ".visible .entry explore(");
+        return compiled && kernel() ? SUCCESS : INVALID_IMAGE;
+    });
+}
+
+Result cuModuleUnload(void *) { return SUCCESS; }
+
+// Functions are the numbers of entry points, and one.
+Result cuModuleGetFunction(void **function, void *, const char *name) {
+    const char *names[] = {"explore", "balance", "put", "take"};
+    for (u64 i = 0; i < 4; ++i) {
+        if (std::strcmp(name, names[i]) == 0) {
+            *function = numbered(i + 1);
+            return SUCCESS;
+        }
+    }
+    return NOT_FOUND;
+}
+
+Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *, int, size_t, u32) {
+    *blocks = 1;
+    return SUCCESS;
+}
+
+Result cuLaunchKernel(void *function, u32 blocks, u32, u32, u32 threads, u32, u32, u32, void *,
+                      void **parameters, void **) {
+    return bound([&] {
+        char text[512] = "";
+        lost = ++launches == told("fail", 0);
+        if (lost)
+            return LAUNCH_FAILED;
+        kernel()(u32(u64(function) - 1), parameters[0], blocks, threads, launches, text, sizeof text);
+        lost = *text != 0;
+        return lost ? LAUNCH_FAILED : SUCCESS;
+    });
+}
+
+Result cuStreamSynchronize(void *) {
+    return bound([] { return SUCCESS; });
+}
+
+Result cuGetErrorName(Result, const char **name) {
+    *name = "an error of the driver";
+    return SUCCESS;
+}
+
+Result cuGetErrorString(Result error, const char **text) {
+    *text = error == LAUNCH_FAILED ? "unspecified launch failure" : "what was asked for is not there";
+    return SUCCESS;
+}
+}
