@@ -18,6 +18,7 @@ TABLE = ROOT / "kernels/resources.csv"
 VARIANTS = [
     ("queens", "any", []),
     ("queens", "17", [17]),
+    ("queens", "20", [20]),
     ("flowshop", "any", []),
     ("flowshop", "ta030", [20, 20, 4, 2178]),
     ("flowshop", "ta056", [50, 20, 4, 3679]),

@@ -46,6 +46,8 @@ __device__ inline void take_from(const Launch &launch, u32 words, u32 thief, u32
         __syncwarp();
         from.drop(given, height);
     }
+    // By now all lanes have read what these replace.
+    __syncwarp();
     to.write();
     from.write();
     // All is in its place before either height says so.

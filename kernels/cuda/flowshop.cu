@@ -9,24 +9,33 @@
 #ifdef SIZE_0
 constexpr u32 JOBS_ROOM = SIZE_0;
 constexpr u32 MACHINES_ROOM = SIZE_1;
-constexpr u32 COLUMNS_ROOM = SIZE_0 * SIZE_1;
+constexpr u32 COLUMNS_ROOM = SIZE_1 * (SIZE_0 | 1);
 #else
 constexpr u32 JOBS_ROOM = 64;
 constexpr u32 MACHINES_ROOM = 64;
-constexpr u32 COLUMNS_ROOM = 2048;
+constexpr u32 COLUMNS_ROOM = 2048 + MACHINES_ROOM;
 #endif
 
 // Explorers of a block.
 constexpr u32 WARPS = 4;
+// Machines of a pass that are read at once, before what is written may hide what they are.
+constexpr u32 AHEAD = 4;
 // Jobs that a lane has.
 constexpr u32 SLOTS = (JOBS_ROOM + LANES - 1) / LANES;
 
 enum Branching : u32 { FORWARD, BACKWARD, ALTERNATE, MAX_SUM, MIN_BRANCH, MIN_MIN };
 
-// Where things lie in a node: jobs placed at the front and, from the second byte on, at the back;
-// the bound and one, or 0 for none; a bit for each job left; the order, a byte a job; when each
-// machine has done the front and begins the back; what the jobs left take.
-constexpr u32 PLACED = 0, BOUND = 1, LEFT = 2, ORDER = 4;
+// A node begins with these words, and all lanes keep them: jobs placed at the front and, from the
+// second byte on, at the back; the bound and one, or 0 for none; a bit for each job left.
+struct Head {
+    u32 placed;
+    u32 bound;
+    u32 left[2];
+};
+
+// Then come the order, a byte a job; when each machine has done the front and begins the back; what
+// the jobs left take.
+constexpr u32 ORDER = 4;
 
 struct Shape {
     u32 jobs;
@@ -41,16 +50,27 @@ struct Shape {
         reference = SIZE(launch, 3);
     }
 
-    __device__ u32 ends() const { return ORDER + (jobs + 3) / 4; }
+    __device__ u32 orders() const { return (jobs + 3) / 4; }
+    __device__ u32 ends() const { return ORDER + orders(); }
     __device__ u32 work() const { return ends() + machines; }
     __device__ u32 words() const { return work() + machines; }
+    // From machine to machine, where jobs lie side by side: odd, so that machines of one job are in
+    // different banks of shared memory.
+    __device__ u32 stride() const { return jobs | 1; }
 };
 
-// What a warp keeps beside its registers while it branches a node.
-struct Scratch {
-    u32 node[ORDER + (JOBS_ROOM + 3) / 4 + 2 * MACHINES_ROOM];
-    // What must come at least once a job begins on a machine.
-    u32 rest[MACHINES_ROOM];
+// What a pass over the machines reads of one, at once: its word of the node's ends, and what must
+// come at least once a job begins there.
+struct alignas(8) Machine {
+    u32 end;
+    u32 rest;
+};
+
+// What a warp keeps beside its registers: the node that it is at, and what its children need.
+struct alignas(16) Scratch {
+    Machine machines[(MACHINES_ROOM + AHEAD - 1) / AHEAD * AHEAD];
+    u32 work[MACHINES_ROOM];
+    u32 order[(JOBS_ROOM + 3) / 4];
     // When each job would end on each machine if it came next.
     u32 ends[COLUMNS_ROOM];
     // Children that stay: bound and job, as they come and in order.
@@ -73,64 +93,89 @@ struct Flowshop {
     // Times of each machine's jobs, then the least that follows on each machine after any job.
     const u32 *times;
     const u32 *least;
+    Head head;
 
     __device__ Flowshop(const Launch &launch, Scratch &scratch)
-        : shape(launch), own(scratch), lane(threadIdx.x % LANES) {
+        : shape(launch), own(scratch), lane(threadIdx.x % LANES), head() {
         times = address<u32>(launch.tables);
         least = times + shape.machines * shape.jobs;
     }
 
-    __device__ u32 jobs_left() const {
-        return shape.jobs - (own.node[PLACED] & 0xff) - (own.node[PLACED] >> 8);
-    }
-
-    __device__ bool is_left(u32 job) const {
-        return job < shape.jobs && (own.node[LEFT + job / 32] >> job % 32 & 1);
-    }
+    __device__ u32 at_front() const { return head.placed & 0xff; }
+    __device__ u32 at_back() const { return head.placed >> 8; }
+    __device__ u32 jobs_left() const { return shape.jobs - at_front() - at_back(); }
 
     __device__ u32 time(u32 machine, u32 job) const {
         return __ldg(&times[machine * shape.jobs + job]);
     }
 
-    // Fetches a node for all lanes to read.
-    __device__ void fetch(const u32 *node) const {
-        for (u32 i = lane; i < shape.words(); i += LANES)
-            own.node[i] = node[i];
+    // Goes to a node of the stack.
+    __device__ void fetch(const u32 *node) {
+        // Nobody writes where somebody may still read.
+        __syncwarp();
+        head = {node[0], node[1], {node[2], node[3]}};
+        if (lane < shape.orders())
+            own.order[lane] = node[ORDER + lane];
+        for (u32 i = lane; i < shape.machines; i += LANES) {
+            own.machines[i].end = node[shape.ends() + i];
+            own.work[i] = node[shape.work() + i];
+        }
         __syncwarp();
     }
 
-    __device__ void look_ahead() const {
-        const u32 *ends = own.node + shape.ends(), *work = own.node + shape.work();
+    // Puts the node onto the stack as it is.
+    __device__ void put_down(u32 *node) const {
+        write(head, node);
+        if (lane < shape.orders())
+            node[ORDER + lane] = own.order[lane];
         for (u32 i = lane; i < shape.machines; i += LANES) {
-            u32 behind = swap_halves(ends[shape.machines - 1 - i]);
-            own.rest[i] = work[i] + __vmaxu2(behind, __ldg(&least[i]));
+            node[shape.ends() + i] = own.machines[i].end;
+            node[shape.work() + i] = own.work[i];
+        }
+    }
+
+    __device__ void write(const Head &words, u32 *node) const {
+        if (lane == 0)
+            node[0] = words.placed, node[1] = words.bound, node[2] = words.left[0], node[3] = words.left[1];
+    }
+
+    __device__ void look_ahead() const {
+        for (u32 i = lane; i < shape.machines; i += LANES) {
+            u32 behind = swap_halves(own.machines[shape.machines - 1 - i].end);
+            own.machines[i].rest = own.work[i] + __vmaxu2(behind, __ldg(&least[i]));
         }
         __syncwarp();
     }
 
     // The bounds of a job's children, at the front in the lower half, at the back in the upper.
     __device__ u32 bound(u32 job) const {
-        const u32 *before = own.node + shape.ends();
         u32 end = 0, most = 0;
-        for (u32 i = 0; i < shape.machines; ++i) {
-            u32 begin = __vmaxu2(end, before[i]);
-            most = __viaddmax_u16x2(begin, own.rest[i], most);
-            end = begin + time(i, job);
-            own.ends[i * shape.jobs + job] = end;
+        for (u32 first = 0; first < shape.machines; first += AHEAD) {
+            Machine machines[AHEAD];
+            for (u32 i = 0; i < AHEAD; ++i)
+                machines[i] = own.machines[first + i];
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; ++i) {
+                if (first + i >= shape.machines)
+                    break;
+                u32 begin = __vmaxu2(end, machines[i].end);
+                most = __viaddmax_u16x2(begin, machines[i].rest, most);
+                end = begin + time(first + i, job);
+                own.ends[(first + i) * shape.stride() + job] = end;
+            }
         }
         return most;
     }
 
     // Whether to branch at the back, where that is known beforehand; else 2.
     __device__ u32 fixed_end() const {
-        u32 placed = shape.jobs - jobs_left();
         switch (shape.branching) {
         case FORWARD:
             return 0;
         case BACKWARD:
             return 1;
         case ALTERNATE:
-            return placed % 2;
+            return (at_front() + at_back()) % 2;
         default:
             return 2;
         }
@@ -159,12 +204,12 @@ struct Flowshop {
         return sum_of_warp(lead) < 0;
     }
 
-    // Leaves the children that stay in `sorted`, the best last; how many there are.
+    // Leaves the children that stay in `keys`; how many there are.
     __device__ u32 keep(const u32 *bounds, const bool *alive, u32 back, u32 cut) const {
         u32 n = 0;
         for (u32 slot = 0; slot < SLOTS; ++slot) {
             u32 bound = (back ? bounds[slot] >> 16 : bounds[slot] & 0xffff) + 1;
-            bound = greater(bound, own.node[BOUND]);
+            bound = greater(bound, head.bound);
             bool stays = alive[slot] && bound < cut;
             u32 staying = __ballot_sync(ALL_LANES, stays);
             // Equal bounds: the job with the lesser number is the better child.
@@ -173,74 +218,90 @@ struct Flowshop {
             n += u32(__popc(staying));
         }
         __syncwarp();
+        return n;
+    }
+
+    // Leaves them in `sorted`, the best last.
+    __device__ void sort(u32 n) const {
         for (u32 i = lane; i < n; i += LANES) {
             u32 place = 0;
+#pragma unroll 1
             for (u32 other = 0; other < n; ++other)
                 place += own.keys[other] > own.keys[i];
             own.sorted[place] = own.keys[i];
         }
         __syncwarp();
-        return n;
     }
 
-    // A word of the child with this job.
-    __device__ u32 word(u32 i, u32 job, u32 bound, u32 back) const {
-        u32 old = own.node[i];
-        if (i == PLACED)
-            return old + (back ? 0x100 : 1);
-        if (i == BOUND)
-            return bound;
-        if (i < ORDER)
-            return i - LEFT == job / 32 ? old & ~(1u << job % 32) : old;
-        if (i < shape.ends()) {
-            u32 at = own.node[PLACED] & 0xff;
-            if (back)
-                at = shape.jobs - 1 - (own.node[PLACED] >> 8);
-            return i - ORDER == at / 4 ? old | job << at % 4 * 8 : old;
-        }
-        if (i < shape.work()) {
-            u32 end = own.ends[(i - shape.ends()) * shape.jobs + job];
-            return back ? (old & 0xffff) | (end & 0xffff0000u) : (old & 0xffff0000u) | (end & 0xffff);
-        }
-        return old - time(i - shape.work(), job);
+    __device__ Head child(u32 key, u32 back) const {
+        Head words = head;
+        words.placed += back ? 0x100 : 1;
+        words.bound = key >> 6;
+        for (u32 slot = 0; slot < SLOTS; ++slot)
+            words.left[slot] &= ~((key & 63) / LANES == slot ? 1u << key % LANES : 0);
+        return words;
     }
 
-    // Branches the node: its children that stay go onto the stack, from a height on; how many.
-    __device__ u32 branch(const Pages &stack, u32 height, u32 cut) const {
+    // Writes the rest of a child, with machines' ends so far apart. Each lane writes only what it
+    // reads itself, so that this may be in place.
+    __device__ void make(u32 key, u32 back, u32 *order, u32 *ends, u32 apart, u32 *work) const {
+        u32 job = key & 63, at = back ? shape.jobs - 1 - at_back() : at_front();
+        u32 changes = back ? 0xffff0000u : 0xffff;
+        if (lane < shape.orders())
+            order[lane] = own.order[lane] | (lane == at / 4 ? job << at % 4 * 8 : 0);
+        for (u32 i = lane; i < shape.machines; i += LANES) {
+            u32 end = own.ends[i * shape.stride() + job];
+            ends[i * apart] = (own.machines[i].end & ~changes) | (end & changes);
+            work[i] = own.work[i] - time(i, job);
+        }
+    }
+
+    // Branches the node: of its children that stay the best takes its place, and the others go onto
+    // the stack, from a height on; how many stay.
+    __device__ u32 branch(const Pages &stack, u32 height, u32 cut) {
         look_ahead();
         u32 bounds[SLOTS] = {};
         bool alive[SLOTS];
         for (u32 slot = 0; slot < SLOTS; ++slot) {
-            u32 job = slot * LANES + lane;
-            alive[slot] = is_left(job);
+            alive[slot] = head.left[slot] >> lane & 1;
             if (alive[slot])
-                bounds[slot] = bound(job);
+                bounds[slot] = bound(slot * LANES + lane);
         }
         u32 back = fixed_end();
         if (back == 2)
             back = choose_end(bounds, alive);
         u32 n = keep(bounds, alive, back, cut);
-        for (u32 child = 0; child < n; ++child) {
-            u32 key = own.sorted[child], *to = stack.node(height + child);
-            for (u32 i = lane; i < shape.words(); i += LANES)
-                to[i] = word(i, key & 63, key >> 6, back);
+        if (n == 0)
+            return 0;
+        u32 best = own.keys[0];
+        if (n > 1) {
+            sort(n);
+#pragma unroll 1
+            for (u32 i = 0; i + 1 < n; ++i) {
+                u32 key = own.sorted[i], *to = stack.node(height + i);
+                write(child(key, back), to);
+                make(key, back, to + ORDER, to + shape.ends(), 1, to + shape.work());
+            }
+            best = own.sorted[n - 1];
         }
+        make(best, back, own.order, &own.machines[0].end, 2, own.work);
+        head = child(best, back);
         __syncwarp();
         return n;
     }
 
     __device__ u32 last_job() const {
-        u32 low = own.node[LEFT];
-        return low ? u32(__ffs(int(low))) - 1 : 31 + u32(__ffs(int(own.node[LEFT + 1])));
+        u32 low = head.left[0];
+        return low ? u32(__ffs(int(low))) - 1 : 31 + u32(__ffs(int(head.left[1])));
     }
 
     // The time that the schedule takes when the last job has its place.
     __device__ u32 makespan(u32 job) const {
-        const u32 *ends = own.node + shape.ends();
         u32 end = 0, most = 0;
+#pragma unroll 1
         for (u32 i = 0; i < shape.machines; ++i) {
-            end = greater(end, ends[i] & 0xffff) + (time(i, job) & 0xffff);
-            most = greater(most, end + (ends[shape.machines - 1 - i] >> 16));
+            end = greater(end, own.machines[i].end & 0xffff) + (time(i, job) & 0xffff);
+            most = greater(most, end + (own.machines[shape.machines - 1 - i].end >> 16));
         }
         return most;
     }
@@ -248,10 +309,9 @@ struct Flowshop {
     // Writes a solution down, jobs counted from 1.
     __device__ void note(const Launch &launch, u32 number, u32 score, u32 last) const {
         u32 *record = address<u32>(launch.found) + u64(number) * (4 + shape.jobs);
-        u32 front = own.node[PLACED] & 0xff;
         for (u32 at = lane; at < shape.jobs; at += LANES) {
-            u32 job = own.node[ORDER + at / 4] >> at % 4 * 8 & 0xff;
-            record[4 + at] = (at == front ? last : job) + 1;
+            u32 job = own.order[at / 4] >> at % 4 * 8 & 0xff;
+            record[4 + at] = (at == at_front() ? last : job) + 1;
         }
         if (lane == 0) {
             record[0] = 1;
@@ -266,13 +326,21 @@ struct Flowshop {
 struct Best {
     i64 *place;
     i64 value;
+    // Nodes stay whose bound, and one, is below this.
+    u32 cut;
 
-    __device__ explicit Best(const Launch &launch) : place(&address<Tally>(launch.tally)->best), value(0) {}
+    __device__ explicit Best(const Launch &launch)
+        : place(&address<Tally>(launch.tally)->best), value(0), cut(0) {}
+
+    __device__ void take(i64 known) {
+        value = known;
+        cut = value < 0 ? 0 : value >= 0xfffffffell ? 0xffffffffu : u32(value) + 1;
+    }
 
     // All lanes must see the same, whatever others write meanwhile.
     __device__ void refresh(u32 lane) {
-        value = lane == 0 ? look(place) : 0;
-        value = __shfl_sync(ALL_LANES, value, 0);
+        i64 seen = lane == 0 ? look(place) : 0;
+        take(__shfl_sync(ALL_LANES, seen, 0));
     }
 
     // Whether this score is the best, for all to know.
@@ -281,53 +349,79 @@ struct Best {
             return false;
         i64 old = lane == 0 ? i64(atomicMin(place, score)) : 0;
         old = __shfl_sync(ALL_LANES, old, 0);
-        value = old < score ? old : score;
+        take(old < score ? old : score);
         return score < old;
     }
+};
 
-    // Nodes stay whose bound, and one, is below this.
-    __device__ u32 cut() const {
-        return value < 0 ? 0 : value >= 0xfffffffell ? 0xffffffffu : u32(value) + 1;
+// A warp: its stack, and the node that it is at.
+struct Warp {
+    Flowshop flowshop;
+    Explorer own;
+    Best best;
+    bool holds;
+
+    __device__ Warp(const Launch &launch, Scratch &scratch)
+        : flowshop(launch, scratch), own(launch, flowshop.shape.words()), best(launch), holds(false) {}
+
+    __device__ bool has_any() const { return holds || own.height != 0; }
+
+    // Branches the node that it is at, or else the top one of the stack, and goes on with the best
+    // child; whether there is room for all.
+    __device__ bool step() {
+        if (!holds)
+            flowshop.fetch(own.node(--own.height));
+        holds = true;
+        u32 left = flowshop.jobs_left();
+        if (!own.reach(own.height + left))
+            return false;
+        holds = false;
+        if (flowshop.head.bound >= best.cut)
+            return true;
+        if (own.lane == 0) {
+            own.counts.branched += 1;
+            own.counts.bounded += flowshop.shape.branching <= ALTERNATE ? left : 2 * left;
+        }
+        own.counts.depth = greater(own.counts.depth, flowshop.shape.jobs - left + 1);
+        if (left == 1) {
+            finish();
+            return true;
+        }
+        u32 children = flowshop.branch(own, own.height, best.cut);
+        holds = children != 0;
+        own.height += children - holds;
+        return true;
+    }
+
+    // Sees what the schedule takes that has a single job left.
+    __device__ void finish() {
+        u32 last = flowshop.last_job(), score = flowshop.makespan(last);
+        if (best.beat(own.lane, score))
+            flowshop.note(own.launch, own.number, score, last);
+    }
+
+    __device__ void stop(bool full) {
+        if (holds)
+            flowshop.put_down(own.node(own.height));
+        own.height += holds;
+        own.stop(full);
     }
 };
 
 ENTRY explore(Launch launch) {
     __shared__ Scratch scratch[WARPS];
-    Flowshop flowshop(launch, scratch[threadIdx.x / LANES]);
-    const Shape &shape = flowshop.shape;
-    Explorer own(launch, shape.words());
-    if (own.sits_out())
+    Warp warp(launch, scratch[threadIdx.x / LANES]);
+    if (warp.own.sits_out())
         return;
-    Best best(launch);
     bool full = false;
-    u32 ends = shape.branching <= ALTERNATE ? 1 : 2, lane = own.lane;
-    for (u32 step = 0; step < launch.budget && !own.called_off(step); ++step) {
-        if (own.height == 0)
-            break;
-        if (step % LOOK_EVERY == 0)
-            best.refresh(lane);
-        flowshop.fetch(own.node(own.height - 1));
-        u32 left = flowshop.jobs_left();
-        full = !own.reach(own.height - 1 + left);
-        if (full)
-            break;
-        --own.height;
-        if (flowshop.own.node[BOUND] < best.cut()) {
-            own.counts.branched += lane == 0;
-            own.counts.bounded += lane == 0 ? ends * left : 0;
-            own.counts.depth = greater(own.counts.depth, shape.jobs - left + 1);
-            if (left > 1) {
-                own.height += flowshop.branch(own, own.height, best.cut());
-            } else {
-                u32 last = flowshop.last_job(), score = flowshop.makespan(last);
-                if (best.beat(lane, score))
-                    flowshop.note(launch, own.number, score, last);
-            }
-        }
-        // The next node comes where this one was.
-        __syncwarp();
+    u32 step = 0;
+    while (step < launch.budget && !full && warp.has_any() && !warp.own.called_off(step)) {
+        warp.best.refresh(warp.own.lane);
+        u32 until = step + lesser(LOOK_EVERY, launch.budget - step);
+        for (; step < until && !full && warp.has_any(); ++step)
+            full = !warp.step();
     }
-    own.stop(full);
+    warp.stop(full);
 }
 
 COMMON_ENTRIES(Shape(launch).words())

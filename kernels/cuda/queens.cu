@@ -1,6 +1,6 @@
 // Queens: boards in lanes, a queen placed in each at every step.
 #include "balance.cuh"
-#include "lanes.cuh"
+#include "explorer.cuh"
 
 // `free` are the free squares of the next row that are still to be tried; its top bit says whether
 // the board itself is still to be counted as branched.
@@ -11,30 +11,32 @@ struct WIDE Board {
     u32 free;
 };
 
+constexpr u32 WORDS = 4;
 constexpr u32 FRESH = 1u << 31;
 
-struct Queens {
-    typedef Board Node;
-    static constexpr u32 WORDS = 4;
+// The last rows, which a lane fills alone: it dives. What is left of boards lies in frames that
+// nobody else reads, one a row at most, but for the last row, of which nothing is ever left.
+constexpr u32 ALONE = 14;
+constexpr u32 FRAMES = ALONE - 1;
+// Steps of a dive before lanes that are done are seen to.
+constexpr u32 STRIDE = 64;
+// What lanes may hold after a dive, and what those that walk may put down.
+constexpr u32 DIVE_ROOM = LANES * (FRAMES + 1) + LANES;
 
+struct Queens {
     u32 full;
     u32 half;
     // The column in the middle of an odd board; on even ones none.
     u32 middle;
+    // Rows from which on lanes dive: never those of which mirror images are left out.
+    u32 deep;
 
     __device__ explicit Queens(const Launch &launch) {
         u32 n = SIZE(launch, 0);
         full = 0xffffffffu >> (32 - n);
         half = (1u << n / 2) - 1;
         middle = n % 2 == 1 ? 1u << n / 2 : 0;
-    }
-
-    static __device__ void load(Board &board, const u32 *from) {
-        board = *reinterpret_cast<const Board *>(from);
-    }
-
-    static __device__ void store(const Board &board, u32 *to) {
-        *reinterpret_cast<Board *>(to) = board;
+        deep = greater(n, ALONE + 2) - ALONE;
     }
 
     // Squares whose mirror images are not to be tried.
@@ -50,6 +52,13 @@ struct Queens {
         return columns == 0 ? 0 : columns == middle ? 1 : 2;
     }
 
+    // Whether a lane can dive from here: boards without free squares are only to be counted.
+    __device__ bool can_dive(const Board &board) const {
+        return u32(__popc(board.columns)) >= deep && (board.free & ~FRESH) != 0;
+    }
+
+    // Places one queen: whether the board lives on; what is left of the old one in `rest`, whether
+    // anything is.
     __device__ bool step(Board &board, Board &rest, bool &left, Counts &counts) const {
         u32 row = u32(__popc(board.columns)), open = tried(board);
         counts.branched += board.free & FRESH ? images(board.columns) : 0;
@@ -72,8 +81,181 @@ struct Queens {
         board.free |= FRESH;
         return lives;
     }
+
+    // A board of a dive has all columns beyond its edge taken, and need not be cut to its width.
+    __device__ Board wide(const Board &board) const {
+        return {board.columns | ~full, board.left, board.right, board.free & ~FRESH};
+    }
+
+    __device__ Board narrow(const Board &board) const {
+        return {board.columns & full, board.left & full, board.right, board.free};
+    }
 };
 
-ENTRY explore(Launch launch) { explore_in_lanes<Queens>(launch); }
+// What a lane has: a board, and the frames above it, the lowest from the highest row. Who has no
+// board has no frames.
+struct Lane {
+    Board *frames;
+    Board board;
+    bool holds;
+    // Where frames begin and end. A frame's number is no more than the rows that were filled
+    // since the dive began.
+    u32 low, high;
 
-COMMON_ENTRIES(Queens::WORDS)
+    // Frames of all lanes lie side by side.
+    __device__ explicit Lane(Board *shared)
+        : frames(shared + threadIdx.x), board(), holds(false), low(0), high(0) {}
+
+    __device__ Board &frame(u32 i) const { return frames[i * THREADS]; }
+
+    // Goes on alone for so many steps, or until nothing is left. Below the second row every board
+    // counts for its mirror image too, and as branched as soon as it is made.
+    __device__ void dive(const Queens &queens, u32 steps, Counts &counts) {
+        u32 row = u32(__popc(board.columns)), fresh = board.free >> 31;
+        u32 placed = 0, dead = 0, whole = 0;
+        Board now = queens.wide(board), *top = &frame(high);
+        while (placed < steps) {
+            u32 below = now.free - 1, bit = now.free & ~below;
+            now.free &= below;
+            if (now.free != 0)
+                *top = now, top += THREADS, ++high;
+            now.columns |= bit;
+            now.left = (now.left | bit) << 1;
+            now.right = (now.right | bit) >> 1;
+            now.free = ~(now.columns | now.left | now.right);
+            ++placed;
+            if (now.free == 0) {
+                ++dead;
+                if (now.columns == ~0u)
+                    ++whole;
+                if (low == high)
+                    break;
+                top -= THREADS, now = *top, --high;
+            }
+        }
+        board = queens.narrow(now);
+        holds = now.free != 0;
+        low = holds ? low : 0;
+        high = holds ? high : 0;
+        counts.branched += 2 * (fresh + placed - dead);
+        counts.bounded += 2 * placed;
+        counts.total += 2 * whole;
+        counts.depth = greater(counts.depth, whole ? u32(__popc(queens.full)) : row + 1);
+    }
+};
+
+// A warp: the stack that its lanes share, and what each of them has.
+struct Warp {
+    Queens queens;
+    Explorer own;
+    Lane mine;
+    // Whether there were no pages left for a dive; there are none again in this launch.
+    bool refused;
+
+    __device__ Warp(const Launch &launch, Board *shared)
+        : queens(launch), own(launch, WORDS), mine(shared), refused(false) {}
+
+    // Lanes without a board take one; whether any has one then.
+    __device__ bool take_up() {
+        u32 free = ~__ballot_sync(ALL_LANES, mine.holds), rank = rank_in(free, own.lane);
+        u32 taken = lesser(u32(__popc(free)), own.height);
+        if (!mine.holds && rank < taken) {
+            mine.board = *reinterpret_cast<Board *>(own.node(own.height - 1 - rank));
+            mine.holds = true;
+        }
+        own.height -= taken;
+        // Nobody writes where somebody may still read.
+        __syncwarp();
+        return __ballot_sync(ALL_LANES, mine.holds) != 0;
+    }
+
+    // Puts a board of each lane that has one to give onto the stack.
+    __device__ void put_down(bool gives, const Board &board) {
+        u32 giving = __ballot_sync(ALL_LANES, gives);
+        if (gives)
+            *reinterpret_cast<Board *>(own.node(own.height + rank_in(giving, own.lane))) = board;
+        own.height += u32(__popc(giving));
+        __syncwarp();
+    }
+
+    // Puts the shallowest frame of each lane that gives one onto the stack.
+    __device__ void put_frame_down(bool gives) {
+        put_down(gives, gives ? queens.narrow(mine.frame(mine.low)) : mine.board);
+        mine.low += gives;
+    }
+
+    // Puts all frames onto the stack, the shallowest first.
+    __device__ void put_frames_down() {
+        while (__ballot_sync(ALL_LANES, mine.low < mine.high) != 0)
+            put_frame_down(mine.low < mine.high);
+        mine.low = mine.high = 0;
+    }
+
+    // Whether all that lanes may hold after a dive fits back onto the stack.
+    __device__ bool has_room() {
+        if (!refused)
+            refused = !own.reach(own.height + DIVE_ROOM);
+        return own.room(own.height) >= DIVE_ROOM;
+    }
+
+    // A step of those lanes, what is left of their boards going onto the stack; whether there is
+    // room for any.
+    __device__ bool walk(bool walks) {
+        // What lanes hold must fit back onto the stack, and so must what each may put down now.
+        u32 held = u32(__popc(__ballot_sync(ALL_LANES, mine.holds)));
+        own.reach(own.height + 2 * held);
+        u32 room = own.room(own.height + held), walking = __ballot_sync(ALL_LANES, walks);
+        Board rest = mine.board;
+        bool left = false;
+        if (walks && rank_in(walking, own.lane) < room)
+            mine.holds = queens.step(mine.board, rest, left, own.counts);
+        put_down(left, rest);
+        return room != 0;
+    }
+
+    // All lanes dive. If that leaves some with nothing, and the stack too, others give their
+    // shallowest frames.
+    __device__ void dive(u32 steps) {
+        if (mine.holds)
+            mine.dive(queens, steps, own.counts);
+        u32 idle = LANES - u32(__popc(__ballot_sync(ALL_LANES, mine.holds)));
+        if (own.height != 0 || idle == 0)
+            return;
+        bool has = mine.low < mine.high;
+        u32 having = __ballot_sync(ALL_LANES, has);
+        put_frame_down(has && rank_in(having, own.lane) < idle);
+    }
+};
+
+ENTRY explore(Launch launch) {
+    __shared__ Board frames[FRAMES * THREADS];
+    Warp warp(launch, frames);
+    Explorer &own = warp.own;
+    if (own.sits_out())
+        return;
+    bool full = false;
+    u32 step = 0;
+    while (step < launch.budget && !own.called_off(step) && warp.take_up()) {
+        bool dives = warp.has_room();
+        if (!dives)
+            warp.put_frames_down();
+        // All are to be deep when they dive: until then those that are not go on.
+        bool walks = warp.mine.holds && !(dives && warp.queens.can_dive(warp.mine.board));
+        if (__ballot_sync(ALL_LANES, walks) == 0) {
+            u32 steps = lesser(STRIDE, launch.budget - step);
+            warp.dive(steps);
+            step += steps;
+        } else {
+            full = !warp.walk(walks);
+            if (full)
+                break;
+            ++step;
+        }
+    }
+    // Next time those taken first are the deepest.
+    warp.put_frames_down();
+    warp.put_down(warp.mine.holds, warp.mine.board);
+    own.stop(full);
+}
+
+COMMON_ENTRIES(WORDS)

@@ -4,6 +4,7 @@ use pleach_core::device::{Layout, OnDevice};
 use pleach_core::explorer::Progress;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
+use pleach_core::work::Work;
 use pleach_kernels::emulated::{self, Fault};
 use pleach_kernels::launch::{Entry, FOUND, Kind, Launch, Move, PAGE, Tally};
 
@@ -216,10 +217,15 @@ impl Device {
 
 /// Explores a problem's whole tree on an emulated device.
 pub fn explore(problem: &dyn Problem, how: Use, best: i64) -> Progress {
+    explore_from(problem, &problem.root(), how, best)
+}
+
+/// Explores work on an emulated device.
+pub fn explore_from(problem: &dyn Problem, work: &Work, how: Use, best: i64) -> Progress {
     let on_device = problem.on_device().expect("the problem has a kernel");
     let mut device = Device::new(on_device, how, best);
     let mut aside = Vec::new();
-    on_device.to_words(&problem.root().bytes, &mut aside).unwrap();
+    on_device.to_words(&work.bytes, &mut aside).unwrap();
     let mut sum = Progress::default();
     loop {
         if device.heights.iter().all(|&height| height == 0) {

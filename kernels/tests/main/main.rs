@@ -12,6 +12,7 @@ use device::Use;
 use pleach_core::explorer::Progress;
 use pleach_core::laws::run_to_end;
 use pleach_core::problem::Problem;
+use pleach_core::work::Work;
 use pleach_kernels::launch::Kind;
 
 const USUAL: Use = Use {
@@ -27,8 +28,13 @@ const USUAL: Use = Use {
 
 /// The same search on the CPU.
 fn on_cpu(problem: &dyn Problem, best: i64) -> Progress {
+    on_cpu_from(problem, &problem.root(), best)
+}
+
+/// The same search on the CPU, of this work.
+fn on_cpu_from(problem: &dyn Problem, work: &Work, best: i64) -> Progress {
     let mut explorer = problem.explorer();
-    explorer.put(&problem.root().bytes).unwrap();
+    explorer.put(&work.bytes).unwrap();
     run_to_end(&mut *explorer, best)
 }
 
