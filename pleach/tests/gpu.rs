@@ -1,4 +1,4 @@
-//! What drives GPUs, with a driver that has the emulated device for one.
+//! What drives GPUs, with a driver that has the emulated device for one, and a compiler that is none.
 
 use crate::outside::folder;
 use serde_json::Value;
@@ -24,6 +24,7 @@ fn make() -> Option<PathBuf> {
         ("uts", "kernel.cpp"),
         ("block", "block.cpp"),
         ("driver", "driver.cpp"),
+        ("compiler", "compiler.cpp"),
     ] {
         let part = folder.join(format!("{name}.o"));
         let compiler = Command::new("c++")
@@ -41,18 +42,35 @@ fn make() -> Option<PathBuf> {
     for mut compiler in compilers {
         assert!(compiler.wait().unwrap().success());
     }
-    let library = folder.join("libcuda.so");
-    let linked = Command::new("c++").arg("-shared").args(parts).arg("-o").arg(library).status();
-    assert!(linked.unwrap().success());
+    let compiler = parts.split_off(5);
+    for (parts, name) in [(parts, "cuda"), (compiler, "nvrtc")] {
+        let place = folder.join(name);
+        std::fs::create_dir_all(&place).unwrap();
+        let library = place.join(format!("lib{name}.so"));
+        let linked = Command::new("c++").arg("-shared").args(parts).arg("-o").arg(library).status();
+        assert!(linked.unwrap().success());
+    }
     Some(folder)
 }
 
-/// Runs the command with a driver that is like this; its kernels are kept in a folder of their own.
+/// Runs the command with a driver that is like this.
 fn pleach(words: &str, driver_is: &str) -> Option<Output> {
-    let (driver, kept) = (driver()?, folder("driver-cache"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
-    command.env("LD_LIBRARY_PATH", driver).env("XDG_CACHE_HOME", kept);
+    command
+        .env("LD_LIBRARY_PATH", driver()?.join("cuda"))
+        .env("XDG_CACHE_HOME", folder("no-kernels"));
     Some(command.env("PLEACH_DRIVER", driver_is).args(words.split_whitespace()).output().unwrap())
+}
+
+/// Counts queens, with a compiler that is like this too, which keeps what it makes there.
+fn compiling(compiler_is: &str, kept: &Path) -> Option<Output> {
+    let both = ["cuda", "nvrtc"].map(|name| driver().map(|driver| driver.join(name)));
+    let [Some(cuda), Some(nvrtc)] = both else { return None };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+    command.env("LD_LIBRARY_PATH", std::env::join_paths([cuda, nvrtc]).unwrap());
+    command.env("PLEACH_DRIVER", "kernel=queens").env("PLEACH_COMPILER", compiler_is);
+    command.env("XDG_CACHE_HOME", kept).args(["count", "queens", "8", "--devices", "gpu"]);
+    Some(command.output().unwrap())
 }
 
 fn answer(output: &Output) -> Value {
@@ -158,15 +176,36 @@ fn what_is_wrong_with_a_gpu_is_said_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_kernel_that_is_kept_and_broken_is_made_anew() {
-    let Some(output) = pleach("count queens 8 --devices gpu", "kernel=queens") else { return };
-    assert!(output.status.success());
+fn kernels_are_kept_and_made_anew_where_what_is_kept_is_broken() {
+    let place = folder("kernels");
+    let count = |compiler_is: &str| {
+        let output = compiling(compiler_is, &place)?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.starts_with("queens 8: 92 (counted)"), "{output:?}");
+        assert!(output.stderr.is_empty(), "{output:?}");
+        Some(())
+    };
+    let files = || -> Vec<PathBuf> {
+        let files = std::fs::read_dir(place.join("pleach")).into_iter().flatten();
+        files.map(|file| file.unwrap().path()).collect()
+    };
+    files().iter().for_each(|file| std::fs::remove_file(file).unwrap());
+    if count("").is_none() {
+        return;
+    }
+    let [file] = &files()[..] else { panic!("{:?}", files()) };
+    let good = std::fs::read_to_string(file).unwrap();
     for broken in ["", "\0", "nothing that was compiled"] {
-        for file in std::fs::read_dir(folder("driver-cache").join("pleach")).into_iter().flatten() {
-            std::fs::write(file.unwrap().path(), broken).unwrap();
-        }
-        let output = pleach("count queens 8 --devices gpu", "kernel=queens").unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::write(file, broken).unwrap();
+        count("").unwrap();
+        assert_eq!(std::fs::read_to_string(file).unwrap(), good);
+    }
+    // What is kept is used: a compiler that fails by now is not asked.
+    count("broken").unwrap();
+    // Without it there is still what was compiled for any instance.
+    for compiler_is in ["broken", "newer"] {
+        std::fs::remove_file(file).unwrap_or_default();
+        count(compiler_is).unwrap();
     }
 }
 

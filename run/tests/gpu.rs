@@ -95,7 +95,7 @@ fn nodes_are_not_forgotten_where_fewer_take_part() {
                         break;
                     }
                 }
-                assert_eq!((counts, explorer.size()), (wanted.clone(), 0.0), "{words}");
+                assert_eq!((counts, explorer.size()), (wanted, 0.0), "{words}");
             }
         }
     }

@@ -1,15 +1,13 @@
-//! GPUs that CUDA drives: found at run time, kernels compiled for the instance and kept on disk.
+//! GPUs that CUDA drives, found at run time.
 
 use super::DeviceError;
+use super::compile::Forms;
 use super::memory::Memory;
-use cudarc::driver::{CudaContext, CudaFunction, DeviceRepr, LaunchConfig, PushKernelArg};
-use cudarc::driver::{DriverError, result, sys};
-use cudarc::nvrtc::{CompileOptions, Ptx, compile_ptx_with_opts};
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DeviceRepr};
+use cudarc::driver::{DriverError, LaunchConfig, PushKernelArg, result, sys};
+use cudarc::nvrtc::Ptx;
 use pleach_core::device::Layout;
-use pleach_core::wire::fingerprint;
 use pleach_kernels::launch::{EXPLORERS, Entry, Launch, THREADS, blocks};
-use pleach_kernels::{ptx, source};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The oldest driver that has all that is called: a call that it lacks would be a panic.
@@ -80,49 +78,20 @@ impl Gpu {
         Ok((name, self.context.total_mem().map_err(failed)? as u64))
     }
 
-    /// Compiles a kernel for this GPU with the sizes as constants, or takes it from the disk; where there
-    /// is no compiler, what was compiled for any sizes is good for newer GPUs too.
-    fn compile(&self, layout: &Layout) -> Result<Ptx, DeviceError> {
-        let fault = |why: String| DeviceError::Kernel(layout.kernel.into(), why);
-        let text = source(layout.kernel).ok_or_else(|| fault("there is no such kernel".into()))?;
-        let (major, minor) = self.context.compute_capability().map_err(failed)?;
-        let sizes = layout.sizes.iter().enumerate();
-        let mut options: Vec<String> =
-            sizes.map(|(i, size)| format!("-DSIZE_{i}={size}")).collect();
-        options.push(format!("--gpu-architecture=compute_{major}{minor}"));
-        options.push("--std=c++17".into());
-        let print =
-            fingerprint("kernel", &(text.clone().into_bytes(), options.concat().into_bytes()));
-        let kept = cache().map(|folder| folder.join(format!("{}-{print:016x}.ptx", layout.kernel)));
-        if let Some(text) = kept.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
-            return Ok(Ptx::from_src(text));
-        }
-        // SAFETY: looks for a library by its name, which is the system's own.
-        if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
-            let general = ptx(layout.kernel).map(Ptx::from_src);
-            return general
-                .ok_or_else(|| fault("NVRTC, which compiles it, is not installed".into()));
-        }
-        let options = CompileOptions { options, ..CompileOptions::default() };
-        let made = compile_ptx_with_opts(text, options).map_err(|why| fault(format!("{why:?}")))?;
-        if let Some(path) = kept {
-            // What cannot be kept is compiled again next time; a half-written file would be worse.
-            let aside = path.with_extension(format!("{}", std::process::id()));
-            let folder = path.parent().map(std::fs::create_dir_all);
-            let written = folder.map(|_| std::fs::write(&aside, made.to_src()));
-            if matches!(written, Some(Ok(()))) {
-                let _ = std::fs::rename(aside, path);
+    /// Loads the first form of a kernel that the driver takes.
+    fn load(&self, layout: &Layout) -> Result<Arc<CudaModule>, DeviceError> {
+        let mut fault = None;
+        for form in Forms::new(layout, self.context.compute_capability().map_err(failed)?) {
+            let load = |text: String| self.context.load_module(Ptx::from_src(text));
+            match form.and_then(|text| load(text).map_err(|why| why.to_string())) {
+                Ok(module) => return Ok(module),
+                // What is wrong with the best form says the most.
+                Err(why) => fault = fault.or(Some(why)),
             }
         }
-        Ok(made)
+        let why = fault.unwrap_or_else(|| "there is no such kernel".into());
+        Err(DeviceError::Kernel(layout.kernel.into(), why))
     }
-}
-
-/// Where compiled kernels are kept.
-fn cache() -> Option<PathBuf> {
-    let folder = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    Some(folder.or_else(home)?.join("pleach"))
 }
 
 impl Drop for Gpu {
@@ -142,9 +111,8 @@ impl Memory for Gpu {
 
     fn make(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
         self.context.bind_to_thread().map_err(failed)?;
-        let made = self.compile(layout)?;
         let fault = |why: DriverError| DeviceError::Kernel(layout.kernel.into(), why.to_string());
-        let module = self.context.load_module(made).map_err(fault)?;
+        let module = self.load(layout)?;
         let kernel = |entry: Entry| module.load_function(entry.name()).map_err(fault);
         self.kernels = Entry::ALL.into_iter().map(kernel).collect::<Result<_, _>>()?;
         let explore = &self.kernels[Entry::Explore as usize];

@@ -1,5 +1,6 @@
 //! Devices: memory of their own, and kernels that explore many stacks of nodes in it at once.
 
+mod compile;
 mod cuda;
 pub mod device;
 #[cfg(feature = "emulated")]

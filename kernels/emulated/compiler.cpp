@@ -1,0 +1,55 @@
+// A run-time compiler of CUDA that compiles nothing: what it gives does for the driver beside it.
+//
+// PLEACH_COMPILER says what it is like: broken, or newer than the driver, which then takes nothing of it.
+#include <cstdlib>
+#include <cstring>
+
+typedef int Result;
+
+namespace {
+const char *text() {
+    const char *like = std::getenv("PLEACH_COMPILER");
+    bool newer = like && std::strcmp(like, "newer") == 0;
+    return newer ? "code that this driver does not know" : ".visible .entry explore(";
+}
+} // namespace
+
+extern "C" {
+Result nvrtcCreateProgram(void **program, const char *source, const char *, int, const char *const *,
+                          const char *const *) {
+    *program = const_cast<char *>(source);
+    return 0;
+}
+
+Result nvrtcCompileProgram(void *, int options, const char *const *words) {
+    bool sized = false;
+    for (int i = 0; i < options; ++i)
+        sized |= std::strncmp(words[i], "-DSIZE_0=", 9) == 0;
+    const char *like = std::getenv("PLEACH_COMPILER");
+    return sized && !(like && std::strcmp(like, "broken") == 0) ? 0 : 6;
+}
+
+Result nvrtcDestroyProgram(void **) { return 0; }
+
+Result nvrtcGetProgramLogSize(void *, size_t *bytes) {
+    *bytes = 8;
+    return 0;
+}
+
+Result nvrtcGetProgramLog(void *, char *log) {
+    std::memcpy(log, "refused", 8);
+    return 0;
+}
+
+Result nvrtcGetPTXSize(void *, size_t *bytes) {
+    *bytes = std::strlen(text()) + 1;
+    return 0;
+}
+
+Result nvrtcGetPTX(void *, char *to) {
+    std::strcpy(to, text());
+    return 0;
+}
+
+const char *nvrtcGetErrorString(Result) { return "an error of the compiler"; }
+}

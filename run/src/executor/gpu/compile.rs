@@ -1,0 +1,93 @@
+//! [`Forms`]: a kernel compiled for a GPU: as kept on disk, made anew, or made long ago for any instance.
+
+use cudarc::nvrtc::{CompileOptions, compile_ptx_with_opts, sys};
+use pleach_core::device::Layout;
+use pleach_core::wire::fingerprint;
+use pleach_kernels::{ptx, source};
+use std::fs;
+use std::path::PathBuf;
+
+/// The forms of a kernel that there may be, the best first.
+pub(super) struct Forms<'l> {
+    layout: &'l Layout,
+    text: String,
+    options: Vec<String>,
+    /// Where it is kept once it was compiled.
+    path: Option<PathBuf>,
+    next: u32,
+}
+
+impl<'l> Forms<'l> {
+    /// For a GPU of this compute capability.
+    pub fn new(layout: &'l Layout, (major, minor): (i32, i32)) -> Self {
+        let text = source(layout.kernel).unwrap_or_default();
+        let sizes = layout.sizes.iter().enumerate();
+        let mut options: Vec<String> =
+            sizes.map(|(i, size)| format!("-DSIZE_{i}={size}")).collect();
+        options.push(format!("--gpu-architecture=compute_{major}{minor}"));
+        options.push("--std=c++17".into());
+        let print =
+            fingerprint("kernel", &(text.clone().into_bytes(), options.concat().into_bytes()));
+        let name = format!("{}-{print:016x}.ptx", layout.kernel);
+        let path = cache().map(|folder| folder.join(name));
+        Self { layout, text, options, path, next: 0 }
+    }
+
+    /// What was kept, if anything was; the driver would take its text to end at a zero.
+    fn kept(&self) -> Option<Result<String, String>> {
+        let text = fs::read_to_string(self.path.as_ref()?).ok();
+        text.filter(|text| !text.contains('\0')).map(Ok)
+    }
+
+    /// Made now, with the sizes as constants, and kept.
+    fn compiled(&self) -> Option<Result<String, String>> {
+        // SAFETY: looks for a library by its name, which is the system's own.
+        if !unsafe { sys::is_culib_present() } {
+            return None;
+        }
+        let options = CompileOptions { options: self.options.clone(), ..CompileOptions::default() };
+        let made = compile_ptx_with_opts(&self.text, options).map(|made| made.to_src());
+        let made = made.map_err(|why| format!("{why:?}"));
+        if let (Ok(made), Some(path)) = (&made, &self.path) {
+            // What cannot be kept is compiled again next time; a half-written file would be worse.
+            let aside = path.with_extension(format!("{}", std::process::id()));
+            let folder = path.parent().map(fs::create_dir_all);
+            let written = folder.map(|_| fs::write(&aside, made));
+            if matches!(written, Some(Ok(()))) {
+                let _ = fs::rename(aside, path);
+            }
+        }
+        Some(made)
+    }
+
+    /// Made for any instance, where nothing can compile at run time.
+    fn general(&self) -> Option<Result<String, String>> {
+        ptx(self.layout.kernel).map(|text| Ok(text.into()))
+    }
+}
+
+impl Iterator for Forms<'_> {
+    type Item = Result<String, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            self.next += 1;
+            let form = match self.next {
+                1 => self.kept(),
+                2 => self.compiled(),
+                3 => self.general(),
+                _ => return None,
+            };
+            if form.is_some() {
+                return form;
+            }
+        }
+    }
+}
+
+/// Where compiled kernels are kept.
+fn cache() -> Option<PathBuf> {
+    let folder = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    Some(folder.or_else(home)?.join("pleach"))
+}
