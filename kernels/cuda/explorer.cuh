@@ -49,8 +49,8 @@ struct Explorer : Pages {
         return __shfl_sync(ALL_LANES, idle, 0) >= launch.trigger;
     }
 
-    // Writes down what the next launch goes on from, and what was counted.
-    __device__ void stop(bool full) {
+    // Writes down what the next launch goes on from, and what was counted in so many steps.
+    __device__ void stop(bool full, u32 steps) {
         settle(height);
         Tally *tally = address<Tally>(launch.tally);
         u64 branched = sum_of_warp(counts.branched), bounded = sum_of_warp(counts.bounded);
@@ -61,6 +61,7 @@ struct Explorer : Pages {
             return;
         address<u32>(launch.heights)[number] = height;
         atomicAdd(&tally->nodes, u64(height));
+        atomicMax(&tally->steps, steps);
         if (height == 0 || full)
             atomicAdd(&tally->idle, 1u);
         if (full)

@@ -400,11 +400,11 @@ struct Warp {
             flowshop.note(own.launch, own.number, score, last);
     }
 
-    __device__ void stop(bool full) {
+    __device__ void stop(bool full, u32 steps) {
         if (holds)
             flowshop.put_down(own.node(own.height));
         own.height += holds;
-        own.stop(full);
+        own.stop(full, steps);
     }
 };
 
@@ -421,7 +421,7 @@ ENTRY explore(Launch launch) {
         for (; step < until && !full && warp.has_any(); ++step)
             full = !warp.step();
     }
-    warp.stop(full);
+    warp.stop(full, step);
 }
 
 COMMON_ENTRIES(Shape(launch).words())

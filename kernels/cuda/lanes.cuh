@@ -18,7 +18,8 @@ template <class Problem> __device__ void explore_in_lanes(const Launch &launch) 
     typename Problem::Node node, rest;
     bool holds = false, full = false;
     u32 holders = 0;
-    for (u32 step = 0; step < launch.budget && !own.called_off(step); ++step) {
+    u32 step = 0;
+    for (; step < launch.budget && !own.called_off(step); ++step) {
         u32 rank = rank_in(~holders, own.lane);
         u32 taken = lesser(u32(__popc(~holders)), own.height);
         if (!holds && rank < taken) {
@@ -53,5 +54,5 @@ template <class Problem> __device__ void explore_in_lanes(const Launch &launch) 
     if (holds)
         Problem::store(node, own.node(own.height + rank_in(holders, own.lane)));
     own.height += u32(__popc(holders));
-    own.stop(full);
+    own.stop(full, step);
 }

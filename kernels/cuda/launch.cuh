@@ -49,7 +49,7 @@ struct Tally {
     u32 found;
     u32 taken;
     u32 returned;
-    u32 unused;
+    u32 steps;
 };
 
 struct Move {

@@ -255,7 +255,7 @@ ENTRY explore(Launch launch) {
     // Next time those taken first are the deepest.
     warp.put_frames_down();
     warp.put_down(warp.mine.holds, warp.mine.board);
-    own.stop(full);
+    own.stop(full, step);
 }
 
 COMMON_ENTRIES(WORDS)

@@ -102,6 +102,8 @@ pub struct Tally {
     pub taken: u32,
     /// See `taken`.
     pub returned: u32,
+    /// Steps of the explorer that made the most.
+    pub steps: u32,
 }
 
 impl Tally {
@@ -121,7 +123,7 @@ impl Tally {
     #[must_use]
     pub fn read(words: &[u32; Self::WORDS]) -> Self {
         let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
-        let [.., idle, full, found, taken, returned, _] = *words;
+        let [.., idle, full, found, taken, returned, steps] = *words;
         Self {
             best: wide(0).cast_signed(),
             branched: wide(2),
@@ -134,6 +136,7 @@ impl Tally {
             found,
             taken,
             returned,
+            steps,
         }
     }
 }
@@ -245,6 +248,6 @@ mod tests {
         }
         let words = std::array::from_fn(|i| i as u32);
         let tally = Tally::read(&words);
-        assert_eq!((tally.depth, tally.idle, tally.returned), (9 << 32 | 8, 12, 16));
+        assert_eq!((tally.depth, tally.idle, tally.steps), (9 << 32 | 8, 12, 17));
     }
 }

@@ -133,9 +133,9 @@ impl Device {
         if tally.idle > 0 {
             self.exchange(round.inside)?;
         }
-        let Tally { branched, bounded, total, depth, idle, full, .. } = tally;
+        let Tally { branched, bounded, total, depth, idle, full, steps, .. } = tally;
         let counts = Counts { branched, bounded, total: total.into(), depth: depth as u32 };
-        Ok(Returned { counts, round_ns, idle, full, found })
+        Ok(Returned { counts, round_ns, steps, idle, full, found })
     }
 
     /// The best that any explorer has written down, for the last time.

@@ -97,7 +97,7 @@ impl<'p> DeviceExplorer<'p> {
         let round = Round { best, explorers, budget, trigger, inside };
         let done = self.attempt(|kept| kept.feed(explorers).and_then(|()| kept.run(&round)));
         let Some(returned) = done else { return Progress::default() };
-        self.tune.note(returned.counts.bounded, returned.round_ns);
+        self.tune.note(returned.counts.bounded, returned.steps, returned.round_ns);
         self.active = (explorers.saturating_sub(returned.idle), explorers);
         let better = |&(score, _): &(i64, Vec<u32>)| score < best;
         let found = returned.found.filter(better);

@@ -47,8 +47,10 @@ pub struct Round {
 pub struct Returned {
     /// What was counted.
     pub counts: Counts,
-    /// What the kernels took.
+    /// What the kernels took, and steps of the explorer that made the most.
     pub round_ns: u64,
+    /// See `round_ns`.
+    pub steps: u32,
     /// Explorers that stopped for want of nodes or of room.
     pub idle: u32,
     /// Explorers that stopped for want of room.

@@ -88,12 +88,12 @@ impl Tune {
         self.trigger.of(self.explorers())
     }
 
-    /// Takes note of a round.
-    pub fn note(&mut self, nodes: u64, round_ns: u64) {
+    /// Takes note of a round of so many steps.
+    pub fn note(&mut self, nodes: u64, steps: u32, round_ns: u64) {
         let round_ns = (round_ns as f64).max(1.0);
-        // A round that ended early says little of how long a full one takes: by halves.
-        let factor = (ROUND_NS / round_ns).clamp(0.5, 2.0);
-        self.budget = (self.budget * factor).clamp(1.0, MOST);
+        // Longer by and by: steps may be cheap only while few explorers have work.
+        let full = ROUND_NS / round_ns * f64::from(steps.max(1));
+        self.budget = full.min(2.0 * self.budget).clamp(1.0, MOST);
         self.rounds += 1;
         self.nodes += nodes as f64;
         self.spent_ns += round_ns;
@@ -117,11 +117,14 @@ mod tests {
         let mut tune = Tune::new(64, None, None, None);
         for _ in 0..200 {
             let steps = tune.budget();
-            tune.note(u64::from(steps) * 64, u64::from(steps) * 1000);
+            tune.note(u64::from(steps) * 64, steps, u64::from(steps) * 1000);
             assert!((16..=64).contains(&tune.explorers()));
             assert!((1..=64).contains(&tune.trigger()));
         }
         assert!((2000..4500).contains(&tune.budget()), "{}", tune.budget());
+        // Rounds that end early are no longer for that.
+        (0..50).for_each(|_| tune.note(9, 60, 60_000));
+        assert_eq!(tune.budget(), 3000);
         let kept = Tune::new(64, Some(5), Some(7), Some(9));
         assert_eq!((kept.explorers(), kept.budget(), kept.trigger()), (5, 7, 9));
     }
@@ -137,7 +140,7 @@ mod tests {
                 32 => 1000,
                 _ => 300,
             };
-            tune.note(nodes, 3_000_000);
+            tune.note(nodes, 100, 3_000_000);
             kept += u32::from(tune.explorers() == 32);
         }
         assert!(kept > 1800, "{kept} of 4000");
