@@ -29,6 +29,20 @@ VARIANTS = [
 HEAD = ["kernel", "instance", "entry", "registers", "spilled_bytes", "stack_bytes", "shared_bytes"]
 
 
+def paste(name: str, seen: set) -> str:
+    """A file with all that it includes pasted in, as it is compiled at run time."""
+    if name in seen:
+        return ""
+    seen.add(name)
+    lines = (CUDA / name).read_text().splitlines(keepends=True)
+    inner = lambda line: re.match(r'#include "(.*)"', line)
+    return "".join(
+        paste(inner(line)[1], seen) if inner(line) else line
+        for line in lines
+        if line.strip() != "#pragma once"
+    )
+
+
 class Compiler:
     """NVRTC and ptxas, wherever they were unpacked."""
 
@@ -47,12 +61,12 @@ class Compiler:
         return text.value.decode()
 
     def ptx(self, kernel: str, sizes: list) -> str:
-        source = f'#include "{kernel}.cu"\n'.encode()
+        source = paste(f"{kernel}.cu", set()).encode()
         program = ctypes.c_void_p()
         name = f"{kernel} for any device".encode()
         self.nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, name, 0, None, None)
-        words = ["--gpu-architecture=compute_90", "--std=c++17", f"--include-path={CUDA}"]
-        words += [f"-DSIZE_{i}={size}u" for i, size in enumerate(sizes)]
+        words = ["--gpu-architecture=compute_90", "--std=c++17"]
+        words += [f"-DSIZE_{i}={size}" for i, size in enumerate(sizes)]
         options = (ctypes.c_char_p * len(words))(*[word.encode() for word in words])
         failed = self.nvrtc.nvrtcCompileProgram(program, len(words), options)
         log = self.text(program, "ProgramLog").strip()

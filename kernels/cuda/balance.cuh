@@ -50,9 +50,9 @@ __device__ inline void take_from(const Launch &launch, u32 words, u32 thief, u32
     __syncwarp();
     to.write();
     from.write();
-    // All is in its place before either height says so.
-    __threadfence();
+    // All that all lanes wrote is in its place before either height says so.
     __syncwarp();
+    __threadfence();
     if (to.lane == 0) {
         atomicExch(address<u32>(launch.heights) + victim, height - given);
         atomicExch(address<u32>(launch.heights) + thief, given);
@@ -86,8 +86,8 @@ __device__ inline void balance_by_cube(const Launch &launch, u32 words, u32 thie
 }
 
 // The empty explorers share all others as their victims: each looks through a window of its own,
-// the wider the fewer are empty, which moves on from round to round. What it sees of heights may
-// be out of date, and only the claim counts.
+// the wider the fewer are empty. What it sees of heights may be out of date, and only the claim
+// counts.
 __device__ inline void balance_by_windows(const Launch &launch, u32 words, u32 thief) {
     const u32 *heights = address<u32>(launch.heights);
     u32 lane = threadIdx.x % LANES, empty = 0, before = 0;
@@ -98,7 +98,7 @@ __device__ inline void balance_by_windows(const Launch &launch, u32 words, u32 t
         before += u32(__popc(__ballot_sync(ALL_LANES, is_empty && i < thief)));
     }
     u32 width = (launch.explorers - 1) / greater(empty, 1) + 1;
-    u64 window = (u64(before) + launch.round) * width;
+    u64 window = u64(before) * width;
     for (u32 start = 0; start < width; start += LANES) {
         u32 victim = u32((window + start + lane) % launch.explorers);
         u32 height = start + lane < width ? look(&heights[victim]) : 0;

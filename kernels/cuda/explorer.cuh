@@ -55,8 +55,7 @@ struct Explorer : Pages {
         Tally *tally = address<Tally>(launch.tally);
         u64 branched = sum_of_warp(counts.branched), bounded = sum_of_warp(counts.bounded);
         u64 total = sum_of_warp(counts.total);
-        if (counts.depth != 0)
-            atomicMax(&tally->depth, u64(counts.depth));
+        u32 depth = greatest_of_warp(counts.depth);
         if (lane != 0)
             return;
         address<u32>(launch.heights)[number] = height;
@@ -70,6 +69,7 @@ struct Explorer : Pages {
             atomicAdd(&tally->branched, branched);
             atomicAdd(&tally->bounded, bounded);
             atomicAdd(&tally->total, total);
+            atomicMax(&tally->depth, u64(depth));
         }
     }
 };

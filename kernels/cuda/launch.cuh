@@ -73,7 +73,7 @@ struct Move {
 constexpr u32 LANES = 32;
 constexpr u32 ALL_LANES = 0xffffffffu;
 // Threads of a block.
-constexpr u32 THREADS = 128;
+[[maybe_unused]] constexpr u32 THREADS = 128;
 // Nodes of a page.
 constexpr u32 PAGE = 64;
 
@@ -106,5 +106,11 @@ __device__ __forceinline__ u32 rank_in(u32 mask, u32 lane) {
 template <class T> __device__ __forceinline__ T sum_of_warp(T value) {
     for (u32 other = LANES / 2; other > 0; other /= 2)
         value += __shfl_xor_sync(ALL_LANES, value, other);
+    return value;
+}
+
+__device__ inline u32 greatest_of_warp(u32 value) {
+    for (u32 other = LANES / 2; other > 0; other /= 2)
+        value = greater(value, __shfl_xor_sync(ALL_LANES, value, other));
     return value;
 }

@@ -1,16 +1,22 @@
 // A run-time compiler of CUDA that compiles nothing: what it gives does for the driver beside it.
 //
-// PLEACH_COMPILER says what it is like: broken, or newer than the driver, which then takes nothing of it.
+// PLEACH_COMPILER says what it is like: broken; newer than the driver, which takes it with an older
+// number; or of another world.
 #include <cstdlib>
 #include <cstring>
 
 typedef int Result;
 
 namespace {
-const char *text() {
+bool is(const char *word) {
     const char *like = std::getenv("PLEACH_COMPILER");
-    bool newer = like && std::strcmp(like, "newer") == 0;
-    return newer ? "code that this driver does not know" : ".visible .entry explore(";
+    return like && std::strcmp(like, word) == 0;
+}
+
+const char *text() {
+    return is("newer")    ? ".version 9.9\n  .pragma \"used_bytes_mask 3\";\n.visible .entry explore("
+           : is("another") ? "code that this driver does not know"
+                           : ".version 8.0\n.visible .entry explore(";
 }
 } // namespace
 
@@ -25,8 +31,7 @@ Result nvrtcCompileProgram(void *, int options, const char *const *words) {
     bool sized = false;
     for (int i = 0; i < options; ++i)
         sized |= std::strncmp(words[i], "-DSIZE_0=", 9) == 0;
-    const char *like = std::getenv("PLEACH_COMPILER");
-    return sized && !(like && std::strcmp(like, "broken") == 0) ? 0 : 6;
+    return sized && !is("broken") ? 0 : 6;
 }
 
 Result nvrtcDestroyProgram(void **) { return 0; }

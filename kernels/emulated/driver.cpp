@@ -174,7 +174,9 @@ Result cuMemcpyDtoH_v2(void *to, u64 from, size_t bytes) {
 Result cuModuleLoadData(void **module, const void *image) {
     return bound([&] {
         *module = numbered(1);
-        bool compiled = std::strstr(static_cast<const char *>(image), ".visible .entry explore(");
+        const char *text = static_cast<const char *>(image);
+        bool compiled = std::strstr(text, ".version 8.0\n") && !std::strstr(text, "used_bytes_mask") &&
+                        std::strstr(text, ".visible .entry explore(");
         return compiled && kernel() ? SUCCESS : INVALID_IMAGE;
     });
 }

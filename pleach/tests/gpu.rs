@@ -202,11 +202,15 @@ fn kernels_are_kept_and_made_anew_where_what_is_kept_is_broken() {
     }
     // What is kept is used: a compiler that fails by now is not asked.
     count("broken").unwrap();
-    // Without it there is still what was compiled for any instance.
-    for compiler_is in ["broken", "newer"] {
+    // Without it there is still what was compiled for any instance, which is not kept.
+    for compiler_is in ["broken", "another"] {
         std::fs::remove_file(file).unwrap_or_default();
         count(compiler_is).unwrap();
+        assert!(!file.exists());
     }
+    // What a compiler makes that is newer than the driver is taken all the same.
+    count("newer").unwrap();
+    assert_eq!(std::fs::read_to_string(file).unwrap().trim(), good.trim());
 }
 
 #[test]

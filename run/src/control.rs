@@ -73,9 +73,10 @@ impl Control {
         lock(&self.solution).clone()
     }
 
-    /// Takes fuel: a small part of what is left, so that no unit goes without while there is some.
-    pub fn draw(&self) -> u64 {
-        let part = |left: u64| (left / (4 * self.units)).clamp(left.min(1), 1 << 18);
+    /// Takes fuel, so much at most: a small part of what is left, so that no unit goes without while
+    /// there is some.
+    pub fn draw(&self, most: u64) -> u64 {
+        let part = |left: u64| (left / (4 * self.units)).clamp(left.min(1), most);
         let take = |left: u64| (left < u64::MAX).then(|| left - part(left));
         match self.tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             Ok(before) => part(before),

@@ -231,7 +231,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     /// Explores for a stretch and tells the peer; returns the time after it.
     fn step(&mut self, now_ns: u64) -> Result<u64, Malformed> {
         let control = self.shared.control;
-        let granted = control.draw();
+        let granted = control.draw(self.executor.stretch());
         if granted == 0 {
             control.stop(Stop::Nodes);
             return Ok(now_ns);

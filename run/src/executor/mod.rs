@@ -33,6 +33,11 @@ pub trait Executor: Send {
     /// The explorer, to feed and to split.
     fn explorer(&mut self) -> &mut dyn Explorer;
 
+    /// Fuel that a stretch needs, where there is enough.
+    fn stretch(&self) -> u64 {
+        1 << 18
+    }
+
     /// What was explored and held back, so that with it work and counts belong together.
     fn settle(&mut self) -> Progress {
         Progress::default()
@@ -45,6 +50,10 @@ pub trait Executor: Send {
 impl<E: Executor + ?Sized> Executor for Box<E> {
     fn explorer(&mut self) -> &mut dyn Explorer {
         (**self).explorer()
+    }
+
+    fn stretch(&self) -> u64 {
+        (**self).stretch()
     }
 
     fn settle(&mut self) -> Progress {

@@ -14,6 +14,8 @@ pub(super) struct Forms<'l> {
     options: Vec<String>,
     /// Where it is kept once it was compiled.
     path: Option<PathBuf>,
+    /// What was compiled last.
+    made: Option<String>,
     next: u32,
 }
 
@@ -30,7 +32,7 @@ impl<'l> Forms<'l> {
             fingerprint("kernel", &(text.clone().into_bytes(), options.concat().into_bytes()));
         let name = format!("{}-{print:016x}.ptx", layout.kernel);
         let path = cache().map(|folder| folder.join(name));
-        Self { layout, text, options, path, next: 0 }
+        Self { layout, text, options, path, made: None, next: 0 }
     }
 
     /// What was kept, if anything was; the driver would take its text to end at a zero.
@@ -39,29 +41,45 @@ impl<'l> Forms<'l> {
         text.filter(|text| !text.contains('\0')).map(Ok)
     }
 
-    /// Made now, with the sizes as constants, and kept.
-    fn compiled(&self) -> Option<Result<String, String>> {
+    /// Made now, with the sizes as constants.
+    fn compiled(&mut self) -> Option<Result<String, String>> {
         // SAFETY: looks for a library by its name, which is the system's own.
         if !unsafe { sys::is_culib_present() } {
             return None;
         }
         let options = CompileOptions { options: self.options.clone(), ..CompileOptions::default() };
         let made = compile_ptx_with_opts(&self.text, options).map(|made| made.to_src());
-        let made = made.map_err(|why| format!("{why:?}"));
-        if let (Ok(made), Some(path)) = (&made, &self.path) {
-            // What cannot be kept is compiled again next time; a half-written file would be worse.
-            let aside = path.with_extension(format!("{}", std::process::id()));
-            let folder = path.parent().map(fs::create_dir_all);
-            let written = folder.map(|_| fs::write(&aside, made));
-            if matches!(written, Some(Ok(()))) {
-                let _ = fs::rename(aside, path);
-            }
+        self.made = made.as_ref().ok().cloned();
+        Some(made.map_err(|why| format!("{why:?}")))
+    }
+
+    /// The same for a driver that is older than the compiler: for the most part nothing in it is new.
+    fn lowered(&mut self) -> Option<Result<String, String>> {
+        let older = |line: &str| match line.trim_start() {
+            hint if hint.starts_with(".pragma \"used_bytes_mask") => None,
+            version if version.starts_with(".version ") => Some(".version 8.0".to_string()),
+            _ => Some(line.to_string()),
+        };
+        let lines: Vec<String> = self.made.as_ref()?.lines().filter_map(older).collect();
+        self.made = Some(lines.join("\n"));
+        self.made.clone().map(Ok)
+    }
+
+    /// Keeps what was made last, which the driver takes.
+    pub fn keep(&self) {
+        let (Some(made), Some(path)) = (&self.made, &self.path) else { return };
+        // What cannot be kept is made again next time; a half-written file would be worse.
+        let aside = path.with_extension(format!("{}", std::process::id()));
+        let folder = path.parent().map(fs::create_dir_all);
+        let written = folder.map(|_| fs::write(&aside, made));
+        if matches!(written, Some(Ok(()))) {
+            let _ = fs::rename(aside, path);
         }
-        Some(made)
     }
 
     /// Made for any instance, where nothing can compile at run time.
-    fn general(&self) -> Option<Result<String, String>> {
+    fn general(&mut self) -> Option<Result<String, String>> {
+        self.made = None;
         ptx(self.layout.kernel).map(|text| Ok(text.into()))
     }
 }
@@ -75,7 +93,8 @@ impl Iterator for Forms<'_> {
             let form = match self.next {
                 1 => self.kept(),
                 2 => self.compiled(),
-                3 => self.general(),
+                3 => self.lowered(),
+                4 => self.general(),
                 _ => return None,
             };
             if form.is_some() {

@@ -66,7 +66,7 @@ impl Gpu {
         }
         let context = CudaContext::new(number as usize).map_err(failed)?;
         // The thread that waits leaves its core to others.
-        context.set_blocking_synchronize().map_err(failed)?;
+        let _ = context.set_blocking_synchronize();
         let count = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let multiprocessors = context.attribute(count).map_err(failed)?;
         Ok(Self { context, kernels: Vec::new(), taken: Vec::new(), multiprocessors })
@@ -81,10 +81,14 @@ impl Gpu {
     /// Loads the first form of a kernel that the driver takes.
     fn load(&self, layout: &Layout) -> Result<Arc<CudaModule>, DeviceError> {
         let mut fault = None;
-        for form in Forms::new(layout, self.context.compute_capability().map_err(failed)?) {
+        let mut forms = Forms::new(layout, self.context.compute_capability().map_err(failed)?);
+        while let Some(form) = forms.next() {
             let load = |text: String| self.context.load_module(Ptx::from_src(text));
             match form.and_then(|text| load(text).map_err(|why| why.to_string())) {
-                Ok(module) => return Ok(module),
+                Ok(module) => {
+                    forms.keep();
+                    return Ok(module);
+                }
                 // What is wrong with the best form says the most.
                 Err(why) => fault = fault.or(Some(why)),
             }
@@ -96,6 +100,7 @@ impl Gpu {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
+        let _ = self.context.bind_to_thread();
         for address in self.taken.drain(..) {
             // SAFETY: each was taken once, and nothing that uses it is under way.
             // A device that is gone has given its memory back already.
@@ -117,7 +122,10 @@ impl Memory for Gpu {
         self.kernels = Entry::ALL.into_iter().map(kernel).collect::<Result<_, _>>()?;
         let explore = &self.kernels[Entry::Explore as usize];
         let blocks = explore.occupancy_max_active_blocks_per_multiprocessor(THREADS, 0, None);
-        Ok(blocks.map_err(failed)? * EXPLORERS * self.multiprocessors as u32)
+        match blocks.map_err(failed)? {
+            0 => Err(DeviceError::Failed("none of its blocks can run".into())),
+            blocks => Ok(blocks * EXPLORERS * self.multiprocessors as u32),
+        }
     }
 
     fn take(&mut self, words: usize) -> Result<u64, DeviceError> {

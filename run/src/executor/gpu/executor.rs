@@ -22,6 +22,12 @@ impl<'p> DeviceExecutor<'p> {
     ) -> Self {
         Self { explorer, warn, name }
     }
+
+    fn say_if_lost(&mut self) {
+        if let Some(why) = self.explorer.lost() {
+            (self.warn)(format!("{}: {why}; its work goes on on the CPU", self.name));
+        }
+    }
 }
 
 impl Executor for DeviceExecutor<'_> {
@@ -29,16 +35,20 @@ impl Executor for DeviceExecutor<'_> {
         &mut self.explorer
     }
 
+    fn stretch(&self) -> u64 {
+        self.explorer.stretch()
+    }
+
     fn settle(&mut self) -> Progress {
-        self.explorer.settle()
+        let progress = self.explorer.settle();
+        self.say_if_lost();
+        progress
     }
 
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch {
         let start = Instant::now();
         let progress = self.explorer.step(budget.fuel, (budget.best)());
-        if let Some(why) = self.explorer.lost() {
-            (self.warn)(format!("{}: {why}; its work goes on on the CPU", self.name));
-        }
+        self.say_if_lost();
         let (active, all) = self.explorer.active();
         let active = Some(f64::from(active) / f64::from(all));
         Stretch { progress, busy_ns: start.elapsed().as_nanos() as u64, active }

@@ -27,6 +27,8 @@ pub struct DeviceExplorer<'p> {
     active: (u32, u32),
     /// Why the device was given up, until that is said.
     lost: Option<DeviceError>,
+    /// Whether there are less than two nodes since it was, where there were more.
+    reduced: bool,
 }
 
 enum State<'p> {
@@ -57,6 +59,7 @@ impl<'p> DeviceExplorer<'p> {
             tune: Tune::new(explorers, spec.explorers, spec.budget, spec.trigger),
             active: (0, explorers),
             lost: None,
+            reduced: false,
         })
     }
 
@@ -71,8 +74,15 @@ impl<'p> DeviceExplorer<'p> {
         self.active
     }
 
+    /// Fuel of a whole round.
+    #[must_use]
+    pub fn stretch(&self) -> u64 {
+        STEP * u64::from(self.tune.explorers()) * u64::from(self.tune.budget())
+    }
+
     /// Explores for a round, or about as long without the device. What is counted may be told later.
     pub fn step(&mut self, fuel: u64, best: i64) -> Progress {
+        self.reduced = false;
         let mut progress = match &mut self.state {
             State::Plain(plain, _) => plain.run(fuel.min(WITHOUT), best),
             State::Device(_) => self.round(fuel, best),
@@ -120,6 +130,7 @@ impl<'p> DeviceExplorer<'p> {
             let mut plain = self.problem.explorer();
             let work = self.on.to_work(&kept.all());
             plain.put(&work.bytes).expect("work that this problem's own nodes were made into");
+            self.reduced = kept.nodes() >= 2 && plain.size() < 2.0;
             (self.state, self.lost) = (State::Plain(plain, kept.tell()), Some(why));
         }
     }
@@ -183,25 +194,25 @@ impl Explorer for DeviceExplorer<'_> {
             progress.add(self.step(fuel - progress.used, best));
         }
         progress.counts.add(&self.settle().counts);
+        self.reduced = false;
         progress
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
-        if let State::Plain(plain, _) = &mut self.state {
-            return plain.split(share);
+        if let Some(nodes) = self.attempt(|kept| kept.split(share)) {
+            return nodes.map(|nodes| self.on.to_work(&nodes));
         }
-        match self.attempt(|kept| kept.split(share)) {
-            Some(nodes) => nodes.map(|nodes| self.on.to_work(&nodes)),
-            // What is left of a device may be a single node, of which its nodes all came.
-            None => self.plain().split(share).or_else(|| Some(self.on.to_work(&[]))),
-        }
+        let split = self.plain().split(share);
+        // Whoever asks has been told of nodes that all came from the one that is left.
+        let nothing = self.reduced.then(|| self.on.to_work(&[]));
+        split.or(nothing)
     }
 
     fn drain(&mut self) -> Work {
-        match self.attempt(|kept| kept.drain()) {
-            Some(nodes) => self.on.to_work(&nodes),
-            None => self.plain().drain(),
-        }
+        let drained = self.attempt(|kept| kept.drain()).map(|nodes| self.on.to_work(&nodes));
+        let all = drained.unwrap_or_else(|| self.plain().drain());
+        self.reduced = false;
+        all
     }
 
     fn copy(&mut self) -> Work {

@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 const RENEW_PART: u32 = 50;
 /// At most this part of all nodes is fetched beyond what is to be given away, for whoever asks next.
 const AHEAD_PART: u64 = 16;
+/// And this part at least.
+const LEAST_PART: u64 = 256;
+/// The part of its nodes that a device without room for more gives back.
+const RELIEF_PART: u64 = 8;
 
 /// A device, a reserve of nodes here, from which others are given, and an image of what the device had
 /// some time ago.
@@ -95,7 +99,7 @@ impl Kept {
         if self.device.nodes() == 0 {
             self.settled(Vec::new());
         } else if returned.full > 0 {
-            self.fetch(self.device.nodes().div_ceil(2))?;
+            self.fetch(self.device.nodes().div_ceil(RELIEF_PART))?;
         } else if self.made.elapsed() >= RENEW_PART * self.cost {
             self.renew()?;
         }
@@ -116,7 +120,9 @@ impl Kept {
         let wanted = portion(share, self.nodes() as usize) as u64;
         let missing = wanted.saturating_sub(self.reserved());
         if missing > 0 {
-            self.fetch(missing + missing.min(self.nodes() / AHEAD_PART))?;
+            // A new image costs the same for few.
+            let ahead = missing.max(self.nodes() / LEAST_PART).min(self.nodes() / AHEAD_PART);
+            self.fetch(missing + ahead)?;
         }
         let left = self.reserve.len() - wanted as usize * self.words;
         Ok((wanted > 0).then(|| self.reserve.split_off(left)))
