@@ -151,14 +151,14 @@ mod loom_tests {
             let other = {
                 let control = control.clone();
                 thread::spawn(move || {
-                    let drawn = control.draw();
+                    let drawn = control.draw(1 << 18);
                     control.settle(drawn, 0);
-                    control.draw()
+                    control.draw(1 << 18)
                 })
             };
-            let mut drawn = control.draw();
+            let mut drawn = control.draw(1 << 18);
             drawn += other.join().unwrap();
-            while let more @ 1.. = control.draw() {
+            while let more @ 1.. = control.draw(1 << 18) {
                 drawn += more;
             }
             assert_eq!(drawn, 3);
