@@ -174,7 +174,7 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
                     break Some(node);
                 }
             };
-            counts.depth = counts.depth.max(out.depth - u32::from(out.made == 0));
+            counts.depth = counts.depth.max(out.depth.saturating_sub(u32::from(out.made == 0)));
             if let Some(node) = left {
                 out.stack.push(Entry { bound: out.bound, depth: out.depth, share, node });
             }

@@ -33,6 +33,9 @@ pub trait Problem: Sync {
         i64::MIN
     }
 
+    /// Says whether a run waits to stop: what takes long may be left as it is.
+    fn hurry(&self, _hurry: bool) {}
+
     /// Something that looks for good solutions beside the search, if the problem has such.
     fn improver(&self, _seed: u64) -> Option<Box<dyn Improver + '_>> {
         None
@@ -67,5 +70,9 @@ impl<T: Tree> Problem for Plain<T> {
 
     fn fingerprint(&self) -> u64 {
         self.0.fingerprint()
+    }
+
+    fn hurry(&self, hurry: bool) {
+        self.0.hurry(hurry);
     }
 }

@@ -94,6 +94,10 @@ pub trait Tree: Sync {
         fingerprint("tree", &self.root())
     }
 
+    /// Says whether the run waits to stop. A tree whose nodes take long may then leave those under way
+    /// for another time by [`Children::leave`].
+    fn hurry(&self, _hurry: bool) {}
+
     /// Computes a solution's value again, from the problem alone; `None` if it is no solution.
     ///
     /// Where this is given, every answer is checked with it before it is reported.
@@ -211,6 +215,15 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
     #[inline]
     pub fn count(&mut self, n: u64) {
         self.total += u128::from(n);
+    }
+
+    /// Leaves the node for another time, instead of all else; nothing more is explored now.
+    ///
+    /// It has been counted: what is left of it should have no [`Tree::weight`].
+    pub fn leave(&mut self, bound: i64, node: T::Node) {
+        self.first = Some((T::GOAL.score(bound).max(self.bound), node));
+        self.depth -= 1;
+        self.fuel = 0;
     }
 
     /// A finished solution; `plan` is asked for only if the solution is better than the best.

@@ -150,6 +150,7 @@ pub fn run(
     if settings.policy.is_late() {
         may_be_late(problem, settings)?;
     }
+    problem.hurry(false);
     let warnings = Warnings::default();
     let units = plan(problem, settings, &warnings)?;
     let n_units = units.len() as u32;
@@ -240,7 +241,7 @@ pub fn run(
             }
         }
         let mut guard = Guard { control: &control, office: &office, well: false };
-        watch_over(settings, &shared, &running, &office, watch);
+        watch_over(problem, settings, &shared, &running, &office, watch);
         guard.well = true;
         let mut left = Vec::new();
         for thread in threads {

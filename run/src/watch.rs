@@ -7,6 +7,7 @@ use crate::outcome::Sight;
 use crate::save::Saver;
 use crate::sync::{Condvar, Mutex, Ordering, lock};
 use crate::transport::local::Office;
+use pleach_core::problem::Problem;
 use pleach_core::tree::Goal;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -25,6 +26,7 @@ const ASK_EVERY: Duration = Duration::from_millis(1);
 
 /// Waits for the units to end, shows the run to the watcher, saves it, and stops it at its limits.
 pub(crate) fn watch_over(
+    problem: &dyn Problem,
     settings: &Settings,
     shared: &Shared<'_>,
     running: &Running,
@@ -33,6 +35,7 @@ pub(crate) fn watch_over(
 ) {
     let stop = |why| {
         shared.control.stop(why);
+        problem.hurry(true);
         office.ring_all();
     };
     let limit = settings.time_limit;
@@ -49,6 +52,7 @@ pub(crate) fn watch_over(
         left = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         let now = shared.start.elapsed();
         if shared.control.stopped().is_some() {
+            problem.hurry(true);
             look_at = now.saturating_add(settings.look_every);
         } else if limit.is_some_and(|limit| now >= limit) {
             stop(Stop::Time);

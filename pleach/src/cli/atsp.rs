@@ -2,7 +2,7 @@
 
 use super::numbers::numbers;
 use super::options::{Best, Options};
-use super::progress::catch_interrupts;
+use super::progress::{catch_interrupts, interrupted};
 use super::resume::show;
 use super::{Failure, Files, SHORTEST, print, search, usage};
 use pleach_core::work::Nodes;
@@ -44,7 +44,10 @@ pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
     }
     let files = if options.show { None } else { Some(Files::open(options)?) };
     let (seed, how) = (options.settings.seed, (options.nodes, options.simd));
-    let atsp = Atsp::new(instance, bound, how, (given.as_deref(), seed));
+    let until = options.settings.time_limit.map(|limit| started + limit);
+    let go_on =
+        || !options.show && !interrupted() && until.is_none_or(|until| Instant::now() < until);
+    let atsp = Atsp::new(instance, bound, how, (given.as_deref(), seed), &go_on);
     let atsp = atsp.map_err(|why| Failure::Usage(format!("{word}: {why}")))?;
     let files = match (files, going) {
         (None, Some(going)) => return show(&atsp, "atsp", word, going, options),

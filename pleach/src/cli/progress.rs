@@ -17,6 +17,11 @@ static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 /// Two interrupts within this time are one.
 const ONE_WORD: Duration = Duration::from_millis(200);
 
+/// Whether Ctrl-C was pressed.
+pub fn interrupted() -> bool {
+    INTERRUPTS.load(Ordering::Relaxed) > 0
+}
+
 /// Counts Ctrl-C from now on: the first stops the search, the second ends the process at once.
 pub fn catch_interrupts() {
     static CAUGHT: OnceLock<()> = OnceLock::new();
@@ -96,11 +101,7 @@ impl Progress {
             self.line.set_message(text);
             self.line.tick();
         }
-        if INTERRUPTS.load(Ordering::Relaxed) > 0 {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        if interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

@@ -42,8 +42,14 @@ const LATEST: f32 = 0.06;
 pub(super) const MOST_PAID: f64 = (1i64 << 50) as f64;
 
 /// Raises the bound from these payments, at best to `target`, in parts of a unit; `None` if there is
-/// no tour.
-pub(super) fn raise(arcs: &Arcs, paid: &[i64], target: i64, effort: Effort) -> Option<Raised> {
+/// no tour. Nothing more is tried than what is under way once `go_on` does not hold.
+pub(super) fn raise(
+    arcs: &Arcs,
+    paid: &[i64],
+    target: i64,
+    effort: Effort,
+    go_on: &dyn Fn() -> bool,
+) -> Option<Raised> {
     let n = arcs.cities;
     let mut tree = Arborescence::new(n, arcs.len());
     let mut paid = paid.to_vec();
@@ -88,7 +94,7 @@ pub(super) fn raise(arcs: &Arcs, paid: &[i64], target: i64, effort: Effort) -> O
             best.tour = Some(next);
             break;
         }
-        if best.bound >= target || length < 1e-3 || tree.looked >= effort.arcs {
+        if best.bound >= target || length < 1e-3 || tree.looked >= effort.arcs || !go_on() {
             break;
         }
         let mut norm = 0.0;

@@ -18,6 +18,9 @@ pub(super) fn by_arc(
     out: &mut Children<'_, Tours>,
 ) {
     let arc = choose(tours, &node, seen, best);
+    if tours.hurried() {
+        return again(node, bound, out);
+    }
     let Some((i, j)) = arc else {
         // Every city has one successor left.
         let next: Vec<u16> = (0..node.next.len())
@@ -35,6 +38,11 @@ pub(super) fn by_arc(
     let mut without = node;
     without.allowed.remove(i, j);
     out.child_within(bound, without);
+}
+
+/// Leaves a node for another time.
+pub(super) fn again(node: Node, bound: i64, out: &mut Children<'_, Tours>) {
+    out.leave(bound, Node { again: true, ..node });
 }
 
 /// The arc to divide by, if any is left to be decided.
@@ -55,11 +63,15 @@ fn choose(tours: &Tours, node: &Node, seen: &Seen, best: i64) -> Option<(usize, 
             return (target - base).max(1) as f64;
         }
         let arcs = Arcs::new(&tours.instance, allowed);
-        let bound = raise(&arcs, &node.paid, target, AHEAD).map_or(target, |raised| raised.bound);
+        let bound = raise(&arcs, &node.paid, target, AHEAD, &|| !tours.hurried());
+        let bound = bound.map_or(target, |raised| raised.bound);
         (bound.min(target) - base).max(1) as f64
     };
     let mut most: Option<(f64, usize)> = None;
     for at in candidates {
+        if tours.hurried() {
+            break;
+        }
         let (i, j) = ends(at);
         let (mut with, mut without) = (node.allowed.clone(), node.allowed.clone());
         with.force(i, j);

@@ -53,7 +53,8 @@ enum Search {
 
 impl Atsp {
     /// A search with this bound that starts from a tour: the best that heuristics find, from
-    /// `start` on if that is given, always the same for a seed.
+    /// `start` on if that is given, always the same for a seed. Bounds are prepared as well as can be
+    /// while `go_on` holds.
     ///
     /// # Errors
     /// If the bound `partial` is asked for more cities than it can do.
@@ -62,6 +63,7 @@ impl Atsp {
         bound: Bound,
         (nodes, level): (Nodes, Level),
         (start, seed): (Option<&[u16]>, u64),
+        go_on: &dyn Fn() -> bool,
     ) -> Result<Self, String> {
         let instance = Arc::new(instance);
         let start = tour(&instance, start, seed);
@@ -69,7 +71,7 @@ impl Atsp {
             Bound::Partial => Search::Paths(Paths::new(&instance, nodes, level)?),
             // A single city has no arcs.
             _ if instance.cities() == 1 => Search::Paths(Paths::new(&instance, nodes, level)?),
-            _ => Search::Tours(Tours::new(&instance, bound, &start)),
+            _ => Search::Tours(Tours::new(&instance, bound, &start, go_on)),
         };
         Ok(Self { instance, start, search })
     }
@@ -171,6 +173,12 @@ impl Problem for Atsp {
         match &self.search {
             Search::Paths(paths) => Tree::fingerprint(paths),
             Search::Tours(tours) => Tree::fingerprint(tours),
+        }
+    }
+
+    fn hurry(&self, hurry: bool) {
+        if let Search::Tours(tours) = &self.search {
+            Tree::hurry(tours, hurry);
         }
     }
 

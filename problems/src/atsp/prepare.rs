@@ -31,10 +31,17 @@ const SECOND: Effort = Effort { steps: 8000, patience: 100, first: 1.0, arcs: 10
 /// Arcs looked at for a city to begin with, about ten times.
 const ROOTS: usize = 2_000_000;
 
-/// Prepares the search for tours that cost `target` at most; some tour does.
-pub(super) fn prepare(instance: &Instance, bound: Bound, target: i64) -> Prepared {
+/// Prepares the search for tours that cost `target` at most; some tour does. Where `go_on` does not
+/// hold any more prices are not as good, and all else is the same.
+pub(super) fn prepare(
+    instance: &Instance,
+    bound: Bound,
+    target: i64,
+    go_on: &dyn Fn() -> bool,
+) -> Prepared {
     let n = instance.cities();
-    let mut root = Node { allowed: Allowed::all(n), paid: vec![0; n], next: vec![0; n] };
+    let (paid, next) = (vec![0; n], vec![0; n]);
+    let mut root = Node { allowed: Allowed::all(n), paid, next, again: false };
     let arcs = Arcs::new(instance, &root.allowed);
     let mut raised = i64::MIN;
     if let Some(assignment) = solve(&arcs, &arcs.cost, &root.paid, &root.next) {
@@ -55,9 +62,11 @@ pub(super) fn prepare(instance: &Instance, bound: Bound, target: i64) -> Prepare
     let twins = Twins::new(&instance);
     twins.order(&mut root.allowed);
     if bound == Bound::Arborescence {
-        for effort in [FIRST, SECOND] {
+        for effort in [FIRST, SECOND].into_iter().take_while(|_| go_on()) {
             let arcs = Arcs::new(&instance, &root.allowed);
-            let Some(better) = raise(&arcs, &root.paid, PARTS * target, effort) else { break };
+            let Some(better) = raise(&arcs, &root.paid, PARTS * target, effort, go_on) else {
+                break;
+            };
             root.allowed.remove_dear(&arcs, &better.reduced, PARTS * target - better.bound);
             root.allowed.propagate(&twins);
             (root.paid, raised) = (better.paid, raised.max(better.bound));
@@ -91,7 +100,7 @@ fn best_root(instance: &Instance, root: &Node, target: i64) -> usize {
         let arcs = Arcs::new(&turn(instance, city), &root.allowed);
         let mut paid = root.paid.clone();
         paid.rotate_left(city);
-        let raised = raise(&arcs, &paid, PARTS * target, once);
+        let raised = raise(&arcs, &paid, PARTS * target, once, &|| true);
         (raised.map(|raised| raised.bound), std::cmp::Reverse(city))
     };
     (0..n).step_by(n.div_ceil(tried)).max_by_key(bound).unwrap_or(0)

@@ -4,6 +4,7 @@ use super::bound::Bound;
 use super::instance::{Instance, MOST_COST};
 use super::*;
 use oorandom::Rand64;
+use pleach_core::explorer::Progress;
 use pleach_core::laws::{explorer_law, hostile_law, pack_law, run_to_end};
 use pleach_core::work::Reader;
 use tours::Node;
@@ -56,14 +57,14 @@ fn shortest(instance: &Instance) -> i64 {
     least
 }
 
-fn search(problem: &dyn Problem, best: i64) -> pleach_core::explorer::Progress {
+fn search(problem: &dyn Problem, best: i64) -> Progress {
     let mut explorer = problem.explorer();
     explorer.put(&problem.root().bytes).unwrap();
     run_to_end(&mut *explorer, best)
 }
 
 fn make(instance: &Instance, bound: Bound, nodes: Nodes, level: Level) -> Atsp {
-    Atsp::new(instance.clone(), bound, (nodes, level), (None, 1)).unwrap()
+    Atsp::new(instance.clone(), bound, (nodes, level), (None, 1), &|| true).unwrap()
 }
 
 #[test]
@@ -177,5 +178,30 @@ fn with_few_cities_a_start_is_the_best_tour() {
         let atsp = make(&instance, Bound::Auto, Nodes::Pool, Level::best());
         assert_eq!(instance.length(atsp.start()), shortest(&instance), "{instance:?}");
         assert!(atsp.improver(1).is_none());
+    }
+}
+
+/// Whoever waits to stop leaves nodes as they are; gone on with, the tree is the same, and each node
+/// is counted once.
+#[test]
+fn nodes_that_are_left_are_gone_on_with() {
+    for (name, bound) in [("ftv38", Bound::Assignment), ("ry48p", Bound::Arborescence)] {
+        let instance = named::named(name).unwrap().unwrap();
+        let atsp = make(&instance, bound, Nodes::Pool, Level::best());
+        let best = named::optimum(name).unwrap();
+        let whole = search(&atsp, best);
+        let mut explorer = atsp.explorer();
+        explorer.put(&atsp.root().bytes).unwrap();
+        let mut sum = Progress::default();
+        while explorer.size() > 0.0 {
+            atsp.hurry(true);
+            sum.add(explorer.run(1000, best));
+            let work = explorer.drain();
+            atsp.hurry(false);
+            explorer.put(&work.bytes).unwrap();
+            sum.add(explorer.run(3, best));
+        }
+        assert_eq!(sum.counts, whole.counts, "{bound}");
+        assert!(whole.counts.branched > 20, "{whole:?}");
     }
 }

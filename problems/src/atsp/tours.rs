@@ -4,13 +4,15 @@ use super::arcs::{Allowed, Arcs, PARTS, at_least, tour_of};
 use super::ascent::{Effort, MOST_PAID, Raised, raise};
 use super::assignment::{Assignment, solve};
 use super::bound::Bound;
-use super::branch::{by_arc, by_subtour};
+use super::branch::{again, by_arc, by_subtour};
 use super::instance::{Instance, MOST_CITIES};
 use super::prepare::{Prepared, prepare};
 use super::twins::Twins;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Malformed, Pack, Reader};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A part of all tours: the arcs that they may use, and prices and successors to start from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,27 +20,35 @@ pub struct Node {
     pub(super) allowed: Allowed,
     pub(super) paid: Vec<i64>,
     pub(super) next: Vec<u16>,
+    /// Whether it was counted before, and then left as it was.
+    pub(super) again: bool,
 }
 
 impl Pack for Node {
-    const LEAST: usize = 3;
+    const LEAST: usize = 4;
 
     fn pack(&self, out: &mut Vec<u8>) {
         self.next.pack(out);
         self.paid.pack(out);
         self.allowed.bits().to_vec().pack(out);
+        u8::from(self.again).pack(out);
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let next = Vec::<u16>::unpack(from)?;
         let paid = Vec::<i64>::unpack(from)?;
         let bits = Vec::<u64>::unpack(from)?;
+        let again = match u8::unpack(from)? {
+            0 => false,
+            1 => true,
+            _ => return Err(Malformed::Range),
+        };
         let within = |&paid: &i64| paid.unsigned_abs() <= MOST_PAID as u64;
         let few = paid.len() == next.len() && paid.iter().all(within);
         let cities = (2..=MOST_CITIES).contains(&next.len()) && few;
         let allowed = if cities { Allowed::of(next.len(), bits) } else { None };
         let allowed = allowed.ok_or(Malformed::Range)?;
-        Ok(Self { allowed, paid, next })
+        Ok(Self { allowed, paid, next, again })
     }
 }
 
@@ -62,6 +72,8 @@ pub struct Tours {
     target: i64,
     /// What the lengths of tours differ by.
     step: i64,
+    /// Whether the run waits to stop.
+    hurried: Arc<AtomicBool>,
 }
 
 /// What a node turns out to be.
@@ -78,13 +90,20 @@ pub(super) struct Seen {
 }
 
 impl Tours {
-    /// The tours of an instance with a tour at hand; bound `auto` becomes one of the others.
+    /// The tours of an instance with a tour at hand; bound `auto` becomes one of the others. What
+    /// takes long is prepared as well as can be while `go_on` holds.
     #[must_use]
-    pub fn new(instance: &Instance, bound: Bound, tour: &[u16]) -> Self {
+    pub fn new(instance: &Instance, bound: Bound, tour: &[u16], go_on: &dyn Fn() -> bool) -> Self {
         let target = instance.length(tour);
-        let prepared = prepare(instance, bound, target);
+        let prepared = prepare(instance, bound, target, go_on);
         let Prepared { instance, turned, bound, twins, root, least, step } = prepared;
-        Self { instance, turned, bound, twins, root, least, target, step }
+        let hurried = Arc::default();
+        Self { instance, turned, bound, twins, root, least, target, step, hurried }
+    }
+
+    /// Whether the run waits to stop.
+    pub(super) fn hurried(&self) -> bool {
+        self.hurried.load(Ordering::Relaxed)
     }
 
     /// The bound that is computed.
@@ -130,9 +149,11 @@ impl Tours {
             let Assignment { value: bound, next, reduced, out: paid } = found;
             return Some(Seen { arcs, bound, paid, next, reduced, used: Vec::new() });
         }
-        let raised = raise(&arcs, &node.paid, self.towards(best), AT_NODE)?;
+        let raised = raise(&arcs, &node.paid, self.towards(best), AT_NODE, &|| !self.hurried())?;
         let Raised { bound, paid, reduced, used, tour } = raised;
-        if let Some(next) = tour {
+        // In a hurry the node is left as it is, whatever its assignment.
+        let next = tour.or_else(|| self.hurried().then(|| node.next.clone()));
+        if let Some(next) = next {
             return Some(Seen { arcs, bound, paid, next, reduced, used });
         }
         // What an assignment needs of what is left comes on top.
@@ -159,7 +180,13 @@ impl Tree for Tours {
         if !node.allowed.propagate(&self.twins) {
             return;
         }
+        if self.hurried() {
+            return again(node, self.least, out);
+        }
         let Some(seen) = self.see(&node, best) else { return };
+        if self.hurried() {
+            return again(node, self.at_least(seen.bound), out);
+        }
         let mut best = best;
         if let Some(order) = tour_of(&seen.next) {
             let length = self.instance.length(&order);
@@ -175,11 +202,19 @@ impl Tree for Tours {
         if !node.allowed.propagate(&self.twins) {
             return;
         }
-        let node = Node { paid: seen.paid.clone(), next: seen.next.clone(), ..node };
+        let node = Node { paid: seen.paid.clone(), next: seen.next.clone(), again: false, ..node };
         match self.bound {
             Bound::Arborescence => by_arc(self, node, &seen, (bound, best), out),
             _ => by_subtour(&node, bound, out),
         }
+    }
+
+    fn weight(&self, node: &Node) -> u64 {
+        u64::from(!node.again)
+    }
+
+    fn hurry(&self, hurry: bool) {
+        self.hurried.store(hurry, Ordering::Relaxed);
     }
 
     fn valid(&self, entry: &Entry<Node>) -> bool {
@@ -190,6 +225,6 @@ impl Tree for Tours {
 
     fn fingerprint(&self) -> u64 {
         let costs = self.instance.costs().to_vec();
-        fingerprint("atsp", &(costs, self.bound.to_string().into_bytes()))
+        fingerprint("tours", &(costs, self.bound.to_string().into_bytes()))
     }
 }
