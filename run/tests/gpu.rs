@@ -30,6 +30,13 @@ fn flowshop() -> (Flowshop, i64) {
     (flowshop, best)
 }
 
+fn problems_for_good() -> [(&'static dyn Problem, i64); 2] {
+    let (flowshop, best) = flowshop();
+    let queens: &Queens = Box::leak(Box::new(queens(8)));
+    let flowshop: &Flowshop = Box::leak(Box::new(flowshop));
+    [(queens, i64::MAX), (flowshop, best)]
+}
+
 fn spec(words: &str) -> Spec {
     Spec::parse(words).unwrap()
 }
@@ -103,11 +110,7 @@ fn nodes_are_not_forgotten_where_fewer_take_part() {
 
 #[test]
 fn the_laws_hold_on_a_device() {
-    let (flowshop, best) = flowshop();
-    let flowshop: &'static Flowshop = Box::leak(Box::new(flowshop));
-    let queens: &'static Queens = Box::leak(Box::new(queens(8)));
-    let problems: [(&'static dyn Problem, i64); 2] = [(queens, i64::MAX), (flowshop, best)];
-    for (problem, best) in problems {
+    for (problem, best) in problems_for_good() {
         let mut explorer = problem.explorer();
         explorer.put(&problem.root().bytes).unwrap();
         let whole = run_to_end(&mut *explorer, best);
@@ -150,11 +153,7 @@ fn a_device_that_fails_loses_no_work() {
 /// Devices that fail one after the other, while work goes to and fro.
 #[test]
 fn the_laws_hold_while_devices_fail() {
-    let (flowshop, best) = flowshop();
-    let flowshop: &'static Flowshop = Box::leak(Box::new(flowshop));
-    let queens: &'static Queens = Box::leak(Box::new(queens(8)));
-    let problems: [(&'static dyn Problem, i64); 2] = [(queens, i64::MAX), (flowshop, best)];
-    for (problem, best) in problems {
+    for (problem, best) in problems_for_good() {
         let mut explorer = problem.explorer();
         explorer.put(&problem.root().bytes).unwrap();
         let whole = run_to_end(&mut *explorer, best);
