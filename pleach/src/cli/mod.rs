@@ -28,6 +28,7 @@ use resume::Going;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -79,14 +80,17 @@ Exit codes: 0 finished and proven, 1 an error inside, 2 bad usage or bad input,
 /// The whole command of the `pleach` binary.
 #[must_use]
 pub fn pleach() -> ExitCode {
-    finish(parse(command()).and_then(|matches| match matches.subcommand() {
-        Some(("resume", sub)) => {
-            let file = sub.get_one::<String>("file").map_or("", String::as_str);
-            let (matches, going) = resume::read(command(), file, sub)?;
-            start(&matches, Some(going))
+    finish(|| {
+        let matches = parse(command())?;
+        match matches.subcommand() {
+            Some(("resume", sub)) => {
+                let file = sub.get_one::<String>("file").map_or("", String::as_str);
+                let (matches, going) = resume::read(command(), file, sub)?;
+                start(&matches, Some(going))
+            }
+            _ => start(&matches, None),
         }
-        _ => start(&matches, None),
-    }))
+    })
 }
 
 /// Flags that only simulations have.
@@ -177,7 +181,8 @@ fn command() -> Command {
 pub fn main<S: TreeSource>(source: S) -> ExitCode {
     let full = std::any::type_name::<S::Tree>();
     let name = full.rsplit("::").next().unwrap_or(full).to_lowercase();
-    finish(own().and_then(|(words, matches, going)| {
+    finish(|| {
+        let (words, matches, going) = own()?;
         let mut options = read(&matches)?;
         (options.inputs, options.words, options.going) = (words.clone(), words, going);
         let tree = source.into_tree().map_err(Failure::Usage)?;
@@ -188,7 +193,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
         options.without_flowshop(&name).map_err(Failure::Usage)?;
         options.refuse(&SIM_ONLY, "expected with pleach sim").map_err(Failure::Usage)?;
         conclude(Plain(tree), &name, &instance, &options)
-    }))
+    })
 }
 
 /// The words on the command line that are no flags: files and sizes of a problem of your own.
@@ -200,7 +205,7 @@ pub fn words() -> Vec<String> {
     match own() {
         Ok((words, ..)) => words,
         Err(why) => {
-            finish(Err(why));
+            finish(|| Err(why));
             std::process::exit(2)
         }
     }
@@ -250,9 +255,11 @@ fn read(matches: &ArgMatches) -> Result<Options, Failure> {
     Options::read(matches).map_err(Failure::Usage)
 }
 
-/// Prints what went wrong, and turns it into an exit code.
-fn finish(result: Result<ExitCode, Failure>) -> ExitCode {
-    result.unwrap_or_else(|why| match why {
+/// Carries it out, prints what went wrong, and turns it into an exit code: a panic is an error inside.
+fn finish(act: impl FnOnce() -> Result<ExitCode, Failure>) -> ExitCode {
+    let result = catch_unwind(AssertUnwindSafe(act));
+    let panicked = |_| Err(Failure::Inside("it panicked, as said above".into()));
+    result.unwrap_or_else(panicked).unwrap_or_else(|why| match why {
         Failure::Usage(line) => {
             eprintln!("pleach: {line}");
             ExitCode::from(2)
@@ -411,4 +418,16 @@ fn machine(cores: u32, levels: &[String], rates: &[(String, f64)]) -> serde_json
     let rates: serde_json::Map<String, serde_json::Value> =
         rates.iter().map(|(name, rate)| (name.clone(), json!(rate.round()))).collect();
     json!({ "cpu": { "cores": cores, "simd": levels, "nodes_per_second_and_thread": rates } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_inside() {
+        assert_eq!(finish(|| panic!("in a tree of the user's")), ExitCode::from(1));
+        assert_eq!(finish(|| usage("wrong")), ExitCode::from(2));
+        assert_eq!(finish(|| Ok(ExitCode::SUCCESS)), ExitCode::SUCCESS);
+    }
 }
