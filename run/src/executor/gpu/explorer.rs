@@ -155,7 +155,11 @@ impl Explorer for DeviceExplorer<'_> {
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
         match &mut self.state {
             State::Plain(plain, _) => plain.put(work),
-            State::Device(kept) => self.on.to_words(work, kept.reserve()),
+            State::Device(kept) => {
+                let (on, reserve) = (self.on, kept.reserve());
+                let before = reserve.len();
+                on.to_words(work, reserve).inspect_err(|_| reserve.truncate(before))
+            }
         }
     }
 
