@@ -15,7 +15,12 @@ if [ ! -x "$pleach" ]; then
     echo "$pleach: expected the built binary (cargo build --release)" >&2
     exit 2
 fi
+if ! command -v python3 >/dev/null; then
+    echo "python3 is needed, for this script alone" >&2
+    exit 2
+fi
 mkdir -p "$folder"
+"$pleach" devices
 exec python3 - "$pleach" "$device" "$folder" <<'PYTHON'
 import datetime, json, shutil, subprocess, sys, time
 
