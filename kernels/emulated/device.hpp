@@ -8,7 +8,7 @@
 #define __global__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-// One block runs at a time in a thread of the host.
+// Of blocks that have memory of their own one runs at a time in a thread of the host.
 #define __shared__ static thread_local
 #define PLEACH_EMULATED 1
 
