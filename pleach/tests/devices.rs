@@ -37,6 +37,28 @@ fn a_search_on_a_device_is_saved_and_gone_on_with() {
     assert_eq!(json(&format!("resume {path} --devices cpu,emulated"))["nodes"], wanted);
 }
 
+/// The units are those of the command that goes on, not of the one that began.
+#[test]
+fn a_search_of_threads_is_gone_on_with_on_a_device_alone() {
+    let file = folder("devices").join("units.pleach");
+    let path = file.display();
+    let wanted = json("count queens 12")["nodes"].clone();
+    let stopped = pleach(&format!(
+        "count queens 12 --threads 2 --slow cpu1=3 --node-limit 90000 --checkpoint {path}"
+    ));
+    assert_eq!(stopped.status.code(), Some(3));
+    assert_eq!(json(&format!("resume {path} --devices emulated"))["nodes"], wanted);
+}
+
+#[test]
+fn optima_are_counted_beside_a_device() {
+    let words = "solve flowshop VFR10_5_3 --all --best optimum";
+    let (wanted, answer) =
+        (json(&format!("{words} --devices cpu")), json(&format!("{words} --devices emulated")));
+    assert_eq!(answer["count"], wanted["count"]);
+    assert_eq!(answer["objective"], wanted["objective"]);
+}
+
 #[test]
 fn what_a_device_did_is_traced() {
     let file = folder("devices").join("trace.json");
@@ -65,6 +87,7 @@ fn a_device_that_cannot_be_used_is_left_out() {
         ("--devices cuda", "'cuda': expected cpu, gpu, gpu0 and so on, or emulated"),
         ("--devices emulated:explorers=0", "expected a whole number from 1 to"),
         ("--devices emulated --threads 2", "--threads: expected with cpu among --devices"),
+        ("--devices cpu:explorers=2", "cpu has no choices"),
         ("--devices emulated --slow cpu0=2", "there is no thread to be slowed"),
     ] {
         refused(&format!("solve queens 8 {words}"), said);

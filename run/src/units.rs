@@ -10,9 +10,10 @@ use crate::launch::{RunError, Settings};
 use crate::sync::{Mutex, lock};
 use pleach_core::problem::Problem;
 use pleach_core::work::{Malformed, Work};
+use std::collections::VecDeque;
 
 /// Lines to be said while the run goes on.
-pub(crate) type Warnings = Mutex<Vec<String>>;
+pub(crate) type Warnings = Mutex<VecDeque<String>>;
 
 /// A unit before it begins.
 pub(crate) struct Planned<'p> {
@@ -55,13 +56,13 @@ pub(crate) fn plan<'p>(
                 gpus += u32::from(matches!(spec.kind, Kind::Gpu(_)));
                 devices.push(Planned { name, make: Make::Device(Box::new(explorer)) });
             }
-            Err(why) => lock(warnings).push(format!("{name} is not used: {why}")),
+            Err(why) => lock(warnings).push_back(format!("{name} is not used: {why}")),
         }
     }
     let fewer = if settings.make_room { gpus } else { 0 };
     let threads = settings.threads.saturating_sub(fewer).max(settings.threads.min(1));
     let units: Vec<Planned<'p>> = (0..threads).map(thread).chain(devices).collect();
-    match lock(warnings).first() {
+    match lock(warnings).front() {
         Some(why) if units.is_empty() => Err(RunError::NoUnit(why.clone())),
         _ => Ok(units),
     }
@@ -89,7 +90,7 @@ impl<'p> Planned<'p> {
         let mut executor: Box<dyn Executor + 'p> = match self.make {
             Make::Thread { slow } => Box::new(ThreadExecutor::new(problem.explorer(), slow)),
             Make::Device(explorer) => {
-                let warn = Box::new(|line| lock(warnings).push(line));
+                let warn = Box::new(|line| lock(warnings).push_back(line));
                 Box::new(DeviceExecutor::new(self.name, *explorer, warn))
             }
         };

@@ -59,7 +59,7 @@ pub(crate) fn watch_over(
             look_at = now.saturating_add(settings.look_every);
         } else {
             drop(left);
-            let warning = saving.go_on(now).or_else(|| lock(shared.warnings).pop());
+            let warning = saving.go_on(now).or_else(|| lock(shared.warnings).pop_front());
             if now >= look_at || warning.is_some() {
                 look_at = now.saturating_add(settings.look_every);
                 if watcher(&Sight { warning, ..sight(shared, &mut proven) }).is_break() {

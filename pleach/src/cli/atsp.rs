@@ -5,6 +5,7 @@ use super::options::{Best, Options};
 use super::progress::{catch_interrupts, interrupted};
 use super::resume::show;
 use super::{Failure, Files, SHORTEST, print, search, usage};
+use pleach_core::problem::Problem;
 use pleach_core::work::Nodes;
 use pleach_problems::atsp::bound::Bound;
 use pleach_problems::atsp::instance::Instance;
@@ -71,12 +72,14 @@ pub fn solve(word: &str, options: &Options) -> Result<ExitCode, Failure> {
     let limit = options.settings.time_limit.map(|limit| limit.saturating_sub(prepared));
     let earlier_s = going.map_or(0.0, |going| going.state["setup_s"].as_f64().unwrap_or(0.0));
     let setup_s = earlier_s + prepared.as_secs_f64();
+    let state =
+        json!({ "setup_s": setup_s, "bound": record["bound"], "least": atsp.least_score() });
     let settings = Settings {
         best: to_beat,
         start: start.map(|order| solution(atsp.instance(), &order)),
         improve: best == Best::Search,
         time_limit: limit.map(|left| left.max(SHORTEST)),
-        save: options.save(&json!({ "setup_s": setup_s, "bound": record["bound"] })),
+        save: options.save(&state),
         resume: going.map(|going| going.checkpoint.clone()),
         ..options.settings.clone()
     };

@@ -159,7 +159,7 @@ fn choose(flowshop: &mut Flowshop, options: &Options) -> Result<Value, Failure> 
 fn may_use_devices(flowshop: &Flowshop, options: &Options) -> bool {
     let mut bounded = flowshop.clone();
     bounded.bound = Bound::One;
-    !options.settings.devices.is_empty() && !options.all && bounded.on_device().is_some()
+    !options.settings.devices.is_empty() && bounded.on_device().is_some()
 }
 
 /// The value and the solution to start from, as the flags name them.
@@ -275,6 +275,9 @@ fn count_optima(
         node_limit: settings.node_limit.map(|limit| limit.saturating_sub(nodes).max(1)),
         save: options.save(&state),
         resume: second,
+        // No device counts schedules.
+        devices: Vec::new(),
+        threads: settings.threads.max(1),
         ..settings
     };
     let counted = search(all, settings, options)?;

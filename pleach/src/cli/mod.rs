@@ -282,6 +282,9 @@ fn conclude<P: Problem>(
     if best.is_some() && !matches!(problem.goal(), Goal::Minimise | Goal::Maximise) {
         return usage("--best: this problem has no value to beat, expected none");
     }
+    if problem.goal() == Goal::Count && options.solution.is_some() {
+        return usage("--solution: what is counted has no solution to be written");
+    }
     if let Some(going) = options.going.as_ref().filter(|_| options.show) {
         return resume::show(&problem, name, instance, going, options);
     }
@@ -324,6 +327,9 @@ struct Files {
 
 impl Files {
     fn open(options: &Options) -> Result<Self, Failure> {
+        if options.trace.is_some() && options.trace == options.solution {
+            return usage("--solution: expected another file than --trace");
+        }
         Ok(Self {
             trace: options.trace.as_deref().map(|path| create("trace", path)).transpose()?,
             solution: options

@@ -329,7 +329,7 @@ impl Options {
             make_room: word("threads").is_none(),
             slow: slow_factors(&slow, threads)?,
             devices: devices.specs,
-            policy: Policy::parse(balance).map_err(|why| format!("--balance {why}"))?,
+            policy: Policy::parse(balance).map_err(|why| format!("--balance: {why}"))?,
             time_limit: limit.map(|word| time("time-limit", word)).transpose()?,
             node_limit,
             seed,

@@ -67,8 +67,12 @@ pub fn read(
             return usage(format!("{name}: a search goes on with what it began with"));
         }
     }
-    if flags_now.iter().any(|flag| named(flag, "--threads") || named(flag, "--slow")) {
-        flags.retain(|flag| !named(flag, "--slow"));
+    // Other units than before: what was said of those is out of date.
+    let of_units = |flag: &String| ["--threads", "--slow"].iter().any(|name| named(flag, name));
+    let other_devices = flags_now.iter().any(|flag| named(flag, "--devices"));
+    if other_devices || flags_now.iter().any(of_units) {
+        let stale = if other_devices { "--threads" } else { "--slow" };
+        flags.retain(|flag| !named(flag, "--slow") && !named(flag, stale));
     }
     flags.push(format!("--checkpoint={file}"));
     flags.extend(flags_now);
@@ -122,8 +126,12 @@ pub fn show(
     let goal = problem.goal();
     let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);
     let open = explorer.open_nodes();
-    let done = explorer.open_share().map(|share| (1.0 - share).clamp(0.0, 1.0));
-    let bound = explorer.least_bound().unwrap_or(i64::MAX).max(problem.least_score());
+    // Nodes from a device do not tell which part of the tree they are.
+    let share = explorer.open_share().filter(|&share| share > 0.0 || open == 0.0);
+    let done = share.map(|share| (1.0 - share).clamp(0.0, 1.0));
+    // What was known before the search may have taken long to find.
+    let least = going.state["least"].as_i64().unwrap_or(i64::MIN).max(problem.least_score());
+    let bound = explorer.least_bound().unwrap_or(i64::MAX).max(least);
     let bound = bound.min(checkpoint.best);
     let known = optimises && ![i64::MIN, i64::MAX].contains(&bound);
     let bound = known.then(|| goal.value(bound));
@@ -155,7 +163,22 @@ pub fn show(
         )
         .map(|()| ExitCode::SUCCESS);
     }
-    let held = if options.nodes == Nodes::Interval { "intervals" } else { "nodes" };
+    let held = match (options.nodes, open == 1.0) {
+        (Nodes::Interval, one) => {
+            if one {
+                "interval"
+            } else {
+                "intervals"
+            }
+        }
+        (Nodes::Pool, one) => {
+            if one {
+                "node"
+            } else {
+                "nodes"
+            }
+        }
+    };
     let mut lines = vec![format!("{file}: {name} {instance}, saved after {seconds:.1} s")];
     lines.push(match done {
         _ if checkpoint.pieces.is_empty() => "nothing is left to do".into(),

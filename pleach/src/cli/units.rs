@@ -5,6 +5,9 @@ use pleach_run::cores;
 use pleach_run::executor::gpu::count;
 use pleach_run::executor::gpu::spec::{Kind, Spec};
 
+/// Devices at most: no machine has more.
+const MOST_DEVICES: usize = 64;
+
 /// Threads and devices.
 pub struct Units {
     /// Threads of the CPU.
@@ -43,10 +46,14 @@ impl Units {
             let spec = || Spec::parse(words).map_err(|why| format!("--devices {why}"));
             match words.split(':').next() {
                 Some("cpu") if words == "cpu" => on_cpu = true,
+                Some("cpu") => return Err(format!("--devices {words}: cpu has no choices")),
                 // Where there are none, the run says why.
                 Some("gpu") => specs.extend(all(&spec()?, count().unwrap_or(1))),
                 _ => specs.push(spec()?),
             }
+        }
+        if specs.len() > MOST_DEVICES {
+            return Err(format!("--devices: expected {MOST_DEVICES} devices at most"));
         }
         if !on_cpu && threads.is_some() {
             return Err(format!("--threads: expected with cpu among --devices {list}"));
