@@ -16,9 +16,12 @@ pub trait Problem: Sync {
     /// A new explorer, with nothing to do yet.
     fn explorer(&self) -> Box<dyn Explorer + '_>;
 
-    /// How a device explores it, where there is a kernel for it.
-    fn on_device(&self) -> Option<&dyn OnDevice> {
-        None
+    /// How a device explores it.
+    ///
+    /// # Errors
+    /// For which part of the problem there is no kernel.
+    fn on_device(&self) -> Result<&dyn OnDevice, &'static str> {
+        Err("this problem")
     }
 
     /// Computes a solution's value again, from the problem alone, where the problem can.

@@ -81,9 +81,22 @@ fn a_device_that_cannot_be_used_is_left_out() {
     let output = pleach("solve queens 8 --devices cpu,emulated");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success());
-    assert!(said.contains("warning: emulated0 is not used: no kernel"), "{said}");
+    assert!(
+        said.contains("warning: emulated0 is not used: there is no kernel for this problem"),
+        "{said}"
+    );
     for (words, said) in [
-        ("--devices emulated", "emulated0 is not used: no kernel"),
+        ("count queens 32", "boards of more than 31 queens"),
+        ("count queens 9 --nodes interval", "intervals"),
+        ("count uts gen_mx=5,g=2", "hashes that are computed more than once"),
+        ("count uts shape=expdec,b0=3,gen_mx=5", "trees whose shape has no end"),
+        ("solve flowshop ta001 --bound two", "another bound than one"),
+        ("solve flowshop ta091 --bound one", "more than 64 jobs, 64 machines or 2048 times"),
+    ] {
+        refused(&format!("{words} --devices emulated"), &format!("there is no kernel for {said}"));
+    }
+    for (words, said) in [
+        ("--devices emulated", "emulated0 is not used: there is no kernel for this problem"),
         ("--devices cuda", "'cuda': expected cpu, gpu, gpu0 and so on, or emulated"),
         ("--devices emulated:explorers=0", "expected a whole number from 1 to"),
         ("--devices emulated --threads 2", "--threads: expected with cpu among --devices"),

@@ -41,7 +41,7 @@ pub(crate) fn plan<'p>(
     };
     let (mut devices, mut emulated, mut gpus) = (Vec::new(), 0, 0);
     for spec in &settings.devices {
-        if !spec.asked && problem.on_device().is_none() {
+        if !spec.asked && problem.on_device().is_err() {
             continue;
         }
         let name = match spec.kind {
@@ -69,8 +69,8 @@ pub(crate) fn plan<'p>(
 }
 
 fn device<'p>(problem: &'p dyn Problem, spec: &Spec) -> Result<DeviceExplorer<'p>, DeviceError> {
-    let on = problem.on_device();
-    let on = on.ok_or_else(|| DeviceError::Failed("no kernel explores this problem so".into()))?;
+    let no_kernel = |what| DeviceError::Failed(format!("there is no kernel for {what}"));
+    let on = problem.on_device().map_err(no_kernel)?;
     DeviceExplorer::new(open(spec)?, problem, on, spec)
 }
 

@@ -159,7 +159,7 @@ fn choose(flowshop: &mut Flowshop, options: &Options) -> Result<Value, Failure> 
 fn may_use_devices(flowshop: &Flowshop, options: &Options) -> bool {
     let mut bounded = flowshop.clone();
     bounded.bound = Bound::One;
-    !options.settings.devices.is_empty() && bounded.on_device().is_some()
+    !options.settings.devices.is_empty() && bounded.on_device().is_ok()
 }
 
 /// The value and the solution to start from, as the flags name them.

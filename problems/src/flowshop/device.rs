@@ -22,12 +22,17 @@ const ORDER: usize = 4;
 
 impl Flowshop {
     /// Whether the kernel can do this instance and this search.
-    pub(super) fn fits_device(&self) -> bool {
+    pub(super) fn fits_device(&self) -> Result<(), &'static str> {
         let (jobs, machines) = (self.instance.jobs(), self.instance.machines());
         let size = jobs <= MOST_JOBS && machines <= MOST_MACHINES && jobs * machines <= MOST_TIMES;
-        let sums = self.instance.longest_path() < u64::from(u16::MAX);
-        let search = self.bounding() == Bound::One && self.nodes == Nodes::Pool && !self.all;
-        size && sums && search
+        let faults = [
+            (!size, "more than 64 jobs, 64 machines or 2048 times"),
+            (self.instance.longest_path() >= u64::from(u16::MAX), "sums of 65,535 or more"),
+            (self.nodes != Nodes::Pool, "intervals"),
+            (self.all, "all optimal schedules"),
+            (self.bounding() != Bound::One, "another bound than one"),
+        ];
+        faults.into_iter().find(|(fault, _)| *fault).map_or(Ok(()), |(_, what)| Err(what))
     }
 
     fn order_words(&self) -> usize {
@@ -184,14 +189,14 @@ mod tests {
     #[test]
     fn what_the_kernel_cannot_do_is_not_offered() {
         let small = || Flowshop::new(named("ta001").unwrap(), Level::Off);
-        assert!(small().on_device().is_some());
-        assert!(Flowshop { bound: Bound::Two, ..small() }.on_device().is_none());
-        assert!(Flowshop { bound: Bound::Auto, ..small() }.on_device().is_none());
-        assert!(Flowshop { all: true, ..small() }.on_device().is_none());
-        assert!(Flowshop { nodes: Nodes::Interval, ..small() }.on_device().is_none());
+        assert!(small().on_device().is_ok());
+        assert!(Flowshop { bound: Bound::Two, ..small() }.on_device().is_err());
+        assert!(Flowshop { bound: Bound::Auto, ..small() }.on_device().is_err());
+        assert!(Flowshop { all: true, ..small() }.on_device().is_err());
+        assert!(Flowshop { nodes: Nodes::Interval, ..small() }.on_device().is_err());
         let offered = |jobs: usize, machines, time| {
             let instance = Instance::new(machines, vec![time; jobs * machines]).unwrap();
-            Flowshop::new(instance, Level::Off).on_device().is_some()
+            Flowshop::new(instance, Level::Off).on_device().is_ok()
         };
         assert!(offered(64, 32, 600) && !offered(65, 2, 1) && !offered(2, 65, 1));
         assert!(!offered(64, 33, 1) && !offered(64, 32, 700));

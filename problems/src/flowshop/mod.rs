@@ -224,8 +224,8 @@ impl Problem for Flowshop {
         kernel::explorer(self)
     }
 
-    fn on_device(&self) -> Option<&dyn OnDevice> {
-        self.fits_device().then_some(self)
+    fn on_device(&self) -> Result<&dyn OnDevice, &'static str> {
+        self.fits_device().map(|()| self as &dyn OnDevice)
     }
 
     fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {

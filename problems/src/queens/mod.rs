@@ -219,8 +219,12 @@ impl Problem for Queens {
         self.fast().unwrap_or_else(|| Box::new(TreeExplorer::new(self)))
     }
 
-    fn on_device(&self) -> Option<&dyn OnDevice> {
-        (self.nodes == Nodes::Pool && self.n <= device::MOST).then_some(self)
+    fn on_device(&self) -> Result<&dyn OnDevice, &'static str> {
+        match self.nodes {
+            Nodes::Interval => Err("intervals"),
+            Nodes::Pool if self.n > device::MOST => Err("boards of more than 31 queens"),
+            Nodes::Pool => Ok(self),
+        }
     }
 
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {

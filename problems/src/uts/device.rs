@@ -12,8 +12,12 @@ const DEPTHS: u32 = 1024;
 
 impl Uts {
     /// Whether integers say it all, and each hash is wanted once.
-    pub(super) fn fits_device(&self) -> bool {
-        self.rules.complete() && self.parameters.g == 1
+    pub(super) fn fits_device(&self) -> Result<(), &'static str> {
+        match self.parameters.g {
+            1 if self.rules.complete() => Ok(()),
+            1 => Err("trees whose shape has no end"),
+            _ => Err("hashes that are computed more than once"),
+        }
     }
 }
 
@@ -113,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_the_kernel_cannot_do_is_not_offered() {
-        let offered = |words| tree(words).on_device().is_some();
+        let offered = |words| tree(words).on_device().is_ok();
         assert!(offered("T1") && offered("T2WL") && offered("T4"));
         assert!(!offered("shape=expdec,b0=3,gen_mx=5") && !offered("gen_mx=5,g=2"));
     }

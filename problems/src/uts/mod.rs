@@ -158,8 +158,8 @@ impl Problem for Uts {
         Box::new(TreeExplorer::new(self))
     }
 
-    fn on_device(&self) -> Option<&dyn OnDevice> {
-        self.fits_device().then_some(self)
+    fn on_device(&self) -> Result<&dyn OnDevice, &'static str> {
+        self.fits_device().map(|()| self as &dyn OnDevice)
     }
 
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {
