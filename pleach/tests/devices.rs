@@ -25,29 +25,21 @@ fn counts_on_devices_are_those_of_the_cpu() {
     }
 }
 
+/// The units are those of the command that goes on, not of the one that began.
 #[test]
-fn a_search_on_a_device_is_saved_and_gone_on_with() {
+fn a_search_is_saved_and_gone_on_with_on_other_units() {
     let file = folder("devices").join("run.pleach");
     let path = file.display();
     let wanted = json("count queens 12")["nodes"].clone();
-    let stopped = pleach(&format!(
-        "count queens 12 --devices emulated --node-limit 90000 --checkpoint {path}"
-    ));
-    assert_eq!(stopped.status.code(), Some(3));
-    assert_eq!(json(&format!("resume {path} --devices cpu,emulated"))["nodes"], wanted);
-}
-
-/// The units are those of the command that goes on, not of the one that began.
-#[test]
-fn a_search_of_threads_is_gone_on_with_on_a_device_alone() {
-    let file = folder("devices").join("units.pleach");
-    let path = file.display();
-    let wanted = json("count queens 12")["nodes"].clone();
-    let stopped = pleach(&format!(
-        "count queens 12 --threads 2 --slow cpu1=3 --node-limit 90000 --checkpoint {path}"
-    ));
-    assert_eq!(stopped.status.code(), Some(3));
-    assert_eq!(json(&format!("resume {path} --devices emulated"))["nodes"], wanted);
+    for (units, others) in [
+        ("--devices emulated", "--devices cpu,emulated"),
+        ("--threads 2 --slow cpu1=3", "--devices emulated"),
+    ] {
+        let words = format!("count queens 12 {units} --node-limit 90000 --checkpoint {path}");
+        assert_eq!(pleach(&words).status.code(), Some(3), "{words}");
+        assert_eq!(json(&format!("resume {path} {others}"))["nodes"], wanted, "{units} {others}");
+        std::fs::remove_file(&file).unwrap();
+    }
 }
 
 #[test]

@@ -88,7 +88,9 @@ impl Kept {
             return Ok(());
         }
         self.same = false;
-        self.image(left)
+        self.renew()?;
+        self.reserve = left;
+        Ok(())
     }
 
     /// Runs a round of kernels, and renews the image if that is cheap by now.
@@ -106,12 +108,16 @@ impl Kept {
         Ok(returned)
     }
 
-    /// Makes the image that of now.
+    /// Makes the image that of now; nothing is changed here if that fails.
     pub fn renew(&mut self) -> Result<(), DeviceError> {
-        if !self.same {
-            let reserve = self.reserve.clone();
-            self.image(reserve)?;
+        if self.same {
+            return Ok(());
         }
+        let start = Instant::now();
+        let mut image = Vec::new();
+        self.device.copy(&mut image)?;
+        self.settled(image);
+        (self.made, self.cost) = (Instant::now(), start.elapsed());
         Ok(())
     }
 
@@ -130,10 +136,12 @@ impl Kept {
 
     /// Takes so many nodes from the device into the reserve.
     fn fetch(&mut self, nodes: u64) -> Result<(), DeviceError> {
-        let mut reserve = self.reserve.clone();
-        self.device.take(nodes, &mut reserve)?;
+        let mut fetched = Vec::new();
+        self.device.take(nodes, &mut fetched)?;
         self.same = false;
-        self.image(reserve)
+        self.renew()?;
+        self.reserve.append(&mut fetched);
+        Ok(())
     }
 
     /// Takes all that there is.
@@ -148,19 +156,6 @@ impl Kept {
     /// All that is left to do, in terms of the image: where to go on without the device.
     pub fn all(&self) -> Vec<u32> {
         self.sources().flatten().copied().collect()
-    }
-
-    /// Makes the image that of now, with another reserve; nothing is changed here if it fails.
-    fn image(&mut self, reserve: Vec<u32>) -> Result<(), DeviceError> {
-        if !self.same {
-            let start = Instant::now();
-            let mut image = Vec::new();
-            self.device.copy(&mut image)?;
-            self.settled(image);
-            (self.made, self.cost) = (Instant::now(), start.elapsed());
-        }
-        self.reserve = reserve;
-        Ok(())
     }
 
     fn settled(&mut self, image: Vec<u32>) {
