@@ -62,10 +62,13 @@ pub(crate) fn plan<'p>(
     let fewer = if settings.make_room { gpus } else { 0 };
     let threads = settings.threads.saturating_sub(fewer).max(settings.threads.min(1));
     let units: Vec<Planned<'p>> = (0..threads).map(thread).chain(devices).collect();
-    match lock(warnings).front() {
-        Some(why) if units.is_empty() => Err(RunError::NoUnit(why.clone())),
-        _ => Ok(units),
+    if units.is_empty() {
+        let why = lock(warnings).pop_front();
+        return Err(RunError::NoUnit(
+            why.unwrap_or_else(|| "no device is for this problem".into()),
+        ));
     }
+    Ok(units)
 }
 
 fn device<'p>(problem: &'p dyn Problem, spec: &Spec) -> Result<DeviceExplorer<'p>, DeviceError> {
