@@ -40,7 +40,7 @@ def run(words, before=()):
     except subprocess.TimeoutExpired:
         return None, "took too long"
     said = done.stderr.strip().replace("\n", "; ")
-    if done.returncode not in (0, 3) or " is not used" in said or "goes on on the CPU" in said:
+    if done.returncode not in (0, 3) or " not used: " in said or "continues on the CPU" in said:
         return None, said or f"exit code {done.returncode}"
     return json.loads(done.stdout.splitlines()[-1]), said
 

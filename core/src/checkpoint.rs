@@ -1,20 +1,20 @@
-//! [`Checkpoint`]: a search that was stopped, as bytes; and how the cuts of its peers make one.
+//! [`Checkpoint`]: a stopped search as bytes, and how the cuts of its peers make one.
 
-use crate::balance::Ticket;
+use crate::balance::{OnTheWay, PeerId, Ticket};
 use crate::tree::{Counts, Solution};
 use crate::wire::{Kind, Unreadable, open, seal};
 use crate::work::{Malformed, Pack, Reader, Work};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-/// All that is needed to go on with a search.
+/// All that is needed to resume a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checkpoint {
-    /// Of the search: another instance, bound, branching or reference has another one.
+    /// The search's print: it differs for another instance, bound, branching or reference.
     pub fingerprint: u64,
-    /// What whoever saves wants to find again; not read here.
+    /// What the program that saves wants to find again. Not read here.
     pub about: String,
-    /// Time that the search has taken so far.
+    /// The time that the search has taken so far.
     pub elapsed_ns: u64,
     /// What was counted so far.
     pub counts: Counts,
@@ -69,31 +69,39 @@ impl Pack for Checkpoint {
     }
 }
 
-/// What one unit writes down when its peer says `Cut`.
+/// What one unit records when its peer says `Cut`.
 #[derive(Clone, Debug, Default)]
 pub struct Cut {
-    /// The work at hand.
+    /// The peer.
+    pub peer: PeerId,
+    /// Its work.
     pub work: Work,
-    /// What was counted.
+    /// What it counted.
     pub counts: Counts,
-    /// Pieces given and not acknowledged.
-    pub kept: Vec<(Ticket, Arc<Work>)>,
-    /// Tickets of the pieces taken since the cut before.
-    pub taken: Vec<Ticket>,
+    /// The pieces on their way to and from it.
+    pub on_the_way: OnTheWay<Arc<Work>>,
 }
 
-/// The work and the counts of a whole snapshot: a piece that is kept by its giver counts unless its
+/// The counts and the open work of a whole snapshot. A piece that its giver keeps is open unless its
 /// receiver had taken it.
 #[must_use]
 pub fn assemble(cuts: Vec<Cut>) -> (Counts, Vec<Work>) {
-    let taken: HashSet<Ticket> = cuts.iter().flat_map(|cut| cut.taken.iter().copied()).collect();
+    let mut last = HashMap::new();
+    for cut in &cuts {
+        let taken = cut.on_the_way.taken.iter();
+        last.extend(taken.map(|&(giver, number)| ((cut.peer, giver), number)));
+    }
+    let was_taken = |ticket: Ticket, to: PeerId| {
+        last.get(&(to, ticket.giver)).is_some_and(|&number| number >= ticket.number)
+    };
     let mut counts = Counts::default();
     let mut pieces = Vec::new();
     for cut in cuts {
         counts.add(&cut.counts);
         pieces.push(cut.work);
-        let lost = cut.kept.into_iter().filter(|(ticket, _)| !taken.contains(ticket));
-        pieces.extend(lost.map(|(_, work)| Arc::unwrap_or_clone(work)));
+        let kept = cut.on_the_way.kept.into_iter();
+        let open = kept.filter(|&(ticket, to, _)| !was_taken(ticket, to));
+        pieces.extend(open.map(|(_, _, work)| Arc::unwrap_or_clone(work)));
     }
     pieces.retain(|piece| !piece.bytes.is_empty());
     (counts, pieces)

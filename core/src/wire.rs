@@ -12,6 +12,7 @@
 //! Numbers of fixed width have their least byte first; the content is packed as [`Pack`] says. The
 //! book's page on formats lists all contents.
 
+use crate::balance::late::Recall;
 use crate::balance::{Message, PeerId, Power, Ticket};
 use crate::tree::{Counts, Solution};
 use crate::work::{Malformed, Pack, Reader, Work, bound_at, distance};
@@ -184,12 +185,12 @@ impl Pack for Envelope {
             Message::Pass { thief, power } => (10u8, thief, power.0).pack(out),
             Message::Passed { served, load } => (11u8, served, load).pack(out),
             Message::Load { load } => (12u8, load).pack(out),
-            Message::Trim { ticket } => {
-                (13u8, ticket).pack(out);
-                self.work.as_deref().cloned().unwrap_or_default().pack(out);
-            }
-            Message::Left { ticket } => {
-                (14u8, ticket).pack(out);
+            Message::Late(recall) => {
+                let (kind, ticket) = match recall {
+                    Recall::Trim { ticket } => (13u8, ticket),
+                    Recall::Left { ticket } => (14, ticket),
+                };
+                (kind, ticket).pack(out);
                 self.work.as_deref().cloned().unwrap_or_default().pack(out);
             }
         }
@@ -234,7 +235,9 @@ impl Pack for Envelope {
             kind @ (13 | 14) => {
                 let ticket = Ticket::unpack(from)?;
                 work = Some(Arc::new(Work::unpack(from)?));
-                if kind == 13 { Message::Trim { ticket } } else { Message::Left { ticket } }
+                let recall =
+                    if kind == 13 { Recall::Trim { ticket } } else { Recall::Left { ticket } };
+                Message::Late(recall)
             }
             _ => return Err(Malformed::Range),
         };

@@ -74,7 +74,7 @@ fn a_device_that_cannot_be_used_is_left_out() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success());
     assert!(
-        said.contains("warning: emulated0 is not used: there is no kernel for this problem"),
+        said.contains("warning: emulated0 not used: it has no kernel for this problem"),
         "{said}"
     );
     for (words, said) in [
@@ -85,10 +85,10 @@ fn a_device_that_cannot_be_used_is_left_out() {
         ("solve flowshop ta001 --bound two", "another bound than one"),
         ("solve flowshop ta091 --bound one", "more than 64 jobs, 64 machines or 2048 times"),
     ] {
-        refused(&format!("{words} --devices emulated"), &format!("there is no kernel for {said}"));
+        refused(&format!("{words} --devices emulated"), &format!("it has no kernel for {said}"));
     }
     for (words, said) in [
-        ("--devices emulated", "emulated0 is not used: there is no kernel for this problem"),
+        ("--devices emulated", "emulated0 not used: it has no kernel for this problem"),
         ("--devices cuda", "'cuda': expected cpu, gpu, gpu0 and so on, or emulated"),
         ("--devices emulated:explorers=0", "expected a whole number from 1 to"),
         ("--devices emulated --threads 2", "--threads: expected with cpu among --devices"),

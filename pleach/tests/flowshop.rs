@@ -182,7 +182,7 @@ fn bad_instances_and_flags_are_refused_in_one_line() {
         ("solve flowshop ta001 --gantt /no/folder/x.svg", "--gantt /no/folder/x.svg"),
         (
             "solve flowshop ta001 --balance master-worker:late",
-            "--balance master-worker:late: copies of open nodes cannot be trimmed",
+            "--balance master-worker:late needs work held as intervals",
         ),
         (
             "solve flowshop ta001 --nodes interval --balance master-worker:late --all",
@@ -190,11 +190,11 @@ fn bad_instances_and_flags_are_refused_in_one_line() {
         ),
         (
             "solve flowshop ta001 --nodes interval --balance master-worker:late --checkpoint x.pleach",
-            "copies are in no checkpoint",
+            "master-worker:late cannot be saved or resumed",
         ),
         (
             "count queens 8 --nodes interval --balance master-worker:late",
-            "expected another way for what counts",
+            "master-worker:late may explore nodes twice, so it cannot count",
         ),
         ("count flowshop ta001", "count flowshop: expected queens or uts"),
     ] {

@@ -143,7 +143,7 @@ fn gpus_take_part_without_being_asked() {
 #[test]
 fn what_is_wrong_with_a_gpu_is_said_and_the_run_goes_on() {
     for (like, said) in [
-        ("kernel=queens,gpus=0", "gpu0 is not used: the CUDA driver sees no GPU"),
+        ("kernel=queens,gpus=0", "gpu0 not used: the CUDA driver sees no GPU"),
         ("kernel=queens,version=11080", "is for version 11.8, expected 12.1 or later"),
         ("kernel=queens,memory=20000", "bytes of its memory are too few"),
         ("kernel=queens,memory=5000000", "bytes of its memory are too few"),
@@ -169,7 +169,7 @@ fn what_is_wrong_with_a_gpu_is_said_and_the_run_goes_on() {
             code => {
                 assert!(code == Some(0) && like.contains("fail="), "{like}: {warned}");
                 assert!(warned.contains("unspecified launch failure"), "{like}: {warned}");
-                assert!(warned.contains("its work goes on on the CPU"), "{like}: {warned}");
+                assert!(warned.contains("its work continues on the CPU"), "{like}: {warned}");
             }
         }
     }

@@ -3,6 +3,7 @@
 use oorandom::Rand64;
 use pleach_core::balance::Policy;
 use pleach_core::problem::{Plain, Problem};
+use pleach_core::sim::enumerate::every_schedule_reduced;
 use pleach_core::sim::load::Search;
 use pleach_core::sim::recorded::Recorded;
 use pleach_core::sim::rough::rough;
@@ -203,4 +204,15 @@ fn recorded_trees_are_searched_like_the_trees_themselves() {
     record_is_the_same(Queens::new(8, Level::Off).unwrap());
     record_is_the_same(small_knapsack(1).0);
     record_is_the_same(small_flowshop(1));
+}
+
+/// Four peers, with every schedule: 2 units here; `ci/prove.sh` plays 3, which takes minutes.
+#[test]
+fn every_schedule_of_four_peers_ends_rightly() {
+    let units = std::env::var("PLEACH_ROOM").ok().and_then(|word| word.parse().ok()).unwrap_or(2);
+    let mut policy = Policy::parse("random-half:degree=2,patience=1").unwrap();
+    (policy.rests.first_ns, policy.rests.longest_ns) = (0, 0);
+    let seen = every_schedule_reduced(4, units, policy).unwrap();
+    println!("4 peers x {units} units, refusals and receipts at once: {seen:?}");
+    assert!(seen.ends > 0 && seen.states > 100_000);
 }

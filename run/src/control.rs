@@ -84,8 +84,8 @@ impl Control {
         }
     }
 
-    /// Puts fuel back that was drawn and not used, or takes what was used beyond.
-    pub fn settle(&self, drawn: u64, used: u64) {
+    /// Returns fuel that was drawn and not used, or takes what was used beyond it.
+    pub fn refund(&self, drawn: u64, used: u64) {
         let settled = |left: u64| (left < u64::MAX).then(|| (left + drawn).saturating_sub(used));
         // Without a limit there is nothing to settle.
         let _ = self.tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, settled);
@@ -152,7 +152,7 @@ mod loom_tests {
                 let control = control.clone();
                 thread::spawn(move || {
                     let drawn = control.draw(1 << 18);
-                    control.settle(drawn, 0);
+                    control.refund(drawn, 0);
                     control.draw(1 << 18)
                 })
             };

@@ -1,26 +1,41 @@
-//! All of Pleach that touches a machine: threads, clocks, mail between units, and the one loop.
+//! All of Pleach that touches a machine: threads, clocks, mail between units, and the loop of a unit.
+//!
+//! Only what loom tests, the primitives that threads share, is built with `--cfg loom`.
+
+mod control;
+mod sync;
+pub mod transport;
 
 #[cfg(not(loom))]
 mod activity;
-mod control;
+#[cfg(not(loom))]
+mod body;
+#[cfg(not(loom))]
+mod commons;
+#[cfg(not(loom))]
+mod crew;
 #[cfg(not(loom))]
 mod driver;
 #[cfg(not(loom))]
+mod error;
+#[cfg(not(loom))]
 pub mod executor;
 #[cfg(not(loom))]
+mod gather;
+#[cfg(not(loom))]
+mod gauge;
+#[cfg(not(loom))]
 mod late;
-#[cfg(not(loom))]
-mod launch;
-#[cfg(not(loom))]
-mod ledger;
 #[cfg(not(loom))]
 mod outcome;
 #[cfg(not(loom))]
 mod save;
 #[cfg(not(loom))]
+mod settings;
+#[cfg(not(loom))]
 mod side;
-mod sync;
-pub mod transport;
+#[cfg(not(loom))]
+mod start;
 #[cfg(not(loom))]
 mod units;
 #[cfg(not(loom))]
@@ -30,8 +45,14 @@ mod watch;
 pub use activity::Activity;
 pub use control::Stop;
 #[cfg(not(loom))]
-pub use launch::{RunError, Settings, cores, run};
+pub use crew::Crew;
+#[cfg(not(loom))]
+pub use error::RunError;
 #[cfg(not(loom))]
 pub use outcome::{Balance, Outcome, Sight, UnitReport};
 #[cfg(not(loom))]
 pub use save::{Save, load};
+#[cfg(not(loom))]
+pub use settings::{Settings, cores};
+#[cfg(not(loom))]
+pub use start::run;

@@ -1,7 +1,7 @@
 //! [`Saver`]: the cuts of all units gathered into snapshots, and snapshots written to a file.
 
 use crate::control::Control;
-use crate::launch::RunError;
+use crate::error::RunError;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::checkpoint::{Checkpoint, Cut, assemble};
 use pleach_core::tree::Counts;
@@ -93,8 +93,6 @@ pub(crate) struct Saver<'a> {
     units: usize,
     /// The epoch that was asked for last.
     epoch: AtomicU64,
-    /// Pieces kept at the last cuts and not released yet.
-    unsettled: AtomicU64,
     /// Whether a failure was told of.
     warned: AtomicBool,
 }
@@ -110,7 +108,6 @@ impl<'a> Saver<'a> {
             cuts: Mutex::default(),
             units: units as usize,
             epoch: AtomicU64::new(0),
-            unsettled: AtomicU64::new(0),
             warned: AtomicBool::new(false),
         }
     }
@@ -126,25 +123,21 @@ impl<'a> Saver<'a> {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Asks for a snapshot once the last one is whole, unless that is not settled: tickets kept at it
-    /// would be taken for those of the new one.
-    pub fn ask(&self) -> bool {
-        let settled = self.unsettled.load(Ordering::Acquire) == 0;
-        if settled {
-            self.epoch.fetch_add(1, Ordering::Release);
-        }
-        settled
+    /// Asks for a snapshot. The one before must be complete.
+    pub fn ask(&self) {
+        self.epoch.fetch_add(1, Ordering::Release);
     }
 
     /// Takes a unit's cut.
     pub fn hand_in(&self, cut: Cut) {
-        self.unsettled.fetch_add(cut.kept.len() as u64, Ordering::AcqRel);
         lock(&self.cuts).push(cut);
     }
 
-    /// A piece that was kept at a cut has been released.
-    pub fn settle(&self) {
-        self.unsettled.fetch_sub(1, Ordering::AcqRel);
+    /// Writes the file before the run begins, so that a path that cannot be written costs no search.
+    pub fn write_first(&self, pieces: Vec<Work>, control: &Control) -> Result<(), RunError> {
+        let written = self.save.may_replace();
+        let written = written.and_then(|()| self.write(&Counts::default(), pieces, control));
+        written.map_err(|why| RunError::Save { path: self.save.path.clone(), why })
     }
 
     /// What to say of a failure: once, until a save succeeds again.

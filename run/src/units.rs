@@ -1,21 +1,27 @@
-//! [`Planned`]: the units of a run, threads of the CPU first, then the devices that can be used.
+//! [`plan`]: the units of a run: first the threads, then the devices that can be used.
 
+use crate::commons::Commons;
+use crate::error::RunError;
 use crate::executor::Executor;
+use crate::executor::gpu::DeviceError;
 use crate::executor::gpu::executor::DeviceExecutor;
 use crate::executor::gpu::explorer::DeviceExplorer;
+use crate::executor::gpu::shelf::Shelf;
 use crate::executor::gpu::spec::{Kind, Spec};
-use crate::executor::gpu::{DeviceError, open};
 use crate::executor::threads::ThreadExecutor;
-use crate::launch::{RunError, Settings};
-use crate::sync::{Mutex, lock};
+use crate::settings::Settings;
 use pleach_core::problem::Problem;
 use pleach_core::work::{Malformed, Work};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-/// Lines to be said while the run goes on.
-pub(crate) type Warnings = Mutex<VecDeque<String>>;
+/// The units of a run, and a line about each device that is not used.
+pub(crate) struct Plan<'p> {
+    pub units: Vec<Planned<'p>>,
+    pub warnings: VecDeque<String>,
+}
 
-/// A unit before it begins.
+/// A unit that has not started.
 pub(crate) struct Planned<'p> {
     pub name: String,
     make: Make<'p>,
@@ -26,21 +32,23 @@ enum Make<'p> {
     Device(Box<DeviceExplorer<'p>>),
 }
 
-/// The units that a run has: a device that cannot be used is told of, and left out.
+/// The units of a run. A device that cannot be used is left out.
 ///
 /// # Errors
-/// If none is left.
+/// If no unit is left.
 pub(crate) fn plan<'p>(
     problem: &'p dyn Problem,
     settings: &Settings,
-    warnings: &Warnings,
-) -> Result<Vec<Planned<'p>>, RunError> {
+    shelf: &Arc<Shelf>,
+) -> Result<Plan<'p>, RunError> {
     let thread = |me: u32| Planned {
         name: format!("cpu{me}"),
         make: Make::Thread { slow: settings.slow.get(me as usize).copied().unwrap_or(1.0) },
     };
+    let mut warnings = VecDeque::new();
     let (mut devices, mut emulated, mut gpus) = (Vec::new(), 0, 0);
     for spec in &settings.devices {
+        // A problem without kernels is worth a line only if the device was asked for.
         if !spec.asked && problem.on_device().is_err() {
             continue;
         }
@@ -51,30 +59,32 @@ pub(crate) fn plan<'p>(
             }
             gpu @ Kind::Gpu(_) => gpu.to_string(),
         };
-        match device(problem, spec) {
+        match device(problem, spec, shelf) {
             Ok(explorer) => {
                 gpus += u32::from(matches!(spec.kind, Kind::Gpu(_)));
                 devices.push(Planned { name, make: Make::Device(Box::new(explorer)) });
             }
-            Err(why) => lock(warnings).push_back(format!("{name} is not used: {why}")),
+            Err(why) => warnings.push_back(format!("{name} not used: {why}")),
         }
     }
     let fewer = if settings.make_room { gpus } else { 0 };
     let threads = settings.threads.saturating_sub(fewer).max(settings.threads.min(1));
     let units: Vec<Planned<'p>> = (0..threads).map(thread).chain(devices).collect();
     if units.is_empty() {
-        let why = lock(warnings).pop_front();
-        return Err(RunError::NoUnit(
-            why.unwrap_or_else(|| "no device is for this problem".into()),
-        ));
+        let none = || "no device has a kernel for this problem".into();
+        return Err(RunError::NoUnit(warnings.pop_front().unwrap_or_else(none)));
     }
-    Ok(units)
+    Ok(Plan { units, warnings })
 }
 
-fn device<'p>(problem: &'p dyn Problem, spec: &Spec) -> Result<DeviceExplorer<'p>, DeviceError> {
-    let no_kernel = |what| DeviceError::Failed(format!("there is no kernel for {what}"));
+fn device<'p>(
+    problem: &'p dyn Problem,
+    spec: &Spec,
+    shelf: &Arc<Shelf>,
+) -> Result<DeviceExplorer<'p>, DeviceError> {
+    let no_kernel = |what| DeviceError::Failed(format!("it has no kernel for {what}"));
     let on = problem.on_device().map_err(no_kernel)?;
-    DeviceExplorer::new(open(spec)?, problem, on, spec)
+    DeviceExplorer::new(shelf.take(spec)?, problem, on, spec)
 }
 
 impl<'p> Planned<'p> {
@@ -83,17 +93,17 @@ impl<'p> Planned<'p> {
         matches!(self.make, Make::Thread { .. })
     }
 
-    /// The unit's executor, with these pieces to begin with; to be called where it is to run.
+    /// The unit's executor with its first pieces. To be called on the thread that runs the unit.
     pub fn executor(
         self,
         problem: &'p dyn Problem,
         pieces: impl Iterator<Item = &'p Work>,
-        warnings: &'p Warnings,
+        commons: &'p Commons<'p>,
     ) -> Result<Box<dyn Executor + 'p>, Malformed> {
         let mut executor: Box<dyn Executor + 'p> = match self.make {
             Make::Thread { slow } => Box::new(ThreadExecutor::new(problem.explorer(), slow)),
             Make::Device(explorer) => {
-                let warn = Box::new(|line| lock(warnings).push_back(line));
+                let warn = Box::new(|line| commons.warn(line));
                 Box::new(DeviceExecutor::new(self.name, *explorer, warn))
             }
         };

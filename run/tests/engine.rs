@@ -13,15 +13,15 @@ use pleach_run::{Outcome, RunError, Settings, Stop, run};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-fn go(problem: &dyn Problem, settings: &Settings) -> Outcome {
+pub fn go(problem: &dyn Problem, settings: &Settings) -> Outcome {
     run(problem, settings, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-fn uts(words: &str, level: Level) -> Uts {
+pub fn uts(words: &str, level: Level) -> Uts {
     Uts::new(Parameters::parse(words).unwrap(), level)
 }
 
-fn settings(threads: u32) -> Settings {
+pub fn settings(threads: u32) -> Settings {
     Settings { threads, ..Settings::default() }
 }
 
@@ -64,15 +64,16 @@ fn random_runs_count_exactly() {
             "master-worker",
             "hierarchical-master-worker",
         ];
-        let policy = Policy {
-            degree: 1 + below(4) as u32,
-            patience: 1 + below(4) as u32,
+        let (degree, patience) = (1 + below(4) as u32, 1 + below(4) as u32);
+        let mut policy = Policy {
             end: [End::Waves, End::Counter].get(below(3) as usize).copied(),
             ..match presets[below(8) as usize] {
                 once @ "static:share=even" => Policy::parse(once).unwrap(),
                 preset => Policy::parse(&format!("{preset}:share={share}")).unwrap(),
             }
         };
+        policy.tree.degree = degree;
+        policy.rests.patience = patience;
         let slow = (0..threads).map(|_| [1.0, 1.0, 1.5, 6.0][below(4) as usize]).collect();
         let spin = Duration::from_micros(below(3) * 10);
         let settings = Settings { threads, slow, policy, seed, spin, ..Settings::default() };

@@ -1,6 +1,7 @@
 //! Broken, foreign and hand-made messages and checkpoints: an error each time, or what they say.
 
 use oorandom::Rand64;
+use pleach_core::balance::late::Recall;
 use pleach_core::balance::{Message, Power, Ticket};
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::laws::mutate;
@@ -77,8 +78,14 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
         said(Message::Load { load: 1 << 33 }),
         said(Message::Refuse),
         Envelope { work: Some(Arc::new(work.clone())), ..said(Message::Work { ticket, epoch }) },
-        Envelope { work: Some(Arc::new(work.clone())), ..said(Message::Trim { ticket }) },
-        Envelope { work: Some(Arc::new(work.clone())), ..said(Message::Left { ticket }) },
+        Envelope {
+            work: Some(Arc::new(work.clone())),
+            ..said(Message::Late(Recall::Trim { ticket }))
+        },
+        Envelope {
+            work: Some(Arc::new(work.clone())),
+            ..said(Message::Late(Recall::Left { ticket }))
+        },
         said(Message::Ack { ticket, epoch }),
         said(Message::Wave),
         said(Message::Report { sent: 12, received: 11 }),

@@ -85,15 +85,15 @@ fn what_cannot_be_late_is_refused() {
     };
     let mut queens = Queens::new(8, Level::Off).unwrap();
     queens.nodes = Nodes::Interval;
-    refused(&queens, settings(), "what counts");
+    refused(&queens, settings(), "it cannot count");
     let mut pool = flowshop("ta001", Bound::One, Branching::MinBranch);
     pool.nodes = Nodes::Pool;
-    refused(&pool, settings(), "intervals");
+    refused(&pool, settings(), "held as intervals");
     let problem = flowshop("ta001", Bound::One, Branching::MinBranch);
     let resume = Some(std::sync::Arc::new(pleach_core::checkpoint::Checkpoint {
         fingerprint: problem.fingerprint(),
         best: i64::MAX,
         ..Default::default()
     }));
-    refused(&problem, Settings { resume, ..settings() }, "neither saved");
+    refused(&problem, Settings { resume, ..settings() }, "cannot be saved or resumed");
 }

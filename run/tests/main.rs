@@ -1,10 +1,12 @@
 //! The run crate from outside: conformance of transports and executors, and whole runs.
 #![cfg(not(loom))]
 
+mod crew;
 mod engine;
 mod executor;
 mod gpu;
 mod hostile;
 mod late;
+mod looks;
 mod resume;
 mod transport;

@@ -51,3 +51,8 @@ impl Broker {
         Some((most, thief))
     }
 }
+
+/// A load on a rough scale: a change that does not show there need not be reported.
+pub(super) fn rough(load: u64) -> u32 {
+    u64::BITS - load.leading_zeros()
+}

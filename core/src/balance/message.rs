@@ -1,36 +1,37 @@
-//! The words of the protocol: what peers say to each other, and what driver and peer do.
+//! The words of the protocol: what peers say to each other, and what a peer and its host say.
 
+use super::late::{Change, Recall};
 use super::share::Power;
 
-/// A peer's number: 0 to n − 1, peer 0 starts with the whole work and ends the run.
+/// A peer's number, from 0 to n − 1. Peer 0 starts with the whole work and ends the run.
 pub type PeerId = u32;
 
-/// The name of a piece of work that was given: the giver's number and the giver's count of gifts.
+/// The name of a piece of work: the peer that gave it, and which of its gifts it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket {
-    /// Who gave the piece.
+    /// The peer that gave the piece.
     pub giver: PeerId,
-    /// Which of the giver's pieces it is.
+    /// The giver's count of gifts.
     pub number: u64,
 }
 
 /// What one peer tells another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
-    /// "I have nothing to do": asks for work.
+    /// "I have no work": asks for some.
     Ask {
-        /// How fast the thief is.
+        /// The thief's speed.
         power: Power,
-        /// Peers for whom it asks: itself and all below it in the tree; 0 if for itself alone.
+        /// The peers it asks for: itself and its subtree, or 0 if it asks for itself alone.
         units: u32,
-        /// Whether it waits until there is work; else it wants an answer.
+        /// Whether it waits until there is work. Otherwise it expects an answer.
         waits: bool,
     },
-    /// From a broker: give to this thief, in its name.
+    /// From a broker: give to this thief on the broker's behalf.
     Pass {
-        /// Who asks.
+        /// The peer that asks.
         thief: PeerId,
-        /// How fast the thief is.
+        /// The thief's speed.
         power: Power,
     },
     /// The answer to `Pass`.
@@ -40,41 +41,30 @@ pub enum Message {
         /// Open nodes left.
         load: u64,
     },
-    /// To a broker: so many open nodes are here.
+    /// To a broker: the number of open nodes here.
     Load {
-        /// How many.
+        /// Open nodes.
         load: u64,
     },
-    /// "There is work here": whoever waits or had nothing does not any more.
+    /// "There is work here now": cancels a wait, or an earlier refusal.
     Unpark,
-    /// "Nor have I": the answer to an `Ask` that brings no work.
+    /// The answer to an `Ask` that brings no work.
     Refuse,
-    /// The answer to an `Ask` that brings work; the bytes travel beside it.
+    /// The answer to an `Ask` that brings work. The bytes travel with it.
     Work {
         /// The piece's name.
         ticket: Ticket,
         /// The sender's epoch.
         epoch: u64,
     },
-    /// "I have it": the piece is the receiver's from now on.
+    /// "I have it": from now on the piece belongs to the receiver.
     Ack {
         /// The piece's name.
         ticket: Ticket,
         /// The sender's epoch.
         epoch: u64,
     },
-    /// From a master who keeps copies: what travels beside was given to another one, drop it. It is
-    /// acknowledged like that piece itself.
-    Trim {
-        /// The name of the piece that was given.
-        ticket: Ticket,
-    },
-    /// To a master who keeps copies: what travels beside is left of a piece.
-    Left {
-        /// The piece's name.
-        ticket: Ticket,
-    },
-    /// Along the tree: a solution of this score is known, where units do not share a memory.
+    /// Along the tree: a solution of this score is known. Needed where units share no memory.
     Best {
         /// The score: lower is better.
         score: i64,
@@ -84,9 +74,9 @@ pub enum Message {
         /// The epoch that begins.
         epoch: u64,
     },
-    /// Down the tree: say when you are idle.
+    /// Down the tree: report when you are idle.
     Wave,
-    /// Up the tree: all below are idle and have together sent and received so many pieces.
+    /// Up the tree: the whole subtree is idle, and has sent and received this many pieces.
     Report {
         /// Pieces of work sent.
         sent: u64,
@@ -95,115 +85,99 @@ pub enum Message {
     },
     /// Down the tree: all work is done.
     Done,
+    /// Between the master of `master-worker:late` and an owner.
+    Late(Recall),
 }
 
 impl Message {
-    /// Whether it is talk about who has work: that alone may still be on its way at the end, when
-    /// nobody waits for it.
+    /// Whether the message only talks about who has work. At the end of a run only such messages may
+    /// still be on their way, since nobody waits for them.
     #[must_use]
     pub fn is_talk(&self) -> bool {
         use Message::{Ask, Load, Pass, Passed, Refuse, Unpark};
         matches!(self, Ask { .. } | Refuse | Unpark | Pass { .. } | Passed { .. } | Load { .. })
+    }
+
+    /// Whether the message brings work that its receiver is to take.
+    #[must_use]
+    pub fn brings_work(&self) -> bool {
+        matches!(self, Message::Work { .. })
     }
 }
 
 /// What happened to a peer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// A piece was split off, or dropped by [`Action::Trim`]: the size says what is left.
-    Gave,
-    /// A copy that is kept has changed, by [`Action::Hold`] or by giving: comes before all other events.
-    Holds {
-        /// The piece's name.
-        ticket: Ticket,
-        /// Its size now.
-        size: f64,
-    },
-    /// Its explorer ran for a while; there is work left if the size says so.
+    /// The explorer ran for a while. The size tells whether there is work left.
     Stepped {
         /// Nodes explored.
         nodes: u64,
         /// Time spent exploring them.
         busy_ns: u64,
     },
-    /// A message came. The work that comes with [`Message::Work`] counts as at hand, and waits for
+    /// A message came. The work that comes with [`Message::Work`] counts as present, and waits for
     /// [`Action::Take`].
     Mail {
-        /// Who sent it.
+        /// The sender.
         from: PeerId,
         /// What it says.
         message: Message,
     },
     /// The time asked for by [`Action::WakeAt`] has come.
     Woke,
-    /// [`Action::Leave`] has brought the shared counter to zero: all is done.
+    /// A piece was split off. The size tells what is left.
+    Gave,
+    /// A piece that the peer wanted to give could not be split off.
+    Kept {
+        /// The peer that it was meant for.
+        to: PeerId,
+        /// Whether that peer waits until there is work.
+        waits: bool,
+    },
+    /// [`Action::Leave`] has brought the shared counter to zero: all work is done.
     AllIdle,
-    /// The own explorer found a solution of this score, and other units cannot see that by themselves.
+    /// The unit's own explorer found a solution of this score. Needed where units share no memory.
     Found {
         /// The score: lower is better.
         score: i64,
     },
-    /// Peer 0 only: all peers are to be written down. The last snapshot must be settled: every piece
-    /// that was kept at one of its cuts has been released.
+    /// Peer 0 only: take a snapshot. The one before must be complete: every peer has made its cut. Where
+    /// a counter tells the end, this event counts as a message on its way.
     Snapshot {
         /// The epoch that begins: one more than the last.
         epoch: u64,
     },
 }
 
-/// What a piece is split off from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// The own work.
-    Own,
-    /// A copy that is kept of a piece that is out. Its owner is to be sent [`Message::Trim`] with the
-    /// new piece beside it.
-    Held {
-        /// The name of the piece that is out.
-        ticket: Ticket,
-        /// Who has it.
-        owner: PeerId,
-    },
-}
-
-/// What a peer wants done, in this order.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a peer wants done. Actions are carried out in the order in which the peer lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Send a message; beside [`Message::Left`] a copy of the own work.
+    /// Send a message.
     Send {
-        /// To whom.
+        /// The receiver.
         to: PeerId,
-        /// What.
+        /// What to say.
         message: Message,
     },
-    /// Split off a share, keep its bytes under the ticket, send it as `Work`. What a peer gives to itself
-    /// it takes up at once: nothing is kept or sent.
+    /// Split off a share of the work, keep its bytes under the ticket, and send them as `Work`.
     Give {
-        /// To whom.
+        /// The receiver.
         to: PeerId,
         /// The piece's name.
         ticket: Ticket,
-        /// The giver's epoch, to be sent along.
+        /// The giver's epoch, sent along.
         epoch: u64,
-        /// What to split.
-        from: Source,
-        /// The part of it to give.
-        share: f64,
+        /// The part of the work to give.
+        share: Part,
+        /// Whether the receiver waits until there is work.
+        waits: bool,
     },
-    /// Of the bytes kept under a ticket keep only what came with the message, too.
-    Hold {
-        /// The piece's name.
-        ticket: Ticket,
-    },
-    /// Drop of the own work what came with the message; then say `Gave`.
-    Trim,
-    /// Take up the work that came with the message.
+    /// Take the work that came with the message.
     Take {
         /// The piece's name.
         ticket: Ticket,
     },
-    /// Write down, as it is now: the work at hand, what was counted, the pieces kept, and the tickets
-    /// of those taken since the last cut.
+    /// Record the work, what was counted, the pieces kept, and the last ticket taken from each peer.
     Cut {
         /// The epoch that begins.
         epoch: u64,
@@ -218,9 +192,9 @@ pub enum Action {
         /// The piece's name.
         ticket: Ticket,
     },
-    /// Count one more in the counter that all units share: before what follows.
+    /// Add one to the counter that all units share.
     Join,
-    /// Count one less there; if that leaves none, say [`Event::AllIdle`].
+    /// Subtract one from it. If that leaves none, [`Event::AllIdle`] follows.
     Leave,
     /// Wake the peer at a time, unless mail comes first.
     WakeAt {
@@ -229,4 +203,27 @@ pub enum Action {
     },
     /// All work of all peers is done: stop.
     Finish,
+    /// What only `master-worker:late` needs.
+    Late(Change),
+}
+
+/// A part of a whole, from 0 to 1.
+///
+/// Held as bits, so that actions can be compared and hashed: the order of non-negative numbers is that
+/// of their bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Part(u64);
+
+impl Part {
+    /// The part as a number.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+impl From<f64> for Part {
+    fn from(value: f64) -> Self {
+        Self(value.to_bits())
+    }
 }

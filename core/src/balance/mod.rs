@@ -1,13 +1,16 @@
-//! Who gives how much to whom, and when it is over: numbers, messages and tickets only.
+//! Who gives how much to whom, and when all is done: numbers, messages and tickets only.
 //!
 //! The protocol is on one page in `README.md` beside this file.
 
 mod asking;
 mod broker;
 mod chooser;
-mod copies;
+pub mod host;
 mod hungry;
+pub mod late;
+mod ledger;
 mod message;
+mod mutant;
 mod overlay;
 mod peer;
 mod policy;
@@ -15,11 +18,13 @@ mod quiet;
 mod share;
 
 pub use chooser::{Chooser, Seeded};
-pub use message::{Action, Event, Message, PeerId, Source, Ticket};
+pub use host::{Host, Law, Verbs};
+pub use ledger::{Ledger, OnTheWay};
+pub use message::{Action, Event, Message, Part, PeerId, Ticket};
 pub use overlay::{Growth, Lineage, Overlay};
 pub use peer::Peer;
-pub use policy::{End, Policy, Victim};
+pub use policy::{End, PRESETS, Policy, Rests, TreeShape, Victim};
 pub use share::{Power, Share};
 
 #[cfg(test)]
-pub(crate) use peer::Mutant;
+pub(crate) use mutant::Mutant;

@@ -58,15 +58,15 @@ impl Lineage {
     #[must_use]
     pub fn new(peers: u32, policy: &Policy, seed: u64) -> Self {
         assert!(
-            peers > 0 && policy.degree > 0,
+            peers > 0 && policy.tree.degree > 0,
             "{peers} peers in a tree of degree {}",
-            policy.degree
+            policy.tree.degree
         );
-        let shape = match policy.tree {
-            Growth::Full if policy.levels > 0 => {
-                Shape::Full { degree: narrowest(peers, policy.levels) }
+        let shape = match policy.tree.growth {
+            Growth::Full if policy.tree.levels > 0 => {
+                Shape::Full { degree: narrowest(peers, policy.tree.levels) }
             }
-            Growth::Full => Shape::Full { degree: policy.degree },
+            Growth::Full => Shape::Full { degree: policy.tree.degree },
             Growth::Random => Shape::Random(Arc::new(Table::drawn(peers, seed))),
         };
         Self { peers, shape }
@@ -287,10 +287,15 @@ impl Overlay {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::balance::TreeShape;
 
     fn places(peers: u32, policy: &Policy, seed: u64) -> Vec<Overlay> {
         let lineage = Lineage::new(peers, policy, seed);
         (0..peers).map(|me| Overlay::new(me, &lineage)).collect()
+    }
+
+    fn shaped(growth: Growth, degree: u32, levels: u32) -> Policy {
+        Policy { tree: TreeShape { growth, degree, levels }, ..Policy::default() }
     }
 
     /// What must hold in every tree.
@@ -321,7 +326,7 @@ mod tests {
     fn sizes_of_subtrees_add_up() {
         for degree in 1..6 {
             for peers in 1..60 {
-                let all = places(peers, &Policy { degree, ..Policy::default() }, 0);
+                let all = places(peers, &shaped(Growth::Full, degree, 0), 0);
                 sound(&all);
                 assert!(peers < 30 || degree > 2 || all.iter().all(|at| at.bridge().is_some()));
             }
@@ -330,7 +335,7 @@ mod tests {
 
     #[test]
     fn random_trees_are_the_same_for_all_and_differ_by_seed() {
-        let policy = Policy { tree: Growth::Random, ..Policy::default() };
+        let policy = shaped(Growth::Random, 10, 0);
         for seed in 0..20 {
             (1..60).for_each(|peers| sound(&places(peers, &policy, seed)));
         }
@@ -351,7 +356,7 @@ mod tests {
         for (peers, levels, degree) in
             [(1, 1, 1), (200, 1, 199), (200, 2, 14), (7, 2, 2), (8, 2, 3)]
         {
-            let policy = Policy { levels, ..Policy::default() };
+            let policy = shaped(Growth::Full, 10, levels);
             let all = places(peers, &policy, 0);
             sound(&all);
             assert!(all.iter().all(|at| at.level() <= levels));

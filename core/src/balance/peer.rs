@@ -1,58 +1,59 @@
 //! [`Peer`]: one unit's side of the protocol, a pure state machine.
 
 use super::asking::{Around, Asking, Next};
-use super::broker::Broker;
+use super::broker::{Broker, rough};
 use super::chooser::Chooser;
-use super::copies::Copies;
 use super::hungry::{Hungry, Thief};
-use super::message::{Action, Event, Message, PeerId, Source, Ticket};
+use super::late::Copies;
+use super::message::{Action, Event, Message, PeerId, Ticket};
+use super::mutant::Mutant;
 use super::overlay::{Lineage, Overlay};
 use super::policy::{End, Policy, Victim};
 use super::quiet::{Quiet, Rules, Step, Totals};
 use super::share::{Deal, Meter, Power};
 
-mod counted;
-mod late;
+mod count;
+mod mail;
 
-/// One unit's side of the protocol: sees numbers, messages and tickets, never a node of the tree.
+/// One unit's side of the protocol: it sees numbers, messages and tickets, never a node of the tree.
 ///
-/// The driver reports every [`Event`] with the size of the work at hand, and carries out the
-/// [`Action`]s before the next event.
+/// Its [`Host`](super::Host) reports every [`Event`] with the size of the unit's work, and carries out
+/// the [`Action`]s before the next event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Peer {
-    me: PeerId,
-    peers: u32,
-    policy: Policy,
+    pub(super) me: PeerId,
+    pub(super) peers: u32,
+    pub(super) policy: Policy,
     overlay: Overlay,
     quiet: Quiet,
     meter: Meter,
     asking: Asking,
-    hungry: Hungry,
+    pub(super) hungry: Hungry,
     broker: Broker,
-    copies: Copies,
-    /// The piece that came last, where a copy of it is kept.
-    piece: Option<Ticket>,
-    /// What the broker was told last, and when the next word is due.
+    /// Late giving: the copies that the master keeps.
+    pub(super) copies: Copies,
+    /// Late giving: the piece that came last.
+    pub(super) piece: Option<Ticket>,
+    /// What the broker was told last, and when the next report is due.
     told: u32,
-    tell_at_ns: u64,
-    /// Peers below, and this one, that have not had their part of all.
+    pub(super) tell_at_ns: u64,
+    /// Peers of the subtree, this one included, that have not had their part of the whole.
     unserved: u32,
-    work: Totals,
-    unacknowledged: u64,
-    /// Whether it is not counted among those who are not idle.
+    pub(super) work: Totals,
+    pub(super) unacknowledged: u64,
+    /// Whether it has left the shared counter.
     left: bool,
     /// The best score heard of.
     best: i64,
-    /// Cuts so far.
-    epoch: u64,
+    /// The last epoch that began with a cut.
+    pub(super) epoch: u64,
     finished: bool,
     #[cfg(test)]
-    pub(crate) mutant: Mutant,
+    pub(super) mutant: Mutant,
 }
 
 impl Peer {
-    /// Peer `me` of those in a tree, which is the policy's; peer 0 is expected to be given the whole
-    /// work.
+    /// Peer `me` of the peers in a tree. The run gives peer 0 the whole work.
     #[must_use]
     pub fn new(me: PeerId, lineage: &Lineage, policy: Policy) -> Self {
         let overlay = Overlay::new(me, lineage);
@@ -82,19 +83,49 @@ impl Peer {
         }
     }
 
+    /// The peer's number.
+    #[must_use]
+    pub fn me(&self) -> PeerId {
+        self.me
+    }
+
+    /// The number of peers.
+    #[must_use]
+    pub fn peers(&self) -> u32 {
+        self.peers
+    }
+
     /// Whether the peer has seen the end of all work.
     #[must_use]
     pub fn finished(&self) -> bool {
         self.finished
     }
 
-    /// Its speed: as given by hand, or else as measured.
+    /// Whether a shared counter tells the end of all work.
+    #[must_use]
+    pub fn uses_counter(&self) -> bool {
+        self.policy.end == Some(End::Counter)
+    }
+
+    /// The last epoch that began here with a cut.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The best score that the peer has heard of.
+    #[must_use]
+    pub fn best(&self) -> i64 {
+        self.best
+    }
+
+    /// The peer's speed: as given by hand, or else as measured.
     #[must_use]
     pub fn power(&self) -> Power {
         self.policy.weight(self.me).unwrap_or(self.meter.power())
     }
 
-    /// Takes note of an event, at time `now_ns` and with `size` open nodes at hand.
+    /// Reacts to an event at time `now_ns`, with open nodes of this `size` present.
     pub fn on(
         &mut self,
         event: Event,
@@ -104,24 +135,26 @@ impl Peer {
         actions: &mut Vec<Action>,
     ) {
         if self.finished {
-            // Questions and refusals may still come in; nobody waits for an answer.
+            // Questions and refusals may still arrive. Nobody waits for an answer.
             return;
         }
         match event {
             Event::Stepped { nodes, busy_ns } => {
                 self.meter.add(nodes, busy_ns);
                 self.serve(size, actions);
-                self.say_what_is_left(now_ns, size, actions);
+                self.report_what_is_left(now_ns, size, actions);
                 if self.is(Mutant::CountsLate) {
                     self.come_back(actions);
                 }
             }
             Event::Gave => self.serve(size, actions),
-            // What to do about it is said by the event that follows.
-            Event::Holds { ticket, size } => return self.copies.on_size(ticket, size),
+            Event::Kept { to, waits } => self.take_back(to, waits, actions),
             Event::Mail { from, message } => self.on_mail(from, message, size, actions),
             Event::Woke => self.asking.on_woke(),
-            Event::Snapshot { epoch } => self.on_snapshot(epoch, actions),
+            Event::Snapshot { epoch } => {
+                self.on_snapshot(epoch, actions);
+                self.count(Action::Leave, actions);
+            }
             Event::AllIdle => self.end(self.me, actions),
             Event::Found { score } => self.spread(score, self.me, actions),
         }
@@ -136,132 +169,38 @@ impl Peer {
         }
     }
 
-    fn on_mail(&mut self, from: PeerId, message: Message, size: f64, actions: &mut Vec<Action>) {
-        match message {
-            Message::Ask { power, units, waits } => {
-                let thief = Thief { peer: from, power, units, waits };
-                if self.keeps_copies() {
-                    self.on_late_ask(thief, size, actions);
-                } else {
-                    self.on_ask(thief, size, actions);
-                }
-            }
-            Message::Pass { thief, power } => {
-                let served = size >= 2.0;
-                if served {
-                    self.give(&Thief { peer: thief, power, units: 1, waits: true }, size, actions);
-                }
-                // About half of it is left; the next word says it exactly.
-                let load = if served { size / 2.0 } else { size } as u64;
-                self.told = rough(load);
-                send(from, Message::Passed { served, load }, actions);
-            }
-            Message::Passed { served, load } => {
-                self.broker.on_passed(from, served, load, &mut self.hungry);
-            }
-            Message::Load { load } => self.broker.on_load(from, load),
-            Message::Unpark => {
-                self.hungry.remove(from);
-                self.asking.on_unpark(from);
-            }
-            Message::Refuse => self.asking.on_refusal(from, &self.policy),
-            Message::Work { ticket, epoch } => {
-                // A piece given after the giver's cut must not be in the receiver's: it would be in
-                // both.
-                if !self.is(Mutant::TakesBeforeCut) {
-                    self.cut(epoch, actions);
-                }
-                actions.push(Action::Take { ticket });
-                if self.policy.is_late() {
-                    self.piece = Some(ticket);
-                } else {
-                    // A broker that does not hear of it would count on nothing here.
-                    self.tell_at_ns = 0;
-                }
-                self.work.received += 1;
-                if !self.is(Mutant::CountsLate) {
-                    self.come_back(actions);
-                }
-                if !self.is(Mutant::NeverAcknowledges) {
-                    send(from, Message::Ack { ticket, epoch: self.epoch }, actions);
-                }
-                let told = self.asking.on_work(from, &self.overlay, &self.policy);
-                told.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
-                self.serve_waiting(size, actions);
-            }
-            Message::Ack { ticket, epoch } => {
-                // A piece taken after the receiver's cut must still be in the giver's: it would be
-                // in neither.
-                if !self.is(Mutant::ReleasesBeforeCut) {
-                    self.cut(epoch, actions);
-                }
-                self.unacknowledged -= 1;
-                if !self.keeps_copies() {
-                    actions.push(Action::Release { ticket });
-                }
-            }
-            Message::Left { ticket } => {
-                if self.copies.has(ticket) {
-                    self.copies.on_change(ticket);
-                    actions.push(Action::Hold { ticket });
-                }
-            }
-            Message::Trim { ticket } => {
-                actions.push(Action::Trim);
-                if !self.is(Mutant::TrimsInSilence) {
-                    send(from, Message::Ack { ticket, epoch: self.epoch }, actions);
-                }
-            }
-            Message::Snapshot { epoch } => {
-                self.on_snapshot(epoch, actions);
-                self.count(Action::Leave, actions);
-            }
-            Message::Best { score } => {
-                if score < self.best {
-                    actions.push(Action::Beat { score });
-                    self.spread(score, from, actions);
-                }
-                self.count(Action::Leave, actions);
-            }
-            Message::Wave => {
-                let step = self.quiet.on_wave();
-                self.carry_out(step, actions);
-            }
-            Message::Report { sent, received } => {
-                self.quiet.on_report(Totals { sent, received });
-            }
-            Message::Done => self.end(from, actions),
-        }
-    }
-
-    /// Tells the neighbours in the tree of a better score, all but the one it came from.
+    /// Tells the neighbours in the tree of a better score, except the one it came from.
     ///
-    /// Links keep order, so that word of a score goes before the report of whoever found it, and so
-    /// reaches the root before the end; and every peer before it is told of the end.
+    /// Links keep order, so the score arrives ahead of the report of the peer that found it: it reaches
+    /// the root before the end, and every other peer before the word of the end does.
     fn spread(&mut self, score: i64, from: PeerId, actions: &mut Vec<Action>) {
-        if score < self.best {
+        if score < self.best || self.is(Mutant::SpreadsAnyScore) && self.best != score {
             self.best = score;
             for peer in self.neighbours(from) {
+                let at = actions.len();
                 self.count(Action::Join, actions);
                 send(peer, Message::Best { score }, actions);
+                if self.is(Mutant::SendsBeforeCounting) {
+                    actions[at..].reverse();
+                }
             }
         }
     }
 
-    /// The neighbours in the tree but for one.
+    /// The neighbours in the tree except one.
     fn neighbours(&self, but: PeerId) -> impl Iterator<Item = PeerId> {
         let all = self.overlay.parent().into_iter().chain(self.overlay.children());
         all.filter(move |&peer| peer != but)
     }
 
-    /// Whoever does not know of the end by way of one neighbour is told by another one.
+    /// Passes the word of the end on, away from the neighbour that it came from.
     fn end(&mut self, from: PeerId, actions: &mut Vec<Action>) {
         self.neighbours(from).for_each(|peer| send(peer, Message::Done, actions));
         actions.push(Action::Finish);
         self.finished = true;
     }
 
-    /// Begins an epoch, and tells those below.
+    /// Begins an epoch, and tells the children.
     fn on_snapshot(&mut self, epoch: u64, actions: &mut Vec<Action>) {
         self.cut(epoch, actions);
         for child in self.overlay.children() {
@@ -278,7 +217,7 @@ impl Peer {
         }
     }
 
-    /// A broker passes questions on; a worker tells it now and then how much there is.
+    /// A broker passes requests on. A worker reports now and then how much work it has.
     fn report(&mut self, now_ns: u64, size: f64, actions: &mut Vec<Action>) {
         if self.me == 0 {
             while let Some((peer, thief)) = self.broker.pass(size, &mut self.hungry) {
@@ -295,7 +234,7 @@ impl Peer {
         }
     }
 
-    /// Someone asks: a share at once if there is one; later if there can be; else no.
+    /// A thief asks: it gets a share at once if there is one, later if there may be one, or a refusal.
     fn on_ask(&mut self, thief: Thief, size: f64, actions: &mut Vec<Action>) {
         let gives = self.policy.gives(self.me);
         if gives && size >= 2.0 {
@@ -311,7 +250,7 @@ impl Peer {
         }
     }
 
-    /// Answers one who asked before if there is enough; else those who do not wait, with no.
+    /// Serves one thief that asked before, if there is enough. Otherwise refuses those that do not wait.
     fn serve(&mut self, size: f64, actions: &mut Vec<Action>) {
         if self.keeps_copies() {
             return self.lend(size, actions);
@@ -322,7 +261,7 @@ impl Peer {
         }
     }
 
-    /// Gives to the first who asked before, if there is enough.
+    /// Gives to the first thief that asked before, if there is enough.
     fn serve_waiting(&mut self, size: f64, actions: &mut Vec<Action>) -> bool {
         let enough = size >= 2.0 && self.policy.gives(self.me);
         let thief = if enough { self.hungry.next() } else { None };
@@ -334,8 +273,9 @@ impl Peer {
         send(thief.peer, Message::Refuse, actions);
     }
 
-    fn give(&mut self, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
-        let deal = Deal {
+    /// What a share for this thief depends on.
+    pub(super) fn deal<'a>(&'a self, thief: &'a Thief, size: f64) -> Deal<'a> {
+        Deal {
             thief,
             power: self.power(),
             overlay: &self.overlay,
@@ -343,14 +283,31 @@ impl Peer {
             given: self.work.sent,
             peers: self.peers,
             unserved: self.unserved,
-        };
-        let share = self.policy.share.of(&deal, &self.policy.grains);
+            grains: &self.policy.grains,
+        }
+    }
+
+    pub(super) fn give(&mut self, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
+        let share = self.policy.share.of(&self.deal(thief, size)).into();
         let ticket = Ticket { giver: self.me, number: self.work.sent };
         self.unserved -= thief.units.min(self.unserved - 1);
         self.work.sent += 1;
         self.unacknowledged += 1;
-        let from = Source::Own;
-        actions.push(Action::Give { to: thief.peer, ticket, epoch: self.epoch, from, share });
+        let (to, epoch, waits) = (thief.peer, self.epoch, thief.waits);
+        actions.push(Action::Give { to, ticket, epoch, share, waits });
+    }
+
+    /// A piece could not be split off after all: the thief waits on, or is refused.
+    fn take_back(&mut self, to: PeerId, waits: bool, actions: &mut Vec<Action>) {
+        self.work.sent -= 1;
+        self.unacknowledged -= 1;
+        self.copies.remove(Ticket { giver: self.me, number: self.work.sent });
+        let thief = Thief { peer: to, power: Power(0), units: 0, waits };
+        if waits {
+            self.hungry.add(thief);
+        } else {
+            self.refuse(&thief, actions);
+        }
     }
 
     /// Without work: ask, wait or rest, and take part in the waves.
@@ -370,7 +327,7 @@ impl Peer {
                 Rules { two_waves: !self.is(Mutant::OneWave), counts: !self.is(Mutant::NoCounts) };
             if let Some(step) = self.quiet.on_idle(self.work, rules) {
                 self.carry_out(step, actions);
-                // A peer alone has nobody to wait for: it goes on at once.
+                // A single peer has nobody to wait for.
                 if self.peers == 1 && !self.finished {
                     self.on_empty(now_ns, chooser, actions);
                 }
@@ -378,7 +335,7 @@ impl Peer {
         }
     }
 
-    /// Asks whom the policy says.
+    /// Asks the peers that the policy names.
     fn ask(&mut self, now_ns: u64, chooser: &mut dyn Chooser, actions: &mut Vec<Action>) {
         let power = self.power();
         let for_all = self.policy.share.is_by_subtree() || self.asking.at_start(&self.policy);
@@ -419,51 +376,18 @@ impl Peer {
     }
 
     #[cfg(test)]
-    fn is(&self, mutant: Mutant) -> bool {
+    pub(super) fn is(&self, mutant: Mutant) -> bool {
         self.mutant == mutant
     }
 
     #[cfg(not(test))]
     #[allow(clippy::unused_self)]
-    const fn is(&self, _mutant: Mutant) -> bool {
+    pub(super) const fn is(&self, _mutant: Mutant) -> bool {
         false
     }
 }
 
-/// Loads that differ by little are as good as the same.
-fn rough(load: u64) -> u32 {
-    u64::BITS - load.leading_zeros()
-}
-
-fn send(to: PeerId, message: Message, actions: &mut Vec<Action>) {
+/// Lists a message to be sent.
+pub(super) fn send(to: PeerId, message: Message, actions: &mut Vec<Action>) {
     actions.push(Action::Send { to, message });
-}
-
-/// Known wrong protocols: tests prove that the checkers catch each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(not(test), allow(dead_code))]
-pub(crate) enum Mutant {
-    None,
-    /// The root ends after one wave instead of two.
-    OneWave,
-    /// Waves say that all were idle, but carry no counts.
-    NoCounts,
-    /// A parked request is never answered.
-    ForgetsParked,
-    /// A peer reports itself idle while its request is on the way.
-    IdleWhileAsking,
-    /// Work received is never acknowledged.
-    NeverAcknowledges,
-    /// Work of a new epoch is taken up before the cut.
-    TakesBeforeCut,
-    /// A piece is forgotten before the cut that its receipt tells of.
-    ReleasesBeforeCut,
-    /// Nobody waits until the former owner of a piece has heard of it.
-    TrimsInSilence,
-    /// A copy is kept although its piece is done.
-    KeepsCopies,
-    /// Whoever gets work counts itself only after its next step.
-    CountsLate,
-    /// A peer leaves although pieces that it gave are not acknowledged.
-    LeavesEarly,
 }

@@ -49,10 +49,11 @@ impl Quiet {
 
     /// A child has reported.
     pub fn on_report(&mut self, below: Totals) {
-        if let Some((missing, sum)) = &mut self.wave {
+        // A report that no child owes is dropped.
+        if let Some((missing @ 1.., sum)) = &mut self.wave {
             *missing -= 1;
-            sum.sent += below.sent;
-            sum.received += below.received;
+            sum.sent = sum.sent.wrapping_add(below.sent);
+            sum.received = sum.received.wrapping_add(below.received);
         }
     }
 
@@ -63,8 +64,10 @@ impl Quiet {
             Some((0, below)) => {
                 self.wave = None;
                 let own = if rules.counts { own } else { Totals::default() };
-                let sum =
-                    Totals { sent: below.sent + own.sent, received: below.received + own.received };
+                let sum = Totals {
+                    sent: below.sent.wrapping_add(own.sent),
+                    received: below.received.wrapping_add(own.received),
+                };
                 if !self.root {
                     return Some(Step::Report(sum));
                 }

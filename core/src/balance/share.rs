@@ -43,14 +43,16 @@ pub(super) struct Deal<'a> {
     /// Pieces that the victim has given before.
     pub given: u64,
     pub peers: u32,
-    /// Peers below the victim, and itself, that have not had their part of all.
+    /// Peers of the victim's subtree, itself included, that have not had their part of the whole.
     pub unserved: u32,
+    /// Nodes to give at a time, by the giver's level.
+    pub grains: &'a [u32],
 }
 
 impl Share {
     /// The part of its work that a victim gives to a thief.
     #[must_use]
-    pub(super) fn of(self, deal: &Deal<'_>, grains: &[u32]) -> f64 {
+    pub(super) fn of(self, deal: &Deal<'_>) -> f64 {
         let own = f64::from(deal.overlay.size());
         let theirs = f64::from(deal.thief.units.max(1));
         match self {
@@ -72,7 +74,8 @@ impl Share {
             Share::Chunk(nodes) => f64::from(nodes) / deal.size,
             Share::Grain(nodes) => f64::from(nodes) * theirs / deal.size,
             Share::Levels => {
-                let grain = grains.get(deal.overlay.level() as usize).or(grains.last());
+                let level = deal.overlay.level() as usize;
+                let grain = deal.grains.get(level).or(deal.grains.last());
                 f64::from(grain.copied().unwrap_or(1)) / deal.size
             }
             Share::Guided(parts) => 1.0 / (f64::from(parts) * f64::from(deal.peers)),
@@ -136,13 +139,15 @@ mod tests {
     /// What peer 1 of 7 in a tree of degree 2, of power 300, gives to a thief.
     fn share(share: Share, peer: PeerId, power: u64, units: u32) -> f64 {
         let thief = Thief { peer, power: Power(power), units, waits: false };
-        let policy = Policy { degree: 2, ..Policy::default() };
+        let mut policy = Policy::default();
+        policy.tree.degree = 2;
         let overlay = Overlay::new(1, &Lineage::new(7, &policy, 0));
         let power = Power(300);
         let overlay = &overlay;
         let (size, given, peers, unserved) = (40.0, 2, 7, 3);
-        let deal = Deal { thief: &thief, power, overlay, size, given, peers, unserved };
-        share.of(&deal, &[64, 8])
+        let grains = &[64, 8];
+        let deal = Deal { thief: &thief, power, overlay, size, given, peers, unserved, grains };
+        share.of(&deal)
     }
 
     #[test]

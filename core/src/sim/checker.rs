@@ -1,10 +1,9 @@
 //! [`Checker`]: watches a simulated run from outside the protocol, and takes its figures.
 
 use super::figures::{Depth, Figures};
-use super::load::Load;
+use super::load::{Load, Tally};
 use crate::balance::{Lineage, Message, PeerId, Ticket};
 use crate::checkpoint::{Cut, assemble};
-use crate::tree::Counts;
 
 /// Watches a run: who has work, what is on its way, and what was said.
 pub(super) struct Checker {
@@ -20,15 +19,16 @@ pub(super) struct Checker {
     /// The best score of all, when it was found, and when the last peer so far heard of it.
     best: (i64, u64, u64),
     cuts: Cuts,
+    /// What was done twice, where pieces are given late.
+    twice: Tally,
 }
 
 /// The snapshot that is being taken.
 #[derive(Default)]
 struct Cuts {
     taken: Vec<Cut>,
+    done: Tally,
     best: Option<i64>,
-    /// Pieces that were kept at a cut and are not released yet.
-    unsettled: u64,
 }
 
 impl Checker {
@@ -56,6 +56,7 @@ impl Checker {
             finished: 0,
             best: (i64::MAX, 0, 0),
             cuts: Cuts::default(),
+            twice: Tally::default(),
         }
     }
 
@@ -76,16 +77,20 @@ impl Checker {
         self.figures.bytes += bytes;
         self.figures.work_bytes += work_bytes;
         self.figures.refused += u64::from(matches!(message, Message::Refuse));
+        let pieces = u64::from(message.brings_work());
+        self.flying += pieces;
+        self.figures.pieces += pieces;
     }
 
-    pub fn on_give(&mut self) {
-        self.flying += 1;
-        self.figures.pieces += 1;
+    /// A peer reads a message, and takes the work that comes with it.
+    pub fn on_read(&mut self, message: &Message) {
+        self.flying -= u64::from(message.brings_work());
     }
 
-    pub fn on_take(&mut self, peer: PeerId) {
-        self.flying -= 1;
-        self.works(peer, true);
+    /// Some work was done although it had been given away.
+    pub fn on_twice(&mut self, twice: &Tally) {
+        self.twice.add(twice);
+        self.figures.redundant = self.twice.counts;
     }
 
     /// A peer found a score, or heard of it.
@@ -112,35 +117,37 @@ impl Checker {
         Ok(())
     }
 
-    /// Whether a snapshot may be asked for: the last one must be settled.
+    /// Whether a snapshot may be asked for: none is under way.
     pub fn may_cut(&self) -> bool {
-        self.cuts.taken.is_empty() && self.cuts.unsettled == 0 && self.finished == 0
+        self.cuts.taken.is_empty() && self.finished == 0
     }
 
-    /// A peer is written down; once all are, nothing may be missing or twice.
-    pub fn on_cut(&mut self, cut: Cut, best: i64, load: &impl Load) -> Result<(), String> {
-        self.cuts.unsettled += cut.kept.len() as u64;
+    /// A peer is recorded. Once all are, nothing may be missing or twice.
+    pub fn on_cut(
+        &mut self,
+        cut: Cut,
+        tally: Tally,
+        best: i64,
+        load: &impl Load,
+    ) -> Result<(), String> {
         self.cuts.best = Some(self.cuts.best.map_or(best, |before| before.min(best)));
         self.cuts.taken.push(cut);
+        self.cuts.done.add(&tally);
         if self.cuts.taken.len() < self.working.len() {
             return Ok(());
         }
-        let (counts, open) = assemble(std::mem::take(&mut self.cuts.taken));
-        let best = self.cuts.best.take().unwrap_or(best);
+        let Cuts { taken, done, best } = std::mem::take(&mut self.cuts);
+        let (_, open) = assemble(taken);
         self.figures.snapshots += 1;
-        load.check(&counts, best, &open).map_err(|why| format!("a snapshot is not whole: {why}"))
+        let checked = load.check(&done, best.unwrap_or(i64::MAX), &open);
+        checked.map_err(|why| format!("a snapshot is not whole: {why}"))
     }
 
-    /// A piece that was kept at a cut has been released.
-    pub fn settle(&mut self) {
-        self.cuts.unsettled -= 1;
-    }
-
-    /// Judges a run at whose end everything was counted so, and the peers knew these scores and kept
-    /// these pieces.
+    /// Judges a run at its end, by what was done, the scores that the peers know, and a piece that is
+    /// still kept.
     pub fn close(
         mut self,
-        counts: Counts,
+        tally: Tally,
         scores: impl Iterator<Item = i64>,
         kept: Option<Ticket>,
         load: &impl Load,
@@ -156,11 +163,11 @@ impl Checker {
         if let Some(other) = scores.find(|&score| score != best) {
             return Err(format!("peers end with the scores {best} and {other}"));
         }
-        // What was said to be counted twice is all that is too much.
-        let whole = counts.without(&self.figures.redundant).ok_or("less was counted than twice")?;
+        // What was reported as done twice must be all that is too much.
+        let whole = tally.without(&self.twice).ok_or("less was done than was done twice")?;
         load.check(&whole, best, &[])?;
         let (score, found_ns, last_ns) = self.best;
-        self.figures.counts = counts;
+        self.figures.counts = tally.counts;
         self.figures.best = Some(best).filter(|&best| best < i64::MAX);
         self.figures.spread_ns = (score < i64::MAX).then(|| last_ns - found_ns);
         self.figures.alone_ns = load.total_ns();

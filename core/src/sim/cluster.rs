@@ -1,35 +1,35 @@
-//! [`Cluster`]: many peers in simulated time: the driver's loop of each, the mail between them, and
-//! a checker that watches from outside.
+//! [`Cluster`]: many peers in simulated time: the loop of each, the mail between them, and a checker
+//! that watches from outside.
 
 use super::chance::{exponential, mix};
 use super::checker::Checker;
 use super::figures::Figures;
-use super::load::{Hand, Load, Ran};
+use super::load::{Hand, Load, Ran, Tally};
 use super::machine::{Clock, Machine};
 use super::network::{Network, Traffic};
 use super::queue::Queue;
-use crate::balance::{Action, Event, Lineage, Message, Peer, PeerId, Policy, Seeded, Ticket};
-use crate::checkpoint::Cut;
+use super::seat::Seat;
+use crate::balance::{Event, Host, Lineage, Message, Peer, PeerId, Policy, Seeded};
 use crate::work::Work;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Everything about a simulated run but the load.
+/// Everything about a simulated run except the load.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    /// Who gives how much to whom.
+    /// How work is balanced.
     pub policy: Policy,
     /// The peers.
     pub machine: Machine,
-    /// The ways between them.
+    /// The links between them.
     pub network: Network,
-    /// What a message takes on its way, beside the work that comes with it.
+    /// The size of a message without the work that travels with it.
     pub message_bytes: u64,
-    /// Mean time between two snapshots, if any are to be taken.
+    /// Mean time between two snapshots, if any are taken.
     pub snapshot_ns: Option<u64>,
-    /// All chance.
+    /// All randomness.
     pub seed: u64,
-    /// A run of more events than this is given up.
+    /// The run is given up after this number of events.
     pub most_events: u64,
 }
 
@@ -37,7 +37,7 @@ impl Cluster {
     /// Simulates one run.
     ///
     /// # Errors
-    /// The law that was broken, or why there was no end.
+    /// The law that was broken, or why the run did not end.
     pub fn run<L: Load>(&self, load: &L) -> Result<Figures, String> {
         World::new(self, load).run()
     }
@@ -50,13 +50,13 @@ impl Cluster {
         mutant: crate::balance::Mutant,
     ) -> Result<Figures, String> {
         let mut world = World::new(self, load);
-        world.units.iter_mut().for_each(|unit| unit.peer.mutant = mutant);
+        world.hosts.iter_mut().for_each(|host| host.mutate(mutant));
         world.run()
     }
 }
 
 /// A message on its way or waiting to be read.
-struct Letter {
+pub(super) struct Letter {
     from: PeerId,
     to: PeerId,
     message: Message,
@@ -67,60 +67,54 @@ struct Letter {
 struct Stretch {
     since_ns: u64,
     until_ns: u64,
-    /// What it brings, where that is known already; else what it will cost.
+    /// What it brings, where that is known already; otherwise what it will cost.
     result: Result<Ran, u64>,
 }
 
-/// A piece that was given and not acknowledged.
-pub(super) struct Kept {
-    pub(super) work: Arc<Work>,
-    /// Whether a snapshot has it that is not settled.
-    pub(super) at_cut: bool,
-}
-
-/// One peer with all that its driver has.
+/// One unit without its peer.
 pub(super) struct Unit<H> {
-    pub(super) peer: Peer,
-    pub(super) chooser: Seeded,
-    pub(super) hand: H,
-    clock: Clock,
+    pub hand: H,
+    pub clock: Clock,
     mail: VecDeque<u32>,
     stretch: Option<Stretch>,
-    /// The turn that is planned: all others in the queue are stale.
+    /// The turn that is planned. All others in the queue are stale.
     turn_ns: u64,
     /// When it has read what it is reading.
     free_ns: u64,
-    wake_ns: u64,
+    pub wake_ns: u64,
     began: bool,
-    busy_ns: u64,
-    pub(super) ledger: BTreeMap<Ticket, Kept>,
-    taken: Vec<Ticket>,
+    pub busy_ns: u64,
 }
 
 /// No time.
 const NEVER: u64 = u64::MAX;
 
-/// What a word in the queue means: its last two bits say which of these, the others which one.
+/// What a word in the queue means: its last two bits tell which of these, the others which one.
 const LETTER: u64 = 0;
 const TURN: u64 = 1;
 const WAKE: u64 = 2;
 const SNAPSHOT: u64 = 3;
 
-pub(super) struct World<'a, L: Load> {
-    pub(super) cluster: &'a Cluster,
-    pub(super) load: &'a L,
+/// A cluster without its peers.
+pub(super) struct Floor<'a, L: Load> {
+    pub cluster: &'a Cluster,
+    pub load: &'a L,
     queue: Queue,
     traffic: Traffic<'a>,
-    pub(super) units: Vec<Unit<L::Hand>>,
+    pub units: Vec<Unit<L::Hand>>,
     letters: Vec<Option<Letter>>,
     /// Places in `letters` that are empty.
     empty: Vec<u32>,
-    pub(super) checker: Checker,
-    actions: Vec<Action>,
-    /// Work that came with the message that a peer is being told of.
-    pub(super) coming: Option<Arc<Work>>,
+    pub checker: Checker,
     /// The counter that all peers share.
-    count: u64,
+    pub count: u64,
+}
+
+/// A simulated run.
+struct World<'a, L: Load> {
+    hosts: Vec<Host<Arc<Work>>>,
+    choosers: Vec<Seeded>,
+    floor: Floor<'a, L>,
     epoch: u64,
     snapshot_due: bool,
     events: u64,
@@ -130,9 +124,7 @@ impl<'a, L: Load> World<'a, L> {
     fn new(cluster: &'a Cluster, load: &'a L) -> Self {
         let (seed, peers) = (cluster.seed, cluster.machine.peers());
         let lineage = Lineage::new(peers, &cluster.policy, seed);
-        let unit = |(me, clock)| Unit {
-            peer: Peer::new(me, &lineage, cluster.policy.clone()),
-            chooser: Seeded::new(mix(seed, 20, 0), me),
+        let unit = |clock| Unit {
             hand: load.hand(),
             clock,
             mail: VecDeque::new(),
@@ -142,21 +134,26 @@ impl<'a, L: Load> World<'a, L> {
             wake_ns: NEVER,
             began: false,
             busy_ns: 0,
-            ledger: BTreeMap::new(),
-            taken: Vec::new(),
         };
-        Self {
+        let host = |me| {
+            let peer = Peer::new(me, &lineage, cluster.policy.clone());
+            Host::new(peer, cluster.snapshot_ns.is_some())
+        };
+        let floor = Floor {
             cluster,
             load,
             queue: Queue::new(peers),
             traffic: Traffic::new(&cluster.network, peers, mix(seed, 21, 0)),
-            units: (0..).zip(cluster.machine.clocks(mix(seed, 22, 0))).map(unit).collect(),
+            units: cluster.machine.clocks(mix(seed, 22, 0)).into_iter().map(unit).collect(),
             letters: Vec::new(),
             empty: Vec::new(),
             checker: Checker::new(&lineage),
-            actions: Vec::new(),
-            coming: None,
             count: peers.into(),
+        };
+        Self {
+            hosts: (0..peers).map(host).collect(),
+            choosers: (0..peers).map(|me| Seeded::new(mix(seed, 20, 0), me)).collect(),
+            floor,
             epoch: 0,
             snapshot_due: false,
             events: 0,
@@ -164,31 +161,35 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn run(mut self) -> Result<Figures, String> {
-        let root = self.load.root();
-        let put = self.units[0].hand.put(&root.bytes);
-        put.map_err(|why| format!("the whole cannot be read: {why}"))?;
-        self.checker.works(0, self.units[0].hand.size() > 0.0);
-        for me in 0..self.units.len() as u32 {
-            let clock = self.units[me as usize].clock;
-            self.plan(me, clock.awake(clock.joins_ns));
+        let root = self.floor.load.root();
+        let put = self.floor.units[0].hand.put(&root.bytes);
+        put.map_err(|why| format!("the whole work cannot be read: {why}"))?;
+        let works = self.floor.units[0].hand.size() > 0.0;
+        self.floor.checker.works(0, works);
+        for me in 0..self.hosts.len() as u32 {
+            let clock = self.floor.units[me as usize].clock;
+            self.floor.plan(me, clock.awake(clock.joins_ns));
         }
         self.plan_snapshot(0);
-        while (self.checker.finished as usize) < self.units.len() {
-            let Some((now_ns, what)) = self.queue.pop() else {
-                let left = self.units.len() as u32 - self.checker.finished;
+        while (self.floor.checker.finished as usize) < self.hosts.len() {
+            let Some((now_ns, what)) = self.floor.queue.pop() else {
+                let left = self.hosts.len() as u32 - self.floor.checker.finished;
                 return Err(format!("nothing can happen, and {left} peers wait for the end"));
             };
             self.events += 1;
-            if self.events > self.cluster.most_events {
-                return Err(format!("no end after {} events", self.cluster.most_events));
+            if self.events > self.floor.cluster.most_events {
+                return Err(format!("no end after {} events", self.floor.cluster.most_events));
             }
             let which = (what >> 2) as u32;
+            let unit = self.floor.units.get(which as usize);
             let happened = match what & 3 {
                 LETTER => self.arrive(which, now_ns),
-                TURN if self.units[which as usize].turn_ns == now_ns => self.turn(which, now_ns),
-                WAKE if self.units[which as usize].wake_ns == now_ns => self.attend(which, now_ns),
+                TURN if unit.is_some_and(|unit| unit.turn_ns == now_ns) => self.turn(which, now_ns),
+                WAKE if unit.is_some_and(|unit| unit.wake_ns == now_ns) => {
+                    self.attend(which, now_ns)
+                }
                 SNAPSHOT => self.ask_snapshot(now_ns),
-                // A turn or a time to wake that another has taken the place of.
+                // A turn or a wake-up that was replaced by another one.
                 _ => Ok(()),
             };
             happened.map_err(|why| format!("after {} s: {why}", now_ns as f64 * 1e-9))?;
@@ -196,56 +197,46 @@ impl<'a, L: Load> World<'a, L> {
         self.close()
     }
 
-    fn close(mut self) -> Result<Figures, String> {
-        let waiting = self.letters.iter().flatten().find(|letter| !letter.message.is_talk());
+    fn close(self) -> Result<Figures, String> {
+        let Floor { cluster, load, units, letters, mut checker, .. } = self.floor;
+        let waiting = letters.iter().flatten().find(|letter| !letter.message.is_talk());
         if let Some(letter) = waiting {
             return Err(format!("{:?} is still on its way at the end", letter.message));
         }
-        let (mut counts, mut kept) = (crate::tree::Counts::default(), None);
-        for unit in &self.units {
-            counts.add(&unit.hand.counts());
-            kept = kept.or(unit.ledger.keys().next().copied());
-            self.checker.figures.busy_ns += unit.busy_ns;
+        let mut tally = Tally::default();
+        for unit in &units {
+            tally.add(&unit.hand.tally());
+            checker.figures.busy_ns += unit.busy_ns;
         }
-        self.checker.figures.power = self.cluster.machine.power();
-        self.checker.figures.events = self.events;
-        let scores = self.units.iter().map(|unit| unit.hand.best());
-        self.checker.close(counts, scores, kept, self.load)
-    }
-
-    /// Plans a peer's next turn, instead of any other.
-    fn plan(&mut self, me: PeerId, at_ns: u64) {
-        self.units[me as usize].turn_ns = at_ns;
-        self.queue.push(at_ns, u64::from(me) << 2 | TURN);
+        checker.figures.power = cluster.machine.power();
+        checker.figures.events = self.events;
+        let scores = units.iter().map(|unit| unit.hand.best());
+        let kept = self.hosts.iter().find_map(|host| Some(host.ledger().pieces().next()?.0));
+        checker.close(tally, scores, kept, load)
     }
 
     fn arrive(&mut self, letter: u32, now_ns: u64) -> Result<(), String> {
-        let Some(Letter { to, message, .. }) = &self.letters[letter as usize] else {
+        let Some(Letter { to, message, .. }) = &self.floor.letters[letter as usize] else {
             return Err("an empty letter arrived".into());
         };
         let to = *to;
-        let unit = &mut self.units[to as usize];
-        if unit.peer.finished() {
+        if self.hosts[to as usize].peer().finished() {
             if !message.is_talk() {
                 return Err(format!("{message:?} reached peer {to}, which knows of the end"));
             }
-            self.take_letter(letter);
+            self.floor.take_letter(letter);
             return Ok(());
         }
+        let unit = &mut self.floor.units[to as usize];
         unit.mail.push_back(letter);
-        let longest = &mut self.checker.figures.longest_mail;
+        let longest = &mut self.floor.checker.figures.longest_mail;
         *longest = unit.mail.len().max(*longest);
         self.attend(to, now_ns)
     }
 
-    fn take_letter(&mut self, letter: u32) -> Option<Letter> {
-        self.empty.push(letter);
-        self.letters[letter as usize].take()
-    }
-
-    /// Something waits for a peer: it turns to it when it looks next.
+    /// Something waits for a peer, which turns to it when it next looks.
     fn attend(&mut self, me: PeerId, now_ns: u64) -> Result<(), String> {
-        let unit = &self.units[me as usize];
+        let unit = &self.floor.units[me as usize];
         let at_ns = match &unit.stretch {
             // It will hear of everything when it comes.
             _ if !unit.began => return Ok(()),
@@ -263,55 +254,54 @@ impl<'a, L: Load> World<'a, L> {
             return self.turn(me, now_ns);
         }
         if at_ns < unit.turn_ns {
-            self.plan(me, at_ns);
+            self.floor.plan(me, at_ns);
         }
         Ok(())
     }
 
-    /// Once round the driver's loop: what was worked, the mail, the clock, and back to work.
+    /// Once round a unit's loop: the work done, the mail, the clock, and back to work.
     fn turn(&mut self, me: PeerId, then_ns: u64) -> Result<(), String> {
         let mut now_ns = then_ns;
-        let unit = &mut self.units[me as usize];
+        let unit = &mut self.floor.units[me as usize];
         unit.turn_ns = NEVER;
         if !std::mem::replace(&mut unit.began, true) {
             self.tell(me, Event::Stepped { nodes: 0, busy_ns: 0 }, now_ns)?;
         } else if let Some(stretch) = unit.stretch.take() {
             self.end_stretch(me, stretch, now_ns)?;
         }
-        while let Some(letter) = self.units[me as usize].mail.pop_front() {
-            now_ns += self.cluster.machine.handle_ns;
+        while let Some(letter) = self.floor.units[me as usize].mail.pop_front() {
+            now_ns += self.floor.cluster.machine.handle_ns;
             self.read(me, letter, now_ns)?;
         }
-        if self.units[me as usize].wake_ns <= now_ns {
-            self.units[me as usize].wake_ns = NEVER;
+        let unit = &mut self.floor.units[me as usize];
+        if unit.wake_ns <= now_ns {
+            unit.wake_ns = NEVER;
             self.tell(me, Event::Woke, now_ns)?;
         }
-        let due = me == 0 && std::mem::take(&mut self.snapshot_due) && self.count > 0;
-        if due && self.checker.may_cut() {
-            self.epoch += 1;
-            self.tell(me, Event::Snapshot { epoch: self.epoch }, now_ns)?;
+        if me == 0 && std::mem::take(&mut self.snapshot_due) {
+            self.begin_snapshot(now_ns)?;
         }
-        self.units[me as usize].free_ns = now_ns;
+        self.floor.units[me as usize].free_ns = now_ns;
         self.begin_stretch(me, then_ns, now_ns);
         Ok(())
     }
 
     fn begin_stretch(&mut self, me: PeerId, then_ns: u64, now_ns: u64) {
-        let unit = &mut self.units[me as usize];
-        if unit.peer.finished() || unit.hand.size() == 0.0 {
+        let unit = &mut self.floor.units[me as usize];
+        if self.hosts[me as usize].peer().finished() || unit.hand.size() == 0.0 {
             return;
         }
         let (result, until_ns) = match unit.hand.ahead_ns() {
             Some(cost_ns) => (Err(cost_ns), unit.clock.end(now_ns, cost_ns)),
-            // What has come while it read must be read first.
-            None if now_ns > then_ns => return self.plan(me, now_ns),
+            // What came in the meantime must be read first.
+            None if now_ns > then_ns => return self.floor.plan(me, now_ns),
             None => {
                 let ran = unit.hand.run((unit.clock.speed * unit.clock.poll_ns as f64) as u64);
                 (Ok(ran), unit.clock.end(now_ns, ran.cost_ns))
             }
         };
         unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result });
-        self.plan(me, until_ns);
+        self.floor.plan(me, until_ns);
     }
 
     fn end_stretch(&mut self, me: PeerId, stretch: Stretch, now_ns: u64) -> Result<(), String> {
@@ -319,7 +309,7 @@ impl<'a, L: Load> World<'a, L> {
         if now_ns < until_ns && now_ns <= since_ns {
             return Ok(());
         }
-        let unit = &mut self.units[me as usize];
+        let unit = &mut self.floor.units[me as usize];
         let ran = match result {
             Ok(ran) => ran,
             Err(cost_ns) if now_ns >= until_ns => unit.hand.run(cost_ns),
@@ -328,129 +318,107 @@ impl<'a, L: Load> World<'a, L> {
         let busy_ns = now_ns - since_ns;
         unit.busy_ns += busy_ns;
         let works = unit.hand.size() > 0.0;
-        self.checker.works(me, works);
-        let figures = &mut self.checker.figures;
+        self.floor.checker.works(me, works);
+        let figures = &mut self.floor.checker.figures;
         figures.work_ns += ran.cost_ns;
         figures.last_work_ns = figures.last_work_ns.max(now_ns);
         if let Some(score) = ran.found {
-            self.checker.on_score(score, now_ns);
+            self.floor.checker.on_score(score, now_ns);
             self.tell(me, Event::Found { score }, now_ns)?;
         }
         self.tell(me, Event::Stepped { nodes: ran.nodes, busy_ns }, now_ns)
     }
 
     fn read(&mut self, me: PeerId, letter: u32, now_ns: u64) -> Result<(), String> {
-        let Some(Letter { from, message, work, .. }) = self.take_letter(letter) else {
+        let Some(Letter { from, message, work, .. }) = self.floor.take_letter(letter) else {
             return Err("an empty letter was read".into());
         };
-        self.checker.figures.handling_ns += self.cluster.machine.handle_ns;
-        if self.units[me as usize].peer.finished() && !message.is_talk() {
+        self.floor.checker.figures.handling_ns += self.floor.cluster.machine.handle_ns;
+        if self.hosts[me as usize].peer().finished() && !message.is_talk() {
             return Err(format!("{message:?} reached peer {me}, which knows of the end"));
         }
-        self.coming = work;
-        self.tell(me, Event::Mail { from, message }, now_ns)?;
-        match self.coming.take() {
-            Some(_) if !matches!(message, Message::Left { .. }) => {
-                Err(format!("work came to peer {me} in vain"))
-            }
-            _ => Ok(()),
-        }
+        self.floor.checker.on_read(&message);
+        self.tell_with(me, Event::Mail { from, message }, work, now_ns)
     }
 
-    /// Tells a peer what happened, and carries out what it wants; if it gave, there may be more to
-    /// give.
     fn tell(&mut self, me: PeerId, event: Event, now_ns: u64) -> Result<(), String> {
-        let mut next = Some(event);
-        while let Some(event) = next {
-            let was = self.count;
-            let gave = self.tell_once(me, event, now_ns)?;
-            let over = was > 0 && self.count == 0;
-            next = gave.then_some(Event::Gave).or(over.then_some(Event::AllIdle));
-        }
-        Ok(())
+        self.tell_with(me, event, None, now_ns)
     }
 
-    fn tell_once(&mut self, me: PeerId, event: Event, now_ns: u64) -> Result<bool, String> {
-        let unit = &mut self.units[me as usize];
-        let comes = matches!(event, Event::Mail { message: Message::Work { .. }, .. });
-        let coming = self.coming.as_ref().filter(|_| comes).map_or(0.0, |work| work.size);
-        let size = unit.hand.size() + coming;
-        let mut actions = std::mem::take(&mut self.actions);
-        unit.peer.on(event, now_ns, size, &mut unit.chooser, &mut actions);
-        let changes = |action: &Action| matches!(action, Action::Give { .. } | Action::Trim);
-        let gave = actions.iter().any(changes);
-        let done = actions.drain(..).try_for_each(|action| self.act(me, action, now_ns));
-        self.actions = actions;
-        done.map(|()| gave)
-    }
-
-    fn act(&mut self, me: PeerId, action: Action, now_ns: u64) -> Result<(), String> {
-        let unit = &mut self.units[me as usize];
-        match action {
-            Action::Send { to, message } => {
-                let left = matches!(message, Message::Left { .. });
-                let work = left.then(|| Arc::new(unit.hand.copy()));
-                self.send(me, to, message, work, now_ns);
-            }
-            Action::Give { to, ticket, epoch, from, share } => {
-                return self.give(me, to, (ticket, epoch), from, share, now_ns);
-            }
-            Action::Hold { ticket } => return self.hold(me, ticket),
-            Action::Trim => return self.trim(me),
-            Action::Take { ticket } => {
-                let Some(work) = self.coming.take() else {
-                    return Err(format!("peer {me} takes {ticket:?}, which did not come"));
-                };
-                let put = unit.hand.put(&work.bytes);
-                put.map_err(|why| format!("{ticket:?} cannot be read: {why}"))?;
-                if self.cluster.snapshot_ns.is_some() {
-                    unit.taken.push(ticket);
-                }
-                self.checker.on_take(me);
-            }
-            Action::Release { ticket } => match unit.ledger.remove(&ticket) {
-                None => return Err(format!("{ticket:?} was released but not kept")),
-                Some(Kept { at_cut: true, .. }) => self.checker.settle(),
-                Some(_) => {}
-            },
-            Action::Cut { .. } => return self.cut(me),
-            Action::Join if self.count == 0 => return Err("joined after the end".into()),
-            Action::Join => self.count += 1,
-            Action::Leave => {
-                self.count = self.count.checked_sub(1).ok_or("more left than were counted")?;
-            }
-            Action::Beat { score } => {
-                unit.hand.beat(score);
-                self.checker.on_score(score, now_ns);
-            }
-            Action::WakeAt { at_ns } => {
-                unit.wake_ns = at_ns.max(now_ns);
-                let wake_ns = unit.wake_ns;
-                self.queue.push(wake_ns, u64::from(me) << 2 | WAKE);
-            }
-            Action::Finish => {
-                let there_ns = now_ns - unit.clock.joins_ns;
-                let handling = &mut self.checker.figures;
-                handling.idle_ns += there_ns.saturating_sub(unit.busy_ns);
-                return self.checker.on_finish(me, now_ns);
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn send(
+    /// Tells a peer what happened, with the work that came, and carries out what it wants.
+    fn tell_with(
         &mut self,
-        me: u32,
-        to: u32,
+        me: PeerId,
+        event: Event,
+        work: Option<Arc<Work>>,
+        now_ns: u64,
+    ) -> Result<(), String> {
+        let chooser = &mut self.choosers[me as usize];
+        let seat = &mut Seat { floor: &mut self.floor, me, now_ns };
+        self.hosts[me as usize].tell(event, work, now_ns, chooser, seat)
+    }
+
+    /// Takes a snapshot, unless one is under way or the run is over.
+    fn begin_snapshot(&mut self, now_ns: u64) -> Result<(), String> {
+        let counted = self.hosts[0].peer().uses_counter();
+        if !self.floor.checker.may_cut() || counted && self.floor.count == 0 {
+            return Ok(());
+        }
+        self.floor.count += u64::from(counted);
+        self.epoch += 1;
+        self.tell(0, Event::Snapshot { epoch: self.epoch }, now_ns)
+    }
+
+    fn plan_snapshot(&mut self, now_ns: u64) {
+        if let Some(mean_ns) = self.floor.cluster.snapshot_ns {
+            let drawn = exponential(mix(self.floor.cluster.seed, self.events, 23));
+            self.floor.queue.push(now_ns + (drawn * mean_ns as f64) as u64, SNAPSHOT);
+        }
+    }
+
+    /// Asks for a snapshot, and plans the next one.
+    fn ask_snapshot(&mut self, now_ns: u64) -> Result<(), String> {
+        if self.floor.checker.finished == 0 {
+            self.plan_snapshot(now_ns);
+            self.snapshot_due = true;
+            return self.attend(0, now_ns);
+        }
+        Ok(())
+    }
+}
+
+impl<L: Load> Floor<'_, L> {
+    /// Plans a unit's next turn, in place of any other.
+    fn plan(&mut self, me: PeerId, at_ns: u64) {
+        self.units[me as usize].turn_ns = at_ns;
+        self.queue.push(at_ns, u64::from(me) << 2 | TURN);
+    }
+
+    /// Plans to wake a unit.
+    pub fn plan_to_wake(&mut self, me: PeerId, at_ns: u64) {
+        self.units[me as usize].wake_ns = at_ns;
+        self.queue.push(at_ns, u64::from(me) << 2 | WAKE);
+    }
+
+    fn take_letter(&mut self, letter: u32) -> Option<Letter> {
+        self.empty.push(letter);
+        self.letters[letter as usize].take()
+    }
+
+    /// Puts a letter on its way.
+    pub fn post(
+        &mut self,
+        from: PeerId,
+        to: PeerId,
         message: Message,
         work: Option<Arc<Work>>,
         now_ns: u64,
     ) {
         let work_bytes = work.as_ref().map_or(0, |work| work.bytes.len() as u64);
         let bytes = self.cluster.message_bytes + work_bytes;
-        self.checker.on_send(me, &message, bytes, work_bytes);
-        let at_ns = self.traffic.send(me, to, bytes, now_ns);
-        let letter = Some(Letter { from: me, to, message, work });
+        self.checker.on_send(from, &message, bytes, work_bytes);
+        let at_ns = self.traffic.send(from, to, bytes, now_ns);
+        let letter = Some(Letter { from, to, message, work });
         let place = if let Some(place) = self.empty.pop() {
             self.letters[place as usize] = letter;
             place
@@ -459,33 +427,5 @@ impl<'a, L: Load> World<'a, L> {
             self.letters.len() as u32 - 1
         };
         self.queue.push(at_ns, u64::from(place) << 2 | LETTER);
-    }
-
-    /// Writes a peer down for the snapshot under way.
-    fn cut(&mut self, me: PeerId) -> Result<(), String> {
-        let unit = &mut self.units[me as usize];
-        unit.ledger.values_mut().for_each(|kept| kept.at_cut = true);
-        let kept = unit.ledger.iter().map(|(&ticket, kept)| (ticket, Arc::clone(&kept.work)));
-        let kept = kept.collect();
-        let taken = std::mem::take(&mut unit.taken);
-        let cut = Cut { work: unit.hand.copy(), counts: unit.hand.counts(), kept, taken };
-        self.checker.on_cut(cut, unit.hand.best(), self.load)
-    }
-
-    fn plan_snapshot(&mut self, now_ns: u64) {
-        if let Some(mean_ns) = self.cluster.snapshot_ns {
-            let drawn = exponential(mix(self.cluster.seed, self.events, 23));
-            self.queue.push(now_ns + (drawn * mean_ns as f64) as u64, SNAPSHOT);
-        }
-    }
-
-    /// Asks for a snapshot if the last one is settled, and plans to ask again.
-    fn ask_snapshot(&mut self, now_ns: u64) -> Result<(), String> {
-        if self.checker.finished == 0 {
-            self.plan_snapshot(now_ns);
-            self.snapshot_due = true;
-            return self.attend(0, now_ns);
-        }
-        Ok(())
     }
 }

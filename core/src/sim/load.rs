@@ -1,4 +1,4 @@
-//! [`Load`]: what the peers of a simulation work on, and the one made of any problem's explorers.
+//! [`Load`]: what the peers of a simulation work on, and the load made of any problem's explorers.
 
 use crate::explorer::Explorer;
 use crate::problem::Problem;
@@ -16,46 +16,96 @@ pub struct Ran {
     pub found: Option<i64>,
 }
 
-/// What one peer has in its hands.
+/// The work that one peer holds.
 pub trait Hand {
-    /// Takes up work.
+    /// Adds work.
     ///
     /// # Errors
     /// If the bytes are no work of this load.
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed>;
 
-    /// Open nodes, as the peer is told.
+    /// Open nodes, as reported to the peer.
     fn size(&self) -> f64;
 
-    /// What it costs to finish what is at hand, where that can be known before.
+    /// The cost of finishing the work, where that is known in advance.
     fn ahead_ns(&self) -> Option<u64>;
 
-    /// Works for about this cost, less if work ends or a solution is found.
+    /// Works for about this cost, less if the work ends or a solution is found.
     fn run(&mut self, cost_ns: u64) -> Ran;
 
-    /// Gives away a share of what there is.
+    /// Splits a share off.
     fn split(&mut self, share: f64) -> Option<Work>;
 
-    /// Drops what there is of other work.
+    /// Drops what is also in other work.
     ///
     /// # Errors
     /// If the bytes are no work of this load, or its work cannot be told apart.
     fn trim(&mut self, away: &[u8]) -> Result<(), Malformed>;
 
-    /// Writes down what there is.
+    /// A copy of the work.
     fn copy(&mut self) -> Work;
 
-    /// Looks only for better scores than this from now on.
+    /// From now on looks only for better scores than this.
     fn beat(&mut self, score: i64);
 
     /// The score to beat.
     fn best(&self) -> i64;
 
-    /// What was counted.
-    fn counts(&self) -> Counts;
+    /// What was done.
+    fn tally(&self) -> Tally;
 }
 
-/// What is worked on.
+/// What was done: counts, and which units they were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// What was counted.
+    pub counts: Counts,
+    /// Which units were done, where units have numbers.
+    pub which: Which,
+}
+
+impl Tally {
+    /// Adds what was done elsewhere.
+    pub fn add(&mut self, other: &Tally) {
+        self.counts.add(&other.counts);
+        self.which.sum = self.which.sum.wrapping_add(other.which.sum);
+        self.which.squares = self.which.squares.wrapping_add(other.which.squares);
+    }
+
+    /// What was done without this; `None` if less was done.
+    #[must_use]
+    pub fn without(&self, other: &Tally) -> Option<Tally> {
+        let which = Which {
+            sum: self.which.sum.wrapping_sub(other.which.sum),
+            squares: self.which.squares.wrapping_sub(other.which.squares),
+        };
+        Some(Tally { counts: self.counts.without(&other.counts)?, which })
+    }
+}
+
+/// The sum of the numbers of some units, and that of their squares: a unit lost and another one done
+/// twice do not cancel out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Which {
+    sum: u128,
+    squares: u128,
+}
+
+impl Which {
+    /// Adds the units from one number to before another, both of 2^40 at most.
+    pub fn add(&mut self, from: u64, to: u64) {
+        let below = |n: u64| {
+            let n = u128::from(n);
+            let before = n.saturating_sub(1);
+            (n * before / 2, before * n * (2 * n).saturating_sub(1) / 6)
+        };
+        let (upper, lower) = (below(to), below(from));
+        self.sum = self.sum.wrapping_add(upper.0 - lower.0);
+        self.squares = self.squares.wrapping_add(upper.1 - lower.1);
+    }
+}
+
+/// Work for a simulated cluster.
 pub trait Load {
     /// One peer's part.
     type Hand: Hand;
@@ -66,30 +116,30 @@ pub trait Load {
     /// The whole as one piece of work.
     fn root(&self) -> Work;
 
-    /// What all of it costs, where that is known: the time one peer of speed 1 takes.
+    /// The cost of the whole, where that is known: the time that one peer of speed 1 takes.
     fn total_ns(&self) -> Option<u64>;
 
-    /// Whether what was counted and what is still open make up the whole.
+    /// Whether what was done and what is still open make up the whole.
     ///
     /// # Errors
-    /// What is missing or too much.
-    fn check(&self, counts: &Counts, best: i64, open: &[Work]) -> Result<(), String>;
+    /// What is missing, or was done twice.
+    fn check(&self, tally: &Tally, best: i64, open: &[Work]) -> Result<(), String>;
 }
 
 /// A search of a problem, with the explorer that a real run would use.
 pub struct Search<'p> {
     problem: &'p dyn Problem,
-    /// Cost of a node, or else of a unit of fuel.
+    /// The cost of a node, or of a unit of fuel.
     node_ns: u64,
     /// The score that solutions must beat.
     start: i64,
-    /// Whether the nodes depend on who explores what.
+    /// Whether the nodes depend on the schedule.
     varies: bool,
-    /// What one explorer alone finds.
+    /// What a single explorer finds.
     alone: Option<Alone>,
 }
 
-/// What one explorer alone finds.
+/// What a single explorer finds.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
     counts: Counts,
@@ -98,21 +148,21 @@ struct Alone {
 }
 
 impl<'p> Search<'p> {
-    /// A search for solutions better than `start`, in which a node costs so much at speed 1.
+    /// A search for solutions better than `start`, with the cost of a node at speed 1.
     #[must_use]
     pub fn new(problem: &'p dyn Problem, node_ns: u64, start: i64) -> Self {
         Self { problem, node_ns, start, varies: false, alone: None }
     }
 
-    /// The same of a problem whose explorers choose while they run, say which bound pays: its nodes then
-    /// depend on who explores what, and only the best score is compared.
+    /// The same for a problem whose explorers choose while they run, for instance which bound pays off. Its
+    /// nodes depend on the schedule, and only the best score is compared.
     #[must_use]
     pub fn varying(self) -> Self {
         Self { varies: true, ..self }
     }
 
-    /// Lets one explorer search alone, to compare with, unless that takes more nodes than this; says
-    /// whether it got to the end.
+    /// Has a single explorer search, to compare with, unless that takes more nodes than this. Returns
+    /// whether it finished.
     ///
     /// # Panics
     /// If the problem's own root is malformed.
@@ -131,7 +181,7 @@ impl<'p> Search<'p> {
         done
     }
 
-    /// Whether the nodes are the same in whatever order they are explored.
+    /// Whether the nodes are the same in any order of exploring.
     fn same_nodes(&self, alone: &Alone) -> bool {
         !self.varies && (self.problem.goal() == Goal::Count || alone.best == self.start)
     }
@@ -157,7 +207,7 @@ impl<'p> Load for Search<'p> {
         self.alone.map(|alone| alone.cost_ns)
     }
 
-    fn check(&self, counts: &Counts, best: i64, open: &[Work]) -> Result<(), String> {
+    fn check(&self, tally: &Tally, best: i64, open: &[Work]) -> Result<(), String> {
         let Some(alone) = self.alone else { return Ok(()) };
         let mut seat = self.hand();
         seat.beat(best);
@@ -167,7 +217,7 @@ impl<'p> Load for Search<'p> {
         while seat.size() > 0.0 {
             seat.run(self.node_ns << 16);
         }
-        let mut counts = *counts;
+        let mut counts = tally.counts;
         counts.add(&seat.counts);
         if seat.best != alone.best {
             return Err(format!("a best score of {} instead of {}", seat.best, alone.best));
@@ -229,7 +279,7 @@ impl Hand for Seat<'_> {
         self.best
     }
 
-    fn counts(&self) -> Counts {
-        self.counts
+    fn tally(&self) -> Tally {
+        Tally { counts: self.counts, ..Tally::default() }
     }
 }

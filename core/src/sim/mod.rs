@@ -1,4 +1,4 @@
-//! Trying the protocol out: every schedule of a few peers, and simulated clusters of many.
+//! Trying the protocol: every schedule of a few peers, and simulated clusters of many.
 
 pub mod chance;
 mod checker;
@@ -6,7 +6,7 @@ pub mod cluster;
 mod cuts;
 pub mod enumerate;
 pub mod figures;
-mod giving;
+mod late;
 pub mod load;
 pub mod machine;
 pub mod network;
@@ -15,6 +15,7 @@ mod queue;
 pub mod recorded;
 mod room;
 pub mod rough;
+mod seat;
 pub mod spans;
 #[cfg(test)]
 mod tests;

@@ -1,135 +1,179 @@
-//! [`Pile`]: the countable work of a room: units that are all alike, or a run of numbered ones.
+//! [`Pile`]: the countable work of a room. Every unit has a number, so that a unit lost and another done
+//! twice cannot cancel out.
 
 use std::fmt::Debug;
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
+
+/// The most units of a room.
+const MOST: usize = 256;
+
+/// A set of numbered units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Set([u64; MOST / 64]);
+
+/// Most rooms have few units, so only words that hold some are hashed.
+impl Hash for Set {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for (at, &word) in self.0.iter().enumerate().filter(|(_, word)| **word != 0) {
+            state.write_u64(word.rotate_left(at as u32 * 7));
+        }
+        state.write_u8(0xff);
+    }
+}
+
+impl Set {
+    /// The units from one number to before another.
+    pub fn range(from: u8, to: u8) -> Self {
+        let mut set = Self::default();
+        (from..to).for_each(|unit| set.insert(unit));
+        set
+    }
+
+    pub fn insert(&mut self, unit: u8) {
+        self.0[usize::from(unit) / 64] |= 1 << (unit % 64);
+    }
+
+    pub fn has(&self, unit: u8) -> bool {
+        self.0[usize::from(unit) / 64] >> (unit % 64) & 1 == 1
+    }
+
+    pub fn len(&self) -> u8 {
+        self.0.iter().map(|word| word.count_ones()).sum::<u32>() as u8
+    }
+
+    pub fn first(&self) -> Option<u8> {
+        let (at, word) = self.0.iter().enumerate().find(|(_, word)| **word != 0)?;
+        Some((at as u32 * 64 + word.trailing_zeros()) as u8)
+    }
+
+    fn last(&self) -> Option<u8> {
+        let (at, word) = self.0.iter().enumerate().rfind(|(_, word)| **word != 0)?;
+        Some((at as u32 * 64 + 63 - word.leading_zeros()) as u8)
+    }
+
+    fn zip(&self, other: &Self, word: impl Fn(u64, u64) -> u64) -> Self {
+        Self(std::array::from_fn(|at| word(self.0[at], other.0[at])))
+    }
+
+    pub fn and(&self, other: &Self) -> Self {
+        self.zip(other, |a, b| a & b)
+    }
+
+    pub fn minus(&self, other: &Self) -> Self {
+        self.zip(other, |a, b| a & !b)
+    }
+
+    fn or(&self, other: &Self) -> Self {
+        self.zip(other, |a, b| a | b)
+    }
+}
+
+/// Adds up sets that must be disjoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Account {
+    all: Set,
+    twice: Set,
+}
+
+impl Account {
+    pub fn add(&mut self, units: &Set) {
+        let both = self.all.and(units);
+        *self = Self { all: self.all.or(units), twice: self.twice.or(&both) };
+    }
+
+    /// Whether every unit of the whole was added exactly once.
+    ///
+    /// # Errors
+    /// Which units are missing, and which were added twice.
+    pub fn close(&self, whole: u8) -> Result<(), String> {
+        let lost = Set::range(0, whole).minus(&self.all);
+        match (lost.first(), self.twice.first()) {
+            (None, None) => Ok(()),
+            (lost, twice) => Err(format!("unit lost: {lost:?}, unit twice: {twice:?}")),
+        }
+    }
+}
 
 /// What has been done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Tally {
-    /// Different units done.
-    pub once: u8,
-    /// Units done that had been done before.
+    /// The units done.
+    pub done: Set,
+    /// Units done again.
     pub again: u8,
-    /// Units of which it was said that they were done and given away all the same.
+    /// Units that owners reported as done although they had been given away.
     pub said: u8,
-    /// Which units were done, a bit each, where they have numbers.
-    which: u32,
+}
+
+impl Tally {
+    pub fn note(&mut self, unit: u8) {
+        self.again += u8::from(self.done.has(unit));
+        self.done.insert(unit);
+    }
 }
 
 /// The units in one pair of hands.
 pub(super) trait Pile: Clone + Debug + Default + Eq + Hash {
-    /// All units.
-    fn whole(units: u8) -> Self;
+    /// Whether units must never be in two places at once.
+    const EXACT: bool;
 
-    /// How many there are.
-    fn len(&self) -> u8;
+    /// The units from one number to before another.
+    fn range(from: u8, to: u8) -> Self;
 
-    /// Does one, of one or more.
-    fn step(&mut self, tally: &mut Tally);
+    /// The units of the pile.
+    fn set(&self) -> Set;
 
-    /// Gives so many away.
+    /// Removes the next unit, of one or more.
+    fn pop(&mut self) -> u8;
+
+    /// Splits a number of units off.
     fn split(&mut self, units: u8) -> Self;
 
-    /// Takes up others.
+    /// Adds units.
     fn put(&mut self, more: Self);
 
     /// What is here and not there.
     fn without(&self, other: &Self) -> Self;
 
-    /// Whether all of them have been done, as far as can be told.
-    fn done(&self, tally: &Tally) -> bool;
+    /// The number of units.
+    fn len(&self) -> u8 {
+        self.set().len()
+    }
 }
 
-/// Units that are all alike.
-impl Pile for u8 {
-    fn whole(units: u8) -> Self {
-        units
+/// Any units, from which the last are given away.
+impl Pile for Set {
+    const EXACT: bool = true;
+
+    fn range(from: u8, to: u8) -> Self {
+        Set::range(from, to)
     }
 
-    fn len(&self) -> u8 {
+    fn set(&self) -> Set {
         *self
     }
 
-    fn step(&mut self, tally: &mut Tally) {
-        *self -= 1;
-        tally.once += 1;
+    fn pop(&mut self) -> u8 {
+        let unit = self.first().expect("a unit");
+        *self = self.minus(&Set::range(unit, unit + 1));
+        unit
     }
 
     fn split(&mut self, units: u8) -> Self {
-        *self -= units;
-        units
-    }
-
-    fn put(&mut self, more: Self) {
-        *self += more;
-    }
-
-    fn without(&self, other: &Self) -> Self {
-        self.saturating_sub(*other)
-    }
-
-    fn done(&self, _: &Tally) -> bool {
-        true
-    }
-}
-
-/// Units from one number to before another, done in order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Strip {
-    from: u8,
-    to: u8,
-}
-
-impl Strip {
-    /// All empty ones are the same.
-    fn new(from: u8, to: u8) -> Self {
-        if from < to { Self { from, to } } else { Self::default() }
-    }
-}
-
-impl Pile for Strip {
-    fn whole(units: u8) -> Self {
-        assert!(units <= 32, "a bit for each of {units} units");
-        Self::new(0, units)
-    }
-
-    fn len(&self) -> u8 {
-        self.to - self.from
-    }
-
-    fn step(&mut self, tally: &mut Tally) {
-        let bit = 1 << self.from;
-        if tally.which & bit == 0 {
-            tally.once += 1
-        } else {
-            tally.again += 1
+        let mut given = Set::default();
+        for _ in 0..units {
+            let unit = self.last().expect("enough units");
+            given.insert(unit);
+            *self = self.minus(&given);
         }
-        tally.which |= bit;
-        *self = Self::new(self.from + 1, self.to);
-    }
-
-    fn split(&mut self, units: u8) -> Self {
-        let middle = self.to - units;
-        let given = Self::new(middle, self.to);
-        *self = Self::new(self.from, middle);
         given
     }
 
     fn put(&mut self, more: Self) {
-        assert!(self.len() == 0, "a second strip");
-        *self = more;
+        *self = self.or(&more);
     }
 
-    /// What remains is a run: the other one reaches beyond one end.
     fn without(&self, other: &Self) -> Self {
-        if other.from <= self.from {
-            Self::new(self.from.max(other.to), self.to)
-        } else {
-            Self::new(self.from, self.to.min(other.from))
-        }
-    }
-
-    fn done(&self, tally: &Tally) -> bool {
-        (self.from..self.to).all(|unit| tally.which & 1 << unit != 0)
+        self.minus(other)
     }
 }

@@ -1,14 +1,14 @@
-//! [`Spans`]: a synthetic load that costs almost nothing to simulate: numbered units, split exactly,
-//! with costs that are even or very uneven.
+//! [`Spans`]: a synthetic load that costs almost nothing to simulate: numbered units that are split
+//! exactly, with even or very uneven costs.
 
 use super::chance::{mix, unit};
-use super::load::{Hand, Load, Ran};
+use super::load::{Hand, Load, Ran, Tally, Which};
 use crate::tree::Counts;
 use crate::work::{Malformed, Pack, Reader, Work, portion};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Units with numbers from 0 up, each of a cost that depends on its number alone.
+/// Units numbered from 0, each with a cost that depends on its number alone.
 #[derive(Clone, Debug)]
 pub struct Spans(Arc<Costs>);
 
@@ -134,6 +134,7 @@ impl Load for Spans {
             units: 0,
             begun_ns: 0,
             done: 0,
+            which: Which::default(),
             spent_ns: 0,
         }
     }
@@ -146,15 +147,21 @@ impl Load for Spans {
         Some(self.0.total_ns)
     }
 
-    fn check(&self, counts: &Counts, _best: i64, open: &[Work]) -> Result<(), String> {
+    fn check(&self, tally: &Tally, _best: i64, open: &[Work]) -> Result<(), String> {
         let mut hand = self.hand();
         let put = open.iter().try_for_each(|piece| hand.put(&piece.bytes));
         put.map_err(|why| format!("a piece cannot be read: {why}"))?;
-        let all = counts.bounded + hand.units;
-        if all == self.0.units {
-            Ok(())
+        let mut which = tally.which;
+        hand.spans.iter().for_each(|&(from, to)| which.add(from, to));
+        let mut all = Which::default();
+        all.add(0, self.0.units);
+        let units = tally.counts.bounded + hand.units;
+        if units != self.0.units {
+            Err(format!("{units} units instead of {}", self.0.units))
+        } else if which != all {
+            Err("a unit is lost, and another one was done twice".into())
         } else {
-            Err(format!("{all} units instead of {}", self.0.units))
+            Ok(())
         }
     }
 }
@@ -169,6 +176,8 @@ pub struct Held {
     /// What was spent on the first unit so far.
     begun_ns: u64,
     done: u64,
+    /// Which units were done.
+    which: Which,
     /// What was spent on all units so far.
     spent_ns: u64,
 }
@@ -208,12 +217,14 @@ impl Hand for Held {
                 self.spans.pop_front();
                 left_ns -= whole_ns;
                 units += to - from;
+                self.which.add(from, to);
                 self.begun_ns = 0;
                 continue;
             }
             let spent_ns = start_ns + self.begun_ns + left_ns;
             let at = self.costs.reached(spent_ns).clamp(from, to - 1);
             units += at - from;
+            self.which.add(from, at);
             self.spans[0].0 = at;
             self.begun_ns = spent_ns - self.costs.before(at);
             left_ns = 0;
@@ -273,8 +284,10 @@ impl Hand for Held {
         i64::MAX
     }
 
-    fn counts(&self) -> Counts {
-        Counts { bounded: self.done, total: u128::from(self.done), ..Counts::default() }
+    fn tally(&self) -> Tally {
+        let total = u128::from(self.done);
+        let counts = Counts { bounded: self.done, total, ..Counts::default() };
+        Tally { counts, which: self.which }
     }
 }
 
@@ -306,6 +319,26 @@ mod tests {
         }
     }
 
+    /// One unit lost and another one done twice are as many units as there should be.
+    #[test]
+    fn a_lost_unit_and_a_doubled_one_do_not_cancel_out() {
+        let spans = Spans::new(100, 1000, 0, 0.0, 0);
+        let tally = |parts: &[(u64, u64)]| {
+            let mut hand = spans.hand();
+            for &span in parts {
+                hand.put(&work(&[span]).bytes).unwrap();
+                hand.run(u64::MAX);
+            }
+            hand.tally()
+        };
+        assert!(spans.check(&tally(&[(0, 100)]), 0, &[]).is_ok());
+        assert!(spans.check(&tally(&[(0, 40)]), 0, &[work(&[(40, 100)])]).is_ok());
+        for bad in [&[(0, 99), (3, 4)][..], &[(1, 100), (99, 100)], &[(0, 50), (51, 100), (0, 1)]] {
+            let why = spans.check(&tally(bad), 0, &[]).unwrap_err();
+            assert!(why.contains("lost"), "{bad:?}: {why}");
+        }
+    }
+
     /// However it is cut up and handed around, every unit is done once, at its own cost.
     #[test]
     fn nothing_is_lost_by_splitting() {
@@ -334,12 +367,12 @@ mod tests {
                         cost_ns += ran.cost_ns;
                     }
                 }
-                let mut counts = Counts::default();
-                hands.iter().for_each(|hand| counts.add(&hand.counts()));
+                let mut tally = Tally::default();
+                hands.iter().for_each(|hand| tally.add(&hand.tally()));
                 let open: Vec<Work> = hands.iter_mut().map(Hand::copy).collect();
                 let open: Vec<Work> =
                     open.into_iter().filter(|work| !work.bytes.is_empty()).collect();
-                spans.check(&counts, i64::MAX, &open).unwrap();
+                spans.check(&tally, i64::MAX, &open).unwrap();
                 if open.is_empty() {
                     break;
                 }

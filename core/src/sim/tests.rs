@@ -4,11 +4,12 @@ use super::chance::mix;
 use super::checker::Checker;
 use super::cluster::Cluster;
 use super::figures::Figures;
+use super::load::Tally;
 use super::machine::{Class, Machine};
 use super::network::{Delays, Link, Network};
 use super::rough::rough;
 use super::spans::Spans;
-use crate::balance::{Lineage, Mutant, Policy};
+use crate::balance::{Lineage, Message, Mutant, Policy, Ticket};
 use crate::tree::Counts;
 
 const LINK: Link = Link { latency_ns: 20_000, bytes_per_ns: 1.0 };
@@ -28,17 +29,21 @@ fn cluster(peers: u32, preset: &str, seed: u64) -> Cluster {
 #[test]
 fn an_end_while_anything_is_left_is_caught() {
     let mut checker = Checker::new(&Lineage::new(3, &Policy::default(), 0));
+    let ticket = Ticket { giver: 1, number: 0 };
+    let work = Message::Work { ticket, epoch: 0 };
     checker.works(1, true);
-    checker.on_give();
+    checker.on_send(1, &work, 40, 0);
     checker.works(1, false);
     assert!(checker.on_finish(0, 5).unwrap_err().contains("1 pieces are on their way"));
-    checker.on_take(2);
+    checker.on_read(&work);
+    checker.works(2, true);
     assert!(checker.on_finish(0, 5).unwrap_err().contains("1 peers have work"));
     checker.works(2, false);
     checker.on_finish(0, 7).unwrap();
     let spans = Spans::new(5, 5, 0, 0.0, 0);
     let counts = Counts { bounded: 4, ..Counts::default() };
-    let why = checker.close(counts, [].into_iter(), None, &spans).unwrap_err();
+    let tally = Tally { counts, ..Tally::default() };
+    let why = checker.close(tally, [].into_iter(), None, &spans).unwrap_err();
     assert_eq!(why, "4 units instead of 5");
 }
 

@@ -1,11 +1,11 @@
-//! Schedules by chance: larger rooms than can be enumerated, each replayed from its seed.
+//! Random schedules: rooms too large to be enumerated, each replayed from its seed.
 
 use super::pile::Pile;
 use super::room::{Heaps, Move, Room, Strips};
 use crate::balance::{Chooser, Policy, Seeded};
 
-/// Plays one schedule, drawn from the seed, of `peers` peers that share `units` units of work while
-/// so many snapshots are taken.
+/// Plays one schedule, drawn from the seed, of `peers` peers that share `units` units of work and find two
+/// solutions, while a number of snapshots is taken.
 ///
 /// # Errors
 /// The law that was broken, as for [`super::enumerate::every_schedule`].
@@ -17,24 +17,27 @@ pub fn random_schedule(
     seed: u64,
 ) -> Result<usize, String> {
     if policy.is_late() {
-        return walk(Strips::new(peers, units.min(32), policy), seed);
+        return walk(Strips::new(peers, units, policy), seed);
     }
     let mut room = Heaps::new(peers, units, policy);
-    room.cuts.left = snapshots;
+    room.floor.cuts.left = snapshots;
+    room.floor.finds = vec![2, 1];
+    room.floor.stubborn = seed.is_multiple_of(4);
     walk(room, seed)
 }
 
-/// Peers are of very different speed at working and at reading mail, drawn anew for each schedule:
-/// chance alone rarely starves one for long, and most faults need just that.
+/// Peers have very different speeds at working and at reading mail, drawn anew for each schedule: chance
+/// alone rarely starves a peer for long, and most faults need just that.
 pub(super) fn walk<P: Pile>(mut room: Room<P>, seed: u64) -> Result<usize, String> {
     let mut chance = Seeded::new(seed, 0);
-    let n = room.peers.len();
+    let n = room.hosts.len();
     let speeds: Vec<u32> = (0..2 * n).map(|_| 1 << (2 * chance.choose(6))).collect();
     let speed = |what: &Move| match *what {
         Move::Step(peer) => speeds[peer],
         Move::Wake(peer) => speeds[n + peer],
         Move::Deliver(link) => speeds[n + link % n],
-        Move::Snapshot => 1,
+        Move::Act(peer) => speeds[n + peer],
+        Move::Snapshot | Move::Find(..) => 1,
     };
     for length in 0.. {
         if room.over()? {
@@ -82,13 +85,13 @@ mod tests {
             ];
             let preset = Policy::parse(presets[chance.choose(9) as usize]).unwrap();
             let shares = [Share::Part(2), Share::Part(8), Share::Power, preset.share];
-            let policy = Policy {
+            let mut policy = Policy {
                 share: shares[chance.choose(4) as usize],
-                degree: 1 + chance.choose(4),
-                patience: 1 + chance.choose(3),
                 end: [None, Some(End::Counter)][chance.choose(2) as usize],
                 ..preset
             };
+            policy.tree.degree = 1 + chance.choose(4);
+            policy.rests.patience = 1 + chance.choose(3);
             let (peers, units) = (1 + chance.choose(12), chance.choose(200) as u8);
             longest = longest.max(random_schedule(peers, units, 3, policy, seed).unwrap());
         }

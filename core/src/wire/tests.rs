@@ -1,6 +1,7 @@
 //! Envelopes: what is sealed comes out again, and nothing else does.
 
 use super::*;
+use crate::balance::late::Recall;
 use crate::checkpoint::Checkpoint;
 use crate::laws::pack_law;
 use oorandom::Rand64;
@@ -21,8 +22,11 @@ fn messages(rng: &mut Rand64) -> Vec<Envelope> {
         said(Message::Load { load: number() }),
         said(Message::Refuse),
         Envelope { work: Some(Arc::new(work)), ..said(Message::Work { ticket, epoch }) },
-        Envelope { work: Some(Arc::new(Work::default())), ..said(Message::Trim { ticket }) },
-        Envelope { work: Some(Arc::new(piece)), ..said(Message::Left { ticket }) },
+        Envelope {
+            work: Some(Arc::new(Work::default())),
+            ..said(Message::Late(Recall::Trim { ticket }))
+        },
+        Envelope { work: Some(Arc::new(piece)), ..said(Message::Late(Recall::Left { ticket })) },
         said(Message::Ack { ticket, epoch }),
         said(Message::Wave),
         said(Message::Report { sent: number(), received: number() }),

@@ -5,45 +5,45 @@ pub mod threads;
 
 use pleach_core::explorer::{Explorer, Progress};
 
-/// How far a stretch of exploring may go.
+/// How long a stretch of exploring may be.
 pub struct Budget<'a> {
-    /// Time, roughly.
+    /// Time, approximately.
     pub time_ns: u64,
-    /// Nodes, roughly.
+    /// Nodes, approximately.
     pub fuel: u64,
-    /// The score that a solution must beat, read anew as often as the executor likes.
+    /// The score that a solution must beat, which may change while the executor runs.
     pub best: &'a dyn Fn() -> i64,
-    /// Whether to come back early: mail waits, or the run is to stop.
+    /// Whether to return early: mail waits, or the run must stop.
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
-/// What a stretch of exploring brought, and what it took.
+/// What came of a stretch of exploring.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stretch {
     /// What was explored.
     pub progress: Progress,
-    /// Time it took.
+    /// The time it took.
     pub busy_ns: u64,
-    /// At its end, the part of the explorers of a device that have work.
+    /// The part of a device's explorers that have work at its end.
     pub active: Option<f64>,
 }
 
 /// One explorer with a clock and a device.
 pub trait Executor: Send {
-    /// The explorer, to feed and to split.
+    /// The explorer, to be fed and split.
     fn explorer(&mut self) -> &mut dyn Explorer;
 
-    /// Fuel that a stretch needs, where there is enough.
-    fn stretch(&self) -> u64 {
+    /// The fuel that a stretch uses at most.
+    fn appetite(&self) -> u64 {
         1 << 18
     }
 
-    /// What was explored and held back, so that with it work and counts belong together.
-    fn settle(&mut self) -> Progress {
+    /// Reports what was explored and held back until now, so that work and counts match.
+    fn flush(&mut self) -> Progress {
         Progress::default()
     }
 
-    /// Explores until the budget is used, work ends, a solution is found, or it is interrupted.
+    /// Explores until the budget is used up, the work ends, a solution is found, or it is interrupted.
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch;
 }
 
@@ -52,12 +52,12 @@ impl<E: Executor + ?Sized> Executor for Box<E> {
         (**self).explorer()
     }
 
-    fn stretch(&self) -> u64 {
-        (**self).stretch()
+    fn appetite(&self) -> u64 {
+        (**self).appetite()
     }
 
-    fn settle(&mut self) -> Progress {
-        (**self).settle()
+    fn flush(&mut self) -> Progress {
+        (**self).flush()
     }
 
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch {

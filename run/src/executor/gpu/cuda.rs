@@ -100,18 +100,25 @@ impl Gpu {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        let _ = self.context.bind_to_thread();
-        for address in self.taken.drain(..) {
-            // SAFETY: each was taken once, and nothing that uses it is under way.
-            // A device that is gone has given its memory back already.
-            let _ = unsafe { result::free_sync(address) };
-        }
+        // A device that is gone has freed its memory already.
+        let _ = self.clear();
     }
 }
 
 impl Memory for Gpu {
     fn bytes(&self) -> u64 {
         self.context.mem_get_info().map_or(0, |(free, _)| free as u64)
+    }
+
+    fn clear(&mut self) -> Result<(), DeviceError> {
+        self.context.bind_to_thread().map_err(failed)?;
+        // Nothing that uses the arrays may be under way.
+        self.context.synchronize().map_err(failed)?;
+        for address in self.taken.drain(..) {
+            // SAFETY: each was taken once, and no kernel that uses it is under way.
+            unsafe { result::free_sync(address) }.map_err(failed)?;
+        }
+        Ok(())
     }
 
     fn make(&mut self, layout: &Layout) -> Result<u32, DeviceError> {

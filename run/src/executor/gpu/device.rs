@@ -47,12 +47,14 @@ impl Device {
         self.nodes
     }
 
-    /// Makes the kernels of a problem, and explorers with empty stacks: so many, or as many as can
-    /// run at once.
+    /// Makes the kernels of a problem, and explorers with empty stacks: this number of them, or as many as
+    /// can run at once. Whatever the device held before is gone.
     ///
     /// # Errors
     /// If there is too little memory, or a kernel cannot be made.
     pub fn prepare(&mut self, layout: &Layout, explorers: Option<u32>) -> Result<(), DeviceError> {
+        self.memory.clear()?;
+        self.nodes = 0;
         let at_once = self.memory.make(layout)?;
         let explorers = explorers.unwrap_or(at_once);
         // Depth first, a step adds what its nodes have as children.

@@ -42,6 +42,11 @@ impl Memory for Emulated {
         BYTES
     }
 
+    fn clear(&mut self) -> Result<(), DeviceError> {
+        self.arrays.clear();
+        Ok(())
+    }
+
     fn make(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
         self.kernel = layout.kernel;
         Ok(EXPLORERS)

@@ -1,11 +1,11 @@
-//! [`DeviceExecutor`]: a device on the thread that drives it, a round at a time.
+//! [`DeviceExecutor`]: a device on the thread that drives it, one round at a time.
 
 use super::explorer::DeviceExplorer;
 use crate::executor::{Budget, Executor, Stretch};
 use pleach_core::explorer::{Explorer, Progress};
 use std::time::Instant;
 
-/// A device and whom to tell if it fails.
+/// A device, and what to call if it fails.
 pub struct DeviceExecutor<'p> {
     explorer: DeviceExplorer<'p>,
     warn: Box<dyn Fn(String) + Send + 'p>,
@@ -13,7 +13,7 @@ pub struct DeviceExecutor<'p> {
 }
 
 impl<'p> DeviceExecutor<'p> {
-    /// A device's explorer, and what is called with a line if the device fails.
+    /// An executor of a device's explorer. `warn` is called with a line if the device fails.
     #[must_use]
     pub fn new(
         name: String,
@@ -23,9 +23,9 @@ impl<'p> DeviceExecutor<'p> {
         Self { explorer, warn, name }
     }
 
-    fn say_if_lost(&mut self) {
+    fn report_loss(&mut self) {
         if let Some(why) = self.explorer.lost() {
-            (self.warn)(format!("{}: {why}; its work goes on on the CPU", self.name));
+            (self.warn)(format!("{} failed: {why}; its work continues on the CPU", self.name));
         }
     }
 }
@@ -35,20 +35,20 @@ impl Executor for DeviceExecutor<'_> {
         &mut self.explorer
     }
 
-    fn stretch(&self) -> u64 {
-        self.explorer.stretch()
+    fn appetite(&self) -> u64 {
+        self.explorer.appetite()
     }
 
-    fn settle(&mut self) -> Progress {
-        let progress = self.explorer.settle();
-        self.say_if_lost();
+    fn flush(&mut self) -> Progress {
+        let progress = self.explorer.flush();
+        self.report_loss();
         progress
     }
 
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch {
         let start = Instant::now();
         let progress = self.explorer.step(budget.fuel, (budget.best)());
-        self.say_if_lost();
+        self.report_loss();
         let (active, all) = self.explorer.active();
         let active = Some(f64::from(active) / f64::from(all));
         Stretch { progress, busy_ns: start.elapsed().as_nanos() as u64, active }

@@ -1,7 +1,7 @@
 //! [`DeviceExplorer`]: a device with all its stacks as one explorer.
 
-use super::device::Device;
 use super::kept::Kept;
+use super::shelf::Borrowed;
 use super::spec::Spec;
 use super::tune::Tune;
 use super::{DeviceError, Inside, Round};
@@ -43,11 +43,12 @@ impl<'p> DeviceExplorer<'p> {
     /// # Errors
     /// If the device is not up to it.
     pub fn new(
-        mut device: Device,
+        device: impl Into<Borrowed>,
         problem: &'p dyn Problem,
         on: &'p dyn OnDevice,
         spec: &Spec,
     ) -> Result<Self, DeviceError> {
+        let mut device = device.into();
         let layout = on.layout();
         device.prepare(&layout, spec.explorers)?;
         let explorers = device.explorers();
@@ -74,9 +75,9 @@ impl<'p> DeviceExplorer<'p> {
         self.active
     }
 
-    /// Fuel of a whole round.
+    /// The fuel of a whole round.
     #[must_use]
-    pub fn stretch(&self) -> u64 {
+    pub fn appetite(&self) -> u64 {
         STEP * u64::from(self.tune.explorers()) * u64::from(self.tune.budget())
     }
 
@@ -92,7 +93,7 @@ impl<'p> DeviceExplorer<'p> {
     }
 
     /// Has the device's work seen to, so that all that was explored can be told; what that is.
-    pub fn settle(&mut self) -> Progress {
+    pub fn flush(&mut self) -> Progress {
         self.attempt(|kept| kept.renew());
         Progress { counts: self.tell(), ..Progress::default() }
     }
@@ -127,6 +128,7 @@ impl<'p> DeviceExplorer<'p> {
 
     fn give_up(&mut self, why: DeviceError) {
         if let State::Device(kept) = &mut self.state {
+            kept.lose();
             let mut plain = self.problem.explorer();
             let work = self.on.to_work(&kept.all());
             plain.put(&work.bytes).expect("work that this problem's own nodes were made into");
@@ -181,7 +183,7 @@ impl Explorer for DeviceExplorer<'_> {
     fn least_bound(&self) -> Option<i64> {
         match &self.state {
             State::Plain(plain, _) => plain.least_bound(),
-            State::Device(kept) => kept.sources().map(|node| self.on.bound(node)).min(),
+            State::Device(kept) => kept.least_bound(|node| self.on.bound(node)),
         }
     }
 
@@ -197,7 +199,7 @@ impl Explorer for DeviceExplorer<'_> {
         while progress.used < fuel && progress.found.is_none() && self.size() > 0.0 {
             progress.add(self.step(fuel - progress.used, best));
         }
-        progress.counts.add(&self.settle().counts);
+        progress.counts.add(&self.flush().counts);
         self.reduced = false;
         progress
     }

@@ -1,9 +1,10 @@
 //! [`Kept`]: a device whose work survives it.
 
-use super::device::Device;
+use super::shelf::Borrowed;
 use super::{DeviceError, Returned, Round};
 use pleach_core::tree::Counts;
 use pleach_core::work::portion;
+use std::cell::Cell;
 use std::mem;
 use std::time::{Duration, Instant};
 
@@ -23,10 +24,12 @@ const RELIEF_PART: u64 = 8;
 /// what was told belong together at all times, and the search can go on from these when the device
 /// fails, with nothing lost and nothing twice. Whoever calls anything that fails takes [`Kept::all`].
 pub(super) struct Kept {
-    device: Device,
+    device: Borrowed,
     words: usize,
     reserve: Vec<u32>,
     image: Vec<u32>,
+    /// The least bound over the image, once it was asked for: to look at all nodes takes long.
+    image_bound: Cell<Option<i64>>,
     held: Counts,
     /// Explored before the image was made, and not told yet.
     due: Counts,
@@ -38,12 +41,13 @@ pub(super) struct Kept {
 
 impl Kept {
     /// A device without work, for nodes of so many words.
-    pub fn new(device: Device, words: usize) -> Self {
+    pub fn new(device: Borrowed, words: usize) -> Self {
         Self {
             device,
             words,
             reserve: Vec::new(),
             image: Vec::new(),
+            image_bound: Cell::new(None),
             held: Counts::default(),
             due: Counts::default(),
             same: true,
@@ -67,9 +71,17 @@ impl Kept {
         self.device.nodes() + self.reserved()
     }
 
-    /// Nodes from which all that is left to do comes.
-    pub fn sources(&self) -> impl Iterator<Item = &[u32]> {
-        self.image.chunks_exact(self.words).chain(self.reserve.chunks_exact(self.words))
+    /// The least bound over all nodes from which what is left to do comes.
+    pub fn least_bound(&self, bound: impl Fn(&[u32]) -> i64) -> Option<i64> {
+        let least = |nodes: &[u32]| nodes.chunks_exact(self.words).map(&bound).min();
+        let image = self.image_bound.get().or_else(|| least(&self.image));
+        self.image_bound.set(image);
+        image.into_iter().chain(least(&self.reserve)).min()
+    }
+
+    /// The device has failed: it is not used again.
+    pub fn lose(&mut self) {
+        self.device.lose();
     }
 
     /// What was explored and can be told now.
@@ -85,6 +97,7 @@ impl Kept {
         let left = self.device.put(&self.reserve)?;
         if left.is_empty() {
             self.image.append(&mut self.reserve);
+            self.image_bound.set(None);
             return Ok(());
         }
         self.same = false;
@@ -155,11 +168,12 @@ impl Kept {
 
     /// All that is left to do, in terms of the image: where to go on without the device.
     pub fn all(&self) -> Vec<u32> {
-        self.sources().flatten().copied().collect()
+        [&self.image[..], &self.reserve].concat()
     }
 
     fn settled(&mut self, image: Vec<u32>) {
         (self.image, self.same) = (image, true);
+        self.image_bound.set(None);
         self.due.add(&mem::take(&mut self.held));
     }
 }

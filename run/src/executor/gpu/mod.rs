@@ -10,6 +10,7 @@ pub mod explorer;
 mod kept;
 mod memory;
 mod moves;
+pub mod shelf;
 pub mod spec;
 mod tune;
 

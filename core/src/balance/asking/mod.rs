@@ -1,4 +1,9 @@
-//! [`Asking`]: what a peer without work does to get some.
+//! [`Asking`]: what a peer without work does to get some. Each rule has a file of its own.
+
+mod lifelines;
+mod masters;
+mod overlay;
+mod turns;
 
 use super::PeerId;
 use super::chooser::Chooser;
@@ -98,11 +103,6 @@ impl Asking {
         self.parent_thinks_empty |= parent && policy.asks_along_the_tree();
     }
 
-    /// Whether the peer has never had work, and is to get its part of all.
-    pub fn at_start(&self, policy: &Policy) -> bool {
-        policy.victim == Victim::Woven && !self.served && !self.rested
-    }
-
     /// The time to rest is over.
     pub fn on_woke(&mut self) {
         self.resting = false;
@@ -114,23 +114,14 @@ impl Asking {
             return Next::Nothing;
         }
         let next = match around.policy.victim {
-            Victim::Woven if !self.served && !self.rested => self.start(around),
-            Victim::Woven => self.lifelines(around, chooser),
-            Victim::Random => {
-                self.rest(around).unwrap_or_else(|| Next::Ask(random(around, chooser)))
-            }
-            Victim::Ring => self.rest(around).unwrap_or_else(|| {
-                self.turn = self.turn % (around.peers - 1) + 1;
-                Next::Ask((around.me + self.turn) % around.peers)
-            }),
+            Victim::Woven => self.woven(around, chooser),
+            Victim::Random => self.at_random(around, chooser),
+            Victim::Ring => self.in_a_ring(around),
             Victim::Lifelines => self.lifelines(around, chooser),
             Victim::Overlay { bridges } => self.overlay(around, bridges, chooser),
             Victim::Master => self.master(around),
-            Victim::Broker | Victim::Late => self.wait_at((around.me > 0).then_some(0).into_iter()),
-            Victim::Parent { siblings } => {
-                let beside = around.overlay.beside().filter(|_| siblings);
-                self.wait_at(around.overlay.parent().into_iter().chain(beside))
-            }
+            Victim::Broker | Victim::Late => self.at_peer_0(around),
+            Victim::Parent { siblings } => self.parent(around, siblings),
         };
         match next {
             Next::Ask(victim) => self.asked = Some(victim),
@@ -145,69 +136,7 @@ impl Asking {
         next
     }
 
-    /// What to do where one is asked after the other, with rests in between: unless it is to ask.
-    fn rest(&mut self, around: &Around<'_>) -> Option<Next> {
-        if self.asked() {
-            return Some(Next::Nothing);
-        }
-        let policy = around.policy;
-        if self.refusals < policy.patience {
-            return None;
-        }
-        let rest_ns = policy.rest_ns.saturating_mul(1 << self.rests.min(32));
-        // Rests that cannot grow longer need not be counted.
-        self.rests += u32::from(rest_ns < policy.longest_rest_ns);
-        Some(Next::Rest(rest_ns.min(policy.longest_rest_ns)))
-    }
-
-    /// Wait at the parent, and at first for nothing else: work is spread down the tree.
-    fn start(&mut self, around: &Around<'_>) -> Next {
-        match self.wait_at(around.overlay.parent().into_iter()) {
-            // What does not come soon may not come at all.
-            Next::Nothing => Next::Rest(around.policy.longest_rest_ns),
-            wait => wait,
-        }
-    }
-
-    /// Some at random first; then wait at the neighbours in the cube.
-    fn lifelines(&mut self, around: &Around<'_>, chooser: &mut dyn Chooser) -> Next {
-        if self.asked() {
-            Next::Nothing
-        } else if self.refusals < around.policy.patience {
-            Next::Ask(random(around, chooser))
-        } else {
-            let dimensions = u32::BITS - (around.peers - 1).leading_zeros();
-            let neighbours = (0..dimensions).map(|bit| around.me ^ (1 << bit));
-            self.wait_at(neighbours.filter(|&peer| peer < around.peers))
-        }
-    }
-
-    /// The children at random, but those who have asked or have nothing; once there are none, wait
-    /// at the parent; in parallel at the bridge.
-    fn overlay(&mut self, around: &Around<'_>, bridges: bool, chooser: &mut dyn Chooser) -> Next {
-        let bridge = around.overlay.bridge().filter(|_| bridges);
-        if let next @ Next::Wait(_) = self.wait_at(bridge.into_iter()) {
-            return next;
-        }
-        if self.asked() {
-            return Next::Nothing;
-        }
-        let open = |&child: &PeerId| !around.hungry.has(child) && !self.empty.contains(&child);
-        let open: Vec<PeerId> = around.overlay.children().filter(open).collect();
-        if open.is_empty() {
-            return self.wait_at(around.overlay.parent().into_iter());
-        }
-        Next::Ask(open[chooser.choose(open.len() as u32) as usize])
-    }
-
-    /// Wait at peer 0; with an even division only once.
-    fn master(&mut self, around: &Around<'_>) -> Next {
-        if around.me == 0 || self.served && around.policy.share.is_once() {
-            return Next::Nothing;
-        }
-        self.wait_at([0].into_iter())
-    }
-
+    /// Waits at the first of these peers at which it does not wait yet.
     fn wait_at(&self, mut peers: impl Iterator<Item = PeerId>) -> Next {
         peers.find(|peer| !self.waiting.contains(peer)).map_or(Next::Nothing, Next::Wait)
     }

@@ -1,14 +1,14 @@
-//! [`Copies`]: what peer 0 of `master-worker:late` knows of the copies that it keeps.
+//! [`Copies`]: what the master knows of the copies that it keeps.
 
-use super::message::{PeerId, Ticket};
+use super::super::message::{PeerId, Ticket};
 
-/// A piece that is out, and of which a copy is kept.
+/// A piece that is out, of which the master keeps a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Out {
+pub struct Out {
     pub ticket: Ticket,
-    /// Who has it.
+    /// The peer that has it.
     pub owner: PeerId,
-    /// The copy's size as bits: those of two positive numbers are in the order of the numbers.
+    /// The copy's size as bits: the order of positive numbers is that of their bits.
     size: u64,
 }
 
@@ -20,39 +20,44 @@ impl Out {
 
 /// All pieces that are out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Copies {
+pub struct Copies {
     out: Vec<Out>,
 }
 
 impl Copies {
-    /// A piece goes out.
+    /// Adds a piece that goes out.
     pub fn add(&mut self, ticket: Ticket, owner: PeerId) {
         self.out.push(Out { ticket, owner, size: 0 });
     }
 
-    /// A copy is about to change: how large it is then is told later.
+    /// Notes that a copy is about to change: its new size is reported later.
     pub fn on_change(&mut self, ticket: Ticket) {
         self.on_size(ticket, 0.0);
     }
 
-    /// Takes note of a copy's size.
+    /// Notes the size of a copy.
     pub fn on_size(&mut self, ticket: Ticket, size: f64) {
         if let Some(out) = self.out.iter_mut().find(|out| out.ticket == ticket) {
             out.size = size.max(0.0).to_bits();
         }
     }
 
-    /// A peer has done what it had: the names of the copies that nobody needs any more.
+    /// Removes the copies of a peer that has done all its work, and returns their names.
     pub fn on_done(&mut self, owner: PeerId) -> impl Iterator<Item = Ticket> {
         self.out.extract_if(.., move |out| out.owner == owner).map(|out| out.ticket)
     }
 
-    /// Whether a piece is out.
-    pub fn has(&self, ticket: Ticket) -> bool {
-        self.out.iter().any(|out| out.ticket == ticket)
+    /// Removes a piece that was not given after all.
+    pub fn remove(&mut self, ticket: Ticket) {
+        self.out.retain(|out| out.ticket != ticket);
     }
 
-    /// Whether none is out.
+    /// Whether a peer has this piece.
+    pub fn has(&self, ticket: Ticket, owner: PeerId) -> bool {
+        self.out.iter().any(|out| out.ticket == ticket && out.owner == owner)
+    }
+
+    /// Whether no piece is out.
     pub fn is_empty(&self) -> bool {
         self.out.is_empty()
     }

@@ -1,0 +1,44 @@
+//! `lifelines`, after Saraswat et al. (PPoPP 2011), and `adaptive`, which spreads work down a tree first.
+
+use super::{Around, Asking, Next, random};
+use crate::balance::Chooser;
+use crate::balance::Victim;
+use crate::balance::policy::Policy;
+
+impl Asking {
+    /// The default: at the start down the tree, later by lifelines.
+    pub(super) fn woven(&mut self, around: &Around<'_>, chooser: &mut dyn Chooser) -> Next {
+        if self.at_start(around.policy) {
+            self.start(around)
+        } else {
+            self.lifelines(around, chooser)
+        }
+    }
+
+    /// Whether the peer has never had work, and waits for its part of the whole.
+    pub fn at_start(&self, policy: &Policy) -> bool {
+        policy.victim == Victim::Woven && !self.served && !self.rested
+    }
+
+    /// At first it waits at the parent only: work is spread down the tree.
+    fn start(&mut self, around: &Around<'_>) -> Next {
+        match self.wait_at(around.overlay.parent().into_iter()) {
+            // Work that does not come soon may not come at all.
+            Next::Nothing => Next::Rest(around.policy.rests.longest_ns),
+            wait => wait,
+        }
+    }
+
+    /// Asks some peers at random, then waits at the neighbours in a hypercube.
+    pub(super) fn lifelines(&mut self, around: &Around<'_>, chooser: &mut dyn Chooser) -> Next {
+        if self.asked() {
+            Next::Nothing
+        } else if self.refusals < around.policy.rests.patience {
+            Next::Ask(random(around, chooser))
+        } else {
+            let dimensions = u32::BITS - (around.peers - 1).leading_zeros();
+            let neighbours = (0..dimensions).map(|bit| around.me ^ (1 << bit));
+            self.wait_at(neighbours.filter(|&peer| peer < around.peers))
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! [`Host`]: the one interpreter of a peer's actions. Real runs, the simulator, and the rooms in which
+//! every schedule is enumerated all run this code, and differ only in their [`Verbs`].
+
+use super::chooser::Chooser;
+use super::late;
+use super::ledger::{Ledger, OnTheWay};
+use super::message::{Action, Event, Message, PeerId, Ticket};
+use super::peer::Peer;
+
+/// What whoever hosts a peer must be able to do.
+pub trait Verbs {
+    /// A piece of work that can be kept and sent.
+    type Piece: Clone;
+    /// Why a verb fails: the run cannot continue.
+    type Error;
+
+    /// The size of the peer's own work.
+    fn size(&mut self) -> f64;
+
+    /// The size of a piece.
+    fn size_of(&self, piece: &Self::Piece) -> f64;
+
+    /// Splits a share off the peer's own work; `None` if it cannot be split.
+    ///
+    /// # Errors
+    /// If the work is broken.
+    fn split(&mut self, share: f64) -> Result<Option<Self::Piece>, Self::Error>;
+
+    /// Adds a piece to the peer's own work.
+    ///
+    /// # Errors
+    /// If the piece cannot be read.
+    fn put(&mut self, piece: Self::Piece) -> Result<(), Self::Error>;
+
+    /// Sends a message, with the work that travels with it.
+    fn send(&mut self, to: PeerId, message: Message, piece: Option<Self::Piece>);
+
+    /// Records the peer's own work and counts of this instant, and what is on its way.
+    ///
+    /// # Errors
+    /// If the work cannot be written down.
+    fn cut(&mut self, epoch: u64, on_the_way: OnTheWay<Self::Piece>) -> Result<(), Self::Error>;
+
+    /// Adds one to the counter that all units share.
+    ///
+    /// # Errors
+    /// If the run was over.
+    fn join(&mut self) -> Result<(), Self::Error>;
+
+    /// Subtracts one from it. Returns whether that leaves none.
+    ///
+    /// # Errors
+    /// If the counter was zero.
+    fn leave(&mut self) -> Result<bool, Self::Error>;
+
+    /// Another unit knows a solution of this score: look only for better ones.
+    fn beat(&mut self, score: i64);
+
+    /// Wakes the peer at a time.
+    fn wake_at(&mut self, at_ns: u64);
+
+    /// The run is over.
+    ///
+    /// # Errors
+    /// If it is not, as far as the host can tell.
+    fn finish(&mut self) -> Result<(), Self::Error>;
+
+    /// Hears of a law that the protocol broke: a bug in the protocol itself.
+    ///
+    /// # Errors
+    /// Where that ends the run.
+    fn broken(&mut self, law: Law) -> Result<(), Self::Error>;
+}
+
+/// What can only go wrong if the protocol is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    /// A ticket was used twice.
+    TicketUsedTwice(Ticket),
+    /// A piece was released that nobody keeps.
+    NotKept(Ticket),
+    /// A piece was to be taken that did not come.
+    DidNotCome(Ticket),
+    /// Work came, and nobody took it.
+    InVain,
+}
+
+/// A peer, the pieces that it answers for, and the actions that it still wants carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Host<P> {
+    pub(super) peer: Peer,
+    pub(super) ledger: Ledger<P>,
+    /// The work that came with the message that the peer was told of.
+    pub(super) coming: Option<P>,
+    /// Whether that work is for [`Action::Take`].
+    to_take: bool,
+    /// The batch that is being carried out, and how much of it has been.
+    batch: Vec<Action>,
+    done: usize,
+    /// What to tell the peer after this batch.
+    gave: bool,
+    all_idle: bool,
+    kept: Vec<(PeerId, bool)>,
+}
+
+impl<P: Clone> Host<P> {
+    /// A host for a peer of a run of which snapshots may be taken or not.
+    #[must_use]
+    pub fn new(peer: Peer, snapshots: bool) -> Self {
+        Self {
+            peer,
+            ledger: Ledger::new(snapshots),
+            coming: None,
+            to_take: false,
+            batch: Vec::new(),
+            done: 0,
+            gave: false,
+            all_idle: false,
+            kept: Vec::new(),
+        }
+    }
+
+    /// The peer.
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// The pieces that it answers for.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger<P> {
+        &self.ledger
+    }
+
+    /// The work that has come and that the peer has not taken yet.
+    #[must_use]
+    pub(crate) fn to_take(&self) -> Option<&P> {
+        self.coming.as_ref().filter(|_| self.to_take)
+    }
+
+    /// No further snapshot will be taken.
+    pub(crate) fn end_snapshots(&mut self) {
+        self.ledger.end_snapshots();
+    }
+
+    /// Tells the peer what happened, with the work that came with it, and carries out what it wants.
+    ///
+    /// # Errors
+    /// The first verb that fails.
+    pub fn tell<V: late::Verbs<Piece = P>>(
+        &mut self,
+        event: Event,
+        piece: Option<P>,
+        now_ns: u64,
+        chooser: &mut dyn Chooser,
+        verbs: &mut V,
+    ) -> Result<(), V::Error> {
+        self.begin(event, piece, now_ns, chooser, verbs);
+        while self.proceed(now_ns, chooser, verbs)? {}
+        Ok(())
+    }
+
+    /// Tells the peer what happened. What it wants is left to [`Host::proceed`].
+    pub(crate) fn begin<V: late::Verbs<Piece = P>>(
+        &mut self,
+        event: Event,
+        piece: Option<P>,
+        now_ns: u64,
+        chooser: &mut dyn Chooser,
+        verbs: &mut V,
+    ) {
+        if let Event::Mail { from, message } = event {
+            if !self.is_possible(from, message, piece.is_some()) {
+                return;
+            }
+            self.to_take = message.brings_work();
+        } else {
+            self.to_take = false;
+        }
+        self.coming = piece;
+        self.ask(event, now_ns, chooser, verbs);
+    }
+
+    /// Whether a message can come from a peer that keeps to the protocol. Others are dropped: what the
+    /// network brings must not bring the peer down.
+    fn is_possible(&self, from: PeerId, message: Message, has_work: bool) -> bool {
+        let known = |peer: PeerId| peer < self.peer.peers() && peer != self.peer.me();
+        let possible = match message {
+            Message::Work { ticket, .. } => ticket.giver == from && has_work,
+            Message::Ack { ticket, .. } => {
+                self.peer.keeps_copies() || self.ledger.awaits(ticket, from)
+            }
+            Message::Pass { thief, .. } => known(thief) && from == 0,
+            Message::Load { .. } | Message::Passed { .. } => self.peer.me() == 0,
+            Message::Late(_) => has_work,
+            _ => true,
+        };
+        known(from) && possible
+    }
+
+    /// The action that [`Host::proceed`] carries out next.
+    pub(crate) fn next_action(&self) -> Option<&Action> {
+        self.batch.get(self.done)
+    }
+
+    /// Carries out one action, or tells the peer what came of the batch. Returns whether there is more
+    /// to do.
+    pub(crate) fn proceed<V: late::Verbs<Piece = P>>(
+        &mut self,
+        now_ns: u64,
+        chooser: &mut dyn Chooser,
+        verbs: &mut V,
+    ) -> Result<bool, V::Error> {
+        if let Some(&action) = self.next_action() {
+            self.done += 1;
+            self.act(action, verbs)?;
+            return Ok(true);
+        }
+        self.batch.clear();
+        self.done = 0;
+        let next = if let Some((to, waits)) = self.kept.pop() {
+            Event::Kept { to, waits }
+        } else if std::mem::take(&mut self.gave) {
+            Event::Gave
+        } else if std::mem::take(&mut self.all_idle) {
+            Event::AllIdle
+        } else {
+            // Work that was only to be looked at may be left over.
+            if self.coming.take().is_some() && std::mem::take(&mut self.to_take) {
+                verbs.broken(Law::InVain)?;
+            }
+            return Ok(false);
+        };
+        self.ask(next, now_ns, chooser, verbs);
+        Ok(true)
+    }
+
+    /// Asks the peer what it wants done.
+    fn ask<V: late::Verbs<Piece = P>>(
+        &mut self,
+        event: Event,
+        now_ns: u64,
+        chooser: &mut dyn Chooser,
+        verbs: &mut V,
+    ) {
+        let coming = self.to_take().map_or(0.0, |piece| verbs.size_of(piece));
+        self.peer.on(event, now_ns, verbs.size() + coming, chooser, &mut self.batch);
+    }
+
+    /// Carries out one action.
+    fn act<V: late::Verbs<Piece = P>>(
+        &mut self,
+        action: Action,
+        verbs: &mut V,
+    ) -> Result<(), V::Error> {
+        match action {
+            Action::Send { to, message } => verbs.send(to, message, None),
+            Action::Give { to, ticket, epoch, share, waits } => {
+                match verbs.split(share.value())? {
+                    Some(piece) => {
+                        self.gave = true;
+                        self.hand_over(to, ticket, epoch, piece, verbs)?;
+                    }
+                    None => self.kept.push((to, waits)),
+                }
+            }
+            Action::Take { ticket } => match self.coming.take() {
+                Some(piece) => {
+                    self.ledger.take(ticket);
+                    verbs.put(piece)?;
+                }
+                None => verbs.broken(Law::DidNotCome(ticket))?,
+            },
+            Action::Release { ticket } => {
+                if !self.ledger.release(ticket) {
+                    verbs.broken(Law::NotKept(ticket))?;
+                }
+            }
+            Action::Cut { epoch } => verbs.cut(epoch, self.ledger.on_the_way())?,
+            Action::Join => verbs.join()?,
+            Action::Leave => self.all_idle |= verbs.leave()?,
+            Action::Beat { score } => verbs.beat(score),
+            Action::WakeAt { at_ns } => verbs.wake_at(at_ns),
+            Action::Finish => verbs.finish()?,
+            Action::Late(change) => self.gave |= late::carry_out(self, change, verbs)?,
+        }
+        Ok(())
+    }
+
+    /// Keeps a piece and sends it.
+    pub(super) fn hand_over<V: late::Verbs<Piece = P>>(
+        &mut self,
+        to: PeerId,
+        ticket: Ticket,
+        epoch: u64,
+        piece: P,
+        verbs: &mut V,
+    ) -> Result<(), V::Error> {
+        if !self.ledger.keep(ticket, to, piece.clone()) {
+            verbs.broken(Law::TicketUsedTwice(ticket))?;
+        }
+        if self.peer.keeps_copies() {
+            self.peer.note_copy(ticket, verbs.size_of(&piece));
+        }
+        verbs.send(to, Message::Work { ticket, epoch }, Some(piece));
+        Ok(())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn mutate(&mut self, mutant: super::mutant::Mutant) {
+        self.peer.mutant = mutant;
+    }
+}

@@ -1,0 +1,127 @@
+//! What a peer does about each message.
+
+use super::super::broker::rough;
+use super::super::hungry::Thief;
+use super::super::message::{Action, Message, PeerId, Ticket};
+use super::super::mutant::Mutant;
+use super::super::quiet::Totals;
+use super::{Peer, send};
+
+impl Peer {
+    pub(super) fn on_mail(
+        &mut self,
+        from: PeerId,
+        message: Message,
+        size: f64,
+        actions: &mut Vec<Action>,
+    ) {
+        match message {
+            Message::Ask { power, units, waits } => {
+                let thief = Thief { peer: from, power, units, waits };
+                if self.keeps_copies() {
+                    self.on_late_ask(thief, size, actions);
+                } else {
+                    self.on_ask(thief, size, actions);
+                }
+            }
+            Message::Pass { thief, power } => {
+                let thief = Thief { peer: thief, power, units: 1, waits: true };
+                self.on_pass(from, &thief, size, actions);
+            }
+            Message::Passed { served, load } => {
+                self.broker.on_passed(from, served, load, &mut self.hungry);
+            }
+            Message::Load { load } => self.broker.on_load(from, load),
+            Message::Unpark => {
+                self.hungry.remove(from);
+                self.asking.on_unpark(from);
+            }
+            Message::Refuse => self.asking.on_refusal(from, &self.policy),
+            Message::Work { ticket, epoch } => self.on_work(from, ticket, epoch, size, actions),
+            Message::Ack { ticket, epoch } => self.on_ack(ticket, epoch, actions),
+            Message::Snapshot { epoch } => {
+                self.on_snapshot(epoch, actions);
+                self.count(Action::Leave, actions);
+            }
+            Message::Best { score } => {
+                if score < self.best || self.is(Mutant::SpreadsAnyScore) {
+                    actions.push(Action::Beat { score });
+                    if self.is(Mutant::KeepsTheBest) {
+                        self.best = score;
+                    }
+                    self.spread(score, from, actions);
+                }
+                self.count(Action::Leave, actions);
+            }
+            Message::Wave => {
+                let step = self.quiet.on_wave();
+                self.carry_out(step, actions);
+            }
+            Message::Report { sent, received } => {
+                self.quiet.on_report(Totals { sent, received });
+            }
+            Message::Done => self.end(from, actions),
+            Message::Late(recall) => self.on_recall(from, recall, actions),
+        }
+    }
+
+    /// A broker passes a thief on.
+    fn on_pass(&mut self, broker: PeerId, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
+        let served = size >= 2.0;
+        if served {
+            self.give(thief, size, actions);
+        }
+        // About half of it is left. The next report is exact.
+        let load = if served { size / 2.0 } else { size } as u64;
+        self.told = rough(load);
+        send(broker, Message::Passed { served, load }, actions);
+    }
+
+    /// Work has come.
+    fn on_work(
+        &mut self,
+        from: PeerId,
+        ticket: Ticket,
+        epoch: u64,
+        size: f64,
+        actions: &mut Vec<Action>,
+    ) {
+        // A piece given after the giver's cut must not be in the receiver's: it would be in both.
+        if !self.is(Mutant::TakesBeforeCut) {
+            self.cut(epoch, actions);
+        }
+        actions.push(Action::Take { ticket });
+        if self.policy.is_late() {
+            self.piece = Some(ticket);
+        } else {
+            // A broker that does not hear of this work would not pass thieves here.
+            self.tell_at_ns = 0;
+        }
+        self.work.received += 1;
+        let at = actions.len();
+        if !self.is(Mutant::CountsLate) {
+            self.come_back(actions);
+        }
+        if !self.is(Mutant::NeverAcknowledges) {
+            send(from, Message::Ack { ticket, epoch: self.epoch }, actions);
+        }
+        if self.is(Mutant::AcknowledgesBeforeJoining) {
+            actions[at..].reverse();
+        }
+        let told = self.asking.on_work(from, &self.overlay, &self.policy);
+        told.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
+        self.serve_waiting(size, actions);
+    }
+
+    /// The receiver has a piece.
+    fn on_ack(&mut self, ticket: Ticket, epoch: u64, actions: &mut Vec<Action>) {
+        // A piece taken after the receiver's cut must still be in the giver's: it would be in neither.
+        if !self.is(Mutant::ReleasesBeforeCut) {
+            self.cut(epoch, actions);
+        }
+        self.unacknowledged = self.unacknowledged.saturating_sub(1);
+        if !self.keeps_copies() {
+            actions.push(Action::Release { ticket });
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! [`Policy`]: the choices that make up a way of balancing.
+
+mod parse;
+mod presets;
+
+pub use presets::PRESETS;
+
+use super::PeerId;
+use super::overlay::Growth;
+use super::share::{Power, Share};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// Which peers an idle peer asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Victim {
+    /// At the start its parent in the tree; later a few peers at random, and then it waits at its
+    /// neighbours in a hypercube.
+    Woven,
+    /// Any other peer, each with equal probability.
+    Random,
+    /// The peers after it, one after the other.
+    Ring,
+    /// A few peers at random; then it waits at its neighbours in a hypercube.
+    Lifelines,
+    /// Its children in the tree. Once they have nothing it waits at its parent.
+    Overlay {
+        /// Whether it also waits at a peer elsewhere in the tree.
+        bridges: bool,
+    },
+    /// Peer 0, the only peer that gives.
+    Master,
+    /// Peer 0, which knows every peer's load and has the most loaded peer give.
+    Broker,
+    /// Its parent in the tree: work goes down only.
+    Parent {
+        /// Whether inner peers also wait at the next inner peer on their level.
+        siblings: bool,
+    },
+    /// Peer 0, which gives from copies of pieces that are out: see [`late`](super::late).
+    Late,
+}
+
+/// How the end of all work is detected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// By waves over the tree of peers, which gather the numbers of pieces sent and received.
+    Waves,
+    /// By a counter that all units of a process share: units that are not idle, and messages on their
+    /// way that matter.
+    Counter,
+}
+
+/// The shape of the tree of peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeShape {
+    /// How it grows.
+    pub growth: Growth,
+    /// Children of a peer in a full tree.
+    pub degree: u32,
+    /// The most levels below the root, which then set the degree; 0 for any number.
+    pub levels: u32,
+}
+
+/// How often an idle peer asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rests {
+    /// Refusals in a row before it rests.
+    pub patience: u32,
+    /// The first rest. Each further one in a row is twice as long.
+    pub first_ns: u64,
+    /// The longest rest.
+    pub longest_ns: u64,
+}
+
+/// A way of balancing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Which peers to ask.
+    pub victim: Victim,
+    /// How much to give.
+    pub share: Share,
+    /// Nodes to give at a time, from the root's level down; the last number holds for all levels below.
+    pub grains: Arc<[u32]>,
+    /// The power of each peer, given by hand; the last one holds for all peers after it. Powers are
+    /// measured if there are none.
+    pub weights: Arc<[u32]>,
+    /// The tree of peers.
+    pub tree: TreeShape,
+    /// How often to ask.
+    pub rests: Rests,
+    /// Time between two reports of a worker about its load.
+    pub report_ns: u64,
+    /// How the end is detected; `None` leaves that to the run: a counter inside one process, waves
+    /// elsewhere.
+    pub end: Option<End>,
+}
+
+/// All peers of a run have the same policy, so it never tells two of their states apart.
+impl Hash for Policy {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            victim: Victim::Woven,
+            share: Share::Power,
+            grains: Arc::default(),
+            weights: Arc::default(),
+            tree: TreeShape { growth: Growth::Full, degree: 10, levels: 0 },
+            rests: Rests { patience: 2, first_ns: 5_000, longest_ns: 640_000 },
+            report_ns: 1_000_000,
+            end: None,
+        }
+    }
+}
+
+impl Policy {
+    /// The power of a peer that was given by hand.
+    pub(super) fn weight(&self, peer: PeerId) -> Option<Power> {
+        let weight = self.weights.get(peer as usize).or(self.weights.last());
+        weight.map(|&weight| Power(weight.into()))
+    }
+
+    /// Whether parents ask their children, and so must know which of them have work.
+    pub(super) fn asks_along_the_tree(&self) -> bool {
+        matches!(self.victim, Victim::Overlay { .. })
+    }
+
+    /// Whether some nodes may be explored twice, so that counts are not exact.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.victim == Victim::Late
+    }
+
+    /// Whether a peer gives work to thieves.
+    pub(super) fn gives(&self, peer: PeerId) -> bool {
+        !matches!(self.victim, Victim::Master | Victim::Late) || peer == 0
+    }
+}

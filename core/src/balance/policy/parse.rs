@@ -1,0 +1,170 @@
+//! Reads a policy: the name of a preset, and choices that differ from it.
+
+use super::super::overlay::Growth;
+use super::super::share::Share;
+use super::{End, PRESETS, Policy, Victim};
+use std::sync::Arc;
+
+impl Policy {
+    /// The keys that may follow the name of a preset.
+    pub const KEYS: &str = "share, grain, degree, levels, tree, end, patience, weights, bridges of overlay, \
+                            late of master-worker, or siblings of hierarchical-master-worker";
+
+    /// Reads `NAME:key=value,…` with the keys of [`Policy::KEYS`].
+    ///
+    /// # Errors
+    /// What is wrong with the text, and what was expected.
+    pub fn parse(words: &str) -> Result<Self, String> {
+        Self::parse_with(words, &[])
+    }
+
+    /// The same, with weights for `weighted` where the text names none.
+    ///
+    /// # Errors
+    /// As [`Policy::parse`].
+    pub fn parse_with(words: &str, weights: &[u32]) -> Result<Self, String> {
+        let (name, keys) = words.split_once(':').unwrap_or((words, ""));
+        let preset = PRESETS.iter().find(|(preset, ..)| *preset == name);
+        let Some(&(_, _, victim, share)) = preset else {
+            let names = PRESETS.map(|(name, ..)| name).join(", ");
+            return Err(format!("unknown balance '{name}', expected one of {names}"));
+        };
+        let mut policy = Self { victim, share, ..Self::default() };
+        for pair in keys.split(',').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            policy.set(key, value).map_err(|why| format!("balance {name}: {pair}: {why}"))?;
+        }
+        if name == "weighted" && policy.weights.is_empty() {
+            policy.weights = weights.into();
+        }
+        if name == "weighted" && policy.weights.is_empty() {
+            return Err("balance weighted: expected weights=1/4/…, one for each unit".into());
+        }
+        Ok(policy)
+    }
+
+    /// Sets one key.
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let number = |most: u32| {
+            let number = value.parse().ok().filter(|number| (1..=most).contains(number));
+            number.ok_or_else(|| format!("expected a whole number from 1 to {most}"))
+        };
+        match (key, self.victim) {
+            ("share", _) => self.share = parse_share(value)?,
+            ("degree", _) => self.tree.degree = number(1_000_000)?,
+            ("patience", _) => self.rests.patience = number(1000)?,
+            ("late", Victim::Broker | Victim::Late) if value.is_empty() => {
+                self.victim = Victim::Late
+            }
+            ("levels", _) => self.tree.levels = number(1000)?,
+            ("tree", _) => {
+                self.tree.growth =
+                    one_of(value, [("full", Growth::Full), ("random", Growth::Random)])?
+            }
+            ("bridges", Victim::Overlay { .. }) => {
+                self.victim = Victim::Overlay { bridges: one_of(value, YES_OR_NO)? };
+            }
+            ("siblings", Victim::Parent { .. }) => {
+                self.victim = Victim::Parent { siblings: one_of(value, YES_OR_NO)? };
+            }
+            ("end", _) => {
+                self.end = Some(one_of(value, [("waves", End::Waves), ("counter", End::Counter)])?);
+            }
+            ("weights", _) => self.weights = numbers(value)?,
+            ("grain", _) => (self.share, self.grains) = (Share::Levels, numbers(value)?),
+            _ => return Err(format!("expected {}", Self::KEYS)),
+        }
+        Ok(())
+    }
+}
+
+const YES_OR_NO: [(&str, bool); 2] = [("yes", true), ("no", false)];
+
+/// Reads one of two words.
+fn one_of<T: Copy>(value: &str, words: [(&str, T); 2]) -> Result<T, String> {
+    let [(one, _), (other, _)] = words;
+    let found = words.iter().find(|(word, _)| *word == value);
+    found.map(|&(_, meaning)| meaning).ok_or_else(|| format!("expected {one} or {other}"))
+}
+
+/// Reads whole numbers separated by slashes.
+fn numbers(value: &str) -> Result<Arc<[u32]>, String> {
+    let numbers = value.split('/').map(|word| word.parse().ok().filter(|&number: &u32| number > 0));
+    let numbers: Option<Vec<u32>> = numbers.collect();
+    Ok(numbers.ok_or("expected whole numbers above 0, as 1/4/4")?.into())
+}
+
+fn parse_share(value: &str) -> Result<Share, String> {
+    let after = |name: &str| value.strip_prefix(name).and_then(|parts| parts.parse().ok());
+    match value {
+        "half" => return Ok(Share::Part(2)),
+        "power" => return Ok(Share::Power),
+        "subtree" => return Ok(Share::Subtree),
+        "even" => return Ok(Share::Even),
+        _ => {}
+    }
+    match (after("1/"), after("chunk/"), after("guided/"), after("grain/")) {
+        (Some(parts @ 2..), ..) => Ok(Share::Part(parts)),
+        (_, Some(nodes @ 1..), ..) => Ok(Share::Chunk(nodes)),
+        (_, _, Some(parts @ 1..), _) => Ok(Share::Guided(parts)),
+        (.., Some(nodes @ 1..)) => Ok(Share::Grain(nodes)),
+        _ => {
+            Err("expected half, 1/k with k of 2 or more, power, subtree, even, chunk/n, guided/n \
+                  or grain/n"
+                .into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_and_keys_are_read() {
+        assert_eq!(Policy::parse("adaptive:end=counter").unwrap().end, Some(End::Counter));
+        let by_class = |words| Policy::parse_with(words, &[60, 1]).unwrap();
+        assert_eq!(by_class("weighted"), by_class("weighted:weights=60/1"));
+        assert!(by_class("adaptive").weights.is_empty());
+        assert_eq!(Policy::parse("adaptive"), Ok(Policy::default()));
+        let (victim, share) = (Victim::Random, Share::Part(8));
+        let eighth = Policy { victim, share, ..Policy::default() };
+        assert_eq!(Policy::parse("random-half:share=1/8"), Ok(eighth));
+        let overlay = Policy::parse("overlay:degree=3,bridges=no,share=half").unwrap();
+        assert_eq!(overlay.victim, Victim::Overlay { bridges: false });
+        assert_eq!((overlay.tree.degree, overlay.share), (3, Share::Part(2)));
+        let weighted = Policy::parse("weighted:weights=1/4").unwrap();
+        assert_eq!([0, 1, 2].map(|peer| weighted.weight(peer).unwrap().0), [1, 4, 4]);
+        let tree =
+            Policy::parse("hierarchical-master-worker:grain=64/8/1,levels=2,siblings=no").unwrap();
+        assert_eq!((tree.victim, tree.share), (Victim::Parent { siblings: false }, Share::Levels));
+        assert_eq!((&tree.grains[..], tree.tree.levels), (&[64, 8, 1][..], 2));
+        assert_eq!(Policy::parse("adaptive:tree=random").unwrap().tree.growth, Growth::Random);
+        for (name, ..) in PRESETS {
+            assert!(Policy::parse(name).is_ok() || name == "weighted", "{name}");
+        }
+        for bad in [
+            "",
+            "best",
+            "adaptive:share=1/1",
+            "adaptive:share=2",
+            "adaptive:x=1",
+            "overlay:degree=0",
+            "ring:patience=1001",
+            "overlay:bridges=maybe",
+            "overlay:tree=birch",
+            "overlay:siblings=no",
+            "overlay:levels=0",
+            "overlay:grain=64//1",
+            "overlay:late",
+            "adaptive:end=soon",
+            "master-worker:late=yes",
+            "adaptive:bridges=yes",
+            "weighted",
+            "weighted:weights=1/0",
+            "dynamic:share=chunk/0",
+        ] {
+            assert!(Policy::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

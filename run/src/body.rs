@@ -1,0 +1,123 @@
+//! [`Body`]: what a unit acts on, and the verbs of its peer.
+
+use crate::commons::Commons;
+use crate::error::RunError;
+use crate::executor::Executor;
+use crate::late::Aside;
+use crate::outcome::{Balance, UnitReport};
+use crate::transport::{Envelope, Transport};
+use pleach_core::balance::{Law, Message, OnTheWay, PeerId, Verbs};
+use pleach_core::checkpoint::Cut;
+use pleach_core::work::Work;
+use std::sync::Arc;
+
+/// A unit without its peer.
+pub(crate) struct Body<'a, E, T> {
+    pub me: PeerId,
+    pub commons: &'a Commons<'a>,
+    pub executor: E,
+    pub transport: T,
+    pub report: UnitReport,
+    pub balance: Balance,
+    /// When the peer wants to be woken.
+    pub wake_at_ns: Option<u64>,
+    /// When it last asked for work.
+    asked_at_ns: u64,
+    /// What copies are split with, where pieces are given late.
+    pub aside: Option<Aside<'a>>,
+}
+
+impl<'a, E: Executor, T: Transport> Body<'a, E, T> {
+    pub fn new(
+        me: PeerId,
+        commons: &'a Commons<'a>,
+        executor: E,
+        transport: T,
+        report: UnitReport,
+        aside: Option<Aside<'a>>,
+    ) -> Self {
+        let balance = Balance::default();
+        let (wake_at_ns, asked_at_ns) = (None, 0);
+        Self { me, commons, executor, transport, report, balance, wake_at_ns, asked_at_ns, aside }
+    }
+
+    /// Counts a message that is about to be read.
+    pub fn note_mail(&mut self, message: &Message) {
+        if message.brings_work() {
+            self.report.steals += 1;
+            if self.balance.steal_ns.len() < Balance::KEPT {
+                self.balance.steal_ns.push(self.commons.now_ns() - self.asked_at_ns);
+            }
+        }
+        if *message == Message::Refuse {
+            self.balance.refused += 1;
+        }
+    }
+}
+
+impl<E: Executor, T: Transport> Verbs for Body<'_, E, T> {
+    type Piece = Arc<Work>;
+    type Error = RunError;
+
+    fn size(&mut self) -> f64 {
+        self.executor.explorer().size()
+    }
+
+    fn size_of(&self, piece: &Arc<Work>) -> f64 {
+        piece.size
+    }
+
+    fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, RunError> {
+        Ok(self.executor.explorer().split(share).map(Arc::new))
+    }
+
+    fn put(&mut self, piece: Arc<Work>) -> Result<(), RunError> {
+        self.executor.explorer().put(&piece.bytes)?;
+        self.commons.gauge(self.me).take(piece.least_bound);
+        Ok(())
+    }
+
+    fn send(&mut self, to: PeerId, message: Message, work: Option<Arc<Work>>) {
+        if matches!(message, Message::Ask { .. }) {
+            self.balance.requests += 1;
+            self.asked_at_ns = self.commons.now_ns();
+        }
+        if let Some(work) = work.as_ref().filter(|_| message.brings_work()) {
+            self.balance.served += 1;
+            self.balance.moved_bytes += work.bytes.len() as u64;
+        }
+        self.balance.messages += 1;
+        self.transport.send(to, Envelope { from: self.me, message, work });
+    }
+
+    fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), RunError> {
+        self.report.counts.add(&self.executor.flush().counts);
+        let (peer, work) = (self.me, self.executor.explorer().copy());
+        self.commons.hand_in(Cut { peer, work, counts: self.report.counts, on_the_way });
+        Ok(())
+    }
+
+    fn join(&mut self) -> Result<(), RunError> {
+        self.commons.control().join();
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<bool, RunError> {
+        Ok(self.commons.control().leave())
+    }
+
+    /// Units of one process share the incumbent.
+    fn beat(&mut self, _score: i64) {}
+
+    fn wake_at(&mut self, at_ns: u64) {
+        self.wake_at_ns = Some(at_ns);
+    }
+
+    fn finish(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    fn broken(&mut self, law: Law) -> Result<(), RunError> {
+        Err(RunError::Protocol(format!("peer {}: {law:?}", self.me)))
+    }
+}

@@ -1,0 +1,137 @@
+//! [`Commons`]: everything that the units of a run share. Units of one process share memory; whatever
+//! runs units in several processes puts another one in its place.
+
+use crate::control::{Control, Stop};
+use crate::gauge::Gauge;
+use crate::save::Saver;
+use crate::sync::{AtomicU64, Mutex, Ordering, lock};
+use pleach_core::balance::PeerId;
+use pleach_core::checkpoint::{Checkpoint, Cut};
+use pleach_core::tree::{Counts, Goal, Solution};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Open nodes of all units together at which a run gives up. No finite tree was seen to come near.
+const MOST_OPEN: u64 = 50_000_000;
+
+/// What the units of a run share.
+pub(crate) struct Commons<'a> {
+    pub goal: Goal,
+    /// What no solution can beat, known without searching.
+    pub least_score: i64,
+    /// What the run resumes, or starts with.
+    pub before: &'a Checkpoint,
+    control: Control,
+    gauges: Vec<Gauge>,
+    /// Counts up when the open part of the tree is asked for.
+    looks: AtomicU64,
+    start: Instant,
+    saver: Option<Saver<'a>>,
+    /// Lines to be shown to the user.
+    warnings: Mutex<VecDeque<String>>,
+}
+
+impl<'a> Commons<'a> {
+    pub fn new(
+        (goal, least_score): (Goal, i64),
+        before: &'a Checkpoint,
+        control: Control,
+        units: u32,
+        (start, saver): (Instant, Option<Saver<'a>>),
+        warnings: VecDeque<String>,
+    ) -> Self {
+        Self {
+            goal,
+            least_score,
+            before,
+            control,
+            gauges: (0..units).map(|_| Gauge::default()).collect(),
+            looks: AtomicU64::new(0),
+            start,
+            saver,
+            warnings: Mutex::new(warnings),
+        }
+    }
+
+    /// The incumbent, the fuel, the word to stop, and the counter of units that are not idle.
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// The snapshots of a run that is saved.
+    pub fn saver(&self) -> Option<&Saver<'a>> {
+        self.saver.as_ref()
+    }
+
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Time since the start, on the clock of the peers.
+    pub fn now_ns(&self) -> u64 {
+        self.elapsed().as_nanos() as u64
+    }
+
+    /// What the search has taken so far, earlier runs included.
+    pub fn seconds(&self) -> f64 {
+        (self.elapsed() + Duration::from_nanos(self.before.elapsed_ns)).as_secs_f64()
+    }
+
+    /// A unit has found a solution.
+    pub fn offer(&self, found: Solution) -> bool {
+        let better = self.control.offer(found);
+        if self.goal == Goal::Find {
+            self.control.stop(Stop::Found);
+        }
+        better
+    }
+
+    /// Shows what a unit has counted. Stops the run if too many nodes are open.
+    pub fn show(&self, me: PeerId, counts: &Counts, open_nodes: f64) {
+        self.gauge(me).show(counts, open_nodes);
+        if open_nodes > MOST_OPEN as f64 / self.gauges.len() as f64 {
+            let open = self.gauges.iter().map(Gauge::open_nodes).fold(0, u64::saturating_add);
+            if open > MOST_OPEN {
+                self.control.stop(Stop::Memory);
+            }
+        }
+    }
+
+    /// A unit's gauge.
+    pub fn gauge(&self, me: PeerId) -> &Gauge {
+        &self.gauges[me as usize]
+    }
+
+    /// The gauges of all units.
+    pub fn gauges(&self) -> &[Gauge] {
+        &self.gauges
+    }
+
+    /// The look that was asked for last.
+    pub fn look(&self) -> u64 {
+        self.looks.load(Ordering::Relaxed)
+    }
+
+    /// Asks all units for the open part of the tree.
+    pub fn ask_for_look(&self) {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes a unit's part of a snapshot.
+    pub fn hand_in(&self, cut: Cut) {
+        if let Some(saver) = &self.saver {
+            saver.hand_in(cut);
+        }
+    }
+
+    /// A line for the user.
+    pub fn warn(&self, line: String) {
+        lock(&self.warnings).push_back(line);
+    }
+
+    /// The next line for the user.
+    pub fn next_warning(&self) -> Option<String> {
+        lock(&self.warnings).pop_front()
+    }
+}

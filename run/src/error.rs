@@ -1,0 +1,48 @@
+//! [`RunError`]: why a run could not be carried out.
+
+use pleach_core::wire::Unreadable;
+use pleach_core::work::Malformed;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a run could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// `master-worker:late` where exploring a node twice would be wrong, or cannot be done.
+    #[error("master-worker:late {0}")]
+    Late(&'static str),
+    /// The system gives no more threads.
+    #[error("cannot start thread {0}: {1}")]
+    Thread(u32, io::Error),
+    /// Work that a unit received could not be read.
+    #[error("work between units cannot be read: {0}")]
+    Work(#[from] Malformed),
+    /// The protocol broke one of its own laws.
+    #[error("the protocol failed: {0}")]
+    Protocol(String),
+    /// A solution does not survive being checked.
+    #[error("a solution is wrong: {0}")]
+    Solution(String),
+    /// The run cannot be saved.
+    #[error("{}: {why}", path.display())]
+    Save {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        why: io::Error,
+    },
+    /// A checkpoint cannot be read.
+    #[error("{}: {why}", path.display())]
+    Load {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        why: io::Error,
+    },
+    /// No device can be used, and no thread was asked for.
+    #[error("{0}")]
+    NoUnit(String),
+    /// A checkpoint belongs to another search, or its content is damaged.
+    #[error(transparent)]
+    Resume(#[from] Unreadable),
+}

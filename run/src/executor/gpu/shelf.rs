@@ -1,0 +1,85 @@
+//! [`Shelf`]: devices that are open and not in use, so that the next run need not open them again.
+
+use super::device::Device;
+use super::spec::{Kind, Spec};
+use super::{DeviceError, open};
+use crate::sync::{Mutex, lock};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Devices that are open and not in use.
+#[derive(Default)]
+pub struct Shelf {
+    devices: Mutex<Vec<(Kind, Device)>>,
+    opened: AtomicU64,
+}
+
+impl Shelf {
+    /// Takes a device off the shelf, or opens it.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn take(self: &Arc<Self>, spec: &Spec) -> Result<Borrowed, DeviceError> {
+        // A device that is told to fail is not kept.
+        let shelf = spec.fail.is_none().then(|| Arc::clone(self));
+        let mut devices = lock(&self.devices);
+        let at = devices.iter().position(|(kind, _)| *kind == spec.kind);
+        let device = match at.filter(|_| shelf.is_some()) {
+            Some(at) => devices.swap_remove(at).1,
+            None => {
+                let device = open(spec)?;
+                self.opened.fetch_add(1, Ordering::Relaxed);
+                device
+            }
+        };
+        Ok(Borrowed { device: Some(device), home: shelf.map(|shelf| (shelf, spec.kind)) })
+    }
+
+    /// Devices that were opened so far.
+    pub fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
+    }
+}
+
+/// A device that goes back to its shelf in the end, unless it has failed.
+pub struct Borrowed {
+    device: Option<Device>,
+    /// Its shelf, and what it is called there.
+    home: Option<(Arc<Shelf>, Kind)>,
+}
+
+impl Borrowed {
+    /// The device has failed: it is not used again.
+    pub fn lose(&mut self) {
+        self.home = None;
+    }
+}
+
+impl From<Device> for Borrowed {
+    fn from(device: Device) -> Self {
+        Self { device: Some(device), home: None }
+    }
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        if let (Some(device), Some((shelf, kind))) = (self.device.take(), &self.home) {
+            lock(&shelf.devices).push((*kind, device));
+        }
+    }
+}
+
+impl Deref for Borrowed {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        self.device.as_ref().expect("a device until it is dropped")
+    }
+}
+
+impl DerefMut for Borrowed {
+    fn deref_mut(&mut self) -> &mut Device {
+        self.device.as_mut().expect("a device until it is dropped")
+    }
+}

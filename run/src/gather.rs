@@ -1,0 +1,85 @@
+//! Gathers what the units of a run leave, and checks the solution.
+
+use crate::commons::Commons;
+use crate::control::Stop;
+use crate::driver::Left;
+use crate::error::RunError;
+use crate::outcome::{Balance, Outcome};
+use crate::transport::local::Office;
+use pleach_core::problem::Problem;
+use pleach_core::tree::{Counts, Goal};
+use pleach_core::work::Work;
+use std::sync::Arc;
+
+/// What a run comes to, and the open work where it is to be saved.
+pub(crate) fn gather(
+    problem: &dyn Problem,
+    commons: &Commons<'_>,
+    office: &Office,
+    left: Vec<Left>,
+) -> (Outcome, Vec<Work>) {
+    let control = commons.control();
+    let mut pieces = Vec::new();
+    let mut counts = Counts::default();
+    let mut balance = Balance::default();
+    let mut open = 0.0;
+    let (mut explored_ns, mut ended_ns) = (0, 0);
+    // No solution beats the incumbent or the least open bound. With no node open, the incumbent is best.
+    let mut lower_bound = control.best();
+    let setup_ns = left.first().map_or(0, |unit| unit.started_ns);
+    let mut units = Vec::new();
+    for unit in left {
+        debug_assert!(unit.kept == 0 || control.stopped().is_some(), "a piece was left over");
+        (explored_ns, ended_ns) = (unit.explored_ns.max(explored_ns), unit.ended_ns.max(ended_ns));
+        counts.add(&unit.report.counts);
+        balance.add(unit.balance);
+        open += unit.open;
+        lower_bound = lower_bound.min(unit.least_bound.unwrap_or(i64::MAX));
+        pieces.extend(unit.work.filter(|work| !work.bytes.is_empty()));
+        units.push(unit.report);
+    }
+    let letters = office.leftovers().into_iter();
+    // Work that travels with any other message is also somewhere else.
+    for work in letters.filter(|letter| letter.message.brings_work()).filter_map(|l| l.work) {
+        open += work.size;
+        lower_bound = lower_bound.min(work.least_bound);
+        pieces.push(Arc::unwrap_or_clone(work));
+    }
+    balance.ending_ns = ended_ns.saturating_sub(explored_ns);
+    // What is known without searching counts too, but no bound goes beyond the incumbent.
+    lower_bound = lower_bound.max(commons.least_score.min(control.best()));
+    // A stop that came when nothing was left that could matter is none.
+    let done = open == 0.0 || lower_bound == control.best() && lower_bound < i64::MAX;
+    let stop = control.stopped().filter(|&why| !done || why == Stop::Found);
+    let outcome = Outcome {
+        goal: problem.goal(),
+        counts,
+        solution: control.solution(),
+        stop,
+        lower_bound,
+        open,
+        seconds: 0.0,
+        earlier_seconds: commons.before.elapsed_ns as f64 * 1e-9,
+        setup_seconds: setup_ns as f64 * 1e-9,
+        units,
+        balance,
+    };
+    (outcome, pieces)
+}
+
+/// Computes the solution's value again.
+///
+/// # Errors
+/// If it is not what the search claims.
+pub(crate) fn check(problem: &dyn Problem, outcome: &Outcome) -> Result<(), RunError> {
+    let Some(best) = &outcome.solution else { return Ok(()) };
+    let claimed = outcome.goal.value(best.score);
+    match problem.check(&best.plan) {
+        None => Ok(()),
+        Some(Ok(value)) if value == claimed || outcome.goal == Goal::Find => Ok(()),
+        Some(Ok(value)) => Err(RunError::Solution(format!(
+            "the search claims the value {claimed}, but the problem's check computes {value}"
+        ))),
+        Some(Err(why)) => Err(RunError::Solution(why)),
+    }
+}

@@ -1,0 +1,75 @@
+//! [`Settings`]: how a run goes about its search.
+
+use crate::executor::gpu::spec::Spec;
+use crate::save::Save;
+use pleach_core::balance::Policy;
+use pleach_core::checkpoint::Checkpoint;
+use pleach_core::tree::Solution;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a run goes about its search.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Threads that search; at least one where there are no devices.
+    pub threads: u32,
+    /// Devices that search beside them.
+    pub devices: Vec<Spec>,
+    /// Whether every GPU in use takes the place of a thread, since driving it needs a core.
+    pub make_room: bool,
+    /// An artificial slow-down factor per thread. Threads without one run at full speed.
+    pub slow: Vec<f64>,
+    /// How work is balanced.
+    pub policy: Policy,
+    /// The value that a solution must beat.
+    pub best: Option<i64>,
+    /// The incumbent to start from: other solutions must beat it.
+    pub start: Option<Solution>,
+    /// Whether a thread runs a heuristic beside the search, where the problem has one.
+    pub improve: bool,
+    /// Stop after this time.
+    pub time_limit: Option<Duration>,
+    /// Stop after about this number of nodes.
+    pub node_limit: Option<u64>,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// Whether to record the activity of every unit.
+    pub trace: bool,
+    /// How long an idle unit polls for mail before it sleeps.
+    pub spin: Duration,
+    /// Time between two progress reports.
+    pub look_every: Duration,
+    /// Where and how often to save the run.
+    pub save: Option<Save>,
+    /// The saved run to resume.
+    pub resume: Option<Arc<Checkpoint>>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            threads: cores(),
+            devices: Vec::new(),
+            make_room: false,
+            slow: Vec::new(),
+            policy: Policy::default(),
+            best: None,
+            start: None,
+            improve: false,
+            time_limit: None,
+            node_limit: None,
+            seed: 0,
+            trace: false,
+            spin: crate::transport::local::SPIN,
+            look_every: Duration::from_millis(100),
+            save: None,
+            resume: None,
+        }
+    }
+}
+
+/// The number of cores that this process may use.
+#[must_use]
+pub fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
+}

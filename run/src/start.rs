@@ -1,0 +1,216 @@
+//! Starts a run: checks what it is to do, sets up what its units share, and puts them to work.
+
+use crate::body::Body;
+use crate::commons::Commons;
+use crate::control::{Control, Stop};
+use crate::crew::Crew;
+use crate::driver::{Left, Unit};
+use crate::error::RunError;
+use crate::gather::{check, gather};
+use crate::late::{self, Aside};
+use crate::outcome::{Outcome, Sight, UnitReport};
+use crate::save::Saver;
+use crate::settings::Settings;
+use crate::side::Side;
+use crate::transport::local::Office;
+use crate::units::{Plan, Planned, plan};
+use crate::watch::{Watcher, watch_over};
+use pleach_core::balance::{End, Lineage, Peer, PeerId};
+use pleach_core::checkpoint::Checkpoint;
+use pleach_core::problem::Problem;
+use pleach_core::tree::Solution;
+use pleach_core::wire::Unreadable;
+use pleach_core::work::Malformed;
+use std::time::Instant;
+
+/// Searches a problem's whole tree, or as much as the limits allow, with the crew of the process.
+///
+/// `watch` is shown the run now and then, and stops it by breaking.
+///
+/// # Errors
+/// If the machine or the problem fails. A panic in the problem's own code continues in the caller.
+pub fn run(
+    problem: &dyn Problem,
+    settings: &Settings,
+    watch: &mut Watcher<'_>,
+) -> Result<Outcome, RunError> {
+    Crew::shared().run(problem, settings, watch)
+}
+
+impl Crew {
+    /// Searches a problem's whole tree, or as much as the limits allow.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn run(
+        &self,
+        problem: &dyn Problem,
+        settings: &Settings,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Outcome, RunError> {
+        let start = Instant::now();
+        let settings = &complete(settings);
+        if settings.policy.is_late() {
+            late::check(problem, settings)?;
+        }
+        problem.hurry(false);
+        let Plan { units, warnings } = plan(problem, settings, self.shelf())?;
+        let n_units = units.len() as u32;
+        let before = &before(problem, settings)?;
+        let saver = settings.save.as_ref().map(|save| Saver::new(save, before, n_units, start));
+        let about = (problem.goal(), problem.least_score());
+        let control = control(problem, settings, before, n_units);
+        let commons = &Commons::new(about, before, control, n_units, (start, saver), warnings);
+        if let Some(saver) = commons.saver() {
+            saver.write_first(before.pieces.clone(), commons.control())?;
+        }
+        let office = &Office::new(n_units);
+        let ground = Ground { problem, settings, commons, office };
+        let left = self.work(&ground, units, watch)?;
+        let (mut outcome, open) = gather(problem, commons, office, left);
+        check(problem, &outcome)?;
+        if let Some(saver) = commons.saver() {
+            // If what was looked for is found or proven, nothing is left to do.
+            let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
+            let open = if stopped { open } else { Vec::new() };
+            let saved = saver.write(&outcome.counts, open, commons.control());
+            if let Some(warning) = saved.err().and_then(|why| saver.warn(&why, true)) {
+                commons.warn(warning);
+            }
+        }
+        while let Some(warning) = commons.next_warning() {
+            let seconds = commons.seconds();
+            // There is nothing left to stop.
+            let _ = watch(&Sight { warning: Some(warning), seconds, ..Sight::default() });
+        }
+        outcome.counts.add(&before.counts);
+        outcome.seconds = commons.seconds();
+        Ok(outcome)
+    }
+
+    /// Has all units work while the run is watched.
+    fn work<'a>(
+        &self,
+        ground: &Ground<'a>,
+        units: Vec<Planned<'a>>,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Vec<Left>, RunError> {
+        let (settings, n_units) = (ground.settings, units.len() as u32);
+        let lineage = &Lineage::new(n_units, &settings.policy, settings.seed);
+        let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
+        // The last thread: at the beginning the first one has all the work.
+        let improves = threads.max(1) - 1;
+        let jobs = (0..n_units).zip(units).map(|(me, planned)| {
+            let peer = Peer::new(me, lineage, settings.policy.clone());
+            let improves = me == improves;
+            let job = move || ground.unit(me, peer, planned, (n_units, improves));
+            Box::new(job) as Box<dyn FnOnce() -> Result<Left, RunError> + Send + '_>
+        });
+        let ended = self.side_by_side(jobs.collect(), |latch| {
+            let mut guard = ground.guard();
+            watch_over(ground.problem, settings, ground.commons, latch, ground.office, watch);
+            guard.well = true;
+        })?;
+        let left = ended.into_iter().map(|left| match left {
+            Ok(left) => left,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        left.collect()
+    }
+}
+
+/// What the units of a run work on.
+struct Ground<'a> {
+    problem: &'a dyn Problem,
+    settings: &'a Settings,
+    commons: &'a Commons<'a>,
+    office: &'a Office,
+}
+
+impl<'a> Ground<'a> {
+    /// Runs one unit on the thread that calls this.
+    fn unit(
+        &self,
+        me: PeerId,
+        peer: Peer,
+        planned: Planned<'a>,
+        (n_units, improves): (u32, bool),
+    ) -> Result<Left, RunError> {
+        let Ground { problem, settings, commons, office } = *self;
+        let mut guard = self.guard();
+        let pieces = commons.before.pieces.iter().skip(me as usize).step_by(n_units as usize);
+        let activity = settings.trace.then(Default::default);
+        let report = UnitReport { name: planned.name.clone(), activity, ..UnitReport::default() };
+        let executor = planned.executor(problem, pieces, commons)?;
+        let mut desk = office.desk(me);
+        desk.spin = settings.spin;
+        let hope = commons.control().best() > commons.least_score;
+        let side = (settings.improve && hope && improves)
+            .then(|| problem.improver(settings.seed).map(Side::new))
+            .flatten();
+        let aside = settings.policy.is_late().then(|| Aside(problem.explorer()));
+        let body = Body::new(me, commons, executor, desk, report, aside);
+        let left = Unit::new(peer, settings.seed, body, side).drive()?;
+        guard.well = true;
+        Ok(left)
+    }
+
+    fn guard(&self) -> Guard<'a> {
+        Guard { control: self.commons.control(), office: self.office, well: false }
+    }
+}
+
+/// Stops all units when one of them or the watcher fails: an error or a panic leaves `well` unset.
+struct Guard<'a> {
+    control: &'a Control,
+    office: &'a Office,
+    well: bool,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if !self.well {
+            self.control.stop(Stop::Failed);
+        }
+        if self.control.stopped().is_some() {
+            self.office.ring_all();
+        }
+    }
+}
+
+/// The settings with what follows from them.
+fn complete(settings: &Settings) -> Settings {
+    let mut settings = settings.clone();
+    // No unit at all would leave the tree alone, and prove nothing.
+    settings.threads = settings.threads.max(u32::from(settings.devices.is_empty()));
+    settings.policy.end.get_or_insert(End::Counter);
+    settings
+}
+
+/// What the run resumes, or a search that has not begun.
+fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
+    let fingerprint = problem.fingerprint();
+    let Some(before) = &settings.resume else {
+        let (best, pieces) = (i64::MAX, vec![problem.root()]);
+        return Ok(Checkpoint { fingerprint, best, pieces, ..Checkpoint::default() });
+    };
+    if before.fingerprint != fingerprint {
+        return Err(Unreadable::Foreign.into());
+    }
+    let content = |why: Malformed| RunError::Resume(why.into());
+    let mut explorer = problem.explorer();
+    before.pieces.iter().try_for_each(|piece| explorer.put(&piece.bytes)).map_err(content)?;
+    let plan = before.solution.as_ref().map(|best| &best.plan);
+    match plan.and_then(|plan| problem.check(plan)) {
+        Some(Err(_)) => Err(content(Malformed::Range)),
+        _ => Ok((**before).clone()),
+    }
+}
+
+/// The incumbent, the fuel and the counter of a run.
+fn control(problem: &dyn Problem, settings: &Settings, before: &Checkpoint, units: u32) -> Control {
+    let best = settings.best.map_or(i64::MAX, |value| problem.goal().score(value));
+    let starts = [settings.start.clone(), before.solution.clone()];
+    let start = starts.into_iter().flatten().min_by_key(|solution: &Solution| solution.score);
+    Control::new(best.min(before.best), start, settings.node_limit, units)
+}
