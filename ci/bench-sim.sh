@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The simulator at length: 100,000 random clusters over all presets, then every scenario.
+# The long run of the simulator: 100,000 random clusters over all presets, then every scenario.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
