@@ -74,7 +74,7 @@ fn many_jobs_and_large_times_are_bounded_as_on_the_cpu() {
             let mut flowshop = Flowshop::new(instance.clone(), Level::best());
             flowshop.branching = branching;
             assert!(flowshop.on_device().is_ok());
-            // A value below the optimum leaves a smaller tree, but a tree all the same.
+            // A value below the optimum leaves a smaller tree, but not an empty one.
             for above in [1, 3, 9] {
                 let best = flowshop.root_bound() + above;
                 flowshop.reference = best;

@@ -14,8 +14,8 @@ const NEAR: usize = 10;
 const SPREAD: u64 = 50;
 /// Kicks per city without improvement after which the search returns to the best tour.
 const PATIENCE: u32 = 30;
-/// A worse tour is accepted if the loss is small: at random 0 to 3 times the mean arc cost, divided
-/// by this.
+/// Tours are accepted up to a random 0 to 3 times the mean arc cost, divided by this, above the
+/// best.
 const LENIENT: i64 = 4;
 /// Kicks per call.
 const CHANGES: u32 = 100;
@@ -160,8 +160,8 @@ impl Local {
 
     /// Makes some kicks. Returns whether there is a new best tour.
     ///
-    /// Accepts tours that are slightly worse than the current one, to leave local optima; after a
-    /// while without improvement it returns to the best tour.
+    /// Accepts tours no longer than the current one or slightly longer than the best, to leave local
+    /// optima; after a while without improvement it returns to the best tour.
     pub fn go_on(&mut self) -> bool {
         let before = self.best.1;
         let n = self.order.len() as i64;

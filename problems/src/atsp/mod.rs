@@ -32,8 +32,8 @@ use pleach_core::work::{Nodes, Pool, Work};
 use std::sync::Arc;
 use tours::Tours;
 
-/// Work spent on the initial tour, roughly in costs looked up: a tenth of a second, or less with
-/// few cities, where it is so much for each pair of them.
+/// Work spent on the initial tour, roughly in costs looked up: `START_EACH` per pair of cities, but
+/// at most `START`, which takes about a tenth of a second.
 const START: u64 = 20_000_000;
 const START_EACH: u64 = 4_000;
 

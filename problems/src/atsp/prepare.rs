@@ -114,7 +114,7 @@ fn turn(instance: &Instance, city: usize) -> Instance {
         let turned = |i: usize| (i + city) % n;
         instance.cost(turned(at / n), turned(at % n))
     });
-    Instance::new(n, costs.collect()).expect("costs that were good elsewhere")
+    Instance::new(n, costs.collect()).expect("renumbering keeps costs valid")
 }
 
 /// The lengths of all tours differ by multiples of this: the greatest common divisor of the costs

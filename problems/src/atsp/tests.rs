@@ -100,7 +100,7 @@ fn paths_give_one_tree_on_every_code_path() {
         let best = instance.length(plain.start());
         // With forty cities, only paths far below the best tour can be searched exhaustively.
         let best = if instance.cities() > 30 { best / 8 } else { best };
-        let Search::Paths(paths) = &plain.search else { panic!("paths were asked for") };
+        let Search::Paths(paths) = &plain.search else { panic!("expected paths") };
         let mut explorer = TreeExplorer::new(paths);
         explorer.put_pool(Pool::whole(Tree::root(paths)));
         let whole = run_to_end(&mut explorer, best);
@@ -143,14 +143,14 @@ fn the_laws_hold() {
 fn nodes_are_read_back_as_packed() {
     let instance = named::named("tsmat:9:5").unwrap().unwrap();
     let atsp = make(&instance, Bound::Arborescence, Nodes::Pool, Level::best());
-    let Search::Tours(tours) = &atsp.search else { panic!("tours were asked for") };
+    let Search::Tours(tours) = &atsp.search else { panic!("expected tours") };
     let node = Tree::root(tours);
     pack_law(&node, &mut Rand64::new(1));
     let mut large = Node { paid: vec![1 << 51; 9], ..node };
     let mut bytes = Vec::new();
     pleach_core::work::Pack::pack(&large, &mut bytes);
     let read = <Node as pleach_core::work::Pack>::unpack(&mut Reader::new(&bytes));
-    assert!(read.is_err(), "prices beyond any sense");
+    assert!(read.is_err(), "multipliers out of range");
     large.paid.pop();
     bytes.clear();
     pleach_core::work::Pack::pack(&large, &mut bytes);

@@ -19,8 +19,8 @@ use pleach_core::tree::Solution;
 /// A schedule and its makespan.
 type Found = (Vec<u16>, u32);
 
-/// Work spent on the initial schedule: about a tenth of a second, or less with few jobs, where it
-/// is so much per machine and pair of jobs.
+/// Work spent on the initial schedule: `START_EACH` per machine and pair of jobs, but at most
+/// `START`, which takes about a tenth of a second.
 const START: u64 = 60_000_000;
 const START_EACH: u64 = 15_000;
 
