@@ -160,8 +160,8 @@ impl Local {
 
     /// Makes some kicks. Returns whether there is a new best tour.
     ///
-    /// Accepts tours no longer than the current one or slightly longer than the best, to leave local
-    /// optima; after a while without improvement it returns to the best tour.
+    /// Accepts tours no longer than the current one or slightly longer than the best, to leave
+    /// local optima; after a while without improvement it returns to the best tour.
     pub fn go_on(&mut self) -> bool {
         let before = self.best.1;
         let n = self.order.len() as i64;

@@ -26,7 +26,7 @@ pub(super) struct Frame {
     pub cost: i64,
 }
 
-/// No lane of a frame has been entered.
+/// The lane of a frame none of whose lanes has been entered.
 const NO_LANE: u8 = u8::MAX;
 
 /// The path, and the nodes that wait.
