@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The tests of the emulated device, where every access of a kernel to memory of the host is checked.
-# Needs gcc with its libasan, on Linux.
+# Runs the emulated device's tests under AddressSanitizer, which checks every memory access of a
+# kernel. Needs gcc with libasan, on Linux.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Fibers leave their stacks as they are, so that what lies there is not checked.
+# Fibers abandon their stacks, so what lies there must not be checked.
 export CXXFLAGS="-fsanitize=address --param=asan-stack=0"
 export RUSTFLAGS="-Clink-arg=-lasan"
 target=$(rustc -vV | sed -n 's/^host: //p')

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Proves tours: every file by name, then random classes of a hundred cities, and counts paths a
-# second and core; one line each.
+# Benchmarks the ATSP, one line each: proves optima of all named files, then of random classes with
+# 100 cities; then counts paths per second and core.
 #
 #   ci/bench-atsp.sh [TIME-LIMIT]
 set -euo pipefail

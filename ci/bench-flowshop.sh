@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Runs a suite of flowshop instances and appends a row for each to a file, by default
-# docs/flowshop.csv; rows that this commit has on this processor are not run again.
+# docs/flowshop.csv; skips rows that this commit already has on this processor.
 #
 #   ci/bench-flowshop.sh SUITE [TIME-LIMIT] [FILE]
 #
 # Suites: sample (24 of all kinds), taillard (ta001 to ta120), vrf (the 240 small ones), first-30
-# (ta001 to ta030 from scratch), optimum-10 (ta021 to ta030 from the optimum, bound one, min-branch).
+# (ta001 to ta030 from scratch), optimum-10 (ta021 to ta030 from the optimum, bound one,
+# min-branch).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,7 +36,7 @@ esac
 cargo build --release --quiet
 commit=$(git rev-parse --short HEAD)$(git diff --quiet HEAD || echo +)
 processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -1 | tr -s ' ,' ' ')
-# The value of a key in a JSON object of one line.
+# The value of a key in a one-line JSON object.
 branched() { sed -n 's/.*"nodes":{"branched":"\{0,1\}\([0-9]*\).*/\1/p' <<<"$1"; }
 value() { sed -n "s/.*\"$1\":\"\\{0,1\\}\\([^,}\"]*\\).*/\\1/p" <<<"$2" | head -1; }
 
@@ -52,7 +53,7 @@ for name in "${names[@]}"; do
     echo "$row" | tee -a "$file"
 done
 
-# What it comes to: proven, time of all, and how far the unproven ones are from the best known.
+# Summary: proven optima, total time, and the gap of the others to the best known.
 awk -F, -v key="$commit,$processor,$(nproc),$suite,$limit," '
     index($0, key) == 1 {
         n++; seconds += $12
@@ -61,6 +62,6 @@ awk -F, -v key="$commit,$processor,$(nproc),$suite,$limit," '
     }
     END {
         printf "%d instances, %d proven, %.1f s", n, proven, seconds
-        if (open) printf ", unproven ones %.2f %% over the best known on average, %.2f %% at most", sum / open, worst
+        if (open) printf ", others %.2f %% above the best known on average, %.2f %% at most", sum / open, worst
         print ""
     }' "$file"

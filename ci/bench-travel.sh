@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Work that travels, at length: 200 kills, 10 million mutated inputs, and what saving and intervals cost.
+# The long run of moving work: 200 kills, 10 million mutated inputs, and the cost of saving and
+# intervals.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The figures of docs/measured.md: bare explorers, then the engine around them. Nothing is asserted.
+# The figures of docs/measured.md: bare explorers, then with the engine around them. Asserts
+# nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

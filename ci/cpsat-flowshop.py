@@ -1,8 +1,8 @@
-"""What CP-SAT makes of a flowshop: python3 ci/cpsat-flowshop.py FILE [SECONDS] [THREADS].
+"""Solves a flowshop with CP-SAT: python3 ci/cpsat-flowshop.py FILE [SECONDS] [THREADS].
 
 Needs ortools from PyPI. FILE is an instance as `pleach solve flowshop` reads it: jobs and machines,
-then a line of times for each machine. For every two jobs a literal says which comes first, on all
-machines alike.
+then a line of times per machine. A literal for every pair of jobs decides which comes first on all
+machines.
 """
 
 import sys

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# On a machine with a GPU, given the built binary: first checks counts against the CPU's for every
-# kernel, exchange inside the device and number of explorers, then measures. Less than 8 minutes.
+# Run on a machine with a GPU and the built binary. First compares counts with the CPU's for every
+# kernel, balancing rule and number of explorers; then measures. Takes less than 8 minutes.
 #
-#   ci/gpu.sh [DEVICE] [FOLDER]       DEVICE: gpu0, or emulated to try the script itself
+#   ci/gpu.sh [DEVICE] [FOLDER]       DEVICE: gpu0, or emulated to test the script itself
 #
-# Writes FOLDER/gpu.json, a row for each run, and FOLDER/gpu.md, a table for docs/measured.md.
+# Writes FOLDER/gpu.json, a row per run, and FOLDER/gpu.md, a table for docs/measured.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +16,7 @@ if [ ! -x "$pleach" ]; then
     exit 2
 fi
 if ! command -v python3 >/dev/null; then
-    echo "python3 is needed, for this script alone" >&2
+    echo "python3 not found; only this script needs it" >&2
     exit 2
 fi
 mkdir -p "$folder"
@@ -31,14 +31,14 @@ UNTIL = 450.0
 
 
 def run(words, before=()):
-    """Runs the command for its JSON; the answer, or None with what it said."""
+    """Runs the command. Returns its JSON, or None, and what it wrote to stderr."""
     left = max(UNTIL - (time.monotonic() - began), 5.0)
     try:
         done = subprocess.run(
             [*before, pleach, *words.split(), "--json"], capture_output=True, text=True, timeout=left
         )
     except subprocess.TimeoutExpired:
-        return None, "took too long"
+        return None, "timed out"
     said = done.stderr.strip().replace("\n", "; ")
     if done.returncode not in (0, 3) or " not used: " in said or "continues on the CPU" in said:
         return None, said or f"exit code {done.returncode}"
@@ -89,7 +89,7 @@ if sanitizer and not small:
         if got is None:
             wrong.append(f"{tool}: {why}")
 
-# From the published optima, without looking for schedules that have them.
+# Starts from the published optima, without looking for schedules.
 OPTIMA = [2297, 2099, 2326, 2223, 2291, 2226, 2273, 2200, 2237, 2178]
 TEN = {f"ta{21 + i:03}": best for i, best in enumerate(OPTIMA)}
 benches = [("count queens 9", 1)] if small else [
@@ -101,10 +101,10 @@ benches = [("count queens 9", 1)] if small else [
     ("count queens 20", 1),
 ]
 if not wrong:
-    # The device alone first: it is what most is said about.
+    # The device alone first: most claims are about it.
     for devices in (device, f"cpu,{device}", "cpu"):
         for case, times in benches:
-            # An hour of cores, and no news.
+            # Hours of CPU time that tell nothing new.
             skip = devices == "cpu" and (case == "count queens 20" or "ta023" in case)
             if skip or time.monotonic() - began > UNTIL - 30:
                 continue
@@ -123,11 +123,11 @@ result = {"date": date, "device": about, "wrong": wrong, "unused": unused, "rows
 with open(f"{folder}/gpu.json", "w") as file:
     json.dump(result, file, indent=1)
 lines = [f"{date}, {about['gpus'] or 'emulated'}", "",
-         "| what | on | seconds | of it set-up | nodes | million a second |", "|---|---|---|---|---|---|"]
+         "| run | on | seconds | of which set-up | nodes | million nodes/s |", "|---|---|---|---|---|---|"]
 
 
 def rate(row):
-    """Nodes a second while searching: placed or hashed ones, or branched ones of flowshops."""
+    """Nodes and nodes/s without set-up: branched ones for flowshop, else placed or hashed ones."""
     key = "branched" if "flowshop" in row["case"] else "bounded"
     searching = max(row["seconds"] - row["setup_seconds"], 1e-9)
     return int(row["nodes"][key]), int(row["nodes"][key]) / searching
@@ -137,7 +137,7 @@ for row in rows:
     count, speed = rate(row)
     lines.append(f"| `{row['case']}` | {row['devices']} | {row['seconds']:.3f} | {row['setup_seconds']:.3f} "
                  f"| {count:,} | {speed / 1e6:,.1f} |")
-lines += ["", "| what | both against the device alone | both against the sum of the two |", "|---|---|---|"]
+lines += ["", "| run | both vs. the device alone | both vs. the sum of the two |", "|---|---|---|"]
 for case, _ in benches:
     on = {row["devices"]: rate(row)[1] for row in rows if row["case"] == case}
     alone, both, cpu = on.get(device), on.get(f"cpu,{device}"), on.get("cpu")
@@ -147,13 +147,13 @@ ten = [row for row in rows if row["devices"] == device and any(name in row["case
 if len(ten) == len(TEN):
     together = sum(row["seconds"] for row in ten)
     branched = sum(rate(row)[0] for row in ten)
-    lines += ["", f"ta021 to ta030 together on {device}: {together:.2f} s for {branched:,} nodes branched"
+    lines += ["", f"ta021 to ta030 on {device}: {together:.2f} s in total for {branched:,} nodes branched"
               " (published: 4,316,755,466)"]
 with open(f"{folder}/gpu.md", "w") as file:
     file.write("\n".join(lines) + "\n")
 print("\n".join(lines))
 for line in unused:
-    print("left out:", line)
+    print("skipped:", line)
 for line in wrong:
     print("WRONG:", line)
 sys.exit(1 if wrong else 0)

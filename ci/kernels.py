@@ -1,4 +1,4 @@
-"""Compiles every kernel for a real device, and compares what comes out with what is committed."""
+"""Compiles every kernel for a real device and compares the output with the committed files."""
 
 import argparse
 import ctypes
@@ -14,7 +14,7 @@ CUDA = ROOT / "kernels/cuda"
 PTX = ROOT / "kernels/ptx"
 TABLE = ROOT / "kernels/resources.csv"
 
-# Kernel, what the instance is, its sizes as constants; none for code that takes any instance.
+# Kernel, name of the instance, its sizes as constants; no sizes for code that takes any instance.
 VARIANTS = [
     ("queens", "any", []),
     ("queens", "17", [17]),
@@ -30,7 +30,7 @@ HEAD = ["kernel", "instance", "entry", "registers", "spilled_bytes", "stack_byte
 
 
 def paste(name: str, seen: set) -> str:
-    """A file with all that it includes pasted in, as it is compiled at run time."""
+    """A file with its includes pasted in, as compiled at run time."""
     if name in seen:
         return ""
     seen.add(name)
@@ -44,10 +44,10 @@ def paste(name: str, seen: set) -> str:
 
 
 class Compiler:
-    """NVRTC and ptxas, wherever they were unpacked."""
+    """NVRTC and ptxas, found in a folder."""
 
     def __init__(self, folder: pathlib.Path):
-        # Loaded by hand, so that the library finds it without a search path.
+        # Loaded first by hand, so that NVRTC finds it without a search path.
         ctypes.CDLL(str(next(folder.rglob("libnvrtc-builtins.so.13*"))), ctypes.RTLD_GLOBAL)
         self.nvrtc = ctypes.CDLL(str(next(folder.rglob("libnvrtc.so.13"))))
         self.ptxas = next(folder.rglob("ptxas"))
@@ -72,14 +72,14 @@ class Compiler:
         log = self.text(program, "ProgramLog").strip()
         if failed or log:
             sys.exit(f"{kernel} {sizes}:\n{log}")
-        # But for a hint nothing in it is new: drivers of CUDA 12 take it too, and the compiler
-        # below checks that.
+        # But for a hint it uses nothing new: dropping that and lowering the version lets drivers of
+        # CUDA 12 take it too, which ptxas below checks.
         text = self.text(program, "PTX")
         text = re.sub(r'(?m)^\s*\.pragma "used_bytes_mask.*\n', "", text)
         return re.sub(r"(?m)^\.version \d+\.\d+$", ".version 8.0", text)
 
     def resources(self, ptx: str) -> dict:
-        """What ptxas says of each entry for sm_90."""
+        """The resources of each entry point for sm_90, as ptxas reports them."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "kernel.ptx")
             path.write_text(ptx)
@@ -100,19 +100,19 @@ class Compiler:
 
 
 def differs(path: pathlib.Path, text: str, write: bool) -> bool:
-    """Whether a committed file is not what was made now; makes it so if asked."""
+    """Whether a committed file is out of date; updates it first if asked."""
     if write:
         path.write_text(text)
     same = path.exists() and path.read_text() == text
     if not same:
-        print(f"{path.relative_to(ROOT)} is not what the kernels give: ci/kernels.sh --write")
+        print(f"{path.relative_to(ROOT)} is out of date: run ci/kernels.sh --write")
     return not same
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("compiler", type=pathlib.Path, help="where the wheels were unpacked")
-    options.add_argument("--write", action="store_true", help="replace what is committed")
+    options.add_argument("compiler", type=pathlib.Path, help="folder of the unpacked wheels")
+    options.add_argument("--write", action="store_true", help="update the committed files")
     options = options.parse_args()
     compiler, wrong, rows = Compiler(options.compiler), False, []
     for kernel, instance, sizes in VARIANTS:

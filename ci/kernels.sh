@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles all kernels for sm_90 with NVIDIA's own compiler, no GPU needed, and compares registers,
-# spills and PTX with what is committed; --write replaces that. Leaves with 77 where the compiler
+# Compiles all kernels for sm_90 with NVIDIA's compiler, without a GPU, and compares registers,
+# spills and PTX with the committed ones; --write updates those. Exits with 77 if the compiler
 # cannot be fetched.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ fetch() {
             nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-nvcc==13.0.88
 }
 if ! fetch; then
-    echo "kernels: NVIDIA's compiler could not be fetched from PyPI" >&2
+    echo "kernels: cannot fetch NVIDIA's compiler from PyPI" >&2
     exit 77
 fi
 "$place/venv/bin/python" ci/kernels.py "$place/venv" "$@"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks, as a user runs them: format, lints, tests, doc tests, examples, loom.
+# All checks that a user can run: format, lints, tests, doc tests, examples, loom.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,12 +8,12 @@ step() { printf '\n== %s\n' "$*"; "$@"; }
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets -- -D warnings
 step env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
-# Unit tests, tests from outside, examples and doc tests; the test profile is the release profile
-# with assertions and overflow checks.
+# Unit, integration and doc tests, and examples; the test profile is the release profile with
+# assertions and overflow checks.
 step cargo test --workspace
-# The threads' shared parts, in every order in which they can take turns.
+# The parts that threads share, in every interleaving.
 step env RUSTFLAGS="--cfg loom" cargo test -p pleach-run --release --lib --target-dir target/loom
-# The kernels once more, every access to memory checked, where the compiler can do that.
+# The kernels once more, with every memory access checked, where the compiler supports that.
 if [ -e "$(cc -print-file-name=libasan.so)" ]; then
     step ci/asan.sh
 fi

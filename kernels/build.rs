@@ -1,4 +1,4 @@
-//! Compiles the kernels for the CPU, where that is asked for.
+//! Compiles the kernels for the CPU if the feature `emulated` is on.
 
 fn main() {
     println!("cargo::rerun-if-changed=cuda");
@@ -8,11 +8,11 @@ fn main() {
     match emulated() {
         Ok(()) => println!("cargo::rustc-cfg=emulated"),
         // Everything else works without it.
-        Err(why) => println!("cargo::warning=the emulated device is left out: {why}"),
+        Err(why) => println!("cargo::warning=built without the emulated device: {why}"),
     }
 }
 
-/// Each kernel becomes a library with one way in, and what they share another.
+/// Builds one library per kernel, each with a single entry point, and one for their common part.
 #[cfg(feature = "emulated")]
 fn emulated() -> Result<(), cc::Error> {
     for kernel in ["queens", "flowshop", "uts", "diverging"] {

@@ -1,22 +1,24 @@
-// Balance: explorers without nodes take half of another's.
+// Load balancing: an explorer without nodes steals half of another's stack.
 #pragma once
 
 #include "moves.cuh"
 
-// Set in the height of an explorer while somebody takes from it. It is gone when the launch ends.
+// Set in an explorer's height while another steals from it; cleared before the launch ends.
 constexpr u32 BUSY = 1u << 31;
 
-// Explorers are the corners of a cube: this many along each edge, fewer along the last.
+// Explorers are the corners of a generalised hypercube: this many along each edge, fewer along the
+// last one.
 constexpr u32 EDGE = 8;
 
 enum Kind : u32 { HYPERCUBE = 0, ADAPT = 1 };
 
-// Whether an explorer of this height has enough. Those that take no part give their last too.
+// Whether a victim of this height gives. Explorers outside the active set give even their last
+// node.
 __device__ inline bool gives(const Launch &launch, u32 victim, u32 height) {
     return !(height & BUSY) && height > (victim < launch.active ? greater(launch.least, 1) : 0);
 }
 
-// Claims a victim that has enough; its height then, or 0. Called by one lane.
+// Claims a victim that gives. Returns its height, or 0 if that failed. Called by one lane.
 __device__ inline u32 claim(const Launch &launch, u32 victim) {
     u32 *height = address<u32>(launch.heights) + victim;
     u32 seen = look(height);
@@ -24,11 +26,11 @@ __device__ inline u32 claim(const Launch &launch, u32 victim) {
     return claimed ? seen : 0;
 }
 
-// Moves the lower half of a claimed victim's stack, where nodes are shallowest, to the thief: whole
-// pages, or less than one.
+// Moves the lower half of a claimed victim's stack, which holds the shallowest nodes, to the thief:
+// whole pages, or less than one.
 __device__ inline void take_from(const Launch &launch, u32 words, u32 thief, u32 victim, u32 height) {
-    // The victim's nodes are those that its last owner wrote: for the lane that claimed it, and
-    // then for all.
+    // Makes what the victim's last owner wrote visible to the lane that claimed it, then to the
+    // whole warp.
     __threadfence();
     __syncwarp();
     Pages to(launch, words, thief), from(launch, words, victim);
@@ -46,11 +48,11 @@ __device__ inline void take_from(const Launch &launch, u32 words, u32 thief, u32
         __syncwarp();
         from.drop(given, height);
     }
-    // By now all lanes have read what these replace.
+    // All lanes must have read what these writes replace.
     __syncwarp();
     to.write();
     from.write();
-    // All that all lanes wrote is in its place before either height says so.
+    // All lanes' writes must be visible before either height announces them.
     __syncwarp();
     __threadfence();
     if (to.lane == 0) {
@@ -59,8 +61,8 @@ __device__ inline void take_from(const Launch &launch, u32 words, u32 thief, u32
     }
 }
 
-// The corner that this one looks at in a round; itself where that is beyond the last explorer.
-// Within a round no two look at the same one.
+// The corner to look at in a round, or this one if that lies beyond the last explorer. Within a
+// round no two explorers look at the same one.
 __device__ inline u32 neighbour(const Launch &launch, u32 number) {
     u32 round = launch.round, scale = 1;
     while (u64(scale) * EDGE < launch.explorers && round >= EDGE - 1) {
@@ -85,9 +87,8 @@ __device__ inline void balance_by_cube(const Launch &launch, u32 words, u32 thie
         take_from(launch, words, thief, victim, height);
 }
 
-// The empty explorers share all others as their victims: each looks through a window of its own,
-// the wider the fewer are empty. What it sees of heights may be out of date, and only the claim
-// counts.
+// Idle explorers divide the victims among themselves: each scans its own window, which is wider the
+// fewer are idle. The heights it reads may be stale; only the claim decides.
 __device__ inline void balance_by_windows(const Launch &launch, u32 words, u32 thief) {
     const u32 *heights = address<u32>(launch.heights);
     u32 lane = threadIdx.x % LANES, empty = 0, before = 0;
@@ -127,7 +128,7 @@ __device__ inline void balance_explorers(const Launch &launch, u32 words) {
         balance_by_windows(launch, words, thief);
 }
 
-// The entry points that are the same for all kernels, but for the words of a node.
+// Entry points common to all kernels, given the number of words per node.
 #define COMMON_ENTRIES(words)                                                                      \
     ENTRY balance(Launch launch) { balance_explorers(launch, words); }                             \
     ENTRY put(Launch launch) { put_nodes(launch, words); }                                         \

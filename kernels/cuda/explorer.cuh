@@ -1,12 +1,12 @@
-// Explorer: a warp with its stack, what it counts, and when it stops.
+// Explorer: a warp with its stack, its counters and its stopping rule.
 #pragma once
 
 #include "pages.cuh"
 
-// Steps between two looks at how many explorers are idle and what the best value is.
+// Steps between two looks at the number of idle explorers and at the best value.
 constexpr u32 LOOK_EVERY = 16;
 
-// What one lane has counted.
+// One lane's counts.
 struct Counts {
     u64 branched = 0;
     u64 bounded = 0;
@@ -14,7 +14,7 @@ struct Counts {
     u32 depth = 0;
 };
 
-// The number of this warp.
+// This warp's index in the grid.
 __device__ inline u32 warp() { return (blockIdx.x * blockDim.x + threadIdx.x) / LANES; }
 
 struct Explorer : Pages {
@@ -26,8 +26,8 @@ struct Explorer : Pages {
         height = number < launch.explorers ? address<u32>(launch.heights)[number] : 0;
     }
 
-    // Whether this one takes no part: then it only says what it has. The last block may have more
-    // warps than there are explorers.
+    // Whether this explorer is outside the active set: then it only reports its nodes. The last
+    // block may have more warps than there are explorers.
     __device__ bool sits_out() const {
         if (number < launch.active)
             return false;
@@ -36,11 +36,11 @@ struct Explorer : Pages {
         return true;
     }
 
-    // Nodes that fit above so many.
+    // How many nodes the owned pages can hold beyond this many.
     __device__ u32 room(u32 nodes) const { return owned * PAGE - lesser(owned * PAGE, nodes); }
 
-    // Whether so many explorers are idle that this one should stop. It has made some steps by the
-    // time it asks first, so that every launch brings the search forward.
+    // Whether enough explorers are idle for this one to stop. The first look comes after some
+    // steps, so that every launch makes progress.
     __device__ bool called_off(u32 step) {
         if (launch.trigger == 0 || step - looked < LOOK_EVERY - 1)
             return false;
@@ -49,7 +49,7 @@ struct Explorer : Pages {
         return __shfl_sync(ALL_LANES, idle, 0) >= launch.trigger;
     }
 
-    // Writes down what the next launch goes on from, and what was counted in so many steps.
+    // Saves the stack for the next launch, and adds the counts of this one to the tally.
     __device__ void stop(bool full, u32 steps) {
         settle(height);
         Tally *tally = address<Tally>(launch.tally);

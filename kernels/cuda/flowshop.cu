@@ -1,10 +1,10 @@
-// Flowshop with the one-machine bound: a warp branches a node, with the jobs in its lanes.
+// Flowshop with the one-machine bound (LB1): a warp branches a node, with the jobs in its lanes.
 #include "balance.cuh"
 #include "explorer.cuh"
 
-// Both ends of a schedule are treated at once, in two halves of sixteen bits: in arrays of
-// machines, the lower half of word i is machine i seen from the front, the upper half machine
-// m - 1 - i seen from the back. No sum of the instance needs more bits.
+// A word holds both directions of a schedule in two halves of 16 bits. In arrays over machines, the
+// lower half of word i is machine i seen from the front, the upper half machine m - 1 - i seen from
+// the back. All sums of the instance fit in 16 bits.
 
 #ifdef SIZE_0
 constexpr u32 JOBS_ROOM = SIZE_0;
@@ -16,25 +16,24 @@ constexpr u32 MACHINES_ROOM = 64;
 constexpr u32 COLUMNS_ROOM = 2048 + MACHINES_ROOM;
 #endif
 
-// Explorers of a block.
+// Explorers per block.
 constexpr u32 WARPS = 4;
-// Machines of a pass that are read at once, before what is written may hide what they are.
+// Machines that a pass loads at once: the compiler must assume that the stores in between alias.
 constexpr u32 AHEAD = 4;
-// Jobs that a lane has.
+// Jobs per lane.
 constexpr u32 SLOTS = (JOBS_ROOM + LANES - 1) / LANES;
 
 enum Branching : u32 { FORWARD, BACKWARD, ALTERNATE, MAX_SUM, MIN_BRANCH, MIN_MIN };
 
-// A node begins with these words, and all lanes keep them: jobs placed at the front and, from the
-// second byte on, at the back; the bound and one, or 0 for none; a bit for each job left.
+// The first words of a node, which every lane keeps: jobs placed at the front (low byte) and at the
+// back (the bytes above); the bound plus one, or 0 for none; a bit for each job left.
 struct Head {
     u32 placed;
     u32 bound;
     u32 left[2];
 };
 
-// Then come the order, a byte a job; when each machine has done the front and begins the back; what
-// the jobs left take.
+// Then follow the order, a byte per job; the head and tail of each machine; the work left on each.
 constexpr u32 ORDER = 4;
 
 struct Shape {
@@ -54,26 +53,26 @@ struct Shape {
     __device__ u32 ends() const { return ORDER + orders(); }
     __device__ u32 work() const { return ends() + machines; }
     __device__ u32 words() const { return work() + machines; }
-    // From machine to machine, where jobs lie side by side: odd, so that machines of one job are in
-    // different banks of shared memory.
+    // Distance between machines where jobs lie side by side: odd, so that the machines of one job
+    // fall into different banks of shared memory.
     __device__ u32 stride() const { return jobs | 1; }
 };
 
-// What a pass over the machines reads of one, at once: its word of the node's ends, and what must
-// come at least once a job begins there.
+// What a pass loads for each machine: the node's head and tail, and the least time from the start
+// of a job there to the end of the schedule.
 struct alignas(8) Machine {
     u32 end;
     u32 rest;
 };
 
-// What a warp keeps beside its registers: the node that it is at, and what its children need.
+// A warp's shared memory: the current node, and what its children need.
 struct alignas(16) Scratch {
     Machine machines[(MACHINES_ROOM + AHEAD - 1) / AHEAD * AHEAD];
     u32 work[MACHINES_ROOM];
     u32 order[(JOBS_ROOM + 3) / 4];
-    // When each job would end on each machine if it came next.
+    // Completion time of each job on each machine if it came next.
     u32 ends[COLUMNS_ROOM];
-    // Children that stay: bound and job, as they come and in order.
+    // Surviving children as bound and job: as they come, and sorted.
     u32 keys[JOBS_ROOM];
     u32 sorted[JOBS_ROOM];
 };
@@ -90,7 +89,7 @@ struct Flowshop {
     Shape shape;
     Scratch &own;
     u32 lane;
-    // Times of each machine's jobs, then the least that follows on each machine after any job.
+    // Times by machine and job, then the least tail of any job on each machine.
     const u32 *times;
     const u32 *least;
     Head head;
@@ -109,9 +108,9 @@ struct Flowshop {
         return __ldg(&times[machine * shape.jobs + job]);
     }
 
-    // Goes to a node of the stack.
+    // Loads a node from the stack.
     __device__ void fetch(const u32 *node) {
-        // Nobody writes where somebody may still read.
+        // No lane may write while another still reads.
         __syncwarp();
         head = {node[0], node[1], {node[2], node[3]}};
         if (lane < shape.orders())
@@ -123,7 +122,7 @@ struct Flowshop {
         __syncwarp();
     }
 
-    // Puts the node onto the stack as it is.
+    // Stores the current node on the stack.
     __device__ void put_down(u32 *node) const {
         write(head, node);
         if (lane < shape.orders())
@@ -147,7 +146,7 @@ struct Flowshop {
         __syncwarp();
     }
 
-    // The bounds of a job's children, at the front in the lower half, at the back in the upper.
+    // LB1 of a job's two children: at the front in the lower half, at the back in the upper.
     __device__ u32 bound(u32 job) const {
         u32 end = 0, most = 0;
         for (u32 first = 0; first < shape.machines; first += AHEAD) {
@@ -167,7 +166,7 @@ struct Flowshop {
         return most;
     }
 
-    // Whether to branch at the back, where that is known beforehand; else 2.
+    // Whether to branch at the back, if the rule fixes that; else 2.
     __device__ u32 fixed_end() const {
         switch (shape.branching) {
         case FORWARD:
@@ -204,7 +203,7 @@ struct Flowshop {
         return sum_of_warp(lead) < 0;
     }
 
-    // Leaves the children that stay in `keys`; how many there are.
+    // Leaves the surviving children in `keys`. Returns how many there are.
     __device__ u32 keep(const u32 *bounds, const bool *alive, u32 back, u32 cut) const {
         u32 n = 0;
         for (u32 slot = 0; slot < SLOTS; ++slot) {
@@ -212,7 +211,7 @@ struct Flowshop {
             bound = greater(bound, head.bound);
             bool stays = alive[slot] && bound < cut;
             u32 staying = __ballot_sync(ALL_LANES, stays);
-            // Equal bounds: the job with the lesser number is the better child.
+            // On equal bounds, the job with the lower number is the better child.
             if (stays)
                 own.keys[n + rank_in(staying, lane)] = bound << 6 | (slot * LANES + lane);
             n += u32(__popc(staying));
@@ -242,8 +241,8 @@ struct Flowshop {
         return words;
     }
 
-    // Writes the rest of a child, with machines' ends so far apart. Each lane writes only what it
-    // reads itself, so that this may be in place.
+    // Writes the rest of a child; `apart` is the distance between machines in `ends`. Each lane
+    // writes only what it reads itself, so this works in place.
     __device__ void make(u32 key, u32 back, u32 *order, u32 *ends, u32 apart, u32 *work) const {
         u32 job = key & 63, at = back ? shape.jobs - 1 - at_back() : at_front();
         u32 changes = back ? 0xffff0000u : 0xffff;
@@ -256,8 +255,8 @@ struct Flowshop {
         }
     }
 
-    // Branches the node: of its children that stay the best takes its place, and the others go onto
-    // the stack, from a height on; how many stay.
+    // Branches the node: the best surviving child takes its place, the others go onto the stack
+    // from `height` on. Returns how many survive.
     __device__ u32 branch(const Pages &stack, u32 height, u32 cut) {
         look_ahead();
         u32 bounds[SLOTS] = {};
@@ -295,7 +294,7 @@ struct Flowshop {
         return low ? u32(__ffs(int(low))) - 1 : 31 + u32(__ffs(int(head.left[1])));
     }
 
-    // The time that the schedule takes when the last job has its place.
+    // The makespan once the last job is placed.
     __device__ u32 makespan(u32 job) const {
         u32 end = 0, most = 0;
 #pragma unroll 1
@@ -306,7 +305,7 @@ struct Flowshop {
         return most;
     }
 
-    // Writes a solution down, jobs counted from 1.
+    // Records a solution, with jobs counted from 1.
     __device__ void note(const Launch &launch, u32 number, u32 score, u32 last) const {
         u32 *record = address<u32>(launch.found) + u64(number) * (4 + shape.jobs);
         for (u32 at = lane; at < shape.jobs; at += LANES) {
@@ -322,11 +321,11 @@ struct Flowshop {
     }
 };
 
-// The best value, which all explorers lower.
+// The incumbent's value, shared by all explorers.
 struct Best {
     i64 *place;
     i64 value;
-    // Nodes stay whose bound, and one, is below this.
+    // Children survive whose bound plus one is below this.
     u32 cut;
 
     __device__ explicit Best(const Launch &launch)
@@ -337,13 +336,13 @@ struct Best {
         cut = value < 0 ? 0 : value >= 0xfffffffell ? 0xffffffffu : u32(value) + 1;
     }
 
-    // All lanes must see the same, whatever others write meanwhile.
+    // All lanes must see the same value, whatever other warps write meanwhile.
     __device__ void refresh(u32 lane) {
         i64 seen = lane == 0 ? look(place) : 0;
         take(__shfl_sync(ALL_LANES, seen, 0));
     }
 
-    // Whether this score is the best, for all to know.
+    // Whether this score improves on the incumbent; if so, publishes it.
     __device__ bool beat(u32 lane, i64 score) {
         if (score >= value)
             return false;
@@ -354,7 +353,7 @@ struct Best {
     }
 };
 
-// A warp: its stack, and the node that it is at.
+// A warp: its stack and its current node.
 struct Warp {
     Flowshop flowshop;
     Explorer own;
@@ -366,8 +365,8 @@ struct Warp {
 
     __device__ bool has_any() const { return holds || own.height != 0; }
 
-    // Branches the node that it is at, or else the top one of the stack, and goes on with the best
-    // child; whether there is room for all.
+    // Branches the current node, or else the top of the stack, and continues with the best child.
+    // Returns false if there is no room for all children.
     __device__ bool step() {
         if (!holds)
             flowshop.fetch(own.node(--own.height));
@@ -393,7 +392,7 @@ struct Warp {
         return true;
     }
 
-    // Sees what the schedule takes that has a single job left.
+    // Completes a schedule with a single job left.
     __device__ void finish() {
         u32 last = flowshop.last_job(), score = flowshop.makespan(last);
         if (best.beat(own.lane, score))

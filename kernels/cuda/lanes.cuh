@@ -1,15 +1,16 @@
-// Search with a node in each lane: for trees whose nodes are small and children made one by one.
+// Search with a node in each lane: for small nodes whose children are made one by one.
 #pragma once
 
 #include "explorer.cuh"
 
-// Every step, each lane with a node makes its next child and goes on with that, if it lives. What
-// is left of the node goes onto the stack that all lanes share, from which lanes without a node
-// take theirs: lanes stay full, and each goes down first.
+// At every step each lane with a node makes its next child, and continues with it if it lives. The
+// rest of the node goes onto the stack that all lanes share, from which lanes without a node take
+// theirs: lanes stay full, and each searches depth first.
 //
 // `Problem` has `Node`, `WORDS`, `load`, `store`, and
-// `bool step(Node &node, Node &rest, bool &left, Counts &)`: the child in `node`, whether it lives;
-// what is left of the node in `rest`, whether anything is.
+// `bool step(Node &node, Node &rest, bool &left, Counts &)`, which replaces `node` by its next
+// child and returns whether that lives; `rest` becomes the rest of the node, `left` whether there
+// is any.
 template <class Problem> __device__ void explore_in_lanes(const Launch &launch) {
     Explorer own(launch, Problem::WORDS);
     if (own.sits_out())
@@ -30,7 +31,7 @@ template <class Problem> __device__ void explore_in_lanes(const Launch &launch) 
         holders = __ballot_sync(ALL_LANES, holds);
         if (holders == 0)
             break;
-        // What lanes hold must fit back onto the stack, and so must what each may push now.
+        // The stack needs room for the nodes that lanes hold, and for one push by each.
         u32 held = u32(__popc(holders));
         own.reach(own.height + 2 * held);
         u32 room = own.room(own.height + held);
@@ -40,7 +41,7 @@ template <class Problem> __device__ void explore_in_lanes(const Launch &launch) 
         bool left = false;
         if (holds && rank_in(holders, own.lane) < room)
             holds = problem.step(node, rest, left, own.counts);
-        // Nobody writes where somebody may still read.
+        // No lane may write while another still reads.
         __syncwarp();
         u32 pushing = __ballot_sync(ALL_LANES, left);
         if (left)

@@ -1,11 +1,11 @@
-// The launch record, and the words that all kernels share.
+// The launch record, and the basics that all kernels share.
 #pragma once
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// The next four are the same, field by field, as in the host's code; addresses are of the device.
+// The next four match the host's structures field by field; addresses are device addresses.
 struct Launch {
     u64 pages;
     u64 rings;
@@ -65,19 +65,20 @@ struct Move {
 #define OTHERS_MAY_COME emulated::Block::current()->yield()
 #else
 #define ENTRY extern "C" __global__ void __launch_bounds__(128)
-// Nodes of four words are read and written at once.
+// Nodes of four words are loaded and stored at once.
 #define WIDE __align__(16)
 #define OTHERS_MAY_COME
 #endif
 
 constexpr u32 LANES = 32;
 constexpr u32 ALL_LANES = 0xffffffffu;
-// Threads of a block.
+// Threads per block.
 [[maybe_unused]] constexpr u32 THREADS = 128;
-// Nodes of a page.
+// Nodes per page.
 constexpr u32 PAGE = 64;
 
-// Constants of the instance: known to the compiler where the host says so, else of the launch.
+// Constants of the instance: compile-time constants if the host defines them, else launch
+// arguments.
 #ifdef SIZE_0
 #define SIZE(launch, i) SIZE_##i
 #else
@@ -88,7 +89,7 @@ template <class T> __device__ __forceinline__ T *address(u64 at) {
     return reinterpret_cast<T *>(at);
 }
 
-// A word that other warps may change while this one runs.
+// Reads a word that other warps may change meanwhile.
 template <class T> __device__ __forceinline__ T look(const T *at) {
     T seen = *const_cast<const volatile T *>(at);
     OTHERS_MAY_COME;

@@ -7,7 +7,7 @@ __device__ inline u32 *on_their_way(const Launch &launch, u32 at, u32 words) {
     return address<u32>(launch.moved) + u64(at) * words;
 }
 
-// Puts nodes that the host has sent on top of each stack, as many as there is room for.
+// Puts the host's nodes on top of each stack, as many as fit.
 __device__ inline void put_nodes(const Launch &launch, u32 words) {
     Pages own(launch, words, warp());
     if (own.number >= launch.explorers)
@@ -27,8 +27,8 @@ __device__ inline void put_nodes(const Launch &launch, u32 words) {
     }
 }
 
-// Copies nodes of each stack for the host to fetch, and lets them go if they are not to be left:
-// then they are the lowest.
+// Copies nodes of each stack for the host to fetch, and removes them unless they are to stay; only
+// the lowest can be removed.
 __device__ inline void take_nodes(const Launch &launch, u32 words) {
     Pages own(launch, words, warp());
     if (own.number >= launch.explorers)

@@ -1,9 +1,9 @@
-// Pages: where nodes lie. A stack is a ring of pages, all of them full but the last in use.
+// Pages: storage for nodes. A stack is a ring of pages, all full but the last one in use.
 #pragma once
 
 #include "launch.cuh"
 
-// An explorer's stack; every lane of its warp has the same.
+// An explorer's stack; every lane of its warp has the same copy.
 struct Pages {
     const Launch &launch;
     u32 words;
@@ -20,24 +20,24 @@ struct Pages {
         }
     }
 
-    // The i-th page, from the bottom.
+    // The i-th page from the bottom.
     __device__ u32 &page(u32 i) const {
         u32 place = (base + i) & (launch.span - 1);
         return address<u32>(launch.rings)[u64(place) * launch.explorers + number];
     }
 
-    // The i-th node, from the bottom.
+    // The i-th node from the bottom.
     __device__ u32 *node(u32 i) const {
         return address<u32>(launch.pages) + (u64(page(i / PAGE)) * PAGE + i % PAGE) * words;
     }
 
-    // The i-th word of all nodes one after the other.
+    // The i-th word from the bottom, counted through all nodes.
     __device__ u32 &word(u32 i) const {
         u32 size = PAGE * words;
         return address<u32>(launch.pages)[u64(page(i / size)) * size + i % size];
     }
 
-    // Sees to pages for so many nodes, as far as there are any; whether there are.
+    // Takes free pages until this many nodes fit. Returns false if it cannot.
     __device__ bool reach(u32 nodes) {
         while (owned * PAGE < nodes) {
             u32 ticket = ALL_LANES, *taken = &address<Tally>(launch.tally)->taken;
@@ -59,8 +59,8 @@ struct Pages {
         return true;
     }
 
-    // Gives back pages that so many nodes do not need, but for one, and writes down what is left.
-    // What is given back is there for the next launch.
+    // Gives back the pages beyond those for this many nodes and a spare one, then saves the stack.
+    // The pages given back are free from the next launch on.
     __device__ void settle(u32 nodes) {
         u32 keep = (nodes + PAGE - 1) / PAGE + 1;
         if (owned > keep) {
@@ -80,10 +80,10 @@ struct Pages {
             address<Stack>(launch.stacks)[number] = {base, owned};
     }
 
-    // Lets the lowest nodes go, of which there are so many: those above come down.
+    // Removes the lowest `nodes` of `height` nodes; those above move down.
     __device__ void drop(u32 nodes, u32 height) {
         u32 whole = nodes / PAGE, shift = nodes % PAGE * words;
-        // Pages that are not needed any more come last.
+        // Pages no longer needed move to the end.
         for (u32 start = 0; start < whole; start += LANES) {
             u32 i = start + lane, free = i < whole ? page(i) : 0;
             __syncwarp();
@@ -95,7 +95,7 @@ struct Pages {
         u32 rest = (height - nodes) * words;
         for (u32 start = 0; start < rest && shift != 0; start += LANES) {
             u32 i = start + lane, moved = i < rest ? word(i + shift) : 0;
-            // By now all lanes have read what the first of these writes replaces.
+            // All lanes must have read what the first of these writes replaces.
             __syncwarp();
             if (i < rest)
                 word(i) = moved;

@@ -1,9 +1,9 @@
-// Queens: boards in lanes, a queen placed in each at every step.
+// N-queens: a board in each lane, a queen placed on each at every step.
 #include "balance.cuh"
 #include "explorer.cuh"
 
-// `free` are the free squares of the next row that are still to be tried; its top bit says whether
-// the board itself is still to be counted as branched.
+// `free` holds the free squares of the next row not yet tried; its top bit is set until the board
+// itself has been counted as branched.
 struct WIDE Board {
     u32 columns;
     u32 left;
@@ -14,21 +14,21 @@ struct WIDE Board {
 constexpr u32 WORDS = 4;
 constexpr u32 FRESH = 1u << 31;
 
-// The last rows, which a lane fills alone: it dives. What is left of boards lies in frames that
-// nobody else reads, one a row at most, but for the last row, of which nothing is ever left.
+// The last rows, which a lane searches alone: a dive. It keeps the rests of its boards in frames of
+// its own, at most one per row, and none for the last row, which never leaves a rest.
 constexpr u32 ALONE = 14;
 constexpr u32 FRAMES = ALONE - 1;
-// Steps of a dive before lanes that are done are seen to.
+// Steps of a dive before finished lanes get new boards.
 constexpr u32 STRIDE = 64;
-// What lanes may hold after a dive, and what those that walk may put down.
+// What lanes may hold after a dive, plus what walking lanes may push.
 constexpr u32 DIVE_ROOM = LANES * (FRAMES + 1) + LANES;
 
 struct Queens {
     u32 full;
     u32 half;
-    // The column in the middle of an odd board; on even ones none.
+    // The middle column of an odd board; none on even ones.
     u32 middle;
-    // Rows from which on lanes dive: never those of which mirror images are left out.
+    // First row in which lanes dive: always below those in which mirror images are skipped.
     u32 deep;
 
     __device__ explicit Queens(const Launch &launch) {
@@ -39,7 +39,7 @@ struct Queens {
         deep = greater(n, ALONE + 2) - ALONE;
     }
 
-    // Squares whose mirror images are not to be tried.
+    // The squares to try, without mirror images.
     __device__ u32 tried(const Board &board) const {
         u32 free = board.free & ~FRESH;
         if (board.columns == 0)
@@ -47,18 +47,18 @@ struct Queens {
         return board.columns == middle ? free & half : free;
     }
 
-    // Boards that a board stands for; the empty board is no placement.
+    // How many boards this one stands for, mirror image included; the empty board is no placement.
     __device__ u32 images(u32 columns) const {
         return columns == 0 ? 0 : columns == middle ? 1 : 2;
     }
 
-    // Whether a lane can dive from here: boards without free squares are only to be counted.
+    // Whether a lane can dive from here. Boards without free squares only need to be counted.
     __device__ bool can_dive(const Board &board) const {
         return u32(__popc(board.columns)) >= deep && (board.free & ~FRESH) != 0;
     }
 
-    // Places one queen: whether the board lives on; what is left of the old one in `rest`, whether
-    // anything is.
+    // Places one queen. Returns whether the board lives on; `rest` becomes the rest of the old
+    // board, `left` whether there is any.
     __device__ bool step(Board &board, Board &rest, bool &left, Counts &counts) const {
         u32 row = u32(__popc(board.columns)), open = tried(board);
         counts.branched += board.free & FRESH ? images(board.columns) : 0;
@@ -82,7 +82,8 @@ struct Queens {
         return lives;
     }
 
-    // A board of a dive has all columns beyond its edge taken, and need not be cut to its width.
+    // The board as a dive needs it: columns beyond its edge count as taken, so nothing need be
+    // masked.
     __device__ Board wide(const Board &board) const {
         return {board.columns | ~full, board.left, board.right, board.free & ~FRESH};
     }
@@ -92,24 +93,24 @@ struct Queens {
     }
 };
 
-// What a lane has: a board, and the frames above it, the lowest from the highest row. Who has no
-// board has no frames.
+// A lane's state: a board, and the frames of the rows above it, the shallowest lowest. A lane
+// without a board has no frames.
 struct Lane {
     Board *frames;
     Board board;
     bool holds;
-    // Where frames begin and end. A frame's number is no more than the rows that were filled
-    // since the dive began.
+    // The first frame, and the end of the last. A frame's index is at most the number of rows
+    // filled since the dive began.
     u32 low, high;
 
-    // Frames of all lanes lie side by side.
+    // Frames of all lanes are interleaved.
     __device__ explicit Lane(Board *shared)
         : frames(shared + threadIdx.x), board(), holds(false), low(0), high(0) {}
 
     __device__ Board &frame(u32 i) const { return frames[i * THREADS]; }
 
-    // Goes on alone for so many steps, or until nothing is left. Below the second row every board
-    // counts for its mirror image too, and as branched as soon as it is made.
+    // Searches alone for this many steps, or until nothing is left. Below the second row every
+    // board counts for its mirror image too, and counts as branched as soon as it is made.
     __device__ void dive(const Queens &queens, u32 steps, Counts &counts) {
         u32 row = u32(__popc(board.columns)), fresh = board.free >> 31;
         u32 placed = 0, dead = 0, whole = 0;
@@ -144,18 +145,18 @@ struct Lane {
     }
 };
 
-// A warp: the stack that its lanes share, and what each of them has.
+// A warp: the stack that its lanes share, and the state of this lane.
 struct Warp {
     Queens queens;
     Explorer own;
     Lane mine;
-    // Whether there were no pages left for a dive; there are none again in this launch.
+    // Whether pages ran out for a dive; none become free within this launch.
     bool refused;
 
     __device__ Warp(const Launch &launch, Board *shared)
         : queens(launch), own(launch, WORDS), mine(shared), refused(false) {}
 
-    // Lanes without a board take one; whether any has one then.
+    // Lanes without a board take one from the stack. Returns whether any lane has one then.
     __device__ bool take_up() {
         u32 free = ~__ballot_sync(ALL_LANES, mine.holds), rank = rank_in(free, own.lane);
         u32 taken = lesser(u32(__popc(free)), own.height);
@@ -164,12 +165,12 @@ struct Warp {
             mine.holds = true;
         }
         own.height -= taken;
-        // Nobody writes where somebody may still read.
+        // No lane may write while another still reads.
         __syncwarp();
         return __ballot_sync(ALL_LANES, mine.holds) != 0;
     }
 
-    // Puts a board of each lane that has one to give onto the stack.
+    // Pushes a board of each lane that gives one.
     __device__ void put_down(bool gives, const Board &board) {
         u32 giving = __ballot_sync(ALL_LANES, gives);
         if (gives)
@@ -178,30 +179,30 @@ struct Warp {
         __syncwarp();
     }
 
-    // Puts the shallowest frame of each lane that gives one onto the stack.
+    // Pushes the shallowest frame of each lane that gives one.
     __device__ void put_frame_down(bool gives) {
         put_down(gives, gives ? queens.narrow(mine.frame(mine.low)) : mine.board);
         mine.low += gives;
     }
 
-    // Puts all frames onto the stack, the shallowest first.
+    // Pushes all frames, the shallowest first.
     __device__ void put_frames_down() {
         while (__ballot_sync(ALL_LANES, mine.low < mine.high) != 0)
             put_frame_down(mine.low < mine.high);
         mine.low = mine.high = 0;
     }
 
-    // Whether all that lanes may hold after a dive fits back onto the stack.
+    // Whether everything that lanes may hold after a dive fits back onto the stack.
     __device__ bool has_room() {
         if (!refused)
             refused = !own.reach(own.height + DIVE_ROOM);
         return own.room(own.height) >= DIVE_ROOM;
     }
 
-    // A step of those lanes, what is left of their boards going onto the stack; whether there is
-    // room for any.
+    // One step of the walking lanes; the rests of their boards go onto the stack. Returns false if
+    // there is no room for any.
     __device__ bool walk(bool walks) {
-        // What lanes hold must fit back onto the stack, and so must what each may put down now.
+        // The stack needs room for the boards that lanes hold, and for one push by each.
         u32 held = u32(__popc(__ballot_sync(ALL_LANES, mine.holds)));
         own.reach(own.height + 2 * held);
         u32 room = own.room(own.height + held), walking = __ballot_sync(ALL_LANES, walks);
@@ -213,8 +214,8 @@ struct Warp {
         return room != 0;
     }
 
-    // All lanes dive. If that leaves some with nothing, and the stack too, others give their
-    // shallowest frames.
+    // All lanes dive. If that leaves some lanes and the stack empty, others give their shallowest
+    // frames.
     __device__ void dive(u32 steps) {
         if (mine.holds)
             mine.dive(queens, steps, own.counts);
@@ -239,7 +240,7 @@ ENTRY explore(Launch launch) {
         bool dives = warp.has_room();
         if (!dives)
             warp.put_frames_down();
-        // All are to be deep when they dive: until then those that are not go on.
+        // Lanes dive together: until all are deep enough, the others walk.
         bool walks = warp.mine.holds && !(dives && warp.queens.can_dive(warp.mine.board));
         if (__ballot_sync(ALL_LANES, walks) == 0) {
             u32 steps = lesser(STRIDE, launch.budget - step);
@@ -252,7 +253,7 @@ ENTRY explore(Launch launch) {
             ++step;
         }
     }
-    // Next time those taken first are the deepest.
+    // The deepest boards go on top: the next launch takes those first.
     warp.put_frames_down();
     warp.put_down(warp.mine.holds, warp.mine.board);
     own.stop(full, step);

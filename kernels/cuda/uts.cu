@@ -1,22 +1,22 @@
-// Unbalanced trees: nodes in lanes, a child hashed in each at every step.
+// Unbalanced tree search (UTS, Olivier et al. 2006): a node in each lane, a child hashed per step.
 #include "balance.cuh"
 #include "lanes.cuh"
 
-// A node with children, of which those with numbers below `left` are still to be made.
+// A node with children; those with numbers below `left` have yet to be made.
 struct WIDE Hashed {
     u32 state[5];
     u32 depth;
     u32 left;
-    // Whether the node itself is still to be counted as branched.
+    // Whether the node itself has yet to be counted as branched.
     u32 fresh;
 };
 
-// The parts of the tables: first the row of each depth, then rows of thresholds.
+// Thresholds per row. The tables hold the row of each depth, then the rows.
 constexpr u32 ROW = 128;
 
 __device__ __forceinline__ u32 rotate(u32 word, u32 by) { return __funnelshift_l(word, word, by); }
 
-// SHA-1 of a parent's state and a child's number, in place of the state.
+// SHA-1 of the parent's state and the child's number; replaces the state.
 __device__ inline void hash(u32 *state, u32 number) {
     u32 w[16] = {state[0], state[1], state[2], state[3], state[4], number, 0x80000000u};
     w[15] = 192;
@@ -47,10 +47,10 @@ struct Uts {
     typedef Hashed Node;
     static constexpr u32 WORDS = 8;
 
-    // Binomial nodes begin at this depth, have children where their value is below `below`, and
-    // then `many`; nodes from `limit` on have none.
+    // Nodes from depth `binomial_from` on are binomial, with `many` children if their value is
+    // below `below`. Other nodes from depth `limit` on have none.
     u32 binomial_from, below, many, limit;
-    // What each node above the limit has, and one, in a balanced tree; else 0.
+    // In a balanced tree, the children of each node above the limit, plus one; else 0.
     u32 balanced;
     const u32 *row_of;
     const u32 *rows;
@@ -81,7 +81,7 @@ struct Uts {
         return n;
     }
 
-    // Children of a node below the root.
+    // Number of children of a node below the root.
     __device__ u32 children(u32 depth, u32 value) const {
         if (balanced != 0)
             return depth < limit ? balanced - 1 : 0;

@@ -1,4 +1,4 @@
-// The turns of a block's threads, and how they meet.
+// Schedules the threads of a block, and lets them meet.
 #include "block.hpp"
 
 namespace emulated {
@@ -28,7 +28,7 @@ pleach_fiber_switch:
 )");
 #endif
 
-// Which block this thread of the host runs: devices in other threads have their own.
+// The block that this host thread runs: emulated devices in other threads have their own.
 static thread_local Block *running = nullptr;
 
 Block *Block::current() { return running; }
@@ -66,7 +66,7 @@ bool Block::turn_one() {
 
 std::string Block::fault() const {
     if (failed.empty() && done < size())
-        return "threads wait for ever: " + who_waits();
+        return "deadlock: " + who_waits();
     return failed;
 }
 
@@ -99,13 +99,13 @@ u64 Block::meet(Site site, u64 value, u32 source) {
     return turn->result;
 }
 
-// Whoever comes last hands out what all get, and goes on; the others wait for their turns.
+// The last to arrive hands out everyone's results and continues; the others wait for their turn.
 void Block::meet_in_warp() {
     u32 lane = turn->index % LANES, mask = turn->site.mask;
     u32 first = turn->index - lane;
     u32 &here = waiting[turn->index / LANES];
     if (!(mask >> lane & 1))
-        fail("a lane is not in its own mask");
+        fail("lane not in its own mask");
     here |= 1u << lane;
     if ((here & mask) != mask)
         return leave(Thread::Waiting);
@@ -114,7 +114,7 @@ void Block::meet_in_warp() {
         if (!(mask >> i & 1))
             continue;
         if (!(threads[first + i].site == turn->site))
-            fail("lanes of a warp wait at different places: " + who_waits());
+            fail("lanes of a warp wait at different points: " + who_waits());
         votes |= u32(threads[first + i].value != 0) << i;
     }
     for (u32 i = 0; i < LANES; ++i) {
@@ -122,7 +122,7 @@ void Block::meet_in_warp() {
             continue;
         Thread &thread = threads[first + i];
         if (turn->site.kind == Site::Shuffle && !(mask >> thread.source & 1))
-            fail("a lane reads one that is not in the mask");
+            fail("lane reads from a lane outside the mask");
         bool votes_are_asked = turn->site.kind == Site::Ballot;
         thread.result = votes_are_asked ? votes : threads[first + thread.source].value;
         if (&thread != turn)
@@ -137,13 +137,13 @@ void Block::meet_in_block() {
     at_barrier = 0;
     for (auto &thread : threads) {
         if (!(thread.site == turn->site))
-            fail("threads of a block wait at different places: " + who_waits());
+            fail("threads of a block wait at different points: " + who_waits());
         if (&thread != turn)
             release(thread);
     }
 }
 
-// The stacks of the threads are left as they are: nothing on them needs an end.
+// Abandons the threads' stacks: nothing on them needs a destructor.
 void Block::fail(const std::string &why) {
     failed = why;
     leave(Thread::Waiting);

@@ -1,4 +1,4 @@
-// Block: the threads of a block as fibers that take turns in an order given by a seed.
+// Block: a block's threads as fibers that take turns in an order given by a seed.
 #pragma once
 
 #include "fiber.hpp"
@@ -14,7 +14,7 @@ using u64 = unsigned long long;
 
 constexpr u32 LANES = 32;
 
-// Where threads wait for each other. All that meet must come to the same place.
+// Where threads wait for each other. All that meet must arrive at the same point.
 struct Site {
     enum Kind : u32 { Barrier, Warp, Shuffle, Ballot };
     Kind kind;
@@ -30,7 +30,7 @@ struct Site {
 struct Thread {
     enum State : u32 { Ready, Waiting, Done };
     Context context;
-    // Not filled: most of it is never touched.
+    // Uninitialised: most of it is never touched.
     std::unique_ptr<char[]> stack{new char[STACK_BYTES]};
     u32 index = 0;
     State state = Ready;
@@ -45,21 +45,21 @@ class Block {
     using Body = void (*)(const void *argument);
 
     Block(u32 threads, u64 seed);
-    // Has all threads before their first turn.
+    // Prepares all threads for their first turn.
     void begin(u32 number, Body body, const void *argument);
-    // Gives a thread its turn; false if none is left that can go on.
+    // Gives a thread its turn. Returns false if none can continue.
     bool turn_one();
-    // Why threads cannot get to their end; empty if all are there.
+    // Why threads cannot finish; empty if all have.
     std::string fault() const;
 
-    // What follows is called by the thread whose turn it is.
+    // The rest is called by the thread whose turn it is.
     static Block *current();
     u32 thread() const { return turn->index; }
     u32 number() const { return block_number; }
     u32 size() const { return u32(threads.size()); }
-    // Lets others go first.
+    // Lets other threads run first.
     void yield();
-    // Waits for all lanes of the mask, or all threads of the block; what this lane is given.
+    // Waits for all lanes of the mask, or for all threads of the block. Returns this lane's result.
     u64 meet(Site site, u64 value, u32 source);
 
   private:
@@ -74,7 +74,7 @@ class Block {
 
     std::vector<Thread> threads;
     std::vector<Thread *> ready;
-    std::vector<u32> waiting; // of each warp, the lanes
+    std::vector<u32> waiting; // lanes waiting, by warp
     u32 at_barrier = 0;
     u32 done = 0;
     Thread *turn = nullptr;

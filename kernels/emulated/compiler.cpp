@@ -1,7 +1,7 @@
-// A run-time compiler of CUDA that compiles nothing: what it gives does for the driver beside it.
+// A stand-in for NVRTC that compiles nothing: its output satisfies the stand-in driver beside it.
 //
-// PLEACH_COMPILER says what it is like: broken; newer than the driver, which takes it with an older
-// number; or of another world.
+// PLEACH_COMPILER selects its behaviour: broken; newer than the driver, which accepts its output
+// under an older version number; or another, whose output the driver rejects.
 #include <cstdlib>
 #include <cstring>
 
@@ -56,5 +56,5 @@ Result nvrtcGetPTX(void *, char *to) {
     return 0;
 }
 
-const char *nvrtcGetErrorString(Result) { return "an error of the compiler"; }
+const char *nvrtcGetErrorString(Result) { return "compiler error"; }
 }

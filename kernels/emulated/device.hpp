@@ -1,4 +1,4 @@
-// What CUDA gives to device code, for the compiler of the host.
+// What CUDA provides to device code, for the host's compiler.
 #pragma once
 
 #include "block.hpp"
@@ -8,7 +8,7 @@
 #define __global__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-// Of blocks that have memory of their own one runs at a time in a thread of the host.
+// Blocks with shared memory run one at a time in each host thread.
 #define __shared__ static thread_local
 #define PLEACH_EMULATED 1
 
@@ -57,7 +57,7 @@ template <class T> T __shfl_xor_sync(unsigned mask, T value, unsigned other, PLE
 
 inline void __threadfence() {}
 
-// Others may come before an atomic operation, and none in between.
+// Other threads may run before an atomic operation, but not in the middle of it.
 template <class T, class Change> T pleach_atomic(T *place, Change change) {
     emulated::Block::current()->yield();
     T old = *place;
@@ -90,7 +90,7 @@ inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
     return unsigned((emulated::u64(high) << 32 | low) << (shift & 31) >> 32);
 }
 
-// Two words of sixteen bits side by side: the greater of each; and of sum and third.
+// SIMD on two 16-bit halves: the maximum of each, and the maximum of a sum and a third word.
 inline unsigned pleach_max_halves(unsigned a, unsigned b) {
     unsigned low = (a & 0xffff) > (b & 0xffff) ? a & 0xffff : b & 0xffff;
     return (a >> 16 > b >> 16 ? a >> 16 : b >> 16) << 16 | low;

@@ -1,10 +1,10 @@
-// Mistakes on purpose, one for each size, so that tests can see them caught.
+// Deliberate mistakes, one for each size, so that tests can check that they are caught.
 #include "launch.cuh"
 
 ENTRY explore(Launch launch) {
     u32 lane = threadIdx.x % LANES;
     switch (launch.sizes[0]) {
-    case 0: // a barrier that half of the block never comes to
+    case 0: // a barrier that half of the block never reaches
         if (threadIdx.x < 64)
             __syncthreads();
         break;
@@ -14,19 +14,19 @@ ENTRY explore(Launch launch) {
         else
             __syncwarp();
         break;
-    case 2: // a lane ends while others wait for it
+    case 2: // a lane returns while others wait for it
         if (lane == 7)
             return;
         __ballot_sync(ALL_LANES, lane == 0);
         break;
-    case 3: // a lane that does not name itself
+    case 3: // a lane outside its own mask
         __shfl_sync(0xffffu, lane, 0);
         break;
-    case 4: // a lane reads one that is not there
+    case 4: // a lane reads from an absent one
         if (lane < 16)
             __shfl_sync(0xffffu, lane, 16);
         break;
-    default: // nothing wrong: what every lane has and all lanes meet
+    default: // no mistake: results reach every lane, and all lanes meet
         __syncthreads();
         if (__shfl_xor_sync(ALL_LANES, lane, 1) == (lane ^ 1))
             atomicAdd(&address<Tally>(launch.tally)->idle, 1);

@@ -1,9 +1,9 @@
-// A driver of CUDA that has the emulated device for GPUs: what drives a GPU is tested with it where
-// there is none.
+// A stand-in for the CUDA driver whose GPUs are the emulated device: tests the code that drives
+// GPUs without one.
 //
-// Only what is called is here. PLEACH_DRIVER says, between commas, what it is to be like: kernel=NAME
-// (it cannot read the code that it is given), gpus=2, version=12080, memory=BYTES, fail=9 (the launch
-// in which the device is lost).
+// Only the functions that are called exist. PLEACH_DRIVER sets its behaviour, separated by commas:
+// kernel=NAME (it cannot read the code that it is given), gpus=2, version=12080, memory=BYTES,
+// fail=9 (the launch in which the device is lost).
 #include "block.hpp"
 
 #include <cstdlib>
@@ -48,7 +48,7 @@ u64 launches = 0;
 bool lost = false;
 thread_local void *current = nullptr;
 
-// Every call, once it is its turn: nothing works without a context, or when the device is lost.
+// Every call takes its turn; nothing works without a context, or once the device is lost.
 template <class Act> Result call(Act act) {
     std::lock_guard<std::recursive_mutex> turn(one_at_a_time);
     return lost ? LAUNCH_FAILED : act();
@@ -57,7 +57,7 @@ template <class Act> Result bound(Act act) {
     return call([&] { return current ? act() : INVALID_CONTEXT; });
 }
 
-// Whether so many bytes lie there, within one array.
+// Whether this many bytes lie there, within one array.
 bool lies(u64 at, size_t bytes) {
     auto array = memory.upper_bound(at);
     if (array == memory.begin())
@@ -88,7 +88,7 @@ Result cuDeviceGet(int *device, int number) {
 }
 
 Result cuDeviceGetName(char *name, int room, int) {
-    std::strncpy(name, "a GPU that is none", size_t(room));
+    std::strncpy(name, "emulated GPU", size_t(room));
     return SUCCESS;
 }
 
@@ -132,7 +132,7 @@ Result cuMemGetInfo_v2(size_t *free, size_t *total) {
     });
 }
 
-// Memory is full of what nobody wrote.
+// Fills memory with a pattern, so that reading before writing shows.
 Result cuMemAlloc_v2(u64 *address, size_t bytes) {
     return bound([&] {
         if (bytes == 0)
@@ -183,7 +183,7 @@ Result cuModuleLoadData(void **module, const void *image) {
 
 Result cuModuleUnload(void *) { return SUCCESS; }
 
-// Functions are the numbers of entry points, and one.
+// A function is the index of an entry point, plus one.
 Result cuModuleGetFunction(void **function, void *, const char *name) {
     const char *names[] = {"explore", "balance", "put", "take"};
     for (u64 i = 0; i < 4; ++i) {
@@ -218,12 +218,12 @@ Result cuStreamSynchronize(void *) {
 }
 
 Result cuGetErrorName(Result, const char **name) {
-    *name = "an error of the driver";
+    *name = "driver error";
     return SUCCESS;
 }
 
 Result cuGetErrorString(Result error, const char **text) {
-    *text = error == LAUNCH_FAILED ? "unspecified launch failure" : "what was asked for is not there";
+    *text = error == LAUNCH_FAILED ? "unspecified launch failure" : "not found";
     return SUCCESS;
 }
 }

@@ -1,4 +1,4 @@
-// Fiber: a stack of its own, and the switch between it and whoever runs it.
+// Fiber: a stack of its own, and the switch between it and its scheduler.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace emulated {
 
-// Device code calls few functions deep; what is not touched costs no memory.
+// Device code nests few calls; pages that are never touched cost no memory.
 constexpr std::size_t STACK_BYTES = 64 * 1024;
 
 #if defined(__x86_64__)
 
-// Saves what a call must keep, leaves the stack pointer in `save`, and goes on from `load`.
+// Saves the callee-saved registers, stores the stack pointer in `save`, and continues from `load`.
 extern "C" void pleach_fiber_switch(void **save, void *load);
 
 struct Context {
     void *pointer = nullptr;
 
-    // What lies on a fresh stack is what the switch takes off: six registers, and where to go.
+    // A fresh stack holds what the switch pops: six registers and the return address.
     void prepare(char *stack, void (*start)()) {
         auto top = reinterpret_cast<std::uintptr_t>(stack + STACK_BYTES) & ~std::uintptr_t(15);
         auto *words = reinterpret_cast<void **>(top) - 8;

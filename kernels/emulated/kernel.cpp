@@ -1,4 +1,4 @@
-// One kernel for the CPU: its source between what CUDA gives and a way in for the host.
+// One kernel for the CPU: its source, between what CUDA provides and an entry point for the host.
 #include "device.hpp"
 
 #include <cstring>
@@ -14,10 +14,10 @@ template <void entry(Launch)> void block_of(const void *launch) {
 // In the order of `Entry` in the host's code.
 constexpr emulated::Block::Body BODIES[] = {block_of<explore>, block_of<balance>, block_of<put>,
                                             block_of<take>};
-// Blocks that run at a time, where they can.
+// Blocks in flight, where several can be.
 constexpr unsigned AT_ONCE = 8;
 
-// Runs block after block: what is shared within a block there is only once.
+// Runs block after block: there is only one copy of shared memory.
 std::string one_by_one(emulated::Block::Body body, const Launch *launch, unsigned blocks,
                        unsigned threads, unsigned long long seed) {
     emulated::Block block(threads, seed);
@@ -31,7 +31,7 @@ std::string one_by_one(emulated::Block::Body body, const Launch *launch, unsigne
     return block.fault();
 }
 
-// Runs some blocks at a time, whose threads take turns: those that end leave their place to others.
+// Interleaves the threads of several blocks; a block that ends makes way for the next.
 std::string side_by_side(emulated::Block::Body body, const Launch *launch, unsigned blocks,
                          unsigned threads, unsigned long long seed) {
     std::minstd_rand chance(unsigned(seed) + 1);
@@ -54,7 +54,7 @@ std::string side_by_side(emulated::Block::Body body, const Launch *launch, unsig
 }
 } // namespace
 
-// The text of what went wrong, of at most `room` bytes with its end, is empty if nothing did.
+// `text` receives what went wrong, at most `room` bytes with the final zero; empty if nothing did.
 extern "C" void PLEACH_LAUNCH(unsigned entry, const Launch *launch, unsigned blocks,
                               unsigned threads, unsigned long long seed, char *text, size_t room) {
     auto run = entry == 0 ? one_by_one : side_by_side;

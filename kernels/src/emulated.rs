@@ -5,13 +5,13 @@ use crate::launch::{Entry, Launch, THREADS, blocks};
 /// Why a launch failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// There is no such kernel.
-    #[error("there is no kernel '{0}'")]
+    /// No such kernel.
+    #[error("no kernel named '{0}'")]
     Unknown(String),
-    /// The launch record cannot be right.
+    /// The launch record is invalid.
     #[error("{0}")]
     Record(&'static str),
-    /// Threads came to a place from which they cannot go on.
+    /// Threads cannot continue.
     #[error("{kernel}, {entry}: {text}")]
     Stuck {
         /// The kernel.
@@ -23,7 +23,7 @@ pub enum Fault {
     },
 }
 
-// SAFETY: whoever calls one vouches for what `launch` asks for.
+// SAFETY: the caller vouches for the addresses in `launch`.
 type Emulated = unsafe extern "C" fn(u32, *const Launch, u32, u32, u64, *mut u8, usize);
 
 #[cfg(emulated)]
@@ -57,13 +57,13 @@ kernels! {
 #[cfg(not(emulated))]
 const KERNELS: &[(&str, Emulated)] = &[];
 
-/// Whether the build found a compiler for them.
+/// Whether the build found a compiler for the kernels.
 pub const BUILT: bool = cfg!(emulated);
 
-/// More explorers than any device has warps: their number is a mistake.
+/// More explorers than any device has warps.
 const MOST_EXPLORERS: u32 = 1 << 20;
 
-/// What cannot be right about a launch, whatever the kernel.
+/// Checks what must hold for any launch, whatever the kernel.
 fn check(launch: &Launch) -> Result<(), Fault> {
     let Launch { pages, rings, stacks, heights, tally, found, tables, free, moves, moved, .. } =
         *launch;
@@ -72,38 +72,39 @@ fn check(launch: &Launch) -> Result<(), Fault> {
         return Err(Fault::Record("an address is null"));
     }
     if words.iter().any(|at| at % 4 != 0) || tally % 8 != 0 {
-        return Err(Fault::Record("an address is not a multiple of what lies there"));
+        return Err(Fault::Record("an address is misaligned"));
     }
     if launch.span < 4 || !launch.span.is_power_of_two() {
-        return Err(Fault::Record("the span is no power of two from 4 on"));
+        return Err(Fault::Record("the span is not a power of two of at least 4"));
     }
     if launch.active > launch.explorers || launch.free_pages > launch.free_room / 2 {
-        return Err(Fault::Record("a part is larger than the whole"));
+        return Err(Fault::Record("active explorers or free pages exceed their limit"));
     }
     match launch.explorers {
         0 => Err(Fault::Record("no explorers")),
         1..=MOST_EXPLORERS => Ok(()),
-        _ => Err(Fault::Record("more explorers than any device can have")),
+        _ => Err(Fault::Record("too many explorers")),
     }
 }
 
-/// Runs a kernel's entry point to its end. The seed decides in which order threads take turns.
+/// Runs a kernel's entry point to completion. The seed decides the order in which threads take
+/// turns.
 ///
 /// # Errors
-/// If the kernel or the record is wrong, or if threads would wait for each other for ever; memory
-/// is then left as it is in the middle of the launch.
+/// If the kernel or the record is invalid, or if threads deadlock; memory is then left as it was in
+/// the middle of the launch.
 ///
 /// # Safety
-/// The addresses must be those of memory as large as [`Launch`] says, and of the kernel's tables,
-/// which nobody else uses meanwhile; stacks must have pages for their nodes, and moves stay within
-/// them.
+/// All addresses must point to memory of the sizes given in [`Launch`], and to the kernel's own
+/// tables, which nobody else uses during the launch; stacks must have pages for their nodes, and
+/// moves must stay within them.
 pub unsafe fn launch(kernel: &str, entry: Entry, launch: &Launch, seed: u64) -> Result<(), Fault> {
     let known = KERNELS.iter().find(|(name, _)| *name == kernel);
     let (_, run) = known.ok_or_else(|| Fault::Unknown(kernel.into()))?;
     check(launch)?;
     let mut text = [0_u8; 512];
     let n_blocks = blocks(launch.explorers);
-    // SAFETY: the caller vouches for the addresses; the text has the room that is told.
+    // SAFETY: the caller vouches for the addresses; `text` has the length passed.
     unsafe { run(entry as u32, launch, n_blocks, THREADS, seed, text.as_mut_ptr(), text.len()) };
     let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
     if end == 0 {

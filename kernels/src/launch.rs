@@ -1,61 +1,61 @@
-//! What a launch is given and what it says: the same, field by field, as in `cuda/launch.cuh`.
+//! What a launch takes and returns: matches `cuda/launch.cuh` field by field.
 
-/// Threads of a block: as many explorers as it has warps.
+/// Threads per block, which make one explorer per warp.
 pub const THREADS: u32 = 128;
 
-/// Explorers of a block.
+/// Explorers per block.
 pub const EXPLORERS: u32 = THREADS / 32;
 
-/// Nodes of a page.
+/// Nodes per page.
 pub const PAGE: u32 = 64;
 
-/// Words of a record of what was found, before the plan.
+/// Words of a solution record before the plan.
 pub const FOUND: usize = 4;
 
-/// What every entry point takes, by value. Addresses are of the device.
+/// What every entry point takes, by value. Addresses are device addresses.
 ///
 /// A stack is a ring of pages: its nodes fill them from the first one on, the lowest first. Every
-/// explorer owns a page at least; the others are free, and wait in a ring of their own.
+/// explorer owns at least one page; the others are free, in a ring of their own.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Launch {
     /// `u32[pages * PAGE * words]`: nodes.
     pub pages: u64,
-    /// `u32[span * explorers]`: numbers of pages; the rings of all explorers side by side.
+    /// `u32[span * explorers]`: page numbers; the rings of all explorers, interleaved.
     pub rings: u64,
-    /// `u32[explorers * 2]`: where in its ring an explorer's pages begin, counted on without end, and how
-    /// many there are.
+    /// `u32[explorers * 2]`: where in its ring an explorer's pages begin, as a running count, and
+    /// how many there are.
     pub stacks: u64,
     /// `u32[explorers]`: nodes on each stack.
     pub heights: u64,
     /// A [`Tally`].
     pub tally: u64,
-    /// `u32[explorers * (FOUND + plan)]`: 1 when something was written, a word that is not used,
-    /// the score as two words, the lower one first, then the plan.
+    /// `u32[explorers * (FOUND + plan)]`: 1 if a solution was written, an unused word, the score as
+    /// two words, low word first, then the plan.
     pub found: u64,
-    /// `u32[]`: what is the same for all nodes.
+    /// `u32[]`: the problem's tables, shared by all nodes.
     pub tables: u64,
     /// `u32[free_room]`: numbers of free pages.
     pub free: u64,
     /// For `put` and `take`: a [`Move`] for each explorer.
     pub moves: u64,
-    /// For `put` and `take`: words of nodes on their way.
+    /// For `put` and `take`: words of the nodes that move.
     pub moved: u64,
-    /// Explorers, a warp each.
+    /// Explorers, one warp each.
     pub explorers: u32,
-    /// Explorers that take part, the first ones: the others only give.
+    /// The explorers that take part are the first ones; the others only give.
     pub active: u32,
-    /// Pages that an explorer owns at most, a power of two, at least 4.
+    /// Most pages that an explorer can own: a power of two, at least 4.
     pub span: u32,
-    /// Twice as many as there are pages.
+    /// Twice the number of pages.
     pub free_room: u32,
-    /// Where free pages begin, and how many there are.
+    /// Where the free pages begin, and how many there are.
     pub free_from: u32,
     /// See `free_from`.
     pub free_pages: u32,
-    /// Steps of each explorer in this launch at most.
+    /// Most steps per explorer in this launch.
     pub budget: u32,
-    /// Explorers stop, soon, when so many are idle; 0 for never.
+    /// Explorers stop, soon, when this many are idle; 0 for never.
     pub trigger: u32,
     /// For `balance`: a [`Kind`].
     pub kind: u32,
@@ -63,21 +63,21 @@ pub struct Launch {
     pub round: u32,
     /// For `balance`: only explorers with more nodes than this give.
     pub least: u32,
-    /// For `take`: whether nodes are copied only.
+    /// For `take`: whether the nodes stay, so that this only copies.
     pub leave: u32,
     /// Constants of the instance.
     pub sizes: [u32; 10],
 }
 
 impl Launch {
-    /// Takes note of the pages that were taken and given back in this launch, for the next one.
+    /// Updates the free pages for the next launch by those taken and given back in this one.
     pub fn turn(&mut self, tally: &Tally) {
         self.free_from = (self.free_from + tally.taken) % self.free_room;
         self.free_pages = self.free_pages - tally.taken + tally.returned;
     }
 }
 
-/// What a launch of `explore`, `put` or `take` says in all; zeros before it, but for the best score.
+/// What `explore`, `put` and `take` report; zeros before the launch, except the best score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// The score that a solution must beat; kernels lower it.
@@ -96,13 +96,13 @@ pub struct Tally {
     pub idle: u32,
     /// Explorers that stopped for want of room.
     pub full: u32,
-    /// Solutions that were written down.
+    /// Solutions written.
     pub found: u32,
     /// Free pages that were taken, and pages that became free.
     pub taken: u32,
     /// See `taken`.
     pub returned: u32,
-    /// Steps of the explorer that made the most.
+    /// Most steps made by any explorer.
     pub steps: u32,
 }
 
@@ -110,7 +110,7 @@ impl Tally {
     /// As words.
     pub const WORDS: usize = 18;
 
-    /// One with this best score, and zeros.
+    /// A tally with this best score and zeros.
     #[must_use]
     pub fn words(best: i64) -> [u32; Self::WORDS] {
         let mut words = [0; Self::WORDS];
@@ -119,7 +119,7 @@ impl Tally {
         words
     }
 
-    /// Reads words back.
+    /// Reads a tally back from words.
     #[must_use]
     pub fn read(words: &[u32; Self::WORDS]) -> Self {
         let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
@@ -141,17 +141,17 @@ impl Tally {
     }
 }
 
-/// Nodes of one explorer that come or go.
+/// One explorer's nodes that come or go.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Move {
-    /// For `take`: nodes to pass over, from the lowest; none if nodes are not left.
+    /// For `take`: lowest nodes to skip; 0 unless the nodes stay.
     pub skip: u32,
     /// How many.
     pub nodes: u32,
-    /// Where they lie on their way, in nodes.
+    /// Where they lie among the nodes that move, in nodes.
     pub at: u32,
-    /// For `put`: how many there was room for.
+    /// For `put`: how many fitted.
     pub done: u32,
 }
 
@@ -171,7 +171,7 @@ impl Move {
 pub enum Entry {
     /// Explorers branch their nodes.
     Explore = 0,
-    /// Explorers without nodes take some of others'.
+    /// Explorers without nodes steal from others.
     Balance = 1,
     /// Nodes come from the host.
     Put = 2,
@@ -195,20 +195,20 @@ impl Entry {
     }
 }
 
-/// How explorers find someone to take from.
+/// How idle explorers choose whom to steal from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Explorers are the corners of a cube, and look at one neighbour a round.
+    /// Explorers are the corners of a hypercube, and look at one neighbour per round.
     Hypercube = 0,
-    /// Each empty explorer looks through a window of others, wider when fewer are empty.
+    /// Each idle explorer scans a window of others, which is wider the fewer are idle.
     Adapt = 1,
 }
 
-/// Explorers along each edge of the cube, but for the last; `EDGE` in `cuda/balance.cuh`.
+/// Explorers along each edge of the hypercube but the last; `EDGE` in `cuda/balance.cuh`.
 const EDGE: u32 = 8;
 
 impl Kind {
-    /// Rounds, one launch each, after which everyone has looked at everyone that this kind lets it look at.
+    /// Rounds, one launch each, after which every explorer has looked at all those it may look at.
     #[must_use]
     pub fn rounds(self, explorers: u32) -> u32 {
         if self == Kind::Adapt {
@@ -223,7 +223,7 @@ impl Kind {
     }
 }
 
-/// Blocks of a launch with so many explorers.
+/// Blocks in a launch with this many explorers.
 #[must_use]
 pub fn blocks(explorers: u32) -> u32 {
     explorers.div_ceil(EXPLORERS)

@@ -1,12 +1,12 @@
-//! Device code: the kernels as text, to be compiled for a device at run time, and what they are fed.
+//! Device code: the kernels as source text, compiled for a device at run time, and their arguments.
 //!
-//! With the feature `emulated` the same sources, compiled for the CPU, are a device too.
+//! With the feature `emulated`, the same sources compiled for the CPU serve as a device too.
 
 #[cfg(feature = "emulated")]
 pub mod emulated;
 pub mod launch;
 
-/// The parts that kernels paste in, and the kernels themselves.
+/// The kernels and the parts that they include.
 const FILES: [(&str, &str); 9] = [
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
@@ -19,20 +19,20 @@ const FILES: [(&str, &str); 9] = [
     ("uts.cu", include_str!("../cuda/uts.cu")),
 ];
 
-/// The kernels as the compiler gives them for any instance.
+/// The kernels compiled for any instance.
 const PTX: [(&str, &str); 3] = [
     ("queens", include_str!("../ptx/queens.ptx")),
     ("flowshop", include_str!("../ptx/flowshop.ptx")),
     ("uts", include_str!("../ptx/uts.ptx")),
 ];
 
-/// The kernels that there are.
+/// All kernels.
 pub const NAMES: [&str; 3] = ["queens", "flowshop", "uts"];
 
-/// A kernel's source with all that it includes pasted in, to be compiled as C++17.
+/// A kernel's source with everything it includes pasted in, as C++17.
 ///
 /// The constants of the instance can be defined as `SIZE_0`, `SIZE_1` and so on, all of them or
-/// none; the compiler then need not read them from the launch.
+/// none; the compiler then need not read them from the launch record.
 #[must_use]
 pub fn source(kernel: &str) -> Option<String> {
     let mut text = String::new();
@@ -40,8 +40,8 @@ pub fn source(kernel: &str) -> Option<String> {
     known.then(|| paste(&format!("{kernel}.cu"), &mut Vec::new(), &mut text)).map(|()| text)
 }
 
-/// A kernel compiled for any instance: what to take where nothing can compile its source. It needs
-/// a device of compute capability 9.0 at least, and `ci/kernels.sh` keeps it up to date.
+/// A kernel's PTX for any instance: the fallback where no compiler is available. It needs compute
+/// capability 9.0 or higher; `ci/kernels.sh` keeps it up to date.
 #[must_use]
 pub fn ptx(kernel: &str) -> Option<&'static str> {
     PTX.iter().find(|(name, _)| *name == kernel).map(|&(_, text)| text)

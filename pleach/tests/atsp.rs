@@ -51,7 +51,7 @@ fn tours_are_written_checked_and_started_from() {
     fs::write(&file, "1 2 x").unwrap();
     refused(&format!("check atsp ftv38 {path}"), "line 1: 'x', expected the number of a city");
     fs::write(&file, "1 2 2").unwrap();
-    refused(&format!("check atsp ftv38 {path}"), "city 2 twice");
+    refused(&format!("check atsp ftv38 {path}"), "city 2 appears twice");
 }
 
 #[test]

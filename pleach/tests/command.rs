@@ -102,7 +102,7 @@ fn bad_input_gives_one_line_and_exit_code_two() {
         ("count uts type=binomial,q=-1", "q=-1"),
         ("count uts type=binomial,m=99999999999", "m=99999999999"),
         ("count uts depth=3", "unknown key 'depth'"),
-        ("count uts type=binomial,q=0.5,m=2", "the tree may have no end"),
+        ("count uts type=binomial,q=0.5,m=2", "the tree may be infinite"),
         ("count queens 8 --threads 0", "--threads 0: expected a whole number from 1 to 1024"),
         ("count queens 8 --threads 1000000", "--threads 1000000"),
         ("count queens 8 --threads x", "--threads x"),

@@ -126,7 +126,7 @@ fn solutions_are_written_drawn_checked_and_taken_up() {
     let again = json(&format!("solve flowshop VFR10_10_1 --best none --start {solution}"));
     assert_eq!((&again["status"], &again["objective"]), (&"optimal".into(), &value.into()));
     let twice = file("twice.txt", "1 2 3 4 5 6 7 8 9 9");
-    refused(&format!("check flowshop VFR10_10_1 {twice}"), "twice.txt: job 9 twice");
+    refused(&format!("check flowshop VFR10_10_1 {twice}"), "twice.txt: job 9 appears twice");
     let short = file("short.txt", "1 2 3");
     refused(&format!("solve flowshop VFR10_10_1 --start {short}"), "short.txt: job 4 is missing");
     let words = file("words.txt", "1 2\nx");

@@ -217,7 +217,7 @@ fn kernels_are_kept_and_made_anew_where_what_is_kept_is_broken() {
 fn gpus_are_shown_with_a_rate() {
     let Some(output) = pleach("devices", "kernel=queens") else { return };
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("gpu0: a GPU that is none, 1024 MiB\n  queens 16"), "{text}");
+    assert!(text.contains("gpu0: emulated GPU, 1024 MiB\n  queens 16"), "{text}");
     let output = pleach("devices --json", "kernel=queens").unwrap();
     let gpu = &answer(&output)["gpus"][0];
     assert!(gpu["queens 16"].as_f64().is_some_and(|rate| rate > 0.0), "{gpu}");

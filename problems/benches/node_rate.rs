@@ -1,4 +1,4 @@
-//! Nodes a second of the bare explorers on one thread: no engine around them.
+//! Nodes per second of the bare explorers on one thread, without the engine.
 
 use pleach_core::laws::run_to_end;
 use pleach_core::problem::Problem;
@@ -11,7 +11,7 @@ use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
 use std::time::Instant;
 
-/// The median rate of several runs, in millions of what `what` counts a second.
+/// The median rate of several runs, in millions per second of what `what` counts.
 fn rate_of(problem: &dyn Problem, best: i64, runs: usize, what: fn(&Counts) -> u64) -> f64 {
     let mut rates: Vec<f64> = (0..runs)
         .map(|_| {
@@ -26,13 +26,13 @@ fn rate_of(problem: &dyn Problem, best: i64, runs: usize, what: fn(&Counts) -> u
     rates[runs / 2]
 }
 
-/// The median rate of several runs, in millions of children a second.
+/// The median rate of several runs, in millions of children per second.
 fn rate(problem: &dyn Problem, runs: usize) -> f64 {
     rate_of(problem, i64::MAX, runs, |counts| counts.bounded)
 }
 
 fn main() {
-    // Words on the command line choose: only rows that contain one of them are run.
+    // Words on the command line select the rows that contain one of them.
     let words: Vec<String> =
         std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let chosen =

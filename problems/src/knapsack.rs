@@ -1,15 +1,15 @@
-//! The 0/1 knapsack: which items to take so that they fit and are worth most.
+//! The 0/1 knapsack problem.
 
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 use pleach_core::work::Entry;
 
-/// Items at most.
+/// Most items.
 pub const MOST_ITEMS: usize = 256;
-/// The greatest value, weight or capacity: sums and products of two stay within 63 bits.
+/// Greatest value, weight or capacity: sums, and products of two, stay within 63 bits.
 pub const MOST: i64 = 1_000_000_000;
 
-/// An item that may be taken.
+/// An item.
 #[derive(Clone, Copy, Debug)]
 struct Item {
     value: i64,
@@ -18,21 +18,21 @@ struct Item {
     number: i64,
 }
 
-/// A knapsack and the items that may go into it, most value a weight first.
+/// A knapsack and its items, by decreasing value per weight.
 #[derive(Clone, Debug)]
 pub struct Knapsack {
     capacity: i64,
     items: Vec<Item>,
 }
 
-/// The first items decided: how many, the room left, the value so far, and which were taken.
+/// A node: how many items are decided, the room left, the value so far, and the items taken.
 type Decided = (u32, i64, i64, [u64; MOST_ITEMS / 64]);
 
 impl Knapsack {
-    /// A knapsack of this capacity and items of these values and weights.
+    /// A knapsack with this capacity and items given as value and weight.
     ///
     /// # Errors
-    /// If there are more than [`MOST_ITEMS`], or a number is not from 0 to [`MOST`].
+    /// If there are more than [`MOST_ITEMS`], or a number is not within 0 to [`MOST`].
     pub fn new(capacity: i64, items: &[[i64; 2]]) -> Result<Self, String> {
         let numbers = items.iter().flatten().chain([&capacity]);
         if let Some(wrong) = numbers.into_iter().find(|number| !(0..=MOST).contains(*number)) {
@@ -43,7 +43,8 @@ impl Knapsack {
         }
         let item = |(number, &[value, weight]): (i64, &[i64; 2])| Item { value, weight, number };
         let mut items: Vec<Item> = (1..).zip(items).map(item).collect();
-        // Exactly, or the bound is none; an item without weight comes first: it always fits.
+        // Exact ratios, or the bound would be wrong; items without weight come first: they always
+        // fit.
         items.sort_by(|a, b| {
             let ratio = (b.value * a.weight).cmp(&(a.value * b.weight));
             (a.weight > 0).cmp(&(b.weight > 0)).then(ratio)
@@ -51,7 +52,7 @@ impl Knapsack {
         Ok(Self { capacity, items })
     }
 
-    /// The value when the room is filled with the best items left, the last one cut to fit.
+    /// Dantzig's bound (1957): fills the room with the best items left, the last one fractionally.
     fn bound(&self, from: u32, mut room: i64, mut value: i64) -> i64 {
         for item in &self.items[from as usize..] {
             if item.weight > room {
@@ -113,7 +114,7 @@ impl Tree for Knapsack {
         Some(if weight <= self.capacity {
             Ok(value)
         } else {
-            Err(format!("weight {weight} in a knapsack of {}", self.capacity))
+            Err(format!("weight {weight} exceeds the capacity {}", self.capacity))
         })
     }
 }
@@ -132,7 +133,7 @@ mod tests {
         Knapsack::new(below(10 * n as u64 + 1), &items).unwrap()
     }
 
-    /// Items worth as much as they weigh, but for a little: only exact comparison orders them.
+    /// Items of nearly equal value per weight: only an exact comparison orders them.
     fn large(rng: &mut Rand64, n: usize) -> Knapsack {
         let mut below = |n: u64| rng.rand_range(0..n) as i64;
         let items: Vec<[i64; 2]> =

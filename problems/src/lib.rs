@@ -1,4 +1,4 @@
-//! The problems that Pleach brings: each a plain tree, and faster explorers beside it.
+//! The problems that Pleach solves: each as a plain search tree, with faster explorers beside it.
 
 pub mod atsp;
 pub mod flowshop;

@@ -1,16 +1,16 @@
-//! Plans that name each of a number of things once, counted from 1.
+//! Plans that are permutations of 1 to n.
 
-/// The order that a plan of `n` things names, counted from 0.
+/// The order given by a plan of `n` things, counted from 0.
 ///
 /// # Errors
-/// If a thing is missing, unknown or named twice.
+/// If a thing is missing, unknown or repeated.
 pub(crate) fn permutation(plan: &[i64], n: usize, thing: &str) -> Result<Vec<u16>, String> {
     let mut seen = vec![false; n];
     for &number in plan {
         let slot = usize::try_from(number).ok().and_then(|at| seen.get_mut(at.checked_sub(1)?));
         match slot {
-            None => return Err(format!("{thing} {number}, expected one from 1 to {n}")),
-            Some(seen) if *seen => return Err(format!("{thing} {number} twice")),
+            None => return Err(format!("{thing} {number}, expected 1 to {n}")),
+            Some(seen) if *seen => return Err(format!("{thing} {number} appears twice")),
             Some(seen) => *seen = true,
         }
     }

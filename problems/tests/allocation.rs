@@ -1,4 +1,4 @@
-//! Searching an interval allocates nothing, however many nodes it takes.
+//! Searching an interval allocates nothing, whatever the number of nodes.
 
 use pleach_core::explorer::Explorer;
 use pleach_core::problem::Problem;
@@ -9,7 +9,7 @@ use pleach_problems::flowshop::named::{best_known, named};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 
-/// Allocations of a run of so many nodes.
+/// Allocations during a run with this much fuel.
 fn allocations(explorer: &mut dyn Explorer, fuel: u64, best: i64) -> u64 {
     let mut used = 0;
     let info = allocation_counter::measure(|| used = explorer.run(fuel, best).used);
@@ -19,7 +19,7 @@ fn allocations(explorer: &mut dyn Explorer, fuel: u64, best: i64) -> u64 {
 
 #[test]
 fn a_warm_search_of_an_interval_allocates_nothing() {
-    // The tight bound gathers the jobs left of each node, with pools as with intervals.
+    // The tight bound is left out: it collects the jobs left of each node, also with pools.
     for bound in [Bound::One, Bound::Two] {
         let mut flowshop = Flowshop::new(named("ta021").unwrap(), Level::best());
         let (best, _) = best_known("ta021").unwrap();

@@ -1,4 +1,4 @@
-//! How explorers of a device share among themselves.
+//! Load balancing among the explorers of a device.
 
 use crate::USUAL;
 use crate::device::{Device, Use};
@@ -10,7 +10,7 @@ use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::named::named;
 use pleach_problems::simd::Level;
 
-/// Open nodes of a flowshop, as words, each of them once.
+/// A flowshop's open nodes as words, without duplicates.
 fn nodes(flowshop: &Flowshop) -> Vec<u32> {
     let mut explorer = flowshop.explorer();
     explorer.put(&Problem::root(flowshop).bytes).unwrap();
@@ -26,11 +26,11 @@ fn sorted(words: &[u32], size: usize) -> Vec<&[u32]> {
     nodes
 }
 
-/// From one stack, then from two, until nobody finds anything any more.
+/// From one stack, then from two, until nobody finds anything to take.
 #[test]
 fn nothing_is_lost_and_nothing_twice() {
     let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
-    // Each four times, so that several pages are taken at once.
+    // Four copies, so that several pages are taken at once.
     let (words, size) = (nodes(&flowshop).repeat(4), flowshop.layout().words);
     let open = words.len() / size;
     assert!(open > 400, "{open}");
@@ -57,7 +57,7 @@ fn nothing_is_lost_and_nothing_twice() {
     }
 }
 
-/// Those that have no more than the mean keep what they have, and so do single nodes.
+/// Explorers with no more than the mean keep their nodes, and single nodes stay where they are.
 #[test]
 fn only_who_has_much_gives() {
     let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
@@ -71,7 +71,7 @@ fn only_who_has_much_gives() {
     }
 }
 
-/// Those that take part take what is left elsewhere, down to the last node.
+/// Active explorers take what is left elsewhere, down to the last node.
 #[test]
 fn who_takes_no_part_gives_its_last() {
     let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);

@@ -1,4 +1,4 @@
-//! A host's loop, as plain as can be: explore, balance, and make room, until nothing is left.
+//! The simplest host loop: explore, balance and make room until nothing is left.
 
 use pleach_core::device::{Layout, OnDevice};
 use pleach_core::explorer::Progress;
@@ -14,7 +14,7 @@ pub struct Use {
     pub explorers: usize,
     /// How many of them take part.
     pub active: usize,
-    /// Pages beside the one that each has.
+    /// Pages beyond the one that each explorer owns.
     pub spare: usize,
     pub span: usize,
     pub budget: u32,
@@ -23,7 +23,7 @@ pub struct Use {
     pub seed: u64,
 }
 
-/// One launch, of memory that the tests here own.
+/// One launch on memory that these tests own.
 pub fn run(kernel: &str, entry: Entry, record: &Launch, seed: u64) -> Result<(), Fault> {
     // SAFETY: the records of these tests have addresses of vectors of the right size, which
     // nobody else uses, or belong to a kernel that touches one word only.
@@ -38,14 +38,14 @@ pub struct Device {
     rings: Vec<u32>,
     stacks: Vec<[u32; 2]>,
     pub heights: Vec<u32>,
-    /// Aligned as what lies there.
+    /// Tallies need this alignment.
     said: Vec<u64>,
     found: Vec<u32>,
     free: Vec<u32>,
     free_from: u32,
     free_pages: u32,
     pub best: i64,
-    /// What the last launch said.
+    /// What the last launch reported.
     pub tally: Tally,
     launches: u64,
 }
@@ -128,7 +128,7 @@ impl Device {
         Ok(())
     }
 
-    /// Every page is owned by one explorer or free, and there are enough for all nodes.
+    /// Every page has one owner or is free, and every stack has pages for its nodes.
     fn check(&self) {
         let mut seen = vec![0; self.how.explorers + self.how.spare];
         for (explorer, &[base, owned]) in self.stacks.iter().enumerate() {
@@ -150,7 +150,7 @@ impl Device {
         self.run(entry, round, &mut [Move::default()], &mut [0], false)
     }
 
-    /// Puts nodes onto the first stacks, on each as many; what there was no room for.
+    /// Spreads nodes over the first stacks. Returns those that did not fit.
     pub fn put(&mut self, words: &[u32], stacks: usize) -> Vec<u32> {
         let size = self.layout.words;
         let nodes = words.len() / size;
@@ -170,7 +170,8 @@ impl Device {
         left.copied().collect()
     }
 
-    /// Takes from each stack so many nodes as this says of it and its height, the lowest.
+    /// Takes the lowest nodes of each stack; `nodes` maps an explorer and its height to their
+    /// number.
     pub fn take(&mut self, nodes: impl Fn(usize, u32) -> u32, leave: bool) -> Vec<u32> {
         let mut at = 0;
         let mut moves = Vec::new();
@@ -185,7 +186,7 @@ impl Device {
         moved
     }
 
-    /// Lets explorers take from each other, in all rounds that there are.
+    /// Lets explorers steal from each other, in all rounds.
     pub fn balance(&mut self) -> Result<(), Fault> {
         let before: u32 = self.heights.iter().sum();
         for round in 0..self.how.kind.rounds(self.how.explorers as u32) {
@@ -201,7 +202,7 @@ impl Device {
         Counts { branched, bounded, total: total.into(), depth: depth as u32 }
     }
 
-    /// The best solution written down, as score and words of the plan.
+    /// The best solution recorded, as score and words of the plan.
     fn found(&mut self) -> Option<(i64, Vec<u32>)> {
         let records = self.found.chunks_exact(FOUND + self.layout.plan);
         let solutions = records.filter(|record| record[0] == 1).map(|record| {
@@ -243,7 +244,7 @@ pub fn explore_from(problem: &dyn Problem, work: &Work, how: Use, best: i64) -> 
             sum.found = Some(on_device.solution(score, &plan));
         }
         if device.tally.full > 0 {
-            // Off the device, by way of bytes, but for a node each.
+            // Takes all but one node of each stack off the device, by way of bytes.
             let words = device.take(|_, height| height.saturating_sub(1), false);
             on_device.to_words(&on_device.to_work(&words).bytes, &mut aside).unwrap();
         }

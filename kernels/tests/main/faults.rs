@@ -1,10 +1,10 @@
-//! What is wrong with a launch is told, and ends neither in a hang nor in a crash.
+//! Faulty launches end in an error, not in a hang or a crash.
 
 use crate::device::run;
 use pleach_kernels::emulated::Fault;
 use pleach_kernels::launch::{Entry, Launch, Tally};
 
-/// Where a tally goes, aligned as it must be.
+/// A tally, aligned as required.
 #[derive(Default)]
 #[repr(align(8))]
 struct Said([u32; Tally::WORDS]);
@@ -15,7 +15,7 @@ impl Said {
     }
 }
 
-/// A launch of the kernel that is made of mistakes: which one, and how many explorers.
+/// A launch of the faulty kernel with this mistake and number of explorers.
 fn diverging(mistake: u32, explorers: u32, said: &mut Said) -> Launch {
     let at = said.0.as_mut_ptr() as u64;
     Launch {
@@ -40,11 +40,11 @@ fn diverging(mistake: u32, explorers: u32, said: &mut Said) -> Launch {
 #[test]
 fn threads_that_wait_at_different_places_are_told() {
     for (mistake, said) in [
-        (0, "threads wait for ever: thread 0 of block 0 at diverging.cu:9"),
-        (1, "lanes of a warp wait at different places"),
-        (2, "threads wait for ever"),
-        (3, "a lane is not in its own mask"),
-        (4, "a lane reads one that is not in the mask"),
+        (0, "deadlock: thread 0 of block 0 at diverging.cu:9"),
+        (1, "lanes of a warp wait at different points"),
+        (2, "deadlock"),
+        (3, "lane not in its own mask"),
+        (4, "lane reads from a lane outside the mask"),
     ] {
         for seed in 0..20 {
             let mut memory = Said::default();
@@ -87,11 +87,15 @@ fn records_that_cannot_be_right_are_refused() {
     let said =
         |launch: Launch| run("diverging", Entry::Explore, &launch, 0).unwrap_err().to_string();
     assert_eq!(said(Launch { explorers: 0, active: 0, ..good }), "no explorers");
-    assert!(said(Launch { span: 6, ..good }).starts_with("the span is no power"));
-    assert!(said(Launch { active: 5, ..good }).starts_with("a part is larger"));
+    assert!(said(Launch { span: 6, ..good }).starts_with("the span is not a power"));
+    assert!(
+        said(Launch { active: 5, ..good }).starts_with("active explorers or free pages exceed")
+    );
     assert_eq!(said(Launch { heights: 0, ..good }), "an address is null");
-    assert!(said(Launch { tally: good.tally + 4, ..good }).contains("not a multiple"));
-    assert!(said(Launch { explorers: u32::MAX, active: 1, ..good }).starts_with("more explorers"));
+    assert!(said(Launch { tally: good.tally + 4, ..good }).contains("misaligned"));
+    assert!(
+        said(Launch { explorers: u32::MAX, active: 1, ..good }).starts_with("too many explorers")
+    );
     let unknown = run("knapsack", Entry::Explore, &good, 0).unwrap_err();
-    assert_eq!(unknown.to_string(), "there is no kernel 'knapsack'");
+    assert_eq!(unknown.to_string(), "no kernel named 'knapsack'");
 }

@@ -16,7 +16,7 @@ fn random(rng: &mut Rand64, jobs: u64, machines: u64, spread: u64) -> Instance {
     Instance::new(machines as usize, times).unwrap()
 }
 
-/// The counts of a whole tree, unless it is large.
+/// The counts of a whole tree, unless it is too large for the fuel.
 fn on_cpu_within(problem: &Flowshop, best: i64, fuel: u64) -> Option<Counts> {
     let mut explorer = problem.explorer();
     explorer.put(&Problem::root(problem).bytes).unwrap();
@@ -62,7 +62,7 @@ fn optima_are_found_with_their_schedules() {
     }
 }
 
-/// Jobs in both slots of a lane, and sums just below what sixteen bits hold.
+/// Jobs in both slots of a lane, and sums just below the 16-bit limit.
 #[test]
 fn many_jobs_and_large_times_are_bounded_as_on_the_cpu() {
     let mut rng = Rand64::new(5);
@@ -74,7 +74,7 @@ fn many_jobs_and_large_times_are_bounded_as_on_the_cpu() {
             let mut flowshop = Flowshop::new(instance.clone(), Level::best());
             flowshop.branching = branching;
             assert!(flowshop.on_device().is_ok());
-            // A value below the optimum cuts the tree short, and leaves a tree all the same.
+            // A value below the optimum leaves a smaller tree, but not an empty one.
             for above in [1, 3, 9] {
                 let best = flowshop.root_bound() + above;
                 flowshop.reference = best;
@@ -89,7 +89,7 @@ fn many_jobs_and_large_times_are_bounded_as_on_the_cpu() {
     assert!(compared >= 12, "only {compared} trees are small enough");
 }
 
-/// Ta014 by min-branch however the device is used; the forward tree of Ta007, which is larger.
+/// Ta014 by min-branch for many uses of the device; Ta007 by forward branching, a larger tree.
 #[test]
 fn published_trees_are_counted() {
     for (name, branching, nodes, ways) in [

@@ -1,4 +1,4 @@
-//! The kernels on the emulated device, against the explorers of the CPU.
+//! Kernels on the emulated device, compared with the CPU's explorers.
 
 mod balance;
 mod device;
@@ -38,8 +38,8 @@ fn on_cpu_from(problem: &dyn Problem, work: &Work, best: i64) -> Progress {
     run_to_end(&mut *explorer, best)
 }
 
-/// Few and many explorers, not all of which take part; both ways to balance, short and long launches,
-/// and few and many pages.
+/// Few and many explorers, some not taking part; both ways to balance; short and long launches; few
+/// and many pages.
 fn uses() -> impl Iterator<Item = Use> {
     let explorers = [1_usize, 3, 8, 33].into_iter();
     let all = explorers.flat_map(|explorers| {

@@ -32,7 +32,7 @@ fn larger_boards_are_counted_as_on_the_cpu() {
     }
 }
 
-/// Launches that end before the first dive and amid one, with pages for dives and without.
+/// Launches that end before the first dive and in the middle of one, with and without spare pages.
 #[test]
 fn short_launches_count_the_same() {
     for n in [9, 10] {
@@ -57,12 +57,12 @@ fn boards_that_lanes_fill_alone_are_counted() {
     }
 }
 
-/// Boards of a large tree with so many rows filled at random.
+/// Random boards of a large tree with this many rows filled.
 fn boards(queens: &Queens, n: u32, rows: u32) -> Work {
     let mut rng = Rand64::new(6);
     let mut words = Vec::new();
     while words.len() < 4 * 10 {
-        // In the left half of the first row: the other half is its mirror image.
+        // In the left half of the first row: the other half mirrors it.
         let mut tried = (1 << (n / 2)) - 1;
         let mut board = Board { row: 0, columns: 0, left: 0, right: 0, free: tried, fresh: true };
         while board.row < rows && tried != 0 {
@@ -79,7 +79,7 @@ fn boards(queens: &Queens, n: u32, rows: u32) -> Work {
     queens.to_work(&words)
 }
 
-/// From rows in which nobody dives yet; and the many rows of the largest board.
+/// From rows above the first dive, and on the largest board.
 #[test]
 fn parts_of_large_boards_are_counted_as_on_the_cpu() {
     for (n, rows) in [(17, 6), (20, 8), (31, 21)] {
@@ -94,7 +94,7 @@ fn parts_of_large_boards_are_counted_as_on_the_cpu() {
     }
 }
 
-/// What lanes hold when a launch ends is on the stack, boards and frames, for anybody to go on with.
+/// When a launch ends, everything that lanes hold, boards and frames, is on the stack for all.
 #[test]
 fn frames_come_back_when_a_launch_ends() {
     let queens = Queens::new(12, Level::best()).unwrap();

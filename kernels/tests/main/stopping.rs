@@ -1,4 +1,4 @@
-//! When explorers stop, and what they say then.
+//! When explorers stop, and what they report.
 
 use crate::USUAL;
 use crate::device::{Device, Use};
@@ -8,7 +8,7 @@ use pleach_kernels::launch::{Entry, PAGE};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 
-/// A device with the whole tree of 12 queens on its first explorer, after one launch.
+/// A device after one launch, with the whole tree of 12 queens on its first explorer.
 fn launched(how: Use) -> Device {
     let queens = Queens::new(12, Level::Off).unwrap();
     let mut device = Device::new(&queens, how, i64::MAX);
@@ -35,7 +35,7 @@ fn explorers_without_room_are_idle() {
 
 #[test]
 fn explorers_stop_soon_when_many_are_idle() {
-    // All in one block: blocks of the emulated device come one after the other.
+    // All in one block: the emulated device runs blocks one after the other.
     let how = Use { explorers: 4, active: 4, budget: 1000, ..USUAL };
     let all = launched(how).counted().bounded;
     let few = launched(Use { trigger: 3, ..how }).counted().bounded;

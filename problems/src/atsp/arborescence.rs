@@ -1,8 +1,9 @@
-//! [`Arborescence`]: the least set of arcs by which one city reaches all others, each by one arc.
+//! [`Arborescence`]: the minimum arborescence, by the algorithm of Chu–Liu (1965) and Edmonds
+//! (1967).
 //!
-//! Edmonds' way, a phase at a time: every group of cities takes its least arc in, cycles become
-//! groups, until there is none. What an arc costs beyond all that was taken off it on the way is its
-//! reduced cost; it comes for free.
+//! It works in phases: every group of cities takes its cheapest incoming arc, and the cycles among
+//! these arcs become groups, until there are no cycles. An arc's reduced cost is what is left of
+//! its cost after all subtractions on the way; the reduced costs are a by-product.
 
 use super::arcs::Arcs;
 
@@ -17,20 +18,20 @@ struct Live {
 
 const NONE: u32 = u32::MAX;
 
-/// Room for the computation, and its result.
+/// Working memory and the result.
 pub(super) struct Arborescence {
     live: Vec<Live>,
-    /// For each phase and group the least arc in, and for each phase and city its group.
+    /// For each phase and group the cheapest incoming arc; for each phase and city its group.
     chosen: Vec<u32>,
     group: Vec<u16>,
     least: Vec<(i64, u32, u16)>,
     state: Vec<u16>,
     becomes: Vec<u16>,
-    /// The arc into each city; of the root, the least one from anywhere.
+    /// The arc into each city; for the root, the cheapest one from anywhere.
     pub into: Vec<u32>,
-    /// What each arc costs beyond all that was taken off it.
+    /// Reduced cost of each arc.
     pub reduced: Vec<i64>,
-    /// Arcs looked at so far, in all phases.
+    /// Arcs scanned so far, over all phases.
     pub looked: u64,
 }
 
@@ -49,8 +50,8 @@ impl Arborescence {
         }
     }
 
-    /// Finds it for costs of arcs less what their tails are paid, with city 0 as root and the least
-    /// arc into it added; `None` if there is none.
+    /// Solves for arc costs less the multiplier `paid` of each arc's tail, rooted at city 0 and
+    /// with the cheapest arc into the root added. Returns the total, or `None` if there is none.
     pub fn find(&mut self, arcs: &Arcs, paid: &[i64]) -> Option<i64> {
         let n = arcs.cities;
         let cost = |at: usize| arcs.cost[at] - paid[usize::from(arcs.tail[at])];
@@ -81,7 +82,7 @@ impl Arborescence {
             total += self.choose(groups)?;
             let fewer = self.merge(groups);
             self.chosen.extend(self.least.iter().map(|&(_, arc, _)| arc));
-            // Room for as many groups in every phase as there are cities.
+            // Every phase has room for as many groups as there are cities.
             self.chosen.resize(phases * n, NONE);
             if fewer == groups {
                 break;
@@ -107,7 +108,8 @@ impl Arborescence {
         Some(total)
     }
 
-    /// The least arc into each group but the root's, which is always number 0.
+    /// The cheapest arc into each group except the root's, which is always number 0. Returns their
+    /// sum.
     fn choose(&mut self, groups: usize) -> Option<i64> {
         self.least.clear();
         self.least.resize(groups, (i64::MAX, NONE, 0));
@@ -128,7 +130,8 @@ impl Arborescence {
         Some(total)
     }
 
-    /// Numbers the groups anew, those on a cycle of least arcs alike; returns how many there are.
+    /// Renumbers the groups, giving all those on a cycle the same number. Returns how many there
+    /// are.
     fn merge(&mut self, groups: usize) -> usize {
         const NEW: u16 = u16::MAX;
         self.becomes.clear();
@@ -161,7 +164,7 @@ impl Arborescence {
         fewer.into()
     }
 
-    /// Takes the least costs off, and drops arcs within a group.
+    /// Subtracts the least costs, and drops arcs within a group.
     fn shrink(&mut self) {
         let (least, becomes, reduced) = (&self.least, &self.becomes, &mut self.reduced);
         self.live.retain_mut(|live| {
@@ -176,10 +179,11 @@ impl Arborescence {
         });
     }
 
-    /// Finds the arc into each city: where a group is entered, its own arc there gives way.
+    /// Finds the arc into each city: the arc that enters a group replaces the group's own arc
+    /// there.
     fn unfold(&mut self, arcs: &Arcs, phases: usize) {
         let n = arcs.cities;
-        // In the last phase each group has its least arc; the root has none.
+        // In the last phase each group has its cheapest arc; the root has none.
         let mut into: Vec<u32> = self.chosen[(phases - 1) * n..][..n].to_vec();
         for phase in (0..phases - 1).rev() {
             let group = &self.group[phase * n..][..n];

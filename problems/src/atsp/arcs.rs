@@ -1,16 +1,16 @@
-//! [`Allowed`] and [`Arcs`]: which arcs a tour may still use, as a matrix of bits and as a list.
+//! [`Allowed`] and [`Arcs`]: which arcs a tour may still use, as a bit matrix and as a list.
 
 use super::instance::Instance;
 use super::twins::Twins;
 
-/// Parts of a unit of cost: bounds are computed exactly in whole numbers of them.
+/// Parts of a unit of cost: bounds are computed exactly, in integer multiples of 1/256.
 pub(super) const PARTS: i64 = 256;
 
-/// The arcs that a tour may use, a bit for each.
+/// The arcs that a tour may use, one bit each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Allowed {
     cities: usize,
-    /// Words of a row.
+    /// Words per row.
     width: usize,
     bits: Vec<u64>,
 }
@@ -28,7 +28,7 @@ impl Allowed {
         all
     }
 
-    /// The matrix of these bits, if it is one of arcs between different cities.
+    /// The matrix with these bits, if they describe arcs between different cities.
     pub fn of(cities: usize, bits: Vec<u64>) -> Option<Self> {
         if bits.len() != cities * cities.div_ceil(64) {
             return None;
@@ -50,7 +50,7 @@ impl Allowed {
         self.bits[i * self.width + j / 64] &= !(1 << (j % 64));
     }
 
-    /// Leaves no other arc from one city, and none to the other.
+    /// Removes all other arcs from city `i` and all other arcs into city `j`.
     pub fn force(&mut self, i: usize, j: usize) {
         let only = self.has(i, j);
         self.bits[i * self.width..][..self.width].fill(0);
@@ -60,7 +60,7 @@ impl Allowed {
         }
     }
 
-    /// The cities that a city may be followed by.
+    /// The possible successors of a city.
     pub fn row(&self, i: usize) -> impl Iterator<Item = usize> {
         let words = self.bits[i * self.width..][..self.width].iter().enumerate();
         words.flat_map(|(at, &word)| {
@@ -73,20 +73,20 @@ impl Allowed {
         })
     }
 
-    /// Arcs of a row.
+    /// How many arcs leave a city.
     pub fn degree(&self, i: usize) -> u32 {
         self.bits[i * self.width..][..self.width].iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Takes out arcs that cost more beyond a bound than there is room for.
+    /// Removes arcs whose reduced cost exceeds `room` (reduced-cost fixing).
     pub fn remove_dear(&mut self, arcs: &Arcs, reduced: &[i64], room: i64) {
         for (at, _) in reduced.iter().enumerate().filter(|&(_, &reduced)| reduced > room) {
             self.remove(arcs.tail[at].into(), arcs.head[at].into());
         }
     }
 
-    /// Takes out what can be in no tour: beside arcs that are the only ones from or to a city, and
-    /// arcs that would close a path too early. False if no tour is left.
+    /// Removes arcs that no tour can use: those beside the only arc from or into a city, and those
+    /// that would close a subtour. Returns false if no tour is left.
     pub fn propagate(&mut self, twins: &Twins) -> bool {
         let n = self.cities;
         let mut done = vec![false; n];
@@ -121,15 +121,15 @@ impl Allowed {
         }
     }
 
-    /// Takes out arcs from the end of a path of forced arcs to its begin, and between paths that do
-    /// not go together. False if there is a cycle of fewer than all cities.
+    /// Removes arcs that lead from the end of a path of forced arcs back to its start, and those
+    /// between paths that cannot follow each other. Returns false if there is a subtour.
     fn close_paths(&mut self, twins: &Twins) -> bool {
         let n = self.cities;
         let next: Vec<Option<usize>> =
             (0..n).map(|i| (self.degree(i) == 1).then(|| self.row(i).next()).flatten()).collect();
         let mut has_before = vec![false; n];
         next.iter().flatten().for_each(|&j| has_before[j] = true);
-        // City 0 begins a path even where one leads to it.
+        // City 0 starts a path even if an arc leads into it.
         has_before[0] = false;
         let (mut paths, mut seen) = (Vec::new(), 0);
         for begin in (0..n).filter(|&i| !has_before[i]) {
@@ -148,19 +148,19 @@ impl Allowed {
             }
             paths.push(path);
         }
-        // What is on no path is on cycles.
+        // Cities on no path are on cycles.
         seen == n && twins.keep_order(&paths, self)
     }
 }
 
-/// The allowed arcs as a list, row by row, with their costs in [`PARTS`].
+/// The allowed arcs as a list, row by row, with costs in [`PARTS`].
 #[derive(Clone, Debug)]
 pub(super) struct Arcs {
     pub cities: usize,
     pub tail: Vec<u16>,
     pub head: Vec<u16>,
     pub cost: Vec<i64>,
-    /// Where each row begins, and the end of the last.
+    /// Where each row starts, and the end of the last.
     pub rows: Vec<usize>,
 }
 
@@ -184,19 +184,20 @@ impl Arcs {
         self.tail.len()
     }
 
-    /// The arcs from a city.
+    /// The range of a city's outgoing arcs.
     pub fn row(&self, i: usize) -> std::ops::Range<usize> {
         self.rows[i]..self.rows[i + 1]
     }
 }
 
-/// A bound in units, raised to the next length that a tour can have: `length` and steps from there.
+/// A bound in whole units, raised to the next length that a tour can have: `length` plus a multiple
+/// of `step`.
 pub(super) fn at_least(parts: i64, length: i64, step: i64) -> i64 {
     let units = -(-parts).div_euclid(PARTS);
     units + (length - units).rem_euclid(step)
 }
 
-/// The order of a tour, if the cities that follow each make one.
+/// The order of the tour given by these successors, if they form one.
 pub(super) fn tour_of(next: &[u16]) -> Option<Vec<u16>> {
     let mut order = vec![0];
     let mut at = next[0];

@@ -1,48 +1,49 @@
-//! [`Ascent`]: prices of leaving cities that raise the bound of an arborescence.
+//! [`raise`]: subgradient ascent on the Lagrangian bound of the arborescence.
 //!
-//! An arborescence with an arc back to its root, in which every city is left once, is a tour. That
-//! every city is left once is given up, and paid for: leaving a city that is left too often is made
-//! dearer, leaving one that is not left cheaper, a step at a time.
+//! An arborescence plus an arc back to its root is a tour if every city is left exactly once. Held
+//! and Karp (1970) relax this constraint and price it: leaving a city that is left too often
+//! becomes dearer, leaving one that is not left becomes cheaper. The steps are those of Held, Wolfe
+//! and Crowder (1974), with some memory of the previous direction.
 
 use super::arborescence::Arborescence;
 use super::arcs::Arcs;
 
-/// How long to try.
+/// Limits of an ascent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
-    /// Steps at most.
+    /// Most steps.
     pub steps: u32,
-    /// Steps without a better bound after which they become half as long.
+    /// Steps without a better bound after which the step length is halved.
     pub patience: u32,
-    /// How long the first step is.
+    /// The first step length.
     pub first: f64,
-    /// Arcs looked at, after which no further step is made.
+    /// Arcs scanned after which no further step is made.
     pub arcs: u64,
 }
 
-/// What came of it.
+/// The result of an ascent.
 #[derive(Clone, Debug)]
 pub(super) struct Raised {
     /// The bound, in parts of a unit.
     pub bound: i64,
-    /// What is paid at each city for leaving it.
+    /// The multiplier for leaving each city.
     pub paid: Vec<i64>,
-    /// What each arc costs beyond what the bound has of it.
+    /// Each arc's reduced cost with respect to the bound.
     pub reduced: Vec<i64>,
-    /// How often each arc was used of late, from 0 to 1.
+    /// How often each arc was used recently, from 0 to 1.
     pub used: Vec<f32>,
-    /// What follows each city, if a best tour came out.
+    /// The successor of each city, if some arborescence was a tour.
     pub tour: Option<Vec<u16>>,
 }
 
 /// Weight of the latest arborescence in how often an arc was used.
 const LATEST: f32 = 0.06;
 
-/// What is paid for leaving a city, either way, at most: sums stay within 63 bits.
+/// Largest multiplier in absolute value: keeps sums within 63 bits.
 pub(super) const MOST_PAID: f64 = (1i64 << 50) as f64;
 
-/// Raises the bound from these payments, at best to `target`, in parts of a unit; `None` if there is
-/// no tour. Nothing more is tried than what is under way once `go_on` does not hold.
+/// Raises the bound from these multipliers, up to `target`, in parts of a unit; `None` if there is
+/// no tour. Ends after the current step once `go_on` returns false.
 pub(super) fn raise(
     arcs: &Arcs,
     paid: &[i64],

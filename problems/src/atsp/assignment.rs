@@ -1,27 +1,27 @@
-//! The assignment problem: each city gets a successor of its own, at the least cost in all.
+//! The assignment problem: each city gets its own successor, at minimum total cost.
 //!
-//! Shortest augmenting paths, each of which takes O(n²): an assignment that is still good for all
-//! cities but one is mended with a single path.
+//! Shortest augmenting paths as in Jonker and Volgenant (1987), O(n²) each. An assignment that is
+//! optimal for all cities but one is repaired by a single path (Carpaneto and Toth 1980).
 
 use super::arcs::Arcs;
 
-/// A least assignment, and the prices that prove it.
+/// A minimum assignment, and the dual prices that prove it.
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
-    /// The sum of all prices: what the assignment costs.
+    /// The sum of all dual prices, which is the cost of the assignment.
     pub value: i64,
-    /// What follows each city.
+    /// The successor of each city.
     pub next: Vec<u16>,
-    /// What each arc costs beyond the prices at its ends: zero for those in the assignment.
+    /// Reduced cost of each arc: zero for those in the assignment.
     pub reduced: Vec<i64>,
-    /// What going out of each city is priced.
+    /// Dual price of leaving each city.
     pub out: Vec<i64>,
 }
 
 const NONE: u16 = u16::MAX;
 
-/// Solves it for these costs of arcs; the prices and the successors to start from may be any, the
-/// better the faster. `None` if there is no assignment.
+/// Solves the assignment problem for these arc costs. Any prices and successors will do to start
+/// from; good ones save time. `None` if there is no assignment.
 pub(super) fn solve(arcs: &Arcs, cost: &[i64], out: &[i64], hint: &[u16]) -> Option<Assignment> {
     let n = arcs.cities;
     let mut out = out.to_vec();
@@ -57,12 +57,12 @@ pub(super) fn solve(arcs: &Arcs, cost: &[i64], out: &[i64], hint: &[u16]) -> Opt
     Some(Assignment { value, next, reduced, out })
 }
 
-/// What the search for a shortest path needs.
+/// The state of a shortest-path search.
 struct Paths {
-    /// The least cost to come to a city, and from where.
+    /// The least cost of reaching a city, and its predecessor.
     reach: Vec<i64>,
     from: Vec<u16>,
-    /// Cities that are reached for good, in order.
+    /// Cities whose distance is final, in order.
     done: Vec<usize>,
     is_done: Vec<bool>,
 }
@@ -73,8 +73,8 @@ impl Paths {
         Self { reach, from, done: Vec::with_capacity(n), is_done: vec![false; n] }
     }
 
-    /// Gives a city a successor, and others other ones, along a shortest path; moves the prices so
-    /// that the arcs in use stay tight.
+    /// Assigns a successor to `start` along a shortest augmenting path, and adjusts the prices so
+    /// that assigned arcs stay tight.
     fn augment(
         &mut self,
         arcs: &Arcs,

@@ -1,17 +1,18 @@
-//! [`Bound`]: how tours are bounded from below.
+//! [`Bound`]: which lower bound on tours to use.
 
 use std::fmt;
 
-/// Which bound.
+/// The lower bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// The assignment where it is near enough, else the arborescence.
+    /// The assignment bound if its gap is small enough, else the arborescence bound.
     Auto,
-    /// What the path so far costs: the search of the papers.
+    /// The cost of the path so far, as in the papers.
     Partial,
-    /// A successor for each city, at the least cost.
+    /// The assignment problem: a successor for each city, at minimum cost.
     Assignment,
-    /// An arborescence with prices for leaving cities, and an assignment of what is left.
+    /// The Lagrangian bound of the arborescence, plus an assignment on its reduced costs (additive
+    /// bounding, Fischetti and Toth 1992).
     Arborescence,
 }
 
@@ -20,10 +21,10 @@ impl Bound {
     pub const ALL: [Bound; 4] =
         [Bound::Auto, Bound::Partial, Bound::Assignment, Bound::Arborescence];
 
-    /// Reads a bound's name.
+    /// Parses a bound's name.
     ///
     /// # Errors
-    /// If there is no such bound.
+    /// If the name is unknown.
     pub fn parse(word: &str) -> Result<Self, String> {
         let bound = Self::ALL.into_iter().find(|bound| bound.to_string() == word);
         bound.ok_or_else(|| format!("'{word}': expected auto, partial, assignment or arborescence"))

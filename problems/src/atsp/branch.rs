@@ -1,15 +1,15 @@
-//! How the tours of a node are divided: by an arc, or by the arcs of a cycle.
+//! Branching on a node's tours: by an arc, or by the arcs of a subtour.
 
 use super::arcs::{Allowed, Arcs, PARTS, tour_of};
 use super::ascent::raise;
 use super::tours::{AHEAD, Node, Seen, Tours};
 use pleach_core::tree::Children;
 
-/// Arcs that are looked at more closely at most, and the arcs on which their bounds may look for it.
+/// Most arcs tried in strong branching, and the total of arcs that their bounds may scan.
 const CANDIDATES: usize = 16;
 const LOOKS: usize = 400_000;
 
-/// Tours with an arc, and tours without it: the arc for which both bounds rise most.
+/// Two children, with and without an arc: the one whose bounds rise most by strong branching.
 pub(super) fn by_arc(
     tours: &Tours,
     node: Node,
@@ -40,12 +40,12 @@ pub(super) fn by_arc(
     out.child_within(bound, without);
 }
 
-/// Leaves a node for another time.
+/// Leaves a node to be expanded later.
 pub(super) fn again(node: Node, bound: i64, out: &mut Children<'_, Tours>) {
     out.leave(bound, Node { again: true, ..node });
 }
 
-/// The arc to divide by, if any is left to be decided.
+/// The arc to branch on, if any is still undecided.
 fn choose(tours: &Tours, node: &Node, seen: &Seen, best: i64) -> Option<(usize, usize)> {
     let Seen { arcs, used, .. } = seen;
     let ends = |at: usize| (usize::from(arcs.tail[at]), usize::from(arcs.head[at]));
@@ -84,7 +84,8 @@ fn choose(tours: &Tours, node: &Node, seen: &Seen, best: i64) -> Option<(usize, 
     most.map(|(_, at)| ends(at))
 }
 
-/// For each arc of the cycle with fewest arcs to be decided: tours without it that have those before.
+/// Subtour branching (Carpaneto and Toth 1980) on the cycle with fewest undecided arcs: each child
+/// excludes one arc and forces those before it.
 pub(super) fn by_subtour(node: &Node, bound: i64, out: &mut Children<'_, Tours>) {
     let n = node.next.len();
     let undecided = |i: &usize| node.allowed.degree(*i) > 1;

@@ -1,18 +1,18 @@
-//! [`Instance`]: what it costs to go from each city to each other, and what a tour costs.
+//! [`Instance`]: the cost matrix, and the length of a tour.
 
 use crate::permutation::permutation;
 use std::fmt;
 
-/// Cities at most: a search keeps a matrix of them.
+/// Most cities: a search keeps a matrix of them.
 pub const MOST_CITIES: usize = 1000;
-/// The largest cost, either way: sums of a tour's costs, scaled for exact bounds, stay within 63 bits.
+/// Largest cost in absolute value: a tour's length, scaled for exact bounds, stays within 63 bits.
 pub const MOST_COST: i64 = 1_000_000_000;
 
-/// Cities, and what it costs to go from one to another.
+/// The cities and the cost matrix.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Instance {
     cities: usize,
-    /// Row by row; the diagonal is 0 and means nothing.
+    /// Row by row; the diagonal is 0 and has no meaning.
     costs: Vec<i64>,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Debug for Instance {
 }
 
 impl Instance {
-    /// An instance of these costs, row by row; what is on the diagonal is ignored.
+    /// An instance with these costs, row by row; the diagonal is ignored.
     ///
     /// # Errors
     /// If there are no cities or too many, or if a cost is too large.
@@ -39,20 +39,20 @@ impl Instance {
         }
     }
 
-    /// Cities.
+    /// Number of cities.
     #[must_use]
     pub fn cities(&self) -> usize {
         self.cities
     }
 
-    /// What it costs to go from one city to another.
+    /// The cost of going from one city to another.
     #[inline]
     #[must_use]
     pub fn cost(&self, from: usize, to: usize) -> i64 {
         self.costs[from * self.cities + to]
     }
 
-    /// The costs from a city.
+    /// The costs from one city.
     #[must_use]
     pub fn row(&self, from: usize) -> &[i64] {
         &self.costs[from * self.cities..][..self.cities]
@@ -64,23 +64,23 @@ impl Instance {
         &self.costs
     }
 
-    /// What a tour costs that visits the cities in this order and goes back to the first.
+    /// The length of the tour that visits the cities in this order and returns to the first.
     #[must_use]
     pub fn length(&self, order: &[u16]) -> i64 {
         let next = order.iter().cycle().skip(1);
         order.iter().zip(next).map(|(&from, &to)| self.cost(from.into(), to.into())).sum()
     }
 
-    /// The order that a plan names, with cities counted from 1.
+    /// The order given by a plan, with cities counted from 1.
     ///
     /// # Errors
-    /// If a city is missing, unknown or named twice.
+    /// If a city is missing, unknown or repeated.
     pub fn order(&self, plan: &[i64]) -> Result<Vec<u16>, String> {
         permutation(plan, self.cities, "city")
     }
 }
 
-/// A tour in the numbers that people use: cities from 1, beginning with the first.
+/// The plan of a tour: cities counted from 1, starting with city 1.
 #[must_use]
 pub fn plan(order: &[u16]) -> Vec<i64> {
     let first = order.iter().position(|&city| city == 0).unwrap_or(0);

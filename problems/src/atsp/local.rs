@@ -1,5 +1,5 @@
-//! [`Local`]: tours by local search. Two segments that follow each other change places as long as
-//! that helps; then a random change of four arcs, and again.
+//! [`Local`]: iterated local search on tours. The descent exchanges two consecutive segments, a
+//! 3-opt move that reverses nothing; the kick is a double bridge (Martin, Otto and Felten 1991).
 
 use super::instance::Instance;
 use super::solution;
@@ -8,38 +8,39 @@ use pleach_core::problem::Improver;
 use pleach_core::tree::Solution;
 use std::sync::Arc;
 
-/// Nearest cities that are tried as the next of a city.
+/// Nearest neighbours tried as a city's successor.
 const NEAR: usize = 10;
-/// Cities in the segments that a random change moves, at most.
+/// Most cities in each segment of a double bridge.
 const SPREAD: u64 = 50;
-/// Changes for each city after which the search goes back to the best tour.
+/// Kicks per city without improvement after which the search returns to the best tour.
 const PATIENCE: u32 = 30;
-/// Part of the mean cost of a step.
+/// Tours are accepted up to a random 0 to 3 times the mean arc cost, divided by this, above the
+/// best.
 const LENIENT: i64 = 4;
-/// Random changes of one call.
+/// Kicks per call.
 const CHANGES: u32 = 100;
 
-/// The search: where it is, and the best tour so far.
+/// The search: the current tour and the best one.
 pub(super) struct Local {
     instance: Arc<Instance>,
-    /// For each city those that are nearest from it.
+    /// The nearest neighbours of each city.
     near: Vec<Vec<u16>>,
     order: Vec<u16>,
-    /// Where in the order each city is.
+    /// The position of each city in the order.
     place: Vec<u16>,
-    /// Cities whose way out has changed since it was looked at.
+    /// Cities whose outgoing arc has changed since the last look at them.
     look: Vec<u16>,
     length: i64,
     best: (Vec<u16>, i64),
     chance: Rand64,
-    /// Random changes since the best tour was found, or gone back to.
+    /// Kicks since the best tour was found or returned to.
     since: u32,
-    /// About how many costs were looked at.
+    /// Costs looked up, roughly.
     work: u64,
 }
 
 impl Local {
-    /// Starts from a tour of four cities or more.
+    /// Starts from a tour of at least four cities.
     pub fn new(instance: Arc<Instance>, order: Vec<u16>, seed: u64) -> Self {
         let n = instance.cities();
         let near = |i: usize| {
@@ -65,7 +66,7 @@ impl Local {
         (&self.best.0, self.best.1)
     }
 
-    /// About how many costs were looked at.
+    /// Costs looked up, roughly.
     pub fn work(&self) -> u64 {
         self.work
     }
@@ -74,13 +75,13 @@ impl Local {
         (0..).zip(&self.order).for_each(|(place, &city)| self.place[usize::from(city)] = place);
     }
 
-    /// The city that lies so many places after a place.
+    /// The city at a position, which may be up to one tour beyond the end.
     fn at(&self, place: usize) -> usize {
         let n = self.order.len();
         self.order[if place < n { place } else { place - n }].into()
     }
 
-    /// Exchanges segments until nothing helps.
+    /// Exchanges segments until no exchange helps.
     fn descend(&mut self) {
         while let Some(city) = self.look.pop() {
             while let Some((gain, from, middle, to)) = self.better(city.into()) {
@@ -93,8 +94,8 @@ impl Local {
         }
     }
 
-    /// A change that puts a near city behind this one: what it gains, and the places at which the
-    /// segments that change places begin and end.
+    /// The best exchange that makes a near city the successor of this one: its gain, and the
+    /// positions that delimit the two segments.
     fn better(&mut self, city: usize) -> Option<(i64, usize, usize, usize)> {
         let (n, cost) = (self.order.len(), |i, j| self.instance.cost(i, j));
         let start = usize::from(self.place[city]);
@@ -126,8 +127,9 @@ impl Local {
         (gain > 0).then_some((gain, start, middle, to))
     }
 
-    /// Has the segments behind `from`, which begin 1 and `middle` places after it, the second ending
-    /// with `to`, change places; takes note of the cities whose way out has changed.
+    /// Exchanges the consecutive segments after position `from`: they start 1 and `middle`
+    /// positions after it, and the second ends `to` positions after it. Queues the cities whose
+    /// outgoing arc has changed.
     fn exchange(&mut self, from: usize, middle: usize, to: usize) {
         self.order.rotate_left(from);
         let changed = [0, middle - 1, to].map(|place| self.order[place]);
@@ -136,7 +138,7 @@ impl Local {
         self.look.extend(changed);
     }
 
-    /// Exchanges two segments with one between them, all of them short.
+    /// A double bridge on short segments.
     fn shake(&mut self) {
         let n = self.order.len();
         let start = self.chance.rand_range(0..n as u64) as usize;
@@ -147,7 +149,7 @@ impl Local {
         let (a, b) = (1 + a, 1 + a + b);
         let end = (b + c).min(n);
         let ends = [0, a - 1, b - 1, end - 1].map(|place| self.order[place]);
-        // A, B, C, D becomes A, D, C, B, where A holds the first city and all behind.
+        // A, B, C, D becomes A, D, C, B; A wraps around the end of the order.
         let (first, second, third) =
             (self.order[1..a].to_vec(), self.order[a..b].to_vec(), self.order[b..end].to_vec());
         self.order.splice(1..end, third.into_iter().chain(second).chain(first));
@@ -156,10 +158,10 @@ impl Local {
         self.find_places();
     }
 
-    /// Goes on for a while; says whether there is a new best tour.
+    /// Makes some kicks. Returns whether there is a new best tour.
     ///
-    /// A tour that is a little longer than the one before is gone on with, so that the search comes
-    /// out of a valley; after a while without a better one it goes back to the best.
+    /// Accepts tours no longer than the current one or slightly longer than the best, to leave
+    /// local optima; after a while without improvement it returns to the best tour.
     pub fn go_on(&mut self) -> bool {
         let before = self.best.1;
         let n = self.order.len() as i64;

@@ -1,4 +1,4 @@
-//! The asymmetric travelling salesman: through all cities and back, at the least cost.
+//! The asymmetric travelling salesman problem (ATSP).
 
 mod arborescence;
 mod arcs;
@@ -32,8 +32,8 @@ use pleach_core::work::{Nodes, Pool, Work};
 use std::sync::Arc;
 use tours::Tours;
 
-/// Work that goes into a start before the search begins, about in costs looked at: a tenth of a
-/// second, and less where there are few cities: so much for each pair of them.
+/// Work spent on the initial tour, roughly in costs looked up: `START_EACH` per pair of cities, but
+/// at most `START`, which takes about a tenth of a second.
 const START: u64 = 20_000_000;
 const START_EACH: u64 = 4_000;
 
@@ -52,12 +52,12 @@ enum Search {
 }
 
 impl Atsp {
-    /// A search with this bound that starts from a tour: the best that heuristics find, from
-    /// `start` on if that is given, always the same for a seed. Bounds are prepared as well as can be
-    /// while `go_on` holds.
+    /// A search with this bound. The initial tour is the best that heuristics find, from `start` if
+    /// given; a seed always gives the same one. Preparing the bound takes its time while `go_on`
+    /// returns true.
     ///
     /// # Errors
-    /// If the bound `partial` is asked for more cities than it can do.
+    /// If there are too many cities for the bound `partial`.
     pub fn new(
         instance: Instance,
         bound: Bound,
@@ -82,13 +82,13 @@ impl Atsp {
         &self.instance
     }
 
-    /// The tour that it starts from.
+    /// The initial tour.
     #[must_use]
     pub fn start(&self) -> &[u16] {
         &self.start
     }
 
-    /// The bound that is computed: what `auto` has become.
+    /// The bound in use: what `auto` has resolved to.
     #[must_use]
     pub fn bound(&self) -> Bound {
         match &self.search {
@@ -97,7 +97,7 @@ impl Atsp {
         }
     }
 
-    /// A tour of this length or a better one, if heuristics find one while `go_on` holds.
+    /// A tour of at most this length, if heuristics find one while `go_on` returns true.
     #[must_use]
     pub fn reach(&self, length: i64, go_on: impl Fn() -> bool, seed: u64) -> Option<Vec<u16>> {
         if self.instance.length(&self.start) <= length {
@@ -113,7 +113,7 @@ impl Atsp {
         Some(local.best().0.to_vec())
     }
 
-    /// A local search that goes on from the start; with so few cities there is none.
+    /// A local search from the initial tour; none with fewer than four cities.
     fn local(&self, seed: u64) -> Option<Local> {
         let seed = seed.wrapping_add(1);
         let local = || Local::new(self.instance.clone(), self.start.clone(), seed);
@@ -121,7 +121,7 @@ impl Atsp {
     }
 }
 
-/// A good tour in a short time.
+/// A good tour in little time.
 fn tour(instance: &Arc<Instance>, start: Option<&[u16]>, seed: u64) -> Vec<u16> {
     let n = instance.cities();
     let arcs = Arcs::new(instance, &Allowed::all(n));
@@ -131,7 +131,7 @@ fn tour(instance: &Arc<Instance>, start: Option<&[u16]>, seed: u64) -> Vec<u16> 
     let tours = [Some(&patched[..]), start].into_iter().flatten();
     let best = tours.min_by_key(|order| instance.length(order)).unwrap_or(&patched).to_vec();
     if n < 4 {
-        // Of three cities there are two tours.
+        // Three cities have two tours.
         let turned: Vec<u16> = best.iter().rev().copied().collect();
         return [best, turned]
             .into_iter()
@@ -194,7 +194,7 @@ impl Problem for Atsp {
     }
 }
 
-/// A tour as a solution: its length, and the cities from 1.
+/// A tour as a solution: its length, and the cities counted from 1.
 #[must_use]
 pub fn solution(instance: &Instance, order: &[u16]) -> pleach_core::tree::Solution {
     pleach_core::tree::Solution { score: instance.length(order), plan: plan(order) }

@@ -1,4 +1,4 @@
-//! Instances by name: the asymmetric ones of TSPLIB of up to a hundred cities, with their optima.
+//! Instances by name: those of TSPLIB (Reinelt 1991) with up to 100 cities, with their optima.
 
 use super::instance::Instance;
 use super::random;
@@ -6,7 +6,7 @@ use super::read::read;
 
 macro_rules! files {
     ($($name:literal $optimum:literal),* $(,)?) => {
-        /// Name, what the least tour costs, and the file.
+        /// Name, optimum and file.
         static FILES: &[(&str, i64, &str)] =
             &[$(($name, $optimum, include_str!(concat!("../../data/atsp/", $name, ".atsp")))),*];
     };
@@ -18,7 +18,7 @@ files! {
     "ry48p" 14422,
 }
 
-/// The names of files, in order.
+/// The names of all files, in order.
 #[cfg(test)]
 fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, ..)| *name)
@@ -29,14 +29,14 @@ fn file(name: &str) -> Option<&'static (&'static str, i64, &'static str)> {
     FILES.iter().find(|(known, ..)| *known == name)
 }
 
-/// Whether a word is a name or of the form `class:cities:seed`: else it is a file's.
+/// Whether a word is a name or has the form `class:cities:seed`; otherwise it is a file name.
 #[must_use]
 pub fn is_name(word: &str) -> bool {
     file(word).is_some() || random::is_class(word)
 }
 
-/// The instance of a name, with or without `.atsp`, or one made by `class:cities:seed`; `None` if
-/// the word is neither.
+/// The instance with this name, with or without `.atsp`, or the random one given by
+/// `class:cities:seed`; `None` if the word is neither.
 #[must_use]
 pub fn named(word: &str) -> Option<Result<Instance, String>> {
     match file(word) {
@@ -45,7 +45,7 @@ pub fn named(word: &str) -> Option<Result<Instance, String>> {
     }
 }
 
-/// What the least tour of a name costs, as published.
+/// The published optimum of a named instance.
 #[must_use]
 pub fn optimum(name: &str) -> Option<i64> {
     file(name).map(|(_, optimum, _)| *optimum)

@@ -1,8 +1,8 @@
-//! A first tour: the cycles of a least assignment, joined one by one.
+//! A first tour by patching (Karp 1979): joins the cycles of a minimum assignment one by one.
 
 use super::instance::Instance;
 
-/// Joins the cycles of these successors to one tour, the largest with whichever is joined cheapest.
+/// Joins the cycles of these successors, always the largest with the one that is cheapest to add.
 pub(super) fn patch(instance: &Instance, next: &[u16]) -> Vec<u16> {
     let n = next.len();
     let mut next: Vec<usize> = next.iter().map(|&j| j.into()).collect();

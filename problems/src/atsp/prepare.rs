@@ -1,4 +1,4 @@
-//! What is done once before a search: which bound, which city to begin with, and good prices.
+//! Preparation before a search: the choice of bound, the root city and good multipliers.
 
 use super::arcs::{Allowed, Arcs, PARTS, at_least};
 use super::ascent::{Effort, raise};
@@ -8,7 +8,7 @@ use super::instance::Instance;
 use super::tours::Node;
 use super::twins::Twins;
 
-/// What comes of it.
+/// The result of the preparation.
 pub(super) struct Prepared {
     pub instance: Instance,
     pub turned: usize,
@@ -19,20 +19,20 @@ pub(super) struct Prepared {
     pub step: i64,
 }
 
-/// An assignment that comes as near as this to a tour is left as it is: it is fast. One of few cycles,
-/// at most one for so many cities, may be further away: the tour is likely to be what is bad.
+/// Gap between assignment and tour up to which `auto` chooses the assignment bound, which is fast.
+/// With few cycles, at most one per `FEW` cities, the gap may be larger: the tour is probably bad.
 const NEAR: f64 = 0.015;
 const NEAR_WITH_FEW: f64 = 0.05;
 const FEW: usize = 20;
 
-/// Arcs looked at while prices are raised: first with all arcs, then with those that are left.
+/// Limits of the ascents: first with all arcs, then with the remaining ones.
 const FIRST: Effort = Effort { steps: 2000, patience: 30, first: 1.0, arcs: 40_000_000 };
 const SECOND: Effort = Effort { steps: 8000, patience: 100, first: 1.0, arcs: 100_000_000 };
-/// Arcs looked at for a city to begin with, about ten times.
+/// Determines how many root cities are tried: each trial scans about ten times its arcs.
 const ROOTS: usize = 2_000_000;
 
-/// Prepares the search for tours that cost `target` at most; some tour does. Where `go_on` does not
-/// hold any more prices are not as good, and all else is the same.
+/// Prepares the search for tours of length at most `target`, which some tour has. Once `go_on`
+/// returns false, the multipliers are less good, and all else is the same.
 pub(super) fn prepare(
     instance: &Instance,
     bound: Bound,
@@ -77,7 +77,7 @@ pub(super) fn prepare(
     Prepared { instance, turned, bound, twins, root, least, step }
 }
 
-/// Cycles of an assignment.
+/// The number of cycles in an assignment.
 fn cycles(next: &[u16]) -> usize {
     let mut seen = vec![false; next.len()];
     let begins = (0..next.len()).filter(|&start| {
@@ -91,7 +91,8 @@ fn cycles(next: &[u16]) -> usize {
     begins.count()
 }
 
-/// The city that begins best, of as many as there is time to try: from there an arborescence must go in where that is dearest.
+/// The root city with the best bound after one step, among as many cities as time allows. The bound
+/// is good where entering the root is expensive.
 fn best_root(instance: &Instance, root: &Node, target: i64) -> usize {
     let n = instance.cities();
     let once = Effort { steps: 1, ..FIRST };
@@ -113,18 +114,18 @@ fn turn(instance: &Instance, city: usize) -> Instance {
         let turned = |i: usize| (i + city) % n;
         instance.cost(turned(at / n), turned(at % n))
     });
-    Instance::new(n, costs.collect()).expect("costs that were good elsewhere")
+    Instance::new(n, costs.collect()).expect("renumbering keeps costs valid")
 }
 
-/// What the lengths of all tours differ by is a multiple of this: what remains of all costs once each
-/// city's price of leaving it and of coming to it is taken off.
+/// The lengths of all tours differ by multiples of this: the greatest common divisor of the costs
+/// after subtracting a price for leaving each city and one for entering it.
 fn step(instance: &Instance) -> i64 {
     let n = instance.cities();
     if n < 3 {
         return ALL_ALIKE;
     }
     let cost = |i, j| instance.cost(i, j);
-    // City 0 is left for nothing, which tells what coming to others costs, and so on.
+    // Leaving city 0 is free, which fixes the prices of entering the others, and so on.
     let out = |i: usize| match i {
         0 => 0,
         1 => cost(1, 2) - cost(0, 2),
@@ -139,7 +140,7 @@ fn step(instance: &Instance) -> i64 {
     }
 }
 
-/// Stands for tours that are all of one length: more than any two tours can differ by.
+/// Step if all tours have the same length: larger than any difference of two tours.
 const ALL_ALIKE: i64 = 1 << 42;
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -156,7 +157,7 @@ mod tests {
         assert_eq!(step(&named("disk:20:3").unwrap().unwrap()), 1_000_000);
         assert_eq!(step(&named("coin:20:3").unwrap().unwrap()), 2000);
         assert_eq!(step(&named("ftv33").unwrap().unwrap()), 1);
-        // Costs of leaving and of coming to a city alone: all tours are alike.
+        // Costs that only depend on leaving and on entering: all tours have the same length.
         let costs = (0..25).map(|at| 7 * (at / 5) - 3 * (at % 5)).collect();
         assert_eq!(step(&Instance::new(5, costs).unwrap()), ALL_ALIKE);
     }

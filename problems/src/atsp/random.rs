@@ -1,25 +1,26 @@
-//! Instances by chance: the classes of Cirasella, Johnson, McGeoch and Zhang, as `class:cities:seed`.
+//! Random instances: the classes of Cirasella, Johnson, McGeoch and Zhang (2001), as
+//! `class:cities:seed`.
 //!
-//! Their rules are followed; their own generator of chance is not, so that an instance here is one of
-//! the same kind, never the same one. Where a rule is not certain, `docs/atsp.md` says what was chosen.
+//! The rules are theirs, the random number generator is not: instances are of the same kind, but
+//! never identical. Where a rule is uncertain, `docs/atsp.md` documents the choice.
 
 use super::instance::Instance;
 use oorandom::Rand64;
 
-/// The side of the square in which cities lie, and the greatest random cost.
+/// The side of the square that holds the cities; also the greatest random cost.
 const SIDE: i64 = 1_000_000;
-/// Machines of a flowshop, and their longest time.
+/// Machines of a flowshop, and the longest time.
 const MACHINES: usize = 50;
 const LONGEST: i64 = 1000;
 /// Digits of a string.
 const DIGITS: usize = 20;
-/// The length of the side of a block.
+/// Side length of a block.
 const BLOCK: i64 = 1000;
 
-/// What makes the costs of a class, row by row.
+/// Generates the costs of a class, row by row.
 type Maker = fn(&mut Chance, usize) -> Vec<i64>;
 
-/// The classes by name, and what each is made of.
+/// The classes by name, each with its generator.
 static CLASSES: [(&str, Maker); 12] = [
     ("amat", |chance, n| chance.matrix(n, false)),
     ("tmat", |chance, n| shortest(chance.matrix(n, false), n)),
@@ -40,12 +41,12 @@ fn classes() -> impl Iterator<Item = &'static str> {
     CLASSES.iter().map(|(name, _)| *name)
 }
 
-/// Whether a word begins with a class and a colon.
+/// Whether a word starts with a class and a colon.
 pub(super) fn is_class(word: &str) -> bool {
     word.split_once(':').is_some_and(|(class, _)| classes().any(|name| name == class))
 }
 
-/// The instance that `class:cities:seed` makes; `None` if the word is not of that form.
+/// The instance given by `class:cities:seed`; `None` if the word does not have that form.
 #[must_use]
 pub fn made(word: &str) -> Option<Result<Instance, String>> {
     if !is_class(word) {
@@ -65,7 +66,7 @@ fn make(class: &str, cities: &str, seed: &str, complete: bool) -> Result<Instanc
     let (Some(maker), Some(n), Some(seed), true) = (maker, cities, seed, complete) else {
         let names: Vec<&str> = classes().collect();
         return Err(format!(
-            "expected CLASS:CITIES:SEED, a class of {}, from 2 to {most} cities, and a whole number",
+            "expected CLASS:CITIES:SEED: a class of {}, 2 to {most} cities, a whole number",
             names.join(", ")
         ));
     };
@@ -75,17 +76,17 @@ fn make(class: &str, cities: &str, seed: &str, complete: bool) -> Result<Instanc
 struct Chance(Rand64);
 
 impl Chance {
-    /// A whole number from 0 to `most`.
+    /// A random integer from 0 to `most`.
     fn upto(&mut self, most: i64) -> i64 {
         self.0.rand_range(0..most as u64 + 1) as i64
     }
 
-    /// A point in the square.
+    /// A random point in the square.
     fn point(&mut self) -> [i64; 2] {
         [self.upto(SIDE), self.upto(SIDE)]
     }
 
-    /// Independent costs, or the same in both directions.
+    /// Independent random costs, optionally symmetric.
     fn matrix(&mut self, n: usize, symmetric: bool) -> Vec<i64> {
         let mut costs: Vec<i64> = (0..n * n).map(|_| self.upto(SIDE)).collect();
         if symmetric {
@@ -97,12 +98,12 @@ impl Chance {
     }
 }
 
-/// The costs that `cost(i, j)` gives.
+/// The matrix with entries `cost(i, j)`.
 fn by(n: usize, mut cost: impl FnMut(usize, usize) -> i64) -> Vec<i64> {
     (0..n * n).map(|at| if at / n == at % n { 0 } else { cost(at / n, at % n) }).collect()
 }
 
-/// The costs of shortest paths.
+/// Shortest-path costs (Floyd–Warshall).
 fn shortest(mut costs: Vec<i64>, n: usize) -> Vec<i64> {
     for via in 0..n {
         for from in 0..n {
@@ -115,7 +116,7 @@ fn shortest(mut costs: Vec<i64>, n: usize) -> Vec<i64> {
     costs
 }
 
-/// Points; a way costs so much along x, up and down, joined by `join`.
+/// Random points; `join` combines the costs along x and along y, where up and down may differ.
 fn tilted(
     chance: &mut Chance,
     n: usize,
@@ -129,12 +130,12 @@ fn tilted(
     })
 }
 
-/// A job is about as long as the way to the next source.
+/// The extent of a job: about the distance to the next source.
 fn reach(n: usize) -> i64 {
     SIDE / ((n as f64).sqrt().round() as i64).max(1)
 }
 
-/// Jobs of a crane, from a source to a destination; what costs is the empty way in between.
+/// Jobs of a crane, each from a source to a destination; the cost is the empty way in between.
 fn crane(chance: &mut Chance, n: usize) -> Vec<i64> {
     let reach = reach(n);
     let job = |chance: &mut Chance| {
@@ -148,8 +149,8 @@ fn crane(chance: &mut Chance, n: usize) -> Vec<i64> {
     })
 }
 
-/// Reads of a disk: the head goes to the track at a tenth of the speed at which the disk turns, and
-/// waits for the source.
+/// Reads from a disk: the head changes tracks at a tenth of the disk's rotation speed, and waits
+/// for the start of the next read.
 fn disk(chance: &mut Chance, n: usize) -> Vec<i64> {
     let reach = reach(n);
     let reads: Vec<([i64; 2], i64)> =
@@ -163,15 +164,15 @@ fn disk(chance: &mut Chance, n: usize) -> Vec<i64> {
     })
 }
 
-/// Telephones at the right side of the streets of a town, on a grid of as many blocks as telephones;
-/// who drives turns round only at the border.
+/// Coin collection: telephones on the right-hand side of the streets, on a grid with as many blocks
+/// as telephones; U-turns are possible only at the border.
 fn coin(chance: &mut Chance, n: usize) -> Vec<i64> {
     let k = (n as f64).sqrt().ceil() as i64;
     let way =
         |[x, y]: [i64; 2], side: usize| [[x + 1, y], [x - 1, y], [x, y + 1], [x, y - 1]][side];
     let inside = |[x, y]: [i64; 2]| (0..=k).contains(&x) && (0..=k).contains(&y);
     let border = |[x, y]: [i64; 2]| x == 0 || y == 0 || x == k || y == k;
-    // A lane leaves a crossing to one of four sides.
+    // A lane leaves a crossing on one of four sides.
     let lane = |[x, y]: [i64; 2], side: usize| ((x * (k + 1) + y) as usize) * 4 + side;
     let crossing = |lane: usize| [lane as i64 / 4 / (k + 1), lane as i64 / 4 % (k + 1)];
     let lanes: Vec<usize> = (0..((k + 1) * (k + 1) * 4) as usize)
@@ -180,7 +181,7 @@ fn coin(chance: &mut Chance, n: usize) -> Vec<i64> {
     let phones: Vec<(usize, i64)> = (0..n)
         .map(|_| (lanes[chance.upto(lanes.len() as i64 - 1) as usize], chance.upto(BLOCK - 1)))
         .collect();
-    // Lanes between the end of a lane and the beginning of each other.
+    // Lanes between the end of a lane and the start of every other one.
     let between = |from: usize| {
         let mut steps = vec![i64::MAX; ((k + 1) * (k + 1) * 4) as usize];
         let mut open = std::collections::VecDeque::from([(from, 0)]);
@@ -210,7 +211,7 @@ fn coin(chance: &mut Chance, n: usize) -> Vec<i64> {
     })
 }
 
-/// A flowshop whose jobs do not wait between machines; a city without times closes the tour.
+/// A no-wait flowshop; a city without times closes the tour.
 fn shop(chance: &mut Chance, n: usize) -> Vec<i64> {
     let mut times: Vec<Vec<i64>> =
         (0..n).map(|_| (0..MACHINES).map(|_| chance.upto(LONGEST)).collect()).collect();
@@ -226,7 +227,7 @@ fn shop(chance: &mut Chance, n: usize) -> Vec<i64> {
     })
 }
 
-/// Strings of zeros and ones; one follows another where they overlap best, wrong digits counting twice.
+/// Binary strings; the cost is the length less the best overlap, where a wrong digit counts twice.
 fn superstring(chance: &mut Chance, n: usize) -> Vec<i64> {
     let strings: Vec<Vec<i64>> =
         (0..n).map(|_| (0..DIGITS).map(|_| chance.upto(1)).collect()).collect();

@@ -1,8 +1,8 @@
-//! Instances as text: TSPLIB files whose costs are written out as a matrix.
+//! Reads TSPLIB files whose costs are given as a matrix.
 
 use super::instance::{Instance, MOST_CITIES, MOST_COST};
 
-/// Which part of a matrix a file writes out, row by row; the rest mirrors it.
+/// Which part of a matrix a file lists, row by row; the rest mirrors it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
     Full,
@@ -10,7 +10,7 @@ enum Layout {
     Lower { diagonal: bool },
 }
 
-/// The layouts by name. Columns of one half are rows of the other.
+/// The layouts by name. The columns of one half are the rows of the other.
 const LAYOUTS: [(&str, Layout); 9] = [
     ("FULL_MATRIX", Layout::Full),
     ("UPPER_ROW", Layout::Upper { diagonal: false }),
@@ -24,7 +24,7 @@ const LAYOUTS: [(&str, Layout); 9] = [
 ];
 
 impl Layout {
-    /// The columns that are written out of a row.
+    /// The columns listed for a row.
     fn columns(self, row: usize, cities: usize) -> std::ops::Range<usize> {
         match self {
             Layout::Full => 0..cities,
@@ -34,7 +34,7 @@ impl Layout {
     }
 }
 
-/// What the lines before the matrix say.
+/// The header before the matrix.
 #[derive(Default)]
 struct Header {
     cities: Option<usize>,
@@ -42,7 +42,7 @@ struct Header {
 }
 
 impl Header {
-    /// Takes up a line `KEY: value`.
+    /// Reads a line `KEY: value`.
     fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "TYPE" if !["ATSP", "TSP"].contains(&value) => {
@@ -55,7 +55,7 @@ impl Header {
                 })?);
             }
             "EDGE_WEIGHT_TYPE" if value != "EXPLICIT" => {
-                return Err(format!("EDGE_WEIGHT_TYPE '{value}', expected EXPLICIT: a matrix"));
+                return Err(format!("EDGE_WEIGHT_TYPE '{value}', expected EXPLICIT (a matrix)"));
             }
             "EDGE_WEIGHT_FORMAT" => {
                 let layout = LAYOUTS.iter().find(|(name, _)| *name == value);
@@ -70,10 +70,10 @@ impl Header {
     }
 }
 
-/// Reads an instance; an error goes on from the file's name.
+/// Reads an instance. Error texts continue after the name of the file.
 ///
 /// # Errors
-/// Which line, which value, and what was expected.
+/// Names the line, the value, and what was expected.
 pub fn read(text: &str) -> Result<Instance, String> {
     let mut lines = (1..).zip(text.lines()).map(|(at, line)| (at, line.trim()));
     let mut header = Header::default();
@@ -101,7 +101,7 @@ pub fn read(text: &str) -> Result<Instance, String> {
     let mut places = places.peekable();
     let mut costs = vec![0; cities * cities];
     let mut read = 0;
-    // A display of coordinates may follow the matrix; nothing else is of interest.
+    // The matrix may be followed by display coordinates, which are ignored.
     let matrix = lines.take_while(|(_, line)| !["EOF", "DISPLAY_DATA_SECTION"].contains(line));
     for (at, line) in matrix {
         for word in line.split_whitespace() {
@@ -128,7 +128,7 @@ pub fn read(text: &str) -> Result<Instance, String> {
     Instance::new(cities, costs).map_err(|why| format!(": {why}"))
 }
 
-/// A whole number, which may be written with a fraction of zeros.
+/// An integer, possibly with a fraction of zeros.
 fn number(word: &str) -> Option<i64> {
     let whole = word.split_once('.').filter(|(_, zeros)| zeros.bytes().all(|byte| byte == b'0'));
     whole.map_or(word, |(whole, _)| whole).parse().ok()

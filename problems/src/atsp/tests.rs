@@ -9,8 +9,8 @@ use pleach_core::laws::{explorer_law, hostile_law, pack_law, run_to_end};
 use pleach_core::work::Reader;
 use tours::Node;
 
-/// A matrix of some kind: few values, large ones, zeros, negative ones, all equal, with twins, whatever
-/// leaving and coming cost.
+/// A matrix of some kind: few distinct values, large, zero, negative or equal ones, with twins, or
+/// with prices for leaving and entering.
 fn random(rng: &mut Rand64, n: usize) -> Instance {
     let kind = rng.rand_range(0..8);
     let mut below = |n: i64| rng.rand_range(0..n as u64) as i64;
@@ -38,7 +38,7 @@ fn random(rng: &mut Rand64, n: usize) -> Instance {
     Instance::new(n, costs).unwrap()
 }
 
-/// The length of the shortest tour, by trying all.
+/// The length of the shortest tour, by brute force.
 fn shortest(instance: &Instance) -> i64 {
     fn go(instance: &Instance, order: &mut Vec<u16>, least: &mut i64) {
         if order.len() == instance.cities() {
@@ -98,9 +98,9 @@ fn paths_give_one_tree_on_every_code_path() {
     for instance in small.iter().chain(&larger) {
         let plain = make(instance, Bound::Partial, Nodes::Pool, Level::Off);
         let best = instance.length(plain.start());
-        // Of forty cities only paths that are close to the best tour can be looked through.
+        // With forty cities, only paths far below the best tour can be searched exhaustively.
         let best = if instance.cities() > 30 { best / 8 } else { best };
-        let Search::Paths(paths) = &plain.search else { panic!("paths were asked for") };
+        let Search::Paths(paths) = &plain.search else { panic!("expected paths") };
         let mut explorer = TreeExplorer::new(paths);
         explorer.put_pool(Pool::whole(Tree::root(paths)));
         let whole = run_to_end(&mut explorer, best);
@@ -143,14 +143,14 @@ fn the_laws_hold() {
 fn nodes_are_read_back_as_packed() {
     let instance = named::named("tsmat:9:5").unwrap().unwrap();
     let atsp = make(&instance, Bound::Arborescence, Nodes::Pool, Level::best());
-    let Search::Tours(tours) = &atsp.search else { panic!("tours were asked for") };
+    let Search::Tours(tours) = &atsp.search else { panic!("expected tours") };
     let node = Tree::root(tours);
     pack_law(&node, &mut Rand64::new(1));
     let mut large = Node { paid: vec![1 << 51; 9], ..node };
     let mut bytes = Vec::new();
     pleach_core::work::Pack::pack(&large, &mut bytes);
     let read = <Node as pleach_core::work::Pack>::unpack(&mut Reader::new(&bytes));
-    assert!(read.is_err(), "prices beyond any sense");
+    assert!(read.is_err(), "multipliers out of range");
     large.paid.pop();
     bytes.clear();
     pleach_core::work::Pack::pack(&large, &mut bytes);
@@ -181,8 +181,8 @@ fn with_few_cities_a_start_is_the_best_tour() {
     }
 }
 
-/// Whoever waits to stop leaves nodes as they are; gone on with, the tree is the same, and each node
-/// is counted once.
+/// A run that waits to stop leaves nodes unexpanded; after resuming, the tree is the same and each
+/// node is counted once.
 #[test]
 fn nodes_that_are_left_are_gone_on_with() {
     for (name, bound) in [("ftv38", Bound::Assignment), ("ry48p", Bound::Arborescence)] {

@@ -1,4 +1,4 @@
-//! [`Tours`]: the search for a least tour with bounds that see the whole tour.
+//! [`Tours`]: branch and bound with bounds on the whole tour.
 
 use super::arcs::{Allowed, Arcs, PARTS, at_least, tour_of};
 use super::ascent::{Effort, MOST_PAID, Raised, raise};
@@ -14,13 +14,13 @@ use pleach_core::work::{Entry, Malformed, Pack, Reader};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A part of all tours: the arcs that they may use, and prices and successors to start from.
+/// A set of tours: the arcs they may use, with multipliers and successors to start from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub(super) allowed: Allowed,
     pub(super) paid: Vec<i64>,
     pub(super) next: Vec<u16>,
-    /// Whether it was counted before, and then left as it was.
+    /// Whether the node was counted before and then left for later.
     pub(super) again: bool,
 }
 
@@ -52,46 +52,46 @@ impl Pack for Node {
     }
 }
 
-/// How long prices are raised at each node, and for a look ahead.
+/// Effort of the ascent at each node, and in strong branching.
 const AT_NODE: Effort = Effort { steps: 60, patience: 6, first: 0.5, arcs: 30_000_000 };
 pub(super) const AHEAD: Effort = Effort { steps: 8, patience: 4, first: 0.3, arcs: 2_000_000 };
 
-/// The tours of an instance of two cities or more.
+/// The tours of an instance with at least two cities.
 #[derive(Clone, Debug)]
 pub struct Tours {
-    /// Its costs, with the cities numbered from another one.
+    /// The costs, with the cities renumbered from the root city.
     pub(super) instance: Instance,
-    /// The number that city 0 has for the user.
+    /// The user's number of city 0.
     turned: usize,
     pub(super) bound: Bound,
     pub(super) twins: Twins,
     root: Node,
-    /// What no tour can beat.
+    /// A lower bound on all tours.
     least: i64,
-    /// What some tour costs: prices are raised towards it while nothing better is known.
+    /// The length of some tour: bounds are raised towards it while nothing better is known.
     target: i64,
-    /// What the lengths of tours differ by.
+    /// Tour lengths differ by multiples of this.
     step: i64,
-    /// Whether the run waits to stop.
+    /// Whether the run is waiting to stop.
     hurried: Arc<AtomicBool>,
 }
 
-/// What a node turns out to be.
+/// The evaluation of a node.
 pub(super) struct Seen {
     pub arcs: Arcs,
-    /// What no tour of the node can beat, in parts of a unit.
+    /// The node's lower bound, in parts of a unit.
     pub bound: i64,
     pub paid: Vec<i64>,
     pub next: Vec<u16>,
-    /// What each arc costs beyond the bound.
+    /// Reduced cost of each arc.
     pub reduced: Vec<i64>,
-    /// How often arborescences used each arc of late.
+    /// How often recent arborescences used each arc.
     pub used: Vec<f32>,
 }
 
 impl Tours {
-    /// The tours of an instance with a tour at hand; bound `auto` becomes one of the others. What
-    /// takes long is prepared as well as can be while `go_on` holds.
+    /// The tours of an instance, given some tour; the bound `auto` is resolved here. Expensive
+    /// preparation takes its time while `go_on` returns true.
     #[must_use]
     pub fn new(instance: &Instance, bound: Bound, tour: &[u16], go_on: &dyn Fn() -> bool) -> Self {
         let target = instance.length(tour);
@@ -101,31 +101,31 @@ impl Tours {
         Self { instance, turned, bound, twins, root, least, target, step, hurried }
     }
 
-    /// Whether the run waits to stop.
+    /// Whether the run is waiting to stop.
     pub(super) fn hurried(&self) -> bool {
         self.hurried.load(Ordering::Relaxed)
     }
 
-    /// The bound that is computed.
+    /// The bound in use.
     #[must_use]
     pub fn bound(&self) -> Bound {
         self.bound
     }
 
-    /// What no tour can beat, as far as is known before the search.
+    /// The lower bound known before the search.
     #[must_use]
     pub fn least(&self) -> i64 {
         self.least
     }
 
-    /// A tour in the user's numbers.
+    /// The plan of a tour in the user's numbering.
     pub(super) fn plan(&self, order: &[u16]) -> Vec<i64> {
         let n = order.len();
         let old = |&city: &u16| ((usize::from(city) + self.turned) % n) as u16;
         super::instance::plan(&order.iter().map(old).collect::<Vec<_>>())
     }
 
-    /// A bound in units, and such as a tour can have.
+    /// A bound in units, raised to a length that a tour can have.
     fn at_least(&self, parts: i64) -> i64 {
         at_least(parts, self.target, self.step)
     }
@@ -136,7 +136,7 @@ impl Tours {
         most - (most.saturating_sub(self.target)).rem_euclid(self.step)
     }
 
-    /// What prices are raised towards, in parts of a unit: no more is needed to be done with a node.
+    /// The target of ascents, in parts of a unit: a bound that reaches it prunes the node.
     pub(super) fn towards(&self, best: i64) -> i64 {
         PARTS * self.below(best.min(self.target)) + 1
     }
@@ -151,12 +151,12 @@ impl Tours {
         }
         let raised = raise(&arcs, &node.paid, self.towards(best), AT_NODE, &|| !self.hurried())?;
         let Raised { bound, paid, reduced, used, tour } = raised;
-        // In a hurry the node is left as it is, whatever its assignment.
+        // If the run is waiting to stop, the node stays as it is, whatever its assignment.
         let next = tour.or_else(|| self.hurried().then(|| node.next.clone()));
         if let Some(next) = next {
             return Some(Seen { arcs, bound, paid, next, reduced, used });
         }
-        // What an assignment needs of what is left comes on top.
+        // Additive bounding: an assignment on the reduced costs adds to the bound.
         let rest = solve(&arcs, &reduced, &vec![0; arcs.cities], &node.next)?;
         let bound = bound + rest.value;
         Some(Seen { arcs, bound, paid, next: rest.next, reduced: rest.reduced, used })
@@ -172,7 +172,7 @@ impl Tree for Tours {
     }
 
     fn expand(&self, node: &Node, best: i64, out: &mut Children<'_, Self>) {
-        // Nothing is below what no tour can beat.
+        // Nothing is better than the global lower bound.
         if best <= self.least {
             return;
         }

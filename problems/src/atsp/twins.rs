@@ -1,23 +1,23 @@
-//! [`Twins`]: cities that can be exchanged for each other without a change of any cost.
+//! [`Twins`]: symmetry breaking for cities that can be exchanged without changing any cost.
 //!
-//! Of all tours that differ by such exchanges one is enough: the one that comes to the twins in the
-//! order of their numbers, seen from city 0.
+//! Of all tours that differ only by such exchanges, one is kept: the one that visits the twins in
+//! the order of their numbers, starting from city 0.
 
 use super::arcs::Allowed;
 use super::instance::Instance;
 
 const SINGLE: u16 = u16::MAX;
 
-/// Which cities are twins of which.
+/// Groups of twins.
 #[derive(Clone, Debug)]
 pub(super) struct Twins {
-    /// For each city the first of its twins, and how many of them come before it.
+    /// For each city the first of its twins, and how many of them precede it.
     first: Vec<u16>,
     rank: Vec<u16>,
     any: bool,
 }
 
-/// The twins that a path comes to: of each kind the first and the last by rank.
+/// The twins on a path: for each group the rank of the first and of the last.
 type Span = Vec<(u16, u16, u16)>;
 
 impl Twins {
@@ -46,7 +46,7 @@ impl Twins {
         twins
     }
 
-    /// Takes out arcs that only tours out of order use.
+    /// Removes arcs that only tours with twins out of order use.
     pub fn order(&self, allowed: &mut Allowed) {
         let n = self.first.len();
         for a in (1..n).filter(|&a| self.first[a] != SINGLE) {
@@ -54,7 +54,7 @@ impl Twins {
                 if self.rank[b] != self.rank[a] + 1 {
                     allowed.remove(a, b);
                 }
-                // The tour begins before all twins and ends after them.
+                // The tour starts before all twins and ends after them.
                 allowed.remove(if self.rank[a] < self.rank[b] { a } else { b }, 0);
                 allowed.remove(0, if self.rank[a] < self.rank[b] { b } else { a });
             }
@@ -78,7 +78,7 @@ impl Twins {
         Some(span)
     }
 
-    /// Takes out arcs between paths that would bring twins out of order; false if they are already.
+    /// Removes arcs between paths that would put twins out of order; false if some already are.
     pub fn keep_order(&self, paths: &[Vec<u16>], allowed: &mut Allowed) -> bool {
         if !self.any {
             return true;
@@ -90,7 +90,7 @@ impl Twins {
         for (before, path) in spans.iter().zip(paths).filter(|(span, _)| !span.is_empty()) {
             for (after, other) in spans.iter().zip(paths) {
                 let (end, begin) = (path[path.len() - 1].into(), other[0].into());
-                // Nothing leads on to a path with city 0 but what closes the tour.
+                // An arc to the path with city 0 only closes the tour.
                 let clash = |&(kind, _, last): &(u16, u16, u16)| {
                     after.iter().any(|&(other, first, _)| other == kind && first != last + 1)
                 };

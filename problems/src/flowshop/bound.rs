@@ -1,19 +1,19 @@
-//! [`Bound`]: how a node's children are bounded; and the one-machine bounds in plain code.
+//! [`Bound`]: how a node's children are bounded; and LB1, the one-machine bound, in plain code.
 
 use super::tables::{Partial, Tables, Word};
 use std::fmt;
 
-/// The bound; the book's page on flowshop gives the formulas.
+/// The lower bound (Lageweg, Lenstra and Rinnooy Kan 1978); the book gives the formulas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// On each machine: the front, all jobs between, and what follows at least after any job.
+    /// LB1: on each machine the head, the work of the jobs left, and the least tail of any job.
     One,
-    /// The same, but what follows at least after any job that is still between.
+    /// LB1 with the least tail of any job left.
     OneTight,
-    /// The greater of `one` and, for every pair of machines, the best order of the jobs between on
-    /// these two, with lags for the machines between.
+    /// LB2: the maximum of `one` and, for every pair of machines, the best order of the jobs left
+    /// on these two, with time lags for the machines in between.
     Two,
-    /// `one`, and `two` on its survivors where that has paid so far.
+    /// `one`, then `two` on the surviving children where that has paid off so far.
     Auto,
 }
 
@@ -21,9 +21,9 @@ impl Bound {
     /// All bounds.
     pub const ALL: [Bound; 4] = [Bound::One, Bound::OneTight, Bound::Two, Bound::Auto];
 
-    /// Reads a bound's name.
+    /// Parses a bound's name.
     ///
-    /// # Errors
+    /// If the name is unknown.
     /// If there is no such bound.
     pub fn parse(word: &str) -> Result<Self, String> {
         let bound = Self::ALL.into_iter().find(|bound| bound.to_string() == word);
@@ -42,7 +42,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// The one-machine bounds of a child: with the job placed at the front, and at the back.
+/// LB1 of a child: with the job placed at the front, and at the back.
 #[inline]
 pub fn one<W: Word>(partial: &Partial<W>, times: &[W]) -> [W; 2] {
     let mut ends = [W::narrow(0); 2];
@@ -58,7 +58,7 @@ pub fn one<W: Word>(partial: &Partial<W>, times: &[W]) -> [W; 2] {
     bounds
 }
 
-/// The least that follows on each machine after any of these jobs.
+/// The least tail on each machine over these jobs.
 pub fn least_tails<W: Word>(tables: &Tables<W>, jobs: &[u16], least: &mut [W]) {
     least.fill(W::narrow(W::MOST));
     for &job in jobs {

@@ -1,8 +1,8 @@
-//! [`Branching`]: whether a node's children get their job at the front or at the back.
+//! [`Branching`]: whether a node's children place their job at the front or at the back.
 
 use std::fmt;
 
-/// The rule; the book's page on flowshop says the same in words.
+/// The branching rule; the dynamic ones are from Gmys, Mezmaz, Melab and Tuyttens (2020).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Branching {
     /// Always at the front.
@@ -11,22 +11,22 @@ pub enum Branching {
     Backward,
     /// At the front and at the back in turn, by depth.
     Alternate,
-    /// Where the sum of the bounds is larger.
+    /// At the end with the larger sum of bounds.
     MaxSum,
-    /// Where fewer children are kept against the reference; then as [`Branching::MaxSum`].
+    /// At the end with fewer children below the reference; ties as [`Branching::MaxSum`].
     MinBranch,
-    /// Where fewer children have the least bound of all; then as [`Branching::MaxSum`].
+    /// At the end with fewer children that have the least bound; ties as [`Branching::MaxSum`].
     MinMin,
 }
 
-/// What the children at the front and those at the back look like, beside each other.
+/// Statistics of the children at the front and at the back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
     /// Children whose bound is below the reference.
     pub kept: [u32; 2],
-    /// Children that have the least bound of all.
+    /// Children whose bound equals the least bound at either end.
     pub least: [u32; 2],
-    /// The sum of the bounds at the front less that at the back.
+    /// The sum of the bounds at the front minus the sum at the back.
     pub lead: i64,
 }
 
@@ -41,7 +41,7 @@ impl Branching {
         Branching::MinMin,
     ];
 
-    /// The end that is known beforehand, if it is: whether it is the back.
+    /// The end, if the rule fixes it: true for the back.
     #[inline]
     #[must_use]
     pub fn fixed(self, depth: usize) -> Option<bool> {
@@ -53,7 +53,7 @@ impl Branching {
         }
     }
 
-    /// Whether to branch at the back, where that depends on the children. Ties go to the front.
+    /// Whether to branch at the back, given the children's bounds. Ties go to the front.
     #[inline]
     #[must_use]
     pub fn choose(self, ends: &Ends) -> bool {
@@ -65,7 +65,7 @@ impl Branching {
         back < front || back == front && ends.lead < 0
     }
 
-    /// Children bounded when a node with so many jobs left is branched.
+    /// Children bounded when a node with this many jobs left is branched.
     #[inline]
     #[must_use]
     pub fn bounded(self, jobs_left: usize) -> u64 {
@@ -73,10 +73,10 @@ impl Branching {
         ends * jobs_left as u64
     }
 
-    /// Reads a rule's name.
+    /// Parses a rule's name.
     ///
     /// # Errors
-    /// If there is no such rule.
+    /// If the name is unknown.
     pub fn parse(word: &str) -> Result<Self, String> {
         let rule = Self::ALL.into_iter().find(|rule| rule.to_string() == word);
         rule.ok_or_else(|| {

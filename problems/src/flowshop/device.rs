@@ -1,7 +1,7 @@
-//! Partial schedules in the memory of a device, with what they take on each machine.
+//! Partial schedules in device memory, with heads, tails and the work left on each machine.
 //!
-//! Words of arrays of machines hold two times: in the lower half of word `i` machine `i` seen from
-//! the front, in the upper half machine `m − 1 − i` seen from the back.
+//! A word of an array over machines holds two times: the lower half of word `i` is for machine `i`
+//! seen from the front, the upper half for machine `m − 1 − i` seen from the back.
 
 use super::bound::Bound;
 use super::branching::Branching;
@@ -10,27 +10,27 @@ use pleach_core::device::{Layout, OnDevice};
 use pleach_core::explorer::read;
 use pleach_core::work::{Entry, Malformed, Nodes, Pool, Work};
 
-/// Jobs at most: two a lane.
+/// Most jobs: two per lane.
 const MOST_JOBS: usize = 64;
-/// Machines at most, and jobs times machines: what a kernel for any instance has room for.
+/// Most machines, and most operations: what the kernel for any instance has room for.
 const MOST_MACHINES: usize = 64;
 /// See [`MOST_MACHINES`].
 const MOST_TIMES: usize = 2048;
 
-/// Where a node's order begins, in words: before it are the jobs placed, the bound, the jobs left.
+/// Where a node's order starts, in words: after the jobs placed, the bound and the jobs left.
 const ORDER: usize = 4;
 
 impl Flowshop {
-    /// Whether the kernel can do this instance and this search.
+    /// What of this instance or this search the kernel does not support, if anything.
     pub(super) fn fits_device(&self) -> Result<(), &'static str> {
         let (jobs, machines) = (self.instance.jobs(), self.instance.machines());
         let size = jobs <= MOST_JOBS && machines <= MOST_MACHINES && jobs * machines <= MOST_TIMES;
         let faults = [
-            (!size, "more than 64 jobs, 64 machines or 2048 times"),
+            (!size, "more than 64 jobs, 64 machines or 2048 operations"),
             (self.instance.longest_path() >= u64::from(u16::MAX), "sums of 65,535 or more"),
             (self.nodes != Nodes::Pool, "intervals"),
             (self.all, "all optimal schedules"),
-            (self.bounding() != Bound::One, "another bound than one"),
+            (self.bounding() != Bound::One, "bounds other than one"),
         ];
         faults.into_iter().find(|(fault, _)| *fault).map_or(Ok(()), |(_, what)| Err(what))
     }
@@ -71,12 +71,12 @@ impl Flowshop {
     }
 }
 
-/// Two words of an array of machines in one.
+/// Packs two words of an array over machines into one.
 fn halves(array: &[u32]) -> impl Iterator<Item = u32> {
     array.chunks_exact(2).map(|both| both[0] | both[1] << 16)
 }
 
-/// The number by which the kernel knows a branching.
+/// The kernel's number for a branching rule.
 fn number(branching: Branching) -> u32 {
     Branching::ALL.iter().position(|&other| other == branching).unwrap_or(0) as u32
 }
@@ -104,7 +104,7 @@ impl OnDevice for Flowshop {
             let bound = match bound {
                 i64::MIN => 0,
                 0..=0xffff => bound as u32 + 1,
-                // No bound of this instance is so large.
+                // Bounds of this instance are smaller.
                 _ => return Err(Malformed::Range),
             };
             self.write(&node, bound, words);
@@ -142,7 +142,7 @@ mod tests {
         pool.into_entries().into_iter().map(|entry| (entry.bound, entry.node)).collect()
     }
 
-    /// Work in the middle of a search.
+    /// Work from the middle of a search.
     fn some(flowshop: &Flowshop, fuel: u64) -> Work {
         let mut explorer = flowshop.explorer();
         explorer.put(&Problem::root(flowshop).bytes).unwrap();

@@ -1,4 +1,4 @@
-//! [`Double`]: raises the one-machine bounds of a node's children to their two-machine bounds.
+//! [`Double`]: raises the LB1 bounds of a node's children to LB2.
 
 use super::frame::{Base, Frame};
 use super::kernel::Kernel;
@@ -8,14 +8,14 @@ use super::tables::{Tables, Word};
 /// The place of a job that is in no lane.
 const NONE: u16 = u16::MAX;
 
-/// The pairs of machines, and the room to walk them.
+/// The pairs of machines, and working memory for the bounds.
 pub struct Double<K: Kernel> {
     pairs: Pairs<K::Word>,
-    /// For each job, its place in the lanes.
+    /// The place of each job in the lanes.
     places: Vec<u16>,
-    /// The jobs left, in the order of the pair at hand.
+    /// The jobs left, in the order of the current pair.
     steps: Vec<Step<K::Word>>,
-    /// For each block and machine, when it is free for each child, and what follows there.
+    /// By block and machine: when the machine is free for each child, and the tail there.
     free: Vec<K::Word>,
     after: Vec<K::Word>,
 }
@@ -23,7 +23,7 @@ pub struct Double<K: Kernel> {
 impl<K: Kernel> Double<K> {
     const LANES: usize = 2 * K::JOBS;
 
-    /// For the nodes of an instance of so many jobs.
+    /// For the nodes of an instance with this many jobs.
     pub fn new(pairs: &Pairs<u32>, jobs: usize) -> Self {
         let none = Step { job: NONE, times: [K::Word::narrow(0); 3] };
         Self {
@@ -35,9 +35,9 @@ impl<K: Kernel> Double<K> {
         }
     }
 
-    /// Raises the bounds of a frame's children; with a limit and a mask of lanes, only until no open
-    /// child in these lanes is below the limit. A pair that closes a child takes its turn one
-    /// earlier from then on. Returns the pairs walked.
+    /// Raises the bounds of a frame's children. With a limit and a mask of lanes, stops as soon as
+    /// no open child in these lanes is below the limit. A pair that prunes a child moves one place
+    /// forward for later nodes. Returns the number of pairs tried.
     #[inline(always)]
     pub fn raise(
         &mut self,
@@ -73,7 +73,7 @@ impl<K: Kernel> Double<K> {
         self.pairs.0.len()
     }
 
-    /// Walks a pair for all blocks.
+    /// Evaluates a pair for all blocks.
     #[inline(always)]
     fn walk(
         &mut self,
@@ -83,7 +83,8 @@ impl<K: Kernel> Double<K> {
         frame: &mut Frame<K::Word>,
     ) {
         let pair = &self.pairs.0[at];
-        // Every job is written, and written over by the next unless it is left: no branch to miss.
+        // Writes every job and lets the next overwrite it unless it is left: no branch to
+        // mispredict.
         let mut n = 0;
         for step in &pair.steps {
             let place = self.places[usize::from(step.job)];
@@ -101,7 +102,7 @@ impl<K: Kernel> Double<K> {
         }
     }
 
-    /// When each machine is free for each child, and what follows there.
+    /// When each machine is free for each child, and the tail there.
     #[inline(always)]
     fn look_both_ways(
         &mut self,
@@ -123,7 +124,7 @@ impl<K: Kernel> Double<K> {
             let rows = base.rows(i).chunks_exact(lanes);
             let mut end = [zero; 32];
             for (k, ((times, free), after)) in rows.zip(free).zip(after).enumerate() {
-                // Row k has the front's machine k, and the back's mirror image of it.
+                // Row k holds the front's machine k, and for the back its mirror image.
                 let is_free = ends[2 * k].max(least[width - 1 - 2 * k]);
                 let follows = ends[2 * k + 1].max(least[width - 2 - 2 * k]);
                 let before = [ends[2 * k], ends[2 * k + 1]];

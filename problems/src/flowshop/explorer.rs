@@ -14,14 +14,14 @@ use pleach_core::tree::Solution;
 use pleach_core::work::pool::divide;
 use pleach_core::work::{Entry, Malformed, Pool, Work};
 
-/// Depth-first search with a frame for each job placed: a node, and its children still open.
+/// Depth-first search with a frame for each job placed: a node and its open children.
 pub struct Frames<'f, K: Kernel> {
     pub(super) flowshop: &'f Flowshop,
     pub(super) kernel: K,
     tables: Tables<K::Word>,
-    /// Nodes that are in no frame yet, shallowest first.
+    /// Nodes not in a frame yet, shallowest first.
     waiting: Vec<Entry<Node>>,
-    /// The jobs of the frames in lanes: first those of the first frame, then ever fewer.
+    /// The jobs of the frames in lanes: first those of the first frame, then fewer and fewer.
     pub(super) bases: Vec<Base<K::Word>>,
     pub(super) frames: Vec<Frame<K::Word>>,
     /// Frames in use.
@@ -30,13 +30,13 @@ pub struct Frames<'f, K: Kernel> {
     first: Node,
     /// Open children of all frames.
     pub(super) open: usize,
-    /// What two-machine bounds need, and whether they pay; only where they are used.
+    /// The state for LB2 bounds, and whether they pay off; only if the bound uses them.
     double: Option<(Double<K>, Worth)>,
-    /// The least that follows on each machine after any job left; only for the tight bound.
+    /// The least tail on each machine over the jobs left; only for the tight bound.
     tight: Vec<K::Word>,
 }
 
-/// What a stretch of the search needs to know, and what it brings.
+/// The limits and the progress of one call.
 pub(super) struct Stretch<W> {
     limits: Limits<W>,
     best: i64,
@@ -46,7 +46,7 @@ pub(super) struct Stretch<W> {
 impl<'f, K: Kernel> Frames<'f, K> {
     pub(super) const LANES: usize = 2 * K::JOBS;
 
-    /// An explorer with nothing to do yet.
+    /// An explorer with no work yet.
     pub fn new(flowshop: &'f Flowshop, kernel: K) -> Self {
         let tables = Tables::new(&flowshop.instance);
         let (jobs, machines) = (flowshop.instance.jobs(), flowshop.instance.machines());
@@ -91,7 +91,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
         self.branch(stretch);
     }
 
-    /// Has a frame and a base ready beyond those in use.
+    /// Makes sure that there is a frame and a base beyond those in use.
     #[inline(always)]
     fn make_room(&mut self) {
         if self.frames.len() == self.used {
@@ -100,8 +100,8 @@ impl<'f, K: Kernel> Frames<'f, K> {
         }
     }
 
-    /// Bounds the children of the last frame's node, chooses the end, and opens those that may
-    /// hold something better.
+    /// Bounds the children of the last frame's node, chooses the end, and opens the children below
+    /// the incumbent.
     #[inline(always)]
     fn branch(&mut self, stretch: &mut Stretch<K::Word>) {
         let branching = self.flowshop.branching;
@@ -123,7 +123,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
         let depth = self.flowshop.instance.jobs() - frame.jobs;
         let fixed = branching.fixed(depth);
         if let (Bound::Two, Some((double, _))) = (self.flowshop.bounding(), &mut self.double) {
-            // Where the end is known, nothing but keeping and pruning is read.
+            // With a fixed end, the bounds only decide which children to prune.
             let side = |back: bool| (stretch.limits.best, SIDES[usize::from(back)]);
             double.raise(&self.kernel, &self.tables, base, frame, fixed.map(side));
             sum = frame.tally(&self.kernel, stretch.limits);
@@ -153,8 +153,8 @@ impl<'f, K: Kernel> Frames<'f, K> {
         counts.depth = counts.depth.max(depth as u32 + 1);
     }
 
-    /// The most promising child of the last frame: its lane and its bound. Leaves the frame if it
-    /// has none.
+    /// The lane and bound of the most promising child of the last frame. Pops the frame if it has
+    /// none.
     #[inline(always)]
     fn next(&mut self, stretch: &Stretch<K::Word>) -> Option<(usize, K::Word)> {
         let frame = self.frames[..self.used].last_mut()?;
@@ -165,7 +165,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
         let (lane, bound) = frame.take_least(&self.kernel);
         let bound = frame.bound.max(bound);
         if bound >= stretch.limits.best {
-            // The best value has improved since, and the other children are no better.
+            // The incumbent has improved since, and the other children are no better.
             self.open -= frame.n_open + 1;
             frame.n_open = 0;
             return None;
@@ -174,7 +174,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
         Some((lane, bound))
     }
 
-    /// Goes to a child of the last frame.
+    /// Enters a child of the last frame.
     #[inline(always)]
     fn descend(&mut self, (lane, bound): (usize, K::Word), stretch: &mut Stretch<K::Word>) {
         self.make_room();
@@ -203,7 +203,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
         self.branch(stretch);
     }
 
-    /// Ends the path with its last job.
+    /// Completes the schedule with its last job.
     fn complete(&mut self, makespan: u32, last: u16, stretch: &mut Stretch<K::Word>) {
         let counts = &mut stretch.progress.counts;
         counts.bounded += self.flowshop.branching.bounded(1);
@@ -218,22 +218,22 @@ impl<'f, K: Kernel> Frames<'f, K> {
         }
     }
 
-    /// Whether the deepest node with open children has been branched and none of them entered.
+    /// Whether the deepest node with open children was just branched, with no child entered yet.
     #[inline]
     pub(super) fn fresh(&self) -> bool {
-        // Where the last frame has no open children, those above it have been entered.
+        // If the last frame has no open children, those above it have been entered.
         let last = self.frames[..self.used].last();
         last.is_some_and(|frame| frame.n_open > 0 && frame.job == NO_JOB)
     }
 
-    /// The node that so many frames lead to.
+    /// The node at the end of the first `frames` frames.
     fn path(&self, frames: usize) -> Node {
         let mut node = self.first.clone();
         self.frames[..frames].iter().for_each(|frame| node.place(frame.job, frame.back));
         node
     }
 
-    /// The limits of a stretch; one beyond the word stands for none.
+    /// Starts a call; values beyond the greatest word mean no limit.
     pub(super) fn stretch(&self, best: i64) -> Stretch<K::Word> {
         let limits = Limits { reference: word(self.flowshop.reference), best: word(best) };
         Stretch { limits, best, progress: Progress::default() }
@@ -256,13 +256,13 @@ impl<'f, K: Kernel> Frames<'f, K> {
     }
 }
 
-/// Explores the frames until they are done, a solution is found, or the fuel is used up.
+/// Explores the frames until they are exhausted, a solution is found, or the fuel runs out.
 pub(super) struct Dive<'a, 'f, K: Kernel> {
     pub frames: &'a mut Frames<'f, K>,
-    /// A child of the last frame to go to first, whatever the fuel: lane and bound.
+    /// A child of the last frame to enter first, whatever the fuel: lane and bound.
     pub first: Option<(usize, K::Word)>,
     pub fuel: u64,
-    /// Whether to go on from where [`Frames::fresh`] is true.
+    /// Whether to continue without fuel while [`Frames::fresh`] is true.
     pub to_a_point: bool,
     pub stretch: &'a mut Stretch<K::Word>,
 }
@@ -271,7 +271,7 @@ impl<K: Kernel> Task for Dive<'_, '_, K> {
     #[inline(always)]
     fn run(self) {
         let Self { frames, mut first, fuel, to_a_point, stretch } = self;
-        // One call of `descend` only: a second would keep it from becoming part of this.
+        // A second call of `descend` would keep it from being inlined.
         loop {
             let child = match first.take() {
                 Some(child) => Some(child),
@@ -290,7 +290,7 @@ impl<K: Kernel> Task for Dive<'_, '_, K> {
     }
 }
 
-/// A bound or a limit as a word; the greatest word stands for any beyond.
+/// A bound or limit as a word, clamped: the greatest word stands for all values beyond.
 fn word<W: Word>(limit: i64) -> W {
     W::narrow(limit.clamp(0, i64::from(W::MOST)) as u32)
 }

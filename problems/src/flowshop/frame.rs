@@ -3,22 +3,21 @@
 use super::kernel::{Kernel, Limits, SIDES, Tally};
 use super::tables::{Partial, Tables, Word};
 
-/// Jobs in lanes, in blocks: what the passes over a node and the nodes below it read.
+/// Jobs in lanes, in blocks: the times read when a node and the nodes below it are bounded.
 #[derive(Clone, Debug)]
 pub struct Base<W> {
     /// The job of each pair of lanes.
     pub jobs: Vec<u16>,
     /// Blocks of lanes.
     pub blocks: usize,
-    /// For each block and machine, the times of all lanes; from `start`, where a line of the cache
-    /// begins.
+    /// The times of all lanes by block and machine, aligned to a cache line by starting at `start`.
     rows: Vec<W>,
     start: usize,
-    /// Words of a block.
+    /// Words per block.
     size: usize,
 }
 
-/// Bytes of a vector and of a line of the cache.
+/// Bytes of a vector, and of a cache line.
 const LINE: usize = 64;
 
 impl<W: Word> Base<W> {
@@ -27,7 +26,7 @@ impl<W: Word> Base<W> {
         Self { jobs: Vec::new(), blocks: 0, rows: Vec::new(), start: 0, size: 0 }
     }
 
-    /// Takes these jobs into `lanes` lanes a block.
+    /// Fills the base with these jobs, `lanes` lanes per block.
     pub fn fill(&mut self, tables: &Tables<W>, jobs: impl Iterator<Item = u16>, lanes: usize) {
         self.jobs.clear();
         self.jobs.extend(jobs);
@@ -53,7 +52,7 @@ impl<W: Word> Base<W> {
         &self.rows[self.start + block * self.size..][..self.size]
     }
 
-    /// The jobs that are left in the blocks of a frame, each after its place.
+    /// The jobs left according to a frame's blocks, each with its place.
     pub fn places<'a>(
         &'a self,
         blocks: &'a [Block<W>],
@@ -65,14 +64,14 @@ impl<W: Word> Base<W> {
         self.jobs.iter().enumerate().filter(alive).map(|(at, &job)| (at as u16, job))
     }
 
-    /// The jobs that are left in the blocks of a frame.
+    /// The jobs left according to a frame's blocks.
     pub fn alive<'a>(&'a self, blocks: &'a [Block<W>], lanes: usize) -> impl Iterator<Item = u16> {
         self.places(blocks, lanes).map(|(_, job)| job)
     }
 }
 
-/// Blocks from which a base of so many is made anew: soon while there are few, and where there are
-/// many only when an eighth is empty, so that all bases together stay small.
+/// Number of blocks from which it pays to make a new base below one of `blocks`: soon if there are
+/// few, else only when an eighth is empty, so that all bases together stay small.
 pub fn worth_a_base(blocks: usize) -> usize {
     if blocks <= 8 { blocks - 1 } else { blocks - blocks / 8 }
 }
@@ -88,7 +87,7 @@ pub struct Block<W> {
     pub bounds: [W; 32],
 }
 
-/// The job of a child where none has been explored yet.
+/// The job of a frame whose children have not been entered yet.
 pub const NO_JOB: u16 = u16::MAX;
 
 /// A node and its open children.
@@ -96,7 +95,7 @@ pub const NO_JOB: u16 = u16::MAX;
 pub struct Frame<W> {
     /// The node.
     pub partial: Partial<W>,
-    /// The base that its lanes belong to.
+    /// Index of the base for the lanes.
     pub base: usize,
     /// Jobs left.
     pub jobs: usize,
@@ -104,13 +103,13 @@ pub struct Frame<W> {
     pub blocks: Vec<Block<W>>,
     /// Open children.
     pub n_open: usize,
-    /// Whether the children get their job at the back.
+    /// Whether the children place their job at the back.
     pub back: bool,
-    /// The job of the child that is being explored, or [`NO_JOB`].
+    /// The job of the child being explored, or [`NO_JOB`].
     pub job: u16,
     /// The node's own bound.
     pub bound: W,
-    /// The part of the whole tree that the node is thought to be; of each child once it has some.
+    /// Estimated fraction of the whole tree: of the node, and once it is branched of each child.
     pub share: f32,
 }
 
@@ -135,7 +134,7 @@ impl<W: Word> Frame<W> {
         Block { alive, open: 0, bounds: [W::narrow(0); 32] }
     }
 
-    /// Has all jobs of a base left.
+    /// Resets the frame to all jobs of a base.
     pub fn renew(&mut self, at: usize, base: &Base<W>, lanes: usize) {
         self.base = at;
         self.jobs = base.jobs.len();
@@ -144,7 +143,7 @@ impl<W: Word> Frame<W> {
         self.blocks.extend(base.jobs.chunks(lanes / 2).map(of_jobs));
     }
 
-    /// Has the jobs left that the frame before has, but for the one in a lane.
+    /// Copies the jobs left from the frame before, without the one in `lane`.
     #[inline]
     pub fn inherit(&mut self, before: &Self, lane: usize, lanes: usize) {
         self.base = before.base;
@@ -158,7 +157,7 @@ impl<W: Word> Frame<W> {
         self.blocks[lane / lanes].alive &= !(3 << ((lane % lanes) & !1));
     }
 
-    /// Keeps the open children at one end: so many.
+    /// Keeps only the open children at one end, `n_open` in number.
     #[inline]
     pub fn choose(&mut self, back: bool, n_open: u32) {
         self.back = back;
@@ -169,7 +168,7 @@ impl<W: Word> Frame<W> {
         }
     }
 
-    /// Takes stock of the bounds of all blocks, and opens the children below the best value.
+    /// Computes the statistics of all blocks, and opens the children below the incumbent.
     pub fn tally<K: Kernel<Word = W>>(&mut self, kernel: &K, limits: Limits<W>) -> Tally {
         let mut sum = Tally::default();
         for block in &mut self.blocks {
@@ -180,7 +179,7 @@ impl<W: Word> Frame<W> {
         sum
     }
 
-    /// Closes open children that are no longer below the best value; returns how many.
+    /// Closes open children that are no longer below the incumbent. Returns how many.
     pub fn close_above<K: Kernel<Word = W>>(&mut self, kernel: &K, limits: Limits<W>) -> usize {
         let before = self.n_open;
         self.n_open = 0;
@@ -191,7 +190,7 @@ impl<W: Word> Frame<W> {
         before - self.n_open
     }
 
-    /// Takes the open child of least bound: its lane, and its bound.
+    /// Takes the open child with the least bound. Returns its lane and bound.
     #[inline(always)]
     pub fn take_least<K: Kernel<Word = W>>(&mut self, kernel: &K) -> (usize, W) {
         let lanes = 2 * K::JOBS;
@@ -211,7 +210,7 @@ impl<W: Word> Frame<W> {
         (at, least)
     }
 
-    /// Takes the open child of greatest bound: its lane, and its bound.
+    /// Takes the open child with the greatest bound. Returns its lane and bound.
     pub fn take_greatest(&mut self, lanes: usize) -> Option<(usize, W)> {
         let greatest = self.open(lanes).max_by_key(|&(_, bound)| bound)?;
         self.close(greatest.0, lanes);
@@ -225,18 +224,18 @@ impl<W: Word> Frame<W> {
         self.n_open -= 1;
     }
 
-    /// The lanes of the open children, and their bounds.
+    /// The lanes and bounds of the open children.
     pub fn open(&self, lanes: usize) -> impl Iterator<Item = (usize, W)> {
         self.lanes(lanes, |block| block.open)
     }
 
-    /// The lanes of all children at the chosen end, pruned ones too, and their bounds.
+    /// The lanes and bounds of all children at the chosen end, pruned ones included.
     pub fn children(&self, lanes: usize) -> impl Iterator<Item = (usize, W)> {
         self.lanes(lanes, |block| block.alive)
             .filter(|(lane, _)| lane % 2 == usize::from(self.back))
     }
 
-    /// The lanes of masks that the blocks have, and their bounds.
+    /// The lanes and bounds selected by a mask in each block.
     fn lanes(&self, lanes: usize, mask: fn(&Block<W>) -> u32) -> impl Iterator<Item = (usize, W)> {
         self.blocks.iter().enumerate().flat_map(move |(i, block)| {
             let mask = mask(block);
@@ -245,7 +244,7 @@ impl<W: Word> Frame<W> {
         })
     }
 
-    /// Open children in the lanes of a mask that are below a limit.
+    /// How many open children in the lanes of a mask are below a limit.
     pub fn below<K: Kernel<Word = W>>(&self, kernel: &K, (limit, mask): (W, u32)) -> u32 {
         let of_block = |block: &Block<W>| {
             let below = kernel.below(&block.bounds[..2 * K::JOBS], limit);
@@ -254,7 +253,7 @@ impl<W: Word> Frame<W> {
         self.blocks.iter().map(of_block).sum()
     }
 
-    /// How many children at each end have the least bound of all.
+    /// How many children at each end have the least bound.
     pub fn having_least(&self, lanes: usize) -> [u32; 2] {
         let alive = || self.lanes(lanes, |block| block.alive);
         let least = alive().map(|(_, bound)| bound).min();

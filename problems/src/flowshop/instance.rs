@@ -1,19 +1,19 @@
-//! [`Instance`]: the times of a permutation flowshop, and what a schedule takes.
+//! [`Instance`]: the times of a permutation flowshop, and the makespan of a schedule.
 
 use crate::permutation::permutation;
 use std::fmt;
 
-/// Jobs at most: a search keeps one frame for each job placed.
+/// Most jobs: a search keeps one frame for each job placed.
 pub const MOST_JOBS: usize = 10_000;
-/// What no path through the times may exceed, so that every sum of a search fits.
+/// Longest path through the times, so that all sums of a search fit.
 pub const LONGEST_PATH: u64 = i32::MAX as u64;
 
-/// Jobs that all go over the same machines, in the same order on each.
+/// Jobs that visit all machines in the same order.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Instance {
     jobs: usize,
     machines: usize,
-    /// Job by job.
+    /// By job.
     times: Vec<u32>,
 }
 
@@ -25,10 +25,11 @@ impl fmt::Debug for Instance {
 }
 
 impl Instance {
-    /// An instance of times given job by job.
+    /// An instance with times given job by job.
     ///
     /// # Errors
-    /// If there is no job or no machine, too many jobs, or if sums could grow too large.
+    /// If there is no job or no machine, or if there are too many jobs or sums could grow too
+    /// large.
     pub fn new(machines: usize, times: Vec<u32>) -> Result<Self, String> {
         if machines == 0 || times.is_empty() || !times.len().is_multiple_of(machines) {
             return Err("expected at least one job and one machine".into());
@@ -47,26 +48,26 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Jobs.
+    /// Number of jobs.
     #[must_use]
     pub fn jobs(&self) -> usize {
         self.jobs
     }
 
-    /// Machines.
+    /// Number of machines.
     #[must_use]
     pub fn machines(&self) -> usize {
         self.machines
     }
 
-    /// The times of a job, machine by machine.
+    /// The times of a job, by machine.
     #[must_use]
     pub fn job(&self, job: usize) -> &[u32] {
         &self.times[job * self.machines..][..self.machines]
     }
 
-    /// All that any path through any schedule can add up to: it goes on to another job or another
-    /// machine at every step.
+    /// An upper bound on the length of any path through any schedule, where each step goes to
+    /// another job or to another machine.
     #[must_use]
     pub fn longest_path(&self) -> u64 {
         let largest = |row: &[u32]| u64::from(row.iter().copied().max().unwrap_or(0));
@@ -76,7 +77,7 @@ impl Instance {
         by_job + by_machine
     }
 
-    /// When each operation of a schedule ends: for every place in the order, machine by machine.
+    /// When each operation of a schedule ends: by place in the order and by machine.
     #[must_use]
     pub fn ends(&self, order: &[u16]) -> Vec<Vec<u32>> {
         let mut free = vec![0; self.machines];
@@ -91,22 +92,22 @@ impl Instance {
         ends.collect()
     }
 
-    /// The time that a schedule takes.
+    /// The makespan of a schedule.
     #[must_use]
     pub fn makespan(&self, order: &[u16]) -> u32 {
         self.ends(order).last().and_then(|ends| ends.last().copied()).unwrap_or(0)
     }
 
-    /// The order that a plan names, with jobs counted from 1.
+    /// The order given by a plan, with jobs counted from 1.
     ///
     /// # Errors
-    /// If a job is missing, unknown or named twice.
+    /// If a job is missing, unknown or repeated.
     pub fn order(&self, plan: &[i64]) -> Result<Vec<u16>, String> {
         permutation(plan, self.jobs, "job")
     }
 }
 
-/// A schedule in the numbers that people use: jobs from 1.
+/// A schedule as a plan, with jobs counted from 1.
 #[must_use]
 pub fn plan(order: &[u16]) -> Vec<i64> {
     order.iter().map(|&job| i64::from(job) + 1).collect()

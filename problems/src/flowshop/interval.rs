@@ -1,8 +1,8 @@
-//! Where the search through [`Frames`] is among all schedules, and how it finds a place again.
+//! The position of a search through [`Frames`] among all schedules, and how to return to one.
 //!
-//! Frames take the open child of least bound first, of equal ones the lowest job: so a child's rank
-//! is its place in the order of bounds and jobs among all children at the chosen end. Those that are
-//! pruned come last, so that a bound of theirs that was not computed to its full value does no harm.
+//! Frames take the open child with the least bound first, then the lowest job. A child's rank is
+//! its place in this order among all children at the chosen end. Pruned children come last, so that
+//! bounds which were not fully computed do no harm.
 
 use super::Node;
 use super::explorer::{Dive, Frames, Stretch};
@@ -14,7 +14,7 @@ use pleach_core::work::Entry;
 use std::ops::Range;
 
 impl<K: Kernel> Frames<'_, K> {
-    /// Does something that counts into `progress`.
+    /// Runs `what` and counts into `progress`.
     fn counting(
         &mut self,
         best: i64,
@@ -28,7 +28,7 @@ impl<K: Kernel> Frames<'_, K> {
         progress.used = progress.counts.bounded;
     }
 
-    /// Goes to a child of the last frame, then on from there while there is fuel.
+    /// Enters a child of the last frame, if given, then searches on while there is fuel.
     fn dive(
         &mut self,
         first: Option<(usize, K::Word)>,
@@ -42,20 +42,20 @@ impl<K: Kernel> Frames<'_, K> {
         });
     }
 
-    /// The child of this rank, pruned or not: its bound and its lane.
+    /// The bound and lane of the child with this rank, pruned or not.
     fn at_rank(&self, depth: usize, rank: usize) -> Option<(K::Word, usize)> {
         let children = self.frames[depth].children(Self::LANES);
         let mut children: Vec<_> = children.map(|(lane, bound)| (bound, lane)).collect();
         (rank < children.len()).then(|| *children.select_nth_unstable(rank).1)
     }
 
-    /// The rank of the child with this bound in this lane.
+    /// The rank of the child with this bound and lane.
     fn rank_of(&self, depth: usize, child: (K::Word, usize)) -> usize {
         let children = self.frames[depth].children(Self::LANES);
         children.filter(|&(lane, bound)| (bound, lane) < child).count()
     }
 
-    /// Open children: the bounds, and the lanes.
+    /// The bounds and lanes of the open children.
     fn open_children(&self, depth: usize) -> impl Iterator<Item = (K::Word, usize)> {
         self.frames[depth].open(Self::LANES).map(|(lane, bound)| (bound, lane))
     }

@@ -18,7 +18,7 @@ fn levels() -> impl Iterator<Item = Level> {
     Level::ALL.into_iter().filter(|level| level.works())
 }
 
-/// All named bounds with all branchings.
+/// All bounds except `auto`, with all branching rules.
 fn rules() -> impl Iterator<Item = (Branching, Bound)> {
     let bounds = [Bound::One, Bound::OneTight, Bound::Two];
     Branching::ALL.into_iter().flat_map(move |rule| bounds.map(|bound| (rule, bound)))
@@ -30,7 +30,7 @@ fn search(flowshop: &Flowshop, best: i64) -> Progress {
     run_to_end(&mut *explorer, best)
 }
 
-/// What an interval counts; the explorer serves one after the other.
+/// The counts of an interval; the same explorer takes one interval after the other.
 fn count(explorer: &mut dyn Explorer, n: usize, best: i64, (begin, end): (u128, u128)) -> Counts {
     let interval = Interval { begin: point(n, begin), end: point(n, end), bound: i64::MIN };
     explorer.put(&Intervals::one(n, interval).to_work().bytes).unwrap();
@@ -45,7 +45,7 @@ fn sum(counts: &[Counts]) -> Counts {
     sum
 }
 
-/// Every cut of a tree, and every pair of cuts if asked for.
+/// Tries every cut of a tree, and optionally every pair of cuts.
 fn check_cuts(flowshop: &Flowshop, best: i64, pairs: bool) {
     let n = flowshop.instance().jobs();
     let mut pool = flowshop.clone();
@@ -81,17 +81,17 @@ fn every_cut_of_every_small_tree_loses_nothing() {
     for n in 1..=6 {
         for case in 0..[0, 2, 4, 6, 6, 4, 1][n as usize] {
             let machines = 1 + below(4);
-            // Few different times make many ties.
+            // Few distinct times make many ties.
             let spread = [3, 2, 10][case as usize % 3];
             let times = (0..n * machines).map(|_| below(spread) as u32).collect();
             let instance = Instance::new(machines as usize, times).unwrap();
             let optimum = search(&Flowshop::new(instance.clone(), Level::Off), i64::MAX);
             let optimum = optimum.found.unwrap().score;
             for (branching, bound) in rules() {
-                // From "all is pruned" to "nothing is".
+                // From pruning everything to pruning nothing.
                 for best in [0, optimum, optimum + 1, optimum + 2, i64::MAX] {
                     for level in levels() {
-                        // The more leaves, the fewer of the trees.
+                        // The larger the trees, the fewer of them.
                         if below([1, 1, 1, 1, 2, 4, 12][n as usize]) > 0 {
                             continue;
                         }
@@ -228,7 +228,7 @@ fn shares_fall_to_nothing_as_the_tree_is_explored() {
         assert!(open <= before + 1e-5, "{open} after {before}");
         before = open;
         explorer.run(100_000, 2178);
-        // Taken up again, work has the share that it had.
+        // After draining and resuming, work has the same share.
         let open = explorer.open_share().unwrap();
         let all = explorer.drain();
         explorer.put(&all.bytes).unwrap();
@@ -238,7 +238,7 @@ fn shares_fall_to_nothing_as_the_tree_is_explored() {
     assert_eq!(explorer.open_share(), Some(0.0));
 }
 
-/// A search that stops anywhere, hands over all it has and is carried on by another.
+/// A search that stops anywhere, hands over all its work and is continued by another explorer.
 #[test]
 fn every_place_to_stop_is_found_again() {
     let mut rng = Rand64::new(24);

@@ -1,4 +1,4 @@
-//! [`Kernel`]: bounds all children of a node at once, a job in two lanes, one for each end.
+//! [`Kernel`]: bounds all children of a node at once, each job in two lanes, one per end.
 
 use super::Flowshop;
 use super::explorer::Frames;
@@ -11,30 +11,30 @@ use pleach_core::explorer::Explorer;
 use pleach_core::ranked::RankedExplorer;
 use pleach_core::work::Nodes;
 
-/// Limits that bounds are held against: the reference of branching, and the best value.
+/// Limits that bounds are compared with: the reference for branching, and the incumbent.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<W> {
-    /// Children below it count as kept when the end is chosen.
+    /// Children below this count as kept when the end is chosen.
     pub reference: W,
-    /// Children below it are explored.
+    /// Children below this are explored.
     pub best: W,
 }
 
-/// What a pass over a block found. Lane `2i` is job `i` at the front, `2i + 1` at the back.
+/// The statistics of a block. Lane `2i` is job `i` at the front, `2i + 1` at the back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Lanes below the reference, at the front and at the back.
     pub kept: [u32; 2],
-    /// Lanes below the best value: which, and how many at the front and at the back.
+    /// Lanes below the incumbent: which ones, and how many at the front and at the back.
     pub open: u32,
     /// See `open`.
     pub n_open: [u32; 2],
-    /// The sum of the bounds at the front less that at the back.
+    /// The sum of the bounds at the front minus the sum at the back.
     pub lead: i64,
 }
 
 impl Tally {
-    /// Adds another block's numbers; lanes stay those of one block.
+    /// Adds the numbers of another block, except its mask of open lanes.
     #[inline]
     pub fn add(&mut self, other: &Tally) {
         for side in [0, 1] {
@@ -48,28 +48,28 @@ impl Tally {
 /// Lanes at the front, and at the back.
 pub const SIDES: [u32; 2] = [0x5555_5555, 0xaaaa_aaaa];
 
-/// Something to be done where a kernel's instructions are allowed: `run` must be inlined always.
+/// A task that runs where the kernel's instructions are enabled: `run` must always be inlined.
 pub trait Task {
-    /// Does it.
+    /// Runs the task.
     fn run(self);
 }
 
 /// Bounds all children of a node, block by block.
 pub trait Kernel: Copy + Send {
-    /// A time.
+    /// The type of a time.
     type Word: Word;
 
-    /// Jobs in a block: at most 16, two lanes each.
+    /// Jobs per block: at most 16, two lanes each.
     const JOBS: usize;
 
-    /// Does something where the kernel's instructions are allowed, so that calls of the kernel can
-    /// become part of it.
+    /// Runs a task where the kernel's instructions are enabled, so that calls of the kernel can be
+    /// inlined into it.
     #[inline]
     fn inside(&self, task: impl Task) {
         task.run();
     }
 
-    /// Makes `after` of `before` by placing a job at one end.
+    /// Computes `after` from `before` by placing a job at one end.
     #[inline]
     fn place(
         &self,
@@ -83,9 +83,9 @@ pub trait Kernel: Copy + Send {
         after.look_ahead(tables.least());
     }
 
-    /// Bounds the children of one block into `bounds`; only lanes of `alive` mean anything.
+    /// Writes the bounds of one block's children to `bounds`; only lanes in `alive` are meaningful.
     ///
-    /// `rows` has the block's times, a row of all lanes for each machine.
+    /// `rows` holds the block's times: for each machine a row of all lanes.
     fn pass(
         &self,
         rows: &[Self::Word],
@@ -95,7 +95,7 @@ pub trait Kernel: Copy + Send {
         bounds: &mut [Self::Word],
     ) -> Tally;
 
-    /// Takes stock of bounds that are there already.
+    /// The statistics of bounds that are known already.
     fn tally(&self, bounds: &[Self::Word], alive: u32, limits: Limits<Self::Word>) -> Tally {
         let mut tally = Tally::default();
         let alive = |(lane, _): &(usize, &Self::Word)| alive >> lane & 1 == 1;
@@ -114,8 +114,8 @@ pub trait Kernel: Copy + Send {
         bounds.iter().enumerate().map(bit).sum()
     }
 
-    /// Raises bounds to those of a pair of machines, given when these are free and what follows;
-    /// each lane passes over its own job. The jobs of the block are `start` and those after it.
+    /// Raises bounds to those of a pair of machines, given when these are free and the tails; each
+    /// lane skips its own job. `start` is the first job of the block.
     fn walk(
         &self,
         steps: &[Step<Self::Word>],
@@ -133,11 +133,11 @@ pub trait Kernel: Copy + Send {
         }
     }
 
-    /// The first lane of `open`, which is not empty, with the least bound.
+    /// The first lane in `open`, which must not be empty, with the least bound.
     fn least(&self, bounds: &[Self::Word], open: u32) -> (usize, Self::Word);
 }
 
-/// Lanes in plain code, which any processor runs.
+/// Portable code.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain;
 
@@ -172,7 +172,7 @@ impl Kernel for Plain {
     }
 }
 
-/// The first lane of `open` with the least bound.
+/// The first lane in `open` with the least bound.
 pub(crate) fn least_lane<W: Word>(bounds: &[W], open: u32) -> (usize, W) {
     let mut least = (0, W::narrow(W::MOST));
     let mut rest = open;
@@ -186,18 +186,18 @@ pub(crate) fn least_lane<W: Word>(bounds: &[W], open: u32) -> (usize, W) {
     least
 }
 
-/// Something to be done with a kernel, whichever it is.
+/// A task generic over the kernel.
 pub trait WithKernel {
-    /// What comes of it.
+    /// The result of the task.
     type Result;
 
-    /// Does it.
+    /// Runs the task.
     fn run<K: Kernel + 'static>(self, kernel: K) -> Self::Result;
 }
 
-/// Does something with the kernel for a flowshop's code path and the width of its sums.
+/// Runs a task with the kernel for a flowshop's code path and word width.
 pub fn with_kernel<T: WithKernel>(flowshop: &Flowshop, task: T) -> T::Result {
-    // Equal to the greatest word stands for no limit, so that no sum may reach it.
+    // The greatest word means no limit, so no sum may reach it.
     #[cfg(target_arch = "x86_64")]
     let narrow = flowshop.instance.longest_path() < u64::from(u16::MAX);
     match flowshop.level {

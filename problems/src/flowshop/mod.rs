@@ -1,4 +1,4 @@
-//! The permutation flowshop: in which order jobs go over a line of machines, to be done soonest.
+//! The permutation flowshop with makespan objective.
 
 pub mod bound;
 pub mod branching;
@@ -37,7 +37,7 @@ use pleach_core::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
 use std::sync::{Arc, OnceLock};
 use tables::{Partial, Tables};
 
-/// Jobs times pairs of machines up to which `auto` looks at pairs: some 50 MB of orders.
+/// Jobs times pairs of machines up to which `auto` uses pairs: some 50 MB of orders.
 const MOST_STEPS: usize = 3_000_000;
 
 /// A flowshop and how to search it.
@@ -45,21 +45,21 @@ const MOST_STEPS: usize = 3_000_000;
 pub struct Flowshop {
     instance: Instance,
     tables: Tables<u32>,
-    /// Made when a bound needs them first; copies of the flowshop share them.
+    /// Computed when a bound first needs them; copies of the flowshop share them.
     pairs: Arc<OnceLock<Pairs<u32>>>,
-    /// How children are bounded.
+    /// The lower bound of children.
     pub bound: Bound,
-    /// Which end they are placed at.
+    /// The branching rule.
     pub branching: Branching,
-    /// The value against which branching tells children that are kept; frozen for the run.
+    /// The value that branching compares bounds with; fixed for the run.
     pub reference: i64,
-    /// How work is written down and sent.
+    /// How work is stored and sent.
     pub nodes: Nodes,
-    /// Which code path.
+    /// The code path.
     pub level: Level,
-    /// Whether to count all schedules below the best value instead of looking for a better one.
+    /// Whether to count all schedules below the incumbent instead of looking for a better one.
     pub all: bool,
-    /// The schedule that heuristics start from, beside the search.
+    /// The initial schedule of the heuristics that run beside the search.
     pub start: Option<Vec<u16>>,
 }
 
@@ -89,8 +89,8 @@ impl Flowshop {
         &self.instance
     }
 
-    /// How children are bounded. What `auto` looks at depends on what it saw before, and so would
-    /// the ranks of children, by which intervals find their place: there it means `one`.
+    /// The bound in use. `auto` depends on what the search has seen, which would change the ranks
+    /// of children that intervals rely on; with intervals it means `one`.
     fn bounding(&self) -> Bound {
         match (self.nodes, self.bound) {
             (Nodes::Interval, Bound::Auto) => Bound::One,
@@ -98,7 +98,7 @@ impl Flowshop {
         }
     }
 
-    /// All pairs of machines, where the bound looks at them: `auto` does if they are not too many.
+    /// All pairs of machines, if the bound uses them: `auto` does unless there are too many.
     fn pairs(&self) -> Option<&Pairs<u32>> {
         let machines = self.instance.machines();
         let few = machines * machines / 2 * self.instance.jobs() <= MOST_STEPS;
@@ -106,11 +106,11 @@ impl Flowshop {
         wanted.then(|| self.pairs.get_or_init(|| Pairs::new(&self.instance)))
     }
 
-    /// What no schedule can beat, by the bound of the whole; `auto` takes the best there is.
+    /// The lower bound at the root; `auto` takes the best one available.
     #[must_use]
     pub fn root_bound(&self) -> i64 {
         let partial = self.partial(&Node::default());
-        // Before machine k every job needs at least its head: what is least seen from the other side.
+        // Before machine k every job has its head, which is its tail seen from the other side.
         let heads = self.tables.least().iter().rev();
         let bounds = partial.rest.iter().zip(heads).map(|(rest, head)| rest + head);
         let one = bounds.max().unwrap_or(0);
@@ -118,12 +118,12 @@ impl Flowshop {
         one.max(two).into()
     }
 
-    /// A node's partial schedule, computed from the start.
+    /// A node's partial schedule, computed from scratch.
     fn partial(&self, node: &Node) -> Partial<u32> {
         Partial::of(&self.tables, node)
     }
 
-    /// The bounds of all children, at the front and at the back of each job left.
+    /// The bounds of all children: each job left at the front and at the back.
     fn bounds(&self, partial: &Partial<u32>, left: &[u16]) -> Vec<[u32; 2]> {
         let mut partial = partial.clone();
         if self.bound == Bound::OneTight {
@@ -139,7 +139,7 @@ impl Flowshop {
         left.iter().map(child).collect()
     }
 
-    /// Which end to branch at, given the bounds of the children.
+    /// Whether to branch at the back, given the bounds of the children.
     fn at_back(&self, depth: usize, bounds: &[[u32; 2]]) -> bool {
         self.branching.fixed(depth).unwrap_or_else(|| {
             let least = bounds.iter().flatten().min().copied().unwrap_or(0);
@@ -214,7 +214,7 @@ impl Problem for Flowshop {
             let jobs = self.instance.jobs();
             return Intervals::one(jobs, Interval::whole(jobs)).to_work();
         }
-        // A named bound branches the root whatever is known of it, so that its tree is one tree.
+        // Bounds other than `auto` always branch the root, so that the tree is always the same.
         let bound = if self.bound == Bound::Auto { self.root_bound() } else { i64::MIN };
         let node = Tree::root(self);
         Pool::new(vec![Entry { bound, depth: 0, share: 1.0, node }]).to_work()
@@ -245,7 +245,7 @@ impl Problem for Flowshop {
     }
 
     fn improver(&self, seed: u64) -> Option<Box<dyn Improver + '_>> {
-        // What the start did already is not done again.
+        // Another seed, so as not to repeat the search for the initial schedule.
         let together = || Together::new(self, self.start.as_deref(), seed.wrapping_add(1));
         (self.instance.jobs() > 1).then(|| Box::new(together()) as Box<dyn Improver>)
     }

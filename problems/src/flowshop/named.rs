@@ -1,5 +1,5 @@
-//! Instances by name: Taillard's 120, made by his generator, and the 240 small ones of Vallada, Ruiz
-//! and Framinan.
+//! Instances by name: Taillard's 120 (1993), from his generator, and the 240 small ones of Vallada,
+//! Ruiz and Framinan (2015).
 
 use super::instance::Instance;
 
@@ -48,17 +48,17 @@ const SEEDS: [i32; 120] = [
     19_268_348, 1_298_201_670, 2_041_736_264, 379_756_761, 28_837_162,
 ];
 
-/// Jobs and machines of the small instances of Vallada, Ruiz and Framinan, ten of each pair.
+/// Jobs and machines of the small VRF instances, ten of each pair.
 const VRF_JOBS: [usize; 6] = [10, 20, 30, 40, 50, 60];
 const VRF_MACHINES: [usize; 4] = [5, 10, 15, 20];
 
-/// Their times, one byte each, machine by machine, in order of jobs, machines and number.
+/// Their times, one byte each, by machine, ordered by jobs, machines and number.
 static VRF_TIMES: &[u8] = include_bytes!("../../data/vrf-small.bin");
 
-/// The best value and the best lower bound known of each: name, value, bound.
+/// The best known value and lower bound of each instance: name, value, bound.
 static BEST: &str = include_str!("../../data/flowshop-best.csv");
 
-/// The instance of a name, if it is one: `ta001` to `ta120`, `VFR10_5_1` to `VFR60_20_10`.
+/// The instance with this name, if any: `ta001` to `ta120`, `VFR10_5_1` to `VFR60_20_10`.
 #[must_use]
 pub fn named(name: &str) -> Option<Instance> {
     let name = name.to_ascii_lowercase();
@@ -68,12 +68,12 @@ pub fn named(name: &str) -> Option<Instance> {
     Instance::new(machines, by_job.map(|at| times[at]).collect()).ok()
 }
 
-/// The names, in order.
+/// All names, in order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     rows().map(|(name, ..)| name)
 }
 
-/// The least makespan known for a name, and whether it is proven to be the least.
+/// The best known makespan of a named instance, and whether it is proven optimal.
 #[must_use]
 pub fn best_known(name: &str) -> Option<(i64, bool)> {
     let row = rows().find(|(row, ..)| row.eq_ignore_ascii_case(name))?;
@@ -89,7 +89,7 @@ fn rows() -> impl Iterator<Item = (&'static str, i64, i64)> {
     })
 }
 
-/// Machines, and the times machine by machine.
+/// Number of machines, and the times by machine.
 type Times = (usize, Vec<u32>);
 
 fn taillard(name: &str) -> Option<Times> {
@@ -97,7 +97,7 @@ fn taillard(name: &str) -> Option<Times> {
     let at = digits.parse::<usize>().ok()?.checked_sub(1)?;
     let mut seed = i64::from(*SEEDS.get(at)?);
     let (jobs, machines) = CLASSES[at / 10];
-    // The minimal standard generator of Park and Miller, as Taillard's paper gives it.
+    // Park and Miller's minimal standard generator (1988), as in Taillard's paper.
     let next = |_| {
         seed = 16807 * seed % 2_147_483_647;
         (1 + 99 * seed / 2_147_483_647) as u32
@@ -128,7 +128,7 @@ fn vrf(name: &str) -> Option<Times> {
 mod tests {
     use super::*;
 
-    /// Sum of all times and 31-ary hash machine by machine, published for the generator.
+    /// Sum of all times and 31-ary hash by machine, published for the generator.
     const CHECKS: [(&str, u64, u32); 4] = [
         ("ta001", 5_153, 2_981_577_873),
         ("ta030", 19_338, 1_348_396_312),

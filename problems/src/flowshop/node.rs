@@ -1,4 +1,4 @@
-//! [`Node`]: a partial schedule as it goes over the wire.
+//! [`Node`]: a partial schedule as it is sent.
 
 use pleach_core::pack_struct;
 

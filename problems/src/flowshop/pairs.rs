@@ -1,23 +1,23 @@
-//! [`Pairs`]: for every two machines, the order in which jobs are best done on these two.
+//! [`Pairs`]: for every two machines, the optimal order of the jobs on these two.
 //!
-//! Johnson's rule with lags: between the two machines a job is busy for the sum of its times there,
-//! and nobody waits for those machines. The order is best whenever the machines are free, so one
-//! order a pair serves every node; jobs that are placed are passed over.
+//! Johnson's rule (1954) with time lags (Mitten 1959): between the two machines, a job is delayed
+//! by its times there, without queueing. The order is optimal whenever the machines become free, so
+//! one order per pair serves every node, which skips the jobs already placed.
 
 use super::bound::one;
 use super::instance::Instance;
 use super::tables::{Partial, Tables, Word};
 
-/// A job on its way over two machines: its time on the first, between them, and on the second.
+/// A job on two machines: its time on the first, the lag, and its time on the second.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<W> {
-    /// The job; in walks over lanes, its place in them.
+    /// The job; in evaluations over lanes, its place in them.
     pub job: u16,
     /// The three times.
     pub times: [W; 3],
 }
 
-/// Two machines, and all jobs in their best order on these.
+/// Two machines, and all jobs in their optimal order there.
 #[derive(Clone, Debug)]
 pub struct Pair<W> {
     /// The first machine.
@@ -53,8 +53,9 @@ impl<W: Word> Pairs<W> {
             let mut steps: Vec<Step<W>> = (0..instance.jobs() as u16).map(step).collect();
             steps.sort_by_key(|step| {
                 let [before, lag, after] = step.times.map(Word::wide);
-                // First those that are quicker to the second machine than from the first on, the
-                // quickest first; then the others, the slowest from the first on first.
+                // First the jobs whose way to the second machine is shorter than that from the
+                // first on, in increasing order; then the others, in decreasing order of the
+                // latter.
                 let (to, from) = (before + lag, lag + after);
                 if to <= from { (0, i64::from(to)) } else { (1, -i64::from(from)) }
             });
@@ -63,7 +64,7 @@ impl<W: Word> Pairs<W> {
         Self(pairs.map(pair).collect())
     }
 
-    /// The same in words that are known to suffice.
+    /// The same in words known to be wide enough.
     pub fn narrow<N: Word>(&self) -> Pairs<N> {
         let step = |step: &Step<W>| Step {
             job: step.job,
@@ -78,16 +79,16 @@ impl<W: Word> Pairs<W> {
     }
 }
 
-/// When two machines are free, and what must follow after the jobs between on each.
+/// When two machines are free, and the tails after the jobs left on each.
 #[derive(Clone, Copy, Debug)]
 pub struct Between<W> {
     /// When they are free.
     pub free: [W; 2],
-    /// What follows.
+    /// Their tails.
     pub after: [W; 2],
 }
 
-/// The bound of a pair: the jobs in order over the two machines, between what is given.
+/// The bound of a pair: the makespan of the jobs on the two machines, between heads and tails.
 pub fn walk<W: Word>(steps: impl Iterator<Item = Step<W>>, between: Between<W>) -> W {
     let [mut first, mut second] = between.free;
     for Step { times: [before, lag, after], .. } in steps {
@@ -97,8 +98,7 @@ pub fn walk<W: Word>(steps: impl Iterator<Item = Step<W>>, between: Between<W>) 
     first.plus(between.after[0]).max(second.plus(between.after[1]))
 }
 
-/// The two-machine bounds of a child: with the job placed at the front, and at the back. They are
-/// nowhere below its one-machine bounds.
+/// LB2 of a child: with the job placed at the front, and at the back. It is never below LB1.
 pub fn two<W: Word>(
     pairs: &Pairs<W>,
     tables: &Tables<W>,
@@ -122,7 +122,7 @@ pub fn two<W: Word>(
 }
 
 impl<W: Word> Partial<W> {
-    /// When two machines are free, and what follows on them, at least.
+    /// When two machines are free, and their tails, as lower bounds.
     fn ends_on(&self, tables: &Tables<W>, machines: [usize; 2]) -> Between<W> {
         let width = tables.width;
         Between {
@@ -131,7 +131,7 @@ impl<W: Word> Partial<W> {
         }
     }
 
-    /// The least makespan of all schedules, as far as pairs of machines tell.
+    /// LB2 of all schedules below this node.
     pub fn two_of_all(&self, pairs: &Pairs<W>, tables: &Tables<W>) -> W {
         let bounds = pairs.0.iter().map(|pair| {
             let ends = self.ends_on(tables, [pair.first, pair.second]);

@@ -1,21 +1,21 @@
-//! Instances as text: plain matrices, Taillard's own files, files of Vallada, Ruiz and Framinan.
+//! Reads instances: plain matrices, Taillard's files, and those of Vallada, Ruiz and Framinan.
 
 use super::instance::{Instance, MOST_JOBS};
 
-/// The greatest time of one operation.
+/// Longest time of an operation.
 const MOST_TIME: u32 = 1_000_000_000;
 
-/// A line that has words, and its number.
+/// A nonempty line as words, with its number.
 type Line<'t> = (usize, Vec<&'t str>);
 
-/// Reads an instance; an error goes on from the file's name.
+/// Reads an instance. Error texts continue after the name of the file.
 ///
-/// First come the numbers of jobs and machines, in Taillard's files with more numbers behind them
-/// and a line of words above; then a line for each machine with a time for each job, or the other
-/// way round with `jobs_first`, or a line for each job with pairs of machine and time.
+/// The first line holds the numbers of jobs and machines; in Taillard's files more numbers follow,
+/// and a line of text precedes it. Then comes a line per machine with a time per job, or the other
+/// way round with `jobs_first`, or a line per job with pairs of machine and time.
 ///
 /// # Errors
-/// Which line, which value, and what was expected.
+/// Names the line, the value, and what was expected.
 pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
     let lines = (1..).zip(text.lines());
     let lines: Vec<Line<'_>> = lines
@@ -34,7 +34,7 @@ pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
     let jobs = number(*head_at, head[0], 1, MOST_JOBS as u32)? as usize;
     let machines = number(*head_at, head[1], 1, MOST_TIME)? as usize;
     if skip_words(&mut rest) && !taillard {
-        return Err(format!(", line {}: words, expected {jobs} times", head_at + 1));
+        return Err(format!(", line {}: text, expected {jobs} times", head_at + 1));
     }
     // A plain line of times may look like pairs by chance, but hardly with as many lines as jobs.
     let pairs = !jobs_first
@@ -43,18 +43,18 @@ pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
     let by_job = jobs_first || pairs;
     let (rows, columns) = if by_job { (jobs, machines) } else { (machines, jobs) };
     let (row_is, column_is) = if by_job { ("job", "machine") } else { ("machine", "job") };
-    let expected = format!("expected {rows} lines, one a {row_is}, of {columns} times");
+    let expected = format!("expected {rows} lines, one per {row_is}, of {columns} times");
     let mut matrix = Vec::new();
     for (at, words) in rest.iter().take(rows) {
         let words = if pairs { times_of(*at, words, machines)? } else { words.clone() };
         if words.len() != columns {
             let hint = if !by_job && words.len() == machines {
-                " (--jobs-first reads a line for each job)"
+                " (--jobs-first reads a line per job)"
             } else {
                 ""
             };
             return Err(format!(
-                ", line {at}: {} numbers, expected {columns}, one a {column_is}{hint}",
+                ", line {at}: {} numbers, expected {columns}, one per {column_is}{hint}",
                 words.len()
             ));
         }
@@ -67,7 +67,7 @@ pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
             return Err(format!(": {} lines of times, {expected}", rest.len()));
         }
         Some((at, words)) => {
-            let hint = if taillard { "; a file for each instance" } else { "" };
+            let hint = if taillard { "; a file holds one instance" } else { "" };
             return Err(format!(", line {at}: '{}' after the end, {expected}{hint}", words[0]));
         }
         None => {}
@@ -79,7 +79,7 @@ pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
     Instance::new(machines, matrix).map_err(|why| format!(": {why}"))
 }
 
-/// Skips lines that begin with a letter; says whether there were any.
+/// Skips lines that begin with a letter. Returns whether there were any.
 fn skip_words(lines: &mut &[Line<'_>]) -> bool {
     let is_words = |(_, words): &Line<'_>| words[0].starts_with(|c: char| c.is_alphabetic());
     let n = lines.iter().take_while(|line| is_words(line)).count();
@@ -96,7 +96,7 @@ fn are_pairs(words: &[&str], machines: usize) -> bool {
         && machines > 1
 }
 
-/// The times of a line of pairs.
+/// The times in a line of pairs.
 fn times_of<'t>(at: usize, words: &[&'t str], machines: usize) -> Result<Vec<&'t str>, String> {
     if are_pairs(words, machines) {
         return Ok(words.iter().skip(1).step_by(2).copied().collect());
@@ -136,15 +136,15 @@ mod tests {
             ("0 0\n", ", line 1: '0', expected a whole number from 1 to 10000"),
             ("3\n1 2 3\n", ", line 1: 1 numbers, expected two"),
             ("3 2 9\n", ", line 1: 3 numbers, expected two"),
-            ("3 2\n1 2 3\n4 5\n", ", line 3: 2 numbers, expected 3, one a job (--jobs-first"),
+            ("3 2\n1 2 3\n4 5\n", ", line 3: 2 numbers, expected 3, one per job (--jobs-first"),
             ("3 2\n1 2 3\n4 x 6\n", ", line 3: 'x', expected a whole number from 0 to"),
             ("3 2\n1 2 3\n4 -5 6\n", ", line 3: '-5'"),
             ("3 2\n1 2 3\n4 5.5 6\n", ", line 3: '5.5'"),
-            ("3 2\n1 2 3\n", ": 1 lines of times, expected 2 lines, one a machine, of 3 times"),
+            ("3 2\n1 2 3\n", ": 1 lines of times, expected 2 lines, one per machine, of 3 times"),
             ("3 2\n1 2 3\n4 5 6\n7\n", ", line 4: '7' after the end"),
             ("3 2\n1 2 3\n4 5 6 7\n", ", line 3: 4 numbers, expected 3"),
             ("3 2\n1 2 3\nx 5 6\n", ", line 3: 'x'"),
-            ("3 2\nx 2 3\n1 5 6\n", ", line 2: words, expected 3 times"),
+            ("3 2\nx 2 3\n1 5 6\n", ", line 2: text, expected 3 times"),
             ("99999 2\n", ", line 1: '99999'"),
             ("2 2\n0 1 1 2\n0 1\n", ", line 3: expected 2 pairs of a machine"),
             ("3 1\n1000000000 1000000000 1000000000\n", ": times that may add up to 4000000000"),

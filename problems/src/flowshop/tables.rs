@@ -1,25 +1,24 @@
-//! [`Tables`] and [`Partial`]: an instance as searches read it, and what a partial schedule is to
-//! them.
+//! [`Tables`] and [`Partial`]: an instance and a partial schedule in the layout of the search.
 //!
-//! Both ends of a schedule are treated alike by reading the instance from both sides at once: every
-//! array of machines has two words a machine, `2k` for machine `k` seen from the front and `2k + 1`
-//! for machine `m − 1 − k`, seen from the back. So a schedule read backwards is the array reversed.
+//! Both ends of a schedule are treated alike by reading the instance from both sides at once: an
+//! array over machines has two words per machine, `2k` for machine `k` seen from the front, and
+//! `2k + 1` for machine `m − 1 − k` seen from the back. Reversing the array reverses the schedule.
 
 use super::Node;
 use super::instance::Instance;
 
-/// A time as searches hold it: as narrow as the sums of the instance allow.
+/// A time in a search: as narrow as the sums of the instance allow.
 pub trait Word: Copy + Ord + Send + Sync + std::fmt::Debug + 'static {
-    /// The greatest value: no bound has it.
+    /// The greatest value, which no bound reaches.
     const MOST: u32;
 
-    /// A value that is known to fit.
+    /// Converts a value that is known to fit.
     fn narrow(value: u32) -> Self;
 
     /// The value.
     fn wide(self) -> u32;
 
-    /// The sum; lanes that nobody reads may overflow.
+    /// The sum; lanes that are never read may overflow.
     fn plus(self, other: Self) -> Self;
 
     /// The difference.
@@ -54,25 +53,25 @@ words!(u16 u32);
 /// An instance, seen from both sides.
 #[derive(Clone, Debug)]
 pub struct Tables<W> {
-    /// Words in an array of machines: two a machine.
+    /// Words in an array over machines: two per machine.
     pub width: usize,
-    /// Words that such an array has room for.
+    /// Allocated words of such an array.
     pub room: usize,
-    /// Whether all sums, and so all differences, fit signed words too.
+    /// Whether all sums, and thus all differences, fit signed words too.
     signed: bool,
     /// The times of each job.
     times: Vec<W>,
-    /// Their sums, up to and with each machine.
+    /// Prefix sums of each job's times, up to and including each machine.
     sums: Vec<W>,
-    /// The time that each job takes behind a machine (from the back: before it).
+    /// Each job's total time after a machine (from the back: before it).
     tails: Vec<W>,
-    /// The sum of all jobs' times.
+    /// Total time of all jobs by machine.
     all: Vec<W>,
     /// The least tail over all jobs.
     least: Vec<W>,
 }
 
-/// The words of two large vectors: arrays of machines have room for as many if that is enough.
+/// Words of two large vectors: arrays over machines are padded to this size if they are smaller.
 const TWO_VECTORS: usize = 64;
 
 impl<W: Word> Tables<W> {
@@ -111,8 +110,8 @@ impl<W: Word> Tables<W> {
         &self.times[usize::from(job) * self.room..][..self.width]
     }
 
-    /// A job's times, their sums, and the least tails, where arrays of machines fit two vectors of
-    /// signed words; what is beyond the width is zero.
+    /// A job's times, their prefix sums, and the least tails, if arrays over machines fit two
+    /// vectors of signed words; entries beyond the width are zero.
     #[inline]
     pub fn in_two_vectors(&self, job: u16) -> Option<[&[W; TWO_VECTORS]; 3]> {
         if self.room > TWO_VECTORS || !self.signed {
@@ -123,7 +122,7 @@ impl<W: Word> Tables<W> {
         Some([times, self.sums[start..].first_chunk()?, self.least.first_chunk()?])
     }
 
-    /// The sum of all jobs' times.
+    /// Total time of all jobs by machine.
     pub fn all(&self) -> &[W] {
         &self.all[..self.width]
     }
@@ -134,37 +133,38 @@ impl<W: Word> Tables<W> {
         &self.least[..self.width]
     }
 
-    /// What a job takes behind each machine.
+    /// A job's tail after each machine.
     #[inline]
     pub fn tail(&self, job: u16) -> &[W] {
         &self.tails[usize::from(job) * self.room..][..self.width]
     }
 
-    /// Jobs.
+    /// Number of jobs.
     pub fn jobs(&self) -> usize {
         self.times.len() / self.room
     }
 }
 
-/// A partial schedule, in arrays of machines: what its two ends and the jobs between them take on each machine.
+/// A partial schedule as arrays over machines: its two ends, and the jobs left between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Partial<W> {
-    /// When each machine has done the front, and how long before the end it begins the back.
+    /// Heads and tails: when each machine finishes the front, and how long before the end it starts
+    /// the back.
     pub ends: Vec<W>,
-    /// What the jobs between take.
+    /// The work of the jobs left.
     pub left: Vec<W>,
-    /// What must come at least once a job between begins: those jobs, and what follows them.
+    /// The least time from the start of a job left to the end: the work left and the least tail.
     pub rest: Vec<W>,
 }
 
 impl<W: Word> Partial<W> {
-    /// Arrays with so much room, to be filled.
+    /// Arrays of this size, to be filled.
     pub fn new(room: usize) -> Self {
         let zeros = vec![W::narrow(0); room];
         Self { ends: zeros.clone(), left: zeros.clone(), rest: zeros }
     }
 
-    /// The schedule in which no job has its place yet.
+    /// The schedule with no job placed.
     pub fn none(tables: &Tables<W>) -> Self {
         let mut partial = Self::new(tables.room);
         partial.left.clone_from(&tables.all);
@@ -209,7 +209,7 @@ impl<W: Word> Partial<W> {
         }
     }
 
-    /// Computes what must come, given what follows a machine at least.
+    /// Computes `rest`, given the least tails.
     #[inline]
     pub fn look_ahead(&mut self, least: &[W]) {
         let width = least.len();
@@ -222,7 +222,7 @@ impl<W: Word> Partial<W> {
         }
     }
 
-    /// The makespan, when the last job between gets its place.
+    /// The makespan once the last job is placed.
     pub fn complete(&self, times: &[W]) -> u32 {
         let mut end = W::narrow(0);
         let mut makespan = W::narrow(0);

@@ -41,7 +41,7 @@ fn search_plainly(flowshop: &Flowshop, best: i64) -> Progress {
     run_to_end(&mut explorer, best)
 }
 
-/// All bounds with all branchings.
+/// All bounds with all branching rules.
 fn rules() -> impl Iterator<Item = (Branching, Bound)> {
     Branching::ALL.into_iter().flat_map(|rule| Bound::ALL.into_iter().map(move |b| (rule, b)))
 }
@@ -50,7 +50,7 @@ fn below(rng: &mut Rand64, n: u64) -> u64 {
     rng.rand_range(0..n)
 }
 
-/// Few jobs and machines, with times of very different spread, zeros and equal ones.
+/// Few jobs and machines, with times of very different ranges, including zeros and equal ones.
 fn random(rng: &mut Rand64, jobs: u64, machines: u64) -> Instance {
     let spread = [2, 10, 100, 5000, 10_000_000][below(rng, 5) as usize];
     let times = (0..jobs * machines).map(|_| below(rng, spread) as u32).collect();
@@ -65,7 +65,7 @@ fn shuffled(rng: &mut Rand64, jobs: usize) -> Vec<u16> {
     order
 }
 
-/// The least makespan of all schedules with these ends, by trying all, and how many have it.
+/// The least makespan of all completions of a node, by brute force, and how many attain it.
 fn brute_force(instance: &Instance, node: &Node) -> (u32, u64) {
     fn go(instance: &Instance, node: &mut Node, best: &mut (u32, u64)) {
         let left = node.left(instance.jobs());

@@ -1,26 +1,26 @@
-//! [`Worth`]: whether two-machine bounds pay, by what they did so far at each number of jobs left.
+//! [`Worth`]: decides whether LB2 pays off, from its record at each number of jobs left.
 
-/// Nodes between two looks at the accounts.
+/// Nodes between two decisions.
 const LOOK_EVERY: u32 = 4096;
-/// Nodes with the same number of jobs left that are tried before anything is known.
+/// Nodes with the same number of jobs left that get LB2 before the first decision.
 const FIRST: u32 = 32;
-/// Afterwards, where it does not pay, one node is tried for so many times what a try costs.
+/// Where LB2 does not pay, it is still sampled, at a cost of one part in this of all branching.
 const SAMPLES: f64 = 50.0;
 
-/// What was seen of the nodes with some number of jobs left.
+/// The record for one number of jobs left.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     nodes: u32,
-    /// Nodes whose children were tried, the children closed, and the pairs walked.
+    /// Nodes that got LB2, their children pruned by it, and the pairs of machines evaluated.
     tried: u32,
     closed: u32,
     walked: u64,
     pays: bool,
-    /// Where it does not pay, one of so many nodes is tried all the same.
+    /// Where LB2 does not pay, one node out of this many still gets it.
     sample: u32,
 }
 
-/// The accounts of a search.
+/// The records of a search.
 #[derive(Clone, Debug)]
 pub struct Worth {
     accounts: Vec<Account>,
@@ -29,12 +29,12 @@ pub struct Worth {
 }
 
 impl Worth {
-    /// Nothing seen yet.
+    /// An empty record.
     pub fn new(jobs: usize, machines: usize) -> Self {
         Self { accounts: vec![Account::default(); jobs + 1], machines, until_look: LOOK_EVERY }
     }
 
-    /// Takes note of a node, and says whether to try its children.
+    /// Counts a node, and returns whether its children should get LB2.
     pub fn try_it(&mut self, jobs: usize) -> bool {
         self.until_look -= 1;
         if self.until_look == 0 {
@@ -45,7 +45,7 @@ impl Worth {
         account.pays || account.tried < FIRST || account.nodes.is_multiple_of(account.sample)
     }
 
-    /// Takes note of a try.
+    /// Records the outcome of LB2 at a node.
     pub fn note(&mut self, jobs: usize, closed: usize, walked: usize) {
         let account = &mut self.accounts[jobs];
         account.tried += 1;
@@ -53,14 +53,14 @@ impl Worth {
         account.walked += walked as u64;
     }
 
-    /// Decides anew, and forgets half of what was seen.
+    /// Updates the decisions, and halves the records so that old ones fade.
     fn look(&mut self) {
         self.until_look = LOOK_EVERY;
-        // Nodes with fewer jobs left, for each of these: what closing a child saves.
+        // Nodes with fewer jobs left, per node with this many: what pruning a child saves.
         let mut below = 0.0;
         let mut saved = 0.0;
         for (jobs, account) in self.accounts.iter_mut().enumerate() {
-            // In units of what branching one node costs, on any code path.
+            // Costs are in units of branching one node, fitted for all code paths.
             let pair = 4.0 * (1.3 * jobs as f64 + 10.0) / (self.machines as f64 + 65.0);
             let spent = account.walked as f64 * pair;
             account.pays = f64::from(account.closed) * saved > spent;

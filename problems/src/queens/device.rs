@@ -1,14 +1,14 @@
-//! Boards in the memory of a device: four words each.
+//! Boards in device memory: four words each.
 
 use super::{Board, Queens};
 use pleach_core::device::{Layout, OnDevice};
 use pleach_core::explorer::read;
 use pleach_core::work::{Entry, Malformed, Pool, Work};
 
-/// The largest board that a device takes: one bit of a word says whether a board is fresh.
+/// Largest board on a device: the top bit of a word marks fresh boards.
 pub const MOST: u32 = 31;
 
-/// Set in the word of free squares where the board itself is still to be counted.
+/// Set in the word of free squares until the board itself has been counted.
 const FRESH: u32 = 1 << 31;
 
 impl OnDevice for Queens {
@@ -18,7 +18,7 @@ impl OnDevice for Queens {
             sizes: vec![self.n],
             words: 4,
             plan: 0,
-            // A lane makes one child at a time, and puts down at most one node.
+            // A lane makes one child at a time, and pushes at most one node.
             width: 32,
             depth: self.n as usize,
             tables: Vec::new(),
@@ -58,12 +58,12 @@ mod tests {
     use pleach_core::problem::Problem;
     use pleach_core::work::Nodes;
 
-    /// The nodes of work, without what is only guessed.
+    /// The nodes of some work, without estimates.
     fn nodes(queens: &Queens, work: &[u8]) -> Vec<Board> {
         read(queens, work).unwrap().into_entries().into_iter().map(|entry| entry.node).collect()
     }
 
-    /// Work in the middle of a search, with boards that are partly done.
+    /// Work from the middle of a search, with boards partly explored.
     fn some(queens: &Queens, fuel: u64) -> Work {
         let mut explorer = queens.explorer();
         explorer.put(&Problem::root(queens).bytes).unwrap();

@@ -1,20 +1,20 @@
-//! What part of the whole tree lies below a board of each row, estimated from random dives.
+//! The fraction of the whole tree below a board of each row, estimated by random dives.
 
 use super::{Board, Queens, SIZES};
 use pleach_core::tree::Tree;
 
-/// Shares by row.
+/// Fractions by row.
 pub type Shares = [f32; ROWS];
 
-/// Shares before they are known.
+/// Fractions before they are known.
 pub const NONE: Shares = [0.0; ROWS];
 
 const ROWS: usize = *SIZES.end() as usize + 1;
 const DIVES: u32 = 1000;
 
-/// The mean share of the tree below an open board of each row, mirror images included.
+/// The mean fraction of the tree below an open board of each row, mirror images included.
 ///
-/// Always the same for one size of board, so that all units of a run agree.
+/// Always the same for a given board size, so that all units of a run agree.
 pub fn shares(queens: &Queens) -> Shares {
     let mut made = [0.0; ROWS];
     let mut open = [0.0; ROWS];
@@ -27,7 +27,7 @@ pub fn shares(queens: &Queens) -> Shares {
     std::array::from_fn(|row| {
         below -= made[row];
         let images = if row == 0 { 1.0 } else { 2.0 };
-        // Rows that no dive reached are too far down to matter.
+        // Rows that no dive reached are too deep to matter.
         if open[row] > 0.0 {
             (images * below / open[row] / whole).clamp(0.0, 1.0) as f32
         } else {
@@ -36,8 +36,8 @@ pub fn shares(queens: &Queens) -> Shares {
     })
 }
 
-/// Goes down from the root by random squares: by Knuth's rule each board reached stands for as
-/// many as there were ways to go.
+/// A dive from the root over random squares. As in Knuth (1975), each board on the way stands for
+/// the product of the numbers of choices made so far.
 fn dive(queens: &Queens, random: &mut u64, made: &mut [f64], open: &mut [f64]) {
     let mut board: Board = queens.root();
     let mut ways = f64::from(DIVES).recip();
@@ -60,7 +60,7 @@ fn dive(queens: &Queens, random: &mut u64, made: &mut [f64], open: &mut [f64]) {
     }
 }
 
-/// The next number of a fixed random sequence (SplitMix64).
+/// The next number of a fixed pseudo-random sequence (SplitMix64).
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

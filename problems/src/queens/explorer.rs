@@ -6,10 +6,10 @@ use pleach_core::explorer::{Explorer, Progress, TreeExplorer, read};
 use pleach_core::tree::Tree;
 use pleach_core::work::{Entry, Malformed, Pool, Work, portion};
 
-/// Boards on a stack that are worth a visit. Fewer make visits too short to pay for their start,
-/// more make pieces of work large to pack and send.
+/// Boards on a stack that make a visit worthwhile. With fewer, visits are too short for their
+/// overhead; with more, work becomes large to pack and send.
 const WORTH: usize = 1024;
-/// Boards on a stack that end a visit to the row above.
+/// Boards on a stack that end the visit to the layer above.
 const ENOUGH: usize = 2 * WORTH;
 /// Placements that end a visit: about a microsecond.
 const VISIT: u64 = 4096;
@@ -17,28 +17,28 @@ const VISIT: u64 = 4096;
 /// The first row whose boards all count twice.
 const FIRST: u32 = 2;
 
-/// Depth-first search by layers: the lowest well filled one is worked first.
+/// Depth-first search by layers: the lowest layer with enough boards comes first.
 pub struct Wide<'q, K: Kernel> {
     queens: &'q Queens,
     kernel: K,
-    /// Boards that are in no layer yet, shallowest first.
+    /// Boards not in a layer yet, shallowest first.
     waiting: Vec<Entry<Board>>,
-    /// Boards of the rows from [`FIRST`] to the last but one. Those of the last row are never kept:
-    /// they have one free square or none.
+    /// Boards of the rows from [`FIRST`] to the last but one. Boards of the last row are never
+    /// stored: they have one free square or none.
     layers: Vec<Layer<K::Word>>,
     /// No layer after this one is worth a visit.
     deepest: usize,
 }
 
 impl<'q, K: Kernel> Wide<'q, K> {
-    /// An explorer with nothing to do yet.
+    /// An explorer with no work yet.
     pub fn new(queens: &'q Queens, kernel: K) -> Self {
         let layer = |_| Layer::new(K::LANES, ENOUGH + K::SLACK);
         let layers = (FIRST..queens.n - 1).map(layer).collect();
         Self { queens, kernel, waiting: Vec::new(), layers, deepest: 0 }
     }
 
-    /// Brings waiting boards into layers until one is worth a visit.
+    /// Moves waiting boards into layers until one is worth a visit.
     fn take_up(&mut self, progress: &mut Progress) {
         let full = self.queens.full();
         while let Some(entry) = self.waiting.pop() {
@@ -68,7 +68,7 @@ impl<'q, K: Kernel> Wide<'q, K> {
         self.waiting.extend(plain.take_pool().into_entries());
     }
 
-    /// The layer to work next, and whether to finish it.
+    /// The layer to visit next, and whether to finish it.
     fn choose(&mut self, progress: &mut Progress) -> Option<(usize, bool)> {
         loop {
             let worth = |layer: &Layer<_>| layer.len >= WORTH;
@@ -81,7 +81,7 @@ impl<'q, K: Kernel> Wide<'q, K> {
             }
             self.take_up(progress);
         }
-        // Nothing fills the lanes for long. From the top down, what there is gathers in one row.
+        // No layer can keep the lanes busy: from the top down, collect what there is in one row.
         self.deepest = 0;
         self.layers.iter().position(|layer| layer.size() > 0).map(|shallowest| (shallowest, true))
     }
@@ -112,7 +112,7 @@ impl<'q, K: Kernel> Wide<'q, K> {
         progress.used = progress.counts.bounded;
     }
 
-    /// Turns all layers back into boards that wait.
+    /// Turns all layers back into waiting boards.
     fn gather(&mut self) {
         let mut boards = Vec::new();
         for (layer, row) in self.layers.iter_mut().zip(FIRST..) {
@@ -132,8 +132,8 @@ impl<'q, K: Kernel> Wide<'q, K> {
         boards.into_iter().map(entry).collect()
     }
 
-    /// Gives boards from the stacks alone, a share of each and the remainder from the uppermost:
-    /// nothing that stays is touched. `None` if they have too few.
+    /// Gives boards from the stacks alone, the same fraction of each and the remainder from the
+    /// topmost ones, without touching the rest. `None` if the stacks hold too few.
     fn split_stacks(&mut self, share: f64) -> Option<Pool<Board>> {
         let stacked = self.layers.iter().map(|layer| layer.len).sum();
         let part = |len: usize| ((share * len as f64) as usize).min(len);

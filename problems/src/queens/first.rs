@@ -3,29 +3,29 @@
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 
-/// The board sizes that a solution can be asked for.
+/// Board sizes for which a solution can be searched for.
 pub const SIZES: std::ops::RangeInclusive<u32> = 1..=1000;
 
-/// One way to place n queens on an n × n board, none attacking another.
+/// A way to place n queens on an n × n board so that none attacks another.
 ///
-/// The row with the fewest free squares comes next, the row nearest to the middle among equals, and
-/// of its squares the one that leaves the other rows most. A node branches in two: a queen on one
-/// free square of that row, or no queen there. Bad luck near the root can make that take for ever,
-/// so the root first makes attempts that differ in how they break ties and never go back; after all
-/// of them comes the search that does go back, which makes it exact.
+/// The search fills the row with the fewest free squares, the one nearest to the middle among
+/// equals, and first tries the square that leaves most squares free in the other rows. A node has
+/// two children: a queen on one free square of that row, or no queen there. Bad luck near the root
+/// can make this take forever, so the root first makes attempts that never backtrack and differ in
+/// how they break ties; the last child backtracks, which makes the search complete.
 pub struct FirstQueens {
     n: u32,
 }
 
-/// Attempts that never go back.
+/// Attempts without backtracking.
 const ATTEMPTS: u16 = 200;
 
-/// Queens placed so far, and squares that were tried and given up in the row that comes next.
+/// Queens placed so far, and squares already rejected in the next row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partial {
-    /// Which attempt this is; none at the root.
+    /// Number of the attempt; 0 at the root.
     attempt: u16,
-    /// Squares given up in the next row.
+    /// Squares rejected in the next row.
     given_up: u16,
     /// Row and column of each queen.
     placed: Vec<(u16, u16)>,
@@ -56,7 +56,7 @@ struct Bits(Vec<u64>);
 
 impl Bits {
     fn full(n: usize) -> Self {
-        // One word more than needed, so that any 64 bits from a member on can be read.
+        // One word more than needed, so that 64 bits can be read from any member on.
         Self(vec![u64::MAX; n / 64 + 2])
     }
 
@@ -75,7 +75,7 @@ impl Bits {
     }
 }
 
-/// What the queens placed so far leave free.
+/// What the placed queens leave free.
 struct Open {
     n: usize,
     rows: Bits,
@@ -124,7 +124,7 @@ impl Open {
         self.open_rows().min_by_key(|&row| (self.choices(row), (2 * row).abs_diff(self.n)))
     }
 
-    /// The free squares of a row, those that leave the other rows most first.
+    /// The free squares of a row, ordered by how few squares of other rows they attack.
     fn squares(&self, row: usize, attempt: u16) -> Vec<usize> {
         let mix = |column: usize| {
             let place = (usize::from(attempt) << 32 | row << 16 | column) as u64;
@@ -138,7 +138,7 @@ impl Open {
         free.into_iter().map(|(_, _, column)| column).collect()
     }
 
-    /// How many free squares of other rows a queen on this one would attack.
+    /// How many free squares of other rows a queen here would attack.
     fn attacked(&self, row: usize, column: usize) -> usize {
         let hits = self.open_rows().filter(|&other| other != row).map(|other| {
             let reach = other.abs_diff(row);
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_search_that_goes_back_is_complete() {
-        // Every solution is met once, each ending a stretch.
+        // Every solution is found once, and each ends a call of `run`.
         let tree = FirstQueens::new(6).unwrap();
         let mut explorer = TreeExplorer::new(&tree);
         let root = Partial { attempt: ATTEMPTS + 1, given_up: 0, placed: Vec::new() };

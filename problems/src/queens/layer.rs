@@ -2,15 +2,15 @@
 
 use super::Board;
 
-/// A row of squares as kernels hold it: one bit a column, in as few bits as the board allows.
+/// A row of squares in a kernel: one bit per column, in as few bits as the board allows.
 pub trait Word: Copy + Send + 'static {
-    /// All columns, those beyond the edge too.
+    /// All columns, including those beyond the edge.
     const FULL: Self;
 
     /// The low bits.
     fn narrow(squares: u32) -> Self;
 
-    /// As plain code holds it.
+    /// Widens to the type of plain code.
     fn wide(self) -> u32;
 }
 
@@ -29,23 +29,23 @@ macro_rules! words {
 }
 words!(u16 u32);
 
-/// Entries below the lowest board and above the highest one that kernels may touch.
+/// Padding below the lowest board and above the highest one that kernels may access.
 pub const PAD: usize = 32;
 
-/// Open boards of one row: a stack of untouched ones, and some half done in vector lanes.
+/// Open boards of one row: a stack of untouched ones, and some in progress in vector lanes.
 ///
-/// Squares beyond the edge count as taken columns, so that a board's free squares are those that
-/// none of its three words has. Below the stack lie boards without free squares: lanes that are
-/// refilled from an empty stack get those.
+/// Columns beyond the edge count as taken, so that a board's free squares are those in none of its
+/// three words. The padding below the stack holds boards without free squares, which lanes receive
+/// when they are refilled from an empty stack.
 #[derive(Debug)]
 pub struct Layer<W> {
     /// Columns, left and right diagonals; the lowest board is at index [`PAD`].
     pub(crate) stack: [Vec<W>; 3],
     /// Boards on the stack.
     pub(crate) len: usize,
-    /// Columns, left, right and squares still to be tried of the boards in lanes.
+    /// Columns, diagonals and untried squares of the boards in lanes.
     pub(crate) lanes: [Vec<W>; 4],
-    /// Boards in lanes that have squares still to be tried.
+    /// Boards in lanes with untried squares.
     pub(crate) live: usize,
 }
 
@@ -63,12 +63,13 @@ impl<W: Word> Layer<W> {
         self.len + self.live
     }
 
-    /// How many boards the stack can hold before it has to grow.
+    /// How many boards the stack can hold before it must grow.
     pub fn room(&self) -> usize {
         self.stack.iter().map(Vec::len).min().map_or(0, |len| len.saturating_sub(2 * PAD))
     }
 
-    /// Takes up a board with squares among `full`, unless it is half done and all lanes are taken.
+    /// Takes a board whose squares are among `full`; refuses one in progress if all lanes are in
+    /// use.
     pub fn put(&mut self, board: &Board, full: u32) -> bool {
         let Board { columns, left, right, free, .. } = *board;
         let columns = columns | !full;
@@ -96,7 +97,7 @@ impl<W: Word> Layer<W> {
         self.len += 1;
     }
 
-    /// Hands over the lowest boards of the stack, as many as asked for.
+    /// Moves the lowest `n` boards of the stack to `out`.
     pub fn give(&mut self, n: usize, row: u32, full: u32, out: &mut Vec<Board>) {
         let [columns, left, right] = self.stack.each_ref().map(|words| &words[PAD..PAD + n]);
         for ((columns, left), right) in columns.iter().zip(left).zip(right) {
@@ -110,7 +111,7 @@ impl<W: Word> Layer<W> {
         self.len -= n;
     }
 
-    /// Hands over every board.
+    /// Moves all boards to `out`.
     pub fn take(&mut self, row: u32, full: u32, out: &mut Vec<Board>) {
         self.give(self.len, row, full, out);
         let [columns, left, right, free] = &mut self.lanes;
@@ -123,42 +124,42 @@ impl<W: Word> Layer<W> {
     }
 }
 
-/// A board that has been counted.
+/// A board that has been counted already.
 fn rest(row: u32, [columns, left, right]: [u32; 3], free: u32) -> Board {
     Board { row, columns, left, right, free, fresh: false }
 }
 
-/// How far a visit to a layer may go.
+/// Limits of a visit to a layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Placements after which to leave.
     pub made: u64,
-    /// Boards on the stack of the next layer above which to leave.
+    /// Boards on the next layer's stack above which to leave.
     pub below: usize,
-    /// Whether to go on when the stack is empty, until the lanes are too.
+    /// Whether to continue on an empty stack until the lanes are empty too.
     pub finish: bool,
 }
 
-/// What a visit brought, mirror images not counted.
+/// What a visit counted, without mirror images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Queens placed.
     pub made: u64,
-    /// Boards among them that have a free square in their next row.
+    /// Boards among them with a free square in their next row.
     pub kept: u64,
 }
 
-/// A machine that places queens in many boards of one row at once.
+/// Places queens on many boards of one row at once.
 pub trait Kernel: Send {
-    /// How it holds a row.
+    /// The type of a row.
     type Word: Word;
-    /// How many boards are in lanes at once.
+    /// Boards in lanes at once.
     const LANES: usize;
-    /// Boards by which the next layer can grow beyond its limit.
+    /// Boards by which the next layer may exceed its limit.
     const SLACK: usize = Self::LANES;
 
-    /// Tries squares of the boards `here`: children with a free square go to the layer `below`,
-    /// or are only counted if there is none.
+    /// Tries squares of the boards in `here`: children with a free square go to the layer `below`,
+    /// or are only counted without one.
     fn visit(
         &self,
         here: &mut Layer<Self::Word>,

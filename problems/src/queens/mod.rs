@@ -1,4 +1,4 @@
-//! n queens on an n × n board, none attacking another: how many ways there are.
+//! The n-queens problem: in how many ways n queens fit on an n × n board, none attacking another.
 
 mod device;
 mod estimate;
@@ -24,19 +24,19 @@ use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Intervals, Malformed, Nodes, Pack, Pool, Reader, Work};
 
-/// The board sizes that can be counted.
+/// Board sizes that can be counted.
 pub const SIZES: std::ops::RangeInclusive<u32> = 1..=32;
 
-/// How many ways there are to place n queens, found row by row with mirror symmetry.
+/// Counts the ways to place n queens, row by row and using mirror symmetry.
 ///
-/// Left half and right half of the first row mirror each other, so only one is searched and counts
-/// twice. On odd boards the middle square of the first row is its own mirror image: below it the
-/// second row is halved in the same way.
+/// The left and right halves of the first row mirror each other, so only one is searched and counts
+/// twice. On odd boards the middle square of the first row is its own mirror image: there the
+/// second row is halved instead.
 #[derive(Clone, Copy, Debug)]
 pub struct Queens {
     n: u32,
     level: Level,
-    /// How work is written down and sent. Intervals are explored in plain code at every level.
+    /// How work is stored and sent. Intervals are explored in plain code at every level.
     pub nodes: Nodes,
     shares: estimate::Shares,
 }
@@ -48,20 +48,20 @@ pub struct Board {
     pub row: u32,
     /// Columns taken.
     pub columns: u32,
-    /// Squares of the next row attacked along one diagonal, and along the other.
+    /// Squares of the next row attacked along one diagonal direction, and along the other.
     pub left: u32,
     /// See `left`.
     pub right: u32,
-    /// Free squares of the next row that are still to be tried.
+    /// Free squares of the next row not tried yet.
     pub free: u32,
-    /// Whether the board itself is still to be counted as branched.
+    /// Whether the board itself has yet to be counted as branched.
     pub fresh: bool,
 }
 
 impl Pack for Board {
     const LEAST: usize = 5;
 
-    /// A first byte with `fresh` and how many bytes a word needs, then those bytes of each word.
+    /// A first byte with `fresh` and the number of bytes per word, then those bytes of each word.
     /// The row is the number of columns taken.
     fn pack(&self, out: &mut Vec<u8>) {
         let words = [self.columns, self.left, self.right, self.free];
@@ -90,14 +90,14 @@ impl Pack for Board {
     }
 }
 
-/// The least number of bytes, but one at least, that holds any of the words.
+/// The least number of bytes, at least one, that holds each of the words.
 fn bytes_for(words: [u32; 4]) -> usize {
     let all = words.iter().fold(1, |all, word| all | word);
     4 - all.leading_zeros() as usize / 8
 }
 
 impl Queens {
-    /// Boards of n × n squares.
+    /// The problem with an n × n board.
     ///
     /// # Errors
     /// If n is outside [`SIZES`].
@@ -127,7 +127,7 @@ impl Queens {
         Board { row: board.row + 1, columns, left, right, free, fresh: true }
     }
 
-    /// Free squares of the next row that are to be tried, given that their mirror images are not.
+    /// Free squares of the next row to try, leaving out mirror images.
     fn tried(&self, board: &Board) -> u32 {
         let half = (1 << (self.n / 2)) - 1;
         let middle = 1 << (self.n / 2);
@@ -177,19 +177,19 @@ impl Tree for Queens {
             && free & taken == 0
     }
 
-    /// Boards that this one stands for, once: the rest of a board was counted before.
+    /// How many boards this one stands for, or 0 if it was counted before.
     fn weight(&self, board: &Board) -> u64 {
         if board.fresh { self.images(board) } else { 0 }
     }
 }
 
 impl Queens {
-    /// The part of the whole tree that a board of a row is thought to be.
+    /// The estimated fraction of the whole tree below a board of this row.
     fn share(&self, row: u32) -> f32 {
         self.shares[row as usize]
     }
 
-    /// Boards that this one stands for; the empty board is no placement and counts for none.
+    /// How many boards this one stands for; the empty board is no placement and counts for none.
     fn images(&self, board: &Board) -> u64 {
         let symmetric = self.n % 2 == 1 && board.columns == 1 << (self.n / 2);
         match board.row {
@@ -236,11 +236,11 @@ impl Problem for Queens {
     }
 }
 
-/// Boards below this size are too small for lanes to fill.
+/// Smaller boards cannot fill the lanes.
 const WIDE_FROM: u32 = 8;
 
 impl Queens {
-    /// The explorer for the level, if it brings one.
+    /// The vectorised explorer for the level, if there is one.
     fn fast(&self) -> Option<Box<dyn Explorer + '_>> {
         match self.level {
             _ if self.n < WIDE_FROM => None,

@@ -1,7 +1,7 @@
-//! [`Rows`]: depth-first search a square at a time, whose place among all permutations is known.
+//! [`Rows`]: depth-first search, one square at a time, with a position among all permutations.
 //!
-//! Columns that are not taken have ranks from the lowest up, attacked ones too. The mirror image of
-//! the i-th permutation is the i-th from the end, so that half of them are all there is to do.
+//! The columns not taken are ranked from the lowest up, attacked ones included. The mirror image of
+//! the i-th permutation is the i-th from the end, so only half of them need to be searched.
 
 use super::{Board, Queens, SIZES};
 use pleach_core::explorer::Progress;
@@ -9,7 +9,7 @@ use pleach_core::ranked::Ranked;
 use pleach_core::work::Interval;
 use std::ops::Range;
 
-/// The interval that, with its mirror image, is the whole tree.
+/// The interval that makes up the whole tree together with its mirror image.
 pub fn whole(n: u32) -> Interval {
     let half = (n / 2) as u16;
     let end = match n {
@@ -20,7 +20,7 @@ pub fn whole(n: u32) -> Interval {
     Interval { end, ..Interval::whole(n as usize) }
 }
 
-/// A board, the squares of its next row that are still to be tried, and the one that was last.
+/// A board, the untried squares of its next row, and the one tried last.
 #[derive(Clone, Copy, Default)]
 struct Row {
     columns: u32,
@@ -35,17 +35,17 @@ pub struct Rows<'q> {
     queens: &'q Queens,
     rows: [Row; *SIZES.end() as usize],
     used: usize,
-    /// Squares still to be tried in all rows.
+    /// Untried squares in all rows.
     open: u32,
 }
 
 impl<'q> Rows<'q> {
-    /// A search with nothing to do yet.
+    /// A search with no work yet.
     pub fn new(queens: &'q Queens) -> Self {
         Self { queens, rows: [Row::default(); _], used: 0, open: 0 }
     }
 
-    /// Counts a board and puts it on the path, unless its children are whole solutions.
+    /// Counts a board and pushes it onto the path, unless its children are complete solutions.
     #[inline(always)]
     fn branch(&mut self, board: &Board, progress: &mut Progress) {
         let counts = &mut progress.counts;
@@ -54,7 +54,7 @@ impl<'q> Rows<'q> {
         let number = tried.count_ones();
         let mut made = 2 * u64::from(number);
         if board.row == 0 {
-            // The middle of an odd row is its own mirror image.
+            // The middle square of an odd row is its own mirror image.
             made -= u64::from(self.queens.n % 2);
         }
         counts.bounded += made;
@@ -70,7 +70,7 @@ impl<'q> Rows<'q> {
         self.open += number;
     }
 
-    /// The board with a queen on this square of the row that comes last; none if it is dead.
+    /// The board with a queen on this square of the last row; `None` if it has no free square left.
     #[inline(always)]
     fn place(&mut self, bit: u32) -> Option<Board> {
         let (row, last) = (self.used as u32 - 1, &mut self.rows[self.used - 1]);
@@ -80,7 +80,7 @@ impl<'q> Rows<'q> {
         Some(self.queens.place(&board, bit)).filter(|board| board.free != 0)
     }
 
-    /// The column of this rank; none beyond the last.
+    /// The column with this rank; `None` beyond the last.
     fn column(&self, depth: usize, rank: usize) -> Option<u32> {
         let mut left = self.queens.full() & !self.rows[depth].columns;
         for _ in 0..rank.min(32) {

@@ -4,7 +4,7 @@ use super::*;
 use pleach_core::explorer::Progress;
 use pleach_core::laws;
 
-/// Solutions and placements of the boards of 1, 2, … squares a side.
+/// Solutions and placements on boards of 1, 2, … squares per side.
 const KNOWN: [(u128, u64); 17] = [
     (1, 1),
     (0, 2),
@@ -25,10 +25,10 @@ const KNOWN: [(u128, u64); 17] = [
     (95_815_104, 8_017_021_931),
 ];
 
-/// The levels to test; those that this processor lacks are named and left out.
+/// The levels to test; prints and skips those that this processor lacks.
 fn levels() -> Vec<Level> {
     let (works, lacks): (Vec<_>, Vec<_>) = Level::ALL.into_iter().partition(|level| level.works());
-    lacks.iter().for_each(|level| println!("{level} is not tested: this processor lacks it"));
+    lacks.iter().for_each(|level| println!("{level} skipped: this processor does not support it"));
     works
 }
 

@@ -1,4 +1,4 @@
-//! The look at a row of distances for AVX2: 8 cities at a time.
+//! Scans a row of distances with AVX2: 8 cities at a time.
 
 use super::Level;
 use crate::atsp::partial::rows::{Kernel, Row, Task};
@@ -6,12 +6,12 @@ use std::arch::x86_64::*;
 
 const LANES: usize = 8;
 
-/// Proof that the processor has the instructions.
+/// Proof that the processor supports the instructions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lanes(());
 
 impl Lanes {
-    /// The kernel, where it works.
+    /// The kernel, if the processor supports it.
     pub fn new() -> Option<Self> {
         Level::Avx2.works().then_some(Self(()))
     }
@@ -20,13 +20,13 @@ impl Lanes {
 impl Kernel for Lanes {
     #[inline]
     fn inside(&self, task: impl Task) {
-        // SAFETY: `new` saw that the processor has the instructions.
+        // SAFETY: `new` checked for the instructions.
         unsafe { inside(task) }
     }
 
     #[inline]
     fn open(&self, row: &Row, cities: usize, left: u64, limit: i32) -> u64 {
-        // SAFETY: `new` saw that the processor has the instructions.
+        // SAFETY: `new` checked for the instructions.
         unsafe { open(row, cities, left, limit) }
     }
 }
@@ -46,7 +46,7 @@ fn open(row: &Row, cities: usize, left: u64, limit: i32) -> u64 {
     let mut open = 0;
     for block in 0..cities.div_ceil(LANES).min(row.costs.len() / LANES) {
         let at = LANES * block;
-        // SAFETY: a whole block lies there.
+        // SAFETY: the arrays hold a whole block from there.
         let (costs, low_bits, high_bits) = unsafe {
             (
                 _mm256_loadu_si256(row.costs.as_ptr().add(at).cast()),

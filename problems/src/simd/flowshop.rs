@@ -1,20 +1,20 @@
-//! The pass that all flowshop kernels share, written once over the vector operations of each.
+//! The common code of all flowshop kernels, generic over their vector operations.
 
-/// Defines a kernel: its name, the level and features it needs, its words and lanes, and if it has
-/// one, its way to place a job.
+/// Defines a kernel: its name, level, features, word type, number of lanes, and optionally its own
+/// function to place a job.
 ///
-/// The module that calls this brings the type `Vector` and its operations: `load`, `store`, `zero`,
-/// `all` (a word in all lanes), `pair` (two words in even and odd lanes), `add`, `max`, `and`, `below` (a
-/// bit for each lane that is less), `lead` (the sum of the even lanes of a mask less that of the
-/// odd ones) and `least` (the first lane of a mask with the least word, and that word).
+/// The calling module provides the type `Vector` and its operations: `load`, `store`, `zero`, `all`
+/// (a word in all lanes), `pair` (two words in even and odd lanes), `add`, `max`, `and`, `below` (a
+/// bit for each lane that is less), `lead` (the sum of a mask's even lanes minus that of its odd
+/// ones) and `least` (the first lane of a mask with the least word, and that word).
 macro_rules! kernel {
     ($kernel:ident: $level:expr, $features:literal, $word:ty, $lanes:literal $(, $place:ident)?) => {
-        /// Proof that the processor has the instructions.
+        /// Proof that the processor supports the instructions.
         #[derive(Clone, Copy, Debug)]
         pub struct $kernel(());
 
         impl $kernel {
-            /// The kernel, where it works.
+            /// The kernel, if the processor supports it.
             pub fn new() -> Option<Self> {
                 $level.works().then_some(Self(()))
             }
@@ -26,7 +26,7 @@ macro_rules! kernel {
 
             #[inline]
             fn inside(&self, task: impl Task) {
-                // SAFETY: `new` saw that the processor has the instructions.
+                // SAFETY: `new` checked for the instructions.
                 unsafe { inside(task) }
             }
 
@@ -43,7 +43,7 @@ macro_rules! kernel {
                 let fits = partial.ends.len() >= words && partial.rest.len() >= words;
                 assert!(fits, "two words for each row");
                 assert!(bounds.len() == $lanes, "a word for each lane");
-                // SAFETY: `new` saw that the processor has the instructions; the lengths fit.
+                // SAFETY: `new` checked for the instructions; the lengths fit.
                 unsafe { pass(rows, partial, alive, limits, bounds) }
             }
 
@@ -57,7 +57,7 @@ macro_rules! kernel {
                     back: bool,
                     after: &mut Partial<$word>,
                 ) {
-                    // SAFETY: `new` saw that the processor has the instructions.
+                    // SAFETY: `new` checked for the instructions.
                     unsafe { $place(tables, before, job, back, after) }
                 }
             )?
@@ -65,14 +65,14 @@ macro_rules! kernel {
             #[inline]
             fn tally(&self, bounds: &[$word], alive: u32, limits: Limits<$word>) -> Tally {
                 assert!(bounds.len() == $lanes, "a word for each lane");
-                // SAFETY: `new` saw that the processor has the instructions; the length fits.
+                // SAFETY: `new` checked for the instructions; the length fits.
                 unsafe { tally(load(bounds.as_ptr()), alive, limits) }
             }
 
             #[inline]
             fn below(&self, bounds: &[$word], limit: $word) -> u32 {
                 assert!(bounds.len() == $lanes, "a word for each lane");
-                // SAFETY: `new` saw that the processor has the instructions; the length fits.
+                // SAFETY: `new` checked for the instructions; the length fits.
                 unsafe { below(load(bounds.as_ptr()), all(limit)) }
             }
 
@@ -87,14 +87,14 @@ macro_rules! kernel {
             ) {
                 let fits = free.iter().chain(&after).all(|all| all.len() == $lanes);
                 assert!(fits && bounds.len() == $lanes, "a word for each lane");
-                // SAFETY: `new` saw that the processor has the instructions; the lengths fit.
+                // SAFETY: `new` checked for the instructions; the lengths fit.
                 unsafe { walk(steps, start, free, after, bounds) }
             }
 
             #[inline]
             fn least(&self, bounds: &[$word], open: u32) -> (usize, $word) {
                 assert!(bounds.len() == $lanes, "a word for each lane");
-                // SAFETY: `new` saw that the processor has the instructions; the length fits.
+                // SAFETY: `new` checked for the instructions; the length fits.
                 unsafe { least(load(bounds.as_ptr()), open) }
             }
         }
@@ -107,8 +107,8 @@ macro_rules! kernel {
         /// Bounds the children of one block.
         ///
         /// # Safety
-        /// There are two words of `ends` and of `rest` for every row of all lanes that `rows` has, and
-        /// a word a lane of `bounds`.
+        /// `rows` must consist of rows of all lanes, `ends` and `rest` must have two words for each
+        /// of these, and `bounds` one word per lane.
         #[target_feature(enable = $features)]
         #[inline]
         unsafe fn pass(
@@ -129,7 +129,7 @@ macro_rules! kernel {
                     row = row.add($lanes);
                 }
             }
-            // SAFETY: a word a lane.
+            // SAFETY: `bounds` has one word per lane.
             unsafe { store(bounds.as_mut_ptr(), most) };
             tally(most, alive, limits)
         }
@@ -147,7 +147,7 @@ macro_rules! kernel {
             }
         }
 
-        /// For each job of a block, the lanes that are not its own; and in the end all lanes.
+        /// For each job of a block a mask of the other lanes; the last entry is all lanes.
         static OTHERS: [[$word; $lanes]; $lanes / 2 + 1] = {
             let mut others = [[<$word>::MAX; $lanes]; $lanes / 2 + 1];
             let mut lane = 0;
@@ -158,11 +158,11 @@ macro_rules! kernel {
             others
         };
 
-        /// Walks a pair of machines. A lane's own job takes it no time: it is passed over, since the
-        /// first machine is never free later than the second.
+        /// Evaluates a pair of machines. A lane's own job gets no time, which skips it: the first
+        /// machine is never free later than the second.
         ///
         /// # Safety
-        /// All slices but the steps have a word a lane.
+        /// All slices except `steps` must have one word per lane.
         #[target_feature(enable = $features)]
         unsafe fn walk(
             steps: &[Step<$word>],
@@ -171,17 +171,17 @@ macro_rules! kernel {
             after: [&[$word]; 2],
             bounds: &mut [$word],
         ) {
-            // SAFETY: a word a lane.
+            // SAFETY: one word per lane.
             let [mut first, mut second] = unsafe { [load(free[0].as_ptr()), load(free[1].as_ptr())] };
             for Step { job, times: [before, lag, behind] } in steps {
                 let others = &OTHERS[usize::from(job.wrapping_sub(start)).min($lanes / 2)];
-                // SAFETY: a word a lane.
+                // SAFETY: one word per lane.
                 let others = unsafe { load(others.as_ptr()) };
                 first = add(first, and(all(*before), others));
                 second = max(second, add(first, and(all(*lag), others)));
                 second = add(second, and(all(*behind), others));
             }
-            // SAFETY: a word a lane.
+            // SAFETY: one word per lane.
             unsafe {
                 let first = add(first, load(after[0].as_ptr()));
                 let second = add(second, load(after[1].as_ptr()));

@@ -1,4 +1,4 @@
-//! The flowshop kernels for AVX2: 8 jobs at a time in words of 16 bits, 4 in words of 32.
+//! Flowshop kernels for AVX2: 8 jobs at a time in 16-bit words, 4 in 32-bit words.
 
 pub(crate) use words16::Words16;
 pub(crate) use words32::Words32;
@@ -32,7 +32,7 @@ fn differ<const BYTES: u32>(equal: Vector) -> u32 {
     _pext_u32(bytes, if BYTES == 2 { 0x5555_5555 } else { 0x1111_1111 })
 }
 
-// SAFETY: the caller has a whole vector of words there.
+// SAFETY: the caller provides a whole vector of words.
 #[target_feature(enable = "avx2")]
 #[inline]
 unsafe fn load<W>(from: *const W) -> Vector {
@@ -40,7 +40,7 @@ unsafe fn load<W>(from: *const W) -> Vector {
     unsafe { _mm256_loadu_si256(from.cast()) }
 }
 
-// SAFETY: the caller has a whole vector of words there.
+// SAFETY: the caller provides a whole vector of words.
 #[target_feature(enable = "avx2")]
 #[inline]
 unsafe fn store<W>(to: *mut W, words: Vector) {
@@ -51,7 +51,7 @@ unsafe fn store<W>(to: *mut W, words: Vector) {
 mod words16 {
     use super::*;
 
-    // SAFETY: the caller has two words there.
+    // SAFETY: the caller provides two words.
     #[target_feature(enable = "avx2")]
     #[inline]
     unsafe fn pair(from: *const u16) -> Vector {
@@ -86,7 +86,7 @@ mod words16 {
     #[target_feature(enable = "avx2")]
     #[inline]
     fn lead(words: Vector, mask: u32) -> i64 {
-        // The jobs of a block live in pairs of lanes: a bit of each pair tells both.
+        // The jobs of a block live in pairs of lanes: one bit of each pair decides for both.
         let bits = _mm256_setr_epi32(1, 4, 16, 64, 256, 1024, 4096, 16384);
         let pairs = _mm256_and_si256(_mm256_set1_epi32(mask.cast_signed()), bits);
         let words = _mm256_and_si256(words, _mm256_cmpeq_epi32(pairs, bits));
@@ -114,7 +114,7 @@ mod words16 {
 mod words32 {
     use super::*;
 
-    // SAFETY: the caller has two words there.
+    // SAFETY: the caller provides two words.
     #[target_feature(enable = "avx2")]
     #[inline]
     unsafe fn pair(from: *const u32) -> Vector {

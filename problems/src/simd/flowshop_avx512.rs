@@ -1,4 +1,4 @@
-//! The flowshop kernels for AVX-512: 16 jobs at a time in words of 16 bits, 8 in words of 32.
+//! Flowshop kernels for AVX-512: 16 jobs at a time in 16-bit words, 8 in 32-bit words.
 
 pub(crate) use words16::Words16;
 pub(crate) use words32::Words32;
@@ -24,7 +24,7 @@ fn and(a: Vector, b: Vector) -> Vector {
     _mm512_and_si512(a, b)
 }
 
-// SAFETY: the caller has a whole vector of words there.
+// SAFETY: the caller provides a whole vector of words.
 #[target_feature(enable = "avx512f")]
 #[inline]
 unsafe fn load<W>(from: *const W) -> Vector {
@@ -32,7 +32,7 @@ unsafe fn load<W>(from: *const W) -> Vector {
     unsafe { _mm512_loadu_si512(from.cast()) }
 }
 
-// SAFETY: the caller has a whole vector of words there.
+// SAFETY: the caller provides a whole vector of words.
 #[target_feature(enable = "avx512f")]
 #[inline]
 unsafe fn store<W>(to: *mut W, words: Vector) {
@@ -43,7 +43,7 @@ unsafe fn store<W>(to: *mut W, words: Vector) {
 mod words16 {
     use super::*;
 
-    // SAFETY: the caller has two words there.
+    // SAFETY: the caller provides two words.
     #[target_feature(enable = "avx512f")]
     #[inline]
     unsafe fn pair(from: *const u16) -> Vector {
@@ -96,10 +96,11 @@ mod words16 {
         (lanes.trailing_zeros() as usize, least)
     }
 
-    /// Places a job at one end, with all machines in two vectors where they fit.
+    /// Places a job at one end, with all machines in two vectors if they fit.
     ///
-    /// The end on a machine is the sum of the job's times up to it and the greatest slack, over the
-    /// machines up to it, of the end before against that sum.
+    /// The completion time on a machine is the prefix sum of the job's times up to it plus the
+    /// maximum, over the machines up to it, of the old end minus the prefix sum before that
+    /// machine.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
     #[inline]
     fn place(
@@ -164,7 +165,7 @@ mod words16 {
         }
     }
 
-    /// In each pair of lanes, the greatest signed words of the pairs up to it.
+    /// Running maximum of signed words over the pairs of lanes.
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
     fn running_max(words: Vector) -> Vector {
@@ -181,7 +182,7 @@ mod words16 {
 mod words32 {
     use super::*;
 
-    // SAFETY: the caller has two words there.
+    // SAFETY: the caller provides two words.
     #[target_feature(enable = "avx512f")]
     #[inline]
     unsafe fn pair(from: *const u32) -> Vector {

@@ -1,6 +1,6 @@
-//! Which vector instructions to use: asked of the processor once, or forced.
+//! Which vector instructions to use: detected once, or forced.
 //!
-//! All `unsafe` code of the problems lives below this folder, one file a kernel.
+//! All `unsafe` code of the problems lives in this folder, one file per kernel.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod atsp_avx2;
@@ -30,7 +30,7 @@ use std::fmt;
 pub enum Level {
     /// Plain code only.
     Off,
-    /// AVX2, and the SHA instructions where they help.
+    /// AVX2, with the SHA instructions where they help.
     Avx2,
     /// AVX-512 with VBMI and VBMI2.
     Avx512,
@@ -40,7 +40,7 @@ impl Level {
     /// All levels, plainest first.
     pub const ALL: [Level; 3] = [Level::Off, Level::Avx2, Level::Avx512];
 
-    /// Whether this processor can run it.
+    /// Whether this processor supports it.
     #[must_use]
     pub fn works(self) -> bool {
         match self {
@@ -69,23 +69,27 @@ impl Level {
         }
     }
 
-    /// The fastest level that works here.
+    /// The fastest level that this processor supports.
     #[must_use]
     pub fn best() -> Self {
         Self::ALL.into_iter().rfind(|level| level.works()).unwrap_or(Level::Off)
     }
 
-    /// Reads `auto`, `off`, `avx2` or `avx512`.
+    /// Parses `auto`, `off`, `avx2` or `avx512`.
     ///
     /// # Errors
-    /// If the word is unknown, or this processor cannot run the level.
+    /// If the word is unknown, or this processor does not support the level.
     pub fn parse(word: &str) -> Result<Self, String> {
         if word == "auto" {
             return Ok(Self::best());
         }
         let level = Self::ALL.into_iter().find(|level| level.to_string() == word);
         let level = level.ok_or_else(|| format!("'{word}': expected auto, off, avx2 or avx512"))?;
-        if level.works() { Ok(level) } else { Err(format!("this processor has no {word}")) }
+        if level.works() {
+            Ok(level)
+        } else {
+            Err(format!("this processor does not support {word}"))
+        }
     }
 }
 

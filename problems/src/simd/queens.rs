@@ -1,23 +1,23 @@
-//! The loop that all queens kernels share, written once over the vector operations of each.
+//! The common loop of all queens kernels, generic over their vector operations.
 
-/// Defines a kernel: its name, the level and features it needs, its words, lanes and sets of lanes.
+/// Defines a kernel: its name, level, features, word type, lanes and sets of lanes.
 ///
-/// Sets take turns, so that one can go on while another waits for its results.
+/// Sets take turns, so that one can proceed while another waits for its results.
 ///
-/// The module that calls this brings the type `Vector` and its operations: `load`, `store`, `zero`,
-/// `or`, `up` and `down` (shifts by one column), `none` (the squares that none of three has),
-/// `lowest` (the lowest square of each lane, and the others), `open` and `spent` (a bit for each
-/// lane that is not zero, and that is), `compress` (the lanes of a mask moved to the front),
-/// `expand` (the lanes of a mask taken from the front of others) and `fill` (the lanes that are
-/// zero, which the mask tells too, taken from another).
+/// The calling module provides the type `Vector` and its operations: `load`, `store`, `zero`, `or`,
+/// `up` and `down` (shifts by one column), `none` (the squares in none of three words), `lowest`
+/// (the lowest square of each lane, and the others), `open` and `spent` (a bit for each lane that
+/// is nonzero, or zero), `compress` (moves the lanes of a mask to the front), `expand` (fills the
+/// lanes of a mask from the front of another vector) and `fill` (replaces the lanes that are zero,
+/// which the mask also marks, by another vector's).
 macro_rules! kernel {
     ($kernel:ident: $level:expr, $features:literal, $word:ty, $lanes:literal * $sets:literal) => {
-        /// Proof that the processor has the instructions.
+        /// Proof that the processor supports the instructions.
         #[derive(Clone, Copy, Debug)]
         pub struct $kernel(());
 
         impl $kernel {
-            /// The kernel, where it works.
+            /// The kernel, if the processor supports it.
             pub fn new() -> Option<Self> {
                 $level.works().then_some(Self(()))
             }
@@ -36,14 +36,14 @@ macro_rules! kernel {
                 const { assert!($lanes <= PAD) };
                 assert!(here.len <= here.room(), "a stack and its padding");
                 if below.is_none() {
-                    // SAFETY: `new` saw that the processor has the instructions; the stack is
-                    // padded; nothing is stored.
+                    // SAFETY: `new` checked for the instructions; the stack
+                    // is padded; nothing is stored.
                     return unsafe { visit::<true>(here, below, limits) };
                 }
                 let room = below.as_ref().map_or(0, |below| below.room());
                 assert!(limits.below + Self::SLACK <= room, "a layer too small");
-                // SAFETY: `new` saw that the processor has the instructions; the stack is padded;
-                // there is room below for what a round may bring beyond the limit.
+                // SAFETY: `new` checked for the instructions; the stack is
+                // padded; `below` has room for what a round may add beyond the limit.
                 unsafe { visit::<false>(here, below, limits) }
             }
         }
@@ -51,8 +51,8 @@ macro_rules! kernel {
         /// One visit. In the last layer (`LAST`) children are only counted.
         ///
         /// # Safety
-        /// `here` is padded, and unless it is the last layer, `below` is there and has room for
-        /// `limits.below` boards and a round.
+        /// `here` must be padded; unless this is the last layer, `below` must be there and have
+        /// room for `limits.below` boards and one more round.
         #[target_feature(enable = $features)]
         unsafe fn visit<const LAST: bool>(
             here: &mut Layer<$word>,
@@ -77,8 +77,8 @@ macro_rules! kernel {
                     let spent = spent(*free);
                     let want = spent.count_ones() as usize;
                     let taken = want.min(top);
-                    // SAFETY: at most a vector's lanes are wanted, and as many entries of padding
-                    // lie below the lowest board and above the highest.
+                    // SAFETY: at most one vector of lanes is wanted, and that many entries of
+                    // padding lie below the lowest board and above the highest.
                     let new = from.map(|words| unsafe { load(words.add(PAD + top - want)) });
                     [*columns, *left, *right] = expand([*columns, *left, *right], spent, new);
                     *free = fill(*free, spent, none(*columns, *left, *right));
@@ -88,7 +88,7 @@ macro_rules! kernel {
                     let (bit, others) = lowest(*free);
                     *free = others;
                     let next = [or(*columns, bit), up(or(*left, bit)), down(or(*right, bit))];
-                    // Lanes without a board have all columns taken, so nothing comes of them.
+                    // Lanes without a board have all columns taken, so they contribute nothing.
                     let kept = open(none(next[0], next[1], next[2]));
                     tally.kept += u64::from(kept.count_ones());
                     if !LAST {
@@ -116,21 +116,21 @@ macro_rules! kernel {
             let mut sets = [[zero(); 4]; $sets];
             for (word, words) in (0..4).zip(&here.lanes) {
                 for (set, words) in words.as_chunks::<$lanes>().0.iter().enumerate() {
-                    // SAFETY: the words are as many as the vector has lanes.
+                    // SAFETY: there are as many words as the vector has lanes.
                     sets[set][word] = unsafe { load(words.as_ptr()) };
                 }
             }
             sets
         }
 
-        /// Leaves the boards in lanes to the next visit.
+        /// Stores the boards in lanes for the next visit.
         #[target_feature(enable = $features)]
         #[inline]
         fn pause(here: &mut Layer<$word>, sets: &[[Vector; 4]; $sets]) {
             here.live = sets.iter().map(|set| open(set[3]).count_ones() as usize).sum();
             for (word, words) in (0..4).zip(&mut here.lanes) {
                 for (set, words) in words.as_chunks_mut::<$lanes>().0.iter_mut().enumerate() {
-                    // SAFETY: the words are as many as the vector has lanes.
+                    // SAFETY: there are as many words as the vector has lanes.
                     unsafe { store(words.as_mut_ptr(), sets[set][word]) };
                 }
             }

@@ -1,4 +1,4 @@
-//! The queens kernel for AVX2: 8 lanes of 32 bits, moved about by permutations from tables.
+//! The queens kernel for AVX2: 8 lanes of 32 bits, moved by permutations from tables.
 
 use super::Level;
 use super::queens::kernel;
@@ -30,7 +30,7 @@ const fn permutations(compress: bool) -> [[u32; 8]; 256] {
     table
 }
 
-// SAFETY: the caller keeps to what the trait asks.
+// SAFETY: the caller provides a whole vector of words.
 #[target_feature(enable = "avx2")]
 #[inline]
 unsafe fn load(from: *const u32) -> Vector {
@@ -38,7 +38,7 @@ unsafe fn load(from: *const u32) -> Vector {
     unsafe { _mm256_loadu_si256(from.cast()) }
 }
 
-// SAFETY: the caller keeps to what the trait asks.
+// SAFETY: the caller provides a whole vector of words.
 #[target_feature(enable = "avx2")]
 #[inline]
 unsafe fn store(to: *mut u32, words: Vector) {

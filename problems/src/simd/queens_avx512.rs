@@ -1,4 +1,4 @@
-//! Queens kernels for AVX-512: 32 lanes of 16 bits for boards up to 16, 16 of 32 for larger ones.
+//! Queens kernels for AVX-512: 32 lanes of 16 bits for boards up to 16, else 16 lanes of 32 bits.
 
 use super::Level;
 use super::queens::kernel;
@@ -10,13 +10,13 @@ type Vector = __m512i;
 pub use narrow::Words16;
 pub use wide::Words32;
 
-/// Defines the vector operations for one width of words.
+/// Defines the vector operations for one word width.
 macro_rules! operations {
     (
         $word:ty, $mask:ty, $ones:ident, $add:ident, $down:ident, $open:ident, $spent:ident,
         $fill:ident, $compress:ident, $expand:ident, $permute:ident
     ) => {
-        // SAFETY: the caller keeps to what the trait asks.
+        // SAFETY: the caller provides a whole vector of words.
         #[target_feature(enable = "avx512f")]
         #[inline]
         unsafe fn load(from: *const $word) -> Vector {
@@ -24,7 +24,7 @@ macro_rules! operations {
             unsafe { _mm512_loadu_si512(from.cast()) }
         }
 
-        // SAFETY: the caller keeps to what the trait asks.
+        // SAFETY: the caller provides a whole vector of words.
         #[target_feature(enable = "avx512f")]
         #[inline]
         unsafe fn store(to: *mut $word, words: Vector) {
@@ -91,8 +91,8 @@ macro_rules! operations {
         #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
         #[inline]
         fn compress(mask: u32, [a, b, c]: [Vector; 3]) -> [Vector; 3] {
-            // One compression of the order and a permutation each are less work than a
-            // compression each.
+            // Compressing the order once and permuting three times is cheaper than compressing
+            // three times.
             let order = $compress(mask as $mask, order());
             [$permute(order, a), $permute(order, b), $permute(order, c)]
         }
@@ -110,7 +110,7 @@ macro_rules! operations {
 mod narrow {
     use super::*;
 
-    /// Each lane's own place, in bytes: there is a fast permutation of bytes, but none of words.
+    /// The index of each lane, as bytes: there is a fast permutation of bytes, but not of words.
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
     fn order() -> Vector {
@@ -123,7 +123,7 @@ mod narrow {
             }
             order
         };
-        // SAFETY: the words are as many as the vector has lanes.
+        // SAFETY: there are as many words as the vector has lanes.
         unsafe { load(ORDER.as_ptr()) }
     }
 
@@ -146,7 +146,7 @@ mod narrow {
 mod wide {
     use super::*;
 
-    /// Each lane's own place.
+    /// The index of each lane.
     #[target_feature(enable = "avx512f")]
     #[inline]
     fn order() -> Vector {

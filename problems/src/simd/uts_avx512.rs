@@ -1,33 +1,33 @@
-//! UTS with AVX-512: one child of each of sixteen parents at a time.
+//! UTS with AVX-512: one child of each of 16 parents at a time.
 
 use crate::uts::sha1::{KEYS, START};
 use crate::uts::{Columns, Kernel, PAD, ROW, Rules, Tally};
 use std::arch::x86_64::*;
 
-/// The kernel for one tree: exists only where the processor has the instructions.
+/// The kernel for one tree; exists only if the processor supports the instructions.
 pub struct WideKernel<'r> {
     rules: &'r Rules,
     rule: Rule,
     g: u32,
 }
 
-/// The ways to tell a child's children from its random value.
+/// Ways to get a child's number of children from its random value.
 #[derive(Clone, Copy)]
 enum Rule {
-    /// Some or none.
+    /// All or none.
     Binomial,
     /// One row of thresholds for all depths above the limit.
     OneRow,
     /// The same number for all depths above the limit.
     Balanced(u32),
-    /// A row of thresholds a depth, binomial from a depth on.
+    /// A row of thresholds per depth, and binomial from some depth on.
     Rows,
-    /// Depths without a row: asked one by one.
+    /// Some depths have no row: evaluated one by one.
     Asked,
 }
 
 impl<'r> WideKernel<'r> {
-    /// Where the processor has the instructions.
+    /// The kernel, if the processor supports it.
     #[must_use]
     pub fn new(rules: &'r Rules, g: u32) -> Option<Self> {
         let rule = if let Some(n) = rules.balanced() {
@@ -47,7 +47,7 @@ impl<'r> WideKernel<'r> {
 
 impl Kernel for WideKernel<'_> {
     fn run(&mut self, columns: &mut Columns, fuel: u64) -> Tally {
-        // SAFETY: a `WideKernel` exists only where the instructions do.
+        // SAFETY: a `WideKernel` exists only if the processor supports the instructions.
         unsafe { run(self, columns, fuel) }
     }
 }
@@ -80,7 +80,7 @@ fn take(columns: &mut Columns) -> Batch {
     }
 }
 
-/// Puts the lanes that are set on top of the columns, which must have their padding free.
+/// Pushes the lanes that are set onto the columns, which must have their padding free.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn put(columns: &mut Columns, batch: &Batch) {
@@ -108,7 +108,7 @@ fn run(kernel: &WideKernel<'_>, columns: &mut Columns, fuel: u64) -> Tally {
     }
     let mut batch = take(columns);
     loop {
-        // The next batch is taken before this one is stored: loads that overlap fresh stores stall.
+        // Take the next batch before storing this one: loads that overlap fresh stores stall.
         let more = tally.nodes < fuel;
         let early = (more && columns.len() >= 16).then(|| take(columns));
         let number = _mm512_sub_epi32(batch.left, one);
@@ -122,7 +122,7 @@ fn run(kernel: &WideKernel<'_>, columns: &mut Columns, fuel: u64) -> Tally {
         tally.nodes += u64::from(batch.lanes.count_ones());
         tally.inner += u64::from(inner.count_ones());
         deepest = _mm512_mask_max_epu32(deepest, batch.lanes, deepest, depth);
-        // A batch taken early was on top: what this one leaves must fit above all the same.
+        // A batch taken early was on top, but what this one leaves must still fit above it.
         while columns.left.len() < columns.len() + 2 * PAD {
             columns.grow();
         }
@@ -139,7 +139,7 @@ fn run(kernel: &WideKernel<'_>, columns: &mut Columns, fuel: u64) -> Tally {
     tally
 }
 
-/// How many children the lanes' nodes have, from the last words of their states and their depths.
+/// The number of children of each lane's node, from the last word of its state and its depth.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn children(kernel: &WideKernel<'_>, word: __m512i, depth: __m512i, lanes: __mmask16) -> __m512i {
@@ -157,7 +157,7 @@ fn children(kernel: &WideKernel<'_>, word: __m512i, depth: __m512i, lanes: __mma
         Rule::Rows => {
             let last = rules.row_of.len() as u32 - 1;
             let at = _mm512_min_epu32(depth, set(last));
-            // SAFETY: no depth looked up is greater than the last.
+            // SAFETY: no depth looked up exceeds the last.
             let row = unsafe { _mm512_i32gather_epi32::<4>(at, rules.row_of.as_ptr().cast()) };
             let deep = _mm512_cmpge_epu32_mask(depth, set(rules.binomial_from));
             let geometric = rows(&rules.rows, row, value, above() & !deep);
@@ -192,7 +192,8 @@ fn binomial(rules: &Rules, value: __m512i, lanes: __mmask16) -> __m512i {
     _mm512_maskz_mov_epi32(has, _mm512_set1_epi32(rules.m as i32))
 }
 
-/// Thresholds at or below each value, in one row: the first 31 by bisection within two registers.
+/// Number of thresholds at or below each value, in one row: the first 31 by bisection within two
+/// registers.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn one_row(row: &[u32; ROW], value: __m512i, lanes: __mmask16) -> __m512i {
@@ -219,7 +220,7 @@ fn one_row(row: &[u32; ROW], value: __m512i, lanes: __mmask16) -> __m512i {
     n
 }
 
-/// Thresholds at or below each value, each lane in a row of its own, by bisection.
+/// Number of thresholds at or below each value, with a row per lane, by bisection.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn rows(rows: &[[u32; ROW]], row: __m512i, value: __m512i, lanes: __mmask16) -> __m512i {
@@ -239,7 +240,8 @@ fn rows(rows: &[[u32; ROW]], row: __m512i, value: __m512i, lanes: __mmask16) -> 
     n
 }
 
-/// One round, by its number: the message word, the mix of b, c, d, the turn of the five words.
+/// One round by its number: the message word, the mix of b, c and d, the rotation of the five
+/// words.
 macro_rules! round {
     ($w:ident, $s:ident, $mix:literal, $key:expr, $t:expr) => {{
         if $t >= 16 {
@@ -265,7 +267,7 @@ macro_rules! twenty {
     };
 }
 
-/// SHA-1 of sixteen parents' states, each with a child's number behind it.
+/// SHA-1 of sixteen parents' states, each followed by a child's number.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn hash(parent: &[__m512i; 5], number: __m512i) -> [__m512i; 5] {

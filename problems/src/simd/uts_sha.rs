@@ -1,35 +1,35 @@
-//! UTS with the SHA instructions: children of eight parents at a time, in passes over memory.
+//! UTS with the SHA instructions: the children of eight parents at a time, in passes over memory.
 //!
-//! The message schedule is linear over exclusive-or, so that the schedule of child i is that of
-//! child 0 with a fixed pattern of i flipped in. The SHA instructions do only one thing at a time,
-//! and have nothing but rounds to do: schedules are made, and children counted, by plain vector
-//! code. The first rounds, which do not tell children apart, are done once a parent; all others are
-//! done for every child, leaf or not. No branch waits for a hash.
+//! The message schedule is linear over exclusive-or, so the schedule of child i is that of child 0
+//! combined with a fixed pattern for i. The SHA instructions are a bottleneck and are left with
+//! nothing but rounds: plain vector code makes the schedules and counts children. The first rounds,
+//! which do not depend on the child, are done once per parent; all others are done for every child,
+//! leaf or not. No branch waits for a hash.
 
 use crate::uts::sha1::{self, START};
 use crate::uts::{Columns, Kernel, ROW, Rules, Tally};
 use std::arch::x86_64::*;
 
-/// Children made from one schedule; a parent of more is taken up several times.
+/// Children made from one schedule; a parent with more is visited several times.
 const BLOCK: usize = 16;
-/// Parents taken up at a time.
+/// Parents per batch.
 const PARENTS: usize = 8;
 /// Children hashed at a time.
 const LANES: usize = 2;
-/// Children of a batch at most, and what is written beyond the last.
+/// Most children of a batch, plus room for stores beyond the last.
 const ROOM: usize = PARENTS * BLOCK + BLOCK;
 
-/// The words of all rounds, four to a register.
+/// The words of all rounds, four per register.
 type Schedule = [__m128i; 20];
 
-/// The kernel for one tree: exists only where the processor has the instructions.
+/// The kernel for one tree; exists only if the processor supports the instructions.
 pub struct ShaKernel<'r> {
     tree: Tree<'r>,
-    /// Kept from run to run: runs are short, and clearing it takes long.
+    /// Kept between runs: runs are short, and clearing it takes long.
     batch: Box<Batch>,
 }
 
-/// What is the same for all nodes.
+/// What all nodes share.
 struct Tree<'r> {
     rules: &'r Rules,
     g: u32,
@@ -37,7 +37,7 @@ struct Tree<'r> {
 }
 
 impl<'r> ShaKernel<'r> {
-    /// Where the processor has the instructions.
+    /// The kernel, if the processor supports it.
     #[must_use]
     pub fn new(rules: &'r Rules, g: u32) -> Option<Self> {
         let works = crate::simd::Level::Avx2.works() && is_x86_feature_detected!("sha");
@@ -57,14 +57,14 @@ impl Kernel for ShaKernel<'_> {
     fn run(&mut self, columns: &mut Columns, fuel: u64) -> Tally {
         let mut tally = Tally::default();
         while tally.nodes < fuel && columns.len() > 0 {
-            // SAFETY: a `ShaKernel` exists only where the instructions do.
+            // SAFETY: a `ShaKernel` exists only if the processor supports the instructions.
             unsafe { self.batch.run(&self.tree, columns, &mut tally) }
         }
         tally
     }
 }
 
-/// Four words to a register, the first in the highest lane.
+/// Packs four words per register, the first in the highest lane.
 fn pack(words: &[u32; 80]) -> Schedule {
     std::array::from_fn(|i| {
         let [a, b, c, d] = [0, 1, 2, 3].map(|k| words[4 * i + k] as i32);
@@ -73,12 +73,12 @@ fn pack(words: &[u32; 80]) -> Schedule {
     })
 }
 
-/// What the passes hand on to each other. Registers in it cross no cache lines.
+/// Data passed between passes, aligned so that no register crosses a cache line.
 #[repr(align(64))]
 struct Batch {
     /// The words of all rounds, of all parents.
     words: [[u32; PARENTS]; 80],
-    /// The same parent by parent; [`heads`] puts what it makes of the first two in their place.
+    /// The same by parent; [`heads`] replaces the first two entries by its results.
     schedules: [Schedule; PARENTS],
     /// The depth of each parent's children.
     depths: [u32; PARENTS],
@@ -86,7 +86,7 @@ struct Batch {
     jobs: [u32; ROOM],
     /// The first four words of each child's state before and after the last four rounds.
     made: [[__m128i; 2]; ROOM],
-    /// Which children have children.
+    /// The children that have children.
     inner: [u32; ROOM],
 }
 
@@ -107,20 +107,20 @@ impl Batch {
 
     /// Makes a block of children of each of the topmost nodes.
     ///
-    /// AVX2 and the SHA instructions, which are of the older encoding, keep to functions of their
-    /// own: mixing the two is very slow.
+    /// AVX2 and the SHA instructions, which use the legacy encoding, stay in separate functions:
+    /// mixing the two is very slow.
     ///
     /// # Safety
-    /// The processor must have AVX2 and the SHA instructions.
+    /// The processor must support AVX2 and the SHA instructions.
     unsafe fn run(&mut self, tree: &Tree<'_>, columns: &mut Columns, tally: &mut Tally) {
         let count = columns.len().min(PARENTS);
         let from = columns.len() - count;
-        // SAFETY: the caller's.
+        // SAFETY: as the caller guarantees.
         unsafe { schedules(self, columns, from) };
         let n = self.jobs(columns, from, count);
         tally.depth = self.depths[..count].iter().fold(tally.depth, |most, &depth| most.max(depth));
         columns.reserve(n);
-        // SAFETY: the caller's.
+        // SAFETY: as the caller guarantees.
         let inner = unsafe {
             heads(self);
             for _ in 0..tree.g.max(1) {
@@ -135,8 +135,8 @@ impl Batch {
         tally.inner += inner as u64;
     }
 
-    /// Lists the children to be made of the parents from `from` on, and takes those off the columns
-    /// that have no more; returns how many are to be made.
+    /// Lists the children to make of the parents from `from` on, and removes the parents that have
+    /// no more. Returns the number of children.
     fn jobs(&mut self, columns: &mut Columns, from: usize, count: usize) -> usize {
         columns.set_len(from);
         let mut n = 0;
@@ -158,7 +158,7 @@ impl Batch {
 #[target_feature(enable = "avx2")]
 fn load(words: &[u32]) -> __m256i {
     let words = &words[..8];
-    // SAFETY: the slice was just seen to be as long as the register.
+    // SAFETY: the slice was just checked to be as long as the register.
     unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
 }
 
@@ -166,7 +166,7 @@ fn load(words: &[u32]) -> __m256i {
 #[target_feature(enable = "avx2")]
 fn store(words: &mut [u32], register: __m256i) {
     let words = &mut words[..8];
-    // SAFETY: the slice was just seen to be as long as the register.
+    // SAFETY: the slice was just checked to be as long as the register.
     unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), register) }
 }
 
@@ -184,7 +184,7 @@ fn schedules(batch: &mut Batch, columns: &Columns, from: usize) {
     }
     for i in 0..20 {
         for t in 4 * i..4 * i + 4 {
-            // From word 32 on the same rule, applied twice: it has less to wait for.
+            // From word 32 on, the rule applied twice: a shorter chain of dependencies.
             match i {
                 0..4 => {}
                 4..8 => extend::<1, 31>(w, t, [16, 14, 8, 3]),
@@ -208,7 +208,7 @@ fn schedules(batch: &mut Batch, columns: &Columns, from: usize) {
     }
 }
 
-/// Makes word `t` of words so far back: their exclusive-or, turned left.
+/// Makes word `t` from earlier ones at these distances: their exclusive-or, rotated left.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn extend<const LEFT: i32, const RIGHT: i32>(
@@ -222,7 +222,7 @@ fn extend<const LEFT: i32, const RIGHT: i32>(
     store(&mut w[t], turned);
 }
 
-/// The words that every hash starts from, the first four and the fifth.
+/// The words that every hash starts from: the first four, and the fifth.
 #[inline]
 #[target_feature(enable = "sse4.1")]
 fn start() -> [__m128i; 2] {
@@ -230,7 +230,7 @@ fn start() -> [__m128i; 2] {
     [_mm_set_epi32(h0, h1, h2, h3), _mm_set_epi32(h4, 0, 0, 0)]
 }
 
-/// Does each parent's first four rounds, and readies the next four but for the child's number.
+/// Does each parent's first four rounds, and prepares the next four except for the child's number.
 #[inline(never)]
 #[target_feature(enable = "sha,sse4.1")]
 fn heads(batch: &mut Batch) {
@@ -242,11 +242,11 @@ fn heads(batch: &mut Batch) {
     }
 }
 
-/// Groups of four rounds for all lanes: message words in, five words turned by four.
+/// Groups of four rounds for all lanes: message words in, five words rotated by four.
 macro_rules! fours {
     ($base:ident, $pattern:ident, $a:ident, $e:ident, $mix:literal, $($i:literal)*) => {
         $(for lane in 0..LANES {
-            // Between the number and the first word it is mixed into, patterns are empty.
+            // Between the number and the first word that it is mixed into, patterns are zero.
             let message = match $i {
                 2 | 3 => $base[lane][$i],
                 _ => _mm_xor_si128($base[lane][$i], $pattern[lane][$i]),
@@ -258,7 +258,7 @@ macro_rules! fours {
     };
 }
 
-/// All rounds of `n` children.
+/// All remaining rounds of `n` children.
 #[inline(never)]
 #[target_feature(enable = "sha,sse4.1")]
 fn hash(tree: &Tree<'_>, batch: &mut Batch, n: usize) {
@@ -282,8 +282,8 @@ fn hash(tree: &Tree<'_>, batch: &mut Batch, n: usize) {
     }
 }
 
-/// Puts those of `n` children that have children on top of the columns, but for the first four words
-/// of their states, and beyond their end; returns how many.
+/// Pushes those of `n` children that have children onto the columns, except for the first four
+/// words of their states. May write beyond their end. Returns how many.
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi2,popcnt")]
 fn children(rules: &Rules, batch: &mut Batch, columns: &mut Columns, n: usize) -> usize {
@@ -300,7 +300,7 @@ fn children(rules: &Rules, batch: &mut Batch, columns: &mut Columns, n: usize) -
         let none = _mm256_cmpeq_epi32(left, _mm256_setzero_si256());
         let present = 0xff >> (8 - (n - at).min(8));
         let lanes = present & !_mm256_movemask_ps(_mm256_castsi256_ps(none)) as u32;
-        // The numbers of the lanes that are set, a byte each, in the lowest bytes.
+        // The indices of the lanes that are set, one byte each, in the lowest bytes.
         let bytes = _pdep_u64(u64::from(lanes), 0x0101_0101_0101_0101) * 0xff;
         let packed = _pext_u64(0x0706_0504_0302_0100, bytes);
         let order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(packed as i64));
@@ -329,7 +329,7 @@ fn at_least(a: __m256i, b: __m256i) -> __m256i {
     _mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a)
 }
 
-/// How many children nodes of these depths and values have.
+/// The numbers of children of nodes with these depths and values.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn count(rules: &Rules, depth: __m256i, value: __m256i) -> __m256i {
@@ -351,7 +351,7 @@ fn count(rules: &Rules, depth: __m256i, value: __m256i) -> __m256i {
     _mm256_or_si256(binomial, _mm256_andnot_si256(ended, geometric))
 }
 
-/// What the rules say, lane by lane.
+/// Evaluates the rules lane by lane.
 #[target_feature(enable = "avx2")]
 fn asked(rules: &Rules, depth: __m256i, value: __m256i) -> __m256i {
     let (mut depths, mut values) = ([0; 8], [0; 8]);
@@ -361,7 +361,7 @@ fn asked(rules: &Rules, depth: __m256i, value: __m256i) -> __m256i {
     load(&n)
 }
 
-/// Thresholds at or below each value, in one row: few values are above many.
+/// Number of thresholds at or below each value, in one row; few values exceed many thresholds.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn one_row(row: &[u32; ROW], value: __m256i) -> __m256i {
@@ -379,13 +379,13 @@ fn one_row(row: &[u32; ROW], value: __m256i) -> __m256i {
     n
 }
 
-/// Thresholds at or below each value, each lane in the row of its depth, by bisection.
+/// Number of thresholds at or below each value, with the row of each lane's depth, by bisection.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn rows(rules: &Rules, depth: __m256i, value: __m256i) -> __m256i {
     let last = _mm256_set1_epi32(rules.row_of.len() as i32 - 1);
     let at = _mm256_min_epu32(depth, last);
-    // SAFETY: no depth looked up is greater than the last.
+    // SAFETY: no depth looked up exceeds the last.
     let row = unsafe { _mm256_i32gather_epi32::<4>(rules.row_of.as_ptr().cast(), at) };
     let mut at = _mm256_mullo_epi32(row, _mm256_set1_epi32(ROW as i32));
     let start = at;
@@ -420,7 +420,7 @@ fn finish(batch: &Batch, columns: &mut Columns, inner: usize) {
         ];
         for (column, word) in columns.state.iter_mut().zip(words) {
             let column = &mut column[to + 4 * four..][..4];
-            // SAFETY: the slice was just seen to be as long as the register.
+            // SAFETY: the slice was just checked to be as long as the register.
             unsafe { _mm_storeu_si128(column.as_mut_ptr().cast(), word) }
         }
     }

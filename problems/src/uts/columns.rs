@@ -1,14 +1,14 @@
-//! [`Columns`]: open nodes in columns, so that many can be taken up into vector lanes at once.
+//! [`Columns`]: open nodes in columns, so that many can be loaded into vector lanes at once.
 
 use super::Node;
 use super::sha1::State;
 
-/// Room kept free beyond the last node: a kernel may write this much past the end.
+/// Padding beyond the last node: a kernel may write this much past the end.
 pub const PAD: usize = 48;
 
-/// Open nodes, one column for each word of the state, one for children left, one for depth.
+/// Open nodes: a column for each word of the state, one for children left, one for the depth.
 ///
-/// All nodes in it have children left, and are counted as branched already.
+/// All nodes in it have children left, and have been counted as branched.
 #[derive(Debug)]
 pub struct Columns {
     pub(crate) state: [Vec<u32>; 5],
@@ -30,16 +30,16 @@ impl Columns {
         self.len
     }
 
-    /// Says how many nodes there are, after the columns were written or read directly.
+    /// Sets the number of nodes after the columns were written or read directly.
     ///
     /// # Panics
-    /// If the columns do not hold so many and their padding.
+    /// If the columns do not have room for these nodes and the padding.
     pub fn set_len(&mut self, len: usize) {
         assert!(len + PAD <= self.left.len(), "{len} nodes and padding in the columns");
         self.len = len;
     }
 
-    /// Makes room for as many nodes again, and at least for the padding.
+    /// Doubles the room, and at least provides the padding.
     pub fn grow(&mut self) {
         let room = (self.left.len() * 2).max(self.len + 2 * PAD);
         self.state.iter_mut().for_each(|column| column.resize(room, 0));
@@ -47,7 +47,7 @@ impl Columns {
         self.depth.resize(room, 0);
     }
 
-    /// Puts a node on top.
+    /// Pushes a node.
     pub fn push(&mut self, state: &State, left: u32, depth: u32) {
         self.reserve(1);
         let at = self.len;
@@ -57,14 +57,14 @@ impl Columns {
         self.len += 1;
     }
 
-    /// Makes room for `n` more nodes, and the padding.
+    /// Makes room for `n` more nodes and the padding.
     pub fn reserve(&mut self, n: usize) {
         while self.len + n + PAD > self.left.len() {
             self.grow();
         }
     }
 
-    /// Puts the node that lies at `from`, at or above the top, back on top with so many left.
+    /// Pushes the node at `from`, at or above the top, with `left` children left.
     pub fn keep(&mut self, from: usize, left: u32) {
         self.shift(from, self.len);
         self.left[self.len] = left;
@@ -82,15 +82,15 @@ impl Columns {
         self.depth[to] = self.depth[from];
     }
 
-    /// Takes out `wanted` nodes, evenly spread from the bottom to the top.
+    /// Removes `wanted` nodes, evenly spread from bottom to top.
     ///
-    /// Depths lie in order but for a batch or two, so every depth gives its share.
+    /// Depths are in order except for a batch or two, so every depth gives its share.
     pub fn take_spread(&mut self, wanted: usize) -> Vec<Node> {
         let n = self.len;
         let mut taken = Vec::with_capacity(wanted);
         let mut kept = 0;
         for at in 0..n {
-            // Rounding up favours the bottom: those nodes would have been explored last.
+            // Rounding up favours the bottom, whose nodes would have been explored last.
             if (at * wanted).div_ceil(n) < ((at + 1) * wanted).div_ceil(n) {
                 taken.push(self.node(at));
             } else {

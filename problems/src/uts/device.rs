@@ -1,4 +1,4 @@
-//! Nodes of unbalanced trees in the memory of a device: eight words each.
+//! Nodes of unbalanced trees in device memory: eight words each.
 
 use super::{Node, Uts};
 use pleach_core::device::{Layout, OnDevice};
@@ -7,15 +7,15 @@ use pleach_core::work::{Entry, Malformed, Pool, Work};
 
 const WORDS: usize = 8;
 
-/// Depths that a device makes room for where a tree has no limit.
+/// Depths that a device makes room for if a tree has no depth limit.
 const DEPTHS: u32 = 1024;
 
 impl Uts {
-    /// Whether integers say it all, and each hash is wanted once.
+    /// What of this tree the kernel does not support, if anything: it uses integers only.
     pub(super) fn fits_device(&self) -> Result<(), &'static str> {
         match self.parameters.g {
             1 if self.rules.complete() => Ok(()),
-            1 => Err("trees whose shape has no end"),
+            1 => Err("trees of unlimited depth"),
             _ => Err("hashes that are computed more than once"),
         }
     }
@@ -32,7 +32,7 @@ impl OnDevice for Uts {
             sizes: vec![rules.binomial_from, rules.below, rules.m, rules.limit, balanced, depths],
             words: WORDS,
             plan: 0,
-            // A lane makes one child at a time, and puts down at most one node.
+            // A lane makes one child at a time, and pushes at most one node.
             width: 32,
             depth: rules.limit.min(DEPTHS) as usize,
             tables: rules.row_of.iter().chain(rows).copied().collect(),
@@ -80,7 +80,7 @@ mod tests {
         read(uts, work).unwrap().into_entries().into_iter().map(|entry| entry.node).collect()
     }
 
-    /// Work in the middle of a search, with nodes that are partly done.
+    /// Work from the middle of a search, with nodes partly explored.
     fn some(uts: &Uts, fuel: u64) -> Work {
         let mut explorer = uts.explorer();
         explorer.put(&Problem::root(uts).bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Unbalanced Tree Search: trees whose shape only hashing can tell, counted node by node.
+//! Unbalanced Tree Search (UTS, Olivier et al. 2006): counts trees whose shape is given by hashing.
 
 mod columns;
 mod device;
@@ -24,7 +24,7 @@ use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Pool, Work};
 
-/// The number of nodes of a tree.
+/// A tree whose nodes are counted.
 #[derive(Clone, Debug)]
 pub struct Uts {
     parameters: Parameters,
@@ -32,16 +32,16 @@ pub struct Uts {
     level: Level,
 }
 
-/// A node with children, of which those with numbers below `left` are still to be made.
+/// A node with children; those with numbers below `left` have yet to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The node's hash.
     pub state: State,
-    /// Edges to the root.
+    /// Distance from the root.
     pub depth: u32,
-    /// Children still to be made.
+    /// Children yet to be made.
     pub left: u32,
-    /// Whether the node itself is still to be counted as branched.
+    /// Whether the node itself has yet to be counted as branched.
     pub fresh: bool,
 }
 
@@ -69,7 +69,7 @@ impl pleach_core::work::Pack for Node {
 }
 
 impl Uts {
-    /// The tree with these parameters, explored with these instructions.
+    /// The tree with these parameters, explored on this code path.
     #[must_use]
     pub fn new(parameters: Parameters, level: Level) -> Self {
         Self { rules: Rules::new(&parameters), parameters, level }
@@ -82,7 +82,7 @@ impl Uts {
         sha1::child(parent, number)
     }
 
-    /// A child with this state, told to the engine.
+    /// Reports a child with this state.
     #[inline]
     fn meet(&self, depth: u32, state: State, out: &mut Children<'_, Self>) {
         out.count(1);

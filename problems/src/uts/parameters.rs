@@ -1,8 +1,8 @@
-//! The parameters that define a tree: by name, or key by key.
+//! The parameters of a tree: by name, or key by key.
 
 use std::fmt;
 
-/// How many children nodes have.
+/// The distribution of the number of children.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// The root `b0`; others `m` with probability `q`, else none.
@@ -20,22 +20,22 @@ pub enum Kind {
 pub enum Shape {
     /// `b0` above `gen_mx`, then none.
     Fixed,
-    /// Falling evenly to none at `gen_mx`.
+    /// Decreasing linearly to none at `gen_mx`.
     Linear,
-    /// Swinging between `b0` and `1/b0`, none below `5 · gen_mx`.
+    /// Oscillating between `b0` and `1/b0`, none below `5 · gen_mx`.
     Cyclic,
-    /// Falling polynomially, one at `gen_mx`.
+    /// Decreasing polynomially to one at `gen_mx`.
     Expdec,
 }
 
-/// All that defines a tree.
+/// The parameters that define a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
-    /// How many children nodes have.
+    /// The distribution of the number of children.
     pub kind: Kind,
     /// The shape of geometric parts.
     pub shape: Shape,
-    /// Branching at the root.
+    /// Branching factor at the root.
     pub b0: f64,
     /// Depth scale of geometric parts.
     pub gen_mx: u32,
@@ -45,13 +45,13 @@ pub struct Parameters {
     pub m: u32,
     /// Seed of the root's state.
     pub seed: u32,
-    /// Where hybrid trees turn binomial, as a part of `gen_mx`.
+    /// Depth at which hybrid trees turn binomial, as a fraction of `gen_mx`.
     pub f: f64,
     /// How often each hash is computed.
     pub g: u32,
 }
 
-/// What [`Parameters`] are where a key is not given.
+/// The values of keys that are not given.
 const DEFAULT: Parameters = Parameters {
     kind: Kind::Geometric,
     shape: Shape::Linear,
@@ -115,10 +115,10 @@ pub const NAMED: [(&str, Parameters, u64); 20] = [
 ];
 
 impl Parameters {
-    /// Reads a tree's name, or `key=value` pairs between commas.
+    /// Parses a tree's name, or `key=value` pairs separated by commas.
     ///
     /// # Errors
-    /// What is wrong, and what was expected.
+    /// Names what is wrong, and what was expected.
     pub fn parse(words: &str) -> Result<Self, String> {
         if let Some((_, named, _)) = NAMED.iter().find(|(name, ..)| *name == words) {
             return Ok(named.clone());
@@ -160,13 +160,13 @@ impl Parameters {
         Ok(())
     }
 
-    /// Why the tree may have no end, if it may have none.
+    /// Why the tree may be infinite, if it may be.
     #[must_use]
     pub fn endless(&self) -> Option<String> {
         let mean = self.q * f64::from(self.m);
         let binomial = matches!(self.kind, Kind::Binomial | Kind::Hybrid);
         (binomial && mean >= 1.0).then(|| {
-            format!("q·m = {mean}: with one child or more expected, the tree may have no end")
+            format!("q·m = {mean}: with an expected value of 1 or more, the tree may be infinite")
         })
     }
 }
@@ -236,7 +236,7 @@ mod tests {
     fn endless_trees_are_told() {
         assert!(Parameters::parse("type=binomial,q=0.5,m=2").unwrap().endless().is_some());
         assert!(Parameters::parse("T2WL").unwrap().endless().is_none());
-        // This one is known to end all the same.
+        // T3L is nevertheless known to be finite.
         assert!(Parameters::parse("T3L").unwrap().endless().is_some());
     }
 }

@@ -1,19 +1,19 @@
-//! How many children a node has, from its depth and random value: exact, without a logarithm a node.
+//! The number of children from depth and random value: exact, without a logarithm per node.
 
 use super::parameters::{Kind, Parameters, Shape};
 
-/// Children at most, but for the root of a binomial tree and all of a balanced one.
+/// Most children, except for the root of a binomial tree and all of a balanced one.
 pub const MOST: u32 = 100;
-/// Thresholds are kept in rows of this many, padded with `u32::MAX`.
+/// Thresholds are stored in rows of this many, padded with `u32::MAX`.
 pub const ROW: usize = 128;
-/// Depths with thresholds of their own; beyond them the formula itself is asked.
+/// Depths with thresholds of their own; beyond them the formula is evaluated.
 const DEPTHS: u32 = 512;
 
-/// The rule of a tree, ready to be applied to many nodes at once.
+/// The rule of a tree, prepared for many nodes at once.
 #[derive(Clone, Debug)]
 pub struct Rules {
     parameters: Parameters,
-    /// Depth at which nodes turn binomial; 0 for binomial trees, `u32::MAX` where none do.
+    /// Depth from which nodes are binomial; 0 for binomial trees, `u32::MAX` if none are.
     pub binomial_from: u32,
     /// A binomial node has children if its value is below this.
     pub below: u32,
@@ -21,9 +21,9 @@ pub struct Rules {
     pub m: u32,
     /// Rows of thresholds: entry i is the least value that gives at least i + 1 children.
     pub rows: Vec<[u32; ROW]>,
-    /// The row of each depth from the root down; deeper nodes have the last one's.
+    /// The row of each depth from the root down; deeper nodes use the last one.
     pub row_of: Vec<u32>,
-    /// The depth from which on nodes have no children, whatever their value.
+    /// Depth from which nodes have no children, whatever their value.
     pub limit: u32,
 }
 
@@ -39,7 +39,7 @@ impl Rules {
                 Kind::Hybrid => (p.f * f64::from(p.gen_mx)).ceil() as u32,
                 Kind::Geometric | Kind::Balanced => u32::MAX,
             },
-            // The product is exact, so "value / 2^31 < q" and "value < below" say the same.
+            // The product is exact, so "value / 2^31 < q" and "value < below" are equivalent.
             below: (p.q * 2f64.powi(31)).ceil() as u32,
             m: p.m,
             rows: Vec::new(),
@@ -53,7 +53,7 @@ impl Rules {
     }
 
     fn fill_rows(&mut self) {
-        // Shapes that end have so few depths or so few different rows; `expdec` never ends.
+        // Shapes of limited depth have few depths or few distinct rows; `expdec` has no limit.
         let depths = self.limit.min(self.binomial_from).min(DEPTHS);
         for depth in 0..depths.max(1) {
             let row = std::array::from_fn(|i| self.threshold(depth, i as u32 + 1));
@@ -72,7 +72,7 @@ impl Rules {
         let gives = |value: u32| self.formula(depth, value) >= n;
         let p = 1.0 / (1.0 + self.mean(depth));
         let guess = (1.0 - (1.0 - p).powi(n as i32)) * 2f64.powi(31);
-        // The guess is right but for rounding, or the bisection below takes over.
+        // The guess is right except for rounding; if not, the bisection starts from the full range.
         let (mut low, mut high) = (guess as u32 as i64 - 2, guess as i64 + 2);
         if low < 0 || gives(low as u32) || high >= 1 << 31 || !gives(high as u32) {
             (low, high) = (-1, 1 << 31);
@@ -104,7 +104,7 @@ impl Rules {
         }
     }
 
-    /// Children of a geometric node, by the formula that defines them.
+    /// Children of a geometric node, by the defining formula.
     fn formula(&self, depth: u32, value: u32) -> u32 {
         let p = 1.0 / (1.0 + self.mean(depth));
         let u = f64::from(value) / 2f64.powi(31);
@@ -112,7 +112,7 @@ impl Rules {
         (n as u32).min(MOST)
     }
 
-    /// Children of the node at this depth with this value.
+    /// Children of the node with this depth and value.
     #[must_use]
     pub fn children(&self, depth: u32, value: u32) -> u32 {
         match self.parameters.kind {
@@ -151,13 +151,13 @@ impl Rules {
         }
     }
 
-    /// Whether the thresholds of all depths above the limit are in `rows`.
+    /// Whether `rows` has the thresholds of all depths above the limit.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.limit.min(self.binomial_from) as usize <= self.row_of.len() || self.rows.is_empty()
     }
 
-    /// Children of every node above `limit`, where that is all there is to know.
+    /// Children of every node above `limit`, if that defines the tree.
     #[must_use]
     pub fn balanced(&self) -> Option<u32> {
         (self.parameters.kind == Kind::Balanced).then_some(self.parameters.b0 as u32)
@@ -186,7 +186,7 @@ mod tests {
                 let rules = Rules::new(&Parameters::parse(&words).unwrap());
                 for _ in 0..2000 {
                     let (depth, value) = (rng.rand_range(0..70), rng.rand_u32() >> 1);
-                    // Nodes below the limit do not occur, but for their having no children.
+                    // Nodes below the limit do not occur, but must have no children.
                     let wanted = if depth < rules.limit { rules.formula(depth, value) } else { 0 };
                     assert_eq!(rules.children(depth, value), wanted, "{words} at {depth}");
                 }

@@ -1,12 +1,12 @@
-//! SHA-1 of one short message, in plain code: a node's state from its parent's.
+//! SHA-1 of one short message in plain code: a node's state from its parent's.
 
 /// A node's random state: a SHA-1 digest as five words.
 pub type State = [u32; 5];
 
-/// The state that every SHA-1 starts from.
+/// The initial state of SHA-1.
 pub const START: State = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
 
-/// The constant of each of the four groups of twenty rounds.
+/// The constants of the four groups of twenty rounds.
 pub const KEYS: [u32; 4] = [0x5a82_7999, 0x6ed9_eba1, 0x8f1b_bcdc, 0xca62_c1d6];
 
 /// The state of the root: the hash of sixteen zero bytes and the seed.
@@ -28,7 +28,7 @@ pub fn message(parent: &State, number: u32) -> [u32; 16] {
     [a, b, c, d, e, number, 0x8000_0000, 0, 0, 0, 0, 0, 0, 0, 0, 192]
 }
 
-/// The words of all eighty rounds.
+/// The message words of all eighty rounds.
 #[must_use]
 pub fn schedule(message: [u32; 16]) -> [u32; 80] {
     let mut w = [0; 80];

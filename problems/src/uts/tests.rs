@@ -47,7 +47,7 @@ fn named_trees_carry_their_published_counts() {
     assert_eq!(nodes("T1"), Some(4_130_071));
 }
 
-/// All levels agree on trees of every kind, at their edges too.
+/// All levels agree on trees of every kind, including edge cases.
 #[test]
 fn all_levels_count_the_same() {
     for words in [

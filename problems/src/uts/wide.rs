@@ -27,13 +27,13 @@ pub struct Wide<'t, K> {
     tree: &'t Uts,
     kernel: K,
     columns: Columns,
-    /// Nodes that are still to be counted: here nodes are counted when they are met, so these,
-    /// which nobody has met, are not in the columns yet.
+    /// Nodes yet to be counted. Nodes in the columns were counted when they were made, so these are
+    /// kept apart.
     fresh: Vec<Node>,
 }
 
 impl<'t, K: Kernel> Wide<'t, K> {
-    /// An explorer with nothing to do yet.
+    /// An explorer with no work yet.
     pub fn new(tree: &'t Uts, kernel: K) -> Self {
         Self { tree, kernel, columns: Columns::default(), fresh: Vec::new() }
     }
@@ -42,7 +42,7 @@ impl<'t, K: Kernel> Wide<'t, K> {
         self.columns.len() + self.fresh.len()
     }
 
-    /// Counts the nodes that are still to be counted, and takes them up.
+    /// Counts the nodes yet to be counted, and moves them to the columns.
     fn meet(&mut self) -> Counts {
         let mut counts = Counts::default();
         for Node { state, depth, left, .. } in self.fresh.drain(..) {
@@ -55,7 +55,7 @@ impl<'t, K: Kernel> Wide<'t, K> {
         counts
     }
 
-    /// Takes out so many nodes, those still to be counted first.
+    /// Removes `wanted` nodes, those yet to be counted first.
     fn take(&mut self, wanted: usize) -> Work {
         let mut nodes = self.fresh.split_off(self.fresh.len().saturating_sub(wanted));
         nodes.extend(self.columns.take_spread(wanted - nodes.len()));

@@ -1,6 +1,6 @@
-//! Where the search along a [`Trail`] is among all tours, and how it finds a place again.
+//! The position of a search along a [`Trail`] among all tours, and how to return to one.
 //!
-//! Cities that are left have ranks by their distance from the last of the path.
+//! The cities left are ranked by their distance from the last city of the path.
 
 use super::Node;
 use super::rows::Kernel;
@@ -19,7 +19,7 @@ impl<K: Kernel> Trail<'_, K> {
         others.fold(0, |lanes, (lane, _)| lanes | (frame.left >> row.cities[lane] & 1) << lane)
     }
 
-    /// The lane of the child of this rank.
+    /// The lane of the child with this rank.
     fn lane(&self, depth: usize, rank: usize) -> Option<usize> {
         let mut lanes = self.lanes(depth);
         for _ in 0..rank.min(64) {
@@ -32,7 +32,7 @@ impl<K: Kernel> Trail<'_, K> {
         (self.lanes(depth) & ((1 << lane) - 1)).count_ones() as usize
     }
 
-    /// Goes to a child of the last frame, then on from there while there is fuel.
+    /// Enters a child of the last frame, if given, then searches on while there is fuel.
     fn dive(&mut self, first: Option<usize>, fuel: u64, best: i64, progress: &mut Progress) {
         let (kernel, to_a_point) = (self.kernel, first.is_none());
         let mut stretch = self.stretch(best, std::mem::take(progress));

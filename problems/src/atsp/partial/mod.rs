@@ -1,4 +1,4 @@
-//! [`Paths`]: the papers' search, through paths from city 0, bounded by what they cost so far.
+//! [`Paths`]: the papers' search: paths from city 0, bounded by their cost so far.
 
 mod interval;
 pub(crate) mod rows;
@@ -13,10 +13,10 @@ use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
 use rows::Rows;
 
-/// Cities at most: a bit for each in a word.
+/// Most cities: one bit each in a word.
 pub const MOST_CITIES: usize = 64;
 
-/// The paths through an instance of no more cities than a word has bits.
+/// The paths of an instance with at most [`MOST_CITIES`] cities.
 #[derive(Clone, Debug)]
 pub struct Paths {
     pub(crate) rows: Rows,
@@ -25,7 +25,7 @@ pub struct Paths {
     level: Level,
 }
 
-/// A path: the cities behind city 0, in order.
+/// A path: the cities after city 0, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// The cities.
@@ -34,7 +34,7 @@ pub struct Node {
 pack_struct!(Node { path: Vec<u8> });
 
 impl Paths {
-    /// The paths through an instance, work held as `nodes`, on this code path.
+    /// The paths of an instance, with work stored as `nodes`, on this code path.
     ///
     /// # Errors
     /// If there are too many cities.
@@ -43,23 +43,23 @@ impl Paths {
         if n > MOST_CITIES {
             return Err(format!("partial: {n} cities, expected at most {MOST_CITIES}"));
         }
-        // A single city has no path to be cut.
+        // A single city has no path that could be cut.
         let nodes = if n == 1 { Nodes::Pool } else { nodes };
         Ok(Self { rows: Rows::new(instance), instance: instance.clone(), nodes, level })
     }
 
-    /// The cities that are not on a path, as bits.
+    /// The cities not on a path, as bits.
     fn left(&self, path: &[u8]) -> u64 {
         path.iter().fold(self.rows.all(), |left, &city| left & !(1 << city))
     }
 
-    /// What a path costs, as [`Rows`] have it.
+    /// The cost of a path, in the raised costs of [`Rows`].
     fn cost(&self, path: &[u8]) -> i64 {
         let from = [0].iter().chain(path);
         from.zip(path).map(|(&i, &j)| self.rows.cost(i.into(), j.into())).sum()
     }
 
-    /// The plan of a path with its last city.
+    /// The plan of a path that includes its last city.
     fn plan(path: impl IntoIterator<Item = u8>) -> Vec<i64> {
         plan(&[0].into_iter().chain(path).map(u16::from).collect::<Vec<_>>())
     }
@@ -101,7 +101,7 @@ impl Tree for Paths {
             left &= !(u64::from(is_left) << (city & 63));
             is_left
         };
-        // A path with all cities on it is a tour, and no node.
+        // A path through all cities is a tour, not a node.
         node.path.len() < n.max(2) - 1
             && node.path.iter().all(fresh)
             && *depth as usize == node.path.len()
@@ -124,12 +124,12 @@ impl Paths {
         }
     }
 
-    /// The explorer for the kind of work and the code path.
+    /// The explorer for this kind of work and code path.
     pub(super) fn explorer(&self) -> Box<dyn Explorer + '_> {
         trail::explorer(self, self.nodes, self.level)
     }
 
-    /// What no tour can beat.
+    /// A lower bound on all tours.
     pub(super) fn least(&self) -> i64 {
         self.rows.outside(0)
     }

@@ -1,26 +1,26 @@
-//! [`Rows`]: for each city all others by distance, in lanes; and [`Kernel`], which looks at a row.
+//! [`Rows`]: the other cities by distance from each city, in lanes; [`Kernel`], which scans a row.
 
 use super::super::instance::{Instance, MOST_COST};
 use super::MOST_CITIES;
 
-/// The other cities of one, nearest first; lanes that are not used cost more than any limit.
+/// A city's neighbours, nearest first; unused lanes cost more than any limit.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Row {
     pub costs: [i32; MOST_CITIES],
-    /// The bits of the cities, the low and the high half of a word.
+    /// The cities as bits, in the low and the high half of a word.
     pub low: [u32; MOST_CITIES],
     pub high: [u32; MOST_CITIES],
     pub cities: [u8; MOST_CITIES],
 }
 
-/// All rows. Costs are raised so that none is negative: each tour by the same.
+/// All rows. Costs are raised so that none is negative, which adds the same to every tour.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
     pub rows: Vec<Row>,
     /// Raised costs from city to city.
     costs: Vec<i64>,
-    /// What all tours are raised by.
+    /// What raising adds to every tour.
     raised: i64,
 }
 
@@ -30,7 +30,7 @@ impl Rows {
         let lowest = instance.costs().iter().copied().min().unwrap_or(0).min(0);
         let mut costs: Vec<i64> = instance.costs().iter().map(|cost| cost - lowest).collect();
         costs.iter_mut().step_by(n + 1).for_each(|diagonal| *diagonal = 0);
-        // A tour of one city goes nowhere.
+        // A tour of one city has no arcs.
         let raised = if n > 1 { -lowest * n as i64 } else { 0 };
         let row = |i: usize| {
             let mut others: Vec<usize> = (1..n).filter(|&j| j != i).collect();
@@ -39,7 +39,7 @@ impl Rows {
             let (costs_of, cities) = ([i32::MAX; MOST_CITIES], [0; MOST_CITIES]);
             let mut row = Row { costs: costs_of, low, high, cities };
             for (lane, &j) in others.iter().enumerate() {
-                // Twice the largest cost stays below the greatest word.
+                // Twice the largest cost is below the greatest word.
                 row.costs[lane] = costs[i * n + j] as i32;
                 row.low[lane] = (1u64 << j) as u32;
                 row.high[lane] = ((1u64 << j) >> 32) as u32;
@@ -62,19 +62,19 @@ impl Rows {
         self.costs[i * self.rows.len() + j]
     }
 
-    /// What a raised length is to the user.
+    /// Converts a raised length to the user's.
     #[inline]
     pub fn outside(&self, length: i64) -> i64 {
         length - self.raised
     }
 
-    /// What the user's value is here.
+    /// Converts the user's value to a raised one.
     #[inline]
     pub fn inside(&self, value: i64) -> i64 {
         value.saturating_add(self.raised)
     }
 
-    /// Whether a bound can be that of a path.
+    /// Whether a path can have this bound.
     pub fn valid_bound(&self, bound: i64) -> bool {
         let longest = 2 * MOST_COST * MOST_CITIES as i64;
         bound == i64::MIN || (self.outside(0)..=longest).contains(&bound)
@@ -89,26 +89,26 @@ impl Rows {
     }
 }
 
-/// Something to be done where a kernel's instructions are allowed: `run` must be inlined always.
+/// A task that runs where the kernel's instructions are enabled: `run` must always be inlined.
 pub trait Task {
-    /// Does it.
+    /// Runs the task.
     fn run(self);
 }
 
-/// Looks at a row.
+/// Scans a row.
 pub(crate) trait Kernel: Copy + Send {
-    /// Does something where the kernel's instructions are allowed, so that calls of the kernel can
-    /// become part of it.
+    /// Runs a task where the kernel's instructions are enabled, so that calls of the kernel can be
+    /// inlined into it.
     #[inline]
     fn inside(&self, task: impl Task) {
         task.run();
     }
 
-    /// The lanes whose cities are left and cost less than a limit, of rows of `cities` in all.
+    /// The lanes whose cities are left and cost less than the limit, in a row of `cities` cities.
     fn open(&self, row: &Row, cities: usize, left: u64, limit: i32) -> u64;
 }
 
-/// The plain path.
+/// Portable code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain;
 

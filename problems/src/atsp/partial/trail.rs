@@ -1,4 +1,4 @@
-//! [`Trail`]: depth-first search along one path, with the cities that may still follow at each step.
+//! [`Trail`]: depth-first search along one path, with the possible successors at each step.
 
 use super::rows::{Kernel, Plain, Rows, Task};
 use super::{Node, Paths};
@@ -11,25 +11,25 @@ use pleach_core::tree::Solution;
 use pleach_core::work::pool::divide;
 use pleach_core::work::{Entry, Malformed, Nodes, Pool, Work};
 
-/// A node of the path.
+/// A node on the path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Frame {
-    /// Lanes of the city's row that are to be explored, and the one that was last.
+    /// Lanes of the city's row still to be explored, and the lane entered last.
     pub open: u64,
     pub lane: u8,
-    /// How many there were.
+    /// How many lanes were open at first.
     width: u8,
     pub city: u8,
-    /// Cities that are not on the path.
+    /// Cities not on the path.
     pub left: u64,
-    /// What the path costs.
+    /// The cost of the path.
     pub cost: i64,
 }
 
-/// No lane of a frame has been gone to.
+/// The lane of a frame none of whose lanes has been entered.
 const NO_LANE: u8 = u8::MAX;
 
-/// The path, and what waits.
+/// The path, and the nodes that wait.
 pub(crate) struct Trail<'p, K> {
     pub(super) paths: &'p Paths,
     pub(super) kernel: K,
@@ -42,15 +42,15 @@ pub(crate) struct Trail<'p, K> {
     pub(super) open: usize,
 }
 
-/// What a stretch needs to know, and what it brings.
+/// The limit and the progress of one call.
 pub(super) struct Stretch {
-    /// The best value, as [`Rows`] have it.
+    /// The incumbent's value, in the raised costs of [`Rows`].
     best: i64,
     pub progress: Progress,
 }
 
 impl<'p, K: Kernel> Trail<'p, K> {
-    /// A search with nothing to do yet.
+    /// A search with no work yet.
     pub fn new(paths: &'p Paths, kernel: K) -> Self {
         let frames = Vec::with_capacity(super::MOST_CITIES);
         let (waiting, first) = (Vec::new(), Node::default());
@@ -61,7 +61,7 @@ impl<'p, K: Kernel> Trail<'p, K> {
         &self.paths.rows
     }
 
-    /// A stretch below the user's best value.
+    /// Starts a call with the user's best value.
     pub(super) fn stretch(&self, best: i64, progress: Progress) -> Stretch {
         Stretch { best: self.rows().inside(best), progress }
     }
@@ -78,7 +78,7 @@ impl<'p, K: Kernel> Trail<'p, K> {
         self.branch(city, left, cost, stretch);
     }
 
-    /// Counts a node and puts it on the path, unless it is one city short of a tour.
+    /// Counts a node and pushes it onto the path, unless it is one city short of a tour.
     #[inline(always)]
     fn branch(&mut self, city: u8, left: u64, cost: i64, stretch: &mut Stretch) {
         let counts = &mut stretch.progress.counts;
@@ -99,7 +99,7 @@ impl<'p, K: Kernel> Trail<'p, K> {
         self.frames.push(Frame { open, lane: NO_LANE, width, city, left, cost });
     }
 
-    /// Ends the path with its last city.
+    /// Completes the path with its last city.
     #[inline(always)]
     fn complete(&mut self, city: u8, left: u64, cost: i64, stretch: &mut Stretch) {
         let last = (left != 0).then(|| left.trailing_zeros() as u8);
@@ -113,7 +113,7 @@ impl<'p, K: Kernel> Trail<'p, K> {
         }
     }
 
-    /// Goes to a child of the last frame.
+    /// Enters a child of the last frame.
     #[inline(always)]
     fn descend(&mut self, lane: usize, stretch: &mut Stretch) {
         let Some(last) = self.frames.last_mut() else { return };
@@ -124,7 +124,7 @@ impl<'p, K: Kernel> Trail<'p, K> {
         self.branch(city, left, cost, stretch);
     }
 
-    /// The next lane of the last frame to go to. Leaves the frame if it has none.
+    /// The next lane of the last frame to enter. Pops the frame if it has none.
     #[inline(always)]
     fn next(&mut self, stretch: &Stretch) -> Option<usize> {
         let last = self.frames.last_mut()?;
@@ -135,7 +135,7 @@ impl<'p, K: Kernel> Trail<'p, K> {
         let lane = last.open.trailing_zeros() as usize;
         let row = &self.paths.rows.rows[usize::from(last.city)];
         if last.cost + i64::from(row.costs[lane]) >= stretch.best {
-            // The best value has improved since, and the other lanes are no nearer.
+            // The incumbent has improved since, and the other lanes are no nearer.
             self.open -= last.open.count_ones() as usize;
             last.open = 0;
             return None;
@@ -145,14 +145,14 @@ impl<'p, K: Kernel> Trail<'p, K> {
         Some(lane)
     }
 
-    /// Whether the deepest node with open children has been branched and none of them entered.
+    /// Whether the deepest node with open children was just branched, with no child entered yet.
     #[inline]
     pub(super) fn fresh(&self) -> bool {
         let last = self.frames.last();
         last.is_some_and(|last| last.open != 0 && last.lane == NO_LANE)
     }
 
-    /// The node that so many frames lead to.
+    /// The node at the end of the first `frames` frames.
     fn path(&self, frames: usize) -> Node {
         let mut node = self.first.clone();
         let entered = self.frames[..frames].iter();
@@ -164,13 +164,13 @@ impl<'p, K: Kernel> Trail<'p, K> {
         self.rows().rows[usize::from(frame.city)].cities[lane]
     }
 
-    /// The bound of a child, as the user has it.
+    /// The bound of a child, in the user's costs.
     pub(super) fn bound(&self, frame: &Frame, lane: usize) -> i64 {
         let row = &self.rows().rows[usize::from(frame.city)];
         self.rows().outside(frame.cost + i64::from(row.costs[lane]))
     }
 
-    /// The part of the whole tree that an open child of a frame is thought to be.
+    /// The estimated fraction of the whole tree below an open child of a frame.
     pub(super) fn share(&self, at: usize) -> f32 {
         let widths = self.frames[..=at].iter().map(|frame| f32::from(frame.width.max(1)));
         widths.fold(self.first_share, |share, width| share / width)
@@ -192,20 +192,20 @@ impl<'p, K: Kernel> Trail<'p, K> {
         }
     }
 
-    /// Forgets the path.
+    /// Clears the path.
     pub(super) fn clear(&mut self) {
         self.frames.clear();
         (self.open, self.first, self.first_share) = (0, Node::default(), 1.0);
     }
 }
 
-/// Explores the path until it is done, a solution is found, or the fuel is used up.
+/// Explores the path until it is exhausted, a solution is found, or the fuel runs out.
 pub(super) struct Dive<'a, 'p, K> {
     pub trail: &'a mut Trail<'p, K>,
-    /// A lane of the last frame to go to first, whatever the fuel.
+    /// A lane of the last frame to enter first, whatever the fuel.
     pub first: Option<usize>,
     pub fuel: u64,
-    /// Whether to go on from where [`Trail::fresh`] is true.
+    /// Whether to continue without fuel while [`Trail::fresh`] is true.
     pub to_a_point: bool,
     pub stretch: &'a mut Stretch,
 }

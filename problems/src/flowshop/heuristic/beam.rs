@@ -1,10 +1,10 @@
-//! [`Beam`]: beam search from both ends, ever wider.
+//! [`Beam`]: iterative beam search from both ends, with growing width.
 //!
-//! Level by level, of all children of the nodes kept only those that look best are kept. A node is
-//! branched at the end where fewer children are below the best value; a child looks the better the
-//! less its bound and, as long as much is left to place, the smaller the share of their time that
-//! its machines stand idle. These shares, not the idle times themselves, are what the guides of
-//! Libralesso and others (Iterative beam search algorithms for the permutation flowshop) go by.
+//! Based on Libralesso, Focke, Secardin and Jost (2022), "Iterative beam search algorithms for the
+//! permutation flowshop". Each level keeps the most promising of all children of the level before.
+//! A node branches at the end with fewer children below the incumbent. Children are ranked by
+//! their bound plus a penalty for idle machines, which shrinks as fewer jobs are left. As in their
+//! guides, it counts the fraction of time that machines are idle, not the idle time itself.
 
 use super::super::Flowshop;
 use super::super::frame::{Base, Frame};
@@ -15,15 +15,15 @@ use super::idle::{Idle, MOST, busy};
 use super::{Found, Heuristic};
 use std::cmp::Ordering;
 
-/// The width of the first beams; it doubles each time that all weights have had their turn.
+/// Width of the first beams; it doubles after each round through the weights.
 const FIRST: usize = 32;
-/// The widest: beyond, a level takes too much memory for what it brings.
+/// Greatest width: beyond it, a level takes too much memory for its benefit.
 const WIDEST: usize = 1 << 15;
-/// What idle machines count for, in turns: no weight is the best one everywhere.
+/// Weights of idle time, used in turn: no weight is best everywhere.
 const WEIGHTS: [f32; 3] = [0.5, 1.0, 0.25];
-/// Nodes branched in one go.
+/// Nodes branched per call.
 const AT_ONCE: usize = 32;
-/// About how many places of a schedule take as long as a pass over a block, and as its shares.
+/// Rough cost of a pass over a block and of its idle times, in places of a schedule.
 const PASS: u64 = 2;
 const SHARES: u64 = 6;
 
@@ -32,13 +32,13 @@ const SHARES: u64 = 6;
 struct Kept<W> {
     node: Node,
     partial: Partial<W>,
-    /// The work of the jobs placed at each end, machine by machine.
+    /// The work of the jobs placed at each end, by machine.
     worked: Vec<W>,
-    /// The lanes of the jobs left, for each block.
+    /// The lanes of the jobs left, by block.
     alive: Vec<u32>,
 }
 
-/// A child that may be kept: what it looks like, its parent, its lane, and its end.
+/// A candidate for the next level: its rank value, parent, lane and end.
 #[derive(Clone, Copy)]
 struct Candidate {
     looks: f32,
@@ -54,27 +54,26 @@ impl Candidate {
     }
 }
 
-/// A beam search under way.
+/// A beam search in progress.
 pub struct Beam<K: Kernel> {
     kernel: K,
     tables: Tables<K::Word>,
     base: Base<K::Word>,
     idle: Idle,
-    /// The node at hand.
+    /// The node being branched.
     frame: Frame<K::Word>,
-    /// What a machine that stands idle all the time counts for, at a weight of 1 and while no job
-    /// is placed.
+    /// The penalty for a machine that is idle all the time, at weight 1 and with no job placed.
     unit: f32,
-    /// Beams before this one.
+    /// Number of beams before this one.
     beams: usize,
     width: usize,
     level: Vec<Kept<K::Word>>,
-    /// Nodes of the level that have been branched.
+    /// Nodes of the level branched so far.
     branched: usize,
     candidates: Vec<Candidate>,
-    /// Candidates that do not look better are not kept.
+    /// Candidates that are not below this are dropped.
     limit: f32,
-    /// Whether a level of this beam was cut.
+    /// Whether this beam dropped any candidate.
     cut: bool,
     work: u64,
 }
@@ -82,7 +81,7 @@ pub struct Beam<K: Kernel> {
 impl<K: Kernel> Beam<K> {
     const LANES: usize = 2 * K::JOBS;
 
-    /// A search of an instance of two jobs or more.
+    /// A search on an instance with at least two jobs.
     pub fn new(flowshop: &Flowshop, kernel: K) -> Self {
         let tables = Tables::<K::Word>::new(&flowshop.instance);
         let mut base = Base::empty();
@@ -90,7 +89,8 @@ impl<K: Kernel> Beam<K> {
         let mut frame = Frame::new(tables.room);
         frame.renew(0, &base, Self::LANES);
         let idle = Idle::new(&tables, K::JOBS);
-        // Found by trial: the mean time, for each job times the square of the machines.
+        // Found by experiment: the mean time, times the square of the machines, divided by the
+        // jobs.
         let (jobs, machines) = (tables.jobs() as f32, tables.width as f32 / 2.0);
         let work: f32 = tables.all().iter().step_by(2).map(|all| all.wide() as f32).sum();
         let unit = work * machines / (jobs * jobs);
@@ -124,7 +124,7 @@ impl<K: Kernel> Beam<K> {
         self.cut = false;
     }
 
-    /// Makes candidates of the children of a node of the level.
+    /// Turns the children of a node of the level into candidates.
     fn branch(&mut self, at: usize, best: u32) {
         let Kept { node, partial, worked, alive } = &self.level[at];
         let best = best.min(K::Word::MOST);
@@ -147,7 +147,7 @@ impl<K: Kernel> Beam<K> {
         let left = 1.0 - (node.placed() + 1) as f32 / self.base.jobs.len() as f32;
         let weight = WEIGHTS[self.beams % WEIGHTS.len()] * self.unit * left;
         let other = self.tables.width as f32 - busy(1 - side, &partial.ends, worked);
-        // The same on every code path, whatever the blocks.
+        // The same on every code path, whatever its block size.
         let blocks = self.base.jobs.len().div_ceil(MOST) as u64;
         let places = PASS * blocks + SHARES * blocks.min(sum.n_open[side].into());
         self.work += places * self.tables.width as u64 / 2;
@@ -164,13 +164,13 @@ impl<K: Kernel> Beam<K> {
                 }
             }
         }
-        // Now and then, lest there be too many.
+        // Now and then, to bound their number.
         if self.candidates.len() > 4 * self.width {
             self.cut();
         }
     }
 
-    /// Drops all candidates but those that look best.
+    /// Keeps only the best candidates.
     fn cut(&mut self) {
         if self.candidates.len() > self.width {
             let (_, next, _) = self.candidates.select_nth_unstable_by(self.width, Candidate::order);
@@ -180,10 +180,10 @@ impl<K: Kernel> Beam<K> {
         }
     }
 
-    /// Keeps the candidates that look best as the next level.
+    /// Makes the best candidates the next level.
     fn descend(&mut self) {
         self.cut();
-        // The best first, so that the limit is soon a low one.
+        // Best first, so that the limit drops quickly.
         self.candidates.sort_unstable_by(Candidate::order);
         let keep = |candidate: &Candidate| {
             let parent = &self.level[candidate.parent as usize];

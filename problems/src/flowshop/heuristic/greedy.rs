@@ -1,15 +1,16 @@
-//! [`Greedy`]: iterated greedy: take a few jobs out, improve the rest, put them back, improve.
+//! [`Greedy`]: iterated greedy (Ruiz and Stützle 2007) that also improves the partial schedule.
 
 use super::super::instance::Instance;
 use super::insertion::Insertion;
 use super::{Found, Heuristic};
 use oorandom::Rand64;
 
-/// Jobs taken out at a time.
+/// Jobs removed per round.
 const TAKEN: usize = 2;
-/// Places times machines tried in one pass over the jobs: fewer jobs where there are very many.
+/// Most work, in places times machines, of one pass over the jobs: bounds passes on large
+/// instances.
 const MOST_WORK: usize = 50_000_000;
-/// How readily a worse schedule is accepted, against a tenth of the mean time.
+/// Temperature of the acceptance criterion, in tenths of the mean time.
 const WARMTH: f64 = 0.7;
 
 /// An iterated greedy search.
@@ -39,13 +40,14 @@ impl<'a> Greedy<'a> {
         }
     }
 
-    /// Goes on from another schedule.
+    /// Continues from another schedule.
     pub fn adopt(&mut self, (order, makespan): &Found) {
         (self.order, self.makespan) = (order.clone(), *makespan);
     }
 
-    /// Takes a round, and leaves its schedule and makespan in `order` and `makespan` if it is
-    /// accepted. Returns them in any case.
+    /// One round: destruction, local search on the partial schedule (Dubois-Lacoste, Pagnozzi and
+    /// Stützle 2017), construction, local search. Stores the schedule if it is accepted, and
+    /// returns it in any case.
     fn round(&mut self) -> Found {
         let jobs = self.order.len();
         let before = self.order.clone();
@@ -73,8 +75,8 @@ impl<'a> Greedy<'a> {
         self.order.remove(at)
     }
 
-    /// Moves single jobs to better places until none has one. Returns the makespan, or 0 where
-    /// there is too little to move.
+    /// Insertion local search: moves single jobs to better places until none improves. Returns the
+    /// makespan, or 0 if there is nothing to move.
     fn settle(&mut self, order: &mut Vec<u16>, makespan: Option<u32>) -> u32 {
         let mut least = makespan.unwrap_or(u32::MAX);
         if order.len() < 2 {
@@ -91,7 +93,7 @@ impl<'a> Greedy<'a> {
                 let Some(at) = order.iter().position(|&other| other == job) else { continue };
                 order.remove(at);
                 let rng = &mut self.rng;
-                // The place it came from is among those tried: it never gets worse.
+                // The old place is among those tried, so the makespan never increases.
                 least = self.insertion.insert(order, job, |ties| below(rng, ties));
             }
             if least >= before || before == u32::MAX {

@@ -1,21 +1,21 @@
-//! [`Idle`]: what share of its time each machine would be at work, for a block of jobs in lanes.
+//! [`Idle`]: the fraction of time that machines are busy, for a block of jobs in lanes.
 
 use super::super::tables::{Tables, Word};
 
-/// Jobs in a block, at most.
+/// Most jobs in a block.
 pub const MOST: usize = 16;
 
-/// The times of all jobs, block by block.
+/// The times of all jobs, by block.
 #[derive(Clone, Debug)]
 pub struct Idle {
     machines: usize,
     blocks: usize,
-    /// For each end, block and machine, the times of the block's jobs.
+    /// By end, block and machine: the times of the block's jobs.
     rows: Vec<[f32; MOST]>,
 }
 
 impl Idle {
-    /// For all jobs, so many in a block.
+    /// For all jobs, `block` jobs per block.
     pub fn new<W: Word>(tables: &Tables<W>, block: usize) -> Self {
         let (machines, jobs) = (tables.width / 2, tables.jobs());
         let row = |end: usize, first: usize, machine: usize| {
@@ -30,9 +30,9 @@ impl Idle {
         Self { machines, blocks: jobs.div_ceil(block), rows: rows.collect() }
     }
 
-    /// The shares of its time that each machine has been at work at one end, added up, once a job
-    /// of the block is placed there too: for each such job. Given are when the machines are free,
-    /// and what they have worked till then.
+    /// For each job of a block: the busy fractions of all machines at one end, added up, once the
+    /// job is placed there too. `free` tells when the machines are free, `worked` their work until
+    /// then.
     pub fn busy<W: Word>(
         &self,
         (end, block): (usize, usize),
@@ -51,18 +51,18 @@ impl Idle {
     }
 }
 
-/// The shares of its time that each machine has been at work at one end, added up.
+/// The busy fractions of all machines at one end, added up.
 pub fn busy<W: Word>(end: usize, free: &[W], worked: &[W]) -> f32 {
     machines(end, free, worked).map(|(free, worked)| worked / greater(free, 1.0)).sum()
 }
 
-/// What two arrays of machines have for each machine, seen from one end.
+/// Pairs the entries of two arrays over machines, seen from one end.
 fn machines<W: Word>(end: usize, a: &[W], b: &[W]) -> impl Iterator<Item = (f32, f32)> {
     let pairs = a[end..].iter().zip(&b[end..]).step_by(2);
     pairs.map(|(a, b)| (a.wide() as f32, b.wide() as f32))
 }
 
-/// The greater of two numbers; unlike `f32::max` a single instruction.
+/// The greater of two numbers; compiles to a single instruction, unlike `f32::max`.
 fn greater(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }

@@ -1,29 +1,30 @@
-//! [`Insertion`]: what a schedule would take with one more job at each of its places.
+//! [`Insertion`]: the makespans of a schedule with one more job at each place.
 //!
-//! Taillard's acceleration: with the heads and tails of the schedule known, all places together cost
-//! no more than computing the schedule once. Rows are kept by machine, so that the places of a row
-//! are worked side by side.
+//! Taillard's acceleration (1990): with heads and tails, all places together cost no more than one
+//! evaluation of the schedule. Arrays are stored by machine, so that the places of a row are
+//! computed in parallel.
 
 use super::super::instance::Instance;
 
-/// What trying all places of a job costs beside its places, in places times machines.
+/// Overhead of trying all places of a job, in places times machines.
 const CALL: u64 = 60;
 
-/// Heads and tails of a schedule, and the room to compute them.
+/// Heads and tails of a schedule, and working memory.
 #[derive(Clone, Debug)]
 pub struct Insertion<'a> {
     instance: &'a Instance,
-    /// Times machine by machine.
+    /// Times by machine.
     times: Vec<u32>,
-    /// For each machine, when each place of the order ends there; place 0 is before the first.
+    /// By machine: when the job at each place ends; place 0 is before the first.
     heads: Vec<u32>,
-    /// For each machine, what comes at least from each place on; one place more stands at the end.
+    /// By machine: the least time from the start of each place to the end; one more place at the
+    /// end.
     tails: Vec<u32>,
-    /// When the new job would end on the machine at hand, and the makespan, for each place.
+    /// By place: when the new job would end on the current machine, and the makespan.
     ends: Vec<u32>,
     makespans: Vec<u32>,
     stride: usize,
-    /// Work done so far: places times machines.
+    /// Work so far: places times machines.
     pub work: u64,
 }
 
@@ -49,7 +50,7 @@ impl<'a> Insertion<'a> {
     fn measure(&mut self, order: &[u16]) {
         let (n, stride, machines) = (order.len(), self.stride, self.instance.machines());
         let jobs = self.instance.jobs();
-        // Heads go down the machines and tails up, both at once: neither waits for the other.
+        // Heads go down the machines while tails go up: two independent chains in one loop.
         for k in 0..machines {
             let up = machines - 1 - k;
             let (above, heads) = self.heads[..(k + 1) * stride].split_at_mut(k * stride);
@@ -72,7 +73,7 @@ impl<'a> Insertion<'a> {
         self.work += CALL + ((n + 1) * machines) as u64;
     }
 
-    /// The makespans of the order with a job put in at each place.
+    /// The makespans of the order with a job inserted at each place.
     pub fn makespans(&mut self, order: &[u16], job: u16) -> &[u32] {
         self.measure(order);
         let places = order.len() + 1;
@@ -91,7 +92,7 @@ impl<'a> Insertion<'a> {
         makespans
     }
 
-    /// Puts a job in where the makespan is least; `tie` picks among such places. Returns it.
+    /// Inserts a job where the makespan is least; `tie` picks among equals. Returns the makespan.
     pub fn insert(
         &mut self,
         order: &mut Vec<u16>,

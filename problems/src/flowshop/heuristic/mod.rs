@@ -1,4 +1,4 @@
-//! Good schedules without proof: NEH, iterated greedy, beam search, and the last two together.
+//! Heuristics: NEH, iterated greedy, beam search, and the last two combined.
 
 mod beam;
 mod greedy;
@@ -19,24 +19,24 @@ use pleach_core::tree::Solution;
 /// A schedule and its makespan.
 type Found = (Vec<u16>, u32);
 
-/// Work that goes into a start before the search begins: about a tenth of a second, and less where
-/// there are few jobs: so much for each machine and pair of jobs.
+/// Work spent on the initial schedule: `START_EACH` per machine and pair of jobs, but at most
+/// `START`, which takes about a tenth of a second.
 const START: u64 = 60_000_000;
 const START_EACH: u64 = 15_000;
 
-/// Something that is given time again and again, and now and then finds a schedule below a value.
+/// An anytime heuristic: runs in small steps, and sometimes finds a better schedule.
 trait Heuristic {
-    /// Goes on for a while.
+    /// Runs for a while. Returns a schedule below `best` if it finds one.
     fn go_on(&mut self, best: u32) -> Option<Found>;
 
-    /// Work done so far, about in places of a schedule times machines.
+    /// Work so far, roughly in places of a schedule times machines.
     fn work(&self) -> u64;
 
     /// Whether there is nothing left to try.
     fn exhausted(&self) -> bool;
 }
 
-/// Iterated greedy and beam search side by side, as much work for each.
+/// Iterated greedy and beam search in turn, with equal work.
 pub struct Together<'f> {
     greedy: Greedy<'f>,
     beam: Box<dyn Heuristic + 'f>,
@@ -54,7 +54,7 @@ impl<'f> WithKernel for MakeBeam<'f> {
 }
 
 impl<'f> Together<'f> {
-    /// Starts from a schedule, or from NEH's, on an instance of two jobs or more.
+    /// Starts from a schedule, or from NEH's, on an instance with at least two jobs.
     #[must_use]
     pub fn new(flowshop: &'f Flowshop, start: Option<&[u16]>, seed: u64) -> Self {
         let instance = &flowshop.instance;
@@ -64,7 +64,7 @@ impl<'f> Together<'f> {
         Self { greedy: Greedy::new(instance, best.clone(), seed), beam, best }
     }
 
-    /// Goes on for a while; says whether the best schedule is a new one.
+    /// Runs for a while. Returns whether the best schedule is a new one.
     fn go_on(&mut self) -> bool {
         let greedy = self.beam.exhausted() || self.greedy.work() <= self.beam.work();
         let best = self.best.1;
@@ -89,8 +89,8 @@ impl Improver for Together<'_> {
 }
 
 impl Flowshop {
-    /// A good schedule in a short time, no worse than NEH's and one that is at hand: always the same
-    /// for a seed.
+    /// A good schedule in little time, no worse than NEH's and the given one; a seed always gives
+    /// the same schedule.
     #[must_use]
     pub fn start(&self, from: Option<&[u16]>, seed: u64) -> Vec<u16> {
         if self.instance.jobs() == 1 {
@@ -108,7 +108,7 @@ impl Flowshop {
         together.best.0
     }
 
-    /// A schedule of this makespan or a better one, if heuristics find one while `go_on` holds.
+    /// A schedule with at most this makespan, if heuristics find one while `go_on` returns true.
     #[must_use]
     pub fn reach(&self, value: i64, go_on: impl Fn() -> bool, seed: u64) -> Option<Vec<u16>> {
         if self.instance.jobs() == 1 {
@@ -160,7 +160,7 @@ mod tests {
                     best = makespan;
                 }
             }
-            // Wide enough, it cuts nothing off.
+            // At its final width the beam drops nothing.
             assert_eq!(i64::from(best), best_known("VFR10_5_2").unwrap().0, "{level}");
         }
     }

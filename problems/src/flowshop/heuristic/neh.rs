@@ -1,9 +1,10 @@
-//! [`neh`]: the heuristic of Nawaz, Enscore and Ham: longest jobs first, each at its best place.
+//! [`neh`]: the heuristic of Nawaz, Enscore and Ham (1983): longest jobs first, each at its best
+//! place.
 
 use super::super::instance::Instance;
 use super::insertion::Insertion;
 
-/// A schedule, and its makespan.
+/// The NEH schedule and its makespan.
 #[must_use]
 pub fn neh(instance: &Instance) -> (Vec<u16>, u32) {
     let mut jobs: Vec<u16> = (0..instance.jobs() as u16).collect();
@@ -25,7 +26,7 @@ mod tests {
 
     #[test]
     fn published_values_come_out() {
-        // Values that the literature gives for the rule with ties to the first place.
+        // Published values for NEH with ties to the first place.
         for (name, value) in [("ta001", 1286), ("ta031", 2733)] {
             let instance = named(name).unwrap();
             let (order, makespan) = neh(&instance);
