@@ -18,13 +18,15 @@ use device::Device;
 use pleach_core::tree::Counts;
 use spec::{Kind, Spec};
 
-/// How stacks that are empty get nodes inside the device.
+/// How explorers without nodes find others to take from, inside the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inside {
-    /// From neighbours in a hypercube, one dimension's neighbour after the other.
+    /// From their neighbours in a hypercube, one launch for each neighbour. Used only while all explorers
+    /// take part; otherwise `Adapt` stands in.
     #[default]
     Hypercube,
-    /// From a window that moves over all, and is as large as there are empty ones.
+    /// In a single launch: each searches a window of its own, and the windows together cover all
+    /// explorers. The fewer are empty, the wider the windows.
     Adapt,
 }
 
