@@ -1,17 +1,19 @@
-//! [`Explorer`]: what the engine drives, and the default one that serves any [`Tree`].
+//! [`Explorer`]: what the engine drives, and the default explorer of any [`Tree`].
 
-use crate::tree::{Children, Counts, Solution, Tree};
+use crate::tree::{Children, Counts, Found, Solution, Tree, WrongBound};
 use crate::work::{Entry, Malformed, Pool, Work};
 
-/// What a stretch of exploring brought.
+/// What came of a stretch of exploring.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// What was counted.
     pub counts: Counts,
-    /// Fuel that was used: children made, and one for each node that made none.
+    /// The fuel that was used: one for each child made, and for each node that made none.
     pub used: u64,
-    /// A solution better than the best that was known, the best of the stretch.
+    /// The best solution of the stretch, if it beats the incumbent.
     pub found: Option<Solution>,
+    /// A bound that turned out to be wrong: the search proves nothing any more.
+    pub fault: Option<WrongBound>,
 }
 
 impl Progress {
@@ -20,22 +22,23 @@ impl Progress {
         self.counts.add(&later.counts);
         self.used += later.used;
         self.found = later.found.or(self.found.take());
+        self.fault = self.fault.or(later.fault);
     }
 }
 
-/// A search that can be run for a while, cut and fed.
+/// A search that can be run for a while, split and fed.
 ///
-/// It owns its layout; work that enters or leaves it is canonical, so that explorers of different
-/// make exchange it freely. The laws are in [`crate::laws`].
+/// It owns its layout. Work that enters or leaves it is canonical, so that explorers of different kinds
+/// exchange it freely. The laws are in [`crate::laws`].
 pub trait Explorer: Send {
-    /// Takes up work, beside what there is already.
+    /// Adds work to what there is already.
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed>;
 
-    /// Open nodes, or leaves below them where work is intervals: 0 when there is nothing to do, at
-    /// least 2 when a split would give something.
+    /// Open nodes, or leaves below them where work is intervals: 0 if there is nothing to do, at least 2
+    /// if a split would give something.
     fn size(&self) -> f64;
 
-    /// Open nodes held in memory: where sizes count something else, memory grows with these.
+    /// Open nodes in memory. Memory grows with these, also where sizes count something else.
     fn open_nodes(&self) -> f64 {
         self.size()
     }
@@ -43,34 +46,34 @@ pub trait Explorer: Send {
     /// The least bound over all open nodes.
     fn least_bound(&self) -> Option<i64>;
 
-    /// The part of the whole tree that is open here, where that can be told.
+    /// The part of the whole tree that is open here, where that is known.
     fn open_share(&self) -> Option<f64>;
 
-    /// Explores about `fuel` nodes, fewer if work ends or a solution is found.
+    /// Explores about `fuel` nodes, fewer if the work ends or a solution is found.
     ///
     /// Nodes whose bound is `best` or more are dropped.
     fn run(&mut self, fuel: u64, best: i64) -> Progress;
 
-    /// Gives away a share of the work.
+    /// Splits a share of the work off.
     fn split(&mut self, share: f64) -> Option<Work>;
 
-    /// Gives away everything.
+    /// Hands over all work.
     fn drain(&mut self) -> Work;
 
-    /// Whether [`Explorer::trim`] can be done: work is intervals, of which each tells what is inside.
+    /// Whether [`Explorer::trim`] works: it does where work is intervals.
     fn trims(&self) -> bool {
         false
     }
 
-    /// Drops what it has of other work.
+    /// Drops whatever is also in other work.
     ///
     /// # Errors
-    /// If the bytes are no such work, or work cannot be told apart.
+    /// If the bytes are not such work, or this kind of work cannot be compared.
     fn trim(&mut self, _away: &[u8]) -> Result<(), Malformed> {
         Err(Malformed::Range)
     }
 
-    /// What [`Explorer::drain`] would give, which stays: for a snapshot of a run that goes on.
+    /// A copy of what [`Explorer::drain`] would hand over, for a snapshot of a run that continues.
     fn copy(&mut self) -> Work {
         let all = self.drain();
         self.put(&all.bytes).expect("an explorer takes its own work back");
@@ -81,7 +84,7 @@ pub trait Explorer: Send {
 /// Reads a pool of a tree's nodes from bytes that anyone may have sent.
 ///
 /// # Errors
-/// If the bytes are no pool, or one of its nodes none of this tree's.
+/// If the bytes are not a pool of this tree's nodes.
 pub fn read<T: Tree>(tree: &T, work: &[u8]) -> Result<Pool<T::Node>, Malformed> {
     let pool = Pool::from_bytes(work)?;
     let valid = pool.entries().iter().all(|entry| tree.valid(entry));
@@ -101,19 +104,19 @@ impl<'t, T: Tree> TreeExplorer<'t, T> {
         Self { tree, pool: Pool::default() }
     }
 
-    /// Takes up nodes as they are, without a detour over bytes.
+    /// Adds nodes directly, without a detour through bytes.
     pub fn put_pool(&mut self, pool: Pool<T::Node>) {
         self.pool.append(pool);
     }
 
-    /// Hands over all open nodes as they are.
+    /// Hands over all open nodes directly.
     pub fn take_pool(&mut self) -> Pool<T::Node> {
         std::mem::take(&mut self.pool)
     }
 }
 
-/// Shares a node's part of the tree among its first child and the others, which lie on top of the
-/// stack and are turned round so that the next to explore comes first; returns the part of each.
+/// Divides a node's part of the tree among its first child and the others, and reverses the others on top
+/// of the stack so that the next one to explore is popped first. Returns the part of each.
 #[inline]
 fn hand_down<N>(share: f32, others: usize, stack: &mut [Entry<N>]) -> f32 {
     let from = stack.len() - others;
@@ -148,21 +151,21 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
 
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
         let tree = self.tree;
-        let (mut counts, mut used, mut found) = (Counts::default(), 0, None);
+        let (mut counts, mut used, mut found) = (Counts::default(), 0, Found::default());
         let mut out = Children::new(tree, &mut self.pool.stack, &mut found, fuel, best);
         while used < out.fuel {
             let Some(Entry { bound, depth, mut share, mut node }) = out.stack.pop() else { break };
-            // The best may have improved since the node was pushed.
+            // The incumbent may have improved since the node was pushed.
             if bound >= out.cutoff {
                 continue;
             }
             (out.bound, out.depth) = (bound, depth);
-            // From first child to first child, none of which sees the stack.
+            // From first child to first child: none of them goes over the stack.
             let left = loop {
                 counts.branched += tree.weight(&node);
                 (out.made, out.others) = (0, 0);
                 out.depth += 1;
-                tree.expand(&node, T::GOAL.value(out.cutoff), &mut out);
+                tree.expand(&node, T::GOAL.to_beat(out.cutoff), &mut out);
                 used += out.made.max(1);
                 counts.bounded += out.made;
                 let Some(first) = out.first.take() else { break None };
@@ -180,7 +183,8 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
             }
         }
         counts.total = out.total;
-        Progress { counts, used, found }
+        let Found { solution: found, fault } = found;
+        Progress { counts, used, found, fault }
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
@@ -244,7 +248,7 @@ mod tests {
                 fn root(&self) -> Vec<u8> {
                     Vec::new()
                 }
-                fn expand(&self, node: &Vec<u8>, _best: i64, out: &mut Children<'_, Self>) {
+                fn expand(&self, node: &Vec<u8>, _best: Option<i64>, out: &mut Children<'_, Self>) {
                     self.0.expand(node, out);
                 }
             }

@@ -11,6 +11,7 @@ pub mod explorer;
 pub mod laws;
 pub mod problem;
 pub mod ranked;
+mod sample;
 pub mod sim;
 pub mod tree;
 pub mod wire;

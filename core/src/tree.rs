@@ -1,6 +1,5 @@
 //! [`Tree`]: all that a user writes to have a problem searched.
 
-use crate::wire::fingerprint;
 use crate::work::{Entry, Pack};
 
 /// What a search is for.
@@ -19,7 +18,7 @@ pub enum Goal {
 impl Goal {
     /// A value as the engine compares it: lower is better.
     ///
-    /// The complement turns the order round, and unlike negation has no exception.
+    /// The complement reverses the order, and unlike negation has no exception.
     #[must_use]
     pub fn score(self, value: i64) -> i64 {
         if self == Goal::Maximise { !value } else { value }
@@ -30,6 +29,13 @@ impl Goal {
     pub fn value(self, score: i64) -> i64 {
         // The complement is its own inverse.
         self.score(score)
+    }
+
+    /// The value to beat behind a score; none if any solution will do.
+    #[must_use]
+    #[inline]
+    pub fn to_beat(self, score: i64) -> Option<i64> {
+        (score < i64::MAX).then(|| self.value(score))
     }
 }
 
@@ -47,7 +53,7 @@ impl Goal {
 ///     fn root(&self) -> Self::Node {
 ///         (0, false)
 ///     }
-///     fn expand(&self, &(length, one): &Self::Node, _best: i64, out: &mut Children<Self>) {
+///     fn expand(&self, &(length, one): &Self::Node, _best: Option<i64>, out: &mut Children<Self>) {
 ///         if length == self.n {
 ///             return out.count(1);
 ///         }
@@ -59,7 +65,7 @@ impl Goal {
 /// }
 /// ```
 pub trait Tree: Sync {
-    /// A node, with all that is needed to go on from it.
+    /// A node, with all that is needed to explore from it.
     type Node: Pack + Clone + Send;
 
     /// What the search is for.
@@ -70,12 +76,12 @@ pub trait Tree: Sync {
 
     /// Pushes the children of `node`, the one to explore first first, and reports solutions.
     ///
-    /// `best` is the value of the best solution known, at the far end of the range while there is
-    /// none. A child whose bound is no better is dropped without further ado, now or later.
-    fn expand(&self, node: &Self::Node, best: i64, out: &mut Children<'_, Self>);
+    /// `best` is the value that a solution must beat, if there is one: that of the incumbent, or the one
+    /// that the search was started with. A child whose bound is no better is dropped, now or later.
+    fn expand(&self, node: &Self::Node, best: Option<i64>, out: &mut Children<'_, Self>);
 
-    /// How many nodes of the full tree this one stands for: more than one where symmetry is used,
-    /// none where it is the rest of a node that was counted before.
+    /// How many nodes of the full tree this one stands for: more than one where symmetry is used, none
+    /// where it is the rest of a node that was counted before.
     #[inline]
     fn weight(&self, _node: &Self::Node) -> u64 {
         1
@@ -86,21 +92,29 @@ pub trait Tree: Sync {
         true
     }
 
-    /// The print of all that the tree depends on: a checkpoint of a tree with another one is refused.
+    /// A print of everything that the tree depends on. A checkpoint of a tree with another print is
+    /// refused.
     ///
-    /// The default looks at the root alone. A tree that is made of data which its root does not hold
-    /// should print them: [`fingerprint`] does it for anything packed.
-    fn fingerprint(&self) -> u64 {
-        fingerprint("tree", &self.root())
+    /// The default explores a few hundred nodes from the root and prints these. A tree with data that
+    /// shows only further down must print the data itself: [`crate::wire::fingerprint`] prints anything
+    /// that can be packed.
+    fn fingerprint(&self) -> u64
+    where
+        Self: Sized,
+    {
+        crate::sample::print(self)
     }
 
-    /// Says whether the run waits to stop. A tree whose nodes take long may then leave those under way
-    /// for another time by [`Children::leave`].
+    /// Tells whether the run waits to stop. A tree whose nodes take long may then leave the current ones
+    /// for another time, by [`Children::leave`].
     fn hurry(&self, _hurry: bool) {}
 
-    /// Computes a solution's value again, from the problem alone; `None` if it is no solution.
+    /// Computes a solution's value again, from the problem alone. `None` means that the tree has no check.
     ///
-    /// Where this is given, every answer is checked with it before it is reported.
+    /// With a check, no solution is reported unchecked.
+    ///
+    /// # Errors (in the result)
+    /// Why the solution is none.
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {
         None
     }
@@ -111,11 +125,34 @@ pub trait Tree: Sync {
 pub struct Solution {
     /// Its value as the engine compares it: lower is better.
     pub score: i64,
-    /// The solution itself, in the problem's own numbers.
+    /// The solution itself, in numbers of the problem's own choice.
     pub plan: Vec<i64>,
 }
 
-/// What has been counted.
+/// A solution that is better than a bound of the tree allows: the bound is wrong, and the search may have
+/// lost the best solution to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the bound of {tree} is wrong: below a node with the bound {bound} there is a solution of value \
+     {value}"
+)]
+pub struct WrongBound {
+    /// The tree's type.
+    pub tree: &'static str,
+    /// The bound of the node.
+    pub bound: i64,
+    /// The value of the solution.
+    pub value: i64,
+}
+
+/// What a stretch of exploring finds.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub solution: Option<Solution>,
+    pub fault: Option<WrongBound>,
+}
+
+/// What was counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Nodes that were branched.
@@ -140,7 +177,7 @@ impl Counts {
         self.depth = self.depth.max(other.depth);
     }
 
-    /// What was counted beside these; `None` if less was.
+    /// What was counted without these; `None` if less was counted.
     #[must_use]
     pub fn without(&self, other: &Counts) -> Option<Counts> {
         Some(Counts {
@@ -152,7 +189,7 @@ impl Counts {
     }
 }
 
-/// Where [`Tree::expand`] puts what it finds.
+/// Takes what [`Tree::expand`] finds.
 pub struct Children<'a, T: Tree + ?Sized> {
     tree: &'a T,
     /// The first child: it is explored next, and so never sees the stack.
@@ -160,7 +197,7 @@ pub struct Children<'a, T: Tree + ?Sized> {
     /// The others, on top of the stack in the order in which they came.
     pub(crate) others: usize,
     pub(crate) stack: &'a mut Vec<Entry<T::Node>>,
-    found: &'a mut Option<Solution>,
+    found: &'a mut Found,
     /// What a stretch may use: nothing more once a solution is found.
     pub(crate) fuel: u64,
     /// Children that the node made.
@@ -175,12 +212,12 @@ pub struct Children<'a, T: Tree + ?Sized> {
 }
 
 impl<'a, T: Tree + ?Sized> Children<'a, T> {
-    /// A place for the children of the nodes of a stretch, of one after the other.
+    /// A place for the children of one node after the other.
     #[inline]
     pub(crate) fn new(
         tree: &'a T,
         stack: &'a mut Vec<Entry<T::Node>>,
-        found: &'a mut Option<Solution>,
+        found: &'a mut Found,
         fuel: u64,
         cutoff: i64,
     ) -> Self {
@@ -217,26 +254,25 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         self.total += u128::from(n);
     }
 
-    /// Leaves the node for another time, instead of all else; nothing more is explored now.
+    /// Leaves the node for another time, in place of any children. Nothing more is explored now.
     ///
-    /// It has been counted: what is left of it should have no [`Tree::weight`].
+    /// The node has been counted, so what is left of it should have a [`Tree::weight`] of 0.
     pub fn leave(&mut self, bound: i64, node: T::Node) {
         self.first = Some((T::GOAL.score(bound).max(self.bound), node));
         self.depth -= 1;
         self.fuel = 0;
     }
 
-    /// A finished solution; `plan` is asked for only if the solution is better than the best.
+    /// A finished solution. `plan` is called only if the solution beats the incumbent.
     ///
-    /// The worst value of the range, `i64::MAX` when minimising, `i64::MIN` when maximising, stands
+    /// The worst value of the range, `i64::MAX` when minimising and `i64::MIN` when maximising, stands
     /// for "none yet" and cannot be a solution's.
     #[inline]
     pub fn solution(&mut self, value: i64, plan: impl FnOnce() -> Vec<i64>) {
         let score = T::GOAL.score(value);
         if score < self.cutoff {
-            self.cutoff = score;
             self.fuel = 0;
-            *self.found = Some(Solution { score, plan: rarely(plan) });
+            self.cutoff = note::<T>(self.found, score, self.bound, plan);
         }
     }
 
@@ -251,22 +287,37 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
     }
 }
 
-/// Calls what is called so seldom that it must not take registers from what is called always.
+/// Notes a better solution, unless it is better than the bound of its node. Returns the score to beat.
+///
+/// Not a method, and never inlined: a rare call must not take registers from the explorer's loop.
 #[cold]
 #[inline(never)]
-fn rarely<R>(call: impl FnOnce() -> R) -> R {
-    call()
+fn note<T: Tree + ?Sized>(
+    found: &mut Found,
+    score: i64,
+    bound: i64,
+    plan: impl FnOnce() -> Vec<i64>,
+) -> i64 {
+    if score < bound {
+        let full = std::any::type_name::<T>();
+        let tree = full.rsplit("::").next().unwrap_or(full);
+        let (bound, value) = (T::GOAL.value(bound), T::GOAL.value(score));
+        found.fault = Some(WrongBound { tree, bound, value });
+    } else {
+        found.solution = Some(Solution { score, plan: plan() });
+    }
+    score
 }
 
-/// A tree, or the attempt to read one: what a command can be made of.
+/// What a command can be made of: a tree, or the result of reading one.
 pub trait TreeSource {
     /// The tree.
     type Tree: Tree;
 
-    /// The tree, or what is wrong with the input that describes it.
+    /// The tree.
     ///
     /// # Errors
-    /// One line that says what is wrong, where, and what was expected.
+    /// One line about the input: what is wrong with it, where, and what was expected.
     fn into_tree(self) -> Result<Self::Tree, String>;
 }
 

@@ -151,7 +151,12 @@ impl Tree for Knapsack {
         (0, self.capacity, 0, 0)
     }
 
-    fn expand(&self, &(at, room, value, taken): &Self::Node, _: i64, out: &mut Children<'_, Self>) {
+    fn expand(
+        &self,
+        &(at, room, value, taken): &Self::Node,
+        _: Option<i64>,
+        out: &mut Children<'_, Self>,
+    ) {
         let Some(&[gain, weight, _]) = self.items.get(at as usize) else {
             let taken = (0..self.items.len()).filter(|i| taken >> i & 1 == 1);
             return out.solution(value, || taken.map(|i| self.items[i][2]).collect());

@@ -13,7 +13,7 @@ impl Tree for Walks {
         vec![(0, 0)]
     }
 
-    fn expand(&self, walk: &Self::Node, _: i64, out: &mut Children<Self>) {
+    fn expand(&self, walk: &Self::Node, _: Option<i64>, out: &mut Children<Self>) {
         if walk.len() > usize::from(self.steps) {
             return out.count(1);
         }

@@ -17,7 +17,7 @@
 //!         1
 //!     }
 //!
-//!     fn expand(&self, &next: &u32, _best: i64, out: &mut Children<Self>) {
+//!     fn expand(&self, &next: &u32, _best: Option<i64>, out: &mut Children<Self>) {
 //!         if next > self.n {
 //!             return out.count(1);
 //!         }

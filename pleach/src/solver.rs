@@ -28,7 +28,7 @@ type Watch<'a> = Box<dyn FnMut(&Sight) -> ControlFlow<()> + 'a>;
 /// #     type Node = u32;
 /// #     const GOAL: Goal = Goal::Count;
 /// #     fn root(&self) -> u32 { 0 }
-/// #     fn expand(&self, &n: &u32, _: i64, out: &mut Children<Self>) {
+/// #     fn expand(&self, &n: &u32, _: Option<i64>, out: &mut Children<Self>) {
 /// #         if n == self.0 { return out.count(1); }
 /// #         out.child(n + 1);
 /// #         out.child(n + 1);

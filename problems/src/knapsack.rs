@@ -73,7 +73,12 @@ impl Tree for Knapsack {
         (0, self.capacity, 0, [0; MOST_ITEMS / 64])
     }
 
-    fn expand(&self, &(at, room, value, taken): &Decided, _: i64, out: &mut Children<'_, Self>) {
+    fn expand(
+        &self,
+        &(at, room, value, taken): &Decided,
+        _: Option<i64>,
+        out: &mut Children<'_, Self>,
+    ) {
         let Some(item) = self.items.get(at as usize) else {
             let is_taken = |i: &usize| taken[i / 64] >> (i % 64) & 1 == 1;
             let taken = (0..self.items.len()).filter(is_taken);

@@ -121,6 +121,9 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let now_ns = commons.now_ns();
         report.counts.add(&progress.counts);
         report.busy_s += busy_ns as f64 * 1e-9;
+        if let Some(fault) = progress.fault {
+            return Err(fault.into());
+        }
         // A solution first: counts that are shown without it could claim more than is proven.
         if let Some(found) = progress.found {
             commons.offer(found);

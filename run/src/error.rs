@@ -1,5 +1,6 @@
 //! [`RunError`]: why a run could not be carried out.
 
+use pleach_core::tree::WrongBound;
 use pleach_core::wire::Unreadable;
 use pleach_core::work::Malformed;
 use std::io;
@@ -20,6 +21,9 @@ pub enum RunError {
     /// The protocol broke one of its own laws.
     #[error("the protocol failed: {0}")]
     Protocol(String),
+    /// A solution shows that a bound of the problem is wrong.
+    #[error(transparent)]
+    Bound(#[from] WrongBound),
     /// A solution does not survive being checked.
     #[error("a solution is wrong: {0}")]
     Solution(String),

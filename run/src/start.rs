@@ -189,12 +189,13 @@ fn complete(settings: &Settings) -> Settings {
 
 /// What the run resumes, or a search that has not begun.
 fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
-    let fingerprint = problem.fingerprint();
     let Some(before) = &settings.resume else {
+        // A print may take a while, and is needed only where a file is.
+        let fingerprint = settings.save.as_ref().map_or(0, |_| problem.fingerprint());
         let (best, pieces) = (i64::MAX, vec![problem.root()]);
         return Ok(Checkpoint { fingerprint, best, pieces, ..Checkpoint::default() });
     };
-    if before.fingerprint != fingerprint {
+    if before.fingerprint != problem.fingerprint() {
         return Err(Unreadable::Foreign.into());
     }
     let content = |why: Malformed| RunError::Resume(why.into());

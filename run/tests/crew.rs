@@ -61,7 +61,7 @@ impl Tree for Broken {
         0
     }
 
-    fn expand(&self, &depth: &u32, _best: i64, out: &mut Children<'_, Self>) {
+    fn expand(&self, &depth: &u32, _best: Option<i64>, out: &mut Children<'_, Self>) {
         assert!(depth < 12, "too deep");
         out.child(depth + 1);
         out.child(depth + 1);

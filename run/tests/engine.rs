@@ -282,7 +282,7 @@ impl Tree for Assignment {
         (0, 0, 0, Vec::new())
     }
 
-    fn expand(&self, node: &Self::Node, _best: i64, out: &mut Children<'_, Self>) {
+    fn expand(&self, node: &Self::Node, _best: Option<i64>, out: &mut Children<'_, Self>) {
         let (row, used, sum, ref plan) = *node;
         if row == self.n {
             return out.solution(sum, || plan.iter().copied().map(i64::from).collect());
@@ -346,7 +346,7 @@ impl Tree for Refusing {
         0
     }
 
-    fn expand(&self, &node: &u32, _best: i64, out: &mut Children<'_, Self>) {
+    fn expand(&self, &node: &u32, _best: Option<i64>, out: &mut Children<'_, Self>) {
         if node < 60 {
             out.child(node + 1);
             out.child(node + 1);
@@ -386,7 +386,7 @@ fn a_stop_with_nothing_left_that_matters_is_none() {
         fn root(&self) -> u32 {
             0
         }
-        fn expand(&self, &node: &u32, _best: i64, out: &mut Children<'_, Self>) {
+        fn expand(&self, &node: &u32, _best: Option<i64>, out: &mut Children<'_, Self>) {
             if node == 20 {
                 return out.solution(7, Vec::new);
             }
@@ -410,7 +410,7 @@ impl Tree for Faulty {
         0
     }
 
-    fn expand(&self, &node: &u32, _best: i64, out: &mut Children<'_, Self>) {
+    fn expand(&self, &node: &u32, _best: Option<i64>, out: &mut Children<'_, Self>) {
         assert!(node < 12, "a fault in the problem's own code");
         out.child(node + 1);
         out.child(node + 1);

@@ -1,10 +1,10 @@
-//! What units show of themselves while a run goes on: bounds, and the number of open nodes.
+//! What a run reports of bounds: those shown while it goes on, those that are wrong, and memory.
 
 use crate::engine::{go, settings, uts};
 use pleach_core::problem::Plain;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_problems::simd::Level;
-use pleach_run::{Settings, run};
+use pleach_run::{RunError, Settings, run};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ impl Tree for Line {
         0
     }
 
-    fn expand(&self, &node: &u32, _best: i64, out: &mut Children<'_, Self>) {
+    fn expand(&self, &node: &u32, _best: Option<i64>, out: &mut Children<'_, Self>) {
         std::thread::sleep(Duration::from_micros(200));
         if node == self.nodes {
             return out.solution(node.into(), || vec![node.into()]);
@@ -51,4 +51,71 @@ fn a_wide_tree_is_within_the_limit_however_many_units_there_are() {
     let wide = uts("type=binomial,b0=1000000,q=0.4,m=2", Level::Off);
     let outcome = go(&wide, &settings(128));
     assert_eq!((outcome.stop, outcome.counts.bounded + 1), (None, 4_977_753));
+}
+
+/// A tree whose bound is wrong: below a node that promises at most 5 lies a solution of value 99.
+struct Boastful;
+
+impl Tree for Boastful {
+    type Node = u32;
+    const GOAL: Goal = Goal::Maximise;
+
+    fn root(&self) -> u32 {
+        0
+    }
+
+    fn expand(&self, &node: &u32, best: Option<i64>, out: &mut Children<'_, Self>) {
+        match node {
+            0 => {
+                assert_eq!(best, None, "there is nothing to beat yet");
+                out.child_within(5, 1);
+                out.child_within(7, 2);
+            }
+            1 => out.solution(99, || vec![1]),
+            _ => out.solution(6, || vec![2]),
+        }
+    }
+}
+
+/// Such a solution used to be reported as optimal, although the bound may have cost a better one.
+#[test]
+fn a_wrong_bound_is_an_error_that_names_it() {
+    for threads in 1..4 {
+        let outcome = run(&Plain(Boastful), &settings(threads), &mut |_| ControlFlow::Continue(()));
+        let why = outcome.unwrap_err();
+        assert!(matches!(why, RunError::Bound(_)), "{why}");
+        assert_eq!(
+            why.to_string(),
+            "the bound of Boastful is wrong: below a node with the bound 5 there is a solution of \
+             value 99"
+        );
+    }
+}
+
+/// The value to beat used to be the end of the range where there was none, so that arithmetic on it
+/// wrapped and a search found nothing.
+#[test]
+fn a_tree_knows_whether_there_is_a_value_to_beat() {
+    struct Steps;
+    impl Tree for Steps {
+        type Node = u32;
+        const GOAL: Goal = Goal::Minimise;
+
+        fn root(&self) -> u32 {
+            0
+        }
+
+        fn expand(&self, &at: &u32, best: Option<i64>, out: &mut Children<'_, Self>) {
+            // Only solutions that are better by one at least.
+            let most = best.map_or(i64::MAX, |best| best - 1);
+            if i64::from(at) <= most {
+                match at {
+                    20 => out.solution(at.into(), || vec![at.into()]),
+                    _ => out.child(at + 1),
+                }
+            }
+        }
+    }
+    let outcome = go(&Plain(Steps), &settings(2));
+    assert_eq!(outcome.solution.unwrap().score, 20);
 }

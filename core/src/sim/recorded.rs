@@ -1,6 +1,6 @@
 //! [`Recorded`]: a tree written down once, so that it can be searched again and again for little.
 
-use crate::tree::{Children, Tree};
+use crate::tree::{Children, Found, Tree};
 use crate::wire::fingerprint;
 use crate::work::Entry;
 use std::collections::BTreeMap;
@@ -44,10 +44,10 @@ impl<T: Tree> Recorded<T> {
         let mut open = vec![(0, root)];
         let mut scratch = Vec::new();
         while let Some((number, node)) = open.pop() {
-            let mut found = None;
+            let mut found = Found::default();
             let mut out = Children::new(tree, &mut scratch, &mut found, u64::MAX, best);
             out.bound = all.bounds[number as usize];
-            tree.expand(&node, T::GOAL.value(best), &mut out);
+            tree.expand(&node, T::GOAL.to_beat(best), &mut out);
             let (made, total) = (out.made, out.total);
             let first = all.nodes.len() as u32;
             let mut kept = 0;
@@ -64,7 +64,7 @@ impl<T: Tree> Recorded<T> {
             if all.nodes.len() > most as usize {
                 return None;
             }
-            all.solutions.extend(found.map(|found| (number, found.score)));
+            all.solutions.extend(found.solution.map(|found| (number, found.score)));
             let children = all.nodes.len() as u32 - first;
             let node = &mut all.nodes[number as usize];
             node.first = first;
@@ -97,7 +97,7 @@ impl<T: Tree> Tree for Recorded<T> {
         0
     }
 
-    fn expand(&self, &number: &u32, _best: i64, out: &mut Children<'_, Self>) {
+    fn expand(&self, &number: &u32, _best: Option<i64>, out: &mut Children<'_, Self>) {
         let node = self.nodes[number as usize];
         out.leaves(node.leaves.into());
         out.count(node.total.into());

@@ -171,7 +171,8 @@ impl Tree for Tours {
         self.root.clone()
     }
 
-    fn expand(&self, node: &Node, best: i64, out: &mut Children<'_, Self>) {
+    fn expand(&self, node: &Node, best: Option<i64>, out: &mut Children<'_, Self>) {
+        let best = best.unwrap_or(i64::MAX);
         // Nothing is better than the global lower bound.
         if best <= self.least {
             return;

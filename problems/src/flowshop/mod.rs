@@ -164,14 +164,15 @@ impl Tree for Flowshop {
         Node::default()
     }
 
-    fn expand(&self, node: &Node, best: i64, out: &mut Children<'_, Self>) {
+    fn expand(&self, node: &Node, best: Option<i64>, out: &mut Children<'_, Self>) {
         let left = node.left(self.instance.jobs());
         let partial = self.partial(node);
         if let [last] = left[..] {
             out.leaves(self.branching.bounded(1));
             let makespan = partial.complete(self.tables.job(last));
             if self.all {
-                return out.count(u64::from(i64::from(makespan) < best));
+                let counts = best.is_none_or(|best| i64::from(makespan) < best);
+                return out.count(counts.into());
             }
             return out.solution(makespan.into(), || plan(&node.schedule(last)));
         }

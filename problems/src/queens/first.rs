@@ -158,7 +158,7 @@ impl Tree for FirstQueens {
         Partial { attempt: 0, given_up: 0, placed: Vec::new() }
     }
 
-    fn expand(&self, node: &Partial, _best: i64, out: &mut Children<'_, Self>) {
+    fn expand(&self, node: &Partial, _best: Option<i64>, out: &mut Children<'_, Self>) {
         if node.attempt == 0 {
             for attempt in 1..=ATTEMPTS + 1 {
                 out.child(Partial { attempt, ..node.clone() });

@@ -148,7 +148,7 @@ impl Tree for Queens {
         Board { row: 0, columns: 0, left: 0, right: 0, free: self.full(), fresh: true }
     }
 
-    fn expand(&self, board: &Board, _best: i64, out: &mut Children<'_, Self>) {
+    fn expand(&self, board: &Board, _best: Option<i64>, out: &mut Children<'_, Self>) {
         let mut free = self.tried(board);
         while free != 0 {
             let bit = free & free.wrapping_neg();

@@ -107,7 +107,7 @@ impl Tree for Uts {
         Node { state, depth: 0, left: self.rules.children(0, value(&state)), fresh: true }
     }
 
-    fn expand(&self, node: &Node, _best: i64, out: &mut Children<'_, Self>) {
+    fn expand(&self, node: &Node, _best: Option<i64>, out: &mut Children<'_, Self>) {
         if node.depth == 0 && node.fresh {
             out.count(1);
         }

@@ -95,7 +95,7 @@ impl<K: Kernel> Explorer for Wide<'_, K> {
         counts.bounded += tally.nodes;
         counts.total += u128::from(tally.nodes);
         counts.depth = counts.depth.max(tally.depth);
-        Progress { counts, used: tally.nodes, found: None }
+        Progress { counts, used: tally.nodes, ..Progress::default() }
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {

@@ -62,7 +62,11 @@ impl Executor for ThreadExecutor<'_> {
         while progress.used < fuel {
             let fuel_now = look.min(fuel - progress.used);
             progress.add(self.explorer.run(fuel_now, (budget.best)()));
-            if progress.found.is_some() || (budget.interrupted)() || self.explorer.size() == 0.0 {
+            if progress.found.is_some()
+                || progress.fault.is_some()
+                || (budget.interrupted)()
+                || self.explorer.size() == 0.0
+            {
                 break;
             }
         }

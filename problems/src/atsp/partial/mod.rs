@@ -73,7 +73,7 @@ impl Tree for Paths {
         Node::default()
     }
 
-    fn expand(&self, node: &Node, _best: i64, out: &mut Children<'_, Self>) {
+    fn expand(&self, node: &Node, _best: Option<i64>, out: &mut Children<'_, Self>) {
         let (left, cost) = (self.left(&node.path), self.cost(&node.path));
         let here = node.path.last().copied().unwrap_or(0);
         if left.count_ones() <= 1 {

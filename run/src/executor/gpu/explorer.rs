@@ -117,6 +117,7 @@ impl<'p> DeviceExplorer<'p> {
             // A node that made no child took its step all the same.
             used: returned.counts.bounded.max(returned.counts.branched).max(1),
             found: found.map(|(score, plan)| self.on.solution(score, &plan)),
+            fault: None,
         }
     }
 
