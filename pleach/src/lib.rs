@@ -33,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
+mod draw;
 mod report;
 mod solver;
 

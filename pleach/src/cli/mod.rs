@@ -3,21 +3,19 @@
 mod atsp;
 mod devices;
 mod flowshop;
-mod gantt;
 mod instance;
 mod numbers;
 mod options;
 mod progress;
 mod resume;
 mod rows;
-mod scale;
 mod sim;
-pub(crate) mod trace;
 mod units;
 
 pub use rows::rows;
 
-use crate::report::{Report, Status};
+use crate::draw;
+use crate::report::{Report, Status, trace};
 use crate::solver::Solver;
 use clap::{Arg, ArgMatches, Command};
 use options::Options;
@@ -364,7 +362,7 @@ impl Files {
         if let Some(file) = self.trace {
             let drawn =
                 options.trace.as_ref().is_some_and(|path| path.extension() == Some("svg".as_ref()));
-            let picture = || trace::picture(&format!("{name} {instance}"), report);
+            let picture = || draw::over_time::draw(&format!("{name} {instance}"), report);
             write(file, &if drawn { picture() } else { trace::data(report).to_string() })?;
         }
         if let (Some(file), Some(plan)) = (self.solution, &report.solution) {

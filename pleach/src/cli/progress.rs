@@ -1,7 +1,7 @@
 //! Progress on the terminal, and Ctrl-C.
 
 use super::options::Options;
-use super::trace::{self, Moment};
+use crate::report::trace::{self, Moment};
 use crate::report::{gap, grouped, short};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pleach_run::Sight;
