@@ -32,11 +32,15 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod campaign;
 pub mod cli;
 mod draw;
 mod report;
 mod solver;
 
+pub use campaign::{
+    Best, Cancel, Checkpoint, Error, Search, Watch, atsp, flowshop, knapsack, queens, uts,
+};
 pub use cli::{main, rows, words};
 pub use pleach_core::balance::Policy;
 pub use pleach_core::pack_struct;

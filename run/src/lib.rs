@@ -14,6 +14,8 @@ mod launch;
 #[cfg(not(loom))]
 mod ledger;
 #[cfg(not(loom))]
+mod lock;
+#[cfg(not(loom))]
 mod outcome;
 #[cfg(not(loom))]
 mod save;
@@ -31,6 +33,8 @@ pub use activity::Activity;
 pub use control::Stop;
 #[cfg(not(loom))]
 pub use launch::{RunError, Settings, cores, run};
+#[cfg(not(loom))]
+pub use lock::Lock;
 #[cfg(not(loom))]
 pub use outcome::{Balance, Outcome, Sight, UnitReport};
 #[cfg(not(loom))]

@@ -2,6 +2,7 @@
 
 use crate::control::Control;
 use crate::launch::RunError;
+use crate::lock::Lock;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::checkpoint::{Checkpoint, Cut, assemble};
 use pleach_core::tree::Counts;
@@ -97,6 +98,8 @@ pub(crate) struct Saver<'a> {
     unsettled: AtomicU64,
     /// Whether a failure was told of.
     warned: AtomicBool,
+    /// Held from the first write to the end of the run.
+    lock: Mutex<Option<Lock>>,
 }
 
 impl<'a> Saver<'a> {
@@ -112,6 +115,7 @@ impl<'a> Saver<'a> {
             epoch: AtomicU64::new(0),
             unsettled: AtomicU64::new(0),
             warned: AtomicBool::new(false),
+            lock: Mutex::default(),
         }
     }
 
@@ -168,7 +172,13 @@ impl<'a> Saver<'a> {
     }
 
     /// Writes what was counted in this run and what is open.
+    ///
+    /// The first call locks the file for the rest of the run.
     pub fn write(&self, counts: &Counts, pieces: Vec<Work>, control: &Control) -> io::Result<()> {
+        let mut held = lock(&self.lock);
+        if held.is_none() {
+            *held = Some(Lock::hold(&self.save.path)?);
+        }
         let mut all = Checkpoint { pieces, ..self.before.clone() };
         all.elapsed_ns = all.elapsed_ns.saturating_add(self.start.elapsed().as_nanos() as u64);
         all.counts.add(counts);
