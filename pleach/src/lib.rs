@@ -35,6 +35,7 @@
 mod campaign;
 pub mod cli;
 mod draw;
+mod registry;
 mod report;
 mod solver;
 
@@ -43,11 +44,21 @@ pub use campaign::{
 };
 pub use cli::{main, rows, words};
 pub use pleach_core::balance::Policy;
+pub use pleach_core::explorer::{Explorer, Progress, TreeExplorer};
+pub use pleach_core::laws;
 pub use pleach_core::pack_struct;
-pub use pleach_core::problem::{Plain, Problem};
-pub use pleach_core::tree::{Children, Goal, Tree, TreeSource};
+pub use pleach_core::problem::{Improver, Plain, Problem};
+pub use pleach_core::tree::{Children, Counts, Goal, Solution, Tree, TreeSource};
 pub use pleach_core::wire::fingerprint;
-pub use pleach_core::work::{Malformed, Pack, Reader};
-pub use pleach_run::{RunError, Save, Settings, Sight};
+pub use pleach_core::work::{Entry, Malformed, Nodes, Pack, Pool, Reader, Work};
+pub use pleach_problems::simd::Level;
+pub use pleach_run::{
+    Activity, Balance, Outcome, RunError, Save, Settings, Sight, Stop, UnitReport, cores,
+};
 pub use report::{Report, Status};
 pub use solver::{Solver, solve};
+
+/// The page on adding a problem, whose code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/problem.md")]
+pub struct AddAProblem;

@@ -91,9 +91,9 @@ fn a_device_that_cannot_be_used_is_left_out() {
         ("--devices emulated", "emulated0 is not used: there is no kernel for this problem"),
         ("--devices cuda", "'cuda': expected cpu, gpu, gpu0 and so on, or emulated"),
         ("--devices emulated:explorers=0", "expected a whole number from 1 to"),
-        ("--devices emulated --threads 2", "--threads: expected with cpu among --devices"),
-        ("--devices cpu:explorers=2", "cpu has no choices"),
-        ("--devices emulated --slow cpu0=2", "there is no thread to be slowed"),
+        ("--devices emulated --threads 2", "--threads has no effect without cpu among --devices"),
+        ("--devices cpu:explorers=2", "cpu takes no choices"),
+        ("--devices emulated --slow cpu0=2", "there is no thread to slow down"),
     ] {
         refused(&format!("solve queens 8 {words}"), said);
     }

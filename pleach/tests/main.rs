@@ -6,6 +6,7 @@ mod devices;
 mod flowshop;
 mod gpu;
 mod house;
+mod library;
 mod outside;
 mod resume;
 mod sim;

@@ -157,6 +157,7 @@ fn a_checkpoint_named_like_the_instance_goes_on() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
         command.current_dir(&folder).args(words.split_whitespace()).output().unwrap()
     };
+    let _ = fs::remove_file(folder.join("14"));
     let first = run("count queens 14 --checkpoint 14 --node-limit 1000 --simd off");
     assert_eq!(first.status.code(), Some(3));
     assert_eq!(run("resume 14 --node-limit 1000").status.code(), Some(3));
@@ -180,7 +181,7 @@ fn made_up_checkpoints_are_refused() {
     let mut broken = good.clone();
     broken.pieces[0].bytes[0] ^= 0xff;
     fs::write(&path, broken.to_bytes()).unwrap();
-    refused(&format!("resume {file}"), "cannot be gone on with");
+    refused(&format!("resume {file}"), &format!("cannot resume {file}: "));
     let mut silent = good;
     silent.about = "{\"words\":[],\"flags\":[]}".into();
     fs::write(&path, silent.to_bytes()).unwrap();
@@ -220,7 +221,7 @@ fn a_program_of_ones_own_goes_on() {
     fs::write(&items, "1 10\n5 5\n").unwrap();
     let (code, said) = run(&["resume", file]);
     assert_eq!(code, Some(2));
-    assert!(said.contains("has changed since"), "{said}");
+    assert!(said.contains("has changed since it was saved"), "{said}");
 }
 
 #[test]
@@ -231,12 +232,15 @@ fn what_cannot_be_gone_on_with_is_refused() {
         pleach(&format!("count queens 15 --node-limit 100000 --checkpoint {file}")).status.code(),
         Some(3)
     );
-    refused(&format!("resume {file} --bound one"), "--bound: a search goes on with what it began");
+    refused(
+        &format!("resume {file} --bound one"),
+        "--bound cannot change when a search is resumed",
+    );
     refused(&format!("resume {file} --threads 0"), "--threads 0");
     refused("resume nowhere.pleach", "nowhere.pleach: ");
     refused("resume", "FILE");
-    refused("count queens 8 --show", "--show: expected with resume FILE");
-    refused("count queens 8 --every 1s", "--every: expected together with --checkpoint");
+    refused("count queens 8 --show", "--show works only with 'resume FILE'");
+    refused("count queens 8 --every 1s", "--every has no effect without --checkpoint");
     refused("count uts T1 --nodes interval", "--nodes");
     refused("count queens 8 --nodes heap", "--nodes 'heap': expected pool or interval");
     refused(

@@ -3,14 +3,21 @@
 use pleach_run::RunError;
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Why a campaign ends without a result.
 #[derive(Debug)]
 pub enum Error {
     /// Options that do not fit the problem: which, and what was expected.
     Input(String),
-    /// The run failed, or its checkpoint does not fit.
+    /// A checkpoint that cannot be resumed.
+    Resume {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The run failed, or its checkpoint file cannot be used.
     Run(RunError),
 }
 
@@ -22,8 +29,7 @@ impl Error {
 
     /// A checkpoint file that cannot be resumed, and why.
     pub(crate) fn resume(path: &Path, why: impl fmt::Display) -> Self {
-        let why = io::Error::new(io::ErrorKind::InvalidData, format!("cannot resume it: {why}"));
-        Error::Run(RunError::Load { path: path.to_path_buf(), why })
+        Error::Resume { path: path.to_path_buf(), why: why.to_string() }
     }
 }
 
@@ -31,6 +37,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Input(why) => f.write_str(why),
+            Error::Resume { path, why } => write!(f, "cannot resume {}: {why}", path.display()),
             Error::Run(why) => why.fmt(f),
         }
     }

@@ -71,8 +71,8 @@ pub struct Answer {
 /// // Three jobs on two machines, job by job.
 /// let instance = Instance::new(2, vec![3, 6, 5, 2, 1, 2])?;
 /// let answer = solve(&instance, Options::default())?;
-/// assert_eq!(answer.makespan, Some(11));
-/// assert_eq!(answer.schedule.map(|order| instance.makespan(&order)), Some(11));
+/// assert_eq!(answer.makespan, Some(12));
+/// assert_eq!(answer.schedule.map(|order| instance.makespan(&order)), Some(12));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -13,6 +13,7 @@ pub mod uts;
 
 pub(crate) use contents::Contents;
 pub use error::Error;
+pub(crate) use saved::described;
 
 use pleach_core::work::Nodes;
 use pleach_problems::simd::Level;

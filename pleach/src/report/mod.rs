@@ -8,7 +8,7 @@ pub(crate) use json::{signed, whole};
 use pleach_core::tree::Goal;
 use pleach_run::{Outcome, Stop};
 use trace::Moment;
-pub(crate) use words::{grouped, short};
+pub(crate) use words::{estimate, grouped, short};
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ impl Report {
     pub fn words(&self, problem: &str, instance: &str) -> String {
         let mut out = format!("{problem} {instance}:");
         match (self.status, self.objective) {
+            (Status::Found, _) => {}
             (Status::Counted, _) => {
                 let _ = write!(out, " {}", grouped(self.count));
             }
@@ -25,7 +26,9 @@ impl Report {
             }
             (_, None) => {}
         }
-        let _ = write!(out, " ({})", self.status.word());
+        let word = self.status.word();
+        let valued = self.status != Status::Found && out.len() > problem.len() + instance.len() + 2;
+        let _ = if valued { write!(out, " ({word})") } else { write!(out, " {word}") };
         if let (Status::Stopped, Some(bound)) = (self.status, self.lower_bound) {
             let _ = write!(out, ", bound {bound}");
             if let Some(gap) = self.gap() {
@@ -47,6 +50,10 @@ impl Report {
         let only_threads = units.iter().all(|unit| unit.name.starts_with("cpu"));
         let kind = if only_threads { "thread" } else { "unit" };
         let many = if units.len() == 1 { "" } else { "s" };
+        if counts.bounded == 0 {
+            let _ = write!(out, "\nno nodes to search, done in {seconds:.3} s");
+            return out;
+        }
         let _ = write!(
             out,
             "\n{} nodes in {seconds:.3} s on {} {kind}{many}, {} a second",
@@ -84,6 +91,11 @@ pub(crate) fn grouped(value: u128) -> String {
     out
 }
 
+/// The part of a tree that is done, in words: an estimate that never rounds up to all of it.
+pub(crate) fn estimate(done: f64) -> String {
+    format!("{:.1} %", (1000.0 * done).floor().clamp(0.0, 999.0) / 10.0)
+}
+
 /// A rate in three digits and a word.
 pub(crate) fn short(rate: f64) -> String {
     let (value, word) = match rate {
@@ -112,5 +124,6 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(short(4_512_345_678.0), "4.51 billion");
         assert_eq!(short(12_345.0), "12.3 thousand");
+        assert_eq!((estimate(1.0), estimate(0.7649)), ("99.9 %".into(), "76.4 %".into()));
     }
 }

@@ -1,5 +1,6 @@
 //! Unbalanced Tree Search: trees whose shape only hashing can tell, counted node by node.
 
+mod arguments;
 mod columns;
 mod device;
 pub mod parameters;

@@ -2,6 +2,7 @@
 
 use super::keys::{Keys, value_in_short};
 use super::spec::Spec;
+use crate::registry::Entry;
 use toml::{Table, Value};
 
 /// A key with a list of values.
@@ -73,7 +74,7 @@ impl Scenario {
     ///
     /// # Errors
     /// One line: file, key, value, and what was expected.
-    pub fn read(file: &str, table: &Table) -> Result<Self, String> {
+    pub fn read(registry: &[Entry], file: &str, table: &Table) -> Result<Self, String> {
         let mut lists = Vec::new();
         find_lists(table, &mut Vec::new(), &mut lists);
         // Numbers first: they lie along the horizontal side of a chart.
@@ -107,7 +108,7 @@ impl Scenario {
             });
             axes.push(Axis { name: name(table, path), values: words.collect() });
         }
-        let cells = tables.iter().map(|table| Spec::read(&Keys::new(file, table)));
+        let cells = tables.iter().map(|table| Spec::read(registry, &Keys::new(file, table)));
         let cells = cells.collect::<Result<Vec<Spec>, String>>()?;
         let keys = Keys::new(file, &tables[0]);
         let scenario = Self {
@@ -122,7 +123,7 @@ impl Scenario {
             return keys.wrong("chart", &super::table::names());
         }
         // What describes a single run was read once for each cell.
-        Spec::read(&keys)?;
+        Spec::read(registry, &keys)?;
         keys.finish()?;
         Ok(scenario)
     }

@@ -1,6 +1,7 @@
 //! [`Spec`]: one run to simulate, as the keys of a scenario describe it.
 
 use super::keys::Keys;
+use crate::registry::{Entry, Simulation, entry, names};
 use pleach_core::balance::Policy;
 use pleach_core::sim::cluster::Cluster;
 use pleach_core::sim::machine::{Changes, Class, Late, Machine, Pauses};
@@ -14,12 +15,12 @@ pub enum Work {
     /// Numbered units.
     Interval { units: u64, total_ns: u64, halvings: u32, uneven: f64, seed: u64 },
     /// A search.
-    Search(Search),
+    Search(Load),
 }
 
-/// A search of a problem.
+/// The `[load]` of a scenario: a search of a problem.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Search {
+pub struct Load {
     pub problem: String,
     pub instance: String,
     pub node_ns: u64,
@@ -32,13 +33,6 @@ pub struct Search {
     pub nodes: Nodes,
     /// Whether to search a record of the tree instead of the tree itself.
     pub recorded: bool,
-}
-
-impl Search {
-    /// Whether explorers choose their bound while they run, so that nodes depend on who explores what.
-    pub fn varies(&self) -> bool {
-        self.problem == "flowshop" && self.bound.as_deref().is_none_or(|bound| bound == "auto")
-    }
 }
 
 /// One run but for its seed.
@@ -58,14 +52,17 @@ const S: f64 = 1e9;
 
 impl Spec {
     /// Reads the keys that describe a run.
-    pub fn read(keys: &Keys<'_>) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// One line: file, key, value, and what was expected.
+    pub fn read(registry: &[Entry], keys: &Keys<'_>) -> Result<Self, String> {
         let (machine, weights) = machine(keys)?;
         let preset = keys.word("balance", Some("adaptive"))?;
         let policy = match Policy::parse_with(&preset, &weights) {
             Ok(policy) => policy,
             Err(why) => return keys.wrong("balance", &format!("a preset: {why}")),
         };
-        let work = work(keys, machine.peers())?;
+        let work = work(registry, keys, machine.peers())?;
         let cluster = Cluster {
             policy,
             network: network(keys)?,
@@ -83,16 +80,16 @@ impl Spec {
     }
 }
 
-fn work(keys: &Keys<'_>, peers: u32) -> Result<Work, String> {
+fn work(registry: &[Entry], keys: &Keys<'_>, peers: u32) -> Result<Work, String> {
     let Some(load) = keys.table("load")? else {
         return keys.wrong("load", "a table [load] with problem = …");
     };
     let problem = load.word("problem", None)?;
     let work = match problem.as_str() {
         "interval" => interval(&load, peers)?,
-        "uts" | "queens" | "flowshop" | "knapsack" => {
+        name if simulation(registry, name).is_some() => {
             let node_ns = (load.number("node_us", Some(1.0), 0.001..=1e9)? * US).round() as u64;
-            Work::Search(Search {
+            Work::Search(Load {
                 problem,
                 instance: load.word("instance", None)?,
                 node_ns,
@@ -104,10 +101,18 @@ fn work(keys: &Keys<'_>, peers: u32) -> Result<Work, String> {
                 alone: load.number("alone", Some(1e9), 0.0..=1e15)? as u64,
             })
         }
-        _ => return load.wrong("problem", "interval, uts, queens, flowshop or knapsack"),
+        _ => {
+            let known = names(registry, |entry| entry.simulation.is_some());
+            return load.wrong("problem", &format!("interval, {known}"));
+        }
     };
     load.finish()?;
     Ok(work)
+}
+
+/// How a problem is simulated.
+pub fn simulation(registry: &[Entry], name: &str) -> Option<Simulation> {
+    entry(registry, name).and_then(|entry| entry.simulation)
 }
 
 fn nodes(load: &Keys<'_>) -> Result<Nodes, String> {

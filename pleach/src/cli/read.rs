@@ -9,21 +9,16 @@
 /// One line: which file, line and value, and what was expected.
 pub fn rows<const N: usize>(most: i64, most_rows: usize) -> Result<Vec<[i64; N]>, String> {
     let path = super::words().into_iter().next().ok_or("expected a file")?;
-    rows_of(&path, most, most_rows)
-}
-
-/// The rows of a file; see [`rows`].
-pub(super) fn rows_of<const N: usize>(
-    path: &str,
-    most: i64,
-    most_rows: usize,
-) -> Result<Vec<[i64; N]>, String> {
-    let text = std::fs::read_to_string(path).map_err(|why| format!("{path}: {why}"))?;
+    let text = std::fs::read_to_string(&path).map_err(|why| format!("{path}: {why}"))?;
     parse(&text, most, most_rows).map_err(|why| format!("{path}{why}"))
 }
 
 /// Reads the rows; an error goes on from the file's name.
-fn parse<const N: usize>(text: &str, most: i64, most_rows: usize) -> Result<Vec<[i64; N]>, String> {
+pub(crate) fn parse<const N: usize>(
+    text: &str,
+    most: i64,
+    most_rows: usize,
+) -> Result<Vec<[i64; N]>, String> {
     let mut rows = Vec::new();
     for (line, words) in (1..).zip(text.lines()) {
         let words: Vec<&str> = words.split_whitespace().collect();
