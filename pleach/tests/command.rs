@@ -1,10 +1,9 @@
 //! The command as a user meets it: results, JSON, limits, and one clear line for bad input.
 
-use crate::outside::{folder, json, pleach, refused};
+use crate::outside::{example, folder, json, pleach, refused};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -190,12 +189,6 @@ fn ctrl_c_stops_with_what_is_known() {
     assert_eq!(output.status.code(), Some(3));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["status"], "stopped");
-}
-
-/// An example of this workspace, built beside the binary by `cargo test`.
-fn example(name: &str, words: &[&str]) -> Output {
-    let binary = Path::new(env!("CARGO_BIN_EXE_pleach")).parent().unwrap();
-    Command::new(binary.join("examples").join(name)).args(words).output().unwrap()
 }
 
 #[test]

@@ -9,5 +9,7 @@ mod house;
 mod library;
 mod outside;
 mod resume;
+mod saving;
 mod sim;
 mod simulated;
+mod wording;

@@ -95,7 +95,10 @@ impl<'s, 'a> Begun<'s, 'a> {
         if let Some(content) = content.filter(|it| it.fingerprint != problem.fingerprint()) {
             return Err(self.saved.foreign(content));
         }
-        let Search { cancel, progress, .. } = &mut *self.search;
+        let Search { cancel, progress, resumed, .. } = &mut *self.search;
+        if let Some(tell) = resumed.take_if(|_| content.is_some()).as_mut() {
+            tell();
+        }
         let mut watch = |sight: &pleach_run::Sight| {
             let flow = progress.as_mut().map(|watch| watch(sight));
             match flow.filter(|_| !cancel.is_cancelled()) {

@@ -53,6 +53,8 @@ pub struct Search<'a> {
     pub checkpoint: Option<Checkpoint>,
     /// Called about ten times a second; breaking stops the search with what is known so far.
     pub progress: Option<Watch<'a>>,
+    /// Called when the checkpoint file turns out to hold this search, which is then resumed.
+    pub resumed: Option<Box<dyn FnMut() + 'a>>,
     /// Stops the search, and what comes before it, from any thread.
     pub cancel: Cancel,
 }
@@ -68,6 +70,7 @@ impl Default for Search<'_> {
             nodes: Nodes::Pool,
             checkpoint: None,
             progress: None,
+            resumed: None,
             cancel: Cancel::default(),
         }
     }

@@ -43,11 +43,16 @@ impl Job<'_, '_> {
         let [trace, solution, gantt] =
             ["trace", "solution", "gantt"].map(|flag| Output::of(flag, given));
         let files = Files { trace: trace?, solution: solution?, gantt: gantt? };
-        save(console, words, &inputs, given)?;
+        let known = save(words, &inputs, given)?;
         let mut progress = Progress::new(console, given.on("quiet"));
         let mut search = given.search().map_err(Failure::Usage)?;
         search.cancel = interrupts();
         search.progress = Some(Box::new(|sight| progress.show(sight)));
+        if let Some(path) = known.filter(|_| !given.on("quiet")) {
+            search.resumed = Some(Box::new(move || {
+                console.note(&format!("resuming the search that {path} holds"));
+            }));
+        }
         let Ended::Done(done) = start(search, Mode::Run)? else {
             return Err(Failure::Inside("a search was only looked at".into()));
         };
@@ -56,21 +61,13 @@ impl Job<'_, '_> {
     }
 }
 
-/// Writes down how the search is saved; a file that holds it already is resumed.
-fn save(
-    console: &Console<'_>,
-    words: &[String],
-    inputs: &[String],
-    given: &mut Given,
-) -> Result<(), Failure> {
-    let Some(path) = given.word("checkpoint").map(str::to_string) else { return Ok(()) };
+/// Writes down how the search is saved; gives the file that seems to hold it already.
+fn save(words: &[String], inputs: &[String], given: &mut Given) -> Result<Option<String>, Failure> {
+    let Some(path) = given.word("checkpoint").map(str::to_string) else { return Ok(None) };
     let inputs: Vec<String> = inputs.iter().filter(|word| **word != path).cloned().collect();
     given.saving.origin = origin(words, &inputs, given);
-    if !given.saving.resumed && holds(Path::new(&path), &given.saving.origin)? && !given.on("quiet")
-    {
-        console.note(&format!("resuming the search that {path} holds"));
-    }
-    Ok(())
+    let holds = !given.saving.resumed && holds(Path::new(&path), &given.saving.origin)?;
+    Ok(holds.then_some(path))
 }
 
 /// The files that were asked for.

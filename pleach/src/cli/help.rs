@@ -22,8 +22,8 @@ const COMMANDS: [(&str, &str); 6] = [
 /// Examples that belong to no problem.
 const EXAMPLES: [&str; 4] = [
     "resume run.pleach",
-    "sim uts T1L --peers 1000",
-    "sim scenarios/uts-100.toml --svg chart.svg",
+    "sim uts T1 --peers 100",
+    "sim scenarios/mixed-speeds.toml --svg chart.svg",
     "devices",
 ];
 
@@ -76,7 +76,11 @@ fn overview(registry: &[Entry]) -> String {
     for example in own.chain(&EXAMPLES) {
         let _ = writeln!(text, "  pleach {example}");
     }
-    text += "\n'pleach solve flowshop --help' shows the flags that apply there.\n\n";
+    let first = registry.iter().find_map(|entry| Some((entry, entry.tasks.first()?)));
+    if let Some((entry, task)) = first {
+        let words = format!("pleach {} {} --help", task.verb.word(), entry.name);
+        let _ = write!(text, "\n'{words}' shows the flags that apply there.\n\n");
+    }
     text + EXIT_CODES
 }
 
