@@ -1,7 +1,9 @@
-//! Exact search of irregular trees, shared out over everything a machine has.
+//! Exact search of irregular trees, on all cores and devices of a machine.
 //!
-//! Describe your problem as a [`Tree`]: a root, and how a node branches. [`solve`] explores all of
-//! it on all cores and proves what it found; [`main()`] makes a whole command of it.
+//! Describe your problem as a [`Tree`]: its root, and how a node branches. [`solve`] explores the whole
+//! tree and proves the result; [`main()`] makes a whole command of it. The problems of the `pleach`
+//! command are here as well: [`flowshop::solve`], [`atsp::solve`], [`queens::count`], [`uts::count`]
+//! and [`knapsack::solve`] do what the command does, with typed results.
 //!
 //! ```
 //! use pleach::{Children, Goal, Tree};

@@ -1,4 +1,4 @@
-//! [`Solver`]: a search with settings, and [`solve`], the same with none.
+//! [`Solver`]: a search with settings; [`solve`]: a search with the defaults.
 
 use crate::report::Report;
 use crate::report::trace::{Moment, note};
@@ -10,15 +10,15 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Explores the whole tree on all cores, and proves what it found.
+/// Explores the whole tree on all cores and proves the result.
 ///
 /// # Errors
-/// If the machine fails, or a solution does not stand up to [`Tree::check`].
+/// If the machine fails, or a solution fails [`Tree::check`].
 pub fn solve<T: Tree>(tree: T) -> Result<Report, RunError> {
     Solver::new(tree).run()
 }
 
-/// Looks at a run now and then, and may stop it.
+/// Watches a run, and may stop it.
 type Watch<'a> = Box<dyn FnMut(&Sight) -> ControlFlow<()> + 'a>;
 
 /// A search with settings.
@@ -141,8 +141,8 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// Searches.
     ///
     /// # Errors
-    /// If the machine fails, a solution does not stand up to [`Tree::check`], or the checkpoint file
-    /// holds something that must not be lost.
+    /// If the machine fails, a solution fails [`Tree::check`], or the checkpoint file holds something
+    /// that must not be lost.
     pub fn run(mut self) -> Result<Report, RunError> {
         let _lock = self.keep_what_is_saved()?;
         search(&self.problem, &self.settings, &mut *self.watch)
@@ -172,7 +172,7 @@ impl<'a, P: Problem> Solver<'a, P> {
     }
 }
 
-/// Runs a search and says what its outcome means.
+/// Runs a search and interprets its outcome.
 pub(crate) fn search(
     problem: &dyn Problem,
     settings: &Settings,
@@ -187,7 +187,7 @@ pub(crate) fn search(
         }
         watch(sight)
     })?;
-    // What was saved had a value to beat, or a solution that is one.
+    // A saved search had a value to beat, or a solution whose value is one.
     let saved = settings.resume.as_ref().map(|saved| saved.best);
     let saved = saved.filter(|&best| best < i64::MAX).map(|best| goal.value(best));
     Ok(Report { moments, ..Report::new(outcome, settings.best.or(saved)) })

@@ -70,7 +70,7 @@ fn files_of_any_name_are_read() {
 }
 
 #[test]
-fn a_search_is_stopped_and_gone_on_with() {
+fn a_search_is_stopped_and_resumed() {
     let file = folder("atsp").join("run.pleach");
     let path = file.display();
     let _ = fs::remove_file(&file);

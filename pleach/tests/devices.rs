@@ -25,9 +25,9 @@ fn counts_on_devices_are_those_of_the_cpu() {
     }
 }
 
-/// The units are those of the command that goes on, not of the one that began.
+/// The units are those of the command that resumes, not of the one that began.
 #[test]
-fn a_search_is_saved_and_gone_on_with_on_other_units() {
+fn a_search_is_saved_and_resumed_on_other_units() {
     let file = folder("devices").join("run.pleach");
     let path = file.display();
     let wanted = json("count queens 12")["nodes"].clone();

@@ -1,4 +1,4 @@
-//! Searches that are stopped, killed and gone on with: the counts at the end are the published ones.
+//! Searches that are stopped, killed and resumed: the counts at the end are the published ones.
 
 use crate::outside::{folder, json, pleach, refused};
 use oorandom::Rand64;
@@ -44,8 +44,8 @@ fn spawn(words: &str) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Searches are killed at random moments, 20 times in all or as often as `PLEACH_KILLS` says, and gone
-/// on with each time on another number of threads and another code path.
+/// Searches are killed at random moments, 20 times in all or as often as `PLEACH_KILLS` says, and resumed
+/// each time with another number of threads and other instructions.
 #[test]
 fn kills_change_no_count() {
     let kills = std::env::var("PLEACH_KILLS").ok().and_then(|word| word.parse().ok()).unwrap_or(20);
@@ -84,14 +84,14 @@ fn kills_change_no_count() {
         is_exact(&report, search);
         ended += 1;
     }
-    println!("{killed} kills, {saved} searches gone on with, {ended} to their end");
+    println!("{killed} kills, {saved} searches resumed, {ended} to their end");
     assert!(saved > 0);
 }
 
-/// Ctrl-C, and what goes on afterwards on one thread.
+/// Ctrl-C, and a resume on one thread.
 #[test]
 #[cfg(unix)]
-fn an_interrupted_search_goes_on_elsewhere() {
+fn an_interrupted_search_is_resumed_on_other_units() {
     for nodes in ["pool", "interval"] {
         let path = fresh(&format!("interrupt-{nodes}.pleach"));
         let file = path.to_str().unwrap();
@@ -118,7 +118,7 @@ fn an_interrupted_search_goes_on_elsewhere() {
         assert_eq!(report["lower_bound"], 2099);
         assert_eq!(report["settings"]["nodes"], nodes);
         assert!(report["seconds"].as_f64() > stopped["seconds"].as_f64());
-        // What is over says its result again.
+        // Resuming a finished search prints its result again.
         let again = json(&format!("resume {file}"));
         for key in ["status", "objective", "lower_bound", "solution", "nodes"] {
             assert_eq!(again[key], report[key], "{key}");
@@ -128,7 +128,7 @@ fn an_interrupted_search_goes_on_elsewhere() {
 
 /// The search for all optimal schedules is two searches: either can be stopped.
 #[test]
-fn both_searches_of_all_optima_go_on() {
+fn both_searches_of_all_optima_are_resumed() {
     let path = fresh("all.pleach");
     let file = path.to_str().unwrap();
     let whole = json("solve flowshop VFR10_10_1 --all --threads 1 --best neh --bound one");
@@ -151,7 +151,7 @@ fn both_searches_of_all_optima_go_on() {
 
 /// A checkpoint may be named like a word of its command.
 #[test]
-fn a_checkpoint_named_like_the_instance_goes_on() {
+fn a_checkpoint_named_like_the_instance_is_resumed() {
     let folder = folder("resume-named");
     let run = |words: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
@@ -166,7 +166,7 @@ fn a_checkpoint_named_like_the_instance_goes_on() {
     is_exact(&report, SEARCHES[2]);
 }
 
-/// Counts that could not be added to, and work that is none, are refused though the seal fits.
+/// Counts that would overflow, and bytes that are no work, are refused although the seal fits.
 #[test]
 fn made_up_checkpoints_are_refused() {
     use pleach_core::checkpoint::Checkpoint;
@@ -188,9 +188,9 @@ fn made_up_checkpoints_are_refused() {
     refused(&format!("resume {file}"), file);
 }
 
-/// A command of one's own goes on like any other.
+/// A user's own command resumes like any other.
 #[test]
-fn a_program_of_ones_own_goes_on() {
+fn a_users_own_command_is_resumed() {
     let example =
         Path::new(env!("CARGO_BIN_EXE_pleach")).parent().unwrap().join("examples/knapsack");
     assert!(example.exists(), "expected {}: build the examples first", example.display());
@@ -225,7 +225,7 @@ fn a_program_of_ones_own_goes_on() {
 }
 
 #[test]
-fn what_cannot_be_gone_on_with_is_refused() {
+fn what_cannot_be_resumed_is_refused() {
     let path = fresh("refused.pleach");
     let file = path.to_str().unwrap();
     assert_eq!(

@@ -30,7 +30,7 @@ fn repeating_the_start_command_resumes_the_search() {
     let report: Value = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!(report["nodes"]["branched"], 2_415_779);
     assert_eq!(report["nodes"]["bounded"], 45_246_962, "no node is explored twice");
-    // A search that is over says its result again.
+    // Resuming a finished search prints its result again.
     let over = json(&format!("{words} --quiet"));
     assert_eq!((&over["nodes"], &over["status"]), (&report["nodes"], &report["status"]));
 }
@@ -150,10 +150,14 @@ fn a_search_is_resumed_from_another_directory() {
     let file = here.join("moved.pleach");
     let output = run(&there, &format!("resume {}", file.display()));
     assert!(output.status.success(), "{}", stderr(&output));
+    // Back where it began, the command still knows its search.
+    let again = run(&here, words);
+    assert!(again.status.success(), "{}", stderr(&again));
+    assert!(stderr(&again).contains("resuming the search"), "{}", stderr(&again));
 }
 
 #[test]
-fn a_command_of_ones_own_uses_its_own_name() {
+fn a_users_own_command_uses_its_own_name() {
     let path = fresh("own.pleach");
     let file = path.to_str().unwrap();
     let stopped = example("walks", &["25", "--node-limit", "10000", "--checkpoint", file]);

@@ -5,7 +5,7 @@ use super::console::{Console, DONE, STOPPED};
 use super::files::{Output, keep_apart};
 use super::flags::Given;
 use super::progress::{Progress, interrupts};
-use super::resume::{holds, origin};
+use super::resume::{holds, origin, origin_again};
 use super::show::{quoted, show};
 use crate::draw;
 use crate::registry::{Done, Ended, Mode, Start};
@@ -65,9 +65,12 @@ impl Job<'_, '_> {
 fn save(words: &[String], inputs: &[String], given: &mut Given) -> Result<Option<String>, Failure> {
     let Some(path) = given.word("checkpoint").map(str::to_string) else { return Ok(None) };
     let inputs: Vec<String> = inputs.iter().filter(|word| **word != path).cloned().collect();
+    if given.saving.resumed {
+        given.saving.origin = origin_again(given);
+        return Ok(None);
+    }
     given.saving.origin = origin(words, &inputs, given);
-    let holds = !given.saving.resumed && holds(Path::new(&path), &given.saving.origin)?;
-    Ok(holds.then_some(path))
+    Ok(holds(Path::new(&path), &given.saving.origin)?.then_some(path))
 }
 
 /// The files that were asked for.

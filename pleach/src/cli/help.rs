@@ -150,6 +150,7 @@ fn flags(about: &str, usage: &str, flags: &[About], after: &str) -> String {
         .about(about.to_string())
         .override_usage(usage.to_string())
         .after_help(after.to_string())
-        .args(flags.iter().map(argument));
+        .args(flags.iter().map(argument))
+        .mut_arg("help", |help| help.short('h'));
     command.render_help().to_string().trim_end().to_string()
 }

@@ -15,7 +15,7 @@ pub struct Line {
 }
 
 /// Stands before a word that would else be taken for flags: UTS arguments in one word.
-const WORD: char = '\u{1}';
+pub const WORD: char = '\u{1}';
 
 /// Parses arguments; the program's name is not among them.
 ///
@@ -60,6 +60,7 @@ fn command() -> Command {
         .arg(version)
         .arg(Arg::new("words").value_name("WORDS").num_args(0..))
         .args(FLAGS.iter().map(|flag| argument(flag.about())))
+        .mut_arg("help", |help| help.short('h'))
 }
 
 /// What is wrong with a command line. It may go on over some lines, up to an empty one.

@@ -1,9 +1,9 @@
-//! [`rows`]: numbers from the file named on the command line, with errors that say where.
+//! [`rows`]: numbers from the file that the command line names, with errors that name the line.
 
 /// The rows of the file that the first word on the command line names, `N` whole numbers each.
 ///
-/// Numbers go from 0 to `most`. The first number of all says how many rows follow the first: no
-/// more than `most_rows`.
+/// Numbers go from 0 to `most`. The first number of the first row is the number of rows that follow, at
+/// most `most_rows`.
 ///
 /// # Errors
 /// One line: which file, line and value, and what was expected.
@@ -27,7 +27,7 @@ pub(crate) fn parse<const N: usize>(
         }
         let mut row = [0; N];
         if words.len() != N {
-            return Err(format!(", line {line}: {} numbers, expected {N}", words.len()));
+            return Err(format!(", line {line}: {}, expected {N}", several(words.len(), "number")));
         }
         for (slot, word) in row.iter_mut().zip(words) {
             let number = word.parse().ok().filter(|number| (0..=most).contains(number));
@@ -43,10 +43,16 @@ pub(crate) fn parse<const N: usize>(
             Err(format!(", line 1: {said} rows, expected at most {most_rows}"))
         }
         Some(said) if said != rows.len() as i64 - 1 => {
-            Err(format!(": {} rows after the first, expected {said}", rows.len() - 1))
+            let rows = several(rows.len() - 1, "row");
+            Err(format!(": {rows} after the first, expected {said} as line 1 announces"))
         }
         Some(_) => Ok(rows),
     }
+}
+
+/// A number of things.
+fn several(n: usize, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -58,10 +64,10 @@ mod tests {
         assert_eq!(parse::<2>("2 9\n\n1 2\n3 4\n", 9, 5), Ok(vec![[2, 9], [1, 2], [3, 4]]));
         for (text, said) in [
             ("", "an empty file"),
-            ("1 9\n1", "line 2: 1 numbers, expected 2"),
+            ("1 9\n1", "line 2: 1 number, expected 2"),
             ("1 9\n1 -2", "line 2: '-2', expected a whole number from 0 to 9"),
             ("1 9\n1 x", "line 2: 'x'"),
-            ("2 9\n1 2", "1 rows after the first, expected 2"),
+            ("2 9\n1 2", "1 row after the first, expected 2"),
             ("6 9\n", "line 1: 6 rows, expected at most 5"),
         ] {
             let why = parse::<2>(text, 9, 5).unwrap_err();

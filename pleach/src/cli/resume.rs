@@ -17,8 +17,18 @@ pub fn origin(words: &[String], inputs: &[String], given: &Given) -> Value {
         Some((word.clone(), json!({ "path": place, "print": print_of(Path::new(word))? })))
     };
     let files: Map<String, Value> = inputs.iter().filter_map(input).collect();
-    let flags = given.lasting(&[Lasts::Frozen, Lasts::Kept]);
-    json!({ "words": words, "flags": flags, "files": files })
+    json!({ "words": words, "flags": lasting(given), "files": files })
+}
+
+/// The same for a search that is resumed: its words stay as they were, flags may be new.
+pub fn origin_again(given: &Given) -> Value {
+    let mut origin = given.saving.origin.clone();
+    origin["flags"] = json!(lasting(given));
+    origin
+}
+
+fn lasting(given: &Given) -> Vec<String> {
+    given.lasting(&[Lasts::Frozen, Lasts::Kept])
 }
 
 /// The print of a file's content, if there is such a file.
@@ -98,7 +108,8 @@ pub fn read(file: &str, now: &Given, own: bool) -> Result<Line, Failure> {
     flags.extend(now.lasting(&[Lasts::Kept, Lasts::OneRun]));
     let mut line = parse_again(&words, flags)
         .map_err(|why| Failure::Usage(format!("{file}: {}", why.words())))?;
-    line.given.saving = Saving { origin: Value::Null, resumed: true };
+    let origin = json!({ "words": about["words"], "files": about["files"] });
+    line.given.saving = Saving { origin, resumed: true };
     Ok(line)
 }
 

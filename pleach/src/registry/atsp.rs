@@ -1,7 +1,7 @@
 //! The entry of the asymmetric travelling salesman.
 
 use super::text::numbers;
-use super::{Act, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, choice};
+use super::{Act, Checked, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, choice};
 use crate::campaign::atsp::{self as campaign, Bound, Instance, Options};
 use crate::campaign::{Best, Search};
 use crate::cli::flags::{self, Given, Use, Verb};
@@ -87,7 +87,7 @@ fn solve(request: &Request<'_>) -> Result<Start, Failure> {
     }))
 }
 
-fn check(request: &Request<'_>, path: &str) -> Result<(&'static str, i64), Failure> {
+fn check(request: &Request<'_>, path: &str) -> Checked {
     let instance = instance(request)?;
     Ok(("a tour of length", instance.length(&tour(&instance, path)?)))
 }

@@ -1,7 +1,7 @@
 //! The entry of the permutation flowshop.
 
 use super::text::numbers;
-use super::{Act, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, choice};
+use super::{Act, Checked, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, choice};
 use crate::campaign::flowshop::{self as campaign, Bound, Branching, Instance, Options};
 use crate::campaign::{Best, Search};
 use crate::cli::flags::{self, Given, Use, Verb};
@@ -117,7 +117,7 @@ fn solve(request: &Request<'_>) -> Result<Start, Failure> {
     }))
 }
 
-fn check(request: &Request<'_>, path: &str) -> Result<(&'static str, i64), Failure> {
+fn check(request: &Request<'_>, path: &str) -> Checked {
     let instance = instance(request)?;
     let order = schedule(&instance, path)?;
     Ok(("a schedule of makespan", instance.makespan(&order).into()))

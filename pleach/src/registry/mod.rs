@@ -61,8 +61,11 @@ pub enum Act {
     /// Reads what the words say; what comes back searches.
     Search(fn(&Request<'_>) -> Result<Start, Failure>),
     /// Computes the value of the solution in a file: in a phrase, and as a number.
-    Check(fn(&Request<'_>, &str) -> Result<(&'static str, i64), Failure>),
+    Check(fn(&Request<'_>, &str) -> Checked),
 }
+
+/// The value of a solution, after a phrase such as "a tour of length".
+pub type Checked = Result<(&'static str, i64), Failure>;
 
 /// What a command line asks of a problem.
 pub struct Request<'a> {

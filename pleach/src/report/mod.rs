@@ -13,15 +13,15 @@ pub(crate) use words::{estimate, grouped, short};
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The best solution, proven.
+    /// The best solution is known and proven.
     Optimal,
-    /// No solution is better than the value the search started from, proven.
+    /// Proven: no solution beats the value that the search started from.
     NoBetter,
-    /// All counted.
+    /// Everything is counted.
     Counted,
-    /// A solution, as asked for.
+    /// A solution is found, as asked for.
     Found,
-    /// There is no solution, proven.
+    /// Proven: there is no solution.
     Infeasible,
     /// Stopped early.
     Stopped,
@@ -49,22 +49,22 @@ pub struct Report {
     pub status: Status,
     /// The value of the best solution found.
     pub objective: Option<i64>,
-    /// What no solution can beat, as far as is proven.
+    /// What no solution can beat, as far as proven; an upper bound when maximising.
     pub lower_bound: Option<i64>,
     /// The best solution found.
     pub solution: Option<Vec<i64>>,
     /// What was counted.
     pub count: u128,
-    /// How many optimal solutions there are, if that was asked and is known.
+    /// The number of optimal solutions, if it was asked for and is known.
     pub optima: Option<u128>,
     /// Everything else: nodes, times, units.
     pub outcome: Outcome,
-    /// When the best value and the bound changed, where a trace was asked for.
+    /// When the best value and the bound changed, for a trace.
     pub(crate) moments: Vec<Moment>,
 }
 
 impl Report {
-    /// What an outcome means, given the value that the search was to beat.
+    /// Interprets an outcome, given the value that the search had to beat.
     pub(crate) fn new(outcome: Outcome, to_beat: Option<i64>) -> Self {
         let goal = outcome.goal;
         let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
@@ -72,7 +72,7 @@ impl Report {
             _ if outcome.solution.is_some() && goal == Goal::Find => Status::Found,
             _ if stopped => Status::Stopped,
             Goal::Count => Status::Counted,
-            // A solution to start from may be worse than the value to beat: that proves nothing of it.
+            // A start solution may be worse than the value to beat; then the search proves nothing about it.
             _ if outcome
                 .solution
                 .as_ref()
@@ -98,14 +98,14 @@ impl Report {
         }
     }
 
-    /// The gap between the best solution and the bound, as a part of the solution's value.
+    /// The gap between the best solution and the bound, relative to the solution's value.
     #[must_use]
     pub fn gap(&self) -> Option<f64> {
         Some(gap(self.objective?, self.lower_bound?))
     }
 
-    /// Takes up what a second search, which counted the optimal solutions, has found; nothing is
-    /// counted if the value is not known to be `attained`.
+    /// Adds a second search, which counted the optimal solutions; without a solution that `attained`
+    /// the value there is no count.
     pub(crate) fn add_optima(&mut self, counted: Report, attained: bool) {
         match counted.status {
             Status::Counted => self.optima = attained.then_some(counted.count),
@@ -126,7 +126,7 @@ impl Report {
     }
 }
 
-/// The distance between a value and a bound, as a part of the value.
+/// The distance between a value and a bound, relative to the value.
 pub(crate) fn gap(value: i64, bound: i64) -> f64 {
     (value as f64 - bound as f64).abs() / (value as f64).abs().max(1.0)
 }

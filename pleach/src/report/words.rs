@@ -74,7 +74,7 @@ fn reason(why: Stop) -> &'static str {
         Stop::Nodes => "the node limit",
         Stop::Asked => "request",
         Stop::Memory => "lack of memory: the tree may have no end",
-        Stop::Found | Stop::Failed => "a unit",
+        Stop::Found | Stop::Failed => "a unit that failed",
     }
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn grouped(value: u128) -> String {
     out
 }
 
-/// The part of a tree that is done, in words: an estimate that never rounds up to all of it.
+/// The estimated share of a tree that is done; it never rounds up to 100 %.
 pub(crate) fn estimate(done: f64) -> String {
     format!("{:.1} %", (1000.0 * done).floor().clamp(0.0, 999.0) / 10.0)
 }

@@ -2,10 +2,11 @@
 
 use super::units::{Units, slow_factors};
 use super::{
-    About, BALANCE, CHECKPOINT, EVERY, FLAGS, Flag, Lasts, NODE_LIMIT, NODES, SEED, SIMD,
+    About, Applies, BALANCE, CHECKPOINT, EVERY, FLAGS, Flag, Lasts, NODE_LIMIT, NODES, SEED, SIMD,
     TIME_LIMIT, Use, Verb, applies,
 };
 use crate::campaign::{Checkpoint, Search};
+use crate::cli::line::WORD;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use pleach_core::work::Nodes;
@@ -64,7 +65,9 @@ impl Given {
 
     /// A flag's value as it was written; the last one if there are several.
     pub fn word(&self, name: &str) -> Option<&str> {
-        self.matches.get_many::<String>(name)?.next_back().map(String::as_str)
+        let word = self.matches.get_many::<String>(name)?.next_back()?;
+        // A value that begins with a dash and has a blank was marked as a word.
+        Some(word.strip_prefix(WORD).unwrap_or(word))
     }
 
     /// A flag's value as a path.
@@ -109,17 +112,19 @@ impl Given {
         let Kind { verb, problem, named } = kind;
         let what = [verb.word(), problem].join(" ");
         for flag in FLAGS.iter().filter(|flag| self.has(flag.about().name)) {
-            let name = flag.about().name;
-            match name {
-                // A search that is resumed is one that solves or counts.
-                "show" if self.saving.resumed => {}
-                "show" => return Err("--show works only with 'resume FILE'".into()),
-                _ if applies(flag.about(), verb, named).is_none() => {
-                    return Err(format!("--{name} does not apply to '{}'", what.trim()));
-                }
-                _ => flag.check(self)?,
+            let (about, name) = (flag.about(), flag.about().name);
+            let resuming = matches!(about.applies, Applies::To([Verb::Resume]));
+            let fits = applies(about, verb, named).is_some();
+            if !fits && resuming && !self.saving.resumed {
+                return Err(format!("--{name} works only with 'resume FILE'"));
             }
+            if !fits && !resuming {
+                return Err(format!("--{name} does not apply to '{}'", what.trim()));
+            }
+            flag.check(self)?;
         }
+        // What flags mean together is seen before any file is touched.
+        self.settings()?;
         if self.has("every") && !self.has("checkpoint") {
             return Err("--every has no effect without --checkpoint FILE".into());
         }

@@ -1,7 +1,9 @@
 //! Flags that limit a search, and that save it.
 
 use super::numbers::{time, whole};
-use super::{About, Applies, Flag, Group, Lasts, SEARCHES, Verb, switch, text, unrecorded};
+use super::{
+    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, switch, text, unrecorded,
+};
 use crate::report::whole as whole_number;
 use serde_json::json;
 use std::time::Duration;
@@ -14,6 +16,7 @@ const ABOUT: About = About {
     group: Group::Limits,
     applies: Applies::To(SEARCHES),
     lasts: Lasts::OneRun,
+    accepts: Accepts::One,
 };
 
 /// `--time-limit`.
@@ -53,6 +56,7 @@ pub static CHECKPOINT: Flag<String> = Flag {
         help: "save the search while it runs and when it stops; if FILE holds this search already, \
                resume it",
         default: "",
+        applies: Applies::To(&[Verb::Solve, Verb::Count, Verb::Own]),
         ..ABOUT
     },
     parse: text,

@@ -77,6 +77,19 @@ pub struct About {
     pub applies: Applies,
     /// How long it holds.
     pub lasts: Lasts,
+    /// What its value may look like, and how often it may be given.
+    pub accepts: Accepts,
+}
+
+/// What a flag's value may look like, and how often the flag may be given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Accepts {
+    /// One value that does not begin with a dash.
+    One,
+    /// One value, which may be a negative number.
+    Negative,
+    /// Several values.
+    Several,
 }
 
 /// The headings of help, in their order.
@@ -227,15 +240,34 @@ pub fn argument(about: &About) -> Arg {
         "" => about.help.to_string(),
         default => format!("{} [default: {default}]", about.help),
     };
-    let arg = Arg::new(about.name).long(about.name).help(help);
+    let arg = Arg::new(about.name).long(about.name).help(wrapped(&help));
     let arg = arg.help_heading(about.group.heading());
-    match (about.name, about.value) {
-        ("help", _) => arg.short('h').action(ArgAction::SetTrue),
-        ("best", Some(value)) => arg.value_name(value).allow_negative_numbers(true),
-        ("slow", Some(value)) => arg.value_name(value).action(ArgAction::Append),
-        (_, Some(value)) => arg.value_name(value).action(ArgAction::Set),
-        (_, None) => arg.action(ArgAction::SetTrue),
+    let Some(value) = about.value else { return arg.action(ArgAction::SetTrue) };
+    let arg = arg.value_name(value).allow_negative_numbers(about.accepts == Accepts::Negative);
+    let several = about.accepts == Accepts::Several;
+    arg.action(if several { ArgAction::Append } else { ArgAction::Set })
+}
+
+/// Columns of a flag's help.
+const COLUMNS: usize = 70;
+
+/// A text in lines of limited length.
+fn wrapped(text: &str) -> String {
+    let (mut out, mut column) = (String::new(), 0);
+    for word in text.split(' ') {
+        let length = word.chars().count() + 1;
+        let full = column > 0 && column + length > COLUMNS;
+        out.push_str(if full {
+            "\n"
+        } else if column > 0 {
+            " "
+        } else {
+            ""
+        });
+        column = if full { length } else { column + length };
+        out.push_str(word);
     }
+    out
 }
 
 /// A value that is kept as it was written.

@@ -1,6 +1,6 @@
 //! Flags for what a command prints and writes.
 
-use super::{About, Applies, Flag, Group, Lasts, SEARCHES, switch, text, unrecorded};
+use super::{About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, switch, text, unrecorded};
 use serde_json::json;
 
 const ABOUT: About = About {
@@ -11,6 +11,7 @@ const ABOUT: About = About {
     group: Group::Output,
     applies: Applies::Everywhere,
     lasts: Lasts::OneRun,
+    accepts: Accepts::One,
 };
 
 /// `--trace`.

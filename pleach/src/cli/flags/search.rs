@@ -1,7 +1,7 @@
 //! Flags that make a search what it is.
 
 use super::numbers::whole;
-use super::{About, Applies, Flag, Given, Group, Lasts, Verb, switch, text};
+use super::{About, Accepts, Applies, Flag, Given, Group, Lasts, Verb, switch, text};
 use crate::report::whole as whole_number;
 use pleach_core::work::Nodes;
 use serde_json::json;
@@ -29,6 +29,7 @@ const ABOUT: About = About {
     group: Group::Search,
     applies: Applies::Named,
     lasts: Lasts::Frozen,
+    accepts: Accepts::One,
 };
 
 /// `--best`.
@@ -38,6 +39,7 @@ pub static BEST: Flag<Start> = Flag {
         value: Some("V"),
         help: "value that a solution must beat: none or a whole number",
         default: "none",
+        accepts: Accepts::Negative,
         ..ABOUT
     },
     parse: |word| match word {

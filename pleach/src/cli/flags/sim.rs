@@ -1,6 +1,6 @@
 //! Flags of simulations alone.
 
-use super::{About, Applies, Flag, Group, Lasts, Verb, text, unrecorded};
+use super::{About, Accepts, Applies, Flag, Group, Lasts, Verb, text, unrecorded};
 
 const ABOUT: About = About {
     name: "",
@@ -10,6 +10,7 @@ const ABOUT: About = About {
     group: Group::Search,
     applies: Applies::To(&[Verb::Sim]),
     lasts: Lasts::OneRun,
+    accepts: Accepts::One,
 };
 
 /// `--peers`.

@@ -1,7 +1,7 @@
 //! Flags for the units of a run, and for how they share the work.
 
 use super::numbers::whole;
-use super::{About, Applies, Flag, Group, Lasts, SEARCHES, Verb, text};
+use super::{About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, text};
 use pleach_core::balance::Policy;
 use pleach_problems::simd::Level;
 use pleach_run::cores;
@@ -18,6 +18,7 @@ const ABOUT: About = About {
     group: Group::Units,
     applies: Applies::To(SEARCHES),
     lasts: Lasts::Kept,
+    accepts: Accepts::One,
 };
 
 const SEARCHES_AND_SIM: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim];
@@ -58,6 +59,7 @@ pub static SLOW: Flag<String> = Flag {
         value: Some("UNIT=F"),
         help: "slow a thread down by a factor, to try unequal machines, as cpu1=4",
         default: "none",
+        accepts: Accepts::Several,
         ..ABOUT
     },
     parse: text,

@@ -12,7 +12,7 @@ const LEFT: f64 = 78.0;
 const TOP: f64 = 56.0;
 const RIGHT: f64 = 230.0;
 const BOTTOM: f64 = 64.0;
-/// Colours that also differ for those who see red and green alike.
+/// Colours that remain distinct without telling red from green.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999"];
 

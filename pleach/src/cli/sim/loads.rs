@@ -13,12 +13,12 @@ use pleach_core::sim::spans::Spans;
 use pleach_core::tree::{Goal, Tree};
 use pleach_core::work::Nodes;
 
-/// What is worked on, before anything of it was done.
+/// What a simulation works on, untouched.
 pub enum Posed {
     /// Numbered units.
     Spans(Spans),
-    /// A problem with the score that its solutions must beat, the cost of a node, how many nodes one
-    /// explorer may search alone, and whether the nodes depend on who explores what.
+    /// A problem with the score to beat, the cost of a node, the most nodes that one explorer may
+    /// search alone, and whether the number of nodes depends on how work is shared.
     Problem { problem: Box<dyn Problem>, start: i64, node_ns: u64, alone: u64, varies: bool },
 }
 
@@ -40,7 +40,7 @@ pub fn pose(registry: &[Entry], work: &Work, given: &Given) -> Result<Posed, Fai
     (simulation.pose)(load, given)
 }
 
-/// The most nodes of a tree that is recorded: some gigabytes.
+/// The most nodes of a recorded tree: a few gigabytes.
 const MOST_RECORDED: u32 = 100_000_000;
 
 /// A tree's record as a problem.
@@ -76,7 +76,7 @@ impl Posed {
     /// A problem that has neither bounds nor branchings to choose from.
     ///
     /// # Errors
-    /// If the load names one, or a value to beat where there is none.
+    /// If the load names one, or a value to beat for a problem that has no values.
     pub fn plain<P: Problem + 'static>(
         load: &Load,
         problem: P,
@@ -101,7 +101,7 @@ impl Posed {
         Self::new(load, problem, start, record)
     }
 
-    /// The same, where nodes depend on who explores what.
+    /// Marks the number of nodes as depending on how work is shared.
     #[must_use]
     pub fn varying(mut self) -> Self {
         if let Posed::Problem { varies, .. } = &mut self {
@@ -123,7 +123,7 @@ impl Posed {
         }
     }
 
-    /// What the dearest piece that cannot be divided takes at speed 1, in nanoseconds.
+    /// The time of the most expensive indivisible piece at speed 1, in nanoseconds.
     pub fn dearest_ns(&self) -> u64 {
         match self {
             Posed::Spans(spans) => spans.dearest_ns(),
@@ -132,7 +132,7 @@ impl Posed {
     }
 }
 
-/// What is worked on, ready to be simulated.
+/// What a simulation works on, measured.
 pub enum Model<'p> {
     /// Numbered units.
     Spans(Spans),
@@ -141,7 +141,7 @@ pub enum Model<'p> {
 }
 
 impl<'p> Model<'p> {
-    /// Makes a model; a search is done once by one explorer alone, unless that takes too long.
+    /// Makes a model; one explorer searches it once alone, to compare with, unless that takes too long.
     pub fn new(posed: &'p Posed) -> Self {
         match posed {
             Posed::Spans(spans) => Model::Spans(spans.clone()),
