@@ -95,6 +95,22 @@ fn two_runs_do_not_save_to_one_file() {
 }
 
 #[test]
+fn a_search_may_be_resumed_into_another_file() {
+    let (path, other) = (fresh("from.pleach"), fresh("to.pleach"));
+    let [from, to] = [&path, &other].map(|path| path.to_str().unwrap());
+    pleach(&format!("count queens 14 --node-limit 100000 --checkpoint {from}"));
+    let before = fs::read(&path).unwrap();
+    let stopped = pleach(&format!("resume {from} --checkpoint {to} --node-limit 1000000"));
+    assert_eq!(stopped.status.code(), Some(3), "{}", stderr(&stopped));
+    assert!(String::from_utf8_lossy(&stopped.stdout).contains(&format!("pleach resume {to}")));
+    assert_eq!(fs::read(&path).unwrap(), before, "the first file stays");
+    refused(&format!("resume {from} --checkpoint {to}"), "holds another search");
+    refused(&format!("resume {from} --trace {from}"), "is the same file as --checkpoint");
+    refused(&format!("resume {from} --checkpoint {to}x --trace {from}"), "as the saved search");
+    assert_eq!(json(&format!("resume {to}"))["count"], 365_596);
+}
+
+#[test]
 fn no_output_is_an_input_or_another_output() {
     let folder = folder("saving");
     let shop = "4 3\n3 7 2 9\n8 1 6 4\n2 9 5 7\n";

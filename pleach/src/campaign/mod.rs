@@ -85,15 +85,15 @@ pub struct Checkpoint {
     pub every: Duration,
     /// The command line that a command writes beside the search.
     pub(crate) origin: Value,
-    /// Whether the search in the file is the one to resume, whatever it was asked for.
-    pub(crate) resume: bool,
+    /// The file of the search to resume, whatever that search was asked for.
+    pub(crate) from: Option<PathBuf>,
 }
 
 impl Checkpoint {
     /// Saves to a file, twice a minute.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), every: Self::EVERY, origin: Value::Null, resume: false }
+        Self { path: path.into(), every: Self::EVERY, origin: Value::Null, from: None }
     }
 
     /// Time between two saves if nobody says otherwise.

@@ -30,13 +30,18 @@ impl Saved {
         let wrong = |why| Error::file(&file.path, why);
         let lock = if reading { None } else { Some(Lock::hold(&file.path).map_err(wrong)?) };
         save.may_replace().map_err(wrong)?;
+        let from = file.from.as_deref().unwrap_or(&file.path);
         let mut saved = Self { asked, _lock: lock, ..Self::default() };
-        if std::fs::metadata(&file.path).is_ok_and(|about| about.len() > 0) {
-            let content = load(&file.path)?;
-            let about: Value = serde_json::from_str(&content.about).unwrap_or_default();
+        if !same(from, &file.path) && holds_something(&file.path) {
+            let held = load(&file.path)?;
+            return Err(wrong(another(&about(&held))));
+        }
+        if holds_something(from) {
+            let content = load(from)?;
+            let about = about(&content);
             saved.state = about["state"].clone();
             let began = &saved.state["asked"];
-            if file.resume && !began.is_null() {
+            if file.from.is_some() && !began.is_null() {
                 saved.asked = began.clone();
             } else if !began.is_null() && *began != saved.asked {
                 return Err(wrong(another(&about)));
@@ -46,9 +51,10 @@ impl Saved {
         Ok(Self { file: Some(file), ..saved })
     }
 
-    /// Where the file is.
+    /// Where the search comes from.
     pub fn path(&self) -> &Path {
-        self.file.as_ref().map_or(Path::new(""), |file| &file.path)
+        let Some(file) = &self.file else { return Path::new("") };
+        file.from.as_deref().unwrap_or(&file.path)
     }
 
     /// How to save a search, with the state to resume it from.
@@ -62,9 +68,24 @@ impl Saved {
 
     /// The error of a file whose search has another fingerprint.
     pub fn foreign(&self, content: &Content) -> Error {
-        let about: Value = serde_json::from_str(&content.about).unwrap_or_default();
-        Error::file(self.path(), another(&about))
+        Error::file(self.path(), another(&about(content)))
     }
+}
+
+/// What was written beside a search.
+fn about(content: &Content) -> Value {
+    serde_json::from_str(&content.about).unwrap_or_default()
+}
+
+/// Whether there is a file that is not empty.
+fn holds_something(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| about.len() > 0)
+}
+
+/// Whether two paths lead to one file.
+fn same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| path.canonicalize().ok();
+    one == other || place(one).is_some_and(|there| Some(there) == place(other))
 }
 
 /// A file that holds another search, and which.

@@ -30,7 +30,7 @@ pub struct Job<'a, 'o> {
 
 impl Job<'_, '_> {
     /// Carries it out.
-    pub fn conduct(self, start: Start) -> Result<u8, Failure> {
+    pub fn conduct(self, start: Start<'_>) -> Result<u8, Failure> {
         let Job { console, name, instance, words, inputs, given } = self;
         if given.on("show") {
             let search = given.search().map_err(Failure::Usage)?;
@@ -65,7 +65,7 @@ impl Job<'_, '_> {
 fn save(words: &[String], inputs: &[String], given: &mut Given) -> Result<Option<String>, Failure> {
     let Some(path) = given.word("checkpoint").map(str::to_string) else { return Ok(None) };
     let inputs: Vec<String> = inputs.iter().filter(|word| **word != path).cloned().collect();
-    if given.saving.resumed {
+    if given.saving.from.is_some() {
         given.saving.origin = origin_again(given);
         return Ok(None);
     }

@@ -41,7 +41,7 @@ impl Failure {
                 RunError::Load { .. } => Failure::Usage(format!("cannot resume {why}")),
                 RunError::Resume(why) => Failure::Usage(format!("cannot resume: {why}")),
                 RunError::Thread(..) => Failure::Machine(why.to_string()),
-                RunError::Work(_) | RunError::Solution(_) => Failure::Inside(why.to_string()),
+                _ => Failure::Inside(why.to_string()),
             },
         }
     }

@@ -56,7 +56,9 @@ pub fn keep_apart(given: &Given, inputs: &[String]) -> Result<(), Failure> {
     let mut seen: Vec<(String, PathBuf)> = Vec::new();
     let start = given.path("start").map(|path| ("--start".to_string(), path));
     let inputs = inputs.iter().map(|word| ("the input".to_string(), PathBuf::from(word)));
-    seen.extend(inputs.chain(start));
+    let from = given.saving.from.as_ref().filter(|from| given.word("checkpoint") != Some(from));
+    let from = from.map(|from| ("the saved search".to_string(), PathBuf::from(from)));
+    seen.extend(inputs.chain(start).chain(from));
     for flag in WRITTEN {
         let Some(path) = given.path(flag) else { continue };
         if let Some((other, there)) = seen.iter().find(|(_, there)| same(there, &path)) {

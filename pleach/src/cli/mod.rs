@@ -122,8 +122,9 @@ fn of_problem(
         return usage(format!("{word} {problem}: an instance is required: {}", entry.instance));
     };
     no_more(&line.words, if verb == Verb::Check { 4 } else { 3 })?;
-    let resumed = line.given.saving.resumed;
-    let request = Request { instance: &instance, given: &line.given, resumed };
+    let resumed = line.given.saving.from.is_some();
+    let note = |text: &str| console.note(text);
+    let request = Request { instance: &instance, given: &line.given, resumed, note: &note };
     let search = match task.act {
         Act::Search(search) => search(&request)?,
         Act::Check(check) => {

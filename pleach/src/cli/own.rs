@@ -16,7 +16,7 @@ use std::process::ExitCode;
 ///
 /// Takes a tree, or the result of reading one. The words before the flags come from [`words`].
 #[must_use]
-pub fn main<S: TreeSource<Tree: 'static>>(source: S) -> ExitCode {
+pub fn main<S: TreeSource>(source: S) -> ExitCode {
     let full = std::any::type_name::<S::Tree>();
     let full = full.split('<').next().unwrap_or(full);
     let name = full.rsplit("::").next().unwrap_or(full).to_lowercase();

@@ -90,7 +90,7 @@ fn words(sight: &Sight, rate: f64) -> String {
         text += &format!("  {} counted", grouped(sight.counts.total));
     }
     if let Some(done) = sight.done {
-        text += &format!("  {} done (estimate)", estimate(done));
+        text += &format!("  estimated {} done", estimate(done));
     }
     text + &format!("  {} nodes, {} a second", grouped(nodes.into()), short(rate))
 }
@@ -109,6 +109,6 @@ mod tests {
     fn the_share_done_is_called_an_estimate_and_never_all() {
         let sight = Sight { done: Some(0.99999), best: Some(7), ..Sight::default() };
         let text = words(&sight, 0.0);
-        assert!(text.contains("99.9 % done (estimate)") && text.contains("best 7"), "{text}");
+        assert!(text.contains("estimated 99.9 % done") && text.contains("best 7"), "{text}");
     }
 }

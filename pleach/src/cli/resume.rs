@@ -91,11 +91,6 @@ pub fn read(file: &str, now: &Given, own: bool) -> Result<Line, Failure> {
     if let Some(name) = now.frozen() {
         return usage(format!("--{name} cannot change when a search is resumed"));
     }
-    if now.has("checkpoint") {
-        return usage(format!(
-            "--checkpoint does not apply to 'resume': the search is saved to {file}"
-        ));
-    }
     let words = words.into_iter().map(|word| found(file, word, &about["files"]));
     let words = words.collect::<Result<Vec<String>, Failure>>()?;
     // Other units than before: what was said of those is out of date.
@@ -109,7 +104,7 @@ pub fn read(file: &str, now: &Given, own: bool) -> Result<Line, Failure> {
     let mut line = parse_again(&words, flags)
         .map_err(|why| Failure::Usage(format!("{file}: {}", why.words())))?;
     let origin = json!({ "words": about["words"], "files": about["files"] });
-    line.given.saving = Saving { origin, resumed: true };
+    line.given.saving = Saving { origin, from: Some(file.to_string()) };
     Ok(line)
 }
 

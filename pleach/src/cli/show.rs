@@ -16,7 +16,7 @@ pub fn show(
     given: &Given,
     contents: &Contents,
 ) -> Result<u8, Failure> {
-    let file = given.word("checkpoint").unwrap_or_default();
+    let file = given.saving.from.as_deref().unwrap_or_default();
     let text = if given.on("json") {
         data(contents, (file, name, instance), given.record()).to_string()
     } else {

@@ -1,9 +1,11 @@
 //! The entry of the asymmetric travelling salesman.
 
 use super::text::numbers;
-use super::{Act, Checked, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, choice};
+use super::{
+    Act, Checked, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, best, choice,
+};
+use crate::campaign::Search;
 use crate::campaign::atsp::{self as campaign, Bound, Instance, Options};
-use crate::campaign::{Best, Search};
 use crate::cli::flags::{self, Given, Use, Verb};
 use crate::cli::sim::{Load, Posed};
 use crate::cli::{Failure, usage};
@@ -57,17 +59,10 @@ pub const ENTRY: Entry = Entry {
     rates: &[],
 };
 
-fn solve(request: &Request<'_>) -> Result<Start, Failure> {
+fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let Request { given, resumed, .. } = *request;
     let instance = instance(request)?;
-    let named = given.get(&flags::BEST).map_err(Failure::Usage)?;
-    let best = match named.unwrap_or(flags::Start::Search) {
-        flags::Start::None => Best::None,
-        flags::Start::Neh => Best::Neh,
-        flags::Start::Search => Best::Search,
-        flags::Start::Value(value) => Best::Value(value),
-        flags::Start::Optimum => Best::Reach(optimum(request.instance)?),
-    };
+    let best = best(request, optimum)?;
     let path = given.word("start").filter(|_| !resumed);
     let start = path.map(|path| tour(&instance, path)).transpose()?;
     let bound = choice("bound", given.word("bound"), Bound::parse)?;
@@ -114,7 +109,7 @@ fn tour(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
 
 fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
-    let request = Request { instance: &load.instance, given, resumed: false };
+    let request = Request { instance: &load.instance, given, resumed: false, note: &|_| {} };
     let bound = Bound::parse(load.bound.as_deref().unwrap_or("auto"));
     let bound = bound.or_else(|why| usage(format!("load.bound {why}")))?;
     if load.branching.is_some() {

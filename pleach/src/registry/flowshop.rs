@@ -1,9 +1,11 @@
 //! The entry of the permutation flowshop.
 
 use super::text::numbers;
-use super::{Act, Checked, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, choice};
+use super::{
+    Act, Checked, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, best, choice,
+};
+use crate::campaign::Search;
 use crate::campaign::flowshop::{self as campaign, Bound, Branching, Instance, Options};
-use crate::campaign::{Best, Search};
 use crate::cli::flags::{self, Given, Use, Verb};
 use crate::cli::sim::{Load, Posed, record};
 use crate::cli::{Failure, usage};
@@ -70,7 +72,7 @@ pub const ENTRY: Entry = Entry {
     rates: &[],
 };
 
-fn solve(request: &Request<'_>) -> Result<Start, Failure> {
+fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let Request { given, resumed, .. } = *request;
     let name = request.name().to_string();
     let instance = instance(request)?;
@@ -84,14 +86,7 @@ fn solve(request: &Request<'_>) -> Result<Start, Failure> {
             "--all cannot be combined with --balance master-worker:late, which may explore nodes twice",
         );
     }
-    let named = given.get(&flags::BEST).map_err(Failure::Usage)?;
-    let best = match named.unwrap_or(flags::Start::Search) {
-        flags::Start::None => Best::None,
-        flags::Start::Neh => Best::Neh,
-        flags::Start::Search => Best::Search,
-        flags::Start::Value(value) => Best::Value(value),
-        flags::Start::Optimum => Best::Reach(optimum(request.instance)?),
-    };
+    let best = best(request, optimum)?;
     let path = given.word("start").filter(|_| !resumed);
     let start = path.map(|path| schedule(&instance, path)).transpose()?;
     let word = given.word("best").unwrap_or("search").to_string();
@@ -148,10 +143,10 @@ fn instance(request: &Request<'_>) -> Result<Instance, Failure> {
     let silent = request.given.on("quiet") || request.given.on("json");
     if jobs == machines && jobs > 1 && !silent {
         let (row, other) = if jobs_first { ("job", "without") } else { ("machine", "with") };
-        eprintln!(
+        (request.note)(&format!(
             "{name}: read as {jobs} jobs × {machines} machines, a line for each {row}; {other} \
              --jobs-first it is read the other way round"
-        );
+        ));
     }
     Ok(instance)
 }
@@ -163,7 +158,7 @@ fn schedule(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
 
 fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
-    let request = Request { instance: &load.instance, given, resumed: false };
+    let request = Request { instance: &load.instance, given, resumed: false, note: &|_| {} };
     let mut problem = Flowshop::new(instance(&request)?, simd);
     let bound = Bound::parse(load.bound.as_deref().unwrap_or("auto"));
     problem.bound = bound.map_err(|why| Failure::Usage(format!("load.bound {why}")))?;

@@ -35,7 +35,7 @@ fn knapsack(request: &Request<'_>) -> Result<Knapsack, Failure> {
     Knapsack::new(rows[0][1], &rows[1..]).or_else(|why| usage(format!("{name}: {why}")))
 }
 
-fn solve(request: &Request<'_>) -> Result<Start, Failure> {
+fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let knapsack = knapsack(request)?;
     let best = flags::value_to_beat(request.given).map_err(Failure::Usage)?;
     Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
@@ -48,7 +48,8 @@ fn solve(request: &Request<'_>) -> Result<Start, Failure> {
 }
 
 fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
-    let knapsack = knapsack(&Request { instance: &load.instance, given, resumed: false })?;
+    let knapsack =
+        knapsack(&Request { instance: &load.instance, given, resumed: false, note: &|_| {} })?;
     let posed = Posed::plain(load, Plain(knapsack), |plain, best| record(&plain.0, best));
     posed.map_err(Failure::Usage)
 }

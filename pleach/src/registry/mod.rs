@@ -10,8 +10,8 @@ mod queens;
 mod text;
 mod uts;
 
-use crate::campaign::{Contents, Search};
-use crate::cli::flags::{Given, Use, Verb};
+use crate::campaign::{Best, Contents, Search};
+use crate::cli::flags::{self, Given, Use, Verb};
 use crate::cli::sim::{Load, Posed};
 use crate::cli::{Failure, usage};
 use crate::report::Report;
@@ -59,7 +59,7 @@ pub struct Task {
 #[derive(Clone, Copy)]
 pub enum Act {
     /// Reads what the words say; what comes back searches.
-    Search(fn(&Request<'_>) -> Result<Start, Failure>),
+    Search(fn(&Request<'_>) -> Result<Start<'static>, Failure>),
     /// Computes the value of the solution in a file: in a phrase, and as a number.
     Check(fn(&Request<'_>, &str) -> Checked),
 }
@@ -75,10 +75,12 @@ pub struct Request<'a> {
     pub given: &'a Given,
     /// Whether a saved search is resumed: what it began with is in its checkpoint.
     pub resumed: bool,
+    /// Prints a line beside the result.
+    pub note: &'a dyn Fn(&str),
 }
 
 /// A search that has been read and can be run, or looked at where it was saved.
-pub type Start = Box<dyn FnOnce(Search<'_>, Mode) -> Result<Ended, Failure>>;
+pub type Start<'p> = Box<dyn FnOnce(Search<'_>, Mode) -> Result<Ended, Failure> + 'p>;
 
 /// Whether to search, or to look at what a checkpoint holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,6 +184,24 @@ impl Request<'_> {
     pub fn name(&self) -> &str {
         if self.instance == "-" { "standard input" } else { self.instance }
     }
+}
+
+/// The value to beat of a problem with heuristics; `optimum` is what is published of the instance.
+///
+/// # Errors
+/// One line: what is wrong with `--best`.
+fn best(
+    request: &Request<'_>,
+    optimum: impl Fn(&str) -> Result<i64, Failure>,
+) -> Result<Best, Failure> {
+    let named = request.given.get(&flags::BEST).map_err(Failure::Usage)?;
+    Ok(match named.unwrap_or(flags::Start::Search) {
+        flags::Start::None => Best::None,
+        flags::Start::Neh => Best::Neh,
+        flags::Start::Search => Best::Search,
+        flags::Start::Value(value) => Best::Value(value),
+        flags::Start::Optimum => Best::Reach(optimum(request.instance)?),
+    })
 }
 
 /// A choice that a flag names.

@@ -40,7 +40,7 @@ fn measured(n: u32, level: Level) -> Result<Box<dyn Problem>, String> {
     Ok(Box::new(Queens::new(n, level)?))
 }
 
-fn count(request: &Request<'_>) -> Result<Start, Failure> {
+fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let n = size(request.instance)?;
     // The size is checked before any file is touched.
     Queens::new(n, request.given.simd().map_err(Failure::Usage)?).map_err(Failure::Usage)?;
@@ -53,7 +53,7 @@ fn count(request: &Request<'_>) -> Result<Start, Failure> {
     }))
 }
 
-fn solve(request: &Request<'_>) -> Result<Start, Failure> {
+fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let n = size(request.instance)?;
     FirstQueens::new(n).map_err(Failure::Usage)?;
     Ok(Box::new(move |mut search: Search<'_>, mode| match mode {

@@ -36,7 +36,7 @@ fn tree(words: &str) -> Result<Parameters, Failure> {
     Parameters::parse(words).or_else(|why| usage(format!("uts: {why}")))
 }
 
-fn count(request: &Request<'_>) -> Result<Start, Failure> {
+fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let tree = tree(request.instance)?;
     let search = request.given.search().map_err(Failure::Usage)?;
     let words = request.instance;

@@ -13,12 +13,15 @@ use pleach_core::work::Nodes;
 use pleach_problems::simd::Level;
 use pleach_run::Settings;
 use serde_json::{Map, Value};
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// The flags of a command line.
 pub struct Given {
     matches: ArgMatches,
+    /// Looked for once: to ask for GPUs takes time.
+    units: OnceCell<Result<Units, String>>,
     /// How the search is saved, as the command line says it.
     pub saving: Saving,
 }
@@ -28,8 +31,8 @@ pub struct Given {
 pub struct Saving {
     /// The words, the flags and the prints of the input files.
     pub origin: Value,
-    /// Whether the checkpoint was named by `resume`.
-    pub resumed: bool,
+    /// The file that `resume` names.
+    pub from: Option<String>,
 }
 
 /// A command with its problem, as messages name it.
@@ -50,7 +53,7 @@ const LOOK_TRACED: Duration = Duration::from_millis(10);
 impl Given {
     /// The flags that were parsed.
     pub fn new(matches: ArgMatches) -> Self {
-        Self { matches, saving: Saving::default() }
+        Self { matches, units: OnceCell::new(), saving: Saving::default() }
     }
 
     /// Whether a flag is on the command line.
@@ -96,7 +99,8 @@ impl Given {
     /// # Errors
     /// One line: which flag, which value, and what was expected.
     pub fn units(&self) -> Result<Units, String> {
-        Units::read(self.word("threads"), self.word("devices"))
+        let read = || Units::read(self.word("threads"), self.word("devices"));
+        self.units.get_or_init(read).clone()
     }
 
     /// The words before the flags.
@@ -115,7 +119,7 @@ impl Given {
             let (about, name) = (flag.about(), flag.about().name);
             let resuming = matches!(about.applies, Applies::To([Verb::Resume]));
             let fits = applies(about, verb, named).is_some();
-            if !fits && resuming && !self.saving.resumed {
+            if !fits && resuming && self.saving.from.is_none() {
                 return Err(format!("--{name} works only with 'resume FILE'"));
             }
             if !fits && !resuming {
@@ -159,12 +163,12 @@ impl Given {
     /// One line: which flag, which value, and what was expected.
     pub fn search<'a>(&self) -> Result<Search<'a>, String> {
         let every = self.get(&EVERY)?.unwrap_or(Checkpoint::EVERY);
-        let Saving { origin, resumed: resume } = self.saving.clone();
+        let Saving { origin, from } = self.saving.clone();
         let checkpoint = self.get(&CHECKPOINT)?.map(|path| Checkpoint {
             path: path.into(),
             every,
             origin,
-            resume,
+            from: from.map(PathBuf::from),
         });
         Ok(Search {
             settings: self.settings()?,

@@ -56,7 +56,6 @@ pub static CHECKPOINT: Flag<String> = Flag {
         help: "save the search while it runs and when it stops; if FILE holds this search already, \
                resume it",
         default: "",
-        applies: Applies::To(&[Verb::Solve, Verb::Count, Verb::Own]),
         ..ABOUT
     },
     parse: text,

@@ -103,6 +103,7 @@ pub static SIMD: Flag<Level> = Flag {
 const MOST_DEVICES: usize = 64;
 
 /// Threads and devices.
+#[derive(Clone)]
 pub struct Units {
     /// Threads of the CPU.
     pub threads: u32,
@@ -111,6 +112,7 @@ pub struct Units {
 }
 
 /// Devices, and the words for those in force.
+#[derive(Clone)]
 pub struct Devices {
     /// As `--devices` would have them.
     pub words: String,
