@@ -1,7 +1,7 @@
 //! The 0/1 knapsack from a file: `cargo run --release --example knapsack -- FILE [flags]`.
 use pleach::{Children, Goal, Tree};
 
-/// What fits, and value, weight and number of every item, most value a weight first.
+/// The capacity, and value, weight and number of every item, best ratio first.
 struct Knapsack {
     capacity: i64,
     items: Vec<[i64; 3]>,

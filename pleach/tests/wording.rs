@@ -192,3 +192,40 @@ fn a_file_that_cannot_be_written_is_named() {
     assert!(said.contains("cannot write /dev/full: ") && !said.contains("report"), "{said}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("queens 8: found"));
 }
+
+/// Scripts read these keys, whatever the problem.
+#[test]
+fn settings_record_every_flag() {
+    let keys = [
+        "threads",
+        "devices",
+        "slow",
+        "balance",
+        "best",
+        "start",
+        "bound",
+        "branching",
+        "all",
+        "jobs_first",
+        "time_limit",
+        "node_limit",
+        "nodes",
+        "checkpoint",
+        "every",
+        "simd",
+        "seed",
+        "trace",
+        "solution",
+        "gantt",
+        "json",
+        "quiet",
+    ];
+    for words in ["count queens 8", "solve queens 8", "solve atsp br17", "solve flowshop ta001"] {
+        let report = json(&format!("{words} --seed 3 --time-limit 60"));
+        let settings = report["settings"].as_object().unwrap();
+        let found: Vec<&str> = settings.keys().map(String::as_str).take(keys.len()).collect();
+        assert_eq!(found, keys, "{words}");
+        assert_eq!((&settings["seed"], &settings["every"]), (&3.into(), &"30s".into()), "{words}");
+        assert_eq!((&settings["time_limit"], &settings["all"]), (&"60".into(), &false.into()));
+    }
+}

@@ -23,7 +23,7 @@ pub struct Options<'a> {
     pub best: Best,
     /// A tour to start from: cities in their order, from 0.
     pub start: Option<Vec<u16>>,
-    /// How nodes are bounded; chosen by itself if not given.
+    /// How nodes are bounded; chosen automatically if not given.
     pub bound: Option<Bound>,
     /// Units, limits, checkpoint, progress.
     pub search: Search<'a>,
@@ -40,7 +40,7 @@ pub struct Answer {
     pub length: Option<i64>,
     /// What no tour can beat, as far as is proven.
     pub bound: Option<i64>,
-    /// The distance between length and bound, as a part of the length.
+    /// The distance between length and bound, relative to the length.
     pub gap: Option<f64>,
     /// Nodes of the search.
     pub nodes: Counts,
@@ -80,7 +80,7 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
     })
 }
 
-/// What the checkpoint of a search holds.
+/// Reads the checkpoint of a search.
 pub(crate) fn look(instance: &Instance, mut options: Options<'_>) -> Result<Contents, Error> {
     let (begun, atsp, _) = prepare(instance, &mut options, true)?;
     begun.look(&atsp)

@@ -64,7 +64,7 @@ impl<'s, 'a> Begun<'s, 'a> {
             && until.is_none_or(|until| Instant::now() < until)
     }
 
-    /// What to ask heuristics whether they may go on looking for the published value.
+    /// Whether heuristics may go on looking for the published value, as a function to call.
     pub fn reaching(&self) -> impl Fn() -> bool {
         let until = Instant::now() + REACH;
         move || Instant::now() < until && self.go_on()
@@ -79,7 +79,7 @@ impl<'s, 'a> Begun<'s, 'a> {
         ready.state["seed"] = json!(self.seed());
         let limit = ready.settings.time_limit.map(|limit| limit.saturating_sub(prepared));
         ready.settings.time_limit = limit.map(|left| left.max(SHORTEST));
-        // A first search that is over must not be saved over the second one.
+        // A finished first search must not overwrite the saved second one.
         if ready.state["first"].is_null() {
             ready.settings.save = self.saved.save(&ready.state);
         }
@@ -114,7 +114,7 @@ impl<'s, 'a> Begun<'s, 'a> {
         })
     }
 
-    /// What the checkpoint holds of this problem.
+    /// Reads the checkpoint of this problem.
     pub fn look(&self, problem: &dyn Problem) -> Result<Contents, Error> {
         let Some(content) = self.resumed() else {
             return Err(Error::Input("there is no saved search to look at".into()));

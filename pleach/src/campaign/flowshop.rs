@@ -28,9 +28,9 @@ pub struct Options<'a> {
     pub best: Best,
     /// A schedule to start from: jobs in their order, from 0.
     pub start: Option<Vec<u16>>,
-    /// How children are bounded; chosen by itself if not given.
+    /// How children are bounded; chosen automatically if not given.
     pub bound: Option<Bound>,
-    /// Which end of the schedule is extended; chosen by itself if not given.
+    /// Which end of the schedule is extended; chosen automatically if not given.
     pub branching: Option<Branching>,
     /// Whether to count all optimal schedules, in a second search.
     pub all: bool,
@@ -49,7 +49,7 @@ pub struct Answer {
     pub makespan: Option<i64>,
     /// What no schedule can beat, as far as is proven.
     pub bound: Option<i64>,
-    /// The distance between makespan and bound, as a part of the makespan.
+    /// The distance between makespan and bound, relative to the makespan.
     pub gap: Option<f64>,
     /// How many optimal schedules there are, if that was asked for and is known.
     pub optima: Option<u128>,
@@ -103,7 +103,7 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
     })
 }
 
-/// What the checkpoint of a search holds.
+/// Reads the checkpoint of a search.
 pub(crate) fn look(instance: &Instance, mut options: Options<'_>) -> Result<Contents, Error> {
     let Prepared { begun, flowshop, ready, second } = prepare(instance, &mut options, true)?;
     match second {

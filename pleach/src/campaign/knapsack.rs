@@ -17,7 +17,7 @@ pub struct Answer {
     pub value: Option<i64>,
     /// What no choice of items can exceed, as far as is proven.
     pub bound: Option<i64>,
-    /// The distance between value and bound, as a part of the value.
+    /// The distance between value and bound, relative to the value.
     pub gap: Option<f64>,
     /// Nodes of the search.
     pub nodes: Counts,

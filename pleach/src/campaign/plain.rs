@@ -19,7 +19,7 @@ pub(crate) fn run(
     begun.run(problem, &mut Ready { settings, state: json!({}) })
 }
 
-/// What the checkpoint of such a search holds.
+/// Reads the checkpoint of such a search.
 pub(crate) fn look(
     problem: &dyn Problem,
     best: Option<i64>,

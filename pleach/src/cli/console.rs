@@ -56,7 +56,7 @@ impl Failure {
         }
     }
 
-    /// What it says.
+    /// Its message.
     pub fn words(self) -> String {
         match self {
             Failure::Usage(why) | Failure::Machine(why) | Failure::Inside(why) => why,
@@ -97,7 +97,7 @@ impl<'a> Console<'a> {
         Self { program: program.into(), own, out: RefCell::new(out), err: RefCell::new(err) }
     }
 
-    /// Prints a result; a reader that has gone away is no fault of ours.
+    /// Prints a result; a reader that closed the pipe is no failure.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         match writeln!(self.out.borrow_mut(), "{text}") {
             Err(why) if why.kind() != ErrorKind::BrokenPipe => {
@@ -109,7 +109,7 @@ impl<'a> Console<'a> {
 
     /// Prints a line beside the result, with the program's name.
     pub fn note(&self, line: &str) {
-        // Nobody is left to be told if even this fails.
+        // There is no other place to report that this failed.
         let _ = writeln!(self.err.borrow_mut(), "{}: {line}", self.program);
     }
 

@@ -49,7 +49,9 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &Given) -> Result<
     });
     let emulated = emulates().then(|| on(Kind::Emulated));
     let text = if given.on("json") {
-        data(&rates, &gpus, emulated).to_string()
+        let on_devices = all.iter().filter(|rate| rate.on_devices);
+        let none = || on_devices.map(|rate| (rate.name, Err(String::new()))).collect();
+        data(&rates, &gpus, emulated.unwrap_or_else(none)).to_string()
     } else {
         words(&rates, &gpus, emulated)
     };
@@ -71,11 +73,7 @@ fn levels() -> Vec<String> {
 
 type Rates = Vec<(&'static str, Result<f64, String>)>;
 
-fn data(
-    rates: &[(&str, f64)],
-    gpus: &Result<Vec<Device>, String>,
-    emulated: Option<Rates>,
-) -> Value {
+fn data(rates: &[(&str, f64)], gpus: &Result<Vec<Device>, String>, emulated: Rates) -> Value {
     let each: Map<String, Value> =
         rates.iter().map(|(name, rate)| (name.to_string(), json!(rate.round()))).collect();
     let rounded = |rate: &Result<f64, String>| json!(rate.as_ref().ok().map(|rate| rate.round()));
@@ -86,11 +84,8 @@ fn data(
         all["fails"] = json!(fails);
         all
     };
-    let slow: Map<String, Value> = emulated
-        .into_iter()
-        .flatten()
-        .map(|(name, rate)| (name.to_string(), rounded(&rate)))
-        .collect();
+    let slow: Map<String, Value> =
+        emulated.iter().map(|(name, rate)| (name.to_string(), rounded(rate))).collect();
     json!({
         "cpu": { "cores": cores(), "simd": levels(), "nodes_per_second_and_thread": each },
         "gpus": gpus.as_ref().map_or(json!([]), |gpus| gpus.iter().map(gpu).collect()),

@@ -1,4 +1,4 @@
-//! The files that a command writes: opened first, never one that it reads or writes otherwise.
+//! The files that a command writes: opened before the search, and never an input or another output.
 
 use super::flags::Given;
 use super::{Failure, usage};
@@ -37,7 +37,7 @@ impl Output {
     /// # Errors
     /// If it cannot be written.
     pub fn write(mut self, text: &str) -> Result<(), Failure> {
-        // What is no ordinary file, a terminal say, has no length to set.
+        // A terminal or a pipe has no length to set.
         let _ = self.file.set_len(0);
         let written = writeln!(self.file, "{text}").and_then(|()| self.file.flush());
         let path = self.path.display();

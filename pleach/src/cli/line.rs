@@ -14,7 +14,7 @@ pub struct Line {
     pub given: Given,
 }
 
-/// Stands before a word that would else be taken for flags: UTS arguments in one word.
+/// Marks a word that clap would take for flags: UTS arguments in one word.
 pub const WORD: char = '\u{1}';
 
 /// Parses arguments; the program's name is not among them.
@@ -46,7 +46,7 @@ pub fn parse_again(words: &[String], flags: Vec<String>) -> Result<Line, Failure
     Ok(Line { words: words.to_vec(), given: Given::new(matches) })
 }
 
-/// Whether an argument begins like a flag and is a word all the same: no flag has a blank in its name.
+/// Whether an argument begins like a flag but is a word: no flag has a blank in its name.
 fn is_word(arg: &str) -> bool {
     arg.starts_with('-') && arg.split('=').next().is_some_and(|name| name.contains(' '))
 }
@@ -63,7 +63,7 @@ fn command() -> Command {
         .mut_arg("help", |help| help.short('h'))
 }
 
-/// What is wrong with a command line. It may go on over some lines, up to an empty one.
+/// The message of a parse error, whose lines end at an empty one.
 fn one_line(why: &clap::Error) -> String {
     if why.kind() == ErrorKind::InvalidUtf8 {
         return "an argument is not valid UTF-8".into();

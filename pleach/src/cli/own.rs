@@ -78,12 +78,12 @@ fn named(goal: Goal) -> &'static [Use] {
     }
 }
 
-/// Words that name files, but for one that is the checkpoint: a size may be called like it.
+/// Words that name files, except the checkpoint: a size may have the same name.
 fn inputs(files: Vec<String>, checkpoint: Option<&str>) -> Vec<String> {
     files.into_iter().filter(|word| Some(word.as_str()) != checkpoint).collect()
 }
 
-/// The command line of a problem of one's own; that of the saved search if it is resumed.
+/// The command line of the user's own command; that of the saved search if it is resumed.
 fn own() -> Result<Line, Failure> {
     let line = line::parse(std::env::args_os().skip(1))?;
     match &line.words[..] {

@@ -10,19 +10,19 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Two interrupts within this time are one.
+/// Two interrupts within this time count as one.
 const ONE_WORD: Duration = Duration::from_millis(200);
 
-/// What Ctrl-C cancels, from now on: the first stops the search, the second ends the process at once.
+/// Catches Ctrl-C from now on: the first stops the search, the second ends the process at once.
 pub fn interrupts() -> Cancel {
     static CAUGHT: OnceLock<Cancel> = OnceLock::new();
     let cancel = CAUGHT.get_or_init(|| {
         let cancel = Cancel::default();
         let seen = cancel.clone();
         let mut last: Option<Instant> = None;
-        // Without a handler Ctrl-C ends the process, which is what the system does by itself.
+        // Without a handler Ctrl-C ends the process, as it does by default.
         let _ = ctrlc::set_handler(move || {
-            // Whoever stops a group of processes may send the same word twice.
+            // A signal to a group of processes may arrive twice.
             let again = last.is_some_and(|last| last.elapsed() > ONE_WORD);
             last.get_or_insert_with(Instant::now);
             seen.cancel();
@@ -39,18 +39,17 @@ pub fn interrupts() -> Cancel {
 pub struct Progress<'c, 'o> {
     console: &'c Console<'o>,
     line: ProgressBar,
-    /// Nodes and time of the look before.
+    /// Nodes and time of the previous look.
     before: (u64, f64),
 }
 
 impl<'c, 'o> Progress<'c, 'o> {
-    /// A line on standard error if that is a terminal and nobody asked for quiet.
+    /// A line on standard error, unless that is no terminal or `--quiet` is given.
     pub fn new(console: &'c Console<'o>, quiet: bool) -> Self {
         let shown = !quiet && std::io::stderr().is_terminal();
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        // A template that is only the message has nothing that could be wrong with it. A wide message
-        // is cut to the width of the terminal.
+        // This template is valid. A wide message is cut to the width of the terminal.
         let style = ProgressStyle::with_template("{wide_msg}").expect("a template");
         let line = ProgressBar::with_draw_target(None, target).with_style(style);
         Self { console, line, before: (0, 0.0) }

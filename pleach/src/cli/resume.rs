@@ -93,7 +93,7 @@ pub fn read(file: &str, now: &Given, own: bool) -> Result<Line, Failure> {
     }
     let words = words.into_iter().map(|word| found(file, word, &about["files"]));
     let words = words.collect::<Result<Vec<String>, Failure>>()?;
-    // Other units than before: what was said of those is out of date.
+    // With other units, flags about the earlier ones are out of date.
     let named = |flag: &str, name: &str| flag.starts_with(&format!("--{name}="));
     if now.has("devices") || now.has("threads") || now.has("slow") {
         let stale = if now.has("devices") { "threads" } else { "slow" };
@@ -108,7 +108,7 @@ pub fn read(file: &str, now: &Given, own: bool) -> Result<Line, Failure> {
     Ok(line)
 }
 
-/// A word of a saved command line; an input file may be found where it was, seen from elsewhere.
+/// A word of a saved command line; an input file that is not here is looked up where it was.
 fn found(file: &str, word: String, files: &Value) -> Result<String, Failure> {
     let Some(input) = files.get(&word) else { return Ok(word) };
     let print = input["print"].as_u64();

@@ -128,7 +128,9 @@ impl Given {
             flag.check(self)?;
         }
         // What flags mean together is seen before any file is touched.
-        self.settings()?;
+        if !matches!(verb, Verb::Check | Verb::Devices) {
+            self.settings()?;
+        }
         if self.has("every") && !self.has("checkpoint") {
             return Err("--every has no effect without --checkpoint FILE".into());
         }

@@ -132,7 +132,7 @@ impl Units {
         };
         let Some(list) = devices else {
             let mut specs = all(&Spec::of(Kind::Gpu(0)), count().unwrap_or(0));
-            // Nobody has asked for them: a problem that they cannot do is no fault.
+            // The user has not asked for them: a problem without a kernel is not an error.
             specs.iter_mut().for_each(|spec| spec.asked = false);
             let words = if specs.is_empty() { "cpu" } else { "cpu,gpu" }.to_string();
             return Ok(Self { threads: wanted, devices: Devices { words, specs } });

@@ -38,7 +38,7 @@ pub fn draw(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
     let (low_y, high_y) = ends(&ys);
     let part = matches!(scenario.chart.as_str(), "efficiency" | "idle") && high_y <= 1.02;
     let (low_y, high_y) = match (part, low_y.min(0.0)) {
-        // Parts that are all large are looked at from near.
+        // Shares that are all large are shown enlarged.
         (true, _) if low_y > 0.5 => (((low_y * 20.0).floor() / 20.0).min(0.95), 1.004),
         (true, _) => (0.0, 1.02),
         (false, low) => (low, high_y + 0.04 * (high_y - low)),
@@ -126,7 +126,7 @@ fn lines(scenario: &Scenario, runs: &[Vec<Figures>], places: &[(String, f64)]) -
     lines
 }
 
-/// The most that the peers together could do.
+/// The sum of the powers of all peers: an upper bound on the speed-up.
 fn ideal(scenario: &Scenario, places: &[(String, f64)]) -> Line {
     let mut points: Vec<(f64, f64, f64)> = Vec::new();
     for (label, spec) in labels(scenario).into_iter().zip(&scenario.cells) {

@@ -9,7 +9,7 @@ use pleach_core::sim::network::{Delays, Level, Link, Network};
 use pleach_core::sim::spans::MOST_LEVELS;
 use pleach_core::work::Nodes;
 
-/// What is worked on.
+/// The work of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// Numbered units.
@@ -35,7 +35,7 @@ pub struct Load {
     pub recorded: bool,
 }
 
-/// One run but for its seed.
+/// One run, without its seed.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub work: Work,
@@ -44,7 +44,7 @@ pub struct Spec {
     pub unit_speed: f64,
 }
 
-/// The most peers.
+/// Peers at most.
 pub const MOST_PEERS: i64 = 10_000_000;
 const US: f64 = 1e3;
 const MS: f64 = 1e6;
@@ -144,7 +144,7 @@ fn interval(load: &Keys<'_>, peers: u32) -> Result<Work, String> {
     Ok(Work::Interval { units: units as u64, total_ns, halvings, uneven, seed })
 }
 
-/// The peers, and their powers as known beforehand, a number each; those beyond have the last one.
+/// The peers, and their known powers, one number each; any further peers have the last one.
 fn machine(keys: &Keys<'_>) -> Result<(Machine, Vec<u32>), String> {
     let none = toml::Table::new();
     let own = keys.table("machine")?;
@@ -153,7 +153,7 @@ fn machine(keys: &Keys<'_>) -> Result<(Machine, Vec<u32>), String> {
     let poll_us = table.number("poll_us", Some(100.0), 0.001..=1e9)?;
     let (mut classes, mut weights) = (Vec::new(), Vec::new());
     for class in table.tables("class")? {
-        // The name is for the reader.
+        // The name only labels the class.
         class.word("name", Some(""))?;
         classes.push(Class {
             count: class.whole("count", None, 0..=MOST_PEERS)? as u32,
