@@ -1,7 +1,7 @@
 //! The 0/1 knapsack from a file: `cargo run --release --example knapsack -- FILE [flags]`.
 use pleach::{Children, Goal, Tree};
 
-/// What fits, and value, weight and number of every item, most value a weight first.
+/// The capacity, and value, weight and number of every item, best ratio first.
 struct Knapsack {
     capacity: i64,
     items: Vec<[i64; 3]>,
@@ -15,12 +15,8 @@ impl Tree for Knapsack {
         (0, self.capacity, 0, 0)
     }
 
-    fn expand(
-        &self,
-        &(at, room, value, taken): &Self::Node,
-        _: Option<i64>,
-        out: &mut Children<Self>,
-    ) {
+    fn expand(&self, node: &Self::Node, _: Option<i64>, out: &mut Children<Self>) {
+        let &(at, room, value, taken) = node;
         let Some(&[gain, weight, _]) = self.items.get(at as usize) else {
             let taken = (0..self.items.len()).filter(|i| taken >> i & 1 == 1);
             return out.solution(value, || taken.map(|i| self.items[i][2]).collect());

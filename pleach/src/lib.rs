@@ -1,7 +1,9 @@
-//! Exact search of irregular trees, shared out over everything a machine has.
+//! Exact search of irregular trees, on all cores and devices of a machine.
 //!
-//! Describe your problem as a [`Tree`]: a root, and how a node branches. [`solve`] explores all of
-//! it on all cores and proves what it found; [`main()`] makes a whole command of it.
+//! Describe your problem as a [`Tree`]: its root, and how a node branches. [`solve`] explores the whole
+//! tree and proves the result; [`main()`] makes a whole command of it. The problems of the `pleach`
+//! command are here as well: [`flowshop::solve`], [`atsp::solve`], [`queens::count`], [`uts::count`]
+//! and [`knapsack::solve`] do what the command does, with typed results.
 //!
 //! ```
 //! use pleach::{Children, Goal, Tree};
@@ -32,17 +34,33 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod campaign;
 pub mod cli;
+mod draw;
+mod registry;
 mod report;
 mod solver;
 
+pub use campaign::{
+    Best, Cancel, Checkpoint, Error, Search, Watch, atsp, flowshop, knapsack, queens, uts,
+};
 pub use cli::{main, rows, words};
 pub use pleach_core::balance::Policy;
+pub use pleach_core::explorer::{Explorer, Progress, TreeExplorer};
+pub use pleach_core::laws;
 pub use pleach_core::pack_struct;
-pub use pleach_core::problem::{Plain, Problem};
-pub use pleach_core::tree::{Children, Goal, Tree, TreeSource};
+pub use pleach_core::problem::{Improver, Plain, Problem};
+pub use pleach_core::tree::{Children, Counts, Goal, Solution, Tree, TreeSource};
 pub use pleach_core::wire::fingerprint;
-pub use pleach_core::work::{Malformed, Pack, Reader};
-pub use pleach_run::{RunError, Save, Settings, Sight};
+pub use pleach_core::work::{Entry, Malformed, Nodes, Pack, Pool, Reader, Work};
+pub use pleach_problems::simd::Level;
+pub use pleach_run::{
+    Activity, Balance, Outcome, RunError, Save, Settings, Sight, Stop, UnitReport, cores,
+};
 pub use report::{Report, Status};
 pub use solver::{Solver, solve};
+
+/// The page on adding a problem, whose code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/problem.md")]
+pub struct AddAProblem;

@@ -1,22 +1,24 @@
-//! [`Solver`]: a search with settings, and [`solve`], the same with none.
+//! [`Solver`]: a search with settings; [`solve`]: a search with the defaults.
 
 use crate::report::Report;
+use crate::report::trace::{Moment, note};
 use pleach_core::problem::{Plain, Problem};
-use pleach_core::tree::Tree;
-use pleach_run::{RunError, Save, Settings, Sight};
+use pleach_core::tree::{Goal, Tree};
+use pleach_run::{Lock, RunError, Save, Settings, Sight, load};
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Explores the whole tree on all cores, and proves what it found.
+/// Explores the whole tree on all cores and proves the result.
 ///
 /// # Errors
-/// If the machine fails, or a solution does not stand up to [`Tree::check`].
+/// If the machine fails, or a solution fails [`Tree::check`].
 pub fn solve<T: Tree>(tree: T) -> Result<Report, RunError> {
     Solver::new(tree).run()
 }
 
-/// Looks at a run now and then, and may stop it.
+/// Watches a run, and may stop it.
 type Watch<'a> = Box<dyn FnMut(&Sight) -> ControlFlow<()> + 'a>;
 
 /// A search with settings.
@@ -80,7 +82,7 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// So many threads; all cores if this is not called.
+    /// The number of threads; all cores if this is not called.
     #[must_use]
     pub fn threads(mut self, threads: u32) -> Self {
         self.settings.threads = threads.max(1);
@@ -110,20 +112,22 @@ impl<'a, P: Problem> Solver<'a, P> {
 
     /// Saves the search to a file now and then, when it is stopped, and at its end.
     ///
-    /// The file is always a whole one, whenever the process ends; [`Solver::resume`] goes on with it.
+    /// The file is always a whole one, whenever the process ends, and [`Solver::resume`] continues from
+    /// it. A file that holds another search, or one that is not over, is never overwritten:
+    /// [`Solver::run`] then ends with an error, and so it does if another run saves to the file.
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>, every: Duration) -> Self {
         self.settings.save = Some(Save { path: path.into(), every, about: String::new() });
         self
     }
 
-    /// Goes on with a search that was saved, on any number of threads; values to beat and the best
-    /// solution are taken from the file.
+    /// Resumes a saved search, on any number of threads; the value to beat and the best solution are
+    /// taken from the file.
     ///
     /// # Errors
     /// If the file cannot be read. Whether it belongs to this problem is seen when the search begins.
     pub fn resume(mut self, path: impl AsRef<Path>) -> Result<Self, RunError> {
-        self.settings.resume = Some(pleach_run::load(path.as_ref())?);
+        self.settings.resume = Some(load(path.as_ref())?);
         Ok(self)
     }
 
@@ -137,12 +141,67 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// Searches.
     ///
     /// # Errors
-    /// If the machine fails, or a solution does not stand up to [`Tree::check`].
+    /// If the machine fails, a solution fails [`Tree::check`], or the checkpoint file holds something
+    /// that must not be lost.
     pub fn run(mut self) -> Result<Report, RunError> {
-        let outcome = pleach_run::run(&self.problem, &self.settings, &mut *self.watch)?;
-        // What was saved had a value to beat, or a solution that is one.
-        let saved = self.settings.resume.as_ref().map(|saved| saved.best);
-        let saved = saved.filter(|&best| best < i64::MAX).map(|best| outcome.goal.value(best));
-        Ok(Report::new(outcome, self.settings.best.or(saved)))
+        let _lock = self.keep_what_is_saved()?;
+        search(&self.problem, &self.settings, &mut *self.watch)
     }
+
+    /// Locks the checkpoint file, and refuses to overwrite a search that it holds.
+    fn keep_what_is_saved(&self) -> Result<Option<Lock>, RunError> {
+        let Some(save) = &self.settings.save else { return Ok(None) };
+        let wrong = |why| RunError::Save { path: save.path.clone(), why };
+        let lock = Lock::hold(&save.path).map_err(wrong)?;
+        save.may_replace().map_err(wrong)?;
+        if std::fs::metadata(&save.path).map_or(0, |about| about.len()) == 0 {
+            return Ok(Some(lock));
+        }
+        let held = load(&save.path)?;
+        let same = held.fingerprint == self.problem.fingerprint();
+        let resumed = self.settings.resume.as_ref().is_some_and(|resumed| *resumed == held);
+        if resumed || same && held.pieces.is_empty() {
+            return Ok(Some(lock));
+        }
+        let why = if same {
+            "holds an unfinished search of this problem; resume it, or remove the file"
+        } else {
+            "holds another search; choose another file, or remove this one"
+        };
+        Err(wrong(io::Error::new(io::ErrorKind::AlreadyExists, why)))
+    }
+}
+
+/// Runs a search and interprets its outcome.
+pub(crate) fn search(
+    problem: &dyn Problem,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Sight) -> ControlFlow<()>,
+) -> Result<Report, RunError> {
+    let goal = problem.goal();
+    let mut moments: Vec<Moment> =
+        settings.trace.then(|| first(problem, settings)).into_iter().collect();
+    let outcome = pleach_run::run(problem, settings, &mut |sight| {
+        if settings.trace && sight.warning.is_none() {
+            note(&mut moments, Moment::of(sight));
+        }
+        watch(sight)
+    })?;
+    // A saved search had a value to beat, or a solution whose value is one.
+    let saved = settings.resume.as_ref().map(|saved| saved.best);
+    let saved = saved.filter(|&best| best < i64::MAX).map(|best| goal.value(best));
+    Ok(Report { moments, ..Report::new(outcome, settings.best.or(saved)) })
+}
+
+/// The values with which a search begins.
+fn first(problem: &dyn Problem, settings: &Settings) -> Moment {
+    let goal = problem.goal();
+    let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);
+    let least = Some(problem.least_score()).filter(|&least| optimises && least > i64::MIN);
+    let saved = settings.resume.as_ref();
+    let starts = [settings.start.as_ref(), saved.and_then(|saved| saved.solution.as_ref())];
+    let best = starts.into_iter().flatten().map(|solution| solution.score).min();
+    let best = best.filter(|_| optimises).map(|score| goal.value(score));
+    let seconds = saved.map_or(0.0, |saved| saved.elapsed_ns as f64 * 1e-9);
+    Moment { seconds, best, bound: least.map(|score| goal.value(score)) }
 }

@@ -70,9 +70,10 @@ fn files_of_any_name_are_read() {
 }
 
 #[test]
-fn a_search_is_stopped_and_gone_on_with() {
+fn a_search_is_stopped_and_resumed() {
     let file = folder("atsp").join("run.pleach");
     let path = file.display();
+    let _ = fs::remove_file(&file);
     let stopped = pleach(&format!("solve atsp ftv64 --node-limit 100 --checkpoint {path}"));
     assert_eq!(stopped.status.code(), Some(3));
     let shown = json(&format!("resume {path} --show"));
@@ -87,11 +88,14 @@ fn what_does_not_fit_is_refused() {
         ("ftv34", "expected a file, a name such as ftv33, or CLASS:CITIES:SEED"),
         ("crane:9", "expected CLASS:CITIES:SEED"),
         ("ftv33 --bound two", "expected auto, partial, assignment or arborescence"),
-        ("ftv33 --branching forward", "--branching: atsp has no such choice"),
-        ("ftv33 --all", "--all: atsp has no such choice"),
-        ("ftv33 --nodes interval", "expected with --bound partial"),
-        ("ftv33 --best neh", "--best neh: expected none, optimum, search or a number"),
-        ("crane:9:1 --best optimum", "none is known for crane:9:1"),
+        ("ftv33 --branching forward", "--branching does not apply to 'solve atsp'"),
+        ("ftv33 --all", "--all does not apply to 'solve atsp'"),
+        ("ftv33 --nodes interval", "--nodes interval works only with --bound partial"),
+        (
+            "ftv33 --best neh",
+            "--best neh is for flowshop; expected none, optimum, search or a number",
+        ),
+        ("crane:9:1 --best optimum", "no optimum is published for crane:9:1"),
         ("ft70 --bound partial", "70 cities, expected at most 64"),
     ] {
         refused(&format!("solve atsp {words}"), said);

@@ -1,10 +1,9 @@
 //! The command as a user meets it: results, JSON, limits, and one clear line for bad input.
 
-use crate::outside::{folder, json, pleach, refused};
+use crate::outside::{example, folder, json, pleach, refused};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -82,20 +81,24 @@ fn limits_stop_with_what_is_known() {
 #[test]
 fn bad_input_gives_one_line_and_exit_code_two() {
     for (words, said) in [
-        ("", "subcommand"),
-        ("count", "required"),
+        ("", "expected a command: solve, count, check"),
+        ("count", "a problem is required: expected queens or uts"),
         ("count oak 3", "count oak: expected queens or uts"),
-        ("count queens", "required"),
+        ("count queens", "an instance is required: the board size"),
         ("count queens 0", "queens 0: expected a board of 1 to 32"),
         ("count queens 99", "queens 99: expected a board of 1 to 32"),
         ("count queens -3", "'-3'"),
         ("count queens many", "queens many: expected a board size"),
         ("solve queens 5000", "queens 5000: expected a board of 1 to 1000"),
         ("solve uts T1", "solve uts: expected flowshop, atsp, queens or knapsack"),
-        ("check queens 8 x", "check queens: expected flowshop"),
-        ("solve queens 8 --bound one", "--bound: queens has no such choice"),
-        ("solve queens 8 --gantt x.svg", "--gantt: queens has no such choice"),
-        ("solve queens 8 --best neh", "--best: expected none or a whole number"),
+        ("check queens 8 x", "check queens: expected flowshop or atsp"),
+        ("solve queens 8 --bound one", "--bound does not apply to 'solve queens'"),
+        ("solve queens 8 --gantt x.svg", "--gantt does not apply to 'solve queens'"),
+        ("solve queens 8 --best neh", "--best does not apply to 'solve queens'"),
+        ("solve knapsack /no/file --best neh", "/no/file: "),
+        ("count queens 8 --gantt x.svg", "--gantt does not apply to 'count queens'"),
+        ("devices --threads 2", "--threads does not apply to 'devices'"),
+        ("count queens 8 9", "'9': nothing expected after 'count queens 8'"),
         ("solve knapsack /no/file", "/no/file: "),
         ("count uts T99", "unknown tree 'T99'"),
         ("count uts type=binomial,q=2", "q=2: expected a number from 0 to 1"),
@@ -112,7 +115,7 @@ fn bad_input_gives_one_line_and_exit_code_two() {
         ("count queens 8 --time-limit soon", "--time-limit soon"),
         ("count queens 8 --node-limit 0", "--node-limit 0"),
         ("count queens 8 --devices gpux", "'gpux': expected cpu, gpu"),
-        ("count queens 8 --best 5", "--best"),
+        ("count queens 8 --best 5", "--best does not apply to 'count queens'"),
         ("count queens 8 --color red", "--color"),
         ("count queens 8 --trace /no/such/folder/x", "--trace /no/such/folder/x"),
     ] {
@@ -186,12 +189,6 @@ fn ctrl_c_stops_with_what_is_known() {
     assert_eq!(output.status.code(), Some(3));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["status"], "stopped");
-}
-
-/// An example of this workspace, built beside the binary by `cargo test`.
-fn example(name: &str, words: &[&str]) -> Output {
-    let binary = Path::new(env!("CARGO_BIN_EXE_pleach")).parent().unwrap();
-    Command::new(binary.join("examples").join(name)).args(words).output().unwrap()
 }
 
 #[test]

@@ -25,9 +25,9 @@ fn counts_on_devices_are_those_of_the_cpu() {
     }
 }
 
-/// The units are those of the command that goes on, not of the one that began.
+/// The units are those of the command that resumes, not of the one that began.
 #[test]
-fn a_search_is_saved_and_gone_on_with_on_other_units() {
+fn a_search_is_saved_and_resumed_on_other_units() {
     let file = folder("devices").join("run.pleach");
     let path = file.display();
     let wanted = json("count queens 12")["nodes"].clone();
@@ -91,9 +91,9 @@ fn a_device_that_cannot_be_used_is_left_out() {
         ("--devices emulated", "emulated0 not used: it has no kernel for this problem"),
         ("--devices cuda", "'cuda': expected cpu, gpu, gpu0 and so on, or emulated"),
         ("--devices emulated:explorers=0", "expected a whole number from 1 to"),
-        ("--devices emulated --threads 2", "--threads: expected with cpu among --devices"),
-        ("--devices cpu:explorers=2", "cpu has no choices"),
-        ("--devices emulated --slow cpu0=2", "there is no thread to be slowed"),
+        ("--devices emulated --threads 2", "--threads has no effect without cpu among --devices"),
+        ("--devices cpu:explorers=2", "cpu takes no choices"),
+        ("--devices emulated --slow cpu0=2", "there is no thread to slow down"),
     ] {
         refused(&format!("solve queens 8 {words}"), said);
     }

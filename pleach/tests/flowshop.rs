@@ -82,10 +82,17 @@ fn files_are_not_touched_before_there_is_something_to_write() {
     let both = file("both.txt", "3 2 1\n");
     refused(&format!("solve flowshop {instance} --bound x --solution {both}"), "--bound 'x'");
     assert_eq!(fs::read_to_string(&both).unwrap(), "3 2 1\n");
+    // A start is an input: it is not overwritten.
     let words = format!("solve flowshop {instance} --start {both} --solution {both}");
+    refused(&words, "is the same file as --start");
+    assert_eq!(fs::read_to_string(&both).unwrap(), "3 2 1\n");
+    let words = format!("solve flowshop {instance} --solution {both}");
     assert_eq!(json(&words)["objective"], 16);
     assert_eq!(fs::read_to_string(&both).unwrap().split_whitespace().count(), 3);
-    refused(&format!("check flowshop {instance} {both} --gantt x.svg"), "--gantt: check searches");
+    refused(
+        &format!("check flowshop {instance} {both} --gantt x.svg"),
+        "--gantt does not apply to 'check flowshop'",
+    );
 }
 
 #[test]
@@ -177,7 +184,10 @@ fn bad_instances_and_flags_are_refused_in_one_line() {
         ),
         ("solve flowshop ta001 --branching up", "--branching 'up': expected auto, forward"),
         ("solve flowshop ta001 --best good", "--best good: expected none, optimum, neh, search"),
-        ("solve flowshop ta051 --best optimum", "--best optimum: none is known for ta051"),
+        (
+            "solve flowshop ta051 --best optimum",
+            "--best optimum: the optimum of ta051 is not known; the best known makespan is 3846",
+        ),
         ("solve flowshop ta001 --start /no/file", "/no/file"),
         ("solve flowshop ta001 --gantt /no/folder/x.svg", "--gantt /no/folder/x.svg"),
         (
@@ -186,7 +196,7 @@ fn bad_instances_and_flags_are_refused_in_one_line() {
         ),
         (
             "solve flowshop ta001 --nodes interval --balance master-worker:late --all",
-            "--all: expected another --balance",
+            "--all cannot be combined with --balance master-worker:late",
         ),
         (
             "solve flowshop ta001 --nodes interval --balance master-worker:late --checkpoint x.pleach",

@@ -177,3 +177,23 @@ fn the_knapsack_example_stays_small() {
     let text = fs::read_to_string(root().join("pleach/examples/knapsack.rs")).unwrap();
     assert!(text.lines().count() <= 50, "{} lines", text.lines().count());
 }
+
+/// The command knows problems through the registry alone.
+#[test]
+fn only_the_registry_and_the_campaigns_name_problems() {
+    let mut places = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        let Some(inside) = path.strip_prefix("pleach/src/") else { continue };
+        if inside.starts_with("registry/") || inside.starts_with("campaign/") {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (i, line) in code.lines().enumerate() {
+            let names = ["\"flowshop\"", "\"atsp\"", "\"queens\"", "\"uts\"", "\"knapsack\""];
+            if names.iter().any(|name| line.contains(name)) {
+                places.push(format!("{path}:{}", i + 1));
+            }
+        }
+    }
+    complain("a problem named outside the registry", &places);
+}

@@ -34,3 +34,9 @@ pub fn refused(words: &str, said: &str) {
     assert!(stderr.contains(said), "{words}: {stderr}");
     assert!(output.stdout.is_empty(), "{words}");
 }
+
+/// An example of this workspace, built beside the binary by `cargo test`.
+pub fn example(name: &str, words: &[&str]) -> Output {
+    let binary = Path::new(env!("CARGO_BIN_EXE_pleach")).parent().unwrap();
+    Command::new(binary.join("examples").join(name)).args(words).output().unwrap()
+}

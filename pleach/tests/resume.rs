@@ -1,4 +1,4 @@
-//! Searches that are stopped, killed and gone on with: the counts at the end are the published ones.
+//! Searches that are stopped, killed and resumed: the counts at the end are the published ones.
 
 use crate::outside::{folder, json, pleach, refused};
 use oorandom::Rand64;
@@ -44,8 +44,8 @@ fn spawn(words: &str) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Searches are killed at random moments, 20 times in all or as often as `PLEACH_KILLS` says, and gone
-/// on with each time on another number of threads and another code path.
+/// Searches are killed at random moments, 20 times in all or as often as `PLEACH_KILLS` says, and resumed
+/// each time with another number of threads and other instructions.
 #[test]
 fn kills_change_no_count() {
     let kills = std::env::var("PLEACH_KILLS").ok().and_then(|word| word.parse().ok()).unwrap_or(20);
@@ -84,14 +84,14 @@ fn kills_change_no_count() {
         is_exact(&report, search);
         ended += 1;
     }
-    println!("{killed} kills, {saved} searches gone on with, {ended} to their end");
+    println!("{killed} kills, {saved} searches resumed, {ended} to their end");
     assert!(saved > 0);
 }
 
-/// Ctrl-C, and what goes on afterwards on one thread.
+/// Ctrl-C, and a resume on one thread.
 #[test]
 #[cfg(unix)]
-fn an_interrupted_search_goes_on_elsewhere() {
+fn an_interrupted_search_is_resumed_on_other_units() {
     for nodes in ["pool", "interval"] {
         let path = fresh(&format!("interrupt-{nodes}.pleach"));
         let file = path.to_str().unwrap();
@@ -118,7 +118,7 @@ fn an_interrupted_search_goes_on_elsewhere() {
         assert_eq!(report["lower_bound"], 2099);
         assert_eq!(report["settings"]["nodes"], nodes);
         assert!(report["seconds"].as_f64() > stopped["seconds"].as_f64());
-        // What is over says its result again.
+        // Resuming a finished search prints its result again.
         let again = json(&format!("resume {file}"));
         for key in ["status", "objective", "lower_bound", "solution", "nodes"] {
             assert_eq!(again[key], report[key], "{key}");
@@ -128,7 +128,7 @@ fn an_interrupted_search_goes_on_elsewhere() {
 
 /// The search for all optimal schedules is two searches: either can be stopped.
 #[test]
-fn both_searches_of_all_optima_go_on() {
+fn both_searches_of_all_optima_are_resumed() {
     let path = fresh("all.pleach");
     let file = path.to_str().unwrap();
     let whole = json("solve flowshop VFR10_10_1 --all --threads 1 --best neh --bound one");
@@ -151,12 +151,13 @@ fn both_searches_of_all_optima_go_on() {
 
 /// A checkpoint may be named like a word of its command.
 #[test]
-fn a_checkpoint_named_like_the_instance_goes_on() {
+fn a_checkpoint_named_like_the_instance_is_resumed() {
     let folder = folder("resume-named");
     let run = |words: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
         command.current_dir(&folder).args(words.split_whitespace()).output().unwrap()
     };
+    let _ = fs::remove_file(folder.join("14"));
     let first = run("count queens 14 --checkpoint 14 --node-limit 1000 --simd off");
     assert_eq!(first.status.code(), Some(3));
     assert_eq!(run("resume 14 --node-limit 1000").status.code(), Some(3));
@@ -165,7 +166,7 @@ fn a_checkpoint_named_like_the_instance_goes_on() {
     is_exact(&report, SEARCHES[2]);
 }
 
-/// Counts that could not be added to, and work that is none, are refused though the seal fits.
+/// Counts that would overflow, and bytes that are no work, are refused although the seal fits.
 #[test]
 fn made_up_checkpoints_are_refused() {
     use pleach_core::checkpoint::Checkpoint;
@@ -180,16 +181,16 @@ fn made_up_checkpoints_are_refused() {
     let mut broken = good.clone();
     broken.pieces[0].bytes[0] ^= 0xff;
     fs::write(&path, broken.to_bytes()).unwrap();
-    refused(&format!("resume {file}"), "cannot be gone on with");
+    refused(&format!("resume {file}"), &format!("cannot resume {file}: "));
     let mut silent = good;
     silent.about = "{\"words\":[],\"flags\":[]}".into();
     fs::write(&path, silent.to_bytes()).unwrap();
     refused(&format!("resume {file}"), file);
 }
 
-/// A command of one's own goes on like any other.
+/// A user's own command resumes like any other.
 #[test]
-fn a_program_of_ones_own_goes_on() {
+fn a_users_own_command_is_resumed() {
     let example =
         Path::new(env!("CARGO_BIN_EXE_pleach")).parent().unwrap().join("examples/knapsack");
     assert!(example.exists(), "expected {}: build the examples first", example.display());
@@ -220,23 +221,26 @@ fn a_program_of_ones_own_goes_on() {
     fs::write(&items, "1 10\n5 5\n").unwrap();
     let (code, said) = run(&["resume", file]);
     assert_eq!(code, Some(2));
-    assert!(said.contains("has changed since"), "{said}");
+    assert!(said.contains("has changed since it was saved"), "{said}");
 }
 
 #[test]
-fn what_cannot_be_gone_on_with_is_refused() {
+fn what_cannot_be_resumed_is_refused() {
     let path = fresh("refused.pleach");
     let file = path.to_str().unwrap();
     assert_eq!(
         pleach(&format!("count queens 15 --node-limit 100000 --checkpoint {file}")).status.code(),
         Some(3)
     );
-    refused(&format!("resume {file} --bound one"), "--bound: a search goes on with what it began");
+    refused(
+        &format!("resume {file} --bound one"),
+        "--bound cannot change when a search is resumed",
+    );
     refused(&format!("resume {file} --threads 0"), "--threads 0");
     refused("resume nowhere.pleach", "nowhere.pleach: ");
     refused("resume", "FILE");
-    refused("count queens 8 --show", "--show: expected with resume FILE");
-    refused("count queens 8 --every 1s", "--every: expected together with --checkpoint");
+    refused("count queens 8 --show", "--show works only with 'resume FILE'");
+    refused("count queens 8 --every 1s", "--every has no effect without --checkpoint");
     refused("count uts T1 --nodes interval", "--nodes");
     refused("count queens 8 --nodes heap", "--nodes 'heap': expected pool or interval");
     refused(

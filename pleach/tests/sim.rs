@@ -133,7 +133,10 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         ("peers = 3", "load is missing: expected a table [load]"),
         ("peers = 'many'", "peers = 'many': expected a whole number"),
         ("[load]\nproblem = 'interval'\ntotal_s = 1", "peers is missing"),
-        ("peers = 3\n[load]\nproblem = 'oak'", "load.problem = 'oak': expected interval, uts"),
+        (
+            "peers = 3\n[load]\nproblem = 'oak'",
+            "load.problem = 'oak': expected interval, flowshop, atsp",
+        ),
         ("peers = 3\n[load]\nproblem = 'uts'", "load.instance is missing"),
         ("peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T99'", "unknown tree 'T99'"),
         (
@@ -206,21 +209,21 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
 #[test]
 fn bad_words_give_one_line() {
     for (words, said) in [
-        ("sim", "required"),
+        ("sim", "a scenario's file is required"),
         ("sim /no/such/file.toml", "/no/such/file.toml: "),
         ("sim uts T1", "expected --peers N"),
-        ("sim oak 3 --peers 2", "expected interval, uts, queens"),
+        ("sim oak 3 --peers 2", "expected interval, flowshop, atsp, queens, uts or knapsack"),
         ("sim uts T1 --peers 0", "peers = 0"),
         ("sim uts T1 --peers few", "--peers few: expected a whole number"),
         ("sim uts T1 --peers 10000000", "peers = 10000000: expected fewer"),
-        ("sim uts T1 --peers 5 --best 3", "load.best: uts has no value to beat"),
-        ("sim uts T1 --peers 5 --bound one", "uts has no such choice"),
+        ("sim uts T1 --peers 5 --best 3", "--best does not apply to 'sim uts'"),
+        ("sim uts T1 --peers 5 --bound one", "--bound does not apply to 'sim uts'"),
         ("sim flowshop ta001 --peers 5 --best search", "load.best = 'search'"),
         ("sim interval forever --peers 5", "interval forever: expected seconds"),
-        ("sim interval 5s --peers 5 --gantt x.svg", "--gantt: sim has no such choice"),
+        ("sim interval 5s --peers 5 --gantt x.svg", "--gantt does not apply to 'sim interval'"),
         ("sim interval 5s --peers 5 --svg /no/such/folder/x.svg", "--svg /no/such/folder/x.svg"),
-        ("count queens 8 --peers 3", "--peers: expected with sim"),
-        ("count queens 8 --svg x", "--svg: expected with sim"),
+        ("count queens 8 --peers 3", "--peers does not apply to 'count queens'"),
+        ("count queens 8 --svg x", "--svg does not apply to 'count queens'"),
     ] {
         refused(words, said);
     }

@@ -27,6 +27,8 @@ mod gauge;
 #[cfg(not(loom))]
 mod late;
 #[cfg(not(loom))]
+mod lock;
+#[cfg(not(loom))]
 mod outcome;
 #[cfg(not(loom))]
 mod save;
@@ -48,6 +50,8 @@ pub use control::Stop;
 pub use crew::Crew;
 #[cfg(not(loom))]
 pub use error::RunError;
+#[cfg(not(loom))]
+pub use lock::Lock;
 #[cfg(not(loom))]
 pub use outcome::{Balance, Outcome, Sight, UnitReport};
 #[cfg(not(loom))]

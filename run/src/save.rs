@@ -2,6 +2,7 @@
 
 use crate::control::Control;
 use crate::error::RunError;
+use crate::lock::Lock;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::checkpoint::{Checkpoint, Cut, assemble};
 use pleach_core::tree::Counts;
@@ -15,19 +16,19 @@ use std::time::{Duration, Instant};
 /// Where and how often to save.
 #[derive(Clone, Debug)]
 pub struct Save {
-    /// The file. While it is written anew, the old one stays; `.part` beside it holds the new one.
+    /// The file. While a new one is written to `.part` beside it, the old one stays.
     pub path: PathBuf,
     /// Time between two saves.
     pub every: Duration,
-    /// What is to be found in the file again.
+    /// Text to be found in the file again.
     pub about: String,
 }
 
 impl Save {
-    /// Whether the file can be replaced by a checkpoint: it must be one, or empty, or not there.
+    /// Checks that the file may be replaced: it must be a checkpoint, or empty, or missing.
     ///
     /// # Errors
-    /// If it is something else.
+    /// If it is anything else.
     pub fn may_replace(&self) -> io::Result<()> {
         let wrong = |why| Err(io::Error::other(why));
         let file = match File::open(&self.path) {
@@ -49,17 +50,17 @@ impl Save {
     }
 }
 
-/// Reads a saved run, to go on with it.
+/// Reads a saved run in order to resume it.
 ///
 /// # Errors
-/// If there is no such file, or it is anything but a checkpoint as it was written.
+/// If there is no such file, or it is not an undamaged checkpoint.
 pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
     let read = std::fs::read(path)
         .and_then(|bytes| Checkpoint::from_bytes(&bytes).map_err(io::Error::other));
     read.map(Arc::new).map_err(|why| RunError::Load { path: path.to_path_buf(), why })
 }
 
-/// Replaces a file as a whole: whenever the process or the machine stops, the file is the old one or
+/// Replaces a file as a whole: whenever the process or the machine stops, the file is either the old one or
 /// the new one.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut aside = path.as_os_str().to_owned();
@@ -72,33 +73,33 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         })
         .and_then(|()| std::fs::rename(&aside, path));
     if let Err(why) = written {
-        // What is not complete is of no use; that it cannot be removed either changes nothing.
+        // An incomplete file is of no use. If it cannot be removed either, that changes nothing.
         let _ = std::fs::remove_file(&aside);
         return Err(why);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    // Where a folder cannot be synced, the system decides when the new name is on the disk.
+    // Where a folder cannot be synced, the system decides when the new name reaches the disk.
     let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
     Ok(())
 }
 
-/// Snapshots of a run on their way to a file.
+/// Takes the snapshots of a run to a file.
 pub(crate) struct Saver<'a> {
     save: &'a Save,
     /// What was done before this run began.
     before: Checkpoint,
     start: Instant,
-    /// Cuts so far of the snapshot under way, and how many make it whole.
+    /// The cuts so far of the snapshot under way, and how many complete it.
     cuts: Mutex<Vec<Cut>>,
     units: usize,
-    /// The epoch that was asked for last.
+    /// The epoch of the last snapshot.
     epoch: AtomicU64,
-    /// Whether a failure was told of.
+    /// Whether a failure was reported.
     warned: AtomicBool,
 }
 
 impl<'a> Saver<'a> {
-    /// A saver of a run that goes on from `before`.
+    /// A saver for a run that resumes `before`.
     pub fn new(save: &'a Save, before: &Checkpoint, units: u32, start: Instant) -> Self {
         let before = Checkpoint { about: save.about.clone(), pieces: Vec::new(), ..before.clone() };
         Self {
@@ -117,7 +118,7 @@ impl<'a> Saver<'a> {
         self.save.every
     }
 
-    /// The epoch that was asked for last.
+    /// The epoch of the snapshot that was asked for last.
     #[inline]
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
@@ -133,23 +134,28 @@ impl<'a> Saver<'a> {
         lock(&self.cuts).push(cut);
     }
 
-    /// Writes the file before the run begins, so that a path that cannot be written costs no search.
-    pub fn write_first(&self, pieces: Vec<Work>, control: &Control) -> Result<(), RunError> {
-        let written = self.save.may_replace();
-        let written = written.and_then(|()| self.write(&Counts::default(), pieces, control));
-        written.map_err(|why| RunError::Save { path: self.save.path.clone(), why })
+    /// Locks the file for as long as the lock is held, and writes it before the run begins, so that a path
+    /// that cannot be written costs no search.
+    pub fn begin(&self, pieces: Vec<Work>, control: &Control) -> Result<Lock, RunError> {
+        let begin = || {
+            let lock = Lock::hold(&self.save.path)?;
+            self.save.may_replace()?;
+            self.write(&Counts::default(), pieces, control)?;
+            Ok(lock)
+        };
+        begin().map_err(|why| RunError::Save { path: self.save.path.clone(), why })
     }
 
-    /// What to say of a failure: once, until a save succeeds again.
+    /// A line about a failure: once, until a save succeeds again.
     pub fn warn(&self, why: &io::Error, over: bool) -> Option<String> {
         let path = self.save.path.display();
         let what =
-            if over { "what was done since the last save is lost" } else { "the search goes on" };
+            if over { "the work since the last save is lost" } else { "the search continues" };
         let first = !self.warned.swap(true, Ordering::Relaxed);
         first.then(|| format!("--checkpoint {path}: {why}; {what}, the file stays as it was"))
     }
 
-    /// Writes the snapshot under way if it is whole; says whether it was.
+    /// Writes the snapshot under way if it is complete. Returns whether it was.
     pub fn write_if_whole(&self, control: &Control) -> io::Result<bool> {
         let mut cuts = lock(&self.cuts);
         if cuts.len() < self.units {
@@ -160,7 +166,7 @@ impl<'a> Saver<'a> {
         self.write(&counts, pieces, control).map(|()| true)
     }
 
-    /// Writes what was counted in this run and what is open.
+    /// Writes the file with what was counted in this run, and what is open.
     pub fn write(&self, counts: &Counts, pieces: Vec<Work>, control: &Control) -> io::Result<()> {
         let mut all = Checkpoint { pieces, ..self.before.clone() };
         all.elapsed_ns = all.elapsed_ns.saturating_add(self.start.elapsed().as_nanos() as u64);

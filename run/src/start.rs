@@ -61,9 +61,8 @@ impl Crew {
         let about = (problem.goal(), problem.least_score());
         let control = control(problem, settings, before, n_units);
         let commons = &Commons::new(about, before, control, n_units, (start, saver), warnings);
-        if let Some(saver) = commons.saver() {
-            saver.write_first(before.pieces.clone(), commons.control())?;
-        }
+        let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), commons.control());
+        let _lock = commons.saver().map(begin).transpose()?;
         let office = &Office::new(n_units);
         let ground = Ground { problem, settings, commons, office };
         let left = self.work(&ground, units, watch)?;

@@ -1,86 +1,126 @@
 //! `pleach devices`: what this machine offers, with measured rates.
 
-use super::options::Options;
-use super::{Failure, machine, measured_rate, measured_rate_with, print};
+use super::Failure;
+use super::console::{Console, DONE};
+use super::flags::Given;
+use crate::registry::{Entry, Rate};
 use crate::report::short;
-use pleach_problems::queens::Queens;
+use crate::solver;
+use pleach_core::problem::Problem;
 use pleach_problems::simd::Level;
-use pleach_problems::uts::{Uts, parameters::Parameters};
 use pleach_run::executor::gpu::spec::{Kind, Spec};
 use pleach_run::executor::gpu::{emulates, gpus};
 use pleach_run::{Settings, cores};
-use serde_json::{Value, json};
-use std::process::ExitCode;
+use serde_json::{Map, Value, json};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// How long each rate is measured.
+const MEASURED: Duration = Duration::from_millis(200);
+
+/// A device: its name, its memory in bytes where it has its own, and its rates or why it has none.
+struct Device {
+    name: String,
+    memory: u64,
+    rates: Vec<(&'static str, Result<f64, String>)>,
+}
 
 /// Measures and prints.
-pub fn show(options: &Options) -> Result<ExitCode, Failure> {
-    let levels: Vec<String> =
-        Level::ALL.iter().filter(|level| level.works()).map(ToString::to_string).collect();
-    let tree = Parameters::parse("T1XXL").map_err(Failure::Inside)?;
-    let queens = |n| Queens::new(n, options.simd).map_err(Failure::Inside);
-    let rates = [
-        ("uts".to_string(), measured_rate(Uts::new(tree, options.simd))?),
-        ("queens 16".to_string(), measured_rate(queens(16)?)?),
-        ("queens 20".to_string(), measured_rate(queens(20)?)?),
-    ];
-    let gpus = gpus();
-    let on = |kind| {
-        let problem = Queens::new(16, options.simd).map_err(Failure::Inside)?;
+pub fn show(registry: &[Entry], console: &Console<'_>, given: &Given) -> Result<u8, Failure> {
+    let level = given.simd().map_err(Failure::Usage)?;
+    let all: Vec<&Rate> = registry.iter().flat_map(|entry| entry.rates).collect();
+    let on_thread = || Settings { threads: 1, ..Settings::default() };
+    let rates = all.iter().map(|rate| Ok((rate.name, measured(rate, level, on_thread())?)));
+    let rates = rates.collect::<Result<Vec<(&str, f64)>, Failure>>()?;
+    let on = |kind: Kind| -> Vec<(&'static str, Result<f64, String>)> {
         let settings =
-            Settings { threads: 0, devices: vec![Spec::of(kind)], ..Settings::default() };
-        measured_rate_with(problem, settings)
+            || Settings { threads: 0, devices: vec![Spec::of(kind)], ..Settings::default() };
+        let rate =
+            |rate: &&&Rate| (rate.name, measured(rate, level, settings()).map_err(Failure::words));
+        all.iter().filter(|rate| rate.on_devices).collect::<Vec<_>>().iter().map(rate).collect()
     };
-    let numbered = |number: usize| on(Kind::Gpu(number as u32));
-    let emulated = emulates().then(|| on(Kind::Emulated)).transpose()?;
-    if options.json {
-        let mut all = machine(cores(), &levels, &rates);
-        all["gpus"] = match &gpus {
-            Ok(gpus) => {
-                gpus.iter().enumerate().map(|(i, gpu)| described(gpu, numbered(i))).collect()
-            }
-            Err(_) => json!([]),
-        };
-        all["no_gpu"] = json!(gpus.err().map(|why| why.to_string()));
-        all["emulated"] = json!({ "queens 16": emulated.map(f64::round) });
-        print(&all.to_string())?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let mut text = format!("cpu: {} cores, code paths {}", cores(), levels.join(", "));
-    for (name, rate) in &rates {
+    let gpus = gpus().map_err(|why| why.to_string()).map(|gpus| {
+        let numbered = (0..).zip(gpus).map(|(i, (name, memory))| Device {
+            name,
+            memory,
+            rates: on(Kind::Gpu(i)),
+        });
+        numbered.collect::<Vec<Device>>()
+    });
+    let emulated = emulates().then(|| on(Kind::Emulated));
+    let text = if given.on("json") {
+        let on_devices = all.iter().filter(|rate| rate.on_devices);
+        let none = || on_devices.map(|rate| (rate.name, Err(String::new()))).collect();
+        data(&rates, &gpus, emulated.unwrap_or_else(none)).to_string()
+    } else {
+        words(&rates, &gpus, emulated)
+    };
+    console.print(&text).map(|()| DONE)
+}
+
+/// A rate on some units, in nodes a second.
+fn measured(rate: &Rate, level: Level, settings: Settings) -> Result<f64, Failure> {
+    let problem: Box<dyn Problem> = (rate.problem)(level).map_err(Failure::Inside)?;
+    let settings = Settings { time_limit: Some(MEASURED), ..settings };
+    let report = solver::search(&*problem, &settings, &mut |_| ControlFlow::Continue(()))?;
+    Ok(report.outcome.counts.bounded as f64 / report.outcome.seconds)
+}
+
+/// The instruction sets that work here.
+fn levels() -> Vec<String> {
+    Level::ALL.iter().filter(|level| level.works()).map(ToString::to_string).collect()
+}
+
+type Rates = Vec<(&'static str, Result<f64, String>)>;
+
+fn data(rates: &[(&str, f64)], gpus: &Result<Vec<Device>, String>, emulated: Rates) -> Value {
+    let each: Map<String, Value> =
+        rates.iter().map(|(name, rate)| (name.to_string(), json!(rate.round()))).collect();
+    let rounded = |rate: &Result<f64, String>| json!(rate.as_ref().ok().map(|rate| rate.round()));
+    let gpu = |gpu: &Device| {
+        let mut all = json!({ "name": gpu.name, "memory": gpu.memory });
+        gpu.rates.iter().for_each(|(name, rate)| all[*name] = rounded(rate));
+        let fails = gpu.rates.iter().find_map(|(_, rate)| rate.as_ref().err());
+        all["fails"] = json!(fails);
+        all
+    };
+    let slow: Map<String, Value> =
+        emulated.iter().map(|(name, rate)| (name.to_string(), rounded(rate))).collect();
+    json!({
+        "cpu": { "cores": cores(), "simd": levels(), "nodes_per_second_and_thread": each },
+        "gpus": gpus.as_ref().map_or(json!([]), |gpus| gpus.iter().map(gpu).collect()),
+        "no_gpu": gpus.as_ref().err(),
+        "emulated": slow,
+    })
+}
+
+fn words(
+    rates: &[(&str, f64)],
+    gpus: &Result<Vec<Device>, String>,
+    emulated: Option<Rates>,
+) -> String {
+    let mut text = format!("cpu: {} cores, instructions {}", cores(), levels().join(", "));
+    for (name, rate) in rates {
         text += &format!("\n  {name:10} {:>12} nodes a second on one thread", short(*rate));
     }
-    match &gpus {
+    let of_device = |rates: &Rates| -> String {
+        let line = |(name, rate): &(&str, Result<f64, String>)| match rate {
+            Ok(rate) => format!("\n  {name:10} {:>12} nodes a second", short(*rate)),
+            Err(why) => format!("\n  {name:10} {why}"),
+        };
+        rates.iter().map(line).collect()
+    };
+    match gpus {
         Ok(gpus) => {
-            for (i, (name, memory)) in gpus.iter().enumerate() {
-                let rate = numbered(i)
-                    .map_or_else(said, |rate| format!("{:>12} nodes a second", short(rate)));
-                text += &format!("\ngpu{i}: {name}, {} MiB\n  queens 16  {rate}", memory >> 20);
+            for (i, gpu) in gpus.iter().enumerate() {
+                let rates = of_device(&gpu.rates);
+                text += &format!("\ngpu{i}: {}, {} MiB{rates}", gpu.name, gpu.memory >> 20);
             }
         }
         Err(why) => text += &format!("\ngpu: none, {why}"),
     }
-    text += &match emulated {
-        Some(rate) => format!(
-            "\nemulated: the code of GPUs on the CPU, for tests\n  queens 16  {:>12} nodes a second",
-            short(rate)
-        ),
+    text + &match emulated {
+        Some(rates) => format!("\nemulated: GPU code on the CPU, for tests{}", of_device(&rates)),
         None => "\nemulated: none, this build was made without a C++ compiler".into(),
-    };
-    print(&text)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// A GPU as JSON, with its rate or why it has none.
-fn described((name, memory): &(String, u64), rate: Result<f64, Failure>) -> Value {
-    let (rate, why) = match rate {
-        Ok(rate) => (Some(rate.round()), None),
-        Err(why) => (None, Some(said(why))),
-    };
-    json!({ "name": name, "memory": memory, "queens 16": rate, "fails": why })
-}
-
-fn said(why: Failure) -> String {
-    match why {
-        Failure::Usage(why) | Failure::Inside(why) => why,
     }
 }

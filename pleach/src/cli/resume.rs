@@ -1,40 +1,39 @@
-//! Going on with a saved search: what its file says, the command line it comes from, and `--show`.
+//! Saved searches: what their files say about them, and the command line to resume them with.
 
-use super::options::{FROZEN, Options, given};
-use super::{Failure, print, usage};
-use crate::report::{gap, grouped, signed, whole};
-use clap::{ArgMatches, Command};
-use pleach_core::checkpoint::Checkpoint;
-use pleach_core::problem::Problem;
-use pleach_core::tree::{Counts, Goal, Solution};
+use super::flags::{Given, Lasts, Saving};
+use super::line::{Line, parse_again};
+use super::{Failure, usage};
+use crate::campaign::described;
 use pleach_core::wire::fingerprint;
-use pleach_core::work::Nodes;
 use pleach_run::load;
 use serde_json::{Map, Value, json};
-use std::path::Path;
-use std::process::ExitCode;
-use std::sync::Arc;
+use std::path::{Path, absolute};
 
-/// A saved search to go on with.
-pub struct Going {
-    /// The file as it was named.
-    pub file: String,
-    /// What it holds.
-    pub checkpoint: Arc<Checkpoint>,
-    /// What the problem's own command wrote beside it.
-    pub state: Value,
+/// What a checkpoint says about itself: the command line, and where its input files are, with their
+/// prints.
+pub fn origin(words: &[String], inputs: &[String], given: &Given) -> Value {
+    let input = |word: &String| {
+        let place = absolute(word).ok()?.to_string_lossy().into_owned();
+        Some((word.clone(), json!({ "path": place, "print": print_of(Path::new(word))? })))
+    };
+    let files: Map<String, Value> = inputs.iter().filter_map(input).collect();
+    json!({ "words": words, "flags": lasting(given), "files": files })
 }
 
-/// What a checkpoint says about itself: the command line, prints of the files on it, and a state.
-pub fn about(words: &[String], inputs: &[String], flags: &[String], state: &Value) -> String {
-    let files: Map<String, Value> =
-        inputs.iter().filter_map(|word| Some((word.clone(), file_print(word)?.into()))).collect();
-    json!({ "words": words, "flags": flags, "files": files, "state": state }).to_string()
+/// The same for a search that is resumed: its words stay as they were, flags may be new.
+pub fn origin_again(given: &Given) -> Value {
+    let mut origin = given.saving.origin.clone();
+    origin["flags"] = json!(lasting(given));
+    origin
+}
+
+fn lasting(given: &Given) -> Vec<String> {
+    given.lasting(&[Lasts::Frozen, Lasts::Kept])
 }
 
 /// The print of a file's content, if there is such a file.
-fn file_print(path: &str) -> Option<u64> {
-    let bytes = Path::new(path).is_file().then(|| std::fs::read(path).ok())??;
+fn print_of(path: &Path) -> Option<u64> {
+    let bytes = path.is_file().then(|| std::fs::read(path).ok())??;
     Some(fingerprint("file", &bytes))
 }
 
@@ -43,167 +42,84 @@ fn strings(list: &Value) -> Option<Vec<String>> {
     list.as_array()?.iter().map(|word| Some(word.as_str()?.to_string())).collect()
 }
 
-/// The command line of a saved search, with the flags of this one beside it.
-pub fn read(
-    command: Command,
-    file: &str,
-    now: &ArgMatches,
-) -> Result<(ArgMatches, Going), Failure> {
-    let checkpoint = load(Path::new(file)).or_else(|why| usage(why.to_string()))?;
-    let about: Value = serde_json::from_str(&checkpoint.about).unwrap_or_default();
-    let (Some(mut words), Some(mut flags)) = (strings(&about["words"]), strings(&about["flags"]))
-    else {
-        return usage(format!("{file} cannot be gone on with: it was not saved by this command"));
+/// Whether a checkpoint file holds the search that starts anew, which is then resumed.
+///
+/// # Errors
+/// If the file holds another search, or something that is no search.
+pub fn holds(path: &Path, origin: &Value) -> Result<bool, Failure> {
+    let shown = path.display();
+    let Ok(about) = std::fs::metadata(path) else { return Ok(false) };
+    let mark = pleach_core::wire::Kind::Checkpoint.mark();
+    let begins = std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(&mark));
+    // What is no checkpoint is refused where the search begins.
+    if about.len() == 0 || !about.is_file() || !begins {
+        return Ok(false);
+    }
+    let content = load(path).or_else(|why| usage(format!("--checkpoint {why}")))?;
+    let about: Value = serde_json::from_str(&content.about).unwrap_or_default();
+    let prints = |about: &Value| -> Vec<(String, Value)> {
+        let files = about["files"].as_object().into_iter().flatten();
+        files.map(|(word, file)| (word.clone(), file["print"].clone())).collect()
     };
-    for (path, print) in about["files"].as_object().into_iter().flatten() {
-        if file_print(path) != print.as_u64() {
-            return usage(format!("{file}: {path} is not there or has changed since"));
-        }
+    if about["words"] == origin["words"] && prints(&about) == prints(origin) {
+        return Ok(true);
     }
-    let flags_now = given(now);
-    let named = |flag: &str, name: &str| flag == name || flag.starts_with(&format!("{name}="));
-    for name in FROZEN.map(|name| format!("--{name}")) {
-        if flags_now.iter().any(|flag| named(flag, &name)) {
-            return usage(format!("{name}: a search goes on with what it began with"));
-        }
+    let held = described(&about).map_or(String::new(), |search| format!(": {search}"));
+    let changed =
+        if about["words"] == origin["words"] { ", of an input file that has changed" } else { "" };
+    usage(format!(
+        "--checkpoint {shown} holds another search{held}{changed}; resume that one, remove the file, or \
+         choose another"
+    ))
+}
+
+/// The command line of a saved search, with the flags of this one beside it.
+///
+/// # Errors
+/// One line: why the search cannot be resumed.
+pub fn read(file: &str, now: &Given, own: bool) -> Result<Line, Failure> {
+    let content = load(Path::new(file)).or_else(|why| usage(format!("cannot resume {why}")))?;
+    let about: Value = serde_json::from_str(&content.about).unwrap_or_default();
+    let (Some(words), Some(mut flags)) = (strings(&about["words"]), strings(&about["flags"]))
+    else {
+        return usage(format!("cannot resume {file}: it was not saved by this command"));
+    };
+    let ours = own || matches!(words.first().map(String::as_str), Some("solve" | "count"));
+    if !ours {
+        return usage(format!("cannot resume {file}: another program saved it"));
     }
-    // Other units than before: what was said of those is out of date.
-    let of_units = |flag: &String| ["--threads", "--slow"].iter().any(|name| named(flag, name));
-    let other_devices = flags_now.iter().any(|flag| named(flag, "--devices"));
-    if other_devices || flags_now.iter().any(of_units) {
-        let stale = if other_devices { "--threads" } else { "--slow" };
-        flags.retain(|flag| !named(flag, "--slow") && !named(flag, stale));
+    if let Some(name) = now.frozen() {
+        return usage(format!("--{name} cannot change when a search is resumed"));
+    }
+    let words = words.into_iter().map(|word| found(file, word, &about["files"]));
+    let words = words.collect::<Result<Vec<String>, Failure>>()?;
+    // With other units, flags about the earlier ones are out of date.
+    let named = |flag: &str, name: &str| flag.starts_with(&format!("--{name}="));
+    if now.has("devices") || now.has("threads") || now.has("slow") {
+        let stale = if now.has("devices") { "threads" } else { "slow" };
+        flags.retain(|flag| !named(flag, "slow") && !named(flag, stale));
     }
     flags.push(format!("--checkpoint={file}"));
-    flags.extend(flags_now);
-    // Words that begin with a dash are words all the same; a verb comes before all else.
-    let rest = words.split_off(usize::from(command.has_subcommands()).min(words.len()));
-    let words = words.into_iter().chain(flags).chain(["--".into()]).chain(rest);
-    let again = command.no_binary_name(true).args_override_self(true).try_get_matches_from(words);
-    let matches = again.or_else(|why| usage(format!("{file}: {}", super::one_line(&why))))?;
-    let state = about["state"].clone();
-    Ok((matches, Going { file: file.to_string(), checkpoint, state }))
+    flags.extend(now.lasting(&[Lasts::Kept, Lasts::OneRun]));
+    let mut line = parse_again(&words, flags)
+        .map_err(|why| Failure::Usage(format!("{file}: {}", why.words())))?;
+    let origin = json!({ "words": about["words"], "files": about["files"] });
+    line.given.saving = Saving { origin, from: Some(file.to_string()) };
+    Ok(line)
 }
 
-/// A search that is over, as a state says it: nothing is left to do.
-pub fn over(state: &Value, fingerprint: u64) -> Option<Checkpoint> {
-    let number = |key: &str| state[key].as_u64();
-    let plan = state["solution"].as_array();
-    let plan = plan.map(|plan| plan.iter().map(Value::as_i64).collect::<Option<Vec<i64>>>());
-    let solution = match (plan, state["score"].as_i64()) {
-        (Some(plan), Some(score)) => Some(Solution { score, plan: plan? }),
-        _ => None,
-    };
-    let (branched, bounded) = (number("branched")?, number("bounded")?);
-    Some(Checkpoint {
-        fingerprint,
-        elapsed_ns: number("elapsed_ns")?,
-        counts: Counts { branched, bounded, depth: number("depth")? as u32, total: 0 },
-        best: state["best"].as_i64()?,
-        solution,
-        ..Checkpoint::default()
-    })
-}
-
-/// Says what is in a saved search, without running it.
-pub fn show(
-    problem: &dyn Problem,
-    name: &str,
-    instance: &str,
-    going: &Going,
-    options: &Options,
-) -> Result<ExitCode, Failure> {
-    let Going { file, checkpoint, .. } = going;
-    if checkpoint.fingerprint != problem.fingerprint() {
-        let why = pleach_core::wire::Unreadable::Foreign;
-        return usage(format!("{file} cannot be gone on with: {why}"));
-    }
-    let mut explorer = problem.explorer();
-    for piece in &checkpoint.pieces {
-        let put = explorer.put(&piece.bytes);
-        put.or_else(|why| usage(format!("{file} cannot be gone on with: {why}")))?;
-    }
-    let goal = problem.goal();
-    let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);
-    let open = explorer.open_nodes();
-    // Nodes from a device do not tell which part of the tree they are.
-    let share = explorer.open_share().filter(|&share| share > 0.0 || open == 0.0);
-    let done = share.map(|share| (1.0 - share).clamp(0.0, 1.0));
-    // What was known before the search may have taken long to find.
-    let least = going.state["least"].as_i64().unwrap_or(i64::MIN).max(problem.least_score());
-    let bound = explorer.least_bound().unwrap_or(i64::MAX).max(least);
-    let bound = bound.min(checkpoint.best);
-    let known = optimises && ![i64::MIN, i64::MAX].contains(&bound);
-    let bound = known.then(|| goal.value(bound));
-    let best = checkpoint.solution.as_ref().filter(|_| optimises);
-    let best = best.map(|best| goal.value(best.score));
-    let first = &going.state["first"];
-    let earlier = first["elapsed_ns"].as_f64().unwrap_or(0.0) * 1e-9;
-    let setup_s = going.state["setup_s"].as_f64().unwrap_or(0.0);
-    let seconds = checkpoint.elapsed_ns as f64 * 1e-9 + earlier + setup_s;
-    let Counts { branched, bounded, total, .. } = checkpoint.counts;
-    if options.json {
-        let number = |value: Option<i64>| value.map_or(Value::Null, signed);
-        return print(
-            &json!({
-                "checkpoint": file,
-                "problem": name,
-                "instance": instance,
-                "done": done,
-                "open": open,
-                "pieces": checkpoint.pieces.len(),
-                "objective": number(best),
-                "lower_bound": number(bound),
-                "count": (goal == Goal::Count).then(|| whole(total)),
-                "nodes": { "branched": whole(branched.into()), "bounded": whole(bounded.into()) },
-                "seconds": seconds,
-                "settings": options.record,
-            })
-            .to_string(),
-        )
-        .map(|()| ExitCode::SUCCESS);
-    }
-    let held = match (options.nodes, open == 1.0) {
-        (Nodes::Interval, one) => {
-            if one {
-                "interval"
-            } else {
-                "intervals"
-            }
+/// A word of a saved command line; an input file that is not here is looked up where it was.
+fn found(file: &str, word: String, files: &Value) -> Result<String, Failure> {
+    let Some(input) = files.get(&word) else { return Ok(word) };
+    let print = input["print"].as_u64();
+    let place = input["path"].as_str().unwrap_or(&word);
+    let prints = [word.as_str(), place].map(|path| print_of(Path::new(path)));
+    match prints {
+        [here, _] if here.is_some() && here == print => Ok(word),
+        [_, there] if there.is_some() && there == print => Ok(place.to_string()),
+        [None, None] => usage(format!("cannot resume {file}: its input {place} is not there")),
+        _ => {
+            usage(format!("cannot resume {file}: its input {word} has changed since it was saved"))
         }
-        (Nodes::Pool, one) => {
-            if one {
-                "node"
-            } else {
-                "nodes"
-            }
-        }
-    };
-    let mut lines = vec![format!("{file}: {name} {instance}, saved after {seconds:.1} s")];
-    lines.push(match done {
-        _ if checkpoint.pieces.is_empty() => "nothing is left to do".into(),
-        Some(done) => format!("{:.1} % of the tree done, {open} {held} open", 100.0 * done),
-        None => format!("{open} {held} open"),
-    });
-    let mut values = Vec::new();
-    values.extend(best.map(|best| format!("best {best}")));
-    values.extend(bound.map(|bound| format!("bound {bound}")));
-    values.extend(
-        best.zip(bound).map(|(best, bound)| format!("gap {:.2} %", 100.0 * gap(best, bound))),
-    );
-    if goal == Goal::Count {
-        values.push(format!("{} counted", grouped(total)));
     }
-    if !values.is_empty() {
-        lines.push(values.join(", "));
-    }
-    lines.push(format!(
-        "{} nodes branched, {} bounded",
-        grouped(branched.into()),
-        grouped(bounded.into())
-    ));
-    let what = if checkpoint.pieces.is_empty() { "see its result" } else { "go on" };
-    lines.push(format!("to {what}: pleach resume {file}"));
-    print(&lines.join("\n"))?;
-    Ok(ExitCode::SUCCESS)
 }

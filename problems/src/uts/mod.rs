@@ -1,5 +1,6 @@
 //! Unbalanced Tree Search (UTS, Olivier et al. 2006): counts trees whose shape is given by hashing.
 
+mod arguments;
 mod columns;
 mod device;
 pub mod parameters;

@@ -52,7 +52,7 @@ pub struct Parameters {
 }
 
 /// The values of keys that are not given.
-const DEFAULT: Parameters = Parameters {
+pub(super) const DEFAULT: Parameters = Parameters {
     kind: Kind::Geometric,
     shape: Shape::Linear,
     b0: 4.0,
@@ -115,7 +115,7 @@ pub const NAMED: [(&str, Parameters, u64); 20] = [
 ];
 
 impl Parameters {
-    /// Parses a tree's name, or `key=value` pairs separated by commas.
+    /// Parses a tree's name, `key=value` pairs separated by commas, or the arguments of the benchmark.
     ///
     /// # Errors
     /// Names what is wrong, and what was expected.
@@ -123,10 +123,13 @@ impl Parameters {
         if let Some((_, named, _)) = NAMED.iter().find(|(name, ..)| *name == words) {
             return Ok(named.clone());
         }
+        if words.starts_with('-') {
+            return super::arguments::parse(words);
+        }
         if !words.contains('=') {
             let names: Vec<_> = NAMED.iter().map(|(name, ..)| *name).collect();
             return Err(format!(
-                "unknown tree '{words}': expected {} or key=value,…",
+                "unknown tree '{words}': expected {}, key=value,…, or '-t 1 -a 3 -d 10 -b 4 -r 19'",
                 names.join(", ")
             ));
         }
@@ -140,7 +143,7 @@ impl Parameters {
         Ok(all)
     }
 
-    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+    pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "type" => self.kind = word(key, value, &KINDS)?,
             "shape" => self.shape = word(key, value, &SHAPES)?,

@@ -1,10 +1,10 @@
 //! A line chart over a scenario's lists, as SVG.
 
-use super::super::scale::Scale;
 use super::scenario::{Axis, Paper, Scenario};
 use super::table::{digits, labels, mean_and_spread, metric, values};
+use crate::draw::axis::{Scale, corner, levels};
+use crate::draw::svg::{Anchor, Svg, escaped};
 use pleach_core::sim::figures::Figures;
-use std::fmt::Write;
 
 /// The whole picture, and the part that shows data.
 const SIZE: (f64, f64) = (860.0, 520.0);
@@ -12,7 +12,7 @@ const LEFT: f64 = 78.0;
 const TOP: f64 = 56.0;
 const RIGHT: f64 = 230.0;
 const BOTTOM: f64 = 64.0;
-/// Colours that also differ for those who see red and green alike.
+/// Colours that remain distinct without telling red from green.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999"];
 
@@ -38,7 +38,7 @@ pub fn draw(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
     let (low_y, high_y) = ends(&ys);
     let part = matches!(scenario.chart.as_str(), "efficiency" | "idle") && high_y <= 1.02;
     let (low_y, high_y) = match (part, low_y.min(0.0)) {
-        // Parts that are all large are looked at from near.
+        // Shares that are all large are shown enlarged.
         (true, _) if low_y > 0.5 => (((low_y * 20.0).floor() / 20.0).min(0.95), 1.004),
         (true, _) => (0.0, 1.02),
         (false, low) => (low, high_y + 0.04 * (high_y - low)),
@@ -52,7 +52,7 @@ pub fn draw(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
         from: LEFT,
         to: right,
     };
-    let y = Scale { low: low_y, high: high_y, logarithmic: false, from: bottom, to: TOP };
+    let y = Scale::linear((low_y, high_y), (bottom, TOP));
     let mut svg = frame(scenario);
     axes(&mut svg, scenario, &places, &x, &y);
     // Names have no order: nothing lies between them.
@@ -62,8 +62,7 @@ pub fn draw(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
         plot(&mut svg, line, colour, dash, &x, &y);
     }
     legend(&mut svg, &lines, scenario);
-    svg += "</svg>";
-    svg
+    svg.finish()
 }
 
 /// Every other line is dashed, so that one that lies on another does not hide it.
@@ -127,7 +126,7 @@ fn lines(scenario: &Scenario, runs: &[Vec<Figures>], places: &[(String, f64)]) -
     lines
 }
 
-/// The most that the peers together could do.
+/// The sum of the powers of all peers: an upper bound on the speed-up.
 fn ideal(scenario: &Scenario, places: &[(String, f64)]) -> Line {
     let mut points: Vec<(f64, f64, f64)> = Vec::new();
     for (label, spec) in labels(scenario).into_iter().zip(&scenario.cells) {
@@ -144,130 +143,83 @@ fn place(places: &[(String, f64)], value: &str) -> Option<f64> {
     places.iter().find(|place| place.0 == value).map(|place| place.1)
 }
 
-fn frame(scenario: &Scenario) -> String {
-    let (width, height) = SIZE;
+fn frame(scenario: &Scenario) -> Svg {
+    let mut svg = Svg::new(SIZE.0, SIZE.1);
+    svg.text((LEFT, 24.0), Anchor::Start, "font-size=\"15\"", &scenario.title);
     let seeds = scenario.seeds.len();
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-         width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
-         <text x=\"{LEFT}\" y=\"24\" font-size=\"15\">{}</text>\n\
-         <text x=\"{LEFT}\" y=\"42\" fill=\"#555\">simulated, mean and standard deviation over \
-         {seeds} seeds</text>\n",
-        escaped(&scenario.title),
-    )
+    let below = format!("simulated, mean and standard deviation over {seeds} seeds");
+    svg.text((LEFT, 42.0), Anchor::Start, "fill=\"#555\"", &below);
+    svg
 }
 
-fn axes(svg: &mut String, scenario: &Scenario, places: &[(String, f64)], x: &Scale, y: &Scale) {
-    for mark in y.marks() {
-        let at = y.at(mark);
-        let _ = writeln!(
-            svg,
-            "<line x1=\"{}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\" stroke=\"#ddd\"/>\
-             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            x.from,
-            x.to,
-            x.from - 8.0,
-            at + 4.0,
-            mark_text(mark)
-        );
-    }
+fn axes(svg: &mut Svg, scenario: &Scenario, places: &[(String, f64)], x: &Scale, y: &Scale) {
+    levels(svg, y, &y.marks(), (x.from, x.to));
     let mut last = f64::MIN;
     for (value, place) in places {
         let at = x.at(*place);
         let room = 7.0 * value.len() as f64 + 6.0;
-        let _ = write!(
-            svg,
-            "<line x1=\"{at:.1}\" y1=\"{}\" x2=\"{at:.1}\" y2=\"{}\" stroke=\"#333\"/>",
-            y.from,
-            y.from + 5.0
-        );
+        svg.line((at, y.from), (at, y.from + 5.0), "#333");
         // Values that would run into each other are left out.
         if at - last >= room {
             last = at;
-            let _ = write!(
-                svg,
-                "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                y.from + 20.0,
-                escaped(value)
-            );
+            svg.text((at, y.from + 20.0), Anchor::Middle, "", value);
         }
-        svg.push('\n');
     }
+    corner(svg, (x.from, y.to), (x.to, y.from));
     let name = scenario.axes.first().map_or("", |axis| axis.name.as_str());
     let how = if x.logarithmic { " (logarithmic)" } else { "" };
     let (middle_x, middle_y) = (0.5 * (x.from + x.to), 0.5 * (y.from + y.to));
-    let _ = writeln!(
-        svg,
-        "<path d=\"M{0},{1} V{2} H{3}\" fill=\"none\" stroke=\"#333\"/>\
-         <text x=\"{middle_x}\" y=\"{4}\" text-anchor=\"middle\" font-size=\"13\">{5}{how}</text>\
-         <text transform=\"translate(20 {middle_y}) rotate(-90)\" text-anchor=\"middle\" \
-         font-size=\"13\">{6}</text>",
-        x.from,
-        y.to,
-        y.from,
-        x.to,
-        y.from + 44.0,
-        escaped(name),
-        escaped(&scenario.chart.replace('_', " "))
-    );
+    let size = "font-size=\"13\"";
+    svg.text((middle_x, y.from + 44.0), Anchor::Middle, size, &format!("{name}{how}"));
+    let turned = format!("transform=\"translate(20 {middle_y}) rotate(-90)\" {size}");
+    svg.text((0.0, 0.0), Anchor::Middle, &turned, &scenario.chart.replace('_', " "));
 }
 
-/// A mark's number as short as it can be said.
-fn mark_text(mark: f64) -> String {
-    if mark.abs() >= 1e6 { digits(mark) } else { ((mark * 1e6).round() / 1e6).to_string() }
-}
-
-fn plot(svg: &mut String, line: &Line, colour: &str, dash: &str, x: &Scale, y: &Scale) {
+fn plot(svg: &mut Svg, line: &Line, colour: &str, dash: &str, x: &Scale, y: &Scale) {
     let path: Vec<String> = line
         .points
         .iter()
         .map(|&(at, mean, _)| format!("{:.1},{:.1}", x.at(at), y.at(mean)))
         .collect();
-    let _ = writeln!(
-        svg,
+    svg.raw(format_args!(
         "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" \
          stroke-dasharray=\"{dash}\"/>",
         path.join(" ")
-    );
+    ));
     for &(at, mean, spread) in &line.points {
         let (at, above, below) = (x.at(at), y.at(mean + spread), y.at(mean - spread));
-        let _ = writeln!(
-            svg,
+        svg.raw(format_args!(
             "<path d=\"M{at:.1},{above:.1} V{below:.1}\" stroke=\"{colour}\"/>\
              <circle cx=\"{at:.1}\" cy=\"{:.1}\" r=\"3.5\" fill=\"{colour}\"><title>{} {}</title>\
              </circle>",
             y.at(mean),
             escaped(&line.name),
             digits(mean)
-        );
+        ));
     }
     for &(at, value) in &line.paper {
         let (at, value) = (x.at(at), y.at(value));
-        let _ = writeln!(
-            svg,
+        svg.raw(format_args!(
             "<path d=\"M{at:.1},{:.1} l5,5 l-5,5 l-5,-5 z\" fill=\"white\" stroke=\"{colour}\" \
              stroke-width=\"1.6\"/>",
             value - 5.0
-        );
+        ));
     }
 }
 
-fn legend(svg: &mut String, lines: &[Line], scenario: &Scenario) {
+fn legend(svg: &mut Svg, lines: &[Line], scenario: &Scenario) {
     let left = SIZE.0 - RIGHT + 18.0;
     let mut top = TOP + 8.0;
     if let Some(axis) = scenario.axes.get(1) {
-        let _ = writeln!(
-            svg,
+        svg.raw(format_args!(
             "<text x=\"{left}\" y=\"{top}\" fill=\"#555\">{}</text>",
             escaped(&axis.name)
-        );
+        ));
         top += 20.0;
     }
     let named = lines.iter().zip(COLOURS.iter().cycle()).zip(dashes());
     for ((line, colour), dash) in named.filter(|((line, _), _)| !line.name.is_empty()) {
-        let _ = writeln!(
-            svg,
+        svg.raw(format_args!(
             "<path d=\"M{left},{:.1} h22\" stroke=\"{colour}\" stroke-width=\"2\" \
              stroke-dasharray=\"{dash}\"/>\
              <circle cx=\"{}\" cy=\"{:.1}\" r=\"3.5\" fill=\"{colour}\"/>\
@@ -277,21 +229,16 @@ fn legend(svg: &mut String, lines: &[Line], scenario: &Scenario) {
             top - 4.0,
             left + 30.0,
             escaped(&line.name)
-        );
+        ));
         top += 20.0;
     }
     if lines.iter().any(|line| !line.paper.is_empty()) {
-        let _ = writeln!(
-            svg,
+        svg.raw(format_args!(
             "<path d=\"M{},{:.1} l5,5 l-5,5 l-5,-5 z\" fill=\"white\" stroke=\"#333\" \
              stroke-width=\"1.6\"/><text x=\"{}\" y=\"{top}\">published</text>",
             left + 11.0,
             top - 9.0,
             left + 30.0
-        );
+        ));
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -7,10 +7,10 @@ use toml::{Table, Value};
 /// A table that is being read.
 pub struct Keys<'t> {
     file: &'t str,
-    /// Where the table is in the file, with a dot at its end.
+    /// The table's path in the file, with a dot at the end.
     path: String,
     table: &'t Table,
-    /// The keys asked for so far: all others are unknown.
+    /// The keys asked for so far; all others are unknown.
     known: RefCell<Vec<&'static str>>,
 }
 
@@ -75,7 +75,7 @@ impl<'t> Keys<'t> {
         }
     }
 
-    /// A time, given in such units of nanoseconds.
+    /// A time in a unit of this many nanoseconds.
     pub fn time_ns(
         &self,
         key: &'static str,
@@ -85,18 +85,18 @@ impl<'t> Keys<'t> {
         Ok((self.number(key, default, 0.0..=1e15 / unit_ns)? * unit_ns).round() as u64)
     }
 
-    /// Words.
+    /// A string.
     pub fn word(&self, key: &'static str, default: Option<&str>) -> Result<String, String> {
         match (self.get(key), default) {
             (Some(Value::String(word)), _) => Ok(word.clone()),
-            // So that an instance that is a number needs no quotes.
+            // An instance that is a number needs no quotes.
             (Some(Value::Integer(number)), _) => Ok(number.to_string()),
             (None, Some(word)) => Ok(word.to_string()),
             _ => self.wrong(key, "a string"),
         }
     }
 
-    /// Words that need not be there.
+    /// An optional string.
     pub fn word_if_any(&self, key: &'static str) -> Result<Option<String>, String> {
         if self.table.contains_key(key) {
             return self.word(key, None).map(Some);
@@ -105,7 +105,7 @@ impl<'t> Keys<'t> {
         Ok(None)
     }
 
-    /// Yes or no.
+    /// True or false.
     pub fn flag(&self, key: &'static str, default: bool) -> Result<bool, String> {
         match self.get(key) {
             None => Ok(default),
@@ -114,7 +114,7 @@ impl<'t> Keys<'t> {
         }
     }
 
-    /// Whether a key is there.
+    /// Whether the table has a key.
     pub fn has(&self, key: &'static str) -> bool {
         self.get(key).is_some()
     }
@@ -133,7 +133,7 @@ impl<'t> Keys<'t> {
         }
     }
 
-    /// A table inside, if it is there.
+    /// An inner table, if the key is there.
     pub fn table(&self, key: &'static str) -> Result<Option<Keys<'t>>, String> {
         match self.get(key) {
             None => Ok(None),
@@ -142,7 +142,7 @@ impl<'t> Keys<'t> {
         }
     }
 
-    /// A list of tables inside; none if it is not there.
+    /// A list of inner tables; empty if the key is missing.
     pub fn tables(&self, key: &'static str) -> Result<Vec<Keys<'t>>, String> {
         let list = match self.get(key) {
             None => return Ok(Vec::new()),
@@ -161,7 +161,7 @@ impl<'t> Keys<'t> {
         Keys { file: self.file, path, table, known: RefCell::default() }
     }
 
-    /// Refuses keys that nobody asked for.
+    /// Refuses keys that no call asked for.
     pub fn finish(self) -> Result<(), String> {
         let known = self.known.borrow();
         match self.table.keys().find(|key| !known.contains(&key.as_str())) {

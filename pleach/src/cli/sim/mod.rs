@@ -8,76 +8,63 @@ mod spec;
 mod table;
 mod words;
 
-use super::options::Options;
-use super::{Failure, create, print, usage, write};
+pub use loads::{Posed, record};
+pub use spec::Load;
+
+use super::console::{Console, DONE};
+use super::files::{Output, keep_apart};
+use super::flags::Given;
+use super::line::Line;
+use super::{Failure, usage};
+use crate::registry::Entry;
 use crate::report::short;
-use clap::ArgMatches;
-use clap::parser::ValueSource;
-use loads::{Load, Posed, pose};
+use loads::{Model, pose};
 use pleach_core::sim::figures::Figures;
 use scenario::Scenario;
 use serde_json::{Value, json};
 use spec::{Spec, Work};
-use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// Flags that mean nothing here.
-const FOREIGN: [&str; 13] = [
-    "start",
-    "all",
-    "nodes",
-    "checkpoint",
-    "every",
-    "show",
-    "gantt",
-    "solution",
-    "trace",
-    "slow",
-    "devices",
-    "time-limit",
-    "node-limit",
-];
-
 /// Simulates what the words ask for.
-pub fn run(matches: &ArgMatches, options: &Options) -> Result<ExitCode, Failure> {
-    let given = |flag: &&&str| matches.value_source(flag) == Some(ValueSource::CommandLine);
-    if let Some(flag) = FOREIGN.iter().find(given) {
-        return usage(format!("--{flag}: sim has no such choice"));
-    }
-    let (name, scenario) = words::read(matches)?;
-    let picture = options.svg.as_deref().map(|path| create("svg", path)).transpose()?;
-    enough_memory(&name, &scenario, options)?;
+pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
+    let given = &line.given;
+    let (name, scenario, file) = words::read(registry, line)?;
+    let threads = given.settings().map_err(Failure::Usage)?.threads;
+    keep_apart(given, file.as_slice())?;
+    let picture = Output::of("svg", given)?;
+    enough_memory(&name, &scenario, threads)?;
     let started = Instant::now();
-    let (works, posed) = problems(&name, &scenario, options)?;
-    let loads: Vec<Load<'_>> = posed.iter().map(Load::new).collect();
-    let load = |spec: &Spec| works.iter().position(|work| *work == spec.work).unwrap_or(0);
+    let (works, posed) = problems(registry, &name, &scenario, given)?;
+    let models: Vec<Model<'_>> = posed.iter().map(Model::new).collect();
+    let at = |spec: &Spec| works.iter().position(|work| *work == spec.work).unwrap_or(0);
     for spec in scenario.cells.iter().filter(|spec| spec.cluster.policy.is_late()) {
         let snapshots = spec.cluster.snapshot_ns.map(|_| "no snapshot_ms: copies are in none");
-        let may = posed[load(spec)].may_be_late();
+        let may = posed[at(spec)].may_be_late();
         if let Some(expected) = snapshots.or(may.err()) {
             return usage(format!("{name}: balance = 'master-worker:late': expected {expected}"));
         }
     }
     let setup_s = started.elapsed().as_secs_f64();
     let started = Instant::now();
-    let runs = simulate(&scenario, |spec, seed| loads[load(spec)].run(spec, seed), options)?;
+    let runs = simulate(&scenario, |spec, seed| models[at(spec)].run(spec, seed), threads)?;
     let all = Simulated { scenario, runs, setup_s, seconds: started.elapsed().as_secs_f64() };
-    if options.json {
-        print(&all.json(&name).to_string())?;
+    let text = if given.on("json") {
+        all.json(&name).to_string()
     } else {
-        let first = load(&all.scenario.cells[0]);
-        let mut work = loads[first].total_ns().map_or("work".into(), |total_ns| {
+        let first = at(&all.scenario.cells[0]);
+        let mut work = models[first].total_ns().map_or("work".into(), |total_ns| {
             format!("work of {} s at speed 1", table::digits(total_ns as f64 * 1e-9))
         });
         work += if works.len() > 1 { " in the first row" } else { "" };
-        print(&all.words(&work, posed[first].dearest_ns()))?;
-    }
+        all.words(&work, posed[first].dearest_ns())
+    };
+    console.print(&text)?;
     if let Some(file) = picture {
-        write(file, &chart::draw(&all.scenario, &all.runs))?;
+        file.write(&chart::draw(&all.scenario, &all.runs))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 /// A scenario with its runs, cell by cell, and the time that they took here.
@@ -139,9 +126,10 @@ impl Simulated {
 
 /// The different works of a scenario, and their problems.
 fn problems(
+    registry: &[Entry],
     name: &str,
     scenario: &Scenario,
-    options: &Options,
+    given: &Given,
 ) -> Result<(Vec<Work>, Vec<Posed>), Failure> {
     let mut works: Vec<Work> = Vec::new();
     for spec in &scenario.cells {
@@ -151,9 +139,9 @@ fn problems(
     }
     let named = |why| match why {
         Failure::Usage(why) => Failure::Usage(format!("{name}: load: {why}")),
-        inside @ Failure::Inside(_) => inside,
+        other => other,
     };
-    let posed = works.iter().map(|work| pose(work, options).map_err(named));
+    let posed = works.iter().map(|work| pose(registry, work, given).map_err(named));
     let posed = posed.collect::<Result<_, _>>()?;
     Ok((works, posed))
 }
@@ -161,11 +149,11 @@ fn problems(
 /// Bytes that a simulated peer takes, as measured at most: with units, and with an explorer.
 const PEER_BYTES: (u64, u64) = (4_500, 150_000);
 
-/// What no simulation may take, however much memory there is: whoever asks for more has made a slip.
+/// What no simulation may take, however much memory there is: more is asked for by mistake.
 const MOST_BYTES: u64 = 64 << 30;
 
 /// Refuses more peers than fit into the memory that is free.
-fn enough_memory(name: &str, scenario: &Scenario, options: &Options) -> Result<(), Failure> {
+fn enough_memory(name: &str, scenario: &Scenario, threads: u32) -> Result<(), Failure> {
     let free = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
         line.split_whitespace().nth(1)?.parse::<u64>().ok()
@@ -177,11 +165,11 @@ fn enough_memory(name: &str, scenario: &Scenario, options: &Options) -> Result<(
             Work::Search(_) => PEER_BYTES.1,
         };
         let peers = u64::from(spec.cluster.machine.peers());
-        let at_once = u64::from(options.settings.threads).min(scenario.seeds.len() as u64);
+        let at_once = u64::from(threads).min(scenario.seeds.len() as u64);
         let needed = peers * each * at_once;
         if needed > most {
             return usage(format!(
-                "{name}: peers = {peers}: expected fewer: they need about {} GB of at most {}",
+                "{name}: peers = {peers}: expected fewer; these need about {} GB of memory, and {} are free",
                 needed >> 30,
                 most >> 30
             ));
@@ -194,7 +182,7 @@ fn enough_memory(name: &str, scenario: &Scenario, options: &Options) -> Result<(
 fn simulate(
     scenario: &Scenario,
     run: impl Fn(&Spec, u64) -> Result<Figures, String> + Sync,
-    options: &Options,
+    threads: u32,
 ) -> Result<Vec<Vec<Figures>>, Failure> {
     let seeds = scenario.seeds.len();
     let jobs = scenario.cells.len() * seeds;
@@ -210,7 +198,7 @@ fn simulate(
         }
     };
     std::thread::scope(|scope| {
-        (0..(options.settings.threads as usize).min(jobs)).for_each(|_| {
+        (0..(threads as usize).min(jobs)).for_each(|_| {
             scope.spawn(work);
         });
     });

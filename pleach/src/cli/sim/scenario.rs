@@ -2,12 +2,13 @@
 
 use super::keys::{Keys, value_in_short};
 use super::spec::Spec;
+use crate::registry::Entry;
 use toml::{Table, Value};
 
 /// A key with a list of values.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What to call it.
+    /// Its name.
     pub name: String,
     /// Its values, as words.
     pub values: Vec<String>,
@@ -16,26 +17,26 @@ pub struct Axis {
 /// A published value to print beside the simulated one.
 #[derive(Clone, Debug)]
 pub struct Paper {
-    /// The value of the first list at which it was seen.
+    /// The value of the first list at which it was measured.
     pub x: String,
     /// The value of the second list.
     pub series: String,
-    /// What was seen there.
+    /// The published value.
     pub value: f64,
-    /// Its standard deviation, if that was published.
+    /// Its published standard deviation.
     pub spread: Option<f64>,
-    /// Whether it belongs into a chart of ours.
+    /// Whether our chart shows it.
     pub drawn: bool,
-    /// Which figure it is.
+    /// The figure's name.
     pub what: String,
 }
 
-/// All that is to be simulated.
+/// Everything to simulate.
 #[derive(Debug)]
 pub struct Scenario {
     pub title: String,
     pub seeds: Vec<u64>,
-    /// The lists, two at most.
+    /// The lists, at most two.
     pub axes: Vec<Axis>,
     /// One for each combination of their values, those of the last list next to each other.
     pub cells: Vec<Spec>,
@@ -44,14 +45,14 @@ pub struct Scenario {
     pub chart: String,
 }
 
-/// A way into a table.
+/// A step into a table.
 #[derive(Clone, Debug)]
 enum Step {
     Key(String),
     Place(usize),
 }
 
-/// Lists that are no sweep.
+/// Lists that are not a sweep.
 const LISTS: [&str; 1] = ["seeds"];
 /// The most combinations.
 const MOST_CELLS: usize = 10_000;
@@ -73,10 +74,10 @@ impl Scenario {
     ///
     /// # Errors
     /// One line: file, key, value, and what was expected.
-    pub fn read(file: &str, table: &Table) -> Result<Self, String> {
+    pub fn read(registry: &[Entry], file: &str, table: &Table) -> Result<Self, String> {
         let mut lists = Vec::new();
         find_lists(table, &mut Vec::new(), &mut lists);
-        // Numbers first: they lie along the horizontal side of a chart.
+        // Numbers first: they make the horizontal axis of a chart.
         lists.sort_by_key(|path| !of_numbers(table, path));
         if lists.len() > 2 {
             let names: Vec<String> = lists.iter().map(|path| dotted(path)).collect();
@@ -107,7 +108,7 @@ impl Scenario {
             });
             axes.push(Axis { name: name(table, path), values: words.collect() });
         }
-        let cells = tables.iter().map(|table| Spec::read(&Keys::new(file, table)));
+        let cells = tables.iter().map(|table| Spec::read(registry, &Keys::new(file, table)));
         let cells = cells.collect::<Result<Vec<Spec>, String>>()?;
         let keys = Keys::new(file, &tables[0]);
         let scenario = Self {
@@ -121,8 +122,8 @@ impl Scenario {
         if super::table::metric(&scenario.chart).is_none() {
             return keys.wrong("chart", &super::table::names());
         }
-        // What describes a single run was read once for each cell.
-        Spec::read(&keys)?;
+        // Each cell has read the keys of a single run; this marks them as known.
+        Spec::read(registry, &keys)?;
         keys.finish()?;
         Ok(scenario)
     }
@@ -219,7 +220,7 @@ fn dotted(path: &[Step]) -> String {
     text
 }
 
-/// What to call a list: by the name of the kind of peers that it belongs to, or by its key.
+/// The name of a list: that of the class of peers it belongs to, or its key.
 fn name(table: &Table, path: &[Step]) -> String {
     let kind = path.split_last().and_then(|(_, parent)| at(table, parent));
     let kind = kind.and_then(|kind| kind.get("name")).and_then(Value::as_str);

@@ -1,6 +1,7 @@
 //! [`Spec`]: one run to simulate, as the keys of a scenario describe it.
 
 use super::keys::Keys;
+use crate::registry::{Entry, Simulation, entry, names};
 use pleach_core::balance::Policy;
 use pleach_core::sim::cluster::Cluster;
 use pleach_core::sim::machine::{Changes, Class, Late, Machine, Pauses};
@@ -8,18 +9,18 @@ use pleach_core::sim::network::{Delays, Level, Link, Network};
 use pleach_core::sim::spans::MOST_LEVELS;
 use pleach_core::work::Nodes;
 
-/// What is worked on.
+/// The work of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// Numbered units.
     Interval { units: u64, total_ns: u64, halvings: u32, uneven: f64, seed: u64 },
     /// A search.
-    Search(Search),
+    Search(Load),
 }
 
-/// A search of a problem.
+/// The `[load]` of a scenario: a search of a problem.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Search {
+pub struct Load {
     pub problem: String,
     pub instance: String,
     pub node_ns: u64,
@@ -34,14 +35,7 @@ pub struct Search {
     pub recorded: bool,
 }
 
-impl Search {
-    /// Whether explorers choose their bound while they run, so that nodes depend on who explores what.
-    pub fn varies(&self) -> bool {
-        self.problem == "flowshop" && self.bound.as_deref().is_none_or(|bound| bound == "auto")
-    }
-}
-
-/// One run but for its seed.
+/// One run, without its seed.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub work: Work,
@@ -50,7 +44,7 @@ pub struct Spec {
     pub unit_speed: f64,
 }
 
-/// The most peers.
+/// Peers at most.
 pub const MOST_PEERS: i64 = 10_000_000;
 const US: f64 = 1e3;
 const MS: f64 = 1e6;
@@ -58,14 +52,17 @@ const S: f64 = 1e9;
 
 impl Spec {
     /// Reads the keys that describe a run.
-    pub fn read(keys: &Keys<'_>) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// One line: file, key, value, and what was expected.
+    pub fn read(registry: &[Entry], keys: &Keys<'_>) -> Result<Self, String> {
         let (machine, weights) = machine(keys)?;
         let preset = keys.word("balance", Some("adaptive"))?;
         let policy = match Policy::parse_with(&preset, &weights) {
             Ok(policy) => policy,
             Err(why) => return keys.wrong("balance", &format!("a preset: {why}")),
         };
-        let work = work(keys, machine.peers())?;
+        let work = work(registry, keys, machine.peers())?;
         let cluster = Cluster {
             policy,
             network: network(keys)?,
@@ -83,16 +80,16 @@ impl Spec {
     }
 }
 
-fn work(keys: &Keys<'_>, peers: u32) -> Result<Work, String> {
+fn work(registry: &[Entry], keys: &Keys<'_>, peers: u32) -> Result<Work, String> {
     let Some(load) = keys.table("load")? else {
         return keys.wrong("load", "a table [load] with problem = …");
     };
     let problem = load.word("problem", None)?;
     let work = match problem.as_str() {
         "interval" => interval(&load, peers)?,
-        "uts" | "queens" | "flowshop" | "knapsack" => {
+        name if simulation(registry, name).is_some() => {
             let node_ns = (load.number("node_us", Some(1.0), 0.001..=1e9)? * US).round() as u64;
-            Work::Search(Search {
+            Work::Search(Load {
                 problem,
                 instance: load.word("instance", None)?,
                 node_ns,
@@ -104,10 +101,18 @@ fn work(keys: &Keys<'_>, peers: u32) -> Result<Work, String> {
                 alone: load.number("alone", Some(1e9), 0.0..=1e15)? as u64,
             })
         }
-        _ => return load.wrong("problem", "interval, uts, queens, flowshop or knapsack"),
+        _ => {
+            let known = names(registry, |entry| entry.simulation.is_some());
+            return load.wrong("problem", &format!("interval, {known}"));
+        }
     };
     load.finish()?;
     Ok(work)
+}
+
+/// How a problem is simulated.
+pub fn simulation(registry: &[Entry], name: &str) -> Option<Simulation> {
+    entry(registry, name).and_then(|entry| entry.simulation)
 }
 
 fn nodes(load: &Keys<'_>) -> Result<Nodes, String> {
@@ -139,7 +144,7 @@ fn interval(load: &Keys<'_>, peers: u32) -> Result<Work, String> {
     Ok(Work::Interval { units: units as u64, total_ns, halvings, uneven, seed })
 }
 
-/// The peers, and their powers as known beforehand, a number each; those beyond have the last one.
+/// The peers, and their known powers, one number each; any further peers have the last one.
 fn machine(keys: &Keys<'_>) -> Result<(Machine, Vec<u32>), String> {
     let none = toml::Table::new();
     let own = keys.table("machine")?;
@@ -148,7 +153,7 @@ fn machine(keys: &Keys<'_>) -> Result<(Machine, Vec<u32>), String> {
     let poll_us = table.number("poll_us", Some(100.0), 0.001..=1e9)?;
     let (mut classes, mut weights) = (Vec::new(), Vec::new());
     for class in table.tables("class")? {
-        // The name is for the reader.
+        // The name only labels the class.
         class.word("name", Some(""))?;
         classes.push(Class {
             count: class.whole("count", None, 0..=MOST_PEERS)? as u32,

@@ -5,7 +5,7 @@ use super::spec::Spec;
 use pleach_core::sim::figures::Figures;
 use serde_json::{Map, Value, json};
 
-/// A figure: its name, what stands above its column, and how to get it.
+/// A figure: its name, the head of its column, and how to compute it.
 pub struct Metric {
     pub name: &'static str,
     pub header: &'static str,
@@ -20,7 +20,7 @@ const fn metric_of(
     Metric { name, header, of }
 }
 
-/// All figures; those with a header stand in the table.
+/// All figures; the table shows those with a header.
 pub const METRICS: [Metric; 19] = [
     metric_of("time_s", "time s", |figures, _| figures.time_ns as f64 * 1e-9),
     metric_of("speed_up", "speed-up", |figures, spec| figures.speed_up() / spec.unit_speed),
@@ -70,7 +70,7 @@ pub fn values(metric: &Metric, spec: &Spec, runs: &[Figures]) -> Vec<f64> {
     runs.iter().map(|figures| (metric.of)(figures, spec)).collect()
 }
 
-/// A number with some four digits that say something.
+/// A number with about four significant digits.
 pub fn digits(value: f64) -> String {
     let size = value.abs();
     match size {
@@ -120,7 +120,7 @@ fn with_spread(mean: f64, spread: Option<f64>) -> String {
     spread.map_or(digits(mean), |spread| format!("{} ±{}", digits(mean), digits(spread)))
 }
 
-/// What each depth of the tree of peers said, in the first run.
+/// The messages of each depth of the tree of peers, in the first run.
 pub fn depths(figures: &Figures) -> String {
     let head = ["depth", "peers", "requests/peer", "messages/peer", "bytes/peer"];
     let mut rows = vec![head.map(String::from).to_vec()];

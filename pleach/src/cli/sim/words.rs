@@ -1,48 +1,68 @@
 //! What the command line asks to simulate: a scenario's file, or a problem and an instance.
 
 use super::scenario::{Scenario, table};
-use crate::cli::{Failure, usage};
-use clap::ArgMatches;
-use clap::parser::ValueSource;
+use super::spec::simulation;
+use crate::cli::flags::{Given, Kind, Use, Verb};
+use crate::cli::line::Line;
+use crate::cli::{Failure, no_more, usage};
+use crate::registry::{Entry, names};
 use toml::{Table, Value};
 
-/// The flags that stand for keys of a scenario.
-const FLAGS: [&str; 6] = ["peers", "balance", "seed", "best", "bound", "branching"];
+/// General flags that stand for keys of a scenario.
+const FLAGS: [&str; 3] = ["peers", "balance", "seed"];
+/// Flags that stand for keys of its load.
+const OF_LOAD: [&str; 3] = ["best", "bound", "branching"];
 
-/// The scenario with what to call it in errors.
-pub fn read(matches: &ArgMatches) -> Result<(String, Scenario), Failure> {
-    let word = |name| matches.get_one::<String>(name).map_or("", String::as_str);
-    let flags: Vec<(&str, &str)> = FLAGS
-        .into_iter()
-        .filter(|flag| matches.value_source(flag) == Some(ValueSource::CommandLine))
-        .map(|flag| (flag, word(flag)))
-        .collect();
-    let (first, instance) = (word("problem"), word("instance"));
-    let (name, table) = if matches.contains_id("instance") {
-        ("sim", of_problem(first, instance, &flags)?)
-    } else {
-        (first, of_file(first, &flags)?)
-    };
-    let scenario = Scenario::read(name, &table).map_err(Failure::Usage)?;
-    Ok((name.to_string(), scenario))
+/// The scenario with what to call it in errors, and its file if it has one.
+pub fn read(
+    registry: &[Entry],
+    line: &Line,
+) -> Result<(String, Scenario, Option<String>), Failure> {
+    no_more(&line.words, 3)?;
+    let given = &line.given;
+    let scenario =
+        |name: &str, table: &Table| Scenario::read(registry, name, table).map_err(Failure::Usage);
+    match &line.words[1..] {
+        [problem, instance] => {
+            let named = simulation(registry, problem).map_or(&[][..], |sim| sim.flags);
+            check(given, problem, named)?;
+            let table = of_problem(problem, instance, given)?;
+            Ok(("sim".into(), scenario("sim", &table)?, None))
+        }
+        [file] => {
+            if let Some(flag) = OF_LOAD.iter().find(|flag| given.has(flag)) {
+                return usage(format!(
+                    "--{flag} does not apply to a scenario's file; set load.{flag} in {file}"
+                ));
+            }
+            check(given, "", &[])?;
+            let table = of_file(file, given)?;
+            Ok((file.clone(), scenario(file, &table)?, Some(file.clone())))
+        }
+        _ => {
+            let known = names(registry, |entry| entry.simulation.is_some());
+            usage(format!(
+                "sim: a scenario's file is required, or a problem (interval, {known}) and an instance"
+            ))
+        }
+    }
+}
+
+fn check(given: &Given, problem: &str, named: &[Use]) -> Result<(), Failure> {
+    given.check(Kind { verb: Verb::Sim, problem, named }).map_err(Failure::Usage)
 }
 
 /// A file's scenario, with what flags say instead.
-fn of_file(file: &str, flags: &[(&str, &str)]) -> Result<Table, Failure> {
+fn of_file(file: &str, given: &Given) -> Result<Table, Failure> {
     let text = std::fs::read_to_string(file)
         .or_else(|why| usage(format!("{file}: {why}; expected a scenario's file")))?;
     let mut scenario = table(file, &text).map_err(Failure::Usage)?;
-    for (flag, value) in flags {
-        if matches!(*flag, "best" | "bound" | "branching") {
-            return usage(format!("--{flag}: expected in the scenario, in [load]"));
-        }
-        set(&mut scenario, flag, value)?;
-    }
+    set_all(&mut scenario, given)?;
     Ok(scenario)
 }
 
 /// The scenario of a problem and an instance, as flags say.
-fn of_problem(problem: &str, instance: &str, flags: &[(&str, &str)]) -> Result<Table, Failure> {
+fn of_problem(problem: &str, instance: &str, given: &Given) -> Result<Table, Failure> {
     let (mut scenario, mut load) = (Table::new(), Table::new());
     load.insert("problem".into(), problem.into());
     if problem == "interval" {
@@ -50,13 +70,12 @@ fn of_problem(problem: &str, instance: &str, flags: &[(&str, &str)]) -> Result<T
     } else {
         load.insert("instance".into(), instance.into());
     }
-    for (flag, value) in flags {
-        if matches!(*flag, "best" | "bound" | "branching") {
-            load.insert((*flag).into(), (*value).into());
-        } else {
-            set(&mut scenario, flag, value)?;
+    for flag in OF_LOAD {
+        if let Some(value) = given.word(flag) {
+            load.insert(flag.into(), value.into());
         }
     }
+    set_all(&mut scenario, given)?;
     if !scenario.contains_key("peers") {
         return usage("sim PROBLEM INSTANCE: expected --peers N");
     }
@@ -65,11 +84,20 @@ fn of_problem(problem: &str, instance: &str, flags: &[(&str, &str)]) -> Result<T
     Ok(scenario)
 }
 
-/// Sets what a flag says in a scenario's table.
+/// Sets what the flags say in a scenario's table.
+fn set_all(table: &mut Table, given: &Given) -> Result<(), Failure> {
+    for flag in FLAGS {
+        if let Some(value) = given.word(flag) {
+            set(table, flag, value)?;
+        }
+    }
+    Ok(())
+}
+
 fn set(table: &mut Table, flag: &str, value: &str) -> Result<(), Failure> {
     let number = |word: &str| match word.parse::<i64>() {
         Ok(number) if number >= 0 => Ok(Value::Integer(number)),
-        _ => usage(format!("--{flag} {word}: expected a whole number, or some with commas")),
+        _ => usage(format!("--{flag} {word}: expected a whole number, or several between commas")),
     };
     let (key, value) = match flag {
         "balance" => (flag, value.into()),
@@ -83,7 +111,7 @@ fn set(table: &mut Table, flag: &str, value: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads the work of an interval: so many seconds.
+/// The seconds of work of an interval.
 fn seconds(word: &str) -> Result<f64, Failure> {
     let number = word.strip_suffix('s').and_then(|number| number.parse::<f64>().ok());
     match number.filter(|number| (0.0..=1e6).contains(number)) {

@@ -1,14 +1,109 @@
-//! `--threads`, `--devices` and `--slow`: the units that a run is to have.
+//! Flags for the units of a run, and for how they share the work.
 
-use super::options::whole;
+use super::numbers::whole;
+use super::{About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, text};
+use pleach_core::balance::Policy;
+use pleach_problems::simd::Level;
 use pleach_run::cores;
 use pleach_run::executor::gpu::count;
 use pleach_run::executor::gpu::spec::{Kind, Spec};
+
+use serde_json::json;
+
+const ABOUT: About = About {
+    name: "",
+    value: None,
+    help: "",
+    default: "",
+    group: Group::Units,
+    applies: Applies::To(SEARCHES),
+    lasts: Lasts::Kept,
+    accepts: Accepts::One,
+};
+
+const SEARCHES_AND_SIM: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim];
+const CODE_PATHS: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Sim, Verb::Devices];
+
+/// `--threads`.
+pub static THREADS: Flag<u32> = Flag {
+    about: About {
+        name: "threads",
+        value: Some("N"),
+        help: "number of CPU threads",
+        default: "all cores",
+        applies: Applies::To(SEARCHES_AND_SIM),
+        ..ABOUT
+    },
+    parse: |word| whole(word, 1, 1024).map(|threads| threads as u32),
+    record: |given| Some(json!(given.units().ok()?.threads)),
+};
+
+/// `--devices`.
+pub static DEVICES: Flag<String> = Flag {
+    about: About {
+        name: "devices",
+        value: Some("LIST"),
+        help: "comma list of cpu, gpu (all of them), gpu0 and so on, emulated (GPU code on the CPU, for \
+               tests); choices after colons, as gpu:explorers=2048:inside=adapt",
+        default: "cpu,gpu where a GPU works",
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.units().ok()?.devices.words)),
+};
+
+/// `--slow`.
+pub static SLOW: Flag<String> = Flag {
+    about: About {
+        name: "slow",
+        value: Some("UNIT=F"),
+        help: "slow a thread down by a factor, to try unequal machines, as cpu1=4",
+        default: "none",
+        accepts: Accepts::Several,
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.slow())),
+};
+
+/// `--balance`.
+pub static BALANCE: Flag<Policy> = Flag {
+    about: About {
+        name: "balance",
+        value: Some("NAME"),
+        help: "how units share work: adaptive, random-power, random-half, weighted, ring, lifelines, \
+               overlay, master-worker, hierarchical-master-worker, static, dynamic, guided; choices \
+               after a colon, as overlay:degree=4,bridges=no",
+        default: "adaptive",
+        applies: Applies::To(SEARCHES_AND_SIM),
+        ..ABOUT
+    },
+    parse: |word| Policy::parse(word).map_err(|why| format!("{word}: {why}")),
+    record: |given| Some(json!(given.word("balance").unwrap_or(BALANCE.about.default))),
+};
+
+/// `--simd`.
+pub static SIMD: Flag<Level> = Flag {
+    about: About {
+        name: "simd",
+        value: Some("LEVEL"),
+        help: "instructions to use: auto, off, avx2, avx512",
+        default: "auto",
+        applies: Applies::To(CODE_PATHS),
+        ..ABOUT
+    },
+    parse: Level::parse,
+    record: |given| {
+        let level = given.get(&SIMD).ok().flatten().unwrap_or_else(Level::best);
+        Some(json!(level.to_string()))
+    },
+};
 
 /// Devices at most: no machine has more.
 const MOST_DEVICES: usize = 64;
 
 /// Threads and devices.
+#[derive(Clone)]
 pub struct Units {
     /// Threads of the CPU.
     pub threads: u32,
@@ -16,7 +111,8 @@ pub struct Units {
     pub devices: Devices,
 }
 
-/// Devices, and the words for what is in force.
+/// Devices, and the words for those in force.
+#[derive(Clone)]
 pub struct Devices {
     /// As `--devices` would have them.
     pub words: String,
@@ -32,11 +128,11 @@ impl Units {
     pub fn read(threads: Option<&str>, devices: Option<&str>) -> Result<Self, String> {
         let wanted = match threads {
             None => cores(),
-            Some(word) => whole("threads", word, 1, 1024)? as u32,
+            Some(word) => (THREADS.parse)(word).map_err(|why| format!("--threads {why}"))?,
         };
         let Some(list) = devices else {
             let mut specs = all(&Spec::of(Kind::Gpu(0)), count().unwrap_or(0));
-            // Nobody has asked for them: a problem that they cannot do is no fault.
+            // The user has not asked for them: a problem without a kernel is not an error.
             specs.iter_mut().for_each(|spec| spec.asked = false);
             let words = if specs.is_empty() { "cpu" } else { "cpu,gpu" }.to_string();
             return Ok(Self { threads: wanted, devices: Devices { words, specs } });
@@ -46,29 +142,29 @@ impl Units {
             let spec = || Spec::parse(words).map_err(|why| format!("--devices {why}"));
             match words.split(':').next() {
                 Some("cpu") if words == "cpu" => on_cpu = true,
-                Some("cpu") => return Err(format!("--devices {words}: cpu has no choices")),
-                // Where there are none, the run says why.
+                Some("cpu") => return Err(format!("--devices {words}: cpu takes no choices")),
+                // If there are none, the run says why.
                 Some("gpu") => specs.extend(all(&spec()?, count().unwrap_or(1))),
                 _ => specs.push(spec()?),
             }
         }
         if specs.len() > MOST_DEVICES {
-            return Err(format!("--devices: expected {MOST_DEVICES} devices at most"));
+            return Err(format!("--devices {list}: expected at most {MOST_DEVICES} devices"));
         }
         if !on_cpu && threads.is_some() {
-            return Err(format!("--threads: expected with cpu among --devices {list}"));
+            return Err(format!("--threads has no effect without cpu among --devices {list}"));
         }
         let devices = Devices { words: list.to_string(), specs };
         Ok(Self { threads: if on_cpu { wanted } else { 0 }, devices })
     }
 }
 
-/// The same for so many GPUs.
+/// The same choices for each GPU.
 fn all(spec: &Spec, gpus: u32) -> Vec<Spec> {
     (0..gpus).map(|number| Spec { kind: Kind::Gpu(number), ..*spec }).collect()
 }
 
-/// How many times slower each thread is to be made.
+/// The artificial slow-down factor of each thread.
 ///
 /// # Errors
 /// One line: which unit is none, or which factor.
@@ -82,9 +178,9 @@ pub fn slow_factors(words: &[&str], threads: u32) -> Result<Vec<f64>, String> {
             (Some(slot), Some(factor)) => *slot = factor,
             _ => {
                 let units = match threads {
-                    0 => "there is no thread to be slowed".into(),
+                    0 => "but there is no thread to slow down".into(),
                     _ => format!(
-                        "a unit from cpu0 to cpu{} and a factor from 1 to 1000000",
+                        "with a unit from cpu0 to cpu{} and a factor from 1 to 1000000",
                         threads - 1
                     ),
                 };

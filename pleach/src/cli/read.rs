@@ -1,29 +1,24 @@
-//! [`rows`]: numbers from the file named on the command line, with errors that say where.
+//! [`rows`]: numbers from the file that the command line names, with errors that name the line.
 
 /// The rows of the file that the first word on the command line names, `N` whole numbers each.
 ///
-/// Numbers go from 0 to `most`. The first number of all says how many rows follow the first: no
-/// more than `most_rows`.
+/// Numbers go from 0 to `most`. The first number of the first row is the number of rows that follow, at
+/// most `most_rows`.
 ///
 /// # Errors
 /// One line: which file, line and value, and what was expected.
 pub fn rows<const N: usize>(most: i64, most_rows: usize) -> Result<Vec<[i64; N]>, String> {
     let path = super::words().into_iter().next().ok_or("expected a file")?;
-    rows_of(&path, most, most_rows)
-}
-
-/// The rows of a file; see [`rows`].
-pub(super) fn rows_of<const N: usize>(
-    path: &str,
-    most: i64,
-    most_rows: usize,
-) -> Result<Vec<[i64; N]>, String> {
-    let text = std::fs::read_to_string(path).map_err(|why| format!("{path}: {why}"))?;
+    let text = std::fs::read_to_string(&path).map_err(|why| format!("{path}: {why}"))?;
     parse(&text, most, most_rows).map_err(|why| format!("{path}{why}"))
 }
 
 /// Reads the rows; an error goes on from the file's name.
-fn parse<const N: usize>(text: &str, most: i64, most_rows: usize) -> Result<Vec<[i64; N]>, String> {
+pub(crate) fn parse<const N: usize>(
+    text: &str,
+    most: i64,
+    most_rows: usize,
+) -> Result<Vec<[i64; N]>, String> {
     let mut rows = Vec::new();
     for (line, words) in (1..).zip(text.lines()) {
         let words: Vec<&str> = words.split_whitespace().collect();
@@ -32,7 +27,7 @@ fn parse<const N: usize>(text: &str, most: i64, most_rows: usize) -> Result<Vec<
         }
         let mut row = [0; N];
         if words.len() != N {
-            return Err(format!(", line {line}: {} numbers, expected {N}", words.len()));
+            return Err(format!(", line {line}: {}, expected {N}", several(words.len(), "number")));
         }
         for (slot, word) in row.iter_mut().zip(words) {
             let number = word.parse().ok().filter(|number| (0..=most).contains(number));
@@ -48,10 +43,16 @@ fn parse<const N: usize>(text: &str, most: i64, most_rows: usize) -> Result<Vec<
             Err(format!(", line 1: {said} rows, expected at most {most_rows}"))
         }
         Some(said) if said != rows.len() as i64 - 1 => {
-            Err(format!(": {} rows after the first, expected {said}", rows.len() - 1))
+            let rows = several(rows.len() - 1, "row");
+            Err(format!(": {rows} after the first, expected {said} as line 1 announces"))
         }
         Some(_) => Ok(rows),
     }
+}
+
+/// A number of things.
+fn several(n: usize, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -63,10 +64,10 @@ mod tests {
         assert_eq!(parse::<2>("2 9\n\n1 2\n3 4\n", 9, 5), Ok(vec![[2, 9], [1, 2], [3, 4]]));
         for (text, said) in [
             ("", "an empty file"),
-            ("1 9\n1", "line 2: 1 numbers, expected 2"),
+            ("1 9\n1", "line 2: 1 number, expected 2"),
             ("1 9\n1 -2", "line 2: '-2', expected a whole number from 0 to 9"),
             ("1 9\n1 x", "line 2: 'x'"),
-            ("2 9\n1 2", "1 rows after the first, expected 2"),
+            ("2 9\n1 2", "1 row after the first, expected 2"),
             ("6 9\n", "line 1: 6 rows, expected at most 5"),
         ] {
             let why = parse::<2>(text, 9, 5).unwrap_err();

@@ -1,63 +1,51 @@
-//! A schedule as a picture: machines from top to bottom, time from left to right, and in black the
-//! operations that make it as long as it is.
+//! A schedule as a Gantt chart: a row a machine, time from left to right, a longest path outlined.
 
+use super::axis::round_step;
+use super::svg::{Anchor, Svg};
 use pleach_problems::flowshop::instance::Instance;
 use std::collections::HashSet;
-use std::fmt::Write;
 
-/// Width of the part that shows time: so much a job, within limits. A picture of few jobs fits a
-/// page, and one of many still has room for the numbers of most.
+/// Width for each job, within limits: a chart of few jobs fits a page, and one of many still has room
+/// for most numbers.
 const A_JOB: f64 = 32.0;
 const WIDTHS: (f64, f64) = (1600.0, 20_000.0);
 /// Height of a machine's row.
 const ROW: f64 = 30.0;
-/// Room for the names of machines, for the title, and for the scale of time.
+/// Room for the names of machines, for the title, and for the axis of time.
 const LEFT: f64 = 60.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 40.0;
 /// A bar narrower than this has no room for a number.
 const NUMBERED: f64 = 15.0;
-/// Room for one mark of the scale.
+/// Room for one mark on the axis.
 const MARK: f64 = 80.0;
 
-/// Draws a schedule as SVG.
+/// Draws a schedule.
 pub fn draw(name: &str, instance: &Instance, order: &[u16]) -> String {
     let ends = instance.ends(order);
     let critical = critical(instance, order, &ends);
     let makespan = instance.makespan(order);
     let time_width = (A_JOB * order.len() as f64).clamp(WIDTHS.0, WIDTHS.1);
     let scale = time_width / f64::from(makespan.max(1));
-    let machines = instance.machines();
-    let (width, height) = (LEFT + time_width + 20.0, TOP + ROW * machines as f64 + BOTTOM);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-         width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
-         <text x=\"{LEFT}\" y=\"24\" font-size=\"16\">{}: {} jobs on {machines} machines, makespan \
-         {makespan}; outlined: a longest path</text>\n",
-        escaped(name),
-        order.len(),
+    let (jobs, machines) = (order.len(), instance.machines());
+    let mut svg = Svg::new(LEFT + time_width + 20.0, TOP + ROW * machines as f64 + BOTTOM);
+    let title = format!(
+        "{name}: {jobs} jobs on {machines} machines, makespan {makespan}; outlined: a longest path"
     );
+    svg.text((LEFT, 24.0), Anchor::Start, "font-size=\"16\"", &title);
     axis(&mut svg, makespan, scale, TOP + ROW * machines as f64);
     let machine = |k: usize| order.iter().zip(&ends).map(move |(&job, ends)| (job, ends[k]));
     for k in 0..machines {
         let y = TOP + ROW * k as f64;
-        let _ = writeln!(
-            svg,
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">M{}</text>",
-            LEFT - 8.0,
-            y + ROW * 0.65,
-            k + 1
-        );
+        svg.text((LEFT - 8.0, y + ROW * 0.65), Anchor::End, "", &format!("M{}", k + 1));
         for (place, (job, end)) in machine(k).enumerate() {
             let time = instance.job(job.into())[k];
             let start = LEFT + f64::from(end - time) * scale;
             let outlined = critical.contains(&(place, k));
-            bar(&mut svg, start, y + 2.0, f64::from(time) * scale, job, outlined);
+            bar(&mut svg, (start, y + 2.0), f64::from(time) * scale, job, outlined);
         }
     }
-    svg += "</svg>";
-    svg
+    svg.finish()
 }
 
 /// The operations of a longest path, by place in the order and machine: each begins when another of
@@ -78,33 +66,25 @@ fn critical(instance: &Instance, order: &[u16], ends: &[Vec<u32>]) -> HashSet<(u
     }
 }
 
-/// One operation: a bar in its job's colour, its number where there is room, and words on hovering.
-fn bar(svg: &mut String, x: f64, y: f64, width: f64, job: u16, outlined: bool) {
+/// One operation: a bar in its job's colour, with the job's number where there is room.
+fn bar(svg: &mut Svg, (x, y): (f64, f64), width: f64, job: u16, outlined: bool) {
     if width <= 0.0 {
         return;
     }
-    let height = ROW - 4.0;
+    let (height, number) = (ROW - 4.0, job + 1);
     let stroke = if outlined { "black\" stroke-width=\"1.6" } else { "white\" stroke-width=\"0.6" };
-    let _ = write!(
-        svg,
+    svg.raw(format_args!(
         "<rect x=\"{x:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{height:.0}\" \
-         fill=\"{}\" stroke=\"{stroke}\"><title>job {}</title></rect>",
-        colour(job),
-        job + 1
-    );
+         fill=\"{}\" stroke=\"{stroke}\"><title>job {number}</title></rect>",
+        colour(job)
+    ));
     if width >= NUMBERED {
-        let _ = write!(
-            svg,
-            "<text x=\"{:.2}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"11\">{}</text>",
-            x + width / 2.0,
-            y + height * 0.65,
-            job + 1
-        );
+        let middle = (x + width / 2.0, y + height * 0.65);
+        svg.text(middle, Anchor::Middle, "font-size=\"11\"", &number.to_string());
     }
-    svg.push('\n');
 }
 
-/// A light colour for a job; those of neighbours in number lie far apart on the circle of hues.
+/// A light colour for a job; jobs with neighbouring numbers get hues that lie far apart.
 fn colour(job: u16) -> String {
     let hue = (f64::from(job) * 137.508) % 360.0;
     let channel = |turn: f64| {
@@ -114,27 +94,16 @@ fn colour(job: u16) -> String {
     format!("#{:02x}{:02x}{:02x}", channel(0.0), channel(240.0), channel(120.0))
 }
 
-/// The scale of time below the rows, in round steps.
-fn axis(svg: &mut String, makespan: u32, scale: f64, bottom: f64) {
-    let rough = (MARK / scale).max(1.0);
-    let decade = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].map(|n| n * decade).into_iter().find(|&step| step >= rough);
-    let step = step.unwrap_or(rough);
+/// The axis of time below the rows, in round steps.
+fn axis(svg: &mut Svg, makespan: u32, scale: f64, bottom: f64) {
+    let step = round_step((MARK / scale).max(1.0)).ceil();
     let mut at = 0.0;
     while at <= f64::from(makespan) {
         let x = LEFT + at * scale;
-        let _ = writeln!(
-            svg,
-            "<line x1=\"{x:.2}\" y1=\"{TOP}\" x2=\"{x:.2}\" y2=\"{bottom}\" stroke=\"#ddd\"/>\
-             <text x=\"{x:.2}\" y=\"{}\" text-anchor=\"middle\">{at}</text>",
-            bottom + 18.0
-        );
+        svg.line((x, TOP), (x, bottom), "#ddd");
+        svg.text((x, bottom + 18.0), Anchor::Middle, "", &at.to_string());
         at += step;
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Solutions as text: whole numbers between blanks.
 
-use super::{Failure, usage};
+use crate::cli::{Failure, usage};
 
 /// The numbers that a file holds, each of which names a `thing`.
 pub fn numbers(path: &str, thing: &str) -> Result<Vec<i64>, Failure> {

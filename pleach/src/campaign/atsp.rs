@@ -1,0 +1,147 @@
+//! The campaign for the asymmetric travelling salesman: a tour of least length, with proof.
+
+use super::begun::{Begun, Ready};
+use super::{Best, Contents, Error, Search};
+use crate::report::{Report, Status};
+use pleach_core::problem::Problem;
+use pleach_core::tree::Counts;
+use pleach_core::work::Nodes;
+use pleach_problems::atsp::Atsp;
+pub use pleach_problems::atsp::bound::Bound;
+pub use pleach_problems::atsp::instance::Instance;
+use pleach_problems::atsp::instance::plan;
+pub use pleach_problems::atsp::named::{named, optimum};
+pub use pleach_problems::atsp::read::read;
+use pleach_problems::atsp::solution;
+use pleach_run::Settings;
+use serde_json::json;
+
+/// How to solve an instance.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// Where the search starts from.
+    pub best: Best,
+    /// A tour to start from: cities in their order, from 0.
+    pub start: Option<Vec<u16>>,
+    /// How nodes are bounded; chosen automatically if not given.
+    pub bound: Option<Bound>,
+    /// Units, limits, checkpoint, progress.
+    pub search: Search<'a>,
+}
+
+/// What was found and proven.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// How it ended.
+    pub status: Status,
+    /// The best tour found: cities in their order, from 0.
+    pub tour: Option<Vec<u16>>,
+    /// Its length.
+    pub length: Option<i64>,
+    /// What no tour can beat, as far as is proven.
+    pub bound: Option<i64>,
+    /// The distance between length and bound, relative to the length.
+    pub gap: Option<f64>,
+    /// Nodes of the search.
+    pub nodes: Counts,
+    /// The bound that was computed.
+    pub chosen: Bound,
+    /// Everything else.
+    pub report: Report,
+}
+
+/// Solves an instance.
+///
+/// ```
+/// use pleach::atsp::{Instance, Options, solve};
+///
+/// let instance = Instance::new(3, vec![0, 1, 9, 9, 0, 1, 1, 9, 0])?;
+/// let answer = solve(&instance, Options::default())?;
+/// assert_eq!((answer.length, answer.tour), (Some(3), Some(vec![0, 1, 2])));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If options do not fit together, the machine fails, or the checkpoint does not fit.
+pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Error> {
+    let (mut begun, atsp, mut ready) = prepare(instance, &mut options, false)?;
+    let report = begun.run(&atsp, &mut ready)?;
+    let plan = report.solution.as_ref();
+    let order = plan.map(|plan| instance.order(plan)).transpose();
+    Ok(Answer {
+        status: report.status,
+        tour: order.map_err(Error::Input)?,
+        length: report.objective,
+        bound: report.lower_bound,
+        gap: report.gap(),
+        nodes: report.outcome.counts,
+        chosen: atsp.bound(),
+        report,
+    })
+}
+
+/// Reads the checkpoint of a search.
+pub(crate) fn look(instance: &Instance, mut options: Options<'_>) -> Result<Contents, Error> {
+    let (begun, atsp, _) = prepare(instance, &mut options, true)?;
+    begun.look(&atsp)
+}
+
+fn prepare<'s, 'a>(
+    instance: &Instance,
+    options: &'s mut Options<'a>,
+    looking: bool,
+) -> Result<(Begun<'s, 'a>, Atsp, Ready), Error> {
+    let Options { best, start, bound, search } = options;
+    fits(*best, bound.unwrap_or(Bound::Auto), search.nodes).map_err(Error::Input)?;
+    let asked = json!({
+        "best": best.to_string(),
+        "start": start.as_deref().map(plan),
+        "bound": bound.map(|bound| bound.to_string()),
+        "nodes": search.nodes.to_string(),
+    });
+    let how = (search.nodes, search.simd);
+    let begun = Begun::new(search, asked, looking)?;
+    let saved = begun.saved.state["bound"].as_str().and_then(|word| Bound::parse(word).ok());
+    let bound = saved.or(*bound).unwrap_or(Bound::Auto);
+    // The checkpoint has what the search began with.
+    let given = start.take().filter(|_| begun.resumed().is_none());
+    let started = (given.as_deref(), begun.seed());
+    let atsp = Atsp::new(instance.clone(), bound, how, started, &|| begun.go_on());
+    let atsp = atsp.map_err(Error::Input)?;
+    let ready = ready(&begun, &atsp, *best, given);
+    Ok((begun, atsp, ready))
+}
+
+/// Refuses choices that do not go together.
+pub(crate) fn fits(best: Best, bound: Bound, nodes: Nodes) -> Result<(), String> {
+    if best == Best::Neh {
+        return Err("--best neh is for flowshop; expected none, optimum, search or a number".into());
+    }
+    if nodes == Nodes::Interval && bound != Bound::Partial {
+        return Err("--nodes interval works only with --bound partial".into());
+    }
+    Ok(())
+}
+
+/// The search with its value to beat and its first tour.
+fn ready(begun: &Begun<'_, '_>, atsp: &Atsp, best: Best, given: Option<Vec<u16>>) -> Ready {
+    let start = match best {
+        _ if begun.resumed().is_some() => None,
+        Best::Search => Some(atsp.start().to_vec()),
+        Best::Reach(value) => atsp.reach(value, begun.reaching(), begun.seed()).or(given),
+        _ => given,
+    };
+    let to_beat = match best {
+        Best::Value(value) | Best::Reach(value) => Some(value),
+        _ => None,
+    };
+    let settings = Settings {
+        best: to_beat,
+        start: start.map(|order| solution(atsp.instance(), &order)),
+        improve: best == Best::Search,
+        resume: begun.resumed().cloned(),
+        ..begun.settings().clone()
+    };
+    let state = json!({ "bound": atsp.bound().to_string(), "least": atsp.least_score() });
+    Ready { settings, state }
+}

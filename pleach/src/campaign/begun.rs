@@ -1,0 +1,128 @@
+//! [`Begun`]: a campaign under way: its clock, its checkpoint file and its searches.
+
+use super::saved::Saved;
+use super::{Contents, Error, Search};
+use crate::report::Report;
+use crate::solver;
+use pleach_core::checkpoint::Checkpoint as Content;
+use pleach_core::problem::Problem;
+use pleach_run::{RunError, Settings};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The time limit of a search for which no time is left.
+pub(super) const SHORTEST: Duration = Duration::from_millis(1);
+
+/// How long heuristics look for a solution of the published value.
+const REACH: Duration = Duration::from_secs(1);
+
+/// A campaign under way.
+pub(super) struct Begun<'s, 'a> {
+    started: Instant,
+    search: &'s mut Search<'a>,
+    pub saved: Saved,
+    /// Whether the checkpoint is only to be looked at.
+    pub looking: bool,
+}
+
+/// A search that is ready to run.
+pub(super) struct Ready {
+    pub settings: Settings,
+    /// What is to be saved beside the search.
+    pub state: Value,
+}
+
+impl<'s, 'a> Begun<'s, 'a> {
+    /// Starts the clock and opens the checkpoint file; `asked` tells this search from others.
+    pub fn new(search: &'s mut Search<'a>, asked: Value, looking: bool) -> Result<Self, Error> {
+        let started = Instant::now();
+        let saved = Saved::open(search.checkpoint.clone(), asked, looking)?;
+        Ok(Self { started, search, saved, looking })
+    }
+
+    /// The settings as they were given.
+    pub fn settings(&self) -> &Settings {
+        &self.search.settings
+    }
+
+    /// The search that is resumed, if one is.
+    pub fn resumed(&self) -> Option<&Arc<Content>> {
+        self.saved.content.as_ref()
+    }
+
+    /// The seed of the search, also if it began in an earlier run.
+    pub fn seed(&self) -> u64 {
+        self.saved.state["seed"].as_u64().unwrap_or(self.search.settings.seed)
+    }
+
+    /// Whether there is time to prepare the search better.
+    pub fn go_on(&self) -> bool {
+        let until = self.search.settings.time_limit.map(|limit| self.started + limit);
+        !self.looking
+            && !self.search.cancel.is_cancelled()
+            && until.is_none_or(|until| Instant::now() < until)
+    }
+
+    /// Whether heuristics may go on looking for the published value, as a function to call.
+    pub fn reaching(&self) -> impl Fn() -> bool {
+        let until = Instant::now() + REACH;
+        move || Instant::now() < until && self.go_on()
+    }
+
+    /// Runs the first search; what came before it counts as set-up.
+    pub fn run(&mut self, problem: &impl Problem, ready: &mut Ready) -> Result<Report, Error> {
+        let prepared = self.started.elapsed();
+        let earlier_s = self.saved.state["setup_s"].as_f64().unwrap_or(0.0);
+        let setup_s = earlier_s + prepared.as_secs_f64();
+        ready.state["setup_s"] = json!(setup_s);
+        ready.state["seed"] = json!(self.seed());
+        let limit = ready.settings.time_limit.map(|limit| limit.saturating_sub(prepared));
+        ready.settings.time_limit = limit.map(|left| left.max(SHORTEST));
+        // A finished first search must not overwrite the saved second one.
+        if ready.state["first"].is_null() {
+            ready.settings.save = self.saved.save(&ready.state);
+        }
+        let mut report = self.search(problem, &ready.settings)?;
+        report.outcome.seconds += setup_s;
+        report.outcome.setup_seconds += setup_s;
+        Ok(report)
+    }
+
+    /// Runs a search.
+    pub fn search(&mut self, problem: &impl Problem, settings: &Settings) -> Result<Report, Error> {
+        let content = settings.resume.as_ref();
+        if let Some(content) = content.filter(|it| it.fingerprint != problem.fingerprint()) {
+            return Err(self.saved.foreign(content));
+        }
+        let Search { cancel, progress, resumed, .. } = &mut *self.search;
+        if let Some(tell) = resumed.take_if(|_| content.is_some()).as_mut() {
+            tell();
+        }
+        let mut watch = |sight: &pleach_run::Sight| {
+            let flow = progress.as_mut().map(|watch| watch(sight));
+            match flow.filter(|_| !cancel.is_cancelled()) {
+                None if cancel.is_cancelled() => std::ops::ControlFlow::Break(()),
+                None => std::ops::ControlFlow::Continue(()),
+                Some(flow) => flow,
+            }
+        };
+        let searched = solver::search(problem, settings, &mut watch);
+        searched.map_err(|why| match why {
+            RunError::Resume(why) => Error::resume(self.saved.path(), why),
+            why => why.into(),
+        })
+    }
+
+    /// Reads the checkpoint of this problem.
+    pub fn look(&self, problem: &dyn Problem) -> Result<Contents, Error> {
+        let Some(content) = self.resumed() else {
+            return Err(Error::Input("there is no saved search to look at".into()));
+        };
+        if content.fingerprint != problem.fingerprint() {
+            return Err(self.saved.foreign(content));
+        }
+        Contents::new(problem, content, &self.saved.state, self.search.nodes)
+            .map_err(|why| Error::resume(self.saved.path(), why))
+    }
+}

@@ -1,0 +1,64 @@
+//! [`Contents`]: what a saved search holds, without running it.
+
+use pleach_core::checkpoint::Checkpoint;
+use pleach_core::problem::Problem;
+use pleach_core::tree::{Counts, Goal};
+use pleach_core::work::{Malformed, Nodes};
+use serde_json::Value;
+
+/// What a saved search holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Contents {
+    /// What the search is for.
+    pub goal: Goal,
+    /// An estimate of the part of the tree that is done.
+    pub done: Option<f64>,
+    /// Open nodes or intervals, and which of the two.
+    pub open: f64,
+    pub held: Nodes,
+    /// Pieces of work in the file.
+    pub pieces: usize,
+    /// The value of the best solution, and what none can beat.
+    pub best: Option<i64>,
+    pub bound: Option<i64>,
+    /// What was counted.
+    pub counts: Counts,
+    /// How long the search took so far.
+    pub seconds: f64,
+}
+
+impl Contents {
+    /// Reads a checkpoint of a problem.
+    pub fn new(
+        problem: &dyn Problem,
+        checkpoint: &Checkpoint,
+        state: &Value,
+        held: Nodes,
+    ) -> Result<Self, Malformed> {
+        let mut explorer = problem.explorer();
+        checkpoint.pieces.iter().try_for_each(|piece| explorer.put(&piece.bytes))?;
+        let goal = problem.goal();
+        let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);
+        let open = explorer.open_nodes();
+        // Nodes from a device do not tell which part of the tree they are.
+        let share = explorer.open_share().filter(|&share| share > 0.0 || open == 0.0);
+        // What was known before the search may have taken long to find.
+        let least = state["least"].as_i64().unwrap_or(i64::MIN).max(problem.least_score());
+        let bound = explorer.least_bound().unwrap_or(i64::MAX).max(least).min(checkpoint.best);
+        let known = optimises && ![i64::MIN, i64::MAX].contains(&bound);
+        let best = checkpoint.solution.as_ref().filter(|_| optimises);
+        let first_s = state["first"]["elapsed_ns"].as_f64().unwrap_or(0.0) * 1e-9;
+        let setup_s = state["setup_s"].as_f64().unwrap_or(0.0);
+        Ok(Self {
+            goal,
+            done: share.map(|share| (1.0 - share).clamp(0.0, 1.0)),
+            open,
+            held,
+            pieces: checkpoint.pieces.len(),
+            best: best.map(|best| goal.value(best.score)),
+            bound: known.then(|| goal.value(bound)),
+            counts: checkpoint.counts,
+            seconds: checkpoint.elapsed_ns as f64 * 1e-9 + first_s + setup_s,
+        })
+    }
+}

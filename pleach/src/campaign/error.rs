@@ -1,0 +1,52 @@
+//! [`Error`]: why a campaign ends without a result.
+
+use pleach_run::RunError;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a campaign ends without a result.
+#[derive(Debug)]
+pub enum Error {
+    /// Options that do not fit the problem: which, and what was expected.
+    Input(String),
+    /// A checkpoint that cannot be resumed.
+    Resume {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The run failed, or its checkpoint file cannot be used.
+    Run(RunError),
+}
+
+impl Error {
+    /// A checkpoint file that cannot be used, and why.
+    pub(crate) fn file(path: &Path, why: io::Error) -> Self {
+        Error::Run(RunError::Save { path: path.to_path_buf(), why })
+    }
+
+    /// A checkpoint file that cannot be resumed, and why.
+    pub(crate) fn resume(path: &Path, why: impl fmt::Display) -> Self {
+        Error::Resume { path: path.to_path_buf(), why: why.to_string() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Input(why) => f.write_str(why),
+            Error::Resume { path, why } => write!(f, "cannot resume {}: {why}", path.display()),
+            Error::Run(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<RunError> for Error {
+    fn from(why: RunError) -> Self {
+        Error::Run(why)
+    }
+}

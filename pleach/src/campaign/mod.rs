@@ -1,0 +1,147 @@
+//! What it means to solve or count each problem: starts, bounds, a second search, checkpoints.
+
+pub mod atsp;
+mod begun;
+mod contents;
+mod error;
+pub mod flowshop;
+pub mod knapsack;
+pub(crate) mod plain;
+pub mod queens;
+mod saved;
+pub mod uts;
+
+pub(crate) use contents::Contents;
+pub use error::Error;
+pub(crate) use saved::described;
+
+use pleach_core::work::Nodes;
+use pleach_problems::simd::Level;
+use pleach_run::{Settings, Sight};
+use serde_json::Value;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How to search, whatever the problem.
+///
+/// ```
+/// use pleach::Search;
+/// use std::ops::ControlFlow;
+/// use std::time::Duration;
+///
+/// let mut search = Search::default();
+/// search.settings.threads = 2;
+/// search.settings.time_limit = Some(Duration::from_secs(60));
+/// search.progress = Some(Box::new(|sight| {
+///     eprintln!("{:?} at {:.1} s", sight.best, sight.seconds);
+///     ControlFlow::Continue(())
+/// }));
+/// ```
+pub struct Search<'a> {
+    /// Units, limits, balance and seed. The time limit includes what is done before the search: start
+    /// heuristics and bounds. The campaign itself sets `best`, `start`, `improve`, `save` and `resume`.
+    pub settings: Settings,
+    /// Which instructions to use; the result is the same with all of them.
+    pub simd: Level,
+    /// How open work is held, where a problem has the choice.
+    pub nodes: Nodes,
+    /// Where to save the search. If the file holds this very search, it is resumed.
+    pub checkpoint: Option<Checkpoint>,
+    /// Called about ten times a second; breaking stops the search with what is known so far.
+    pub progress: Option<Watch<'a>>,
+    /// Called when the checkpoint file turns out to hold this search, which is then resumed.
+    pub resumed: Option<Box<dyn FnMut() + 'a>>,
+    /// Stops the search, and what comes before it, from any thread.
+    pub cancel: Cancel,
+}
+
+/// Looks at a search now and then, and may stop it.
+pub type Watch<'a> = Box<dyn FnMut(&Sight) -> ControlFlow<()> + 'a>;
+
+impl Default for Search<'_> {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            simd: Level::best(),
+            nodes: Nodes::Pool,
+            checkpoint: None,
+            progress: None,
+            resumed: None,
+            cancel: Cancel::default(),
+        }
+    }
+}
+
+/// Where and how often to save a search.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// The file.
+    pub path: PathBuf,
+    /// Time between two saves.
+    pub every: Duration,
+    /// The command line that a command writes beside the search.
+    pub(crate) origin: Value,
+    /// The file of the search to resume, whatever that search was asked for.
+    pub(crate) from: Option<PathBuf>,
+}
+
+impl Checkpoint {
+    /// Saves to a file, twice a minute.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), every: Self::EVERY, origin: Value::Null, from: None }
+    }
+
+    /// Time between two saves if nobody says otherwise.
+    pub const EVERY: Duration = Duration::from_secs(30);
+}
+
+/// Stops a search from another thread. Clones stop the same search.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Stops the search with what is known so far.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was stopped.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The value that solutions must beat, and how the first solution is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Best {
+    /// None: every solution is an improvement.
+    None,
+    /// The solution of the NEH heuristic; flowshop only.
+    Neh,
+    /// The solution of good heuristics, which go on beside the search.
+    #[default]
+    Search,
+    /// This value; the result is `no-better` if no solution beats it.
+    Value(i64),
+    /// This value, which is published as the optimum: heuristics look for a solution of this value for
+    /// at most a second, so that the proof comes with a solution.
+    Reach(i64),
+}
+
+impl fmt::Display for Best {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Best::None => f.write_str("none"),
+            Best::Neh => f.write_str("neh"),
+            Best::Search => f.write_str("search"),
+            Best::Value(value) => write!(f, "{value}"),
+            Best::Reach(value) => write!(f, "optimum {value}"),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Campaigns of problems that need no preparation: one search, from a value to beat or from none.
+
+use super::begun::{Begun, Ready};
+use super::{Contents, Error, Search};
+use crate::report::Report;
+use pleach_core::problem::Problem;
+use pleach_run::Settings;
+use serde_json::{Value, json};
+
+/// Searches for solutions that beat `best`, or counts.
+pub(crate) fn run(
+    problem: &impl Problem,
+    best: Option<i64>,
+    search: &mut Search<'_>,
+) -> Result<Report, Error> {
+    let mut begun = Begun::new(search, asked(best), false)?;
+    let resume = begun.resumed().cloned();
+    let settings = Settings { best, resume, ..begun.settings().clone() };
+    begun.run(problem, &mut Ready { settings, state: json!({}) })
+}
+
+/// Reads the checkpoint of such a search.
+pub(crate) fn look(
+    problem: &dyn Problem,
+    best: Option<i64>,
+    search: &mut Search<'_>,
+) -> Result<Contents, Error> {
+    Begun::new(search, asked(best), true)?.look(problem)
+}
+
+fn asked(best: Option<i64>) -> Value {
+    json!({ "best": best })
+}

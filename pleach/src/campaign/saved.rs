@@ -1,0 +1,142 @@
+//! [`Saved`]: the checkpoint file of a campaign, what it holds, and what is written into it.
+
+use super::{Checkpoint, Error};
+use pleach_core::checkpoint::Checkpoint as Content;
+use pleach_core::tree::{Counts, Solution};
+use pleach_run::{Lock, Outcome, Save, load};
+use serde_json::{Value, json};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The checkpoint file of a campaign, locked for as long as the campaign lasts.
+#[derive(Default)]
+pub(super) struct Saved {
+    file: Option<Checkpoint>,
+    _lock: Option<Lock>,
+    /// The search that the file holds, to be resumed.
+    pub content: Option<Arc<Content>>,
+    /// What the campaign wrote beside it.
+    pub state: Value,
+    /// What the campaign was asked for: another search has other words here.
+    asked: Value,
+}
+
+impl Saved {
+    /// Opens the file for a campaign that is asked for this; only to be read if `reading`.
+    pub fn open(file: Option<Checkpoint>, asked: Value, reading: bool) -> Result<Self, Error> {
+        let Some(file) = file else { return Ok(Self { asked, ..Self::default() }) };
+        let save = Save { path: file.path.clone(), every: file.every, about: String::new() };
+        let wrong = |why| Error::file(&file.path, why);
+        let lock = if reading { None } else { Some(Lock::hold(&file.path).map_err(wrong)?) };
+        save.may_replace().map_err(wrong)?;
+        let from = file.from.as_deref().unwrap_or(&file.path);
+        let mut saved = Self { asked, _lock: lock, ..Self::default() };
+        if !same(from, &file.path) && holds_something(&file.path) {
+            let held = load(&file.path)?;
+            return Err(wrong(another(&about(&held))));
+        }
+        if holds_something(from) {
+            let content = load(from)?;
+            let about = about(&content);
+            saved.state = about["state"].clone();
+            let began = &saved.state["asked"];
+            if file.from.is_some() && !began.is_null() {
+                saved.asked = began.clone();
+            } else if !began.is_null() && *began != saved.asked {
+                return Err(wrong(another(&about)));
+            }
+            saved.content = Some(content);
+        }
+        Ok(Self { file: Some(file), ..saved })
+    }
+
+    /// Where the search comes from.
+    pub fn path(&self) -> &Path {
+        let Some(file) = &self.file else { return Path::new("") };
+        file.from.as_deref().unwrap_or(&file.path)
+    }
+
+    /// How to save a search, with the state to resume it from.
+    pub fn save(&self, state: &Value) -> Option<Save> {
+        let file = self.file.as_ref()?;
+        let mut about = file.origin.clone();
+        about["state"] = state.clone();
+        about["state"]["asked"] = self.asked.clone();
+        Some(Save { path: file.path.clone(), every: file.every, about: about.to_string() })
+    }
+
+    /// The error of a file whose search has another fingerprint.
+    pub fn foreign(&self, content: &Content) -> Error {
+        Error::file(self.path(), another(&about(content)))
+    }
+}
+
+/// What was written beside a search.
+fn about(content: &Content) -> Value {
+    serde_json::from_str(&content.about).unwrap_or_default()
+}
+
+/// Whether there is a file that is not empty.
+fn holds_something(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| about.len() > 0)
+}
+
+/// Whether two paths lead to one file.
+fn same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| path.canonicalize().ok();
+    one == other || place(one).is_some_and(|there| Some(there) == place(other))
+}
+
+/// A file that holds another search, and which.
+fn another(about: &Value) -> io::Error {
+    let why = match described(about) {
+        Some(search) => format!("holds another search: {search}"),
+        None => "holds another search".into(),
+    };
+    let why = format!("{why}; resume that one, remove the file, or choose another");
+    io::Error::new(io::ErrorKind::AlreadyExists, why)
+}
+
+/// The command line that a checkpoint comes from, if a command wrote it.
+pub(crate) fn described(about: &Value) -> Option<String> {
+    let words = |key: &str| -> Option<Vec<&str>> {
+        about[key].as_array()?.iter().map(Value::as_str).collect()
+    };
+    let all = [words("words")?, words("flags")?].concat();
+    (!all.is_empty()).then(|| format!("'{}'", all.join(" ")))
+}
+
+/// A search that is over, to be saved beside the one that follows it.
+pub(super) fn finished(outcome: &Outcome) -> Value {
+    let Outcome { counts, solution, lower_bound, seconds, .. } = outcome;
+    json!({
+        "elapsed_ns": (seconds * 1e9) as u64,
+        "branched": counts.branched,
+        "bounded": counts.bounded,
+        "depth": counts.depth,
+        "best": lower_bound,
+        "score": solution.as_ref().map(|solution| solution.score),
+        "solution": solution.as_ref().map(|solution| &solution.plan),
+    })
+}
+
+/// The search that [`finished`] wrote down: nothing is left to do.
+pub(super) fn over(state: &Value, fingerprint: u64) -> Option<Content> {
+    let number = |key: &str| state[key].as_u64();
+    let plan = state["solution"].as_array();
+    let plan = plan.map(|plan| plan.iter().map(Value::as_i64).collect::<Option<Vec<i64>>>());
+    let solution = match (plan, state["score"].as_i64()) {
+        (Some(plan), Some(score)) => Some(Solution { score, plan: plan? }),
+        _ => None,
+    };
+    let (branched, bounded) = (number("branched")?, number("bounded")?);
+    Some(Content {
+        fingerprint,
+        elapsed_ns: number("elapsed_ns")?,
+        counts: Counts { branched, bounded, depth: number("depth")? as u32, total: 0 },
+        best: state["best"].as_i64()?,
+        solution,
+        ..Content::default()
+    })
+}

@@ -1,0 +1,56 @@
+//! The campaign for Unbalanced Tree Search: the nodes of a tree counted.
+
+use super::{Error, Search, plain};
+use crate::report::{Report, Status};
+use pleach_core::tree::Counts;
+pub use pleach_problems::uts::Uts;
+pub use pleach_problems::uts::parameters::{NAMED, Parameters};
+
+/// What was counted.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// How it ended: counted or stopped.
+    pub status: Status,
+    /// Nodes of the tree found so far: all of them unless the search was stopped.
+    pub nodes: u128,
+    /// The depth of the tree so far, and nodes by kind.
+    pub counts: Counts,
+    /// Everything else.
+    pub report: Report,
+}
+
+/// Counts the nodes of a tree. A tree that may have no end needs a limit.
+///
+/// ```
+/// let tree = pleach::uts::Parameters::parse("type=binomial,b0=20,q=0.19,m=5")?;
+/// let counted = pleach::uts::count(&tree, pleach::Search::default())?;
+/// assert_eq!(counted.nodes, u128::from(counted.counts.bounded) + 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the tree may have no end and there is no limit, the machine fails, or the checkpoint does not
+/// fit.
+pub fn count(tree: &Parameters, mut search: Search<'_>) -> Result<Counted, Error> {
+    may_end(tree, &search).map_err(Error::Input)?;
+    let report = plain::run(&Uts::new(tree.clone(), search.simd), None, &mut search)?;
+    let (status, nodes, counts) = (report.status, report.count, report.outcome.counts);
+    Ok(Counted { status, nodes, counts, report })
+}
+
+/// Refuses a tree that may grow for ever with nothing to stop it.
+pub(crate) fn may_end(tree: &Parameters, search: &Search<'_>) -> Result<(), String> {
+    let limited = search.settings.time_limit.is_some() || search.settings.node_limit.is_some();
+    match endless(tree) {
+        Some(why) if !limited => {
+            Err(format!("{why}; expected q·m below 1, or a time limit or a node limit"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Why a tree may have no end, unless it is one of those known to end.
+pub(crate) fn endless(tree: &Parameters) -> Option<String> {
+    let known = NAMED.iter().any(|(_, named, _)| named == tree);
+    tree.endless().filter(|_| !known)
+}

@@ -1,0 +1,126 @@
+//! A search from the command line: files kept apart, progress shown, result printed and written.
+
+use super::Failure;
+use super::console::{Console, DONE, STOPPED};
+use super::files::{Output, keep_apart};
+use super::flags::Given;
+use super::progress::{Progress, interrupts};
+use super::resume::{holds, origin, origin_again};
+use super::show::{quoted, show};
+use crate::draw;
+use crate::registry::{Done, Ended, Mode, Start};
+use crate::report::{Status, trace};
+use pleach_run::Stop;
+use std::path::Path;
+
+/// A search that the command line names.
+pub struct Job<'a, 'o> {
+    /// Where to print.
+    pub console: &'a Console<'o>,
+    /// The problem's name, and what names the instance.
+    pub name: &'a str,
+    pub instance: &'a str,
+    /// The words to be saved.
+    pub words: &'a [String],
+    /// Those of them that are files which the problem reads.
+    pub inputs: Vec<String>,
+    /// The flags.
+    pub given: &'a mut Given,
+}
+
+impl Job<'_, '_> {
+    /// Carries it out.
+    pub fn conduct(self, start: Start<'_>) -> Result<u8, Failure> {
+        let Job { console, name, instance, words, inputs, given } = self;
+        if given.on("show") {
+            let search = given.search().map_err(Failure::Usage)?;
+            let Ended::Seen(contents) = start(search, Mode::Look)? else {
+                return Err(Failure::Inside("a look at a saved search ran it".into()));
+            };
+            return show(console, (name, instance), given, &contents);
+        }
+        keep_apart(given, &inputs)?;
+        let [trace, solution, gantt] =
+            ["trace", "solution", "gantt"].map(|flag| Output::of(flag, given));
+        let files = Files { trace: trace?, solution: solution?, gantt: gantt? };
+        let known = save(words, &inputs, given)?;
+        let mut progress = Progress::new(console, given.on("quiet"));
+        let mut search = given.search().map_err(Failure::Usage)?;
+        search.cancel = interrupts();
+        search.progress = Some(Box::new(|sight| progress.show(sight)));
+        if let Some(path) = known.filter(|_| !given.on("quiet")) {
+            search.resumed = Some(Box::new(move || {
+                console.note(&format!("resuming the search that {path} holds"));
+            }));
+        }
+        let Ended::Done(done) = start(search, Mode::Run)? else {
+            return Err(Failure::Inside("a search was only looked at".into()));
+        };
+        drop(progress);
+        deliver(console, (name, instance), given, files, *done)
+    }
+}
+
+/// Writes down how the search is saved; gives the file that seems to hold it already.
+fn save(words: &[String], inputs: &[String], given: &mut Given) -> Result<Option<String>, Failure> {
+    let Some(path) = given.word("checkpoint").map(str::to_string) else { return Ok(None) };
+    let inputs: Vec<String> = inputs.iter().filter(|word| **word != path).cloned().collect();
+    if given.saving.from.is_some() {
+        given.saving.origin = origin_again(given);
+        return Ok(None);
+    }
+    given.saving.origin = origin(words, &inputs, given);
+    Ok(holds(Path::new(&path), &given.saving.origin)?.then_some(path))
+}
+
+/// The files that were asked for.
+struct Files {
+    trace: Option<Output>,
+    solution: Option<Output>,
+    gantt: Option<Output>,
+}
+
+/// Prints the result and writes the files.
+fn deliver(
+    console: &Console<'_>,
+    (name, instance): (&str, &str),
+    given: &Given,
+    files: Files,
+    done: Done,
+) -> Result<u8, Failure> {
+    let Done { report, settings, picture } = done;
+    let text = if given.on("json") {
+        let mut record = given.record();
+        settings.into_iter().for_each(|(key, value)| record[key] = value);
+        let preset = given.word("balance").unwrap_or("adaptive");
+        report.json(name, instance, preset, &record).to_string()
+    } else {
+        let mut text = report.words(name, instance);
+        let saved = given.word("checkpoint").filter(|path| Path::new(path).exists());
+        if let (Status::Stopped, Some(path)) = (report.status, saved) {
+            text += &format!("\nto resume: {} resume {}", console.program, quoted(path));
+        }
+        text
+    };
+    // The result comes first: a file that cannot be written must not lose it.
+    console.print(&text)?;
+    if let Some(file) = files.trace {
+        let picture = || draw::over_time::draw(&format!("{name} {instance}"), &report);
+        let text = if file.ends_with("svg") { picture() } else { trace::data(&report).to_string() };
+        file.write(&text)?;
+    }
+    if let (Some(file), Some(plan)) = (files.solution, &report.solution) {
+        let numbers: Vec<String> = plan.iter().map(ToString::to_string).collect();
+        file.write(&numbers.join(" "))?;
+    }
+    if let (Some(file), Some(picture)) = (files.gantt, picture) {
+        file.write(&picture)?;
+    }
+    if report.status != Status::Stopped {
+        return Ok(DONE);
+    }
+    if report.outcome.stop == Some(Stop::Memory) {
+        console.note("too many open nodes: the tree may have no end");
+    }
+    Ok(STOPPED)
+}

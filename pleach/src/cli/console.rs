@@ -1,0 +1,167 @@
+//! [`Console`]: where a command prints; [`Failure`]: why it ends without a result; and exit codes.
+
+use crate::campaign::Error;
+use pleach_run::RunError;
+use std::cell::RefCell;
+use std::io::{ErrorKind, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The exit codes of a command.
+pub const DONE: u8 = 0;
+const FAILED: u8 = 1;
+const BAD_USAGE: u8 = 2;
+pub const STOPPED: u8 = 3;
+
+/// Why a command ends without a result.
+#[derive(Debug)]
+pub enum Failure {
+    /// Bad usage or bad input: what is wrong, where, and what was expected.
+    Usage(String),
+    /// The machine failed: no thread to be had, a disk that is full.
+    Machine(String),
+    /// The program or the problem's own code is wrong.
+    Inside(String),
+}
+
+/// Bad usage with this explanation.
+pub fn usage<T>(why: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure::Usage(why.into()))
+}
+
+impl Failure {
+    /// The failure that a campaign's error is for a command.
+    pub fn of(why: Error) -> Self {
+        match why {
+            Error::Input(why) => Failure::Usage(why),
+            Error::Resume { .. } => Failure::Usage(why.to_string()),
+            Error::Run(why) => match why {
+                RunError::NoUnit(why) => Failure::Usage(format!("--devices: {why}")),
+                RunError::Save { .. } => Failure::Usage(format!("--checkpoint {why}")),
+                RunError::Late(_) => Failure::Usage(format!("--balance {why}")),
+                RunError::Load { .. } => Failure::Usage(format!("cannot resume {why}")),
+                RunError::Resume(why) => Failure::Usage(format!("cannot resume: {why}")),
+                RunError::Thread(..) => Failure::Machine(why.to_string()),
+                _ => Failure::Inside(why.to_string()),
+            },
+        }
+    }
+
+    /// The same, with the instance that bad input belongs to.
+    pub fn about(self, instance: &str) -> Self {
+        match self {
+            Failure::Usage(why) if !why.starts_with("--") && !why.starts_with("cannot resume") => {
+                Failure::Usage(format!("{instance}: {why}"))
+            }
+            other => other,
+        }
+    }
+
+    /// Its message.
+    pub fn words(self) -> String {
+        match self {
+            Failure::Usage(why) | Failure::Machine(why) | Failure::Inside(why) => why,
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(why: Error) -> Self {
+        Failure::of(why)
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(why: RunError) -> Self {
+        Failure::of(Error::Run(why))
+    }
+}
+
+/// Where a command prints.
+pub struct Console<'a> {
+    /// The program's name, as it stands before errors and in hints.
+    pub program: String,
+    /// Whether the problem is the user's own.
+    pub own: bool,
+    out: RefCell<&'a mut dyn Write>,
+    err: RefCell<&'a mut dyn Write>,
+}
+
+impl<'a> Console<'a> {
+    /// A console of a program.
+    pub fn new(
+        program: impl Into<String>,
+        own: bool,
+        out: &'a mut dyn Write,
+        err: &'a mut dyn Write,
+    ) -> Self {
+        Self { program: program.into(), own, out: RefCell::new(out), err: RefCell::new(err) }
+    }
+
+    /// Prints a result; a reader that closed the pipe is no failure.
+    pub fn print(&self, text: &str) -> Result<(), Failure> {
+        match writeln!(self.out.borrow_mut(), "{text}") {
+            Err(why) if why.kind() != ErrorKind::BrokenPipe => {
+                Err(Failure::Machine(format!("cannot write to standard output: {why}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Prints a line beside the result, with the program's name.
+    pub fn note(&self, line: &str) {
+        // There is no other place to report that this failed.
+        let _ = writeln!(self.err.borrow_mut(), "{}: {line}", self.program);
+    }
+
+    /// Carries a command out, prints what went wrong, and turns it into an exit code.
+    pub fn finish(&self, act: impl FnOnce() -> Result<u8, Failure>) -> u8 {
+        let panicked = |_| Err(Failure::Inside("it panicked, as printed above".into()));
+        let result = catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(panicked);
+        result.unwrap_or_else(|why| match why {
+            Failure::Usage(line) => {
+                self.note(&line);
+                BAD_USAGE
+            }
+            Failure::Machine(line) => {
+                self.note(&line);
+                FAILED
+            }
+            Failure::Inside(line) if self.own => {
+                self.note(&format!("{line}; the fault is most likely in this problem's own code"));
+                FAILED
+            }
+            Failure::Inside(line) => {
+                self.note(&format!(
+                    "{line}; this is a bug, please report it with the command line"
+                ));
+                FAILED
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished(own: bool, act: impl FnOnce() -> Result<u8, Failure>) -> (u8, String) {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let code = Console::new("mine", own, &mut out, &mut err).finish(act);
+        (code, String::from_utf8(err).unwrap())
+    }
+
+    #[test]
+    fn a_failure_says_whose_fault_it_is() {
+        let (code, said) = finished(true, || panic!("in a tree of the user's"));
+        assert_eq!(code, FAILED);
+        assert!(said.contains("this problem's own code") && !said.contains("report"), "{said}");
+        let (code, said) = finished(false, || panic!("in a problem of ours"));
+        assert_eq!(code, FAILED);
+        assert!(said.contains("please report it"), "{said}");
+        let (code, said) = finished(false, || Err(Failure::Machine("disk full".into())));
+        assert_eq!((code, said.as_str()), (FAILED, "mine: disk full\n"));
+        let (code, said) = finished(false, || usage("wrong"));
+        assert_eq!((code, said.as_str()), (BAD_USAGE, "mine: wrong\n"));
+        assert_eq!(finished(false, || Ok(DONE)), (DONE, String::new()));
+    }
+}

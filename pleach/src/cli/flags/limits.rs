@@ -1,0 +1,90 @@
+//! Flags that limit a search, and that save it.
+
+use super::numbers::{time, whole};
+use super::{
+    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, switch, text, unrecorded,
+};
+use crate::report::whole as whole_number;
+use serde_json::json;
+use std::time::Duration;
+
+const ABOUT: About = About {
+    name: "",
+    value: None,
+    help: "",
+    default: "none",
+    group: Group::Limits,
+    applies: Applies::To(SEARCHES),
+    lasts: Lasts::OneRun,
+    accepts: Accepts::One,
+};
+
+/// `--time-limit`.
+pub static TIME_LIMIT: Flag<Option<Duration>> = Flag {
+    about: About {
+        name: "time-limit",
+        value: Some("TIME"),
+        help: "stop after this time: seconds, or such as 500ms, 60s, 10m, 2h, 1d",
+        ..ABOUT
+    },
+    parse: |word| if word == "none" { Ok(None) } else { time(word).map(Some) },
+    record: |given| Some(json!(given.word("time-limit"))),
+};
+
+/// `--node-limit`.
+pub static NODE_LIMIT: Flag<Option<u64>> = Flag {
+    about: About {
+        name: "node-limit",
+        value: Some("N"),
+        help: "stop after about N nodes",
+        ..ABOUT
+    },
+    parse: |word| {
+        if word == "none" { Ok(None) } else { whole(word, 1, u64::MAX - 1).map(Some) }
+    },
+    record: |given| {
+        let limit = given.get(&NODE_LIMIT).ok().flatten().flatten();
+        Some(json!(limit.map(|nodes| whole_number(nodes.into()))))
+    },
+};
+
+/// `--checkpoint`.
+pub static CHECKPOINT: Flag<String> = Flag {
+    about: About {
+        name: "checkpoint",
+        value: Some("FILE"),
+        help: "save the search while it runs and when it stops; if FILE holds this search already, \
+               resume it",
+        default: "",
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("checkpoint"))),
+};
+
+/// `--every`.
+pub static EVERY: Flag<Duration> = Flag {
+    about: About {
+        name: "every",
+        value: Some("TIME"),
+        help: "time between two saves",
+        default: "30s",
+        lasts: Lasts::Kept,
+        ..ABOUT
+    },
+    parse: time,
+    record: |given| Some(json!(given.word("every").unwrap_or(EVERY.about.default))),
+};
+
+/// `--show`.
+pub static SHOW: Flag<()> = Flag {
+    about: About {
+        name: "show",
+        help: "print what the file holds, and end",
+        default: "",
+        applies: Applies::To(&[Verb::Resume]),
+        ..ABOUT
+    },
+    parse: switch,
+    record: unrecorded,
+};

@@ -1,0 +1,45 @@
+//! Numbers and times as flags take them.
+
+use std::time::Duration;
+
+/// A whole number within limits.
+pub fn whole(word: &str, least: u64, most: u64) -> Result<u64, String> {
+    let number = word.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("{word}: expected a whole number from {least} to {most}"))
+}
+
+/// A time: seconds, or a number with its unit.
+pub fn time(word: &str) -> Result<Duration, String> {
+    let digits = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
+    let (number, unit) = word.split_at(digits);
+    let scale = match unit {
+        "ms" => Some(1e-3),
+        "" | "s" => Some(1.0),
+        "m" => Some(60.0),
+        "h" => Some(3600.0),
+        "d" => Some(86_400.0),
+        _ => None,
+    };
+    let seconds = number.parse::<f64>().ok().zip(scale).map(|(number, scale)| number * scale);
+    let seconds = seconds.filter(|seconds| (0.001..=1e9).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| {
+        format!("{word}: expected seconds, or a time such as 500ms, 60s, 10m, 2h or 1d")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_their_unit() {
+        assert_eq!(time("60s"), Ok(Duration::from_secs(60)));
+        assert_eq!(time("60"), Ok(Duration::from_secs(60)));
+        assert_eq!(time("1d"), Ok(Duration::from_secs(86_400)));
+        assert_eq!(time("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
+        for bad in ["", "s", "-1s", "-60", "1e300h", "nans", "nan", "3 weeks", "60 s s"] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Flags for what a command prints and writes.
+
+use super::{About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, switch, text, unrecorded};
+use serde_json::json;
+
+const ABOUT: About = About {
+    name: "",
+    value: None,
+    help: "",
+    default: "",
+    group: Group::Output,
+    applies: Applies::Everywhere,
+    lasts: Lasts::OneRun,
+    accepts: Accepts::One,
+};
+
+/// `--trace`.
+pub static TRACE: Flag<String> = Flag {
+    about: About {
+        name: "trace",
+        value: Some("FILE"),
+        help: "write the activity of every unit, the best value and the bound over time as JSON, or a \
+               picture if FILE ends in .svg",
+        applies: Applies::To(SEARCHES),
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("trace"))),
+};
+
+/// `--solution`.
+pub static SOLUTION: Flag<String> = Flag {
+    about: About {
+        name: "solution",
+        value: Some("FILE"),
+        help: "write the solution as text",
+        applies: Applies::Named,
+        lasts: Lasts::Kept,
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("solution"))),
+};
+
+/// `--gantt`.
+pub static GANTT: Flag<String> = Flag {
+    about: About {
+        name: "gantt",
+        value: Some("FILE"),
+        help: "draw the schedule as a Gantt chart (SVG)",
+        applies: Applies::Named,
+        lasts: Lasts::Kept,
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("gantt"))),
+};
+
+/// `--json`.
+pub static JSON: Flag<()> = Flag {
+    about: About { name: "json", help: "print one JSON object and nothing else", ..ABOUT },
+    parse: switch,
+    record: |given| Some(json!(given.on("json"))),
+};
+
+/// `--quiet`.
+pub static QUIET: Flag<()> = Flag {
+    about: About { name: "quiet", help: "show no progress and no notes", ..ABOUT },
+    parse: switch,
+    record: |given| Some(json!(given.on("quiet"))),
+};
+
+/// `--help`.
+pub static HELP: Flag<()> = Flag {
+    about: About { name: "help", help: "print this help", ..ABOUT },
+    parse: switch,
+    record: unrecorded,
+};

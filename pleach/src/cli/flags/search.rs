@@ -1,0 +1,168 @@
+//! Flags that make a search what it is.
+
+use super::numbers::whole;
+use super::{About, Accepts, Applies, Flag, Given, Group, Lasts, Verb, switch, text};
+use crate::report::whole as whole_number;
+use pleach_core::work::Nodes;
+use serde_json::json;
+
+/// The value to beat, as the command line names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// No value.
+    None,
+    /// The published optimum.
+    Optimum,
+    /// That of the NEH heuristic.
+    Neh,
+    /// That of good heuristics, which go on beside the search.
+    Search,
+    /// This one.
+    Value(i64),
+}
+
+const ABOUT: About = About {
+    name: "",
+    value: None,
+    help: "",
+    default: "",
+    group: Group::Search,
+    applies: Applies::Named,
+    lasts: Lasts::Frozen,
+    accepts: Accepts::One,
+};
+
+/// `--best`.
+pub static BEST: Flag<Start> = Flag {
+    about: About {
+        name: "best",
+        value: Some("V"),
+        help: "value that a solution must beat: none or a whole number",
+        default: "none",
+        accepts: Accepts::Negative,
+        ..ABOUT
+    },
+    parse: |word| match word {
+        "none" => Ok(Start::None),
+        "optimum" => Ok(Start::Optimum),
+        "neh" => Ok(Start::Neh),
+        "search" => Ok(Start::Search),
+        _ => word
+            .parse()
+            .map(Start::Value)
+            .map_err(|_| format!("{word}: expected none, optimum, neh, search or a whole number")),
+    },
+    record: |given| Some(json!(given.word("best"))),
+};
+
+/// `--start`.
+pub static START: Flag<String> = Flag {
+    about: About {
+        name: "start",
+        value: Some("FILE"),
+        help: "solution to start from, as --solution writes it",
+        default: "none",
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("start"))),
+};
+
+/// `--bound`.
+pub static BOUND: Flag<String> = Flag {
+    about: About {
+        name: "bound",
+        value: Some("NAME"),
+        help: "lower bound of a node",
+        default: "auto",
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("bound"))),
+};
+
+/// `--branching`.
+pub static BRANCHING: Flag<String> = Flag {
+    about: About {
+        name: "branching",
+        value: Some("NAME"),
+        help: "how a node branches",
+        default: "auto",
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("branching"))),
+};
+
+/// `--all`.
+pub static ALL: Flag<()> = Flag {
+    about: About {
+        name: "all",
+        help: "also count all optimal solutions, in a second search",
+        ..ABOUT
+    },
+    parse: switch,
+    record: |given| Some(json!(given.on("all"))),
+};
+
+/// `--jobs-first`.
+pub static JOBS_FIRST: Flag<()> = Flag {
+    about: About {
+        name: "jobs-first",
+        help: "read each line of an instance file as a job, not as a machine",
+        ..ABOUT
+    },
+    parse: switch,
+    record: |given| Some(json!(given.on("jobs-first"))),
+};
+
+/// `--nodes`.
+pub static NODES: Flag<Nodes> = Flag {
+    about: About {
+        name: "nodes",
+        value: Some("KIND"),
+        help: "how open work is held: pool (a list of nodes) or interval (ranges of leaves)",
+        default: "pool",
+        ..ABOUT
+    },
+    parse: Nodes::parse,
+    record: |given| {
+        let nodes = given.get(&NODES).ok().flatten().unwrap_or(Nodes::Pool);
+        Some(json!(nodes.to_string()))
+    },
+};
+
+const RANDOM: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim];
+
+/// `--seed`.
+pub static SEED: Flag<u64> = Flag {
+    about: About {
+        name: "seed",
+        value: Some("N"),
+        help: "seed of all randomness",
+        default: "0",
+        applies: Applies::To(RANDOM),
+        lasts: Lasts::Kept,
+        ..ABOUT
+    },
+    parse: |word| whole(word, 0, u64::MAX),
+    record: |given| {
+        let seed = given.get(&SEED).ok().flatten().unwrap_or(0);
+        Some(whole_number(seed.into()))
+    },
+};
+
+/// The value to beat of a problem without heuristics.
+///
+/// # Errors
+/// If it is neither none nor a number.
+pub fn value_to_beat(given: &Given) -> Result<Option<i64>, String> {
+    match given.get(&BEST)? {
+        None | Some(Start::None) => Ok(None),
+        Some(Start::Value(value)) => Ok(Some(value)),
+        Some(_) => {
+            let word = given.word("best").unwrap_or_default();
+            Err(format!("--best {word}: expected none or a whole number"))
+        }
+    }
+}

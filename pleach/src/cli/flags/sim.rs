@@ -1,0 +1,40 @@
+//! Flags of simulations alone.
+
+use super::{About, Accepts, Applies, Flag, Group, Lasts, Verb, text, unrecorded};
+
+const ABOUT: About = About {
+    name: "",
+    value: None,
+    help: "",
+    default: "",
+    group: Group::Search,
+    applies: Applies::To(&[Verb::Sim]),
+    lasts: Lasts::OneRun,
+    accepts: Accepts::One,
+};
+
+/// `--peers`.
+pub static PEERS: Flag<String> = Flag {
+    about: About {
+        name: "peers",
+        value: Some("N"),
+        help: "number of peers, or several numbers between commas",
+        default: "the scenario's",
+        ..ABOUT
+    },
+    parse: text,
+    record: unrecorded,
+};
+
+/// `--svg`.
+pub static SVG: Flag<String> = Flag {
+    about: About {
+        name: "svg",
+        value: Some("FILE"),
+        help: "draw a chart over what varies (SVG)",
+        group: Group::Output,
+        ..ABOUT
+    },
+    parse: text,
+    record: unrecorded,
+};

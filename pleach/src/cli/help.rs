@@ -1,0 +1,156 @@
+//! Help: an overview, the problems of a command, and the flags that apply to what the words name.
+
+use super::flags::{About, Use, Verb, applying, argument};
+use crate::registry::{Entry, entry};
+use clap::Command;
+use std::fmt::Write;
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 finished and proven, 1 an error inside or a machine that fails,
+2 bad usage or bad input, 3 stopped by a limit or by Ctrl-C with what is known so far.";
+
+/// The commands, in the order in which help shows them.
+const COMMANDS: [(&str, &str); 6] = [
+    ("solve PROBLEM INSTANCE", "find a solution, and prove that it is the best"),
+    ("count PROBLEM INSTANCE", "count all solutions, or all nodes of a tree"),
+    ("check PROBLEM INSTANCE FILE", "compute the value of the solution in FILE"),
+    ("sim SCENARIO | PROBLEM INSTANCE", "simulate a run on a cluster of many peers"),
+    ("resume FILE", "continue a search that --checkpoint saved"),
+    ("devices", "show what this machine offers, with measured rates"),
+];
+
+/// Examples that belong to no problem.
+const EXAMPLES: [&str; 4] = [
+    "resume run.pleach",
+    "sim uts T1 --peers 100",
+    "sim scenarios/mixed-speeds.toml --svg chart.svg",
+    "devices",
+];
+
+/// The help for these words.
+pub fn help(registry: &[Entry], words: &[String]) -> String {
+    let word = |i: usize| words.get(i).map_or("", String::as_str);
+    let verb = match word(0) {
+        "solve" => Verb::Solve,
+        "count" => Verb::Count,
+        "check" => Verb::Check,
+        "sim" => Verb::Sim,
+        "devices" => Verb::Devices,
+        "resume" => Verb::Resume,
+        _ => return overview(registry),
+    };
+    match (verb, entry(registry, word(1))) {
+        (Verb::Solve | Verb::Count | Verb::Check, None) => problems(registry, verb),
+        (Verb::Solve | Verb::Count | Verb::Check, Some(entry)) => of_problem(entry, verb),
+        (Verb::Sim, entry) => of_sim(registry, entry),
+        (Verb::Resume, _) => {
+            let about = "Continue a search that --checkpoint saved. What makes the search what it is, \
+                         its bound say, stays as it began; units, limits and output may change.";
+            flags(about, "pleach resume FILE [FLAGS]", &applying(verb, &[]), "")
+        }
+        _ => flags(
+            "Show what this machine offers, with measured rates.",
+            "pleach devices [FLAGS]",
+            &applying(verb, &[]),
+            "",
+        ),
+    }
+}
+
+/// Commands, problems and examples.
+fn overview(registry: &[Entry]) -> String {
+    let mut text =
+        "Exact search of irregular trees, on all cores and devices of a machine\n\n".to_string();
+    text += "Usage: pleach COMMAND [FLAGS]\n\nCommands:\n";
+    for (words, about) in COMMANDS {
+        let _ = writeln!(text, "  {words:33} {about}");
+    }
+    text += "\nProblems:\n";
+    for entry in registry {
+        let verbs: Vec<&str> = entry.tasks.iter().map(|task| task.verb.word()).collect();
+        let sim = entry.simulation.map_or("", |_| ", sim");
+        let _ = writeln!(text, "  {:10} {} ({}{sim})", entry.name, entry.about, verbs.join(", "));
+    }
+    text += "\nExamples:\n";
+    let own = registry.iter().flat_map(|entry| entry.tasks).flat_map(|task| task.examples);
+    for example in own.chain(&EXAMPLES) {
+        let _ = writeln!(text, "  pleach {example}");
+    }
+    let first = registry.iter().find_map(|entry| Some((entry, entry.tasks.first()?)));
+    if let Some((entry, task)) = first {
+        let words = format!("pleach {} {} --help", task.verb.word(), entry.name);
+        let _ = write!(text, "\n'{words}' shows the flags that apply there.\n\n");
+    }
+    text + EXIT_CODES
+}
+
+/// The problems of a command.
+fn problems(registry: &[Entry], verb: Verb) -> String {
+    let word = verb.word();
+    let file = if verb == Verb::Check { " FILE" } else { "" };
+    let mut text = format!("Usage: pleach {word} PROBLEM INSTANCE{file} [FLAGS]\n\nProblems:\n");
+    for entry in registry.iter().filter(|entry| entry.task(verb).is_some()) {
+        let _ = writeln!(text, "  {:10} {}", entry.name, entry.about);
+        let _ = writeln!(text, "  {:10} INSTANCE: {}", "", entry.instance);
+    }
+    let _ =
+        write!(text, "\n'pleach {word} PROBLEM --help' shows the flags that apply to a problem.");
+    text
+}
+
+/// The flags of a task.
+fn of_problem(entry: &Entry, verb: Verb) -> String {
+    let Some(task) = entry.task(verb) else {
+        return format!("{} cannot {}", entry.name, verb.word());
+    };
+    let (name, word) = (entry.name, verb.word());
+    let file = if verb == Verb::Check { " FILE" } else { "" };
+    let about = format!("{name}: {}\n\nINSTANCE is {}.", entry.about, entry.instance);
+    let mut after = String::new();
+    for (i, example) in task.examples.iter().enumerate() {
+        let _ = write!(after, "{}\n  pleach {example}", if i == 0 { "Examples:" } else { "" });
+    }
+    let usage = format!("pleach {word} {name} INSTANCE{file} [FLAGS]");
+    flags(&about, &usage, &applying(verb, task.flags), &after)
+}
+
+/// The flags of simulations, with those of a problem's load.
+fn of_sim(registry: &[Entry], entry: Option<&Entry>) -> String {
+    let named: &[Use] = entry.and_then(|entry| entry.simulation).map_or(&[], |sim| sim.flags);
+    let names: Vec<&str> = registry
+        .iter()
+        .filter(|entry| entry.simulation.is_some())
+        .map(|entry| entry.name)
+        .collect();
+    let about = format!(
+        "Simulate a run on a cluster of many peers: of a scenario's file (TOML), or of a problem \
+         ({}, or interval with INSTANCE as 5s of work).",
+        names.join(", ")
+    );
+    let usage = match entry {
+        Some(entry) => format!("pleach sim {} INSTANCE --peers N [FLAGS]", entry.name),
+        None => {
+            "pleach sim SCENARIO [FLAGS], or pleach sim PROBLEM INSTANCE --peers N [FLAGS]".into()
+        }
+    };
+    flags(&about, &usage, &applying(Verb::Sim, named), "")
+}
+
+/// The help of a user's own command.
+pub fn own(program: &str, named: &[Use]) -> String {
+    let usage = format!("{program} [WORDS] [FLAGS], or {program} resume FILE [FLAGS]");
+    let about = "WORDS are the input of the problem: files or sizes, as it wants them.";
+    flags(about, &usage, &applying(Verb::Own, named), EXIT_CODES)
+}
+
+/// Flags under their headings.
+fn flags(about: &str, usage: &str, flags: &[About], after: &str) -> String {
+    let mut command = Command::new("pleach")
+        .disable_help_flag(true)
+        .about(about.to_string())
+        .override_usage(usage.to_string())
+        .after_help(after.to_string())
+        .args(flags.iter().map(argument))
+        .mut_arg("help", |help| help.short('h'));
+    command.render_help().to_string().trim_end().to_string()
+}

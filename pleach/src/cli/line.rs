@@ -1,0 +1,74 @@
+//! From the arguments of a process to words and flags.
+
+use super::flags::{FLAGS, Given, argument};
+use super::{Failure, usage};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, Command};
+use std::ffi::OsString;
+
+/// A command line: words before flags, flags.
+pub struct Line {
+    /// The words.
+    pub words: Vec<String>,
+    /// The flags.
+    pub given: Given,
+}
+
+/// Marks a word that clap would take for flags: UTS arguments in one word.
+pub const WORD: char = '\u{1}';
+
+/// Parses arguments; the program's name is not among them.
+///
+/// # Errors
+/// One line: what is wrong with them.
+pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Line, Failure> {
+    let args = args.into_iter().map(|arg| match arg.into_string() {
+        Ok(word) if is_word(&word) => format!("{WORD}{word}").into(),
+        Ok(word) => word.into(),
+        Err(arg) => arg,
+    });
+    let wrong = |why: clap::Error| usage(format!("{} (see --help)", one_line(&why)));
+    let matches = command().try_get_matches_from(args).or_else(wrong)?;
+    let given = Given::new(matches);
+    let words = given.words().into_iter();
+    let words = words.map(|word| word.strip_prefix(WORD).map_or(word.clone(), str::to_string));
+    Ok(Line { words: words.collect(), given })
+}
+
+/// Parses the words and flags of a saved search, followed by flags that replace some of them.
+///
+/// # Errors
+/// One line: what is wrong with them.
+pub fn parse_again(words: &[String], flags: Vec<String>) -> Result<Line, Failure> {
+    let args = flags.into_iter().chain(["--".into()]).chain(words.iter().cloned());
+    let matches = command().args_override_self(true).try_get_matches_from(args);
+    let matches = matches.or_else(|why| usage(one_line(&why)))?;
+    Ok(Line { words: words.to_vec(), given: Given::new(matches) })
+}
+
+/// Whether an argument begins like a flag but is a word: no flag has a blank in its name.
+fn is_word(arg: &str) -> bool {
+    arg.starts_with('-') && arg.split('=').next().is_some_and(|name| name.contains(' '))
+}
+
+fn command() -> Command {
+    let version = Arg::new("version").long("version").short('V').action(ArgAction::SetTrue);
+    Command::new("pleach")
+        .no_binary_name(true)
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .arg(version)
+        .arg(Arg::new("words").value_name("WORDS").num_args(0..))
+        .args(FLAGS.iter().map(|flag| argument(flag.about())))
+        .mut_arg("help", |help| help.short('h'))
+}
+
+/// The message of a parse error, whose lines end at an empty one.
+fn one_line(why: &clap::Error) -> String {
+    if why.kind() == ErrorKind::InvalidUtf8 {
+        return "an argument is not valid UTF-8".into();
+    }
+    let text = why.to_string();
+    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_string()
+}

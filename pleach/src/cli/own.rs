@@ -1,0 +1,98 @@
+//! [`main()`]: a whole command for a user's own problem.
+
+use super::conduct::Job;
+use super::console::{Console, DONE};
+use super::flags::{Kind, Use, Verb, value_to_beat};
+use super::line::Line;
+use super::{Failure, help, line, resume, usage};
+use crate::campaign::{Search, plain};
+use crate::registry::{Ended, Mode};
+use pleach_core::problem::Plain;
+use pleach_core::tree::{Goal, Tree, TreeSource};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// A whole command for a problem of your own: the standard flags, progress, JSON and exit codes.
+///
+/// Takes a tree, or the result of reading one. The words before the flags come from [`words`].
+#[must_use]
+pub fn main<S: TreeSource>(source: S) -> ExitCode {
+    let full = std::any::type_name::<S::Tree>();
+    let full = full.split('<').next().unwrap_or(full);
+    let name = full.rsplit("::").next().unwrap_or(full).to_lowercase();
+    let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
+    let console = Console::new(program(), true, &mut out, &mut err);
+    let code = console.finish(|| {
+        let mut line = own()?;
+        let named = named(S::Tree::GOAL);
+        if line.given.on("help") {
+            return console.print(&help::own(&console.program, named)).map(|()| DONE);
+        }
+        let kind = Kind { verb: Verb::Own, problem: &name, named };
+        line.given.check(kind).map_err(Failure::Usage)?;
+        let best = value_to_beat(&line.given).map_err(Failure::Usage)?;
+        let problem = Plain(source.into_tree().map_err(Failure::Usage)?);
+        let instance = line.words.join(" ");
+        let files = line.words.iter().filter(|word| Path::new(word).is_file());
+        let inputs = inputs(files.cloned().collect(), line.given.word("checkpoint"));
+        let Line { words, given } = &mut line;
+        let job = Job { console: &console, name: &name, instance: &instance, words, inputs, given };
+        job.conduct(Box::new(move |mut search: Search<'_>, mode| match mode {
+            Mode::Run => Ok(Ended::plain(plain::run(&problem, best, &mut search)?)),
+            Mode::Look => Ok(Ended::Seen(Box::new(plain::look(&problem, best, &mut search)?))),
+        }))
+    });
+    ExitCode::from(code)
+}
+
+/// The words on the command line that are no flags: files and sizes of a problem of your own.
+///
+/// With `resume FILE` they are those of the saved search. Ends the process with a message if the
+/// command line cannot be read.
+#[must_use]
+pub fn words() -> Vec<String> {
+    match own() {
+        Ok(line) => line.words,
+        Err(why) => {
+            let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
+            let code = Console::new(program(), true, &mut out, &mut err).finish(|| Err(why));
+            std::process::exit(code.into())
+        }
+    }
+}
+
+/// The name of this program.
+fn program() -> String {
+    let path = std::env::args_os().next().unwrap_or_default();
+    let name = Path::new(&path).file_stem().map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_else(|| "pleach".into())
+}
+
+/// The flags that apply to a goal beside the general ones.
+fn named(goal: Goal) -> &'static [Use] {
+    const ALL: &[Use] = &[Use::plain("solution"), Use::plain("best")];
+    match goal {
+        Goal::Count => &[],
+        Goal::Find => &ALL[..1],
+        Goal::Minimise | Goal::Maximise => ALL,
+    }
+}
+
+/// Words that name files, except the checkpoint: a size may have the same name.
+fn inputs(files: Vec<String>, checkpoint: Option<&str>) -> Vec<String> {
+    files.into_iter().filter(|word| Some(word.as_str()) != checkpoint).collect()
+}
+
+/// The command line of the user's own command; that of the saved search if it is resumed.
+fn own() -> Result<Line, Failure> {
+    let line = line::parse(std::env::args_os().skip(1))?;
+    match &line.words[..] {
+        [verb, file] if verb == "resume" && !line.given.on("help") => {
+            resume::read(file, &line.given, true)
+        }
+        [verb, ..] if verb == "resume" && !line.given.on("help") => {
+            usage("resume: expected FILE, one that --checkpoint wrote")
+        }
+        _ => Ok(line),
+    }
+}

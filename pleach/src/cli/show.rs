@@ -1,0 +1,89 @@
+//! What a saved search holds, printed without running it.
+
+use super::Failure;
+use super::console::{Console, DONE};
+use super::flags::Given;
+use crate::campaign::Contents;
+use crate::report::{estimate, gap, grouped, signed, whole};
+use pleach_core::tree::Goal;
+use pleach_core::work::Nodes;
+use serde_json::{Value, json};
+
+/// Prints it.
+pub fn show(
+    console: &Console<'_>,
+    (name, instance): (&str, &str),
+    given: &Given,
+    contents: &Contents,
+) -> Result<u8, Failure> {
+    let file = given.saving.from.as_deref().unwrap_or_default();
+    let text = if given.on("json") {
+        data(contents, (file, name, instance), given.record()).to_string()
+    } else {
+        let mut lines = words(contents, &format!("{file}: {name} {instance}"));
+        let what = if contents.pieces == 0 { "see its result" } else { "resume" };
+        lines.push(format!("to {what}: {} resume {}", console.program, quoted(file)));
+        lines.join("\n")
+    };
+    console.print(&text).map(|()| DONE)
+}
+
+fn data(contents: &Contents, (file, name, instance): (&str, &str, &str), settings: Value) -> Value {
+    let number = |value: Option<i64>| value.map_or(Value::Null, signed);
+    let counts = contents.counts;
+    json!({
+        "checkpoint": file,
+        "problem": name,
+        "instance": instance,
+        "done": contents.done,
+        "open": contents.open,
+        "pieces": contents.pieces,
+        "objective": number(contents.best),
+        "lower_bound": number(contents.bound),
+        "count": (contents.goal == Goal::Count).then(|| whole(counts.total)),
+        "nodes": {
+            "branched": whole(counts.branched.into()),
+            "bounded": whole(counts.bounded.into()),
+        },
+        "seconds": contents.seconds,
+        "settings": settings,
+    })
+}
+
+fn words(contents: &Contents, title: &str) -> Vec<String> {
+    let Contents { open, best, bound, counts, .. } = contents;
+    let held = match contents.held {
+        Nodes::Interval => "interval",
+        Nodes::Pool => "node",
+    };
+    let many = if *open == 1.0 { "" } else { "s" };
+    let mut lines = vec![format!("{title}, saved after {:.1} s", contents.seconds)];
+    lines.push(match contents.done {
+        _ if contents.pieces == 0 => "nothing is left to do".into(),
+        Some(done) => {
+            let done = estimate(done);
+            format!("{open} open {held}{many}; estimated share of the tree done: {done}")
+        }
+        None => format!("{open} open {held}{many}"),
+    });
+    let mut values = Vec::new();
+    values.extend(best.map(|best| format!("best {best}")));
+    values.extend(bound.map(|bound| format!("bound {bound}")));
+    let both = best.zip(*bound);
+    values.extend(both.map(|(best, bound)| format!("gap {:.2} %", 100.0 * gap(best, bound))));
+    if contents.goal == Goal::Count {
+        values.push(format!("{} counted", grouped(counts.total)));
+    }
+    if !values.is_empty() {
+        lines.push(values.join(", "));
+    }
+    let [branched, bounded] = [counts.branched, counts.bounded].map(|n| grouped(n.into()));
+    lines.push(format!("{branched} nodes branched, {bounded} bounded"));
+    lines
+}
+
+/// A path as a shell takes it.
+pub fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:,@%".contains(c);
+    if path.chars().all(plain) { path.into() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}

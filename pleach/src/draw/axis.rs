@@ -1,0 +1,100 @@
+//! [`Scale`]: numbers along a side of a picture, with their marks.
+
+use super::svg::{Anchor, Svg};
+
+/// Numbers along a side of a picture.
+pub struct Scale {
+    /// The numbers at its ends.
+    pub low: f64,
+    /// See `low`.
+    pub high: f64,
+    /// Whether equal steps stand for equal factors.
+    pub logarithmic: bool,
+    /// Where its ends are in the picture.
+    pub from: f64,
+    /// See `from`.
+    pub to: f64,
+}
+
+/// Marks aimed at.
+const MARKS: f64 = 6.0;
+
+impl Scale {
+    /// A scale of equal steps.
+    pub fn linear((low, high): (f64, f64), (from, to): (f64, f64)) -> Self {
+        Self { low, high, logarithmic: false, from, to }
+    }
+
+    /// Where a number is in the picture.
+    pub fn at(&self, value: f64) -> f64 {
+        let turn = |value: f64| if self.logarithmic { value.ln() } else { value };
+        let part = (turn(value) - turn(self.low)) / (turn(self.high) - turn(self.low));
+        self.from + part * (self.to - self.from)
+    }
+
+    /// Round numbers for about six marks.
+    pub fn marks(&self) -> Vec<f64> {
+        self.marks_every(round_step((self.high - self.low) / MARKS))
+    }
+
+    /// Round whole numbers for about six marks: values that are whole have nothing in between.
+    pub fn whole_marks(&self) -> Vec<f64> {
+        self.marks_every(round_step((self.high - self.low) / MARKS).max(1.0).round())
+    }
+
+    fn marks_every(&self, step: f64) -> Vec<f64> {
+        let first = (self.low / step).ceil() as i64;
+        (first..)
+            .map(|i| i as f64 * step)
+            .take_while(|&mark| mark <= self.high + 1e-6 * step)
+            .collect()
+    }
+}
+
+/// The least of 1, 2, 2.5 and 5 times a power of ten that is no less than a number.
+pub fn round_step(rough: f64) -> f64 {
+    let decade = 10f64.powf(rough.log10().floor());
+    let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|n| n * decade);
+    steps.into_iter().find(|&step| step >= rough).unwrap_or(rough)
+}
+
+/// The number beside a mark, without digits that come from rounding alone.
+pub fn mark_text(mark: f64) -> String {
+    if mark.abs() >= 1e6 { short(mark) } else { ((mark * 1e6).round() / 1e6).to_string() }
+}
+
+/// A large number with the letter that engineers use.
+fn short(mark: f64) -> String {
+    let (scale, letter) = if mark.abs() >= 1e9 { (1e9, "G") } else { (1e6, "M") };
+    format!("{}{letter}", (mark / scale * 1e6).round() / 1e6)
+}
+
+/// Level lines at the marks of a vertical scale, with the numbers to their left.
+pub fn levels(svg: &mut Svg, y: &Scale, marks: &[f64], (left, right): (f64, f64)) {
+    for &mark in marks {
+        let at = y.at(mark);
+        svg.line((left, at), (right, at), "#ddd");
+        svg.text((left - 8.0, at + 4.0), Anchor::End, "", &mark_text(mark));
+    }
+}
+
+/// The two axes of a chart: down the left side and along the bottom.
+pub fn corner(svg: &mut Svg, (left, top): (f64, f64), (right, bottom): (f64, f64)) {
+    svg.raw(format_args!(
+        "<path d=\"M{left},{top} V{bottom} H{right}\" fill=\"none\" stroke=\"#333\"/>"
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_values_have_whole_marks_without_stray_digits() {
+        let scale = Scale::linear((1276.0, 1280.0), (0.0, 100.0));
+        let words: Vec<String> = scale.whole_marks().into_iter().map(mark_text).collect();
+        assert_eq!(words, ["1276", "1277", "1278", "1279", "1280"]);
+        assert_eq!(mark_text(0.1 + 0.2), "0.3");
+        assert_eq!(mark_text(2_500_000.0), "2.5M");
+    }
+}

@@ -1,0 +1,6 @@
+//! Pictures as SVG: Gantt charts, searches over time, and charts of simulations.
+
+pub mod axis;
+pub mod gantt;
+pub mod over_time;
+pub mod svg;

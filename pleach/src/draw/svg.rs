@@ -1,0 +1,63 @@
+//! [`Svg`]: a picture under construction, and the few shapes that all pictures use.
+
+use std::fmt::{self, Write};
+
+/// A picture under construction.
+pub struct Svg(String);
+
+/// Where a text stands relative to its point.
+#[derive(Clone, Copy)]
+pub enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+impl Svg {
+    /// An empty white picture.
+    pub fn new(width: f64, height: f64) -> Self {
+        Self(format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+             width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+             <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+        ))
+    }
+
+    /// Any element, as SVG.
+    pub fn raw(&mut self, element: fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _ = self.0.write_fmt(element);
+        self.0.push('\n');
+    }
+
+    /// A text with further attributes, such as `fill="#555"`.
+    pub fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, more: &str, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let text = escaped(text);
+        self.raw(format_args!(
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {more}>{text}</text>"
+        ));
+    }
+
+    /// A straight line.
+    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), colour: &str) {
+        self.raw(format_args!(
+            "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{colour}\"/>",
+            from.0, from.1, to.0, to.1
+        ));
+    }
+
+    /// The finished picture.
+    pub fn finish(self) -> String {
+        self.0 + "</svg>"
+    }
+}
+
+/// A text that is safe inside an element or an attribute.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,133 @@
+//! The entry of the asymmetric travelling salesman.
+
+use super::text::numbers;
+use super::{
+    Act, Checked, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, best, choice,
+};
+use crate::campaign::Search;
+use crate::campaign::atsp::{self as campaign, Bound, Instance, Options};
+use crate::cli::flags::{self, Given, Use, Verb};
+use crate::cli::sim::{Load, Posed};
+use crate::cli::{Failure, usage};
+use pleach_core::work::Nodes;
+use pleach_problems::atsp::{Atsp, named::is_name};
+use serde_json::json;
+
+const BOUNDS: &str = "lower bound of a node: auto, partial (least arcs), assignment, arborescence \
+                      (Held–Karp on 1-arborescences)";
+const BESTS: &str = "value that a tour must beat: none, search (local search, which goes on beside the \
+                     search), optimum (as published), or a whole number";
+
+/// See [`Entry`].
+pub const ENTRY: Entry = Entry {
+    name: "atsp",
+    about: "asymmetric travelling salesman: a tour of least length",
+    instance: "a name of TSPLIB (ftv33), CLASS:CITIES:SEED, a file, or - for standard input",
+    is_file: |word| word != "-" && !is_name(word),
+    tasks: &[
+        Task {
+            verb: Verb::Solve,
+            flags: &[
+                Use::with("best", BESTS, "search"),
+                Use::plain("start"),
+                Use::with("bound", BOUNDS, "auto"),
+                Use::with(
+                    "nodes",
+                    "how open work is held: pool (a list of nodes), or interval (ranges of leaves; with \
+                     --bound partial)",
+                    "pool",
+                ),
+                Use::plain("solution"),
+            ],
+            examples: &["solve atsp ftv33"],
+            act: Act::Search(solve),
+        },
+        Task { verb: Verb::Check, flags: &[], examples: &[], act: Act::Check(check) },
+    ],
+    simulation: Some(Simulation {
+        flags: &[
+            Use::with(
+                "best",
+                "value that a tour must beat: none, search, optimum, or a number",
+                "none",
+            ),
+            Use::with("bound", BOUNDS, "auto"),
+        ],
+        intervals: true,
+        pose,
+    }),
+    rates: &[],
+};
+
+fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
+    let Request { given, resumed, .. } = *request;
+    let instance = instance(request)?;
+    let best = best(request, optimum)?;
+    let path = given.word("start").filter(|_| !resumed);
+    let start = path.map(|path| tour(&instance, path)).transpose()?;
+    let bound = choice("bound", given.word("bound"), Bound::parse)?;
+    let nodes = given.get(&flags::NODES).map_err(Failure::Usage)?.unwrap_or(Nodes::Pool);
+    campaign::fits(best, bound.unwrap_or(Bound::Auto), nodes).map_err(Failure::Usage)?;
+    let word = given.word("best").unwrap_or("search").to_string();
+    let name = request.name().to_string();
+    Ok(Box::new(move |search: Search<'_>, mode| {
+        let options = Options { best, start, bound, search };
+        let wrong = |why: crate::Error| Failure::of(why).about(&name);
+        if mode == Mode::Look {
+            return Ok(Ended::Seen(Box::new(campaign::look(&instance, options).map_err(wrong)?)));
+        }
+        let answer = campaign::solve(&instance, options).map_err(wrong)?;
+        let settings = vec![("bound", json!(answer.chosen.to_string())), ("best", json!(word))];
+        Ok(Ended::Done(Box::new(Done { report: answer.report, settings, picture: None })))
+    }))
+}
+
+fn check(request: &Request<'_>, path: &str) -> Checked {
+    let instance = instance(request)?;
+    Ok(("a tour of length", instance.length(&tour(&instance, path)?)))
+}
+
+fn optimum(word: &str) -> Result<i64, Failure> {
+    let value = campaign::optimum(word);
+    value.map_or_else(|| usage(format!("--best optimum: no optimum is published for {word}")), Ok)
+}
+
+/// The instance of a name, or else of a file.
+fn instance(request: &Request<'_>) -> Result<Instance, Failure> {
+    let name = request.name();
+    if let Some(instance) = campaign::named(request.instance) {
+        return instance.or_else(|why| usage(format!("{name}: {why}")));
+    }
+    let text = request.text("a file, a name such as ftv33, or CLASS:CITIES:SEED")?;
+    campaign::read(&text).or_else(|why| usage(format!("{name}{why}")))
+}
+
+/// The tour that a file holds.
+fn tour(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
+    instance.order(&numbers(path, "city")?).or_else(|why| usage(format!("{path}: {why}")))
+}
+
+fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
+    let simd = given.simd().map_err(Failure::Usage)?;
+    let request = Request { instance: &load.instance, given, resumed: false, note: &|_| {} };
+    let bound = Bound::parse(load.bound.as_deref().unwrap_or("auto"));
+    let bound = bound.or_else(|why| usage(format!("load.bound {why}")))?;
+    if load.branching.is_some() {
+        return usage("load.branching does not apply to atsp");
+    }
+    if load.nodes == Nodes::Interval && bound != Bound::Partial {
+        return usage("load.nodes = 'interval' works only with load.bound = 'partial'");
+    }
+    let how = (load.nodes, simd);
+    let problem = Atsp::new(instance(&request)?, bound, how, (None, 0), &|| true);
+    let problem = problem.or_else(|why| usage(format!("{}: {why}", load.instance)))?;
+    let start = match load.best.as_deref() {
+        None | Some("none") => i64::MAX,
+        Some("search") => problem.instance().length(problem.start()),
+        Some("optimum") => optimum(&load.instance)?,
+        Some(word) => word.parse().or_else(|_| {
+            usage(format!("load.best = '{word}': expected none, search, optimum or a whole number"))
+        })?,
+    };
+    Posed::new(load, problem, start, |_, _| None).map_err(Failure::Usage)
+}

@@ -1,0 +1,183 @@
+//! The entry of the permutation flowshop.
+
+use super::text::numbers;
+use super::{
+    Act, Checked, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, best, choice,
+};
+use crate::campaign::Search;
+use crate::campaign::flowshop::{self as campaign, Bound, Branching, Instance, Options};
+use crate::cli::flags::{self, Given, Use, Verb};
+use crate::cli::sim::{Load, Posed, record};
+use crate::cli::{Failure, usage};
+use crate::draw::gantt;
+use pleach_problems::flowshop::Flowshop;
+use pleach_problems::flowshop::heuristic::neh;
+use serde_json::json;
+
+const BOUNDS: &str =
+    "lower bound of a node: auto, one (LB1), one-tight, two (LB2, pairs of machines)";
+const BRANCHINGS: &str = "end of the schedule to extend: auto, forward, backward, alternate, max-sum, min-branch, min-min";
+const BESTS: &str = "value that a schedule must beat: none, neh (NEH heuristic), search (iterated greedy \
+                     and beam search, which go on beside the search), optimum (as published), or a \
+                     whole number";
+
+/// See [`Entry`].
+pub const ENTRY: Entry = Entry {
+    name: "flowshop",
+    about: "permutation flowshop: a schedule of least makespan",
+    instance: "a name (ta001 to ta120, VFR10_5_1 to VFR60_20_10), a file, or - for standard input",
+    is_file: |word| word != "-" && campaign::named(word).is_none(),
+    tasks: &[
+        Task {
+            verb: Verb::Solve,
+            flags: &[
+                Use::with("best", BESTS, "search"),
+                Use::plain("start"),
+                Use::with("bound", BOUNDS, "auto; one with --best V"),
+                Use::with("branching", BRANCHINGS, "auto"),
+                Use::with("all", "also count all optimal schedules, in a second search", ""),
+                Use::plain("jobs-first"),
+                Use::plain("nodes"),
+                Use::plain("solution"),
+                Use::plain("gantt"),
+            ],
+            examples: &[
+                "solve flowshop ta021",
+                "solve flowshop my.txt --time-limit 60s --gantt out.svg",
+                "solve flowshop ta022 --checkpoint run.pleach",
+            ],
+            act: Act::Search(solve),
+        },
+        Task {
+            verb: Verb::Check,
+            flags: &[Use::plain("jobs-first")],
+            examples: &[],
+            act: Act::Check(check),
+        },
+    ],
+    simulation: Some(Simulation {
+        flags: &[
+            Use::with(
+                "best",
+                "value that a schedule must beat: none, neh, optimum, or a number",
+                "none",
+            ),
+            Use::with("bound", BOUNDS, "auto"),
+            Use::with("branching", BRANCHINGS, "auto"),
+            Use::plain("jobs-first"),
+        ],
+        intervals: true,
+        pose,
+    }),
+    rates: &[],
+};
+
+fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
+    let Request { given, resumed, .. } = *request;
+    let name = request.name().to_string();
+    let instance = instance(request)?;
+    let branching = choice("branching", given.word("branching"), Branching::parse)?;
+    let bound = choice("bound", given.word("bound"), Bound::parse)?;
+    let bound = bound.or(given.word("bound").map(|_| Bound::Auto));
+    let all = given.on("all");
+    let policy = given.get(&flags::BALANCE).map_err(Failure::Usage)?;
+    if all && policy.is_some_and(|policy| policy.is_late()) {
+        return usage(
+            "--all cannot be combined with --balance master-worker:late, which may explore nodes twice",
+        );
+    }
+    let best = best(request, optimum)?;
+    let path = given.word("start").filter(|_| !resumed);
+    let start = path.map(|path| schedule(&instance, path)).transpose()?;
+    let word = given.word("best").unwrap_or("search").to_string();
+    let drawn = given.has("gantt");
+    Ok(Box::new(move |search: Search<'_>, mode| {
+        let options = Options { best, start, bound, branching, all, search };
+        if mode == Mode::Look {
+            return Ok(Ended::Seen(Box::new(campaign::look(&instance, options)?)));
+        }
+        let answer = campaign::solve(&instance, options)?;
+        let picture = answer.schedule.filter(|_| drawn);
+        let picture = picture.map(|order| gantt::draw(&name, &instance, &order));
+        let (bound, branching) = answer.chosen;
+        let settings = vec![
+            ("bound", json!(bound.to_string())),
+            ("branching", json!(branching.to_string())),
+            ("best", json!(word)),
+            ("reference", json!(answer.reference)),
+            ("jobs", json!(instance.jobs())),
+            ("machines", json!(instance.machines())),
+        ];
+        Ok(Ended::Done(Box::new(Done { report: answer.report, settings, picture })))
+    }))
+}
+
+fn check(request: &Request<'_>, path: &str) -> Checked {
+    let instance = instance(request)?;
+    let order = schedule(&instance, path)?;
+    Ok(("a schedule of makespan", instance.makespan(&order).into()))
+}
+
+/// The published optimum of a name.
+fn optimum(word: &str) -> Result<i64, Failure> {
+    match campaign::best_known(word) {
+        Some((value, true)) => Ok(value),
+        Some((value, false)) => usage(format!(
+            "--best optimum: the optimum of {word} is not known; the best known makespan is {value}"
+        )),
+        None => usage(format!("--best optimum: no optimum is published for {word}")),
+    }
+}
+
+/// The instance of a name, or else of a file.
+fn instance(request: &Request<'_>) -> Result<Instance, Failure> {
+    if let Some(instance) = campaign::named(request.instance) {
+        return Ok(instance);
+    }
+    let text = request.text("a file, or a name from ta001 to ta120 or VFR10_5_1 to VFR60_20_10")?;
+    let jobs_first = request.given.on("jobs-first");
+    let name = request.name();
+    let instance =
+        campaign::read(&text, jobs_first).or_else(|why| usage(format!("{name}{why}")))?;
+    let (jobs, machines) = (instance.jobs(), instance.machines());
+    let silent = request.given.on("quiet") || request.given.on("json");
+    if jobs == machines && jobs > 1 && !silent {
+        let (row, other) = if jobs_first { ("job", "without") } else { ("machine", "with") };
+        (request.note)(&format!(
+            "{name}: read as {jobs} jobs × {machines} machines, a line for each {row}; {other} \
+             --jobs-first it is read the other way round"
+        ));
+    }
+    Ok(instance)
+}
+
+/// The schedule that a file holds.
+fn schedule(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
+    instance.order(&numbers(path, "job")?).or_else(|why| usage(format!("{path}: {why}")))
+}
+
+fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
+    let simd = given.simd().map_err(Failure::Usage)?;
+    let request = Request { instance: &load.instance, given, resumed: false, note: &|_| {} };
+    let mut problem = Flowshop::new(instance(&request)?, simd);
+    let bound = Bound::parse(load.bound.as_deref().unwrap_or("auto"));
+    problem.bound = bound.map_err(|why| Failure::Usage(format!("load.bound {why}")))?;
+    if let Some(word) = load.branching.as_deref().filter(|&word| word != "auto") {
+        let rule = Branching::parse(word);
+        problem.branching = rule.map_err(|why| Failure::Usage(format!("load.branching {why}")))?;
+    }
+    let start = match load.best.as_deref() {
+        None | Some("none") => i64::MAX,
+        Some("neh") => neh(problem.instance()).1.into(),
+        Some("optimum") => optimum(&load.instance)?,
+        Some(word) => word.parse().or_else(|_| {
+            usage(format!("load.best = '{word}': expected none, neh, optimum or a whole number"))
+        })?,
+    };
+    problem.reference = start;
+    problem.nodes = load.nodes;
+    // `auto` learns while it runs: nodes depend on who explores what.
+    let varies = problem.bound == Bound::Auto;
+    let posed = Posed::new(load, problem, start, record).map_err(Failure::Usage)?;
+    Ok(if varies { posed.varying() } else { posed })
+}

@@ -1,0 +1,55 @@
+//! The entry of the 0/1 knapsack.
+
+use super::{Act, Ended, Entry, Mode, Request, Simulation, Start, Task};
+use crate::campaign::knapsack::{self as campaign, Knapsack};
+use crate::campaign::{Search, plain};
+use crate::cli::flags::{self, Given, Use, Verb};
+use crate::cli::read::parse;
+use crate::cli::sim::{Load, Posed, record};
+use crate::cli::{Failure, usage};
+use pleach_core::problem::Plain;
+use pleach_problems::knapsack::{MOST, MOST_ITEMS};
+
+const BEST: Use =
+    Use::with("best", "value that a packing must exceed: none or a whole number", "none");
+
+/// See [`Entry`].
+pub const ENTRY: Entry = Entry {
+    name: "knapsack",
+    about: "0/1 knapsack: the most valuable items that fit",
+    instance: "a file: items and capacity, then value and weight of each item; or - for standard input",
+    is_file: |word| word != "-",
+    tasks: &[Task {
+        verb: Verb::Solve,
+        flags: &[BEST, Use::plain("solution")],
+        examples: &["solve knapsack data/knapsack/correlated-60.txt"],
+        act: Act::Search(solve),
+    }],
+    simulation: Some(Simulation { flags: &[BEST], intervals: false, pose }),
+    rates: &[],
+};
+
+fn knapsack(request: &Request<'_>) -> Result<Knapsack, Failure> {
+    let (text, name) = (request.text("a file")?, request.name());
+    let rows = parse::<2>(&text, MOST, MOST_ITEMS).or_else(|why| usage(format!("{name}{why}")))?;
+    Knapsack::new(rows[0][1], &rows[1..]).or_else(|why| usage(format!("{name}: {why}")))
+}
+
+fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
+    let knapsack = knapsack(request)?;
+    let best = flags::value_to_beat(request.given).map_err(Failure::Usage)?;
+    Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
+        Mode::Run => Ok(Ended::plain(campaign::solve(&knapsack, best, search)?.report)),
+        Mode::Look => {
+            let seen = plain::look(&Plain(knapsack), best, &mut search)?;
+            Ok(Ended::Seen(Box::new(seen)))
+        }
+    }))
+}
+
+fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
+    let knapsack =
+        knapsack(&Request { instance: &load.instance, given, resumed: false, note: &|_| {} })?;
+    let posed = Posed::plain(load, Plain(knapsack), |plain, best| record(&plain.0, best));
+    posed.map_err(Failure::Usage)
+}

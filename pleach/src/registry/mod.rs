@@ -1,0 +1,218 @@
+//! The problems that the command knows: one entry each, with all that the command asks of it.
+//!
+//! Nothing outside this folder tells one problem from another. A new problem is a file here that
+//! makes an [`Entry`], and its name in [`ENTRIES`].
+
+mod atsp;
+mod flowshop;
+mod knapsack;
+mod queens;
+mod text;
+mod uts;
+
+use crate::campaign::{Best, Contents, Search};
+use crate::cli::flags::{self, Given, Use, Verb};
+use crate::cli::sim::{Load, Posed};
+use crate::cli::{Failure, usage};
+use crate::report::Report;
+use pleach_core::problem::Problem;
+use pleach_problems::simd::Level;
+use serde_json::Value;
+
+/// The problems of the `pleach` command.
+pub static ENTRIES: [Entry; 5] =
+    [flowshop::ENTRY, atsp::ENTRY, queens::ENTRY, uts::ENTRY, knapsack::ENTRY];
+
+/// A problem.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Its word on the command line.
+    pub name: &'static str,
+    /// What it is, in a phrase.
+    pub about: &'static str,
+    /// What names an instance.
+    pub instance: &'static str,
+    /// Whether an instance is read from a file, going by its word.
+    pub is_file: fn(&str) -> bool,
+    /// What can be done with it.
+    pub tasks: &'static [Task],
+    /// How it is simulated, if it can be.
+    pub simulation: Option<Simulation>,
+    /// What `devices` measures.
+    pub rates: &'static [Rate],
+}
+
+/// Something that can be done with a problem.
+#[derive(Clone, Copy)]
+pub struct Task {
+    /// The command.
+    pub verb: Verb,
+    /// The flags that it has beside the general ones.
+    pub flags: &'static [Use],
+    /// Whole command lines to show as examples, without the program's name.
+    pub examples: &'static [&'static str],
+    /// How it is done.
+    pub act: Act,
+}
+
+/// How a task is done.
+#[derive(Clone, Copy)]
+pub enum Act {
+    /// Reads what the words say; what comes back searches.
+    Search(fn(&Request<'_>) -> Result<Start<'static>, Failure>),
+    /// Computes the value of the solution in a file: in a phrase, and as a number.
+    Check(fn(&Request<'_>, &str) -> Checked),
+}
+
+/// The value of a solution, after a phrase such as "a tour of length".
+pub type Checked = Result<(&'static str, i64), Failure>;
+
+/// What a command line asks of a problem.
+pub struct Request<'a> {
+    /// The word for the instance.
+    pub instance: &'a str,
+    /// The flags.
+    pub given: &'a Given,
+    /// Whether a saved search is resumed: what it began with is in its checkpoint.
+    pub resumed: bool,
+    /// Prints a line beside the result.
+    pub note: &'a dyn Fn(&str),
+}
+
+/// A search that has been read and can be run, or looked at where it was saved.
+pub type Start<'p> = Box<dyn FnOnce(Search<'_>, Mode) -> Result<Ended, Failure> + 'p>;
+
+/// Whether to search, or to look at what a checkpoint holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Run,
+    Look,
+}
+
+/// What comes of a search.
+pub enum Ended {
+    /// A report.
+    Done(Box<Done>),
+    /// The contents of a checkpoint.
+    Seen(Box<Contents>),
+}
+
+/// A search that has ended.
+pub struct Done {
+    /// What it found and proved.
+    pub report: Report,
+    /// What `settings` is to say beyond the flags.
+    pub settings: Vec<(&'static str, Value)>,
+    /// The solution as a picture, where the problem has one.
+    pub picture: Option<String>,
+}
+
+impl Ended {
+    /// A report with nothing beside it.
+    pub fn plain(report: Report) -> Self {
+        Ended::Done(Box::new(Done { report, settings: Vec::new(), picture: None }))
+    }
+}
+
+/// How a problem is simulated.
+#[derive(Clone, Copy)]
+pub struct Simulation {
+    /// The flags that stand for keys of its load.
+    pub flags: &'static [Use],
+    /// Whether its work can be held as intervals.
+    pub intervals: bool,
+    /// Makes the problem.
+    pub pose: fn(&Load, &Given) -> Result<Posed, Failure>,
+}
+
+/// A rate that `devices` measures.
+#[derive(Clone, Copy)]
+pub struct Rate {
+    /// What is measured.
+    pub name: &'static str,
+    /// The problem.
+    pub problem: fn(Level) -> Result<Box<dyn Problem>, String>,
+    /// Whether devices are measured with it, too.
+    pub on_devices: bool,
+}
+
+impl Entry {
+    /// What a command does with this problem.
+    pub fn task(&self, verb: Verb) -> Option<&Task> {
+        self.tasks.iter().find(|task| task.verb == verb)
+    }
+}
+
+/// The entry of a problem.
+pub fn entry<'r>(registry: &'r [Entry], name: &str) -> Option<&'r Entry> {
+    registry.iter().find(|entry| entry.name == name)
+}
+
+/// The names of those problems that pass a test, as a list in words.
+pub fn names(registry: &[Entry], passes: impl Fn(&Entry) -> bool) -> String {
+    let names: Vec<&str> =
+        registry.iter().filter(|entry| passes(entry)).map(|entry| entry.name).collect();
+    match &names[..] {
+        [] => "no problem".into(),
+        [only] => (*only).into(),
+        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+    }
+}
+
+impl Request<'_> {
+    /// The text of the instance's file, or of standard input.
+    ///
+    /// # Errors
+    /// If it cannot be read; `expected` says what else the word could have been.
+    pub fn text(&self, expected: &str) -> Result<String, Failure> {
+        let word = self.instance;
+        if word == "-" {
+            if self.given.has("checkpoint") {
+                return usage(
+                    "--checkpoint cannot be combined with '-': resuming reads the instance again; \
+                     put it into a file",
+                );
+            }
+            let read = std::io::read_to_string(std::io::stdin());
+            return read.or_else(|why| usage(format!("standard input: {why}")));
+        }
+        let read = std::fs::read_to_string(word);
+        read.or_else(|why| usage(format!("{word}: {why}; expected {expected}")))
+    }
+
+    /// The instance as messages name it.
+    pub fn name(&self) -> &str {
+        if self.instance == "-" { "standard input" } else { self.instance }
+    }
+}
+
+/// The value to beat of a problem with heuristics; `optimum` is what is published of the instance.
+///
+/// # Errors
+/// One line: what is wrong with `--best`.
+fn best(
+    request: &Request<'_>,
+    optimum: impl Fn(&str) -> Result<i64, Failure>,
+) -> Result<Best, Failure> {
+    let named = request.given.get(&flags::BEST).map_err(Failure::Usage)?;
+    Ok(match named.unwrap_or(flags::Start::Search) {
+        flags::Start::None => Best::None,
+        flags::Start::Neh => Best::Neh,
+        flags::Start::Search => Best::Search,
+        flags::Start::Value(value) => Best::Value(value),
+        flags::Start::Optimum => Best::Reach(optimum(request.instance)?),
+    })
+}
+
+/// A choice that a flag names.
+///
+/// # Errors
+/// One line: which flag, which value, and what was expected.
+fn choice<T>(
+    flag: &str,
+    word: Option<&str>,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, Failure> {
+    let named = word.filter(|&word| word != "auto").map(parse).transpose();
+    named.map_err(|why| Failure::Usage(format!("--{flag} {why}")))
+}

@@ -1,0 +1,77 @@
+//! The entry of n queens: counted, or a first way found.
+
+use super::{Act, Ended, Entry, Mode, Rate, Request, Simulation, Start, Task};
+use crate::campaign::queens::{self as campaign, FirstQueens, Queens};
+use crate::campaign::{Error, Search, plain};
+use crate::cli::flags::{Given, Use, Verb};
+use crate::cli::sim::{Load, Posed, record};
+use crate::cli::{Failure, usage};
+use pleach_core::problem::{Plain, Problem};
+use pleach_problems::simd::Level;
+
+/// See [`Entry`].
+pub const ENTRY: Entry = Entry {
+    name: "queens",
+    about: "n queens on a board, none attacking another: count all ways, or find one",
+    instance: "the board size",
+    is_file: |_| false,
+    tasks: &[
+        Task {
+            verb: Verb::Solve,
+            flags: &[Use::plain("solution")],
+            examples: &["solve queens 30"],
+            act: Act::Search(solve),
+        },
+        Task {
+            verb: Verb::Count,
+            flags: &[Use::plain("nodes")],
+            examples: &["count queens 16"],
+            act: Act::Search(count),
+        },
+    ],
+    simulation: Some(Simulation { flags: &[], intervals: true, pose }),
+    rates: &[
+        Rate { name: "queens 16", problem: |level| measured(16, level), on_devices: true },
+        Rate { name: "queens 20", problem: |level| measured(20, level), on_devices: false },
+    ],
+};
+
+fn measured(n: u32, level: Level) -> Result<Box<dyn Problem>, String> {
+    Ok(Box::new(Queens::new(n, level)?))
+}
+
+fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
+    let n = size(request.instance)?;
+    // The size is checked before any file is touched.
+    Queens::new(n, request.given.simd().map_err(Failure::Usage)?).map_err(Failure::Usage)?;
+    Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
+        Mode::Run => Ok(Ended::plain(campaign::count(n, search)?.report)),
+        Mode::Look => {
+            let problem = campaign::problem(n, &search)?;
+            Ok(Ended::Seen(Box::new(plain::look(&problem, None, &mut search)?)))
+        }
+    }))
+}
+
+fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
+    let n = size(request.instance)?;
+    FirstQueens::new(n).map_err(Failure::Usage)?;
+    Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
+        Mode::Run => Ok(Ended::plain(campaign::first(n, search)?.report)),
+        Mode::Look => {
+            let problem = Plain(FirstQueens::new(n).map_err(Error::Input)?);
+            Ok(Ended::Seen(Box::new(plain::look(&problem, None, &mut search)?)))
+        }
+    }))
+}
+
+fn size(word: &str) -> Result<u32, Failure> {
+    word.parse().or_else(|_| usage(format!("queens {word}: expected a board size")))
+}
+
+fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
+    let simd = given.simd().map_err(Failure::Usage)?;
+    let mut queens = Queens::new(size(&load.instance)?, simd).map_err(Failure::Usage)?;
+    queens.nodes = load.nodes;
+    Posed::plain(load, queens, record).map_err(Failure::Usage)
+}

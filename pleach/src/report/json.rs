@@ -1,0 +1,111 @@
+//! The report as one JSON object, and numbers as JSON keeps them.
+
+use super::Report;
+use pleach_core::tree::Goal;
+use pleach_run::Outcome;
+use serde_json::{Map, Value, json};
+
+impl Report {
+    /// The report as one JSON object, always with the same keys.
+    #[must_use]
+    pub fn json(&self, problem: &str, instance: &str, preset: &str, settings: &Value) -> Value {
+        let Outcome { counts, units, balance, .. } = &self.outcome;
+        let units: Vec<Value> = units
+            .iter()
+            .map(|unit| {
+                json!({
+                    "name": unit.name,
+                    "branched": whole(unit.counts.branched.into()),
+                    "busy_s": round(unit.busy_s),
+                    "improve_s": round(unit.improve_s),
+                    "idle_s": round(unit.idle_s),
+                    "steals": unit.steals,
+                    "power": whole(unit.power.into()),
+                })
+            })
+            .collect();
+        let counted = self.outcome.goal == Goal::Count;
+        let mut all = Map::new();
+        for (key, value) in [
+            ("pleach", json!(env!("CARGO_PKG_VERSION"))),
+            ("problem", json!(problem)),
+            ("instance", json!(instance)),
+            ("status", json!(self.status.word())),
+            ("objective", self.objective.map_or(Value::Null, signed)),
+            ("lower_bound", self.lower_bound.map_or(Value::Null, signed)),
+            (
+                "solution",
+                self.solution
+                    .as_ref()
+                    .map_or(Value::Null, |plan| plan.iter().copied().map(signed).collect()),
+            ),
+            (
+                "count",
+                if counted { whole(self.count) } else { self.optima.map_or(Value::Null, whole) },
+            ),
+            ("gap", self.gap().map_or(Value::Null, |gap| json!((gap * 1e6).round() / 1e6))),
+            (
+                "nodes",
+                json!({
+                    "branched": whole(counts.branched.into()),
+                    "bounded": whole(counts.bounded.into()),
+                    "depth": counts.depth,
+                }),
+            ),
+            ("seconds", round(self.outcome.seconds)),
+            ("setup_seconds", round(self.outcome.setup_seconds)),
+            ("units", units.into()),
+            (
+                "balance",
+                json!({
+                    "preset": preset,
+                    "requests": whole(balance.requests.into()),
+                    "served": whole(balance.served.into()),
+                    "refused": whole(balance.refused.into()),
+                    "moved_bytes": whole(balance.moved_bytes.into()),
+                    "redundant": whole(balance.redundant.into()),
+                    "ending_us": balance.ending_ns as f64 / 1e3,
+                    "messages": whole(balance.messages.into()),
+                    "steal_us": balance.median_steal_ns().map(|ns| ns as f64 / 1e3),
+                }),
+            ),
+            ("settings", settings.clone()),
+            ("seed", settings.get("seed").cloned().unwrap_or(Value::Null)),
+        ] {
+            all.insert(key.into(), value);
+        }
+        all.into()
+    }
+}
+
+/// The largest whole number that every reader of JSON keeps exactly.
+const EXACT: u128 = 1 << 53;
+
+/// A whole number, as a string where a number would not be read exactly everywhere.
+pub(crate) fn whole(value: u128) -> Value {
+    u64::try_from(value)
+        .ok()
+        .filter(|&small| u128::from(small) <= EXACT)
+        .map_or_else(|| Value::String(value.to_string()), Value::from)
+}
+
+pub(crate) fn signed(value: i64) -> Value {
+    if u128::from(value.unsigned_abs()) <= EXACT { value.into() } else { value.to_string().into() }
+}
+
+fn round(seconds: f64) -> Value {
+    json!((seconds * 1e6).round() / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_numbers_become_strings() {
+        assert_eq!(whole(EXACT), json!(9_007_199_254_740_992u64));
+        assert_eq!(whole(EXACT + 1), json!("9007199254740993"));
+        assert_eq!(signed(-5), json!(-5));
+        assert_eq!(signed(i64::MIN), json!("-9223372036854775808"));
+    }
+}

@@ -1,0 +1,132 @@
+//! [`Report`]: what a search has found and proven.
+
+mod json;
+pub(crate) mod trace;
+mod words;
+
+pub(crate) use json::{signed, whole};
+use pleach_core::tree::Goal;
+use pleach_run::{Outcome, Stop};
+use trace::Moment;
+pub(crate) use words::{estimate, grouped, short};
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The best solution is known and proven.
+    Optimal,
+    /// Proven: no solution beats the value that the search started from.
+    NoBetter,
+    /// Everything is counted.
+    Counted,
+    /// A solution is found, as asked for.
+    Found,
+    /// Proven: there is no solution.
+    Infeasible,
+    /// Stopped early.
+    Stopped,
+}
+
+impl Status {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Optimal => "optimal",
+            Status::NoBetter => "no-better",
+            Status::Counted => "counted",
+            Status::Found => "found",
+            Status::Infeasible => "infeasible",
+            Status::Stopped => "stopped",
+        }
+    }
+}
+
+/// What a search has found and proven.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// How it ended.
+    pub status: Status,
+    /// The value of the best solution found.
+    pub objective: Option<i64>,
+    /// What no solution can beat, as far as proven; an upper bound when maximising.
+    pub lower_bound: Option<i64>,
+    /// The best solution found.
+    pub solution: Option<Vec<i64>>,
+    /// What was counted.
+    pub count: u128,
+    /// The number of optimal solutions, if it was asked for and is known.
+    pub optima: Option<u128>,
+    /// Everything else: nodes, times, units.
+    pub outcome: Outcome,
+    /// When the best value and the bound changed, for a trace.
+    pub(crate) moments: Vec<Moment>,
+}
+
+impl Report {
+    /// Interprets an outcome, given the value that the search had to beat.
+    pub(crate) fn new(outcome: Outcome, to_beat: Option<i64>) -> Self {
+        let goal = outcome.goal;
+        let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
+        let status = match goal {
+            _ if outcome.solution.is_some() && goal == Goal::Find => Status::Found,
+            _ if stopped => Status::Stopped,
+            Goal::Count => Status::Counted,
+            // A start solution may be worse than the value to beat; then the search proves nothing about it.
+            _ if outcome
+                .solution
+                .as_ref()
+                .is_some_and(|best| best.score == outcome.lower_bound) =>
+            {
+                Status::Optimal
+            }
+            _ if to_beat.is_some() => Status::NoBetter,
+            _ => Status::Infeasible,
+        };
+        let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);
+        let bounded = optimises && ![i64::MIN, i64::MAX].contains(&outcome.lower_bound);
+        let best = outcome.solution.clone().filter(|_| status != Status::NoBetter);
+        Self {
+            status,
+            objective: best.as_ref().filter(|_| optimises).map(|best| goal.value(best.score)),
+            lower_bound: bounded.then(|| goal.value(outcome.lower_bound)),
+            solution: best.map(|best| best.plan),
+            count: outcome.counts.total,
+            optima: None,
+            outcome,
+            moments: Vec::new(),
+        }
+    }
+
+    /// The gap between the best solution and the bound, relative to the solution's value.
+    #[must_use]
+    pub fn gap(&self) -> Option<f64> {
+        Some(gap(self.objective?, self.lower_bound?))
+    }
+
+    /// Adds a second search, which counted the optimal solutions; without a solution that `attained`
+    /// the value there is no count.
+    pub(crate) fn add_optima(&mut self, counted: Report, attained: bool) {
+        match counted.status {
+            Status::Counted => self.optima = attained.then_some(counted.count),
+            _ => self.status = counted.status,
+        }
+        let (all, more) = (&mut self.outcome, counted.outcome);
+        all.counts.add(&more.counts);
+        all.seconds += more.seconds;
+        all.setup_seconds += more.setup_seconds;
+        all.stop = more.stop;
+        all.balance.add(more.balance);
+        for (unit, more) in all.units.iter_mut().zip(more.units) {
+            unit.counts.add(&more.counts);
+            unit.busy_s += more.busy_s;
+            unit.idle_s += more.idle_s;
+            unit.steals += more.steals;
+        }
+    }
+}
+
+/// The distance between a value and a bound, relative to the value.
+pub(crate) fn gap(value: i64, bound: i64) -> f64 {
+    (value as f64 - bound as f64).abs() / (value as f64).abs().max(1.0)
+}

@@ -1,0 +1,129 @@
+//! The report as words for a person, and numbers as people read them.
+
+use super::{Report, Status};
+use pleach_core::tree::Goal;
+use pleach_run::{Outcome, Stop};
+use std::fmt::Write;
+
+impl Report {
+    /// The report as words for a person.
+    #[must_use]
+    pub fn words(&self, problem: &str, instance: &str) -> String {
+        let mut out = format!("{problem} {instance}:");
+        match (self.status, self.objective) {
+            (Status::Found, _) => {}
+            (Status::Counted, _) => {
+                let _ = write!(out, " {}", grouped(self.count));
+            }
+            (Status::Stopped, _) if self.outcome.goal == Goal::Count => {
+                let _ = write!(out, " {} so far", grouped(self.count));
+            }
+            (_, Some(value)) => {
+                let _ = write!(out, " {value}");
+            }
+            (Status::NoBetter, None) => {
+                let _ = write!(out, " nothing beats {}", self.lower_bound.unwrap_or_default());
+            }
+            (_, None) => {}
+        }
+        let word = self.status.word();
+        let valued = self.status != Status::Found && out.len() > problem.len() + instance.len() + 2;
+        let _ = if valued { write!(out, " ({word})") } else { write!(out, " {word}") };
+        if let (Status::Stopped, Some(bound)) = (self.status, self.lower_bound) {
+            let _ = write!(out, ", bound {bound}");
+            if let Some(gap) = self.gap() {
+                let _ = write!(out, ", gap {:.2} %", 100.0 * gap);
+            }
+        }
+        if let Some(optima) = self.optima {
+            let _ = write!(out, ", {} optimal solutions", grouped(optima));
+        }
+        if let Some(why) = self.outcome.stop.filter(|_| self.status == Status::Stopped) {
+            let _ = write!(out, ", stopped by {}", reason(why));
+        }
+        if let Some(plan) = &self.solution {
+            let numbers: Vec<String> = plan.iter().map(ToString::to_string).collect();
+            let _ = write!(out, "\n{}", numbers.join(" "));
+        }
+        let Outcome { counts, seconds, units, balance, .. } = &self.outcome;
+        let rate = counts.bounded as f64 / seconds.max(1e-9);
+        let only_threads = units.iter().all(|unit| unit.name.starts_with("cpu"));
+        let kind = if only_threads { "thread" } else { "unit" };
+        let many = if units.len() == 1 { "" } else { "s" };
+        if counts.bounded == 0 {
+            let _ = write!(out, "\nno nodes searched in {seconds:.3} s");
+            return out;
+        }
+        let _ = write!(
+            out,
+            "\n{} nodes in {seconds:.3} s on {} {kind}{many}, {} a second",
+            grouped(counts.bounded.into()),
+            units.len(),
+            short(rate),
+        );
+        if balance.redundant > 0 {
+            let _ = write!(out, ", {} of them twice", grouped(balance.redundant.into()));
+        }
+        out
+    }
+}
+
+fn reason(why: Stop) -> &'static str {
+    match why {
+        Stop::Time => "the time limit",
+        Stop::Nodes => "the node limit",
+        Stop::Asked => "request",
+        Stop::Memory => "lack of memory: the tree may have no end",
+        Stop::Found | Stop::Failed => "a unit that failed",
+    }
+}
+
+/// A whole number with a comma every three digits.
+pub(crate) fn grouped(value: u128) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// The estimated share of a tree that is done; it never rounds up to 100 %.
+pub(crate) fn estimate(done: f64) -> String {
+    format!("{:.1} %", (1000.0 * done).floor().clamp(0.0, 999.0) / 10.0)
+}
+
+/// A rate in three digits and a word.
+pub(crate) fn short(rate: f64) -> String {
+    let (value, word) = match rate {
+        _ if rate >= 1e9 => (rate / 1e9, " billion"),
+        _ if rate >= 1e6 => (rate / 1e6, " million"),
+        _ if rate >= 1e3 => (rate / 1e3, " thousand"),
+        _ => (rate, ""),
+    };
+    let digits = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$}{word}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_easy_to_read() {
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(short(4_512_345_678.0), "4.51 billion");
+        assert_eq!(short(12_345.0), "12.3 thousand");
+        assert_eq!((estimate(1.0), estimate(0.7649)), ("99.9 %".into(), "76.4 %".into()));
+    }
+}

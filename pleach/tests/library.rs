@@ -1,0 +1,205 @@
+//! The library alone does what the commands do, with the same results.
+
+use crate::outside::{folder, json};
+use pleach::flowshop::{self, Bound, Branching};
+use pleach::{Best, Cancel, Checkpoint, Error, RunError, Search, Settings, Solver, Status};
+use pleach::{Children, Goal, Tree, atsp, knapsack, queens, uts};
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+fn threads(threads: u32) -> Search<'static> {
+    let settings = Settings { threads, ..Settings::default() };
+    Search { settings, ..Search::default() }
+}
+
+fn limited(nodes: u64, path: &PathBuf) -> Search<'static> {
+    let mut search = threads(2);
+    search.settings.node_limit = Some(nodes);
+    search.checkpoint = Some(Checkpoint::new(path));
+    search
+}
+
+/// A file that is not there yet.
+fn fresh(name: &str) -> PathBuf {
+    let path = folder("library").join(name);
+    let _ = fs::remove_file(&path);
+    path
+}
+
+#[test]
+fn flowshops_are_solved_as_by_the_command() {
+    let instance = flowshop::named("ta030").unwrap();
+    let options = flowshop::Options {
+        best: Best::Reach(2178),
+        bound: Some(Bound::One),
+        branching: Some(Branching::MinBranch),
+        search: threads(2),
+        ..flowshop::Options::default()
+    };
+    let answer = flowshop::solve(&instance, options).unwrap();
+    let command = json("solve flowshop ta030 --best optimum --bound one --branching min-branch");
+    assert_eq!(command["nodes"]["branched"], answer.nodes.branched);
+    assert_eq!(command["lower_bound"], answer.bound.unwrap());
+    let instance = flowshop::named("VFR10_5_1").unwrap();
+    let options = flowshop::Options { all: true, ..flowshop::Options::default() };
+    let answer = flowshop::solve(&instance, options).unwrap();
+    let command = json("solve flowshop VFR10_5_1 --all");
+    assert_eq!(answer.status, Status::Optimal);
+    assert_eq!((command["objective"].as_i64(), answer.gap), (answer.makespan, Some(0.0)));
+    assert_eq!(command["count"].as_u64().map(u128::from), answer.optima);
+    let order = answer.schedule.unwrap();
+    assert_eq!(Some(i64::from(instance.makespan(&order))), answer.makespan);
+}
+
+#[test]
+fn tours_are_found_as_by_the_command() {
+    let instance = atsp::named("ftv33").unwrap().unwrap();
+    let answer = atsp::solve(&instance, atsp::Options::default()).unwrap();
+    let command = json("solve atsp ftv33");
+    assert_eq!(command["objective"].as_i64(), answer.length);
+    assert_eq!(command["settings"]["bound"], answer.chosen.to_string());
+    assert_eq!(Some(instance.length(&answer.tour.unwrap())), answer.length);
+    let options = atsp::Options { best: Best::Neh, ..atsp::Options::default() };
+    assert!(matches!(atsp::solve(&instance, options), Err(Error::Input(_))));
+}
+
+#[test]
+fn counts_are_those_of_the_command() {
+    let counted = queens::count(11, threads(2)).unwrap();
+    let command = json("count queens 11");
+    assert_eq!(command["count"].as_u64().map(u128::from), Some(counted.ways));
+    assert_eq!(command["nodes"]["bounded"], counted.nodes.bounded);
+    let found = queens::first(8, threads(1)).unwrap();
+    assert_eq!(found.status, Status::Found);
+    let columns: Vec<i64> =
+        serde_json::from_value(json("solve queens 8")["solution"].clone()).unwrap();
+    assert_eq!(found.columns.map(|columns| columns.len()), Some(columns.len()));
+    let tree = uts::Parameters::parse("T3").unwrap();
+    assert_eq!(uts::count(&tree, threads(2)).unwrap().nodes, 4_112_897);
+    let endless = uts::Parameters::parse("type=binomial,q=0.5,m=2").unwrap();
+    assert!(matches!(uts::count(&endless, threads(1)), Err(Error::Input(_))));
+}
+
+#[test]
+fn knapsacks_are_filled_as_by_the_command() {
+    let file = folder("library").join("items.txt");
+    fs::write(&file, "4 10\n6 4\n5 3\n8 6\n3 2\n").unwrap();
+    let items = [[6, 4], [5, 3], [8, 6], [3, 2]];
+    let problem = knapsack::Knapsack::new(10, &items).unwrap();
+    let answer = knapsack::solve(&problem, None, threads(1)).unwrap();
+    let command = json(&format!("solve knapsack {}", file.display()));
+    assert_eq!(command["objective"].as_i64(), answer.value);
+    let better = knapsack::solve(&problem, Some(14), threads(1)).unwrap();
+    assert_eq!((better.status, better.bound, better.value), (Status::NoBetter, Some(14), None));
+}
+
+#[test]
+fn a_search_is_watched_and_cancelled() {
+    let (mut looks, cancel) = (0, Cancel::default());
+    let mut search = threads(2);
+    search.cancel = cancel.clone();
+    search.progress = Some(Box::new(|_| {
+        looks += 1;
+        cancel.cancel();
+        ControlFlow::Continue(())
+    }));
+    let counted = queens::count(18, search).unwrap();
+    assert_eq!((counted.status, looks > 0), (Status::Stopped, true));
+    // What is cancelled before it begins stops at its first look.
+    let instance = flowshop::named("ta056").unwrap();
+    let search = threads(1);
+    search.cancel.cancel();
+    let options = flowshop::Options { search, ..flowshop::Options::default() };
+    assert_eq!(flowshop::solve(&instance, options).unwrap().status, Status::Stopped);
+}
+
+#[test]
+fn a_campaign_resumes_its_own_checkpoint_and_no_other() {
+    let path = fresh("campaign.pleach");
+    let instance = flowshop::named("ta030").unwrap();
+    let options = |search| flowshop::Options {
+        best: Best::Reach(2178),
+        search,
+        ..flowshop::Options::default()
+    };
+    let stopped = flowshop::solve(&instance, options(limited(1_000_000, &path))).unwrap();
+    assert_eq!(stopped.status, Status::Stopped);
+    let before = fs::read(&path).unwrap();
+    // Another value to beat, another instance, another problem.
+    let other = flowshop::Options { best: Best::Neh, ..options(limited(1000, &path)) };
+    let other_instance = flowshop::named("ta029").unwrap();
+    for refused in [
+        flowshop::solve(&instance, other).map(|_| ()),
+        flowshop::solve(&other_instance, options(limited(1000, &path))).map(|_| ()),
+        queens::count(9, limited(1000, &path)).map(|_| ()),
+    ] {
+        let why = refused.unwrap_err();
+        assert!(matches!(why, Error::Run(RunError::Save { .. })), "{why}");
+        assert!(why.to_string().contains("holds another search"), "{why}");
+        assert_eq!(fs::read(&path).unwrap(), before, "the file is as it was");
+    }
+    let search = Search { checkpoint: Some(Checkpoint::new(&path)), ..threads(2) };
+    let whole = flowshop::solve(&instance, options(search)).unwrap();
+    assert_eq!(whole.nodes.branched, 2_415_779);
+}
+
+/// Strings of zeros and ones.
+struct Strings(u32);
+
+impl Tree for Strings {
+    type Node = (u32, u32);
+    const GOAL: Goal = Goal::Count;
+
+    fn root(&self) -> Self::Node {
+        (self.0, 0)
+    }
+
+    fn expand(&self, &(n, length): &Self::Node, _: Option<i64>, out: &mut Children<'_, Self>) {
+        if length == n {
+            return out.count(1);
+        }
+        out.child((n, length + 1));
+        out.child((n, length + 1));
+    }
+}
+
+#[test]
+fn a_solver_overwrites_no_other_search() {
+    let path = fresh("solver.pleach");
+    let every = Duration::from_secs(60);
+    let stopped = Solver::new(Strings(22)).checkpoint(&path, every).node_limit(1000).run().unwrap();
+    assert_eq!(stopped.status, Status::Stopped);
+    let before = fs::read(&path).unwrap();
+    for (n, said) in [(22, "holds an unfinished search of this problem; resume it"), (9, "another")]
+    {
+        let refused = Solver::new(Strings(n)).checkpoint(&path, every).run();
+        assert!(refused.unwrap_err().to_string().contains(said), "{n}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+    let resumed = Solver::new(Strings(22)).resume(&path).unwrap().checkpoint(&path, every);
+    assert_eq!(resumed.run().unwrap().count, 1 << 22);
+    // A search that is over may begin anew.
+    assert_eq!(Solver::new(Strings(22)).checkpoint(&path, every).run().unwrap().count, 1 << 22);
+}
+
+#[test]
+fn two_searches_do_not_save_to_one_file() {
+    let path = fresh("both.pleach");
+    let every = Duration::from_millis(5);
+    let mut tried = None;
+    let first = Solver::new(Strings(40)).checkpoint(&path, every).on_progress(|_| {
+        tried.get_or_insert_with(|| {
+            let path = path.clone();
+            let second = move || Solver::new(Strings(5)).checkpoint(path, every).run().map(|_| ());
+            std::thread::spawn(second).join().unwrap().unwrap_err().to_string()
+        });
+        ControlFlow::Break(())
+    });
+    let report = first.time_limit(Duration::from_secs(20)).run().unwrap();
+    assert_eq!(report.status, Status::Stopped);
+    let tried = tried.expect("a search that takes longer than a look");
+    assert!(tried.contains("another run is using this checkpoint"), "{tried}");
+    assert!(!path.with_extension("pleach.lock").exists(), "the lock is gone");
+}

@@ -1,0 +1,206 @@
+//! Nothing a user does loses data: checkpoints are resumed or kept, and no input is overwritten.
+
+use crate::outside::{example, folder, json, pleach, refused};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A file that is not there yet.
+fn fresh(name: &str) -> PathBuf {
+    let path = folder("saving").join(name);
+    let _ = fs::remove_file(&path);
+    path
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn repeating_the_start_command_resumes_the_search() {
+    let path = fresh("again.pleach");
+    let file = path.to_str().unwrap();
+    let words = format!("solve flowshop ta030 --best optimum --bound one --checkpoint {file}");
+    let first = pleach(&format!("{words} --node-limit 20000000"));
+    assert_eq!((first.status.code(), stderr(&first).as_str()), (Some(3), ""));
+    let again = pleach(&format!("{words} --threads 1 --json"));
+    assert_eq!(stderr(&again), format!("pleach: resuming the search that {file} holds\n"));
+    let report: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(report["nodes"]["branched"], 2_415_779);
+    assert_eq!(report["nodes"]["bounded"], 45_246_962, "no node is explored twice");
+    // Resuming a finished search prints its result again.
+    let over = json(&format!("{words} --quiet"));
+    assert_eq!((&over["nodes"], &over["status"]), (&report["nodes"], &report["status"]));
+}
+
+#[test]
+fn a_checkpoint_of_another_search_is_kept() {
+    let (path, items) = (fresh("other.pleach"), fresh("items.txt"));
+    let file = path.to_str().unwrap();
+    let stopped = |words: &str| {
+        let output = pleach(&format!("{words} --node-limit 100000 --checkpoint {file}"));
+        assert_eq!(output.status.code(), Some(3), "{words}: {}", stderr(&output));
+    };
+    stopped("count queens 15");
+    let before = fs::read(&path).unwrap();
+    for words in ["count queens 14", "count uts T1L", "solve flowshop ta022"] {
+        refused(&format!("{words} --checkpoint {file}"), "holds another search: 'count queens 15'");
+        assert_eq!(fs::read(&path).unwrap(), before, "{words}");
+    }
+    // The same words with another frozen flag.
+    refused(
+        &format!("count queens 15 --nodes interval --checkpoint {file}"),
+        "holds another search",
+    );
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // The same words, and a file that has changed.
+    let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../data/knapsack/correlated-60.txt");
+    let text = fs::read_to_string(data).unwrap();
+    fs::write(&items, &text).unwrap();
+    fs::remove_file(&path).unwrap();
+    let words = format!("solve knapsack {}", items.display());
+    stopped(&words);
+    let before = fs::read(&path).unwrap();
+    fs::write(&items, "1 10\n5 5\n").unwrap();
+    refused(&format!("{words} --checkpoint {file}"), "of an input file that has changed");
+    assert_eq!(fs::read(&path).unwrap(), before);
+    refused(&format!("resume {file}"), "has changed since it was saved");
+    fs::remove_file(&items).unwrap();
+    refused(&format!("resume {file}"), "items.txt is not there");
+}
+
+#[test]
+fn two_runs_do_not_save_to_one_file() {
+    let path = fresh("locked.pleach");
+    let file = path.to_str().unwrap();
+    let mut first = Command::new(env!("CARGO_BIN_EXE_pleach"));
+    let first = first.args(["count", "uts", "T1WL", "--every", "10ms", "--checkpoint", file]);
+    let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while !path.exists() && start.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    for words in [format!("resume {file}"), format!("count uts T1WL --quiet --checkpoint {file}")] {
+        refused(&words, "another run is using this checkpoint");
+    }
+    // Looking at it is allowed.
+    assert!(pleach(&format!("resume {file} --show")).status.success());
+    first.kill().unwrap();
+    first.wait().unwrap();
+    // The lock dies with its process.
+    let resumed = pleach(&format!("resume {file} --node-limit 1000"));
+    assert_eq!(resumed.status.code(), Some(3), "{}", stderr(&resumed));
+}
+
+#[test]
+fn a_search_may_be_resumed_into_another_file() {
+    let (path, other) = (fresh("from.pleach"), fresh("to.pleach"));
+    let [from, to] = [&path, &other].map(|path| path.to_str().unwrap());
+    pleach(&format!("count queens 14 --node-limit 100000 --checkpoint {from}"));
+    let before = fs::read(&path).unwrap();
+    let stopped = pleach(&format!("resume {from} --checkpoint {to} --node-limit 1000000"));
+    assert_eq!(stopped.status.code(), Some(3), "{}", stderr(&stopped));
+    assert!(String::from_utf8_lossy(&stopped.stdout).contains(&format!("pleach resume {to}")));
+    assert_eq!(fs::read(&path).unwrap(), before, "the first file stays");
+    refused(&format!("resume {from} --checkpoint {to}"), "holds another search");
+    refused(&format!("resume {from} --trace {from}"), "is the same file as --checkpoint");
+    refused(&format!("resume {from} --checkpoint {to}x --trace {from}"), "as the saved search");
+    assert_eq!(json(&format!("resume {to}"))["count"], 365_596);
+}
+
+#[test]
+fn no_output_is_an_input_or_another_output() {
+    let folder = folder("saving");
+    let shop = "4 3\n3 7 2 9\n8 1 6 4\n2 9 5 7\n";
+    let instance = folder.join("shop.txt");
+    fs::write(&instance, shop).unwrap();
+    let file = instance.to_str().unwrap();
+    let mut spellings =
+        vec![file.to_string(), folder.join("../saving/shop.txt").display().to_string()];
+    #[cfg(unix)]
+    {
+        let link = fresh("link.txt");
+        std::os::unix::fs::symlink(&instance, &link).unwrap();
+        spellings.push(link.display().to_string());
+    }
+    for same in &spellings {
+        for flag in ["gantt", "solution", "trace", "checkpoint"] {
+            refused(
+                &format!("solve flowshop {file} --{flag} {same}"),
+                "is the same file as the input",
+            );
+            assert_eq!(fs::read_to_string(&instance).unwrap(), shop, "--{flag} {same}");
+        }
+    }
+    let other = fresh("other.txt");
+    let other = other.to_str().unwrap();
+    for [one, two] in [["gantt", "solution"], ["solution", "trace"], ["checkpoint", "trace"]] {
+        let words = format!("solve flowshop {file} --{one} {other} --{two} {other}");
+        refused(&words, "is the same file as --");
+    }
+    fs::write(other, "1 2 3 4").unwrap();
+    let words = format!("solve flowshop {file} --start {other} --gantt {other}");
+    refused(&words, "is the same file as --start");
+    assert_eq!(fs::read_to_string(other).unwrap(), "1 2 3 4");
+    let scenario = folder.join("small.toml");
+    let text = "peers = 3\n[load]\nproblem = 'interval'\ntotal_s = 1\n";
+    fs::write(&scenario, text).unwrap();
+    let scenario = scenario.to_str().unwrap();
+    refused(&format!("sim {scenario} --svg {scenario}"), "is the same file as the input");
+    assert_eq!(fs::read_to_string(scenario).unwrap(), text);
+}
+
+#[test]
+fn a_search_is_resumed_from_another_directory() {
+    let (here, there) = (folder("saving"), folder("saving-elsewhere"));
+    let _ = fs::remove_file(here.join("moved.pleach"));
+    fs::write(here.join("moved.txt"), "4 3\n3 7 2 9\n8 1 6 4\n2 9 5 7\n").unwrap();
+    let run = |folder: &PathBuf, words: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+        command.current_dir(folder).args(words.split_whitespace()).output().unwrap()
+    };
+    let words = "solve flowshop moved.txt --best none --checkpoint moved.pleach --node-limit 1";
+    assert!(run(&here, words).status.code().is_some_and(|code| [0, 3].contains(&code)));
+    let file = here.join("moved.pleach");
+    let output = run(&there, &format!("resume {}", file.display()));
+    assert!(output.status.success(), "{}", stderr(&output));
+    // Back where it began, the command still knows its search.
+    let again = run(&here, words);
+    assert!(again.status.success(), "{}", stderr(&again));
+    assert!(stderr(&again).contains("resuming the search"), "{}", stderr(&again));
+}
+
+#[test]
+fn a_users_own_command_uses_its_own_name() {
+    let path = fresh("own.pleach");
+    let file = path.to_str().unwrap();
+    let stopped = example("walks", &["25", "--node-limit", "10000", "--checkpoint", file]);
+    let text = String::from_utf8_lossy(&stopped.stdout);
+    assert!(text.ends_with(&format!("to resume: walks resume {file}\n")), "{text}");
+    let refused = example("walks", &["0"]);
+    assert!(stderr(&refused).starts_with("walks: expected a number of steps"), "{refused:?}");
+    // Repeating the command resumes it; another one is refused.
+    let again = example("walks", &["25", "--node-limit", "10000", "--checkpoint", file]);
+    assert_eq!(stderr(&again), format!("walks: resuming the search that {file} holds\n"));
+    let other = example("walks", &["24", "--node-limit", "10000", "--checkpoint", file]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(stderr(&other).contains("holds another search: '25'"), "{other:?}");
+    for (words, said) in [
+        (["12", "--nodes", "interval"], "--nodes does not apply to 'walks'"),
+        (["12", "--gantt", "x.svg"], "--gantt does not apply to 'walks'"),
+        (["12", "--best", "3"], "--best does not apply to 'walks'"),
+    ] {
+        let output = example("walks", &words);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(said), "{output:?}");
+    }
+    let help = String::from_utf8(example("walks", &["--help"]).stdout).unwrap();
+    assert!(help.contains("--threads") && help.contains("walks resume FILE"), "{help}");
+    for foreign in
+        ["--gantt", "--jobs-first", "--bound", "--branching", "--all", "--peers", "--svg"]
+    {
+        assert!(!help.contains(foreign), "{foreign}: {help}");
+    }
+}

@@ -1,0 +1,124 @@
+//! [`Lock`]: one run at a time on a checkpoint file.
+
+use std::cell::RefCell;
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+thread_local! {
+    /// The locks that this thread holds: a run shares the one of the search that it is part of.
+    static HELD: RefCell<Vec<(PathBuf, Weak<Held>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A checkpoint file that no other run may use meanwhile.
+///
+/// A side file `FILE.lock` is locked, because each save replaces the checkpoint by a new file. The
+/// system releases the lock when the process ends, whichever way; a side file that a crash leaves
+/// behind locks nothing.
+pub struct Lock {
+    _held: Arc<Held>,
+}
+
+struct Held {
+    side: PathBuf,
+    /// `None` on file systems without locks.
+    file: Option<File>,
+}
+
+impl Lock {
+    /// Locks a checkpoint file. A thread that holds the lock already gets it again.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::ResourceBusy`] if another run uses the file; or the side file cannot be made.
+    pub fn hold(path: &Path) -> io::Result<Self> {
+        let mut side = std::path::absolute(path)?.into_os_string();
+        side.push(".lock");
+        let side = PathBuf::from(side);
+        let held = HELD.with_borrow_mut(|held| {
+            held.retain(|(_, lock)| lock.strong_count() > 0);
+            held.iter().find(|(path, _)| *path == side).and_then(|(_, lock)| lock.upgrade())
+        });
+        if let Some(held) = held {
+            return Ok(Self { _held: held });
+        }
+        let file = take(&side)?;
+        let held = Arc::new(Held { side: side.clone(), file });
+        HELD.with_borrow_mut(|all| all.push((side, Arc::downgrade(&held))));
+        Ok(Self { _held: held })
+    }
+}
+
+/// Opens and locks the side file; again if its last owner removed it in between.
+fn take(side: &Path) -> io::Result<Option<File>> {
+    loop {
+        let file = File::options().write(true).create(true).truncate(false).open(side)?;
+        match file.try_lock() {
+            Ok(()) if is_at(&file, side) => return Ok(Some(file)),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let why =
+                    "another run is using this checkpoint; wait for it or choose another file";
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
+            }
+            Err(TryLockError::Error(_)) => return Ok(None),
+        }
+    }
+}
+
+/// Whether a file is still the one at a path.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |about: std::fs::Metadata| (about.dev(), about.ino());
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(file), Ok(there)) => id(file) == id(there),
+        _ => false,
+    }
+}
+
+/// The side file stays where a file that is open cannot be told from another one.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Removed while it is locked, so that nobody can have locked the one that goes.
+        if cfg!(unix) || self.file.is_none() {
+            // What stays behind locks nothing.
+            let _ = std::fs::remove_file(&self.side);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_run_is_refused_until_the_first_ends() {
+        let folder = std::env::temp_dir().join(format!("pleach-lock-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("run.pleach");
+        let lock = Lock::hold(&path).unwrap();
+        let again = Lock::hold(&path).unwrap();
+        let elsewhere = || {
+            let path = path.clone();
+            let held = std::thread::spawn(move || Lock::hold(&path).map(|_| ())).join().unwrap();
+            held.map_err(|why| why.kind())
+        };
+        assert_eq!(elsewhere(), Err(io::ErrorKind::ResourceBusy));
+        drop(lock);
+        assert_eq!(elsewhere(), Err(io::ErrorKind::ResourceBusy), "the thread still has it");
+        let side = folder.join("run.pleach.lock");
+        drop(again);
+        assert!(!side.exists());
+        assert_eq!(elsewhere(), Ok(()));
+        // What a crash left behind locks nothing.
+        std::fs::write(&side, "").unwrap();
+        assert_eq!(elsewhere(), Ok(()));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
