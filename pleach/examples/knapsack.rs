@@ -15,16 +15,15 @@ impl Tree for Knapsack {
         (0, self.capacity, 0, 0)
     }
 
-    fn expand(&self, node: &Self::Node, _: Option<i64>, out: &mut Children<Self>) {
-        let &(at, room, value, taken) = node;
+    fn expand(&self, &(at, room, sum, set): &Self::Node, _: Option<i64>, out: &mut Children<Self>) {
         let Some(&[gain, weight, _]) = self.items.get(at as usize) else {
-            let taken = (0..self.items.len()).filter(|i| taken >> i & 1 == 1);
-            return out.solution(value, || taken.map(|i| self.items[i][2]).collect());
+            let taken = (0..self.items.len()).filter(|i| set >> i & 1 == 1);
+            return out.solution(sum, || taken.map(|i| self.items[i][2]).collect());
         };
-        let with = (room - weight, value + gain, taken | 1 << at);
-        for (room, value, taken) in [with, (room, value, taken)] {
+        let with = (room - weight, sum + gain, set | 1 << at);
+        for (room, sum, set) in [with, (room, sum, set)] {
             if room >= 0 {
-                out.child_within(self.bound(at + 1, room, value), (at + 1, room, value, taken));
+                out.child_within(self.bound(at + 1, room, sum), (at + 1, room, sum, set));
             }
         }
     }
