@@ -109,11 +109,9 @@ fn parse_share(value: &str) -> Result<Share, String> {
         (_, Some(nodes @ 1..), ..) => Ok(Share::Chunk(nodes)),
         (_, _, Some(parts @ 1..), _) => Ok(Share::Guided(parts)),
         (.., Some(nodes @ 1..)) => Ok(Share::Grain(nodes)),
-        _ => {
-            Err("expected half, 1/k with k at least 2, power, subtree, even, chunk/n, guided/n \
+        _ => Err("expected half, 1/k with k at least 2, power, subtree, even, chunk/n, guided/n \
                   or grain/n"
-                .into())
-        }
+            .into()),
     }
 }
 
