@@ -156,8 +156,7 @@ impl Device {
         let all = self.launch.active == self.launch.explorers;
         let kind = match inside {
             Inside::Hypercube if all => Kind::Hypercube,
-            // In a hypercube, an idle explorer's neighbours may all be idle too, and its nodes
-            // stuck.
+            // In a hypercube, explorers that take no part may have only each other as neighbours.
             Inside::Hypercube | Inside::Adapt => Kind::Adapt,
         };
         self.launch.kind = kind as u32;

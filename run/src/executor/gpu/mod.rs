@@ -86,9 +86,9 @@ pub fn open(spec: &Spec) -> Result<Device, DeviceError> {
         Kind::Emulated if pleach_kernels::emulated::BUILT => {
             Ok(Device::new(emulated::Emulated::new(spec.fail)))
         }
-        Kind::Emulated => Err(DeviceError::Failed(
-            "missing from this build, which had no C++ compiler".into(),
-        )),
+        Kind::Emulated => {
+            Err(DeviceError::Failed("missing from this build, which had no C++ compiler".into()))
+        }
         Kind::Gpu(number) => Ok(Device::new(cuda::Gpu::open(number)?)),
     }
 }
