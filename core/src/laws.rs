@@ -15,7 +15,7 @@ use oorandom::Rand64;
 pub fn pack_law<T: Pack + PartialEq + std::fmt::Debug>(value: &T, rng: &mut Rand64) {
     let mut bytes = Vec::new();
     value.pack(&mut bytes);
-    assert!(bytes.len() >= T::LEAST, "{value:?} takes fewer bytes than the least");
+    assert!(bytes.len() >= T::LEAST, "{value:?} takes fewer bytes than `LEAST`");
     let mut reader = Reader::new(&bytes);
     assert_eq!(T::unpack(&mut reader).as_ref(), Ok(value));
     assert_eq!(reader.finish(), Ok(()), "{value:?} left bytes over");
@@ -88,7 +88,7 @@ pub fn explorer_law<'p>(
             _ if rng.rand_range(0..8) == 0 => {
                 let copy = crowd[from].copy();
                 let all = crowd[from].drain();
-                assert_eq!(copy.bytes, all.bytes, "a copy is not what a drain gives");
+                assert_eq!(copy.bytes, all.bytes, "a copy and a drain differ");
                 assert!(crowd[from].size() == 0.0, "a drain left something");
                 crowd[to].put(&all.bytes).expect("a drain is canonical");
             }

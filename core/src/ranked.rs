@@ -36,9 +36,17 @@
 //! ```
 //!
 //! **Splitting** turns this into the interval from the first open node to the end, and cuts off a
-//! share of its *leaves* at the end. A leaf below a pruned node counts like any other, so the share
-//! is an estimate of the work. Thief and giver then rebuild their paths; the cut is rounded to a
-//! shallow node to keep the thief's short.
+//! share of its *leaves* at the end. A share of one half takes 6 of the 11 leaves above:
+//!
+//! ```text
+//!  [1, 1, 1] ----- 5 leaves ----- [2, 1] ------- 6 leaves ------- [3, 1]
+//!             kept by the victim            given to the thief
+//! ```
+//!
+//! The first leaf of node 2 is [2], so the victim counts that node; the thief branches the root and
+//! node 2 again without counting, then counts node 21. A leaf below a pruned node counts like any
+//! other, so the share only estimates the work. Both thief and victim must rebuild a path; the cut
+//! is rounded to a shallow node to keep the thief's short.
 
 use crate::explorer::{Explorer, Progress};
 use crate::work::interval::{Interval, Point, digit, part, plus, trim};
@@ -149,7 +157,7 @@ impl<R: Ranked> RankedExplorer<R> {
         Self { walk, waiting, end: Vec::new(), edge: None, leaves, shallow: 0 }
     }
 
-    /// Rebuilds the path to the begin of an interval and opens the nodes inside.
+    /// Rebuilds the path to an interval's `begin` and opens the nodes inside.
     fn take_up(&mut self, interval: Interval, best: i64, progress: &mut Progress) {
         let Interval { begin, end, bound } = interval;
         if bound >= best {
@@ -169,7 +177,7 @@ impl<R: Ranked> RankedExplorer<R> {
             let mut kept = here.map_or(0, |rank| rank + 1)..usize::MAX;
             if depth <= common {
                 kept.end = digit(&self.end, depth).into();
-                // Until the two paths part, the path to the begin is also the path to the end.
+                // Until the two paths part, the path to `begin` is also the path to `end`.
                 if depth == common || here.is_none() {
                     self.find_edge(depth);
                 }
@@ -260,7 +268,7 @@ impl<R: Ranked> RankedExplorer<R> {
         if let Some(current) = self.current() {
             let current = Intervals::one(self.walk.places(), current);
             // `put` rejects work that overlaps with any of this.
-            all.append(current).expect("what is explored overlaps with nothing that waits");
+            all.append(current).expect("explored and waiting work never overlap");
         }
         all
     }

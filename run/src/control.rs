@@ -92,7 +92,7 @@ impl Control {
         let _ = self.tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, settled);
     }
 
-    /// Adds one to the busy count. The caller must know that it is above 0: the unit is itself counted,
+    /// Adds one to the busy count. The caller must know that it is above 0: it is counted itself,
     /// or what it has just received is.
     pub fn join(&self) {
         self.busy.fetch_add(1, Ordering::AcqRel);

@@ -168,7 +168,7 @@ fn mutated_inputs_are_refused() {
         }
     }
     println!(
-        "{inputs} inputs; of the work under a fitting seal {taken} pieces were work, {refused} not"
+        "{inputs} inputs; under a valid seal, {taken} pieces were read as work, {refused} refused"
     );
     assert!(taken > 0 && refused > 0);
 }

@@ -194,7 +194,7 @@ fn a_save_that_fails_leaves_the_old_file() {
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].contains("the search goes on"), "{warnings:?}");
     let kept = fs::read(&scratch.0).unwrap();
-    assert!(kept == last_good, "the file was touched");
+    assert!(kept == last_good, "the file was changed");
     assert!(Checkpoint::from_bytes(&kept).is_ok());
 }
 

@@ -36,7 +36,7 @@ fn order_is_kept(mut desks: Vec<impl Transport + 'static>) {
         }
         assert!(got, "nothing came for ten seconds");
     }
-    assert!(!receiver.waiting() && receiver.poll().is_none(), "a letter too many");
+    assert!(!receiver.waiting() && receiver.poll().is_none(), "one letter too many");
     senders.into_iter().for_each(|sender| sender.join().unwrap());
 }
 

@@ -7,7 +7,7 @@ use super::chance::{mix, unit};
 pub struct Class {
     /// The number of peers.
     pub count: u32,
-    /// Speed relative to a peer of speed 1, in which costs are given.
+    /// Their speed; costs are given for speed 1.
     pub speed: f64,
     /// Time between two looks at the mail while working; an idle peer looks at once.
     pub poll_ns: u64,

@@ -83,7 +83,7 @@ impl Queue {
         self.bucket = next;
         let slot = next as usize % BUCKETS;
         self.filled[slot / 64] &= !(1 << (slot % 64));
-        // Put the vector back, so that its allocation is reused.
+        // The vector is put back, so that its allocation is reused.
         let mut entries = std::mem::take(&mut self.ring[slot]);
         self.near.extend(entries.drain(..).map(Reverse));
         self.ring[slot] = entries;

@@ -159,7 +159,7 @@ impl Load for Spans {
         if units != self.0.units {
             Err(format!("{units} units instead of {}", self.0.units))
         } else if which != all {
-            Err("a unit is lost, and another one was done twice".into())
+            Err("a unit is lost and another one was done twice".into())
         } else {
             Ok(())
         }

@@ -170,7 +170,7 @@ proptest! {
         prop_assert!((given.size() - share * size).abs() <= 0.01 * share * size + 1.0);
         prop_assert!((list.size() + given.size() - size).abs() <= 1e-9 * size);
         prop_assert!((list.part() + given.part() - whole.part()).abs() < 1e-9);
-        list.append(given).expect("what was given overlaps with nothing");
+        list.append(given).expect("given and kept work never overlap");
         prop_assert_eq!(list, whole);
     }
 

@@ -21,7 +21,7 @@ impl Intervals {
     /// If `n` is more than [`MOST_PLACES`].
     #[must_use]
     pub fn none(n: usize) -> Self {
-        assert!(n <= MOST_PLACES, "no more than {MOST_PLACES} things can be permuted");
+        assert!(n <= MOST_PLACES, "at most {MOST_PLACES} things can be permuted");
         Self { n, parts: Vec::new() }
     }
 

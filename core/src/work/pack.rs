@@ -174,7 +174,7 @@ impl<T: Pack> Pack for Vec<T> {
         self.iter().for_each(|item| item.pack(out));
     }
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        const { assert!(T::LEAST > 0, "a vector of things that take no bytes has no bound") };
+        const { assert!(T::LEAST > 0, "a vector of items that take no bytes has no length limit") };
         let n = usize::unpack(from)?;
         if n > from.left() / T::LEAST {
             return Err(Malformed::Short);

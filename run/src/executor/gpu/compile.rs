@@ -53,7 +53,7 @@ impl<'l> Forms<'l> {
         Some(made.map_err(|why| format!("{why:?}")))
     }
 
-    /// The compiled form for a driver older than the compiler, which rarely uses anything newer.
+    /// The compiled form, marked for a driver older than the compiler: it rarely needs a newer one.
     fn lowered(&mut self) -> Option<Result<String, String>> {
         let older = |line: &str| match line.trim_start() {
             hint if hint.starts_with(".pragma \"used_bytes_mask") => None,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The oldest CUDA version with all functions used here; calling a missing one would panic.
 const LEAST_VERSION: i32 = 12_010;
 
-/// A GPU with the memory in use and its kernels.
+/// A GPU, the memory allocated on it, and its kernels.
 pub(super) struct Gpu {
     context: Arc<CudaContext>,
     kernels: Vec<CudaFunction>,

@@ -21,8 +21,8 @@ use spec::{Kind, Spec};
 /// How explorers without nodes get some from others inside the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inside {
-    /// From their neighbours in a hypercube, one launch per neighbour. Used only while all explorers
-    /// take part, and replaced by `Adapt` otherwise.
+    /// From their neighbours in a hypercube, one launch per neighbour. Used only while all
+    /// explorers take part, and replaced by `Adapt` otherwise.
     #[default]
     Hypercube,
     /// In a single launch: each searches a window of its own, and the windows together cover all

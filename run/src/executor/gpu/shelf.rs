@@ -74,12 +74,12 @@ impl Deref for Borrowed {
     type Target = Device;
 
     fn deref(&self) -> &Device {
-        self.device.as_ref().expect("a device until it is dropped")
+        self.device.as_ref().expect("present until dropped")
     }
 }
 
 impl DerefMut for Borrowed {
     fn deref_mut(&mut self) -> &mut Device {
-        self.device.as_mut().expect("a device until it is dropped")
+        self.device.as_mut().expect("present until dropped")
     }
 }
