@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 /// The image is renewed once this many times its cost has passed since the last renewal.
 const RENEW_PART: u32 = 50;
-/// For the next thief, as many nodes again are fetched: at most one part in this many of all nodes,
+/// As many nodes again are fetched for the next thief, at most one part in this many of all nodes.
 const AHEAD_PART: u64 = 16;
-/// and at least one part in this many.
+/// And at least one part in this many.
 const LEAST_PART: u64 = 256;
 /// A device without room gives back one part in this many of its nodes.
 const RELIEF_PART: u64 = 8;
