@@ -1,20 +1,21 @@
-//! The laws of work and explorers, as checks that any test can apply to any kind of either.
+//! The laws of work and explorers, as checks that any test can apply to any implementation.
 //!
-//! Each check panics with what went wrong. They serve the tests of this workspace and of anyone
-//! who brings an explorer or a node of their own.
+//! Each check panics with what went wrong. They serve the tests of this workspace and those of
+//! users who write their own explorers or nodes.
 
 use crate::explorer::{Explorer, Progress};
 use crate::work::{Pack, Reader, Work};
 use oorandom::Rand64;
 
-/// Bytes read back as packed, and any cut or changed bytes are refused or read back the same.
+/// A value survives a round trip; truncated bytes are refused; altered bytes are refused or decode
+/// to a value that packs to those bytes.
 ///
 /// # Panics
 /// If the value breaks the law.
 pub fn pack_law<T: Pack + PartialEq + std::fmt::Debug>(value: &T, rng: &mut Rand64) {
     let mut bytes = Vec::new();
     value.pack(&mut bytes);
-    assert!(bytes.len() >= T::LEAST, "{value:?} takes fewer bytes than the least");
+    assert!(bytes.len() >= T::LEAST, "{value:?} takes fewer bytes than `LEAST`");
     let mut reader = Reader::new(&bytes);
     assert_eq!(T::unpack(&mut reader).as_ref(), Ok(value));
     assert_eq!(reader.finish(), Ok(()), "{value:?} left bytes over");
@@ -39,7 +40,7 @@ pub fn pack_law<T: Pack + PartialEq + std::fmt::Debug>(value: &T, rng: &mut Rand
     }
 }
 
-/// Runs an explorer to the end of its work.
+/// Runs an explorer until its work is done.
 pub fn run_to_end(explorer: &mut dyn Explorer, best: i64) -> Progress {
     let mut sum = Progress::default();
     let mut best = best;
@@ -51,13 +52,13 @@ pub fn run_to_end(explorer: &mut dyn Explorer, best: i64) -> Progress {
     sum
 }
 
-/// Nothing is lost and nothing done twice, however the work is cut, packed and passed on.
+/// No node is lost or explored twice, however the work is split, packed and passed on.
 ///
-/// A crowd of explorers takes random turns: one runs a little, another gives a random share to a
-/// third, a fourth hands over everything. Their counts must add up to those of `whole`.
+/// Several explorers take random turns: one runs a little, gives a random share to another, or
+/// hands everything over. Their counts must add up to those of `whole`.
 ///
 /// # Panics
-/// If an explorer breaks a law.
+/// If an explorer breaks the law.
 pub fn explorer_law<'p>(
     make: &dyn Fn(usize) -> Box<dyn Explorer + 'p>,
     root: &Work,
@@ -87,7 +88,7 @@ pub fn explorer_law<'p>(
             _ if rng.rand_range(0..8) == 0 => {
                 let copy = crowd[from].copy();
                 let all = crowd[from].drain();
-                assert_eq!(copy.bytes, all.bytes, "a copy is not what a drain gives");
+                assert_eq!(copy.bytes, all.bytes, "a copy and a drain differ");
                 assert!(crowd[from].size() == 0.0, "a drain left something");
                 crowd[to].put(&all.bytes).expect("a drain is canonical");
             }
@@ -97,7 +98,7 @@ pub fn explorer_law<'p>(
     assert_eq!(sum.counts, whole.counts, "seed {seed}");
 }
 
-/// Bytes with up to three changes: flipped bits, cuts, additions.
+/// Bytes with up to three random changes: flipped bits, cuts, additions.
 #[must_use]
 pub fn mutate(good: &[u8], rng: &mut Rand64) -> Vec<u8> {
     let mut bytes = good.to_vec();
@@ -114,9 +115,9 @@ pub fn mutate(good: &[u8], rng: &mut Rand64) -> Vec<u8> {
     bytes
 }
 
-/// Hostile bytes give an error or valid work, never a panic, and never more memory than they merit.
+/// Hostile bytes give an error or valid work, never a panic or an excessive allocation.
 ///
-/// What is accepted is explored for a little, split and drained.
+/// Work that is accepted is explored briefly, split and drained.
 ///
 /// # Panics
 /// If an explorer breaks the law.

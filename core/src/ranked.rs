@@ -1,104 +1,151 @@
-//! [`Ranked`]: a search through a tree of permutations whose place can be told and found again; and
-//! the explorer that makes one exchange intervals.
+//! [`Ranked`] and [`RankedExplorer`]: searching permutation trees, with intervals of leaves as
+//! work.
+//!
+//! Any range of consecutive leaves is a piece of work. With n = 3 and leaves numbered from left to
+//! right:
+//!
+//! ```text
+//!                       root
+//!            /           |           \
+//!  rank      0           1           2          digit 0 of a point
+//!          /   \       /   \       /   \
+//!  rank   0     1     0     1     0     1       digit 1
+//!         |     |     |     |     |     |
+//!  leaf   0     1     2     3     4     5       numbered across the tree
+//!               '---------------'
+//!          begin [0, 1]      end [2]
+//! ```
+//!
+//! **Owned nodes.** A node belongs to the interval that contains its first leaf, and only the
+//! explorer of that interval counts it. The interval above owns the nodes 01, 1, 10 and 11 (named
+//! by their ranks), but not the root or 0, whose first leaf is 0.
+//!
+//! **Rebuilding a path.** An explorer that takes an interval walks from the root to `begin` and
+//! branches every node on the way again, at most n of them. Those that it does not own are not
+//! counted.
+//!
+//! **During the search** the path and its open children describe what is left. Here n = 4 and the
+//! interval ends at [3, 1]:
+//!
+//! ```text
+//!  depth 0    0 done    1 on the path   2 open    3 edge    its leaves before [3, 1] come last
+//!                       |
+//!  depth 1    0 done    1 on the path   2 open
+//!                       |
+//!  depth 2    0 done    1 open                              so [1, 1, 1] to [3, 1] is left
+//! ```
+//!
+//! **Splitting** turns this into the interval from the first open node to the end, and cuts off a
+//! share of its *leaves* at the end. A share of one half takes 6 of the 11 leaves above:
+//!
+//! ```text
+//!  [1, 1, 1] ----- 5 leaves ----- [2, 1] ------- 6 leaves ------- [3, 1]
+//!             kept by the victim            given to the thief
+//! ```
+//!
+//! The first leaf of node 2 is [2], so the victim counts that node; the thief branches the root and
+//! node 2 again without counting, then counts node 21. A leaf below a pruned node counts like any
+//! other, so the share only estimates the work. Both thief and victim must rebuild a path; the cut
+//! is rounded to a shallow node to keep the thief's short.
 
 use crate::explorer::{Explorer, Progress};
 use crate::work::interval::{Interval, Point, digit, part, plus, trim};
 use crate::work::{Intervals, Malformed, Work};
 use std::ops::Range;
 
-/// Depth-first search through a tree of permutations, on the path from the root to where it is.
+/// A depth-first search of a permutation tree, with the path from the root to the current node.
 ///
-/// A node at depth d has n − d children; methods name a node of the path by its depth. Children
-/// have ranks from 0 in an order that depends on the node alone; those that are pruned may come in
-/// any order after those that are not. Ranks are asked for only where work begins, ends or is cut,
-/// so that a search need not know them.
+/// A node at depth d has n − d children; methods name a node on the path by its depth. Children are
+/// ranked from 0, in an order that depends on the node alone. Pruned children may come in any
+/// order, after all others. Ranks are needed only where work begins, ends or is split, so the
+/// search itself need not maintain them.
 pub trait Ranked: Send {
-    /// Things that are permuted.
+    /// How many things are permuted.
     fn places(&self) -> usize;
 
-    /// The interval that holds the whole tree: less than all leaves where symmetry is used.
+    /// The interval of the whole tree: not all leaves if symmetry is exploited.
     fn whole(&self) -> Interval {
         Interval::whole(self.places())
     }
 
-    /// Whether a bound that came as bytes can be one.
+    /// Whether a decoded bound is a legal value.
     fn valid_bound(&self, bound: i64) -> bool;
 
-    /// Branches the root and nothing else: its children that are not pruned become open.
+    /// Branches the root only: children that are not pruned become open.
     fn branch_root(&mut self, best: i64, progress: &mut Progress);
 
-    /// Goes to a child of the node at `depth` of the path, below which nothing may be open, and
-    /// branches it, whether it is open or not.
+    /// Moves from the node at `depth` to one of its children, open or not, and branches it. No node
+    /// deeper on the path may have open children.
     fn enter(&mut self, depth: usize, rank: usize, best: i64, progress: &mut Progress);
 
-    /// Closes the open children of a node but for those of these ranks.
+    /// Closes all open children of a node except those with these ranks.
     fn keep(&mut self, depth: usize, ranks: Range<usize>);
 
-    /// Whether the deepest node with open children has been branched and none of them entered.
+    /// Whether the deepest node with open children has just been branched and none of them entered
+    /// yet.
     fn fresh(&self) -> bool;
 
     /// Forgets the path.
     fn clear(&mut self);
 
-    /// Nodes of the path that have been branched. Those without open children may stay on it.
+    /// The number of branched nodes on the path. Nodes without open children may stay on it.
     fn depth(&self) -> usize;
 
-    /// Whether any child of any node of the path is open.
+    /// Whether any node on the path has an open child.
     fn any_open(&self) -> bool;
 
-    /// Open children of a node of the path.
+    /// The number of open children of a node on the path.
     fn open(&self, depth: usize) -> usize;
 
-    /// The least and the greatest rank of open children.
+    /// The least and the greatest rank of a node's open children.
     fn open_ranks(&self, depth: usize) -> Option<(usize, usize)>;
 
-    /// The least bound of open children.
+    /// The least bound of a node's open children.
     fn least_open(&self, depth: usize) -> Option<i64>;
 
-    /// The bound of the child of this rank, if there is one and it is open.
+    /// The bound of the child with this rank, if that child is open.
     fn child(&self, depth: usize, rank: usize) -> Option<i64>;
 
-    /// The rank of the child at which the path goes on.
+    /// The rank of the child through which the path continues.
     fn rank(&self, depth: usize) -> usize;
 
-    /// The part of the whole tree that an open child is thought to be.
+    /// Estimated fraction of the whole tree below each open child of a node.
     fn share(&self, depth: usize) -> f64;
 
-    /// Explores what is open until nothing is, `used` has come to the fuel and the search is not
-    /// [fresh](Ranked::fresh), or a solution is found. A node leaves the path only when another
-    /// above it has an open child.
+    /// Explores until no node is open, a solution is found, or the fuel is used up and the search
+    /// is not [fresh](Ranked::fresh). A node leaves the path only when one above it has an open
+    /// child.
     fn explore(&mut self, fuel: u64, best: i64, progress: &mut Progress);
 }
 
-/// The child that the end of an interval leads through: its first leaves are inside.
+/// The child whose leaves lie partly inside the interval: the path to `end` leads through it.
 struct Edge {
     /// The depth of its parent.
     depth: usize,
     bound: i64,
     leaves: f64,
-    /// The leaves inside as part of all below it.
+    /// The leaves inside as a fraction of all leaves below the child.
     part: f64,
 }
 
 /// An explorer whose work is intervals.
 ///
-/// A node belongs to the interval that has its first leaf, which alone counts it: the way down to
-/// the begin of an interval is branched again without counting. Of the children of a node on the way
-/// to the end, those beyond are closed, and the one the end leads through waits at the edge.
+/// Children beyond the end of the interval are closed. The child that the end passes through is
+/// explored last, as the edge.
 pub struct RankedExplorer<R> {
     walk: R,
     waiting: Intervals,
-    /// Where what is being explored ends.
+    /// The end of the interval being explored.
     end: Point,
     edge: Option<Edge>,
-    /// For each depth, leaves below a child of a node there.
+    /// The number of leaves below a child of a node at each depth.
     leaves: Vec<f64>,
-    /// No node of the path above this depth has open children.
+    /// Nodes on the path above this depth have no open children.
     shallow: usize,
 }
 
 impl<R: Ranked> RankedExplorer<R> {
-    /// An explorer with nothing to do yet.
+    /// An explorer without work.
     #[must_use]
     pub fn new(walk: R) -> Self {
         let n = walk.places();
@@ -110,7 +157,7 @@ impl<R: Ranked> RankedExplorer<R> {
         Self { walk, waiting, end: Vec::new(), edge: None, leaves, shallow: 0 }
     }
 
-    /// Finds the begin of an interval and opens what lies between there and its end.
+    /// Rebuilds the path to an interval's `begin` and opens the nodes inside.
     fn take_up(&mut self, interval: Interval, best: i64, progress: &mut Progress) {
         let Interval { begin, end, bound } = interval;
         if bound >= best {
@@ -130,20 +177,20 @@ impl<R: Ranked> RankedExplorer<R> {
             let mut kept = here.map_or(0, |rank| rank + 1)..usize::MAX;
             if depth <= common {
                 kept.end = digit(&self.end, depth).into();
-                // Before the ends part, the way to the begin is the way to the end.
+                // Until the two paths part, the path to `begin` is also the path to `end`.
                 if depth == common || here.is_none() {
                     self.find_edge(depth);
                 }
             }
             self.walk.keep(depth, kept);
-            // Where the way leads into what is pruned, all below is.
+            // If the path leads into a pruned child, nothing below it is open.
             let Some(rank) = next else { return };
             let owned = depth + 1 >= begin.len();
             self.walk.enter(depth, rank, best, if owned { progress } else { &mut aside });
         }
     }
 
-    /// Notes the child through which the end leads, of a node on the way there.
+    /// Records the child, of a node on the path to the end, that the end passes through.
     fn find_edge(&mut self, depth: usize) {
         let Some(rest) = self.end.get(depth + 1..).filter(|rest| !rest.is_empty()) else { return };
         let Some(bound) = self.walk.child(depth, self.end[depth].into()) else { return };
@@ -154,7 +201,7 @@ impl<R: Ranked> RankedExplorer<R> {
         self.edge = Some(Edge { depth, bound, leaves, part });
     }
 
-    /// Goes on with the child at the edge: nothing else is left.
+    /// Explores the edge, once nothing else is open.
     fn take_edge(&mut self, edge: &Edge, best: i64, progress: &mut Progress) {
         if edge.bound >= best {
             return;
@@ -168,9 +215,9 @@ impl<R: Ranked> RankedExplorer<R> {
         }
     }
 
-    /// Whether a point tells what has been counted and what has not. It does not between a node and
-    /// its child of rank 0, which have the same first leaf: from there the search must go on, by as
-    /// many nodes as it takes to come to the end of a path.
+    /// Whether a point can separate what has been counted from what has not. It cannot separate a
+    /// node from its child of rank 0, which has the same first leaf: the search must then continue
+    /// to the end of the path.
     fn at_a_point(&self) -> bool {
         if self.walk.any_open() {
             !self.walk.fresh()
@@ -179,14 +226,14 @@ impl<R: Ranked> RankedExplorer<R> {
         }
     }
 
-    /// The ranks from the root to the node at this depth of the path, and one more.
+    /// The point made of the ranks on the path down to `depth`, and `last`.
     fn path(&self, depth: usize, last: usize) -> Point {
         let ranks = (0..depth).map(|above| self.walk.rank(above));
         ranks.chain([last]).map(|rank| rank as u16).collect()
     }
 
-    /// What is left of the interval that is being explored. Pruned children at its end are left
-    /// out: they would be the larger part of what is given away.
+    /// What is left of the interval being explored. Pruned children at its end are dropped:
+    /// otherwise they would make up most of what a split gives away.
     fn current(&self) -> Option<Interval> {
         let open = |&depth: &usize| self.walk.open(depth) > 0;
         let path = 0..self.walk.depth();
@@ -215,18 +262,18 @@ impl<R: Ranked> RankedExplorer<R> {
         open.chain(self.edge.iter().map(|edge| edge.bound)).min()
     }
 
-    /// All work as intervals.
+    /// All work, as intervals.
     fn all(&self) -> Intervals {
         let mut all = self.waiting.clone();
         if let Some(current) = self.current() {
             let current = Intervals::one(self.walk.places(), current);
-            // What comes in is held against all that is here.
-            all.append(current).expect("what is explored overlaps with nothing that waits");
+            // `put` rejects work that overlaps with any of this.
+            all.append(current).expect("explored and waiting work never overlap");
         }
         all
     }
 
-    /// Turns what is being explored into an interval that waits.
+    /// Turns what is being explored into a waiting interval.
     fn settle(&mut self) {
         self.waiting = self.all();
         self.walk.clear();
@@ -248,7 +295,7 @@ impl<R: Ranked> Explorer for RankedExplorer<R> {
         self.waiting.append(more)
     }
 
-    /// Leaves below open nodes; the few that lie deep are not looked for.
+    /// Leaves below open nodes, counting only the two shallowest depths that have some.
     fn size(&self) -> f64 {
         let edge = self.edge.as_ref().map_or(0.0, |edge| edge.leaves);
         let open = |depth| self.walk.open(depth) as f64 * self.leaves[depth];
@@ -266,9 +313,9 @@ impl<R: Ranked> Explorer for RankedExplorer<R> {
         self.waiting.least_bound().into_iter().chain(self.least_here()).min()
     }
 
-    /// As pools have it, a node's part shared equally among its open children: leaves would
-    /// take nearly all of the tree for done once its first nodes are pruned. What waits is known by
-    /// its leaves alone until it is taken up, which is soon.
+    /// Estimated as for pools: a node's fraction is divided equally among its open children.
+    /// Counting leaves would show nearly all of the tree as done once its first nodes are pruned.
+    /// Waiting intervals are still measured in leaves, but only until the search takes them up.
     fn open_share(&self) -> Option<f64> {
         let open = |depth| self.walk.open(depth) as f64 * self.walk.share(depth);
         let edge = |edge: &Edge| self.walk.share(edge.depth) * edge.part;

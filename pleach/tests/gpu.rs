@@ -144,10 +144,10 @@ fn gpus_take_part_without_being_asked() {
 fn what_is_wrong_with_a_gpu_is_said_and_the_run_goes_on() {
     for (like, said) in [
         ("kernel=queens,gpus=0", "gpu0 not used: the CUDA driver sees no GPU"),
-        ("kernel=queens,version=11080", "is for version 11.8, expected 12.1 or later"),
-        ("kernel=queens,memory=20000", "bytes of its memory are too few"),
-        ("kernel=queens,memory=5000000", "bytes of its memory are too few"),
-        ("kernel=none", "its kernel 'queens' could not be made"),
+        ("kernel=queens,version=11080", "supports CUDA 11.8, expected 12.1 or later"),
+        ("kernel=queens,memory=20000", "bytes of memory, only"),
+        ("kernel=queens,memory=5000000", "bytes of memory, only"),
+        ("kernel=none", "cannot build kernel 'queens'"),
         ("kernel=queens,fail=1", "gpu0: "),
         ("kernel=queens,fail=6", "gpu0: "),
         ("kernel=queens,fail=11", "gpu0: "),

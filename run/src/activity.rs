@@ -1,19 +1,19 @@
-//! [`Activity`]: what a unit did over time, in bounded memory.
+//! [`Activity`]: a unit's activity over time, in bounded memory.
 
-/// Busy time and nodes in equal steps of time; the steps double when there are too many.
+/// Busy time and nodes in equal steps of time, whose length doubles when there are too many.
 #[derive(Clone, Debug)]
 pub struct Activity {
-    /// Length of a step.
+    /// The length of a step.
     pub step_ns: u64,
     /// Nanoseconds spent exploring in each step.
     pub busy_ns: Vec<u64>,
     /// Nodes explored in each step.
     pub nodes: Vec<u64>,
-    /// Of the busy time, the part in which a device's explorers had work, over all of them.
+    /// The busy time in each step, weighted by the fraction of a device's explorers that had work.
     pub active_ns: Vec<u64>,
 }
 
-/// Steps at most: an even number.
+/// The most steps; an even number.
 const STEPS: usize = 1024;
 
 impl Default for Activity {
@@ -23,8 +23,8 @@ impl Default for Activity {
 }
 
 impl Activity {
-    /// Takes note of a stretch of exploring, spread evenly over the steps it touches, in which this
-    /// part of the unit's explorers had work.
+    /// Records a stretch of exploring, spread evenly over the steps it touches. `active` is the
+    /// fraction of the unit's explorers that had work.
     pub fn add(&mut self, from_ns: u64, busy_ns: u64, nodes: u64, active: f64) {
         let until_ns = from_ns + busy_ns;
         while until_ns / self.step_ns >= STEPS as u64 {

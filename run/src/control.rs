@@ -1,9 +1,10 @@
-//! [`Control`]: what the threads of a run share: the best value, the fuel left, and the word to stop.
+//! [`Control`]: what the units of a run share: the incumbent, the fuel left, and the signal to
+//! stop.
 
 use crate::sync::{AtomicI64, AtomicU8, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::tree::Solution;
 
-/// Why a run stopped before all work was done.
+/// Why a run stopped before its work was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stop {
@@ -11,11 +12,11 @@ pub enum Stop {
     Time = 1,
     /// The node limit.
     Nodes = 2,
-    /// Ctrl-C, or the caller's own wish.
+    /// Ctrl-C, or a request by the caller.
     Asked = 3,
-    /// What was looked for is found.
+    /// A solution was found, and one was enough.
     Found = 4,
-    /// More open nodes than memory is meant for: the tree may have no end.
+    /// Too many open nodes for the memory: the tree may be endless.
     Memory = 5,
     /// A unit failed.
     Failed = 6,
@@ -24,21 +25,21 @@ pub enum Stop {
 const STOPS: [Stop; 6] =
     [Stop::Time, Stop::Nodes, Stop::Asked, Stop::Found, Stop::Memory, Stop::Failed];
 
-/// What the threads of a run share.
+/// The shared state of a run.
 pub(crate) struct Control {
     best: AtomicI64,
     solution: Mutex<Option<Solution>>,
-    /// Nodes that may still be explored; `u64::MAX` without a limit.
+    /// The nodes that may still be explored; `u64::MAX` if there is no limit.
     tank: AtomicU64,
     units: u64,
-    /// Units that are not idle, and what is on its way that matters.
+    /// Units that are not idle, plus messages on their way that matter.
     busy: AtomicU64,
     stop: AtomicU8,
 }
 
 #[cfg_attr(loom, allow(dead_code))]
 impl Control {
-    /// Solutions must beat `best`, and `start` if there is one.
+    /// Solutions must beat `best`, and `start` if given.
     pub fn new(best: i64, start: Option<Solution>, node_limit: Option<u64>, units: u32) -> Self {
         let best = start.as_ref().map_or(best, |start| start.score.min(best));
         Self {
@@ -57,7 +58,7 @@ impl Control {
         self.best.load(Ordering::Relaxed)
     }
 
-    /// Makes a solution the best, unless one as good is known; says whether it did.
+    /// Makes a solution the incumbent if it is better; returns whether it was.
     pub fn offer(&self, found: Solution) -> bool {
         let mut solution = lock(&self.solution);
         let better = found.score < self.best();
@@ -68,13 +69,13 @@ impl Control {
         better
     }
 
-    /// The best solution that was offered.
+    /// The incumbent.
     pub fn solution(&self) -> Option<Solution> {
         lock(&self.solution).clone()
     }
 
-    /// Takes fuel, so much at most: a small part of what is left, so that no unit goes without while
-    /// there is some.
+    /// Draws fuel, at most this much: a small part of what is left, so that no unit runs dry before
+    /// the others.
     pub fn draw(&self, most: u64) -> u64 {
         let part = |left: u64| (left / (4 * self.units)).clamp(left.min(1), most);
         let take = |left: u64| (left < u64::MAX).then(|| left - part(left));
@@ -84,36 +85,36 @@ impl Control {
         }
     }
 
-    /// Returns fuel that was drawn and not used, or takes what was used beyond it.
+    /// Returns unused fuel, or charges what was used beyond it.
     pub fn refund(&self, drawn: u64, used: u64) {
         let settled = |left: u64| (left < u64::MAX).then(|| (left + drawn).saturating_sub(used));
-        // Without a limit there is nothing to settle.
+        // Without a limit there is nothing to account for.
         let _ = self.tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, settled);
     }
 
-    /// Counts one more that is not idle; only who counts itself, or is told of something that counts, may
-    /// do so.
+    /// Adds one to the busy count. The caller must know that it is above 0: it is counted itself,
+    /// or what it has just received is.
     pub fn join(&self) {
         self.busy.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Counts one more, unless all are idle; says whether it did.
+    /// Adds one to the busy count unless it is 0; returns whether it did.
     pub fn join_unless_over(&self) -> bool {
         let more = |busy: u64| (busy > 0).then(|| busy + 1);
         self.busy.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok()
     }
 
-    /// Counts one less; says whether none is left.
+    /// Subtracts one from the busy count; returns whether none is left.
     pub fn leave(&self) -> bool {
         self.busy.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Says that the run is to stop; the first reason counts.
+    /// Signals the run to stop; the first reason is kept.
     pub fn stop(&self, why: Stop) {
         let _ = self.stop.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Why the run is to stop, if it is.
+    /// Why the run should stop, if it should.
     #[inline]
     pub fn stopped(&self) -> Option<Stop> {
         match self.stop.load(Ordering::Relaxed) {

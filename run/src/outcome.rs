@@ -1,23 +1,23 @@
-//! What a run reports: while it goes on, and at its end.
+//! What a run reports, during the search and at its end.
 
 use crate::activity::Activity;
 use crate::control::Stop;
 use pleach_core::tree::{Counts, Goal, Solution};
 
-/// A look at a run that goes on.
+/// A snapshot of a run's progress.
 #[derive(Clone, Debug, Default)]
 pub struct Sight {
-    /// Seconds since the start, and what the search had taken before a resume.
+    /// Seconds since the start, plus those before a resume.
     pub seconds: f64,
-    /// What was counted so far, over all units, and before a resume.
+    /// What all units counted so far, including before a resume.
     pub counts: Counts,
-    /// The part of the tree that is done, where that can be told.
+    /// The estimated fraction of the tree that is done, if it can be estimated.
     pub done: Option<f64>,
-    /// The value of the best solution so far.
+    /// The incumbent's value.
     pub best: Option<i64>,
-    /// What no solution can beat, as far as is proven so far.
+    /// The best bound proven so far.
     pub bound: Option<i64>,
-    /// Something that goes wrong without stopping the run: said once.
+    /// A problem that does not stop the run; reported once.
     pub warning: Option<String>,
 }
 
@@ -30,19 +30,19 @@ pub struct UnitReport {
     pub counts: Counts,
     /// Seconds spent exploring.
     pub busy_s: f64,
-    /// Seconds spent on looking for solutions beside the search.
+    /// Seconds spent on heuristics beside the search.
     pub improve_s: f64,
     /// Seconds without work.
     pub idle_s: f64,
     /// Pieces of work received.
     pub steals: u64,
-    /// Measured power, nodes a second; 0 if it never worked long enough to measure.
+    /// Measured power in nodes per second; 0 if the unit never worked long enough.
     pub power: u64,
-    /// Activity over time, if it was asked for.
+    /// Activity over time, if requested.
     pub activity: Option<Activity>,
 }
 
-/// What was said and moved to keep the units busy.
+/// What it took to keep the units busy.
 #[derive(Clone, Debug, Default)]
 pub struct Balance {
     /// Requests for work.
@@ -55,21 +55,21 @@ pub struct Balance {
     pub messages: u64,
     /// Bytes of work that changed hands.
     pub moved_bytes: u64,
-    /// Nodes bounded twice, where work is given away before its owner hears of it: they were counted
-    /// by exploring it once more, from the best value known then.
+    /// Nodes bounded twice because work was given away before its owner heard of it. They are
+    /// counted by exploring that work once more, from the best value known then.
     pub redundant: u64,
-    /// From the last node until every unit knew of the end, in nanoseconds.
+    /// Nanoseconds from the last node until every unit knew of the end.
     pub ending_ns: u64,
-    /// From asking to having work, for each request that brought some, in nanoseconds; the first
-    /// [`Balance::KEPT`] of each unit.
+    /// Nanoseconds from request to work, for requests that brought some; the first
+    /// [`Balance::KEPT`] per unit.
     pub steal_ns: Vec<u64>,
 }
 
 impl Balance {
-    /// Waiting times kept a unit.
+    /// Waiting times kept per unit.
     pub const KEPT: usize = 4096;
 
-    /// Adds what was said and moved elsewhere.
+    /// Adds another unit's figures.
     pub fn add(&mut self, other: Balance) {
         self.requests += other.requests;
         self.served += other.served;
@@ -81,7 +81,7 @@ impl Balance {
         self.steal_ns.extend(other.steal_ns);
     }
 
-    /// The median time from asking to having work.
+    /// The median time from request to work.
     #[must_use]
     pub fn median_steal_ns(&self) -> Option<u64> {
         let mut sorted = self.steal_ns.clone();
@@ -90,29 +90,29 @@ impl Balance {
     }
 }
 
-/// What a run has found, proven and used.
+/// What a run found, proved and used.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What the search was for.
+    /// The purpose of the search.
     pub goal: Goal,
-    /// What was counted, over all units.
+    /// What all units counted.
     pub counts: Counts,
     /// The best solution found.
     pub solution: Option<Solution>,
     /// Why the run stopped early, if it did.
     pub stop: Option<Stop>,
-    /// The least score that any solution can have, as far as is proven; `i64::MIN` if unbounded.
+    /// The proven lower bound on the score of any solution; `i64::MIN` if there is none.
     pub lower_bound: i64,
     /// Open nodes left.
     pub open: f64,
-    /// Seconds from start to end, and what the search had taken before a resume.
+    /// Seconds from start to end, plus those before a resume.
     pub seconds: f64,
-    /// Of these, what it had taken before.
+    /// The seconds before a resume.
     pub earlier_seconds: f64,
     /// Seconds before the first node.
     pub setup_seconds: f64,
     /// What each unit did.
     pub units: Vec<UnitReport>,
-    /// What was said and moved.
+    /// What it took to keep the units busy.
     pub balance: Balance,
 }

@@ -1,17 +1,17 @@
-//! [`Side`]: a heuristic that a unit runs beside its search, and how much of its time that gets.
+//! [`Side`]: a heuristic that a unit runs beside its search, and its share of the unit's time.
 
 use pleach_core::problem::Improver;
 
-/// Time that a heuristic gets at first.
+/// Time a heuristic gets at first.
 const FIRST_NS: u64 = 100_000_000;
-/// Afterwards one part of so many of the unit's time.
+/// Afterwards it gets one part in this many of the unit's time.
 const PARTS: u64 = 8;
 
-/// A heuristic and its account of time.
+/// A heuristic and its time account.
 pub(crate) struct Side<'p> {
     pub improver: Box<dyn Improver + 'p>,
     spent_ns: u64,
-    /// What had been spent when it last found something better.
+    /// The time spent when it last improved the incumbent.
     gained_at_ns: u64,
 }
 
@@ -20,12 +20,13 @@ impl<'p> Side<'p> {
         Self { improver, spent_ns: 0, gained_at_ns: 0 }
     }
 
-    /// Whether it is its turn: at first, as long again as its last success took, and now and then.
+    /// Whether it should run: initially, for as long again as its last success took, and now and
+    /// then.
     pub fn due(&self, total_ns: u64) -> bool {
         self.spent_ns < FIRST_NS.max(2 * self.gained_at_ns) || self.spent_ns < total_ns / PARTS
     }
 
-    /// Takes note of time spent, and of whether it brought something.
+    /// Records time spent, and whether it improved the incumbent.
     pub fn note(&mut self, spent_ns: u64, gained: bool) {
         self.spent_ns += spent_ns;
         if gained {

@@ -1,4 +1,4 @@
-//! The one place from which shared-memory primitives come, so that loom can take their place.
+//! All shared-memory primitives, in one place so that loom can replace them.
 
 #[cfg(loom)]
 pub use loom::{
@@ -13,7 +13,7 @@ pub use std::{
     sync::{Condvar, Mutex, MutexGuard},
 };
 
-/// Locks; a mutex whose holder panicked is taken as it is, since the run is being stopped then.
+/// Locks a mutex. If its holder panicked the run is being stopped, so the data is used as it is.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

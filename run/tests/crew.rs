@@ -1,4 +1,4 @@
-//! Threads and devices that outlive a run.
+//! Threads and devices outlive a run.
 
 use pleach_core::problem::{Plain, Problem};
 use pleach_core::tree::{Children, Goal, Tree};
@@ -28,7 +28,7 @@ fn a_second_run_starts_no_thread_and_opens_no_device() {
     let problems: [&dyn Problem; 2] = [&queens, &uts];
     let alone = problems.map(|problem| go(&crew, problem, &settings(1, &[])).counts);
     for round in 0..3 {
-        // A device is made ready for one problem after the other.
+        // The device is prepared for one problem after another.
         for (problem, alone) in problems.iter().zip(&alone) {
             let outcome = go(&crew, *problem, &settings(2, &["emulated"]));
             assert_eq!(outcome.counts, *alone, "round {round}");
@@ -50,7 +50,7 @@ fn a_device_that_failed_is_opened_anew() {
     }
 }
 
-/// A tree whose code panics somewhere.
+/// A tree whose code panics at some node.
 struct Broken;
 
 impl Tree for Broken {

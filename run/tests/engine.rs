@@ -1,4 +1,4 @@
-//! Whole runs on threads: always the exact count, always an end.
+//! Whole runs on threads: they always end, with the exact count.
 
 use oorandom::Rand64;
 use pleach_core::balance::{End, Policy};
@@ -121,7 +121,7 @@ fn random_runs_of_a_flowshop_explore_one_tree() {
             policy: Policy::parse(policy[below(3) as usize]).unwrap(),
             slow: (0..threads).map(|_| [1.0, 1.5, 6.0][below(3) as usize]).collect(),
             best: Some(flowshop.reference),
-            // Heuristics beside the search find nothing that is better.
+            // Heuristics beside the search find nothing better.
             improve: below(2) == 0,
             seed,
             ..settings(threads)
@@ -250,7 +250,7 @@ fn a_watcher_sees_progress_and_can_stop_the_run() {
 
 #[test]
 fn an_endless_tree_is_given_up_before_memory_is() {
-    // Every node has two children: the search only ever goes down.
+    // Every node has two children, so the search only ever descends.
     let outcome = go(&uts("type=binomial,b0=2,q=1,m=2", Level::best()), &settings(1));
     assert_eq!(outcome.stop, Some(Stop::Memory));
 }
@@ -262,7 +262,7 @@ fn the_first_solution_ends_the_search() {
     assert!(outcome.solution.is_some());
 }
 
-/// The least sum of `n` numbers, one from each row of a fixed table, no column twice.
+/// The least sum of `n` entries of a fixed table, one from each row and column.
 struct Assignment {
     n: u32,
     wrong: bool,
@@ -335,7 +335,7 @@ fn a_solution_that_does_not_hold_is_an_error() {
     assert!(matches!(error, RunError::Solution(_)), "{error}");
 }
 
-/// A tree that refuses its own nodes when they come as bytes.
+/// A tree that rejects its own nodes when they are decoded from bytes.
 struct Refusing;
 
 impl Tree for Refusing {
@@ -378,7 +378,7 @@ fn no_threads_at_all_are_one() {
 
 #[test]
 fn a_stop_with_nothing_left_that_matters_is_none() {
-    // At the optimum, with a bound that is exact, every open node is as good as done.
+    // At the optimum and with an exact bound, no open node matters.
     struct Exact;
     impl Tree for Exact {
         type Node = u32;

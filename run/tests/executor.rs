@@ -1,4 +1,4 @@
-//! What every executor must do; each kind of executor runs the same checks.
+//! Conformance of executors: every kind passes the same checks.
 
 use pleach_core::problem::Problem;
 use pleach_problems::simd::Level;
@@ -16,7 +16,7 @@ fn budget<'a>(fuel: u64, interrupted: &'a dyn Fn() -> bool) -> Budget<'a> {
     Budget { time_ns: 100_000, fuel, best: &|| i64::MAX, interrupted }
 }
 
-/// The whole tree is explored, however short the stretches, and fuel is kept to.
+/// The whole tree is explored, however short the stretches, within the fuel.
 fn stretches_add_up(mut executor: impl Executor, tree: &Uts) {
     let mut whole = tree.explorer();
     whole.put(&tree.root().bytes).unwrap();
@@ -43,7 +43,7 @@ fn interruptions_are_heard(mut executor: impl Executor, tree: &Uts) {
         looks.get() >= 2
     };
     executor.explore(&budget(u64::MAX, &second));
-    assert_eq!(looks.get(), 2, "went on after being interrupted");
+    assert_eq!(looks.get(), 2, "continued after an interruption");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_slowed_unit_is_as_slow_as_it_is_told_to_be() {
         }
         busy_ns as f64 / nodes as f64
     };
-    // A machine that is busy with something else disturbs a try, hardly twenty of them.
+    // Other load on the machine may spoil a try, but hardly all twenty.
     let ratios: Vec<f64> = (0..20).map(|_| time(5.0) / time(1.0)).collect();
-    assert!(ratios.iter().any(|&ratio| ratio > 2.5), "five times slower came out as {ratios:?}");
+    assert!(ratios.iter().any(|&ratio| ratio > 2.5), "a slow-down of five gave {ratios:?}");
 }

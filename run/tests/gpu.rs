@@ -1,4 +1,4 @@
-//! Devices, played by the emulated one: every law, every count, and what happens when one fails.
+//! Devices, by example of the emulated one: laws, counts, and failures.
 
 use pleach_core::explorer::Explorer;
 use pleach_core::laws::{explorer_law, hostile_law, run_to_end};
@@ -19,7 +19,7 @@ fn queens(n: u32) -> Queens {
     Queens::new(n, Level::best()).unwrap()
 }
 
-/// Ten jobs, from the optimum.
+/// Ten jobs, starting at the optimum.
 fn flowshop() -> (Flowshop, i64) {
     let mut flowshop = Flowshop::new(named("VFR10_5_3").unwrap(), Level::best());
     let mut explorer = flowshop.explorer();
@@ -83,7 +83,7 @@ fn counts_are_the_same_whatever_the_choices() {
     }
 }
 
-/// While it is learnt how many explorers are best, some have nodes and take no part.
+/// While the number of explorers is tuned, some that hold nodes take no part.
 #[test]
 fn nodes_are_not_forgotten_where_fewer_take_part() {
     let (flowshop, best) = flowshop();
@@ -117,7 +117,7 @@ fn the_laws_hold_on_a_device() {
         for seed in 0..20 {
             let make = |i: usize| -> Box<dyn Explorer> {
                 match i {
-                    // Beside devices, so that work goes to and fro.
+                    // A CPU explorer beside the devices, so that work moves both ways.
                     0 => problem.explorer(),
                     _ => Box::new(on_device(problem, "emulated:explorers=3:budget=9")),
                 }
@@ -146,11 +146,11 @@ fn a_device_that_fails_loses_no_work() {
             break;
         };
         assert_eq!(why.to_string(), "told to fail", "launch {fail}");
-        assert!(explorer.lost().is_none(), "said once");
+        assert!(explorer.lost().is_none(), "reported once");
     }
 }
 
-/// Devices that fail one after the other, while work goes to and fro.
+/// Devices fail one after another while work moves between them.
 #[test]
 fn the_laws_hold_while_devices_fail() {
     for (problem, best) in problems_for_good() {
@@ -205,7 +205,7 @@ fn what_cannot_be_used_is_said_and_left_out() {
     assert!(said.len() == 1 && said[0].starts_with("gpu7 not used: "), "{said:?}");
     let alone = run(&queens, &devices(0, &["gpu7"]), &mut |_| ControlFlow::Continue(()));
     assert!(matches!(alone, Err(RunError::NoUnit(why)) if why.starts_with("gpu7 not used")));
-    // A tree that nobody explores is not proven, whether or not the device was asked for.
+    // A tree that no unit explores is not proven, whether or not a device was asked for.
     let unasked = Spec { asked: false, ..spec("emulated") };
     let settings = Settings { threads: 0, devices: vec![unasked], ..Settings::default() };
     let nobody =

@@ -1,4 +1,4 @@
-//! Broken, foreign and hand-made messages and checkpoints: an error each time, or what they say.
+//! Broken, foreign and forged messages and checkpoints: they give an error or decode consistently.
 
 use oorandom::Rand64;
 use pleach_core::balance::late::Recall;
@@ -15,7 +15,7 @@ use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
 use std::sync::Arc;
 
-/// A content that is put into an envelope as it is.
+/// Content put into an envelope unchanged.
 struct Raw<'a>(&'a [u8]);
 
 impl Pack for Raw<'_> {
@@ -30,11 +30,11 @@ impl Pack for Raw<'_> {
     }
 }
 
-/// Bytes of an envelope before its content, and after it.
+/// Bytes of an envelope before and after its content.
 const HEAD: usize = 21;
 const SEAL: usize = 8;
 
-/// Bytes that may be allocated while reading so many: the values that a byte can stand for take a
+/// The bytes that decoding this many bytes may allocate: a value encoded in one byte takes up to a
 /// few machine words, and lists grow by doubling.
 fn size_class(bytes: usize) -> u64 {
     64 * bytes as u64 + 1024
@@ -45,7 +45,7 @@ fn mutants() -> u64 {
     std::env::var("PLEACH_MUTANTS").ok().and_then(|word| word.parse().ok()).unwrap_or(100_000)
 }
 
-/// Problems with some of their work.
+/// Problems, each with some of its work.
 fn works() -> Vec<(Box<dyn Problem>, Work)> {
     let uts = Uts::new(Parameters::parse("T1").unwrap(), Level::best());
     let queens = Queens::new(14, Level::best()).unwrap();
@@ -65,7 +65,7 @@ fn works() -> Vec<(Box<dyn Problem>, Work)> {
     problems.into_iter().map(with_work).collect()
 }
 
-/// A message of each kind, and a checkpoint, with this work.
+/// One message of each kind, and a checkpoint, with this work.
 fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
     let ticket = Ticket { giver: 1, number: 300 };
     let epoch = 2;
@@ -106,7 +106,7 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
     messages.chain([checkpoint.to_bytes()]).collect()
 }
 
-/// Reads bytes as a message and as a checkpoint, within the memory that they merit.
+/// Decodes bytes as a message and as a checkpoint, within the allowed memory.
 fn read(bytes: &[u8], fingerprint: u64) -> (Option<Envelope>, Option<Checkpoint>) {
     let mut read = (None, None);
     let used = allocation_counter::measure(|| {
@@ -134,14 +134,14 @@ fn mutated_inputs_are_refused() {
             let (message, checkpoint) = read(&bytes, prints[which]);
             assert!(message.is_none() && checkpoint.is_none(), "{bytes:?} was read");
         }
-        // As it is, it is foreign to every other search.
+        // Unchanged, it is foreign to every other search.
         let other = prints[(which + 1) % prints.len()];
         assert!(Envelope::from_bytes(original, other).is_err());
         if bytes.len() < HEAD + SEAL {
             continue;
         }
-        // The same damage under a seal that fits, as a faulty sender would make it: whatever is read
-        // reads back the same, and its work is refused or can be searched.
+        // The same damage under a valid seal, as a faulty sender would produce it: whatever is
+        // decoded encodes to the same bytes, and its work is rejected or can be searched.
         let content = Raw(&bytes[HEAD..bytes.len() - SEAL]);
         let kind = if original[..4] == *b"plms" { Kind::Message } else { Kind::Checkpoint };
         let sealed = seal(kind, prints[which], &content);
@@ -168,7 +168,7 @@ fn mutated_inputs_are_refused() {
         }
     }
     println!(
-        "{inputs} inputs; of the work under a fitting seal {taken} pieces were work, {refused} not"
+        "{inputs} inputs; under a valid seal, {taken} pieces were read as work, {refused} refused"
     );
     assert!(taken > 0 && refused > 0);
 }

@@ -1,4 +1,4 @@
-//! Runs in which work is given away before its owner hears of it: what is explored twice is known.
+//! Runs that give work away before its owner hears of it: the nodes explored twice are known.
 
 use oorandom::Rand64;
 use pleach_core::balance::Policy;
@@ -75,7 +75,7 @@ fn optima_are_found_from_scratch() {
     }
 }
 
-/// A count would be wrong, open nodes cannot be trimmed, and copies are in no checkpoint.
+/// Counts would be wrong, pools cannot be trimmed, and checkpoints do not hold the copies.
 #[test]
 fn what_cannot_be_late_is_refused() {
     let settings = || Settings { threads: 2, policy: late(), ..Settings::default() };

@@ -8,7 +8,7 @@ use pleach_run::{RunError, Settings, run};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// A tree without any choice: each node takes a moment, and has one child with a bound one higher.
+/// A tree without choices: each node takes a moment and has one child, with a bound one higher.
 struct Line {
     nodes: u32,
 }
@@ -30,7 +30,7 @@ impl Tree for Line {
     }
 }
 
-/// Units that sleep for want of work used to answer no look, so that the bound shown never moved.
+/// Units asleep for lack of work used to ignore looks, so the bound shown never moved.
 #[test]
 fn the_bound_rises_while_other_units_sleep() {
     let mut shown = Vec::new();
@@ -44,8 +44,8 @@ fn the_bound_rises_while_other_units_sleep() {
     assert!(shown.iter().any(|&bound| (200..1000).contains(&bound)), "{shown:?}");
 }
 
-/// The limit of open nodes used to be divided among the units, so that many units on one wide tree stopped
-/// for lack of memory that was there.
+/// The limit on open nodes used to be divided among the units, so many units on one wide tree
+/// stopped for lack of memory although there was enough.
 #[test]
 fn a_wide_tree_is_within_the_limit_however_many_units_there_are() {
     let wide = uts("type=binomial,b0=1000000,q=0.4,m=2", Level::Off);

@@ -1,4 +1,4 @@
-//! Stopped and gone on with: whatever moment is written down, the counts at the end are the same.
+//! Stopping and resuming: the final counts are the same whatever moment was saved.
 
 use oorandom::Rand64;
 use pleach_core::balance::Policy;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A problem of some size on a code path, and what is counted in it.
+/// A problem of some size on a code path, and its starting value, if any.
 fn problem(which: u64, level: Level) -> (Box<dyn Problem>, Option<i64>) {
     let uts = |words| Box::new(Uts::new(Parameters::parse(words).unwrap(), level));
     match which {
@@ -44,7 +44,7 @@ fn counted(which: u64) -> Counts {
     run(&*problem, &settings, &mut |_| ControlFlow::Continue(())).unwrap().counts
 }
 
-/// A file of this test that is gone at its end.
+/// A file that is removed when the test ends.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -87,7 +87,7 @@ fn a_level(rng: &mut Rand64) -> Level {
     levels[rng.rand_range(0..levels.len() as u64) as usize]
 }
 
-/// Runs that are stopped again and again, each time gone on with on other threads and code paths.
+/// Runs stopped again and again, and resumed on other threads and code paths.
 #[test]
 fn stops_change_no_count() {
     for which in 0..6 {
@@ -121,7 +121,7 @@ fn stops_change_no_count() {
     }
 }
 
-/// Whatever snapshot a crash would have left behind leads to the same counts.
+/// Every snapshot that a crash could leave behind leads to the same counts.
 #[test]
 fn every_snapshot_leads_to_the_same_counts() {
     let mut tried = [0; 6];
@@ -140,13 +140,13 @@ fn every_snapshot_leads_to_the_same_counts() {
             };
             let (first, best) = problem(which, a_level(rng));
             let save = Some(scratch.save(Duration::from_millis(1)));
-            // Slow enough on any machine that there is something to see.
+            // Slow enough on any machine for several snapshots.
             let slow = vec![[4.0, 200.0, 100.0, 30.0, 30.0, 30.0][which as usize]; 8];
             let settings_of_first = Settings { save, slow, ..settings(rng, best) };
             let outcome = run(&*first, &settings_of_first, &mut look).unwrap();
             assert_eq!(outcome.counts, wanted);
             tried[which as usize] += seen.len();
-            // Some of those that were seen, the first and the last among them.
+            // Try a few of the snapshots seen, including the first and the last.
             let step = seen.len().div_ceil(6).max(1);
             for bytes in seen.iter().step_by(step).chain(seen.last()) {
                 let resume = Some(Arc::new(Checkpoint::from_bytes(bytes).unwrap()));
@@ -161,7 +161,7 @@ fn every_snapshot_leads_to_the_same_counts() {
     assert!(tried.iter().all(|&n| n >= 6), "{tried:?}");
 }
 
-/// A save that fails is told of once, the search goes on, and the file stays as it was.
+/// A failed save is reported once, the search continues, and the old file stays.
 #[test]
 fn a_save_that_fails_leaves_the_old_file() {
     let scratch = Scratch::new("full");
@@ -180,7 +180,7 @@ fn a_save_that_fails_leaves_the_old_file() {
     let mut look = |sight: &Sight| {
         looks += 1;
         if looks == 10 {
-            // From now on nothing can be written where the new file would be.
+            // From now on the new file cannot be written.
             let _ = fs::remove_file(&aside);
             fs::create_dir(&aside).unwrap();
             last_good = fs::read(&scratch.0).unwrap();
@@ -194,7 +194,7 @@ fn a_save_that_fails_leaves_the_old_file() {
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].contains("the search goes on"), "{warnings:?}");
     let kept = fs::read(&scratch.0).unwrap();
-    assert!(kept == last_good, "the file was touched");
+    assert!(kept == last_good, "the file was changed");
     assert!(Checkpoint::from_bytes(&kept).is_ok());
 }
 
@@ -215,7 +215,7 @@ fn what_does_not_fit_is_refused() {
     let resume = Settings { resume: Some(scratch.read()), ..Settings::default() };
     let other = Queens::new(13, Level::Off).unwrap();
     assert!(fails(&other, &resume).contains("another search"));
-    // What is no checkpoint is never overwritten.
+    // A file that is not a checkpoint is never overwritten.
     fs::write(&scratch.0, "20 20\n").unwrap();
     let saved = Settings { save, ..Settings::default() };
     assert!(fails(&queens, &saved).contains("not a checkpoint"));

@@ -1,4 +1,4 @@
-//! What every transport must do; each kind of transport runs the same checks.
+//! Conformance of transports: every kind passes the same checks.
 
 use pleach_core::balance::{Message, PeerId, Ticket};
 use pleach_core::work::Work;
@@ -36,11 +36,11 @@ fn order_is_kept(mut desks: Vec<impl Transport + 'static>) {
         }
         assert!(got, "nothing came for ten seconds");
     }
-    assert!(!receiver.waiting() && receiver.poll().is_none(), "a letter too many");
+    assert!(!receiver.waiting() && receiver.poll().is_none(), "one letter too many");
     senders.into_iter().for_each(|sender| sender.join().unwrap());
 }
 
-/// A sleeper wakes when mail comes, and soon after its time is up when none does.
+/// A sleeper wakes when mail comes, or soon after its time is up.
 fn sleepers_wake(mut desks: Vec<impl Transport + 'static>) {
     let mut receiver = desks.remove(0);
     let start = Instant::now();

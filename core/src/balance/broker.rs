@@ -1,19 +1,19 @@
-//! [`Broker`]: peer 0 of `master-worker`, who knows how much each peer has and passes questions on.
+//! [`Broker`]: peer 0 of `master-worker`, which knows every peer's load and passes requests on.
 
 use super::PeerId;
 use super::hungry::{Hungry, Thief};
 
-/// What the master knows of its workers.
+/// What the master knows about its workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Broker {
-    /// What each peer had when it last said so: none for those who cannot give.
+    /// Each peer's load when it last reported; 0 for peers that cannot give.
     loads: Vec<u64>,
-    /// Peers that were asked to give, and to whom.
+    /// Victims that have yet to answer, each with its thief.
     passed: Vec<(PeerId, Thief)>,
 }
 
 impl Broker {
-    /// Takes note of what a peer has.
+    /// Records a peer's load.
     pub fn on_load(&mut self, peer: PeerId, load: u64) {
         let at = peer as usize;
         if self.loads.len() <= at {
@@ -22,7 +22,7 @@ impl Broker {
         self.loads[at] = load;
     }
 
-    /// A peer that was asked to give has answered: one it could not serve goes on waiting.
+    /// Records a victim's answer: a thief it could not serve goes on waiting.
     pub fn on_passed(&mut self, peer: PeerId, served: bool, load: u64, hungry: &mut Hungry) {
         self.on_load(peer, load);
         if let Some(at) = self.passed.iter().position(|(asked, _)| *asked == peer) {
@@ -33,10 +33,10 @@ impl Broker {
         }
     }
 
-    /// Passes the first question on to whoever has most, if that is more than `own`; each is asked
-    /// one at a time.
+    /// Passes the first request on to the peer with the greatest load, if that exceeds `own`. No
+    /// peer gets a second request before it has answered the first.
     pub fn pass(&mut self, own: f64, hungry: &mut Hungry) -> Option<(PeerId, Thief)> {
-        // Most often nobody asks, and there is nothing to look for.
+        // In most calls nobody has asked.
         if hungry.is_empty() {
             return None;
         }
@@ -52,7 +52,7 @@ impl Broker {
     }
 }
 
-/// A load on a rough scale: a change that does not show there need not be reported.
+/// A load on a coarse scale: a change that does not show there is not worth reporting.
 pub(super) fn rough(load: u64) -> u32 {
     u64::BITS - load.leading_zeros()
 }

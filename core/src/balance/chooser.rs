@@ -1,17 +1,17 @@
-//! [`Chooser`]: where the protocol's free choices come from.
+//! [`Chooser`]: the source of the protocol's free choices.
 
-/// Makes a free choice: by chance in a run, one after the other in an enumeration.
+/// Makes a free choice: at random in a run, each in turn in an enumeration.
 pub trait Chooser {
     /// A number below `n`, which is at least 1.
     fn choose(&mut self, n: u32) -> u32;
 }
 
-/// Choices by a seeded generator.
+/// Choices made by a seeded generator.
 #[derive(Clone, Debug)]
 pub struct Seeded(oorandom::Rand32);
 
 impl Seeded {
-    /// Choices of one peer of a run; peers of one run differ.
+    /// The choices of one peer; the peers of a run choose differently.
     #[must_use]
     pub fn new(seed: u64, peer: super::PeerId) -> Self {
         Self(oorandom::Rand32::new_inc(seed, u64::from(peer)))

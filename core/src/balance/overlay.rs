@@ -1,5 +1,5 @@
-//! [`Lineage`]: the tree of all peers, which carries waves and endings, and along which some policies
-//! ask; and [`Overlay`]: one peer's place in it.
+//! [`Lineage`]: the tree of all peers, which carries waves and endings and guides the requests of
+//! some policies; and [`Overlay`]: one peer's place in it.
 
 use super::PeerId;
 use super::policy::Policy;
@@ -9,52 +9,52 @@ use std::sync::Arc;
 /// How the tree of peers grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Growth {
-    /// Level by level, every peer with as many children as it may have.
+    /// Level by level, each peer with as many children as its degree allows.
     Full,
-    /// The parent of each peer is any of those before it, each as likely.
+    /// Each peer's parent is any earlier peer, with equal probability.
     Random,
 }
 
-/// The tree of peers 0 to n − 1: the parent of each has a smaller number.
+/// The tree of peers 0 to n − 1; parents have smaller numbers than their children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
     peers: u32,
     shape: Shape,
 }
 
-/// All peers of a run have one tree: it tells no two states of theirs apart.
+/// All peers of a run have the same tree, so it never tells two of their states apart.
 impl Hash for Lineage {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shape {
-    /// What there is to know is computed from a peer's number.
+    /// Everything is computed from a peer's number.
     Full { degree: u32 },
-    /// What there is to know is written down once for all peers.
+    /// Everything is stored in one table for all peers.
     Random(Arc<Table>),
 }
 
-/// A tree written down.
+/// A stored tree.
 #[derive(Debug, PartialEq, Eq)]
 struct Table {
-    /// Each peer's parent; the root's is itself.
+    /// Each peer's parent; the root is its own.
     parents: Vec<PeerId>,
     levels: Vec<u32>,
     sizes: Vec<u32>,
-    /// Where each peer's children begin in `children`; one more than there are peers.
+    /// Where each peer's children begin in `children`; one entry more than there are peers.
     first: Vec<u32>,
-    /// The children of the first, then those of the second, and so on.
+    /// The children of peer 0, then those of peer 1, and so on.
     children: Vec<PeerId>,
-    /// The next parent on each peer's level, the first one after the last.
+    /// The next parent on each peer's level; the first follows the last.
     beside: Vec<PeerId>,
 }
 
 impl Lineage {
-    /// The tree of so many peers that a policy wants; one that grows by chance is drawn from the seed.
+    /// The tree that a policy prescribes for this many peers; `seed` draws a random one.
     ///
     /// # Panics
-    /// If there are no peers, or the policy's degree is 0.
+    /// If there are no peers or the policy's degree is 0.
     #[must_use]
     pub fn new(peers: u32, policy: &Policy, seed: u64) -> Self {
         assert!(
@@ -72,13 +72,13 @@ impl Lineage {
         Self { peers, shape }
     }
 
-    /// How many peers there are.
+    /// The number of peers.
     #[must_use]
     pub fn peers(&self) -> u32 {
         self.peers
     }
 
-    /// The peer above another one, unless that is the root.
+    /// A peer's parent; the root has none.
     #[must_use]
     pub fn parent(&self, peer: PeerId) -> Option<PeerId> {
         (peer > 0).then(|| match &self.shape {
@@ -87,7 +87,7 @@ impl Lineage {
         })
     }
 
-    /// The peers right below another one.
+    /// A peer's children.
     fn children(&self, peer: PeerId) -> impl Iterator<Item = PeerId> + use<'_> {
         let (range, table) = match &self.shape {
             Shape::Full { degree } => (self.below(*degree, peer.into(), u64::from(peer) + 1), None),
@@ -100,7 +100,7 @@ impl Lineage {
             .map(move |at| table.map_or(at as PeerId, |table| table.children[at as usize]))
     }
 
-    /// Peers in the subtree of a peer, itself among them.
+    /// The number of peers in a peer's subtree, including itself.
     fn size(&self, peer: PeerId) -> u32 {
         let degree = match &self.shape {
             Shape::Full { degree } => *degree,
@@ -115,7 +115,7 @@ impl Lineage {
         size as u32
     }
 
-    /// How far below the root a peer is; and the next peer on its level that has children.
+    /// A peer's distance from the root, and the next peer on its level that has children.
     fn level(&self, peer: PeerId) -> (u32, PeerId) {
         let degree = match &self.shape {
             Shape::Full { degree } => *degree,
@@ -133,14 +133,14 @@ impl Lineage {
         (level, if goes_on { next } else { first as PeerId })
     }
 
-    /// The range of the children of a range of peers, in a full tree.
+    /// The children of a range of peers in a full tree, also a range.
     fn below(&self, degree: u32, first: u64, end: u64) -> (u64, u64) {
         let child = |peer: u64| (peer * u64::from(degree) + 1).min(u64::from(self.peers));
         (child(first), child(end))
     }
 }
 
-/// The least degree with which so many peers have room on so many levels below the root.
+/// The least degree at which this many peers fit on this many levels below the root.
 fn narrowest(peers: u32, levels: u32) -> u32 {
     let room = |degree: u32| {
         let wider = |(all, row): (u64, u64), _| {
@@ -159,7 +159,7 @@ fn narrowest(peers: u32, levels: u32) -> u32 {
 }
 
 impl Table {
-    /// A tree drawn by chance.
+    /// A random tree.
     fn drawn(peers: u32, seed: u64) -> Self {
         let mut chance = oorandom::Rand32::new_inc(seed, u64::from(u32::MAX));
         let mut parents: Vec<PeerId> = vec![0];
@@ -186,12 +186,12 @@ impl Table {
     }
 }
 
-/// For each peer the next one on its level that is a parent, the first one after the last.
+/// For each peer, the next one on its level that is a parent; the first follows the last.
 fn beside(levels: &[u32], is_parent: impl Fn(usize) -> bool) -> Vec<PeerId> {
     let most = levels.iter().max().map_or(0, |&most| most as usize);
     let mut next = vec![None; most + 1];
     let mut beside: Vec<PeerId> = (0..levels.len() as u32).collect();
-    // From the last to the first, and once more for those after which there is none.
+    // From last to first, then again for those with no parent after them.
     for _ in 0..2 {
         for peer in (0..levels.len()).rev() {
             let slot = &mut next[levels[peer] as usize];
@@ -219,7 +219,7 @@ impl Overlay {
     /// The place of `me` in a tree.
     ///
     /// # Panics
-    /// If `me` is not among the peers.
+    /// If there is no peer `me`.
     #[must_use]
     pub fn new(me: PeerId, lineage: &Lineage) -> Self {
         assert!(me < lineage.peers, "peer {me} of {}", lineage.peers);
@@ -230,42 +230,42 @@ impl Overlay {
         here
     }
 
-    /// The peer above, unless this is the root.
+    /// The peer's parent; the root has none.
     #[must_use]
     pub fn parent(&self) -> Option<PeerId> {
         self.lineage.parent(self.me)
     }
 
-    /// The peers right below.
+    /// The peer's children.
     pub fn children(&self) -> impl Iterator<Item = PeerId> + use<'_> {
         self.lineage.children(self.me)
     }
 
-    /// Whether a peer is right below.
+    /// Whether a peer is a child of this one.
     #[must_use]
     pub fn is_child(&self, peer: PeerId) -> bool {
         self.lineage.parent(peer) == Some(self.me)
     }
 
-    /// Peers in the subtree, this one among them.
+    /// The number of peers in the subtree, including this one.
     #[must_use]
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// How far below the root it is.
+    /// Distance from the root.
     #[must_use]
     pub fn level(&self) -> u32 {
         self.level
     }
 
-    /// The next peer on the same level that has children, if this one has some and there is another.
+    /// The next peer on this level that has children, if this one has some and there is another.
     #[must_use]
     pub fn beside(&self) -> Option<PeerId> {
         Some(self.beside).filter(|&peer| peer != self.me && self.size > 1)
     }
 
-    /// A peer somewhere else, the same one always: neither this one nor a neighbour in the tree.
+    /// A fixed peer elsewhere in the tree: neither this peer nor its parent or child.
     #[must_use]
     pub fn bridge(&self) -> Option<PeerId> {
         self.bridge
@@ -279,7 +279,7 @@ impl Overlay {
         };
         let near =
             |peer: PeerId| peer == self.me || Some(peer) == self.parent() || self.is_child(peer);
-        // In a tree of few peers there may be none.
+        // A small tree may have none.
         (0..64).map(mix).find(|&peer| !near(peer))
     }
 }
@@ -298,7 +298,7 @@ mod tests {
         Policy { tree: TreeShape { growth, degree, levels }, ..Policy::default() }
     }
 
-    /// What must hold in every tree.
+    /// Checks what must hold in every tree.
     fn sound(all: &[Overlay]) {
         for (me, at) in (0..).zip(all) {
             let children: Vec<PeerId> = at.children().collect();
@@ -311,7 +311,7 @@ mod tests {
             }
             let bridge = at.bridge();
             assert!(bridge.is_none_or(|peer| peer != me && Some(peer) != at.parent()));
-            // From one parent to the next on a level all are met, and then the first again.
+            // From one parent to the next, a level's parents form a cycle.
             let parents = all.iter().filter(|peer| peer.level() == at.level() && peer.size() > 1);
             let (mut round, mut next) = (1, at.beside());
             while let Some(peer) = next.filter(|&peer| peer != me) {
@@ -341,12 +341,12 @@ mod tests {
         }
         assert_eq!(Lineage::new(50, &policy, 3), Lineage::new(50, &policy, 3));
         assert_ne!(Lineage::new(50, &policy, 3), Lineage::new(50, &policy, 4));
-        // Each of the six trees of four peers comes up.
+        // Each of the six trees of four peers occurs.
         let tree = |seed| Lineage::new(4, &policy, seed);
         let trees: std::collections::HashSet<_> =
             (0..200).map(|seed| (tree(seed).parent(2), tree(seed).parent(3))).collect();
         assert_eq!(trees.len(), 6);
-        // The table is shared: a hundred thousand places in it are made at once.
+        // The table is shared, so a hundred thousand places are made quickly.
         let all = places(100_000, &policy, 1);
         assert!(all.iter().map(Overlay::level).max().unwrap() < 60);
     }

@@ -1,37 +1,38 @@
-//! When it is over: four counters, gathered in waves over the tree of peers.
+//! [`Quiet`]: detects the end with four counters, gathered in waves over the tree of peers.
 //!
 //! The root sends a wave down. Each peer answers once it is idle and all its children have
-//! answered, with the pieces of work sent and received by all below it. Two waves in a row that
-//! bring the same totals, as many received as sent, prove that no work was on its way in between.
+//! answered, with the total numbers of pieces of work sent and received in its subtree. Two
+//! successive waves with the same totals, as many received as sent, prove that no work was on its
+//! way in between.
 
 use super::overlay::Overlay;
 
-/// Pieces of work sent and received.
+/// Numbers of pieces of work sent and received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Totals {
     pub sent: u64,
     pub received: u64,
 }
 
-/// What a peer has to do for the wave.
+/// What a peer must do for the wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Pass the wave to the children.
     Ask,
     /// Report to the parent.
     Report(Totals),
-    /// The root: all is done.
+    /// At the root: the run is over.
     End,
 }
 
-/// A peer's part in the waves.
+/// A peer's state in the waves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Quiet {
     root: bool,
     children: u32,
-    /// The wave that is here: reports still to come from the children, and what came so far.
+    /// The current wave: reports still missing from children, and their sum so far.
     wave: Option<(u32, Totals)>,
-    /// The root: what the last wave brought.
+    /// At the root: the totals of the last wave.
     last: Option<Totals>,
 }
 
@@ -41,15 +42,15 @@ impl Quiet {
         Self { root: overlay.parent().is_none(), children, wave: None, last: None }
     }
 
-    /// A wave has come from the parent.
+    /// A wave came from the parent.
     pub fn on_wave(&mut self) -> Step {
         self.wave = Some((self.children, Totals::default()));
         Step::Ask
     }
 
-    /// A child has reported.
+    /// A child reported.
     pub fn on_report(&mut self, below: Totals) {
-        // A report that no child owes is dropped.
+        // Reports that no child owes are ignored.
         if let Some((missing @ 1.., sum)) = &mut self.wave {
             *missing -= 1;
             sum.sent = sum.sent.wrapping_add(below.sent);
@@ -57,7 +58,7 @@ impl Quiet {
         }
     }
 
-    /// Called after every event at which the peer is idle.
+    /// To be called after every event that leaves the peer idle.
     pub fn on_idle(&mut self, own: Totals, rules: Rules) -> Option<Step> {
         match self.wave {
             None if self.root => Some(self.on_wave()),
@@ -81,7 +82,7 @@ impl Quiet {
     }
 }
 
-/// What an ending rests on; both always hold outside the tests that break them on purpose.
+/// The conditions of an end; both always hold, except in tests that break them on purpose.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub two_waves: bool,

@@ -1,33 +1,34 @@
-//! How much to give: a fixed part, by measured power, by sizes of subtrees, or in chunks.
+//! [`Share`]: how much to give: a fixed part, by measured power, by subtree size, or in chunks.
 
 use super::PeerId;
 use super::hungry::Thief;
 use super::overlay::Overlay;
 
-/// A peer's speed in nodes a second, measured while it explores; 0 until measured.
+/// A peer's speed in nodes per second, measured while it explores; 0 until measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Power(pub u64);
 
-/// How much of its work a peer gives to one who asks.
+/// How much of its work a victim gives to a thief.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Share {
-    /// One part in this many: 2 gives half.
+    /// One part in this many; 2 gives half.
     Part(u32),
-    /// In proportion to the powers of the two, as measured or as given by hand; at the start a child in
-    /// the tree is given its part for all below it.
+    /// In proportion to both peers' powers, measured or given by hand. At the start, a child in the
+    /// tree gets the share of all peers below it.
     Power,
-    /// In proportion to the peers for whom the two hold work: a child in the tree asks for all below
-    /// it, a parent for all that are not below the victim, anyone else for all below it.
+    /// In proportion to the numbers of peers that the two work for: a child in the tree asks for
+    /// its whole subtree, a parent for all peers outside the victim's, any other for its own
+    /// subtree.
     Subtree,
-    /// So many nodes.
+    /// This many nodes.
     Chunk(u32),
-    /// One part in so many times the number of peers.
+    /// One part in this many times the number of peers.
     Guided(u32),
-    /// So many nodes for each peer for whom the thief asks: larger grains higher up in the tree.
+    /// This many nodes for each peer that the thief asks for: larger grains higher up in the tree.
     Grain(u32),
-    /// So many nodes by the giver's level in the tree, as the policy lists them.
+    /// A number of nodes that the policy lists for the giver's level in the tree.
     Levels,
-    /// To each once, all alike.
+    /// An equal part to each peer, once.
     Even,
 }
 
@@ -40,17 +41,17 @@ pub(super) struct Deal<'a> {
     pub overlay: &'a Overlay,
     /// The victim's work.
     pub size: f64,
-    /// Pieces that the victim has given before.
+    /// Pieces the victim has given so far.
     pub given: u64,
     pub peers: u32,
-    /// Peers of the victim's subtree, itself included, that have not had their part of the whole.
+    /// Peers of the victim's subtree, including itself, that have not had their part of the whole.
     pub unserved: u32,
-    /// Nodes to give at a time, by the giver's level.
+    /// Nodes per piece, by the giver's level.
     pub grains: &'a [u32],
 }
 
 impl Share {
-    /// The part of its work that a victim gives to a thief.
+    /// The fraction of its work that a victim gives to a thief.
     #[must_use]
     pub(super) fn of(self, deal: &Deal<'_>) -> f64 {
         let own = f64::from(deal.overlay.size());
@@ -83,18 +84,18 @@ impl Share {
         }
     }
 
-    /// Whether a thief asks for all below it.
+    /// Whether a thief asks for its whole subtree.
     pub(super) fn is_by_subtree(self) -> bool {
         matches!(self, Share::Subtree | Share::Grain(_))
     }
 
-    /// Whether everyone is served once only.
+    /// Whether each peer is served only once.
     pub(super) fn is_once(self) -> bool {
         self == Share::Even
     }
 }
 
-/// As long as either is not measured they count as equal.
+/// Two peers count as equal until both are measured.
 fn by_power(victim: Power, thief: Power) -> f64 {
     if victim.0 == 0 || thief.0 == 0 {
         0.5
@@ -103,7 +104,7 @@ fn by_power(victim: Power, thief: Power) -> f64 {
     }
 }
 
-/// Measures a power over windows of at least 10 ms of exploring.
+/// Measures power over windows of at least 10 ms of exploring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Meter {
     power: Power,
@@ -114,7 +115,7 @@ pub(super) struct Meter {
 const WINDOW_NS: u64 = 10_000_000;
 
 impl Meter {
-    /// Takes note of a stretch of exploring.
+    /// Records a stretch of exploring.
     pub fn add(&mut self, nodes: u64, busy_ns: u64) {
         self.nodes += nodes;
         self.busy_ns += busy_ns;
@@ -136,7 +137,7 @@ mod tests {
     use super::super::{Lineage, Policy};
     use super::*;
 
-    /// What peer 1 of 7 in a tree of degree 2, of power 300, gives to a thief.
+    /// What peer 1 of 7, with power 300 in a tree of degree 2, gives to a thief.
     fn share(share: Share, peer: PeerId, power: u64, units: u32) -> f64 {
         let thief = Thief { peer, power: Power(power), units, waits: false };
         let mut policy = Policy::default();
@@ -156,7 +157,8 @@ mod tests {
         assert_eq!(share(Share::Power, 2, 0, 0), 0.5);
         assert_eq!(share(Share::Power, 2, 100, 0), 0.25);
         assert_eq!(share(Share::Power, 3, 0, 1), 1.0 / 3.0);
-        // Peer 1 stands for itself and two below: a child of one, the parent of seven, another of two.
+        // Peer 1 has three peers in its subtree; the thieves are its child, its parent and another
+        // peer.
         assert_eq!(share(Share::Subtree, 3, 1, 1), 1.0 / 3.0);
         assert_eq!(share(Share::Subtree, 0, 1, 7), 4.0 / 7.0);
         assert_eq!(share(Share::Subtree, 6, 1, 2), 2.0 / 5.0);
@@ -165,7 +167,7 @@ mod tests {
         // Peer 1 is one level below the root.
         assert_eq!(share(Share::Levels, 3, 1, 1), 0.2);
         assert_eq!(share(Share::Guided(2), 2, 1, 1), 1.0 / 14.0);
-        // Two of seven have been served: five are left with this one.
+        // Two of seven have been served; with this one, five remain.
         assert_eq!(share(Share::Even, 2, 1, 1), 0.2);
     }
 

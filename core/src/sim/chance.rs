@@ -1,6 +1,6 @@
-//! Chance without state: the same words always draw the same number, in whatever order they are asked.
+//! Stateless random numbers: the same words always give the same number, in any order of calls.
 
-/// Mixes three words into one that looks drawn by chance.
+/// Mixes three words into one that looks random.
 #[must_use]
 pub fn mix(seed: u64, a: u64, b: u64) -> u64 {
     let mut word = seed;
@@ -13,13 +13,13 @@ pub fn mix(seed: u64, a: u64, b: u64) -> u64 {
     word
 }
 
-/// A number from 0 up to, not including, 1.
+/// A number from 0 up to, but not including, 1.
 #[must_use]
 pub fn unit(word: u64) -> f64 {
     (word >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A number of mean 1 without upper limit, most of them small.
+/// An exponentially distributed number with mean 1.
 #[must_use]
 pub fn exponential(word: u64) -> f64 {
     -(1.0 - unit(word)).ln()

@@ -1,50 +1,50 @@
-//! [`Figures`]: what a simulated run took, and how well it used its peers.
+//! [`Figures`]: how long a simulated run took and how well it used its peers.
 
 use crate::tree::Counts;
 
-/// What peers at one depth of the tree of peers said.
+/// What the peers at one depth of the tree of peers sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Depth {
     /// Peers at this depth.
     pub peers: u64,
-    /// Requests for work that they sent.
+    /// Requests for work they sent.
     pub requests: u64,
-    /// Messages of any kind that they sent.
+    /// Messages of any kind they sent.
     pub messages: u64,
-    /// Bytes that they sent.
+    /// Bytes they sent.
     pub bytes: u64,
 }
 
-/// What a simulated run took. Times are simulated ones.
+/// The results of a simulated run. All times are simulated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Peers.
+    /// The number of peers.
     pub peers: u32,
-    /// Their speeds, added up.
+    /// The sum of their speeds.
     pub power: f64,
-    /// From the start until the last peer knew of the end.
+    /// From the start until the last peer learned of the end.
     pub time_ns: u64,
     /// When the end was declared.
     pub declared_ns: u64,
     /// When the last work was done.
     pub last_work_ns: u64,
-    /// What the work done would take one peer of speed 1.
+    /// The time one peer of speed 1 would need for the work done.
     pub work_ns: u64,
-    /// The same for a search by one explorer alone, where that is known.
+    /// The time a sequential search would need, if known.
     pub alone_ns: Option<u64>,
-    /// Peers' time spent on work, pauses within it included.
+    /// Peers' time spent on work, including pauses.
     pub busy_ns: u64,
-    /// Peers' time spent on reading messages.
+    /// Peers' time spent reading messages.
     pub handling_ns: u64,
-    /// Peers' time spent on neither, from when they came until they knew of the end.
+    /// Peers' time spent on neither, from joining until learning of the end.
     pub idle_ns: u64,
     /// What was counted.
     pub counts: Counts,
-    /// What of it was counted twice, where work is given away before its owner hears of it.
+    /// The part counted twice, if work is given away before its owner hears of it.
     pub redundant: Counts,
-    /// The best score, where there is one.
+    /// The best score, if any.
     pub best: Option<i64>,
-    /// From when the best score was found until the last peer knew.
+    /// From finding the best score until the last peer knew it.
     pub spread_ns: Option<u64>,
     /// Requests for work.
     pub requests: u64,
@@ -54,35 +54,34 @@ pub struct Figures {
     pub pieces: u64,
     /// Messages of any kind.
     pub messages: u64,
-    /// Bytes sent, and those of work among them.
+    /// Bytes sent.
     pub bytes: u64,
-    /// See `bytes`.
+    /// Bytes sent that were work.
     pub work_bytes: u64,
-    /// The same by depth of the sender in the tree of peers.
+    /// The same by the sender's depth in the tree of peers.
     pub depths: Vec<Depth>,
     /// The most messages that ever waited at one peer.
     pub longest_mail: usize,
-    /// Snapshots that were taken, and found whole.
+    /// Snapshots taken and found whole.
     pub snapshots: u32,
-    /// Events that were simulated.
+    /// Events simulated.
     pub events: u64,
 }
 
 impl Figures {
-    /// How much faster than one peer of speed 1 the run was.
+    /// The speed-up over one peer of speed 1.
     #[must_use]
     pub fn speed_up(&self) -> f64 {
         self.alone_ns.unwrap_or(self.work_ns) as f64 / (self.time_ns as f64).max(1.0)
     }
 
-    /// The part of what all peers together could have done in that time: the speed-up over the sum of
-    /// the single powers.
+    /// The speed-up divided by the sum of the peers' speeds.
     #[must_use]
     pub fn efficiency(&self) -> f64 {
         self.speed_up() / self.power
     }
 
-    /// The part of the peers' time without work and without messages.
+    /// The fraction of the peers' time spent on neither work nor messages.
     #[must_use]
     pub fn idle(&self) -> f64 {
         let all_ns = self.busy_ns + self.handling_ns + self.idle_ns;
@@ -95,7 +94,7 @@ impl Figures {
         self.declared_ns.saturating_sub(self.last_work_ns)
     }
 
-    /// A number of all peers, for one of them on average.
+    /// A total divided by the number of peers.
     #[must_use]
     pub fn each(&self, all: u64) -> f64 {
         all as f64 / f64::from(self.peers.max(1))

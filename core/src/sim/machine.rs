@@ -1,75 +1,75 @@
-//! [`Machine`]: how fast peers work, when they look at their mail, when they come and when they pause.
+//! [`Machine`]: how fast peers work, how often they read mail, when they join and when they pause.
 
 use super::chance::{mix, unit};
 
 /// Peers of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Class {
-    /// How many there are.
+    /// The number of peers.
     pub count: u32,
-    /// How much faster than the slowest imaginable they work: costs are given at speed 1.
+    /// Their speed; costs are given for speed 1.
     pub speed: f64,
-    /// A peer that works looks at its mail only every so often; one that is idle looks at once.
+    /// Time between two looks at the mail while working; an idle peer looks at once.
     pub poll_ns: u64,
 }
 
-/// Time in spans of equal length, in each of which something happens once to each peer.
+/// Pauses: time is divided into equal spans, and each peer pauses once in each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pauses {
     /// The length of a span.
     pub every_ns: u64,
-    /// How long a peer stands still, once in each span; less than the span.
+    /// The length of a pause; less than the span.
     pub length_ns: u64,
 }
 
-/// Speeds that change: in each span of time a peer has another part of its speed.
+/// Varying speed: in each span of time a peer runs at a random fraction of its speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Changes {
     /// The length of a span.
     pub every_ns: u64,
-    /// The least part of its speed that a peer has; at least a thousandth.
+    /// The least such fraction, at least 0.001.
     pub least: f64,
 }
 
-/// Peers that are not there at the start; peer 0 always is.
+/// Peers that join late; peer 0 never does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Late {
-    /// The part of the peers that comes late.
+    /// The fraction of peers that join late.
     pub part: f64,
-    /// When the last may come.
+    /// The latest time at which they join.
     pub until_ns: u64,
 }
 
-/// All peers.
+/// The machine of a simulated cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// Peers by kind, in the order of their numbers.
+    /// Classes of peers, in the order of their numbers.
     pub classes: Vec<Class>,
-    /// What it takes to read a message and to do what it asks for.
+    /// Time to read a message and act on it.
     pub handle_ns: u64,
-    /// Peers that pause.
+    /// Whether peers pause.
     pub pauses: Option<Pauses>,
-    /// Peers whose speed changes.
+    /// Whether peers' speed varies.
     pub changes: Option<Changes>,
-    /// Peers that come late.
+    /// Whether peers join late.
     pub late: Option<Late>,
 }
 
 impl Machine {
-    /// Peers of one kind, at speed 1.
+    /// Peers of one class, at speed 1.
     #[must_use]
     pub fn uniform(count: u32, handle_ns: u64, poll_ns: u64) -> Self {
         let classes = vec![Class { count, speed: 1.0, poll_ns }];
         Self { classes, handle_ns, pauses: None, changes: None, late: None }
     }
 
-    /// How many there are.
+    /// The number of peers.
     #[must_use]
     pub fn peers(&self) -> u32 {
         self.classes.iter().map(|class| class.count).sum()
     }
 
-    /// The speeds of all, added up.
+    /// The sum of all speeds.
     #[must_use]
     pub fn power(&self) -> f64 {
         self.classes.iter().map(|class| f64::from(class.count) * class.speed).sum()
@@ -96,7 +96,7 @@ fn joins_ns(late: Late, seed: u64, peer: u64) -> u64 {
     if comes_late { (unit(mix(seed, peer, 12)) * late.until_ns as f64) as u64 } else { 0 }
 }
 
-/// One peer's way through time.
+/// How time passes for one peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     pub speed: f64,
@@ -108,7 +108,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// The speed at a time, and until when it stays so.
+    /// The speed at a time, and until when it holds.
     fn pace(&self, at_ns: u64) -> (f64, u64) {
         let (mut speed, mut until_ns) = (self.speed, u64::MAX);
         if let Some(Changes { every_ns, least }) = self.changes {
@@ -135,7 +135,7 @@ impl Clock {
         self.pauses.is_none() && self.changes.is_none()
     }
 
-    /// The first time from this one on at which the peer does not pause.
+    /// The first time from `at_ns` on at which the peer is not paused.
     pub fn awake(&self, at_ns: u64) -> u64 {
         let mut at_ns = at_ns;
         while self.pauses.is_some() {
@@ -147,7 +147,7 @@ impl Clock {
         at_ns
     }
 
-    /// When a peer that begins now has done work of this cost.
+    /// When work of this cost, begun at `from_ns`, is done.
     pub fn end(&self, from_ns: u64, cost_ns: u64) -> u64 {
         let mut left = cost_ns as f64;
         let mut at_ns = from_ns;
@@ -162,7 +162,7 @@ impl Clock {
         }
     }
 
-    /// The cost of what is done between two times.
+    /// The cost of the work done between two times.
     pub fn done(&self, from_ns: u64, to_ns: u64) -> u64 {
         let (mut done, mut at_ns) = (0.0, from_ns);
         while at_ns < to_ns {

@@ -1,51 +1,51 @@
-//! [`Network`]: how long a message is on its way between two peers.
+//! [`Network`]: how long messages take between two peers.
 
 use super::chance::{exponential, mix, unit};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A way between two peers.
+/// A connection between two peers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// How long the shortest message takes.
+    /// The time the shortest message takes.
     pub latency_ns: u64,
-    /// Bytes a nanosecond, which is gigabytes a second; infinite where size makes no difference.
+    /// Bytes per nanosecond, or gigabytes per second; infinite if message size does not matter.
     pub bytes_per_ns: f64,
 }
 
-/// Peers in groups, those of one group nearer to each other than to the others.
+/// Groups of peers that are closer to each other than to the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// Peers in a group: numbers that follow each other.
+    /// Peers per group, numbered consecutively.
     pub group: u32,
-    /// The way between peers of one group.
+    /// The link between peers of one group.
     pub link: Link,
 }
 
-/// Messages that are late by chance; also those that follow on the same link, but no others.
+/// Random delays. Later messages on the same link wait behind a delayed one; others do not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delays {
-    /// The part of all messages that is late.
+    /// The probability that a message is delayed.
     pub chance: f64,
-    /// By how much on average; there is no upper limit.
+    /// The mean delay; there is no upper limit.
     pub mean_ns: u64,
-    /// Whether few messages are very late, instead of many a little.
+    /// Whether a few messages are very late rather than many a little.
     pub heavy: bool,
 }
 
-/// How peers are joined.
+/// How peers are connected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Groups within groups, the smallest first: racks, then sites.
+    /// Nested groups, the smallest first: racks, then sites.
     pub levels: Vec<Level>,
-    /// The way between peers that share no group.
+    /// The link between peers that share no group.
     pub link: Link,
-    /// Messages that are late.
+    /// Random delays, if any.
     pub delays: Option<Delays>,
 }
 
 impl Network {
-    /// The same way between any two peers.
+    /// The same link between any two peers.
     #[must_use]
     pub fn uniform(link: Link) -> Self {
         Self { levels: Vec::new(), link, delays: None }
@@ -57,15 +57,15 @@ impl Network {
     }
 }
 
-/// A network in use: each peer sends one message after the other, and links keep order.
+/// A network in use: each peer sends one message at a time, and each link keeps order.
 pub(super) struct Traffic<'a> {
     network: &'a Network,
     seed: u64,
-    /// When each peer has sent what it was given to send.
+    /// When each peer will have finished sending.
     sent_ns: Vec<u64>,
-    /// The last arrival on each link on which something was late.
+    /// The last arrival on each link that may have delays.
     last_ns: HashMap<u64, u64, BuildHasherDefault<Mixed>>,
-    /// Links in that table at which it is tidied up.
+    /// The size of `last_ns` at which stale entries are removed.
     tidy_at: usize,
     messages: u64,
 }
@@ -76,12 +76,12 @@ impl<'a> Traffic<'a> {
         Self { network, seed, sent_ns, last_ns, tidy_at: 1 << 16, messages: 0 }
     }
 
-    /// Sends a message now; returns when it arrives.
+    /// Sends a message now and returns when it arrives.
     pub fn send(&mut self, from: u32, to: u32, bytes: u64, now_ns: u64) -> u64 {
         let link = self.network.link(from, to);
         let sending_ns = (bytes as f64 / link.bytes_per_ns) as u64;
         let sent_ns = &mut self.sent_ns[from as usize];
-        // One after the other, and all take the same time from then on: so they keep their order.
+        // Messages leave one by one and then take equally long, so they stay in order.
         *sent_ns = now_ns.max(*sent_ns) + sending_ns;
         let arrival_ns = *sent_ns + link.latency_ns;
         match self.network.delays {
@@ -110,7 +110,7 @@ impl<'a> Traffic<'a> {
     }
 }
 
-/// A fast hasher of single words.
+/// A fast hash function for single words.
 #[derive(Default)]
 struct Mixed(u64);
 
@@ -142,7 +142,7 @@ mod tests {
         let mut traffic = Traffic::new(&network, 8, 0);
         assert_eq!(traffic.send(0, 3, 10, 0), 110);
         assert_eq!(traffic.send(4, 3, 10, 0), 5100);
-        // The second waits until the first is sent.
+        // The second message waits until the first is sent.
         assert_eq!(traffic.send(0, 3, 10, 0), 120);
     }
 

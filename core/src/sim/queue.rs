@@ -1,39 +1,39 @@
-//! [`Queue`]: what is still to happen, by time; what is due soon lies in buckets, and costs little.
+//! [`Queue`]: future events by time; those due soon are kept in buckets, which makes them cheap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something that will happen: when, as the how-manieth that was planned, and what.
+/// A planned event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     at_ns: u64,
-    /// What was planned first happens first, so that every run is the same.
+    /// Events at the same time happen in the order planned, so runs are reproducible.
     order: u64,
     what: u64,
 }
 
-/// Buckets that lie ahead: a power of two.
+/// Buckets in the ring; a power of two.
 const BUCKETS: usize = 8192;
 
-/// A queue of words by time.
+/// A queue of words, ordered by time.
 pub(super) struct Queue {
-    /// The bucket that is being emptied, and all that was due before it.
+    /// Entries of the bucket being emptied and any due earlier.
     near: BinaryHeap<Reverse<Entry>>,
-    /// Each later bucket within reach, in a ring.
+    /// A ring of the buckets that follow.
     ring: Vec<Vec<Entry>>,
-    /// Which buckets of the ring hold anything.
+    /// Which buckets of the ring are not empty.
     filled: [u64; BUCKETS / 64],
-    /// What lies beyond the ring.
+    /// Entries beyond the ring.
     far: BinaryHeap<Reverse<Entry>>,
-    /// The number of the bucket that is being emptied.
+    /// The number of the bucket being emptied.
     bucket: u64,
-    /// A bucket's width is two to this, in nanoseconds.
+    /// The binary logarithm of a bucket's width in nanoseconds.
     width: u32,
     planned: u64,
 }
 
 impl Queue {
-    /// A queue for so many peers: the more of them, the narrower the buckets.
+    /// A queue for `peers` peers: the more peers, the narrower the buckets.
     pub fn new(peers: u32) -> Self {
         Self {
             near: BinaryHeap::new(),
@@ -46,7 +46,7 @@ impl Queue {
         }
     }
 
-    /// Plans something.
+    /// Plans an event.
     pub fn push(&mut self, at_ns: u64, what: u64) {
         let entry = Entry { at_ns, order: self.planned, what };
         self.planned += 1;
@@ -66,7 +66,7 @@ impl Queue {
         }
     }
 
-    /// What happens next, and when.
+    /// Removes the next event and returns its time and word.
     pub fn pop(&mut self) -> Option<(u64, u64)> {
         loop {
             if let Some(Reverse(entry)) = self.near.pop() {
@@ -76,14 +76,14 @@ impl Queue {
         }
     }
 
-    /// Goes on to the next bucket that holds anything.
+    /// Moves on to the next bucket that is not empty.
     fn advance(&mut self) -> Option<()> {
         let far = self.far.peek().map(|Reverse(entry)| entry.at_ns >> self.width);
         let next = [self.next_filled(), far].into_iter().flatten().min()?;
         self.bucket = next;
         let slot = next as usize % BUCKETS;
         self.filled[slot / 64] &= !(1 << (slot % 64));
-        // The vectors change places, so that neither has to be asked for anew.
+        // The vector is put back, so that its allocation is reused.
         let mut entries = std::mem::take(&mut self.ring[slot]);
         self.near.extend(entries.drain(..).map(Reverse));
         self.ring[slot] = entries;
@@ -97,11 +97,11 @@ impl Queue {
         Some(())
     }
 
-    /// The number of the next bucket of the ring that holds anything.
+    /// The number of the next bucket in the ring that is not empty.
     fn next_filled(&self) -> Option<u64> {
         let here = self.bucket as usize % BUCKETS;
         let words = BUCKETS / 64;
-        // The word of the present bucket comes twice: first its part after it, last the part before.
+        // The current bucket's word comes twice: its later part first, its earlier part last.
         (0..=words).find_map(|step| {
             let at = (here / 64 + step) % words;
             let after = u64::MAX.checked_shl(here as u32 % 64 + 1).unwrap_or(0);
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::sim::chance::mix;
 
-    /// Times near and far, many equal, planned while others happen.
+    /// Times near and far, many of them equal, planned while events happen.
     #[test]
     fn whatever_is_planned_happens_in_order() {
         for seed in 0..50 {

@@ -1,4 +1,4 @@
-//! [`Recorded`]: a tree written down once, so that it can be searched again and again for little.
+//! [`Recorded`]: a tree recorded once, so that later searches of it are cheap.
 
 use crate::tree::{Children, Found, Tree};
 use crate::wire::fingerprint;
@@ -6,35 +6,35 @@ use crate::work::Entry;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-/// What is known of a node: its children follow each other.
+/// A recorded node. Its children have consecutive numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Node {
     first: u32,
     children: u32,
-    /// Nodes made beside them that need no search.
+    /// Children that need no search.
     leaves: u32,
-    /// What the node itself counts.
+    /// What the node itself adds to the count.
     total: u32,
     weight: u32,
 }
 
 /// Another tree's nodes by number, with their bounds and solutions.
 ///
-/// Searched from any best score that is no worse than the one it was recorded with, it has the same
-/// nodes, counts and scores as the tree itself; solutions come without their plans.
+/// A search with an initial best score no worse than the one used for recording sees the same
+/// nodes, counts and scores as in the original tree; solutions come without plans.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded<T> {
     nodes: Vec<Node>,
-    /// The nodes' bounds as scores, where the tree has any.
+    /// The nodes' bounds as scores; empty if the tree has none.
     bounds: Vec<i64>,
-    /// Solutions by the number of the node at which they are found.
+    /// Scores of solutions, by the number of the node that finds them.
     solutions: BTreeMap<u32, i64>,
     tree: PhantomData<fn() -> T>,
 }
 
 impl<T: Tree> Recorded<T> {
-    /// Records a tree without what cannot beat the score `best`; `None` if it has more nodes than
-    /// `most`, leaves not counted.
+    /// Records a tree without the nodes that cannot beat the score `best`; `None` if more than
+    /// `most` nodes remain, not counting leaves.
     #[must_use]
     pub fn of(tree: &T, best: i64, most: u32) -> Option<Self> {
         let root = tree.root();
@@ -78,7 +78,7 @@ impl<T: Tree> Recorded<T> {
         Some(all)
     }
 
-    /// Nodes, leaves not counted.
+    /// The number of nodes, not counting leaves.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.nodes.len()

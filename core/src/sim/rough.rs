@@ -1,4 +1,4 @@
-//! [`rough`]: clusters drawn by chance in which everything that can go wrong does now and then.
+//! [`rough`]: random clusters in which everything that can go wrong now and then does.
 
 use super::chance::mix;
 use super::cluster::Cluster;
@@ -9,8 +9,8 @@ use crate::balance::Policy;
 const NEAR: Link = Link { latency_ns: 20_000, bytes_per_ns: 1.0 };
 const FAR: Link = Link { latency_ns: 500_000, bytes_per_ns: 0.01 };
 
-/// A cluster with peers of two kinds; whether mail is late, peers pause, come late or change their
-/// speed, and whether snapshots are taken, is drawn from the seed.
+/// A cluster with two classes of peers. The seed decides whether mail is delayed, whether peers
+/// pause, join late or vary in speed, and whether snapshots are taken.
 #[must_use]
 pub fn rough(peers: u32, policy: Policy, seed: u64) -> Cluster {
     let drawn = |what: u64, below: u64| mix(seed, 99, what) % below;

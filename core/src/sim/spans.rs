@@ -1,5 +1,5 @@
-//! [`Spans`]: a synthetic load that costs almost nothing to simulate: numbered units that are split
-//! exactly, with even or very uneven costs.
+//! [`Spans`]: synthetic work that costs almost nothing to simulate: numbered units that can be
+//! split exactly, with even or very uneven costs.
 
 use super::chance::{mix, unit};
 use super::load::{Hand, Load, Ran, Tally, Which};
@@ -8,12 +8,12 @@ use crate::work::{Malformed, Pack, Reader, Work, portion};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Units numbered from 0, each with a cost that depends on its number alone.
+/// Units numbered from 0, each with a cost that depends only on its number.
 #[derive(Clone, Debug)]
 pub struct Spans(Arc<Costs>);
 
-/// What units cost: the whole is halved `levels` times, and of each part's cost its lower half has a
-/// part drawn by chance. Within the smallest parts all units cost the same.
+/// The costs of units. The whole is halved `levels` times; each time, the lower half gets a random
+/// part of the cost. Within the smallest parts all units cost the same.
 #[derive(Debug)]
 struct Costs {
     units: u64,
@@ -24,15 +24,15 @@ struct Costs {
 }
 
 impl Costs {
-    /// The part of the cost of a part that its lower half has.
+    /// The cost of the lower half of a part that costs `cost_ns`.
     fn lower(&self, level: u32, number: u64, cost_ns: u64) -> u64 {
         let drawn = unit(mix(self.seed, u64::from(level), number));
         let part = 0.5 + self.uneven * (drawn - 0.5);
         ((cost_ns as f64 * part) as u64).min(cost_ns)
     }
 
-    /// Goes down to the smallest part that `lower` chooses; gives its first unit, how many it has,
-    /// what the units before it cost and what its own do.
+    /// Descends to the smallest part, by the halves that `lower` chooses. Returns its first unit,
+    /// its number of units, the cost of all units before it, and its own cost.
     fn descend(&self, mut lower: impl FnMut(u64, u64) -> bool) -> (u64, u64, u64, u64) {
         let (mut first, mut count) = (0, self.units);
         let (mut before_ns, mut cost_ns) = (0, self.total_ns);
@@ -55,13 +55,13 @@ impl Costs {
         (first, count, before_ns, cost_ns)
     }
 
-    /// What the first so many units cost.
+    /// The cost of all units before `at`.
     fn before(&self, at: u64) -> u64 {
         let (first, count, before_ns, cost_ns) = self.descend(|middle, _| at < middle);
         before_ns + (u128::from(cost_ns) * u128::from(at - first) / u128::from(count)) as u64
     }
 
-    /// How many units are done for this cost: the most that cost no more.
+    /// The number of units that this cost completes.
     fn reached(&self, cost: u64) -> u64 {
         let (first, count, before_ns, cost_ns) = self.descend(|_, middle_ns| cost < middle_ns);
         if cost_ns == 0 {
@@ -72,16 +72,16 @@ impl Costs {
         first + (done.div_ceil(u128::from(cost_ns)) as u64 - 1).min(count)
     }
 
-    /// The nodes of a search of this cost: all cost the same, and there are as many as units.
+    /// Converts a cost to nodes of a search: all cost the same, and there are as many as units.
     ///
-    /// Where units are dear, many nodes lie between their numbers, as between those of an interval:
-    /// so a measured power does not depend on where in the tree it was measured.
+    /// An expensive unit stands for many nodes, as a leaf of an interval may, so measured power
+    /// does not depend on the place in the tree.
     fn nodes(&self, cost_ns: u64) -> u64 {
         let nodes = u128::from(cost_ns) * u128::from(self.units);
         nodes.checked_div(u128::from(self.total_ns)).unwrap_or(0) as u64
     }
 
-    /// What the dearest unit costs, by looking at all smallest parts.
+    /// The cost of the most expensive unit, found by visiting all smallest parts.
     fn dearest(&self, level: u32, number: u64, count: u64, cost_ns: u64) -> u64 {
         if level == self.levels || count < 2 {
             return cost_ns.div_ceil(count);
@@ -92,29 +92,29 @@ impl Costs {
     }
 }
 
-/// The most levels of [`Spans`]: the dearest unit is looked for in all smallest parts.
+/// The most levels of [`Spans`]: finding the most expensive unit visits all smallest parts.
 pub const MOST_LEVELS: u32 = 24;
 
 impl Spans {
-    /// So many units, at least 1, that cost so much together, in `levels` halvings of which each side
-    /// has from (1 − `uneven`) / 2 to (1 + `uneven`) / 2 of the cost.
+    /// A number of units with a total cost, in `levels` halvings. Each half gets from (1 −
+    /// `uneven`) / 2 to (1 + `uneven`) / 2 of the cost.
     ///
     /// # Panics
-    /// If there is no unit, or there are more than 2^40 units, or more than [`MOST_LEVELS`].
+    /// If there are no units, more than 2^40 units, or more levels than [`MOST_LEVELS`].
     #[must_use]
     pub fn new(units: u64, total_ns: u64, levels: u32, uneven: f64, seed: u64) -> Self {
         assert!((1..=1 << 40).contains(&units) && levels <= MOST_LEVELS, "{units} units");
         Self(Arc::new(Costs { units, total_ns, levels, uneven: uneven.clamp(0.0, 1.0), seed }))
     }
 
-    /// What the dearest unit costs: nothing smaller can be given away.
+    /// The cost of the most expensive unit, the least work that can be given away.
     #[must_use]
     pub fn dearest_ns(&self) -> u64 {
         self.0.dearest(0, 0, self.0.units, self.0.total_ns)
     }
 }
 
-/// Units from one number to before another.
+/// A range of units: the first, and the one after the last.
 type Span = (u64, u64);
 
 fn work(spans: &[Span]) -> Work {
@@ -159,7 +159,7 @@ impl Load for Spans {
         if units != self.0.units {
             Err(format!("{units} units instead of {}", self.0.units))
         } else if which != all {
-            Err("a unit is lost, and another one was done twice".into())
+            Err("a unit is lost and another one was done twice".into())
         } else {
             Ok(())
         }
@@ -170,15 +170,15 @@ impl Load for Spans {
 #[derive(Clone, Debug)]
 pub struct Held {
     costs: Arc<Costs>,
-    /// The units at hand, those to be done next first.
+    /// The units left to do, in order.
     spans: VecDeque<Span>,
     units: u64,
-    /// What was spent on the first unit so far.
+    /// The cost already spent on the first unit.
     begun_ns: u64,
     done: u64,
-    /// Which units were done.
+    /// Which units are done.
     which: Which,
-    /// What was spent on all units so far.
+    /// The cost spent on all units.
     spent_ns: u64,
 }
 
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// One unit lost and another one done twice are as many units as there should be.
+    /// One unit lost and another done twice leave the number of units unchanged.
     #[test]
     fn a_lost_unit_and_a_doubled_one_do_not_cancel_out() {
         let spans = Spans::new(100, 1000, 0, 0.0, 0);
@@ -339,7 +339,7 @@ mod tests {
         }
     }
 
-    /// However it is cut up and handed around, every unit is done once, at its own cost.
+    /// However work is split and passed on, every unit is done once, at its own cost.
     #[test]
     fn nothing_is_lost_by_splitting() {
         for seed in 0..200 {

@@ -1,4 +1,5 @@
-//! Simulated clusters of synthetic work: what must hold in each, and what must come out.
+//! Simulated clusters of synthetic work: the laws that hold in all, and the results expected of
+//! some.
 
 use super::chance::mix;
 use super::checker::Checker;
@@ -102,7 +103,7 @@ fn peers_share_what_they_can() {
     assert!(figures.efficiency() > 0.5);
 }
 
-/// Some units are done twice, and each of them is said to be.
+/// Some units are done twice, and all of these are reported.
 #[test]
 fn what_is_given_late_is_done_all_the_same() {
     let (mut twice, mut pieces) = (0, 0);
@@ -121,8 +122,8 @@ fn what_is_given_late_is_done_all_the_same() {
     assert!(twice > 0 && pieces > 1000);
 }
 
-/// The checker finds the known faults of the protocol but for two, one wave instead of two and waves
-/// without counts: these do harm so rarely that only the walks through small rooms find them.
+/// The checker finds all known faults of the protocol but two: ending after one wave, and waves
+/// without counts. These show so rarely that only random walks through small rooms find them.
 #[test]
 fn mutants_are_caught() {
     for (mutant, said) in [
@@ -134,10 +135,10 @@ fn mutants_are_caught() {
         let caught = (0..5_000).find_map(|seed| {
             let spans = Spans::new(3 + mix(seed, 5, 0) % 100, 5_000_000, 3, 0.9, seed);
             let mut rough = rough(2 + (seed % 9) as u32, Policy::default(), seed);
-            // Mail that is late for as long as work lasts: most faults need just that.
+            // Mail delayed as long as the work lasts: most faults show only then.
             rough.network.delays = Some(Delays { chance: 0.3, mean_ns: 1_000_000, heavy: true });
             rough.snapshot_ns = Some(300_000);
-            // Peers that wait for ever ask and refuse for ever.
+            // Peers that wait forever ask and refuse forever.
             rough.most_events = 300_000;
             rough.run_mutant(&spans, mutant).err().map(|why| (seed, why))
         });

@@ -1,4 +1,4 @@
-//! Envelopes: what is sealed comes out again, and nothing else does.
+//! Envelopes: what was sealed is read back, and nothing else is.
 
 use super::*;
 use crate::balance::late::Recall;
@@ -6,7 +6,7 @@ use crate::checkpoint::Checkpoint;
 use crate::laws::pack_law;
 use oorandom::Rand64;
 
-/// A message of each kind.
+/// One message of each kind.
 fn messages(rng: &mut Rand64) -> Vec<Envelope> {
     let mut number = || rng.rand_u64() >> rng.rand_range(0..64);
     let ticket = Ticket { giver: number() as u32, number: number() };

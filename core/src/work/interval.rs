@@ -1,55 +1,55 @@
-//! [`Interval`]: a run of leaves of a permutation tree, between two points that are exact for any n.
+//! [`Interval`]: a range of leaves of a permutation tree, with exact end points for any n.
 //!
-//! In the tree of all permutations of n things a node at depth d has n − d children. They have ranks
-//! from 0 in an order that depends on nothing but the node, so the ranks along a path number its
-//! leaf: they are the digits of a number whose digit d counts up to n − d (a factoradic one).
+//! In the tree of all permutations of n things a node at depth d has n − d children. Their ranks
+//! start at 0, in an order that depends on the node alone. The ranks along a path are the digits of
+//! its leaf's number, with base n − d at digit d: a factoradic number.
 
 use std::cmp::Ordering;
 
-/// A point between leaves: digits from the root down, without the zeros at the end.
+/// A point between leaves: digits from the root down, without trailing zeros.
 ///
-/// So the order of points is that of slices. The point behind the last leaf is `[n]`.
+/// Points therefore compare like slices. The point after the last leaf is `[n]`.
 pub type Point = Vec<u16>;
 
-/// The leaves from one point up to another.
+/// The leaves between two points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// The first leaf.
     pub begin: Point,
-    /// The leaf behind the last.
+    /// The point after the last leaf.
     pub end: Point,
-    /// What is known of the least bound inside; `i64::MIN` if nothing is.
+    /// A lower bound on everything inside; `i64::MIN` if unknown.
     pub bound: i64,
 }
 
-/// The greatest number of things that can be permuted.
+/// The largest number of things to permute.
 pub const MOST_PLACES: usize = u16::MAX as usize / 2;
 
-/// Leaves given, below which a split is exact and above which it may be off by half a percent.
+/// Giving fewer leaves than this is exact; giving more may be off by half a percent.
 const EXACT: f64 = 200.0;
 
-/// Whole numbers below it are exact as floating point.
+/// Whole numbers below this are exact in floating point.
 const WHOLE: f64 = (1u64 << 53) as f64;
 
-/// A digit of a point.
+/// A digit of a point; digits beyond its end are 0.
 #[must_use]
 pub fn digit(point: &[u16], depth: usize) -> u16 {
     point.get(depth).copied().unwrap_or(0)
 }
 
-/// Drops the zeros at the end.
+/// Drops trailing zeros.
 pub fn trim(point: &mut Point) {
     point.truncate(point.iter().rposition(|&digit| digit > 0).map_or(0, |last| last + 1));
 }
 
-/// The point so many leaves after another, of at most twice the whole.
+/// The point `b` leaves after `a`. It may lie up to twice the whole tree from the first leaf.
 #[must_use]
 pub fn plus(n: usize, a: &[u16], b: &[u16]) -> Point {
     let mut sum = vec![0; a.len().max(b.len())];
     let mut carry = 0;
     for depth in (0..sum.len()).rev() {
         let all = u32::from(digit(a, depth)) + u32::from(digit(b, depth)) + carry;
-        // The first digit alone may run over: `[n]` lies behind the last leaf.
+        // Only the first digit may exceed its base: `[n]` is the point after the last leaf.
         let base = if depth == 0 { u32::MAX } else { (n - depth) as u32 };
         carry = u32::from(all >= base);
         sum[depth] = all.wrapping_sub(carry * base) as u16;
@@ -58,7 +58,7 @@ pub fn plus(n: usize, a: &[u16], b: &[u16]) -> Point {
     sum
 }
 
-/// The leaves from `b` to `a`, which is no less.
+/// The number of leaves from `b` to `a`, as digits; `a` must not lie before `b`.
 #[must_use]
 pub fn minus(n: usize, a: &[u16], b: &[u16]) -> Point {
     let mut rest = vec![0; a.len().max(b.len())];
@@ -72,7 +72,7 @@ pub fn minus(n: usize, a: &[u16], b: &[u16]) -> Point {
     rest
 }
 
-/// Leaves before a point, or as many as a floating point number can hold.
+/// The number of leaves before a point, at most `f64::MAX`.
 #[must_use]
 pub fn leaves(n: usize, point: &[u16]) -> f64 {
     let mut sum = 0.0;
@@ -85,7 +85,7 @@ pub fn leaves(n: usize, point: &[u16]) -> f64 {
     sum.min(f64::MAX)
 }
 
-/// Leaves before a point as part of all.
+/// The leaves before a point as a fraction of all leaves.
 #[must_use]
 pub fn part(n: usize, point: &[u16]) -> f64 {
     let mut weight = 1.0;
@@ -96,7 +96,7 @@ pub fn part(n: usize, point: &[u16]) -> f64 {
     point.iter().enumerate().map(of_digit).sum()
 }
 
-/// The point with so many leaves before it.
+/// The point with this many leaves before it.
 #[must_use]
 pub fn point(n: usize, leaves: u128) -> Point {
     let mut digits = vec![0; n];
@@ -110,14 +110,15 @@ pub fn point(n: usize, leaves: u128) -> Point {
     digits
 }
 
-/// How much of so many leaves a share is: at least one of two or more, never all; `None` of fewer.
+/// How many of `length` leaves a share amounts to: at least one and never all, `None` of fewer than
+/// two.
 #[must_use]
 pub fn portion(n: usize, length: &[u16], share: f64) -> Option<Point> {
     let whole = leaves(n, length);
     if whole < 2.0 {
         return None;
     }
-    // What is not a number is brought to the nearest sensible share.
+    // NaN counts as 0.
     let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
     if whole < WHOLE {
         return Some(point(n, (share * whole).round().clamp(1.0, whole - 1.0) as u128));
@@ -127,14 +128,14 @@ pub fn portion(n: usize, length: &[u16], share: f64) -> Option<Point> {
     Some(times(n, length, share).max(one).min(most))
 }
 
-/// A share of so many leaves, as exact as floating point is, and rounded to a leaf.
+/// `share` times `length`, as exact as floating point allows, rounded to a whole leaf.
 fn times(n: usize, length: &[u16], share: f64) -> Point {
     let mut product = vec![0u32; n];
     let (mut fraction, mut precision) = (0.0, 1.0);
     for (depth, product) in product.iter_mut().enumerate() {
         let base = (n - depth) as f64;
         let here = share * f64::from(digit(length, depth)) + fraction * base;
-        // The last digit has but one value: what is left over there is rounded.
+        // The last digit has base 1, so the remainder is rounded there.
         let here = if depth + 1 == n { here.round() } else { here };
         *product = here as u32;
         fraction = here.fract();
@@ -162,7 +163,7 @@ impl Interval {
         Self { begin: Vec::new(), end: vec![n as u16], bound: i64::MIN }
     }
 
-    /// How many leaves there are, as digits.
+    /// The number of leaves, as digits.
     #[must_use]
     pub fn length(&self, n: usize) -> Point {
         minus(n, &self.end, &self.begin)
@@ -177,25 +178,25 @@ impl Interval {
         Some(Self { begin: at, end, bound: self.bound })
     }
 
-    /// Gives away about so many leaves from the end.
+    /// Gives away about this many leaves from the end.
     pub fn give(&mut self, n: usize, leaves: &[u16]) -> Option<Self> {
         let exact = minus(n, &self.end, leaves);
         let round = rounded(n, &exact, leaves);
-        // Where little is kept, to round could be to give all.
+        // When little is kept, rounding could give everything away.
         let kept = |at: &Point| part(n, &minus(n, at, &self.begin));
         let at =
             if round > self.begin && kept(&round) > 0.9 * kept(&exact) { round } else { exact };
         self.cut(at)
     }
 
-    /// Gives away a share of the leaves, those at the end: exact below some hundred leaves, beyond
-    /// to one percent. At least one of two leaves or more is given, and one is kept.
+    /// Gives away a share of the leaves, from the end: exact for up to a few hundred leaves, within
+    /// one percent beyond. Of two or more leaves it gives at least one and keeps at least one.
     pub fn split(&mut self, n: usize, share: f64) -> Option<Self> {
         let given = portion(n, &self.length(n), share)?;
         self.give(n, &given)
     }
 
-    /// Takes up the interval that begins where this one ends; false if it begins elsewhere.
+    /// Appends the interval that begins where this one ends; false if `next` begins elsewhere.
     pub fn merge(&mut self, next: &Self) -> bool {
         let adjacent = self.end == next.begin;
         if adjacent {
@@ -205,7 +206,7 @@ impl Interval {
         adjacent
     }
 
-    /// The leaves before another interval, and those behind it.
+    /// What remains without `other`: the leaves before it and those after it.
     pub fn without(&self, other: &Self) -> impl Iterator<Item = Self> + use<> {
         let before = (self.begin.clone(), self.end.clone().min(other.begin.clone()));
         let behind = (self.begin.clone().max(other.end.clone()), self.end.clone());
@@ -214,15 +215,15 @@ impl Interval {
         parts.map(move |(begin, end)| Self { begin, end, bound })
     }
 
-    /// The order of the first leaves.
+    /// Compares by first leaf.
     #[must_use]
     pub fn order(&self, other: &Self) -> Ordering {
         self.begin.cmp(&other.begin)
     }
 }
 
-/// A point brought down to a shallower node by less than half a percent of the leaves given: it
-/// packs small, and whoever begins there has a short way down.
+/// Moves a point up to a shallower node, by less than half a percent of the leaves given. It then
+/// packs into fewer bytes, and the thief has a shorter path to rebuild.
 fn rounded(n: usize, exact: &[u16], given: &[u16]) -> Point {
     let Some(first) = given.iter().position(|&digit| digit > 0) else { return exact.to_vec() };
     let mut weight = f64::from(given[first]);

@@ -1,4 +1,5 @@
-//! The laws of intervals: against plain numbers where these suffice, by themselves beyond.
+//! Laws of intervals: checked against plain integers while these suffice, and for consistency
+//! beyond.
 
 use super::interval::{Interval, Point, leaves, minus, part, plus, point, portion, trim};
 use super::*;
@@ -9,7 +10,7 @@ fn factorial(n: usize) -> u128 {
     (1..=n as u128).product()
 }
 
-/// What a point is as a number.
+/// A point as a number.
 fn number(n: usize, point: &[u16]) -> u128 {
     point.iter().enumerate().map(|(d, &digit)| u128::from(digit) * factorial(n - d - 1)).sum()
 }
@@ -62,7 +63,7 @@ fn points_count_as_numbers_do() {
     }
 }
 
-/// What is taken out of some intervals is what is taken out of their numbers.
+/// Subtracting intervals agrees with subtracting sets of leaf numbers.
 #[test]
 fn without_is_what_numbers_say() {
     let n = 4;
@@ -90,7 +91,7 @@ fn without_is_what_numbers_say() {
         for leaf in 0..all {
             assert_eq!(has(&left, leaf), has(&here, leaf) && !has(&there, leaf), "{leaf}");
         }
-        // It is written as everyone would write it.
+        // The result is in canonical form.
         assert_eq!(Intervals::from_bytes(n, &left.to_work().bytes), Ok(left));
     }
 }
@@ -135,7 +136,7 @@ proptest! {
         prop_assert!(given.valid(n) && kept.valid(n));
         prop_assert_eq!(&kept.end, &given.begin);
         prop_assert_eq!(plus(n, &kept.length(n), &given.length(n)), length.clone());
-        // Long numbers are compared as parts of the whole, which does not run over.
+        // Long numbers are compared as fractions of the whole tree, which cannot overflow.
         let (wanted, got) = if n < 150 {
             (share * leaves(n, &length), leaves(n, &given.length(n)))
         } else {
@@ -169,7 +170,7 @@ proptest! {
         prop_assert!((given.size() - share * size).abs() <= 0.01 * share * size + 1.0);
         prop_assert!((list.size() + given.size() - size).abs() <= 1e-9 * size);
         prop_assert!((list.part() + given.part() - whole.part()).abs() < 1e-9);
-        list.append(given).expect("what was given overlaps with nothing");
+        list.append(given).expect("given and kept work never overlap");
         prop_assert_eq!(list, whole);
     }
 
@@ -235,16 +236,16 @@ fn what_is_not_canonical_is_refused() {
     ] {
         assert_eq!(read(&list(wrong)), Err(Malformed::Range), "{wrong:?}");
     }
-    // No bound; then digits shared, those of the begin, those of the end.
+    // No bound; then the shared digits, the rest of `begin`, the rest of `end`.
     assert!(read(&[0, 1, 2, 0, 1, 1]).is_ok());
     for wrong in [
-        &[0, 0, 0, 1, 6][..],            // beyond the end
-        &[0, 0, 0, 2, 5, 1],             // likewise
-        &[0, 0, 1, 5, 1, 5],             // begins at the end
+        &[0, 0, 0, 1, 6][..],            // after the last leaf
+        &[0, 0, 0, 2, 5, 1],             // the same
+        &[0, 0, 1, 5, 1, 5],             // empty: begins where it ends
         &[0, 0, 2, 1, 4, 1, 2],          // a digit too large
-        &[0, 0, 2, 1, 0, 1, 2],          // a zero at the end
-        &[0, 0, 1, 1, 2, 1, 2],          // a digit that could be shared
-        &[0, 0, 0, 6, 1, 1, 1, 1, 0, 1], // more digits than there are
+        &[0, 0, 2, 1, 0, 1, 2],          // a trailing zero
+        &[0, 0, 1, 1, 2, 1, 2],          // a digit that should be shared
+        &[0, 0, 0, 6, 1, 1, 1, 1, 0, 1], // more digits than n
     ] {
         assert_eq!(read(wrong), Err(Malformed::Range), "{wrong:?}");
     }

@@ -1,4 +1,4 @@
-//! [`Intervals`]: several intervals as one piece of work, and how they go over the wire.
+//! [`Intervals`]: several intervals as one piece of work, and their encoding.
 
 use super::interval::{
     self, Interval, MOST_PLACES, Point, digit, leaves, minus, part, plus, portion,
@@ -6,8 +6,8 @@ use super::interval::{
 use super::pool::{bound_at, distance};
 use super::{Malformed, Pack, Reader, Work};
 
-/// Intervals of one tree from the first to the last, none of which overlap; what touches and has
-/// the same bound is one.
+/// Disjoint intervals of one tree, in order. Neighbours that touch and have the same bound are
+/// merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intervals {
     n: usize,
@@ -15,17 +15,17 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// None yet, of the permutations of so many things.
+    /// No intervals yet, of the permutations of `n` things.
     ///
     /// # Panics
-    /// If there are more than [`MOST_PLACES`].
+    /// If `n` is more than [`MOST_PLACES`].
     #[must_use]
     pub fn none(n: usize) -> Self {
-        assert!(n <= MOST_PLACES, "no more than {MOST_PLACES} things can be permuted");
+        assert!(n <= MOST_PLACES, "at most {MOST_PLACES} things can be permuted");
         Self { n, parts: Vec::new() }
     }
 
-    /// One.
+    /// A single interval.
     #[must_use]
     pub fn one(n: usize, interval: Interval) -> Self {
         Self { parts: vec![interval], ..Self::none(n) }
@@ -43,10 +43,10 @@ impl Intervals {
         self.parts.is_empty()
     }
 
-    /// Takes up others.
+    /// Adds other intervals.
     ///
     /// # Errors
-    /// If they overlap with what is here, which then stays as it was.
+    /// If they overlap with those here, which then stay as they were.
     pub fn append(&mut self, mut others: Self) -> Result<(), Malformed> {
         let mut all = self.parts.clone();
         all.append(&mut others.parts);
@@ -59,7 +59,7 @@ impl Intervals {
         Ok(())
     }
 
-    /// Adds one that lies behind all others.
+    /// Adds an interval that lies after all others.
     fn push(&mut self, next: Interval) {
         let last = self.parts.last_mut().filter(|last| last.bound == next.bound);
         if !last.is_some_and(|last| last.merge(&next)) {
@@ -67,18 +67,18 @@ impl Intervals {
         }
     }
 
-    /// Takes the first interval.
+    /// Removes and returns the first interval.
     pub fn take_first(&mut self) -> Option<Interval> {
         (!self.parts.is_empty()).then(|| self.parts.remove(0))
     }
 
-    /// All leaves, as digits.
+    /// The number of leaves in all, as digits.
     fn length(&self) -> Point {
         let add = |sum: Point, next: &Interval| plus(self.n, &sum, &next.length(self.n));
         self.parts.iter().fold(Vec::new(), add)
     }
 
-    /// Gives away a share of the leaves from the end: whole intervals, then a part of one.
+    /// Gives away a share of the leaves from the end: whole intervals, then part of one.
     pub fn split(&mut self, share: f64) -> Option<Self> {
         let n = self.n;
         let mut wanted = portion(n, &self.length(), share)?;
@@ -96,7 +96,7 @@ impl Intervals {
         Some(Self { n, parts: given })
     }
 
-    /// What is here and not there.
+    /// The leaves that are here and not in `others`.
     #[must_use]
     pub fn without(&self, others: &Self) -> Self {
         let mut left = Self::none(self.n);
@@ -110,28 +110,28 @@ impl Intervals {
         left
     }
 
-    /// All leaves, or as many as a floating point number can hold.
+    /// The number of leaves in all, at most `f64::MAX`.
     #[must_use]
     pub fn size(&self) -> f64 {
         leaves(self.n, &self.length())
     }
 
-    /// The part of all leaves.
+    /// These leaves as a fraction of the whole tree's.
     #[must_use]
     pub fn part(&self) -> f64 {
         part(self.n, &self.length())
     }
 
-    /// The least bound of all.
+    /// The least bound of any interval.
     #[must_use]
     pub fn least_bound(&self) -> Option<i64> {
         self.parts.iter().map(|interval| interval.bound).min()
     }
 
-    /// The intervals as they go over the wire.
+    /// Encodes the intervals.
     ///
-    /// Of each: its bound, how many digits its ends share, and these; then of each end how many
-    /// digits more, and these.
+    /// Each is its bound and three lists of digits: those that both ends share, the rest of
+    /// `begin`, the rest of `end`.
     #[must_use]
     pub fn to_work(&self) -> Work {
         let mut bytes = Vec::new();
@@ -147,10 +147,10 @@ impl Intervals {
         Work { size: self.size(), least_bound, bytes }
     }
 
-    /// Reads intervals of the permutations of so many things from bytes that anyone may have sent.
+    /// Decodes intervals of the permutations of `n` things from untrusted bytes.
     ///
     /// # Errors
-    /// If the bytes are not those of [`Intervals::to_work`].
+    /// If [`Intervals::to_work`] cannot have written the bytes.
     pub fn from_bytes(n: usize, bytes: &[u8]) -> Result<Self, Malformed> {
         let mut from = Reader::new(bytes);
         let mut read = Self::none(n);
@@ -158,7 +158,7 @@ impl Intervals {
             let bound = bound_at(u64::unpack(&mut from)?);
             let common = Vec::<u16>::unpack(&mut from)?;
             let [begin, end] = [Vec::<u16>::unpack(&mut from)?, Vec::<u16>::unpack(&mut from)?];
-            // Digits are shared wherever they can be.
+            // Canonical: the ends share as many digits as they can.
             let apart = digit(&begin, 0) != digit(&end, 0) || begin.is_empty();
             let [begin, end] = [begin, end].map(|rest| [&common[..], &rest].concat());
             let next = Interval { begin, end, bound };
@@ -170,7 +170,7 @@ impl Intervals {
         Ok(read)
     }
 
-    /// Whether an interval lies behind all others, and is not better made one with the last.
+    /// Whether `next` lies after all others and could not be merged with the last.
     fn goes_on_with(&self, next: &Interval) -> bool {
         self.parts.last().is_none_or(|last| {
             last.end < next.begin || last.end == next.begin && last.bound != next.bound
@@ -179,7 +179,7 @@ impl Intervals {
 }
 
 impl Interval {
-    /// Whether the ends are points of the permutations of so many things, in order.
+    /// Whether both ends are points of the permutations of `n` things, in order.
     #[must_use]
     pub fn valid(&self, n: usize) -> bool {
         let in_range = |point: &Point| {

@@ -1,4 +1,4 @@
-//! Work: what can be split by a share and sent in a few bytes.
+//! Work: anything that can be split by a share and sent in a few bytes.
 
 pub mod interval;
 pub mod intervals;
@@ -13,30 +13,31 @@ pub(crate) use pool::{bound_at, distance};
 
 /// A piece of work in its canonical encoding, on its way from one unit to another.
 ///
-/// `size` and `share` only steer decisions and displays; `bytes` alone are the work.
+/// Only `bytes` are the work; the other fields steer decisions and displays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Open nodes in the piece; of intervals, leaves.
+    /// Open nodes, or leaves if the work is intervals.
     pub size: f64,
-    /// Least score over the open nodes; `i64::MAX` when there are none.
+    /// Least score that an open node can still reach; `i64::MAX` if there is none.
     pub least_bound: i64,
     /// Canonical bytes, readable by every explorer of the same problem.
     pub bytes: Vec<u8>,
 }
 
-/// How many of `n` things a share gives away: at least one of two or more, never all.
+/// How many of `n` things a share amounts to: at least one of two or more, never all.
 #[must_use]
 pub fn portion(share: f64, n: usize) -> usize {
     if n < 2 {
         return 0;
     }
-    // A share outside [0, 1] or not a number is brought to the nearest sensible count.
+    // The clamp also handles shares outside [0, 1]; NaN counts as 0.
     let wanted = (share * n as f64).round();
     (wanted as usize).clamp(1, n - 1)
 }
 
-/// How many of each of several kinds a share gives away, [`portion`] in all: of each its share rounded
-/// down, the remainder one by one from the first on. `None` if nothing is given.
+/// How many things a share takes from each of several groups, [`portion`] in all: each group's
+/// share rounded down, the remainder one by one from the first group on. `None` if nothing is
+/// given.
 #[must_use]
 pub fn portions(sizes: &[usize], share: f64) -> Option<Vec<usize>> {
     let mut left = portion(share, sizes.iter().sum());
@@ -59,24 +60,24 @@ pub fn portions(sizes: &[usize], share: f64) -> Option<Vec<usize>> {
     Some(given)
 }
 
-/// How work is written down and sent.
+/// How work is represented when it is exchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Nodes {
-    /// Open nodes: any tree has them.
+    /// Open nodes, for any tree.
     #[default]
     Pool,
-    /// Intervals of leaves: a few bytes whatever is open, for trees of permutations.
+    /// Intervals of leaves, for trees of permutations: a few bytes however many nodes are open.
     Interval,
 }
 
 impl Nodes {
-    /// Both kinds.
+    /// Both representations.
     pub const ALL: [Nodes; 2] = [Nodes::Pool, Nodes::Interval];
 
-    /// Reads a kind's name.
+    /// Parses a name.
     ///
     /// # Errors
-    /// If there is no such kind.
+    /// If there is no such representation.
     pub fn parse(word: &str) -> Result<Self, String> {
         let kind = Self::ALL.into_iter().find(|kind| kind.to_string() == word);
         kind.ok_or_else(|| format!("'{word}': expected pool or interval"))

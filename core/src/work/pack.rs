@@ -1,15 +1,15 @@
-//! The canonical encoding of nodes: one byte string for one value, decoded defensively.
+//! The canonical encoding of nodes: one byte string per value, decoded defensively.
 
-/// Why bytes could not be read back.
+/// Why bytes could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// The bytes end inside a value.
     #[error("the bytes end too early")]
     Short,
-    /// Bytes are left after the last value.
+    /// Bytes remain after the last value.
     #[error("bytes are left over")]
     Long,
-    /// A number is out of range, or not in its shortest form.
+    /// A number is out of range or not in its shortest form.
     #[error("a value is out of range")]
     Range,
 }
@@ -27,7 +27,7 @@ impl<'a> Reader<'a> {
         Self { rest: bytes }
     }
 
-    /// Bytes not read yet.
+    /// Bytes not yet read.
     #[must_use]
     pub fn left(&self) -> usize {
         self.rest.len()
@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// Ends the reading: an error if bytes are left.
+    /// Ends reading; an error if bytes remain.
     pub fn finish(self) -> Result<(), Malformed> {
         if self.rest.is_empty() { Ok(()) } else { Err(Malformed::Long) }
     }
@@ -49,9 +49,9 @@ impl<'a> Reader<'a> {
 /// A value with a canonical encoding.
 ///
 /// Two laws: `unpack(pack(x)) == x`, and bytes that `pack` does not produce are an error. Neither
-/// panics, and neither allocates more than a small multiple of the bytes at hand.
+/// function panics or allocates more than a small multiple of the bytes at hand.
 pub trait Pack: Sized {
-    /// The least number of bytes that any value takes.
+    /// The fewest bytes that any value takes.
     const LEAST: usize;
 
     /// Appends the encoding to `out`.
@@ -61,7 +61,7 @@ pub trait Pack: Sized {
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed>;
 }
 
-/// Appends `value` seven bits a byte, least significant first.
+/// Appends `value`, seven bits per byte, least significant first.
 fn pack_varint(mut value: u128, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -162,7 +162,7 @@ impl<T: Pack, const N: usize> Pack for [T; N] {
             Err(_) => None,
         });
         failed?;
-        // Every item is there, since none failed.
+        // None failed, so every item is there.
         Ok(items.map(|item| item.expect("unpacked")))
     }
 }
@@ -174,7 +174,7 @@ impl<T: Pack> Pack for Vec<T> {
         self.iter().for_each(|item| item.pack(out));
     }
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        const { assert!(T::LEAST > 0, "a vector of things that take no bytes has no bound") };
+        const { assert!(T::LEAST > 0, "a vector of items that take no bytes has no length limit") };
         let n = usize::unpack(from)?;
         if n > from.left() / T::LEAST {
             return Err(Malformed::Short);
@@ -200,7 +200,7 @@ macro_rules! pack_tuples {
 }
 pack_tuples!((A)(A, B)(A, B, C)(A, B, C, D)(A, B, C, D, E)(A, B, C, D, E, F));
 
-/// Gives a struct its [`Pack`]: name the struct, then its fields with their types.
+/// Implements [`Pack`] for a struct, given its name and its fields with their types.
 ///
 /// ```
 /// #[derive(Clone, Debug, PartialEq)]

@@ -1,21 +1,22 @@
-//! Pools: open nodes by depth, the kind of work that every tree has.
+//! Pools: open nodes ordered by depth, the kind of work that every tree has.
 
 use super::{Malformed, Pack, Reader, Work, portions};
 
-/// An open node with what the engine knows of it.
+/// An open node and what the engine knows about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry<N> {
-    /// What the subtree can still reach, lower is better; `i64::MIN` where the problem has no bound.
+    /// The best score the subtree can still reach, lower is better; `i64::MIN` if there is no
+    /// bound.
     pub bound: i64,
     /// Edges between the root and the node.
     pub depth: u32,
-    /// The part of the whole tree that the subtree is thought to be.
+    /// Estimated fraction of the whole tree below the node.
     pub share: f32,
     /// The node.
     pub node: N,
 }
 
-/// A stack of open nodes in which depth never falls from bottom to top: the top is taken first.
+/// A stack of open nodes whose depth never decreases from bottom to top; the top is explored first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pool<N> {
     pub(crate) stack: Vec<Entry<N>>,
@@ -28,7 +29,7 @@ impl<N> Default for Pool<N> {
 }
 
 impl<N> Pool<N> {
-    /// A pool of these nodes, brought into order of depth.
+    /// A pool of these nodes, sorted by depth.
     #[must_use]
     pub fn new(nodes: Vec<Entry<N>>) -> Self {
         let mut pool = Self { stack: nodes };
@@ -36,37 +37,37 @@ impl<N> Pool<N> {
         pool
     }
 
-    /// The pool that holds a whole tree.
+    /// A pool that holds the whole tree.
     #[must_use]
     pub fn whole(root: N) -> Self {
         Self { stack: vec![Entry { bound: i64::MIN, depth: 0, share: 1.0, node: root }] }
     }
 
-    /// Open nodes.
+    /// The number of open nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.stack.len()
     }
 
-    /// Whether there is nothing to do.
+    /// Whether no node is open.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.stack.is_empty()
     }
 
-    /// The nodes, the one to take next last.
+    /// The nodes, the next to explore last.
     #[must_use]
     pub fn into_entries(self) -> Vec<Entry<N>> {
         self.stack
     }
 
-    /// The nodes, the one to take next last.
+    /// The nodes, the next to explore last.
     #[must_use]
     pub fn entries(&self) -> &[Entry<N>] {
         &self.stack
     }
 
-    /// Takes up another pool's nodes.
+    /// Adds another pool's nodes.
     pub fn append(&mut self, mut other: Self) {
         if self.stack.is_empty() {
             *self = other;
@@ -82,10 +83,11 @@ impl<N> Pool<N> {
         }
     }
 
-    /// Gives away a share of every depth: rounded down at each, the remainder from the shallowest.
+    /// Gives away a share at every depth: each depth's share is rounded down, and the remainder
+    /// comes from the shallowest depths.
     ///
-    /// Of nodes at one depth, those that would have been explored last go first. A pool of two
-    /// nodes or more gives at least one and keeps at least one; a smaller one gives nothing.
+    /// Within a depth, it gives the nodes that would be explored last. A pool of two or more nodes
+    /// gives at least one and keeps at least one; a smaller pool gives nothing.
     pub fn split(&mut self, share: f64) -> Option<Self> {
         let runs = self.stack.chunk_by(|a, b| a.depth == b.depth);
         let given_at = portions(&runs.map(<[_]>::len).collect::<Vec<_>>(), share)?;
@@ -111,8 +113,9 @@ impl<N> Pool<N> {
     }
 }
 
-/// What a share gives of nodes that wait, in order of depth, and how many of the open children in
-/// each of several frames below them; `None` if nothing is given.
+/// Gives a share of `waiting`, which is ordered by depth, and of the deeper `frames`, each with
+/// this many open children. Returns the nodes given and how many children to take from each frame;
+/// `None` if nothing is given.
 pub fn divide<N>(
     waiting: &mut Vec<Entry<N>>,
     frames: impl Iterator<Item = usize>,
@@ -125,7 +128,7 @@ pub fn divide<N>(
     let mut of_waiting = portions(&sizes, share)?;
     let of_frames = of_waiting.split_off(runs);
     let mut given = Vec::new();
-    // From the deepest run down to the first, so that places before it stay.
+    // From the deepest run to the shallowest, so that earlier indices stay valid.
     let mut end = waiting.len();
     for (&n, &size) in of_waiting.iter().zip(&sizes).rev() {
         let start = end - size;
@@ -135,24 +138,25 @@ pub fn divide<N>(
     Some((given, of_frames))
 }
 
-/// The greatest depth that is taken from the wire: one can be added to it, many times.
+/// The greatest depth accepted from the wire; it leaves room to add to a depth without overflow.
 const DEEPEST: u32 = u32::MAX / 2;
 
-/// Where a bound comes in the order none, 0, −1, 1, −2, …: bounds that are common stay short.
+/// The place of a bound in the order none, 0, −1, 1, −2, …, so that common bounds pack small.
 pub(crate) fn distance(bound: i64) -> u64 {
     ((bound << 1) ^ (bound >> 63)).cast_unsigned().wrapping_add(1)
 }
 
-/// The bound that comes at this place in the order.
+/// The bound at this place in the order.
 pub(crate) fn bound_at(distance: u64) -> i64 {
     let zigzag = distance.wrapping_sub(1);
     (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed()
 }
 
 impl<N: Pack> Pool<N> {
-    /// The pool as it goes over the wire.
+    /// Encodes the pool.
     ///
-    /// Nodes come in runs of one depth: depth, number, then bound, share and node of each.
+    /// Nodes come in runs of equal depth: the depth, the number of nodes, then each node's bound,
+    /// share and node.
     #[must_use]
     pub fn to_work(&self) -> Work {
         let mut bytes = Vec::new();
@@ -169,7 +173,7 @@ impl<N: Pack> Pool<N> {
         Work { size: self.stack.len() as f64, least_bound, bytes }
     }
 
-    /// Reads a pool back from bytes that anyone may have sent.
+    /// Decodes a pool from untrusted bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut from = Reader::new(bytes);
         let mut stack: Vec<Entry<N>> = Vec::new();
@@ -199,13 +203,13 @@ impl<N: Pack> Pool<N> {
 }
 
 impl<N> Pool<N> {
-    /// The least bound over all nodes.
+    /// The least bound of any node.
     #[must_use]
     pub fn least_bound(&self) -> Option<i64> {
         self.stack.iter().map(|entry| entry.bound).min()
     }
 
-    /// The part of the whole tree that is still open here.
+    /// Estimated fraction of the whole tree that is open here.
     #[must_use]
     pub fn share(&self) -> f64 {
         self.stack.iter().map(|entry| f64::from(entry.share)).sum()

@@ -1,4 +1,4 @@
-//! The laws of packing and of pools, on values drawn by a generator.
+//! Laws of packing and pools, tested with generated values.
 
 use super::*;
 use crate::laws::pack_law;
@@ -49,7 +49,7 @@ proptest! {
             let at = |pool: &Pool<u64>| {
                 pool.entries().iter().filter(|entry| entry.depth == depth).count()
             };
-            // Rounding aside, every depth gives its share.
+            // Every depth gives its share, up to rounding.
             let wanted = share.clamp(0.0, 1.0) * at(&whole) as f64;
             prop_assert!((at(&given) as f64) >= wanted.floor() - 1.0, "depth {}", depth);
         }
@@ -64,7 +64,7 @@ proptest! {
     }
 }
 
-/// A pool with a node of each of these depths, numbered.
+/// A pool with one numbered node at each of these depths.
 fn pool(depths: &[u32]) -> Pool<u64> {
     let entry = |(number, &depth): (u64, &u32)| Entry {
         bound: [i64::MIN, -1, 0, 5, i64::MAX][number as usize % 5],

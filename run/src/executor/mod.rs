@@ -1,49 +1,50 @@
-//! [`Executor`]: one explorer with a clock and a device.
+//! [`Executor`]: an explorer with a clock and perhaps a device.
 
 pub mod gpu;
 pub mod threads;
 
 use pleach_core::explorer::{Explorer, Progress};
 
-/// How long a stretch of exploring may be.
+/// The limits of a stretch of exploring.
 pub struct Budget<'a> {
     /// Time, approximately.
     pub time_ns: u64,
     /// Nodes, approximately.
     pub fuel: u64,
-    /// The score that a solution must beat, which may change while the executor runs.
+    /// The score that a solution must beat; it may change during the stretch.
     pub best: &'a dyn Fn() -> i64,
-    /// Whether to return early: mail waits, or the run must stop.
+    /// Whether to return early because mail waits or the run must stop.
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
-/// What came of a stretch of exploring.
+/// The result of a stretch of exploring.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stretch {
-    /// What was explored.
+    /// What was explored and found.
     pub progress: Progress,
     /// The time it took.
     pub busy_ns: u64,
-    /// The part of a device's explorers that have work at its end.
+    /// The fraction of a device's explorers that had work at its end.
     pub active: Option<f64>,
 }
 
-/// One explorer with a clock and a device.
+/// An explorer with a clock and perhaps a device.
 pub trait Executor: Send {
-    /// The explorer, to be fed and split.
+    /// The explorer, for giving and taking work.
     fn explorer(&mut self) -> &mut dyn Explorer;
 
-    /// The fuel that a stretch uses at most.
+    /// The most fuel that a stretch uses.
     fn appetite(&self) -> u64 {
         1 << 18
     }
 
-    /// Reports what was explored and held back until now, so that work and counts match.
+    /// Reports counts held back so far, so that work and counts match.
     fn flush(&mut self) -> Progress {
         Progress::default()
     }
 
-    /// Explores until the budget is used up, the work ends, a solution is found, or it is interrupted.
+    /// Explores until the budget is used up, the work ends, a solution is found, or it is
+    /// interrupted.
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch;
 }
 

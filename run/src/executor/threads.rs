@@ -1,31 +1,31 @@
-//! [`ThreadExecutor`]: an explorer on the thread that calls it.
+//! [`ThreadExecutor`]: an explorer on the calling thread.
 
 use super::{Budget, Executor, Stretch};
 use pleach_core::explorer::Explorer;
 use std::time::Instant;
 
-/// Time between two looks at the mail flag: what a thief waits for at most.
+/// Time between two looks at the mail flag: the longest that a thief waits.
 const LOOK_NS: f64 = 4_000.0;
 
-/// An explorer on the thread that calls it.
+/// An explorer on the calling thread.
 pub struct ThreadExecutor<'p> {
     explorer: Box<dyn Explorer + 'p>,
-    /// Nodes a nanosecond, as measured.
+    /// Measured nodes per nanosecond.
     rate: f64,
-    /// How many times slower than it could be the unit is made to be.
+    /// Artificial slow-down factor.
     slow: f64,
-    /// Time still to be lost for being slow.
+    /// Time still to be wasted to be that slow.
     owed_ns: f64,
 }
 
 impl<'p> ThreadExecutor<'p> {
-    /// An executor of this explorer; `slow` of 1 is full speed.
+    /// An executor for this explorer; a `slow` of 1 is full speed.
     #[must_use]
     pub fn new(explorer: Box<dyn Explorer + 'p>, slow: f64) -> Self {
         Self { explorer, rate: 0.002, slow, owed_ns: 0.0 }
     }
 
-    /// Loses time until nothing is owed; whether it got that far.
+    /// Wastes the time owed; returns false if interrupted.
     fn pay(&mut self, start: Instant, budget: &Budget<'_>) -> bool {
         let owed_ns = self.owed_ns;
         while self.owed_ns > 0.0 {
@@ -73,7 +73,7 @@ impl Executor for ThreadExecutor<'_> {
         let elapsed_ns = start.elapsed().as_nanos() as f64;
         let worked_ns = (elapsed_ns - paid_ns).max(1.0);
         self.owed_ns += (self.slow - 1.0) * worked_ns;
-        // A stretch that was cut short says little about the rate.
+        // A stretch cut short says little about the rate.
         let weight = (worked_ns / budget.time_ns as f64).clamp(0.0, 1.0) * 0.5;
         self.rate += weight * (progress.used as f64 / worked_ns - self.rate);
         stretch.busy_ns = elapsed_ns as u64;

@@ -1,4 +1,4 @@
-//! Mail between the threads of one process: a mailbox each, with a bell for sleepers.
+//! Mail between the threads of a process: one mailbox per peer, with a bell to wake its owner.
 
 use super::{Envelope, Transport};
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, lock, spin_loop};
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long an idle thread looks for mail before it sleeps.
+/// How long an idle thread polls for mail before it sleeps.
 pub const SPIN: Duration = Duration::from_micros(20);
 
 #[derive(Default)]
@@ -22,12 +22,12 @@ struct Slot {
 pub struct Mailbox {
     slot: Mutex<Slot>,
     bell: Condvar,
-    /// Set while `letters` is not empty or the bell was rung: read without the lock.
+    /// Whether `letters` is not empty or the bell was rung; readable without the lock.
     waiting: AtomicBool,
 }
 
 impl Mailbox {
-    /// Puts a letter in, and wakes the owner if it sleeps.
+    /// Adds a letter and wakes the owner if it sleeps.
     pub fn post(&self, envelope: Envelope) {
         self.change(|slot| slot.letters.push_back(envelope));
     }
@@ -48,7 +48,7 @@ impl Mailbox {
         }
     }
 
-    /// Takes all letters out.
+    /// Takes all letters.
     pub fn collect(&self, into: &mut VecDeque<Envelope>) {
         let mut slot = lock(&self.slot);
         into.append(&mut slot.letters);
@@ -56,7 +56,7 @@ impl Mailbox {
         self.waiting.store(false, Ordering::Release);
     }
 
-    /// Sleeps until there is a letter, the bell was rung, or the time is up.
+    /// Sleeps until a letter comes, the bell rings, or the time is up.
     fn sleep(&self, at_most: Option<Duration>) {
         let mut slot = lock(&self.slot);
         let deadline = at_most.map(|time| Instant::now() + time);
@@ -80,7 +80,7 @@ pub struct Office {
 }
 
 impl Office {
-    /// Mailboxes for so many peers.
+    /// Mailboxes for this many peers.
     #[must_use]
     pub fn new(peers: u32) -> Self {
         Self { boxes: (0..peers).map(|_| Mailbox::default()).collect() }
@@ -92,17 +92,17 @@ impl Office {
         Desk { boxes: Arc::clone(&self.boxes), me, inbox: VecDeque::new(), spin: SPIN }
     }
 
-    /// Wakes one.
+    /// Wakes one peer.
     pub fn ring(&self, peer: PeerId) {
         self.boxes[peer as usize].ring();
     }
 
-    /// Wakes everyone.
+    /// Wakes all peers.
     pub fn ring_all(&self) {
         self.boxes.iter().for_each(Mailbox::ring);
     }
 
-    /// Letters that nobody took out.
+    /// Letters that were never read.
     #[must_use]
     pub fn leftovers(&self) -> Vec<Envelope> {
         let mut all = VecDeque::new();
@@ -116,7 +116,7 @@ pub struct Desk {
     boxes: Arc<[Mailbox]>,
     me: PeerId,
     inbox: VecDeque<Envelope>,
-    /// How long to look for mail before sleeping.
+    /// How long to poll for mail before sleeping.
     pub spin: Duration,
 }
 
@@ -168,7 +168,7 @@ mod loom_tests {
     use super::*;
     use pleach_core::balance::Message;
 
-    /// Every letter is seen and no wake is lost, in whatever order sender and sleeper take turns.
+    /// Every letter is seen and no wake-up is lost, however sender and sleeper interleave.
     #[test]
     fn no_wake_is_lost() {
         loom::model(|| {
@@ -190,7 +190,7 @@ mod loom_tests {
         });
     }
 
-    /// Whoever looks at the flag after a letter was put in sees it, or the letter was taken.
+    /// After a letter is posted, either the flag is set or the letter has been taken.
     #[test]
     fn the_flag_tells_of_every_letter() {
         loom::model(|| {
@@ -210,7 +210,7 @@ mod loom_tests {
         });
     }
 
-    /// A bell wakes a sleeper as a letter does.
+    /// A ring wakes a sleeper just as a letter does.
     #[test]
     fn the_bell_wakes() {
         loom::model(|| {

@@ -1,4 +1,4 @@
-//! [`Transport`]: how messages and work get from one peer to another.
+//! [`Transport`]: how messages and work travel between peers.
 
 pub mod local;
 
@@ -8,18 +8,18 @@ use std::time::Duration;
 
 /// One peer's access to the mail.
 ///
-/// Messages from one peer to another arrive in the order in which they were sent; nothing else is
-/// promised about order. Sending never waits.
+/// Messages between two peers arrive in the order sent; no other order is guaranteed. Sending never
+/// blocks.
 pub trait Transport: Send {
-    /// Sends to another peer.
+    /// Sends a message to another peer.
     fn send(&mut self, to: PeerId, envelope: Envelope);
 
-    /// Takes the next message, if one has come.
+    /// Takes the next message, if any.
     fn poll(&mut self) -> Option<Envelope>;
 
-    /// Whether mail may be waiting: cheap enough to be asked every microsecond.
+    /// Whether mail may be waiting; cheap enough to call every microsecond.
     fn waiting(&self) -> bool;
 
-    /// Waits until there is mail, the bell was rung, or the time is up.
+    /// Waits for mail, a ring, or the end of this time.
     fn wait(&mut self, at_most: Option<Duration>);
 }

@@ -1,4 +1,5 @@
-//! `lifelines`, after Saraswat et al. (PPoPP 2011), and `adaptive`, which spreads work down a tree first.
+//! `lifelines`, after Saraswat et al. (PPoPP 2011), and `adaptive`, which first spreads work down a
+//! tree.
 
 use super::{Around, Asking, Next, random};
 use crate::balance::Chooser;
@@ -6,7 +7,7 @@ use crate::balance::Victim;
 use crate::balance::policy::Policy;
 
 impl Asking {
-    /// The default: at the start down the tree, later by lifelines.
+    /// The default: down the tree at the start, lifelines afterwards.
     pub(super) fn woven(&mut self, around: &Around<'_>, chooser: &mut dyn Chooser) -> Next {
         if self.at_start(around.policy) {
             self.start(around)
@@ -15,21 +16,21 @@ impl Asking {
         }
     }
 
-    /// Whether the peer has never had work, and waits for its part of the whole.
+    /// Whether the peer has never had work and waits for its share of the whole.
     pub fn at_start(&self, policy: &Policy) -> bool {
         policy.victim == Victim::Woven && !self.served && !self.rested
     }
 
-    /// At first it waits at the parent only: work is spread down the tree.
+    /// Waits only at the parent, from which work spreads down the tree.
     fn start(&mut self, around: &Around<'_>) -> Next {
         match self.wait_at(around.overlay.parent().into_iter()) {
-            // Work that does not come soon may not come at all.
+            // Work that does not come soon may never come.
             Next::Nothing => Next::Rest(around.policy.rests.longest_ns),
             wait => wait,
         }
     }
 
-    /// Asks some peers at random, then waits at the neighbours in a hypercube.
+    /// Asks a few peers at random, then waits at its neighbours in a hypercube.
     pub(super) fn lifelines(&mut self, around: &Around<'_>, chooser: &mut dyn Chooser) -> Next {
         if self.asked() {
             Next::Nothing

@@ -1,9 +1,9 @@
-//! Peers that work comes from in one direction only: a master, a broker, or parents in the tree.
+//! Rules in which work comes from one direction only: a master, a broker, or parents in the tree.
 
 use super::{Around, Asking, Next};
 
 impl Asking {
-    /// Waits at peer 0; with an even division only once.
+    /// Waits at peer 0; only once if the division is even.
     pub(super) fn master(&mut self, around: &Around<'_>) -> Next {
         if around.me == 0 || self.served && around.policy.share.is_once() {
             return Next::Nothing;

@@ -1,4 +1,4 @@
-//! [`Asking`]: what a peer without work does to get some. Each rule has a file of its own.
+//! [`Asking`]: how a peer without work gets some. Each rule has its own file.
 
 mod lifelines;
 mod masters;
@@ -14,40 +14,41 @@ use super::policy::{Policy, Victim};
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Ask, and be told if there is none.
+    /// Ask; the victim refuses if it has no work.
     Ask(PeerId),
-    /// Ask, and wait there until there is some.
+    /// Ask; the request stays with the victim until there is work.
     Wait(PeerId),
-    /// Rest for so long.
+    /// Rest for this many nanoseconds.
     Rest(u64),
-    /// Nothing but wait.
+    /// Just wait.
     Nothing,
 }
 
-/// The questions of a peer without work.
+/// The requests of a peer without work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Asking {
-    /// Who was asked and will answer.
+    /// The peer that was asked and has yet to answer.
     asked: Option<PeerId>,
-    /// Where the peer waits for work.
+    /// Peers at which this one waits for work.
     waiting: Vec<PeerId>,
-    /// Neighbours below that had nothing.
+    /// Children that had nothing.
     empty: Vec<PeerId>,
-    /// Refusals in a row, and rests in a row.
+    /// Refusals in a row.
     refusals: u32,
+    /// Rests in a row.
     rests: u32,
     resting: bool,
     /// Whether it has rested since it had work.
     rested: bool,
-    /// Where the ring was left.
+    /// The last offset asked in the ring.
     turn: u32,
-    /// Whether the peer ever got work, where that makes a difference.
+    /// Whether the peer has ever had work; kept only where it matters.
     served: bool,
-    /// Whether the parent thinks that there is nothing here, where it must know.
+    /// Whether the parent believes that there is no work here, and so must be told of new work.
     parent_thinks_empty: bool,
 }
 
-/// What the choice of whom to ask depends on.
+/// What the choice of a victim depends on.
 pub(super) struct Around<'a> {
     pub me: PeerId,
     pub peers: u32,
@@ -57,12 +58,12 @@ pub(super) struct Around<'a> {
 }
 
 impl Asking {
-    /// Whether an answer is to come.
+    /// Whether an answer is outstanding.
     pub fn asked(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// Takes note of work from a peer; returns those to be told that there is work here.
+    /// Records work from a peer; returns the peers to tell that there is work here.
     pub fn on_work(&mut self, from: PeerId, overlay: &Overlay, policy: &Policy) -> Vec<PeerId> {
         if self.asked == Some(from) {
             self.asked = None;
@@ -79,12 +80,12 @@ impl Asking {
         told
     }
 
-    /// Takes note that a peer has nothing to give.
+    /// Records a refusal.
     pub fn on_refusal(&mut self, from: PeerId, policy: &Policy) {
         if self.asked == Some(from) {
             self.asked = None;
             self.refusals += 1;
-            // A question that wants an answer takes the place of one that waits.
+            // A request that expects an answer replaces one that waits.
             self.waiting.retain(|&peer| peer != from);
             if policy.asks_along_the_tree() {
                 self.empty.push(from);
@@ -92,23 +93,23 @@ impl Asking {
         }
     }
 
-    /// Takes note that a peer that had nothing has something.
+    /// Records that a peer that had nothing now has work.
     pub fn on_unpark(&mut self, from: PeerId) {
         self.empty.retain(|&peer| peer != from);
     }
 
-    /// Takes note that a peer was told that there is nothing here.
+    /// Records that a thief was refused.
     pub fn on_refused(&mut self, thief: PeerId, overlay: &Overlay, policy: &Policy) {
         let parent = overlay.parent() == Some(thief);
         self.parent_thinks_empty |= parent && policy.asks_along_the_tree();
     }
 
-    /// The time to rest is over.
+    /// The rest is over.
     pub fn on_woke(&mut self) {
         self.resting = false;
     }
 
-    /// What to do next; to be called until there is nothing.
+    /// What to do next; called until the answer is to wait.
     pub fn next(&mut self, around: &Around<'_>, chooser: &mut dyn Chooser) -> Next {
         if around.peers < 2 || self.resting {
             return Next::Nothing;
@@ -136,7 +137,7 @@ impl Asking {
         next
     }
 
-    /// Waits at the first of these peers at which it does not wait yet.
+    /// Waits at the first of these peers at which it is not yet waiting.
     fn wait_at(&self, mut peers: impl Iterator<Item = PeerId>) -> Next {
         peers.find(|peer| !self.waiting.contains(peer)).map_or(Next::Nothing, Next::Wait)
     }

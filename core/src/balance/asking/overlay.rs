@@ -4,8 +4,8 @@ use super::{Around, Asking, Next};
 use crate::balance::{Chooser, PeerId};
 
 impl Asking {
-    /// Waits at the bridge. In parallel it asks its children in random order, except those that asked or
-    /// have nothing; after that it waits at the parent.
+    /// Waits at the bridge. Meanwhile it asks its children in random order, except those that have
+    /// asked or have nothing, and then waits at the parent.
     pub(super) fn overlay(
         &mut self,
         around: &Around<'_>,

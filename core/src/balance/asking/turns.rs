@@ -1,4 +1,4 @@
-//! One peer after the other, with rests in between: at random or in a ring.
+//! Asking one peer after another, at random or in a ring, with rests in between.
 
 use super::{Around, Asking, Next, random};
 use crate::balance::Chooser;
@@ -15,7 +15,7 @@ impl Asking {
         })
     }
 
-    /// Rests after some refusals, each time twice as long; `None` if it is time to ask.
+    /// Rests after a few refusals, twice as long each time; `None` if it is time to ask.
     fn rest(&mut self, around: &Around<'_>) -> Option<Next> {
         if self.asked() {
             return Some(Next::Nothing);
@@ -25,7 +25,7 @@ impl Asking {
             return None;
         }
         let rest_ns = policy.rests.first_ns.saturating_mul(1 << self.rests.min(32));
-        // Rests that cannot grow any longer need not be counted.
+        // Rests at their longest need not be counted.
         self.rests += u32::from(rest_ns < policy.rests.longest_ns);
         Some(Next::Rest(rest_ns.min(policy.rests.longest_ns)))
     }

@@ -1,4 +1,4 @@
-//! Reads a policy: the name of a preset, and choices that differ from it.
+//! Parses a policy: the name of a preset, and changes to it.
 
 use super::super::overlay::Growth;
 use super::super::share::Share;
@@ -6,22 +6,23 @@ use super::{End, PRESETS, Policy, Victim};
 use std::sync::Arc;
 
 impl Policy {
-    /// The keys that may follow the name of a preset.
-    pub const KEYS: &str = "share, grain, degree, levels, tree, end, patience, weights, bridges of overlay, \
-                            late of master-worker, or siblings of hierarchical-master-worker";
+    /// The keys that may follow a preset's name.
+    pub const KEYS: &str = "share, grain, degree, levels, tree, end, patience, weights, \
+                            bridges (overlay), late (master-worker), or siblings \
+                            (hierarchical-master-worker)";
 
-    /// Reads `NAME:key=value,…` with the keys of [`Policy::KEYS`].
+    /// Parses `NAME:key=value,…` with the keys in [`Policy::KEYS`].
     ///
     /// # Errors
-    /// What is wrong with the text, and what was expected.
+    /// If the text is not a policy: what is wrong, and what was expected.
     pub fn parse(words: &str) -> Result<Self, String> {
         Self::parse_with(words, &[])
     }
 
-    /// The same, with weights for `weighted` where the text names none.
+    /// Like [`Policy::parse`], with default weights for `weighted`.
     ///
     /// # Errors
-    /// As [`Policy::parse`].
+    /// Like [`Policy::parse`].
     pub fn parse_with(words: &str, weights: &[u32]) -> Result<Self, String> {
         let (name, keys) = words.split_once(':').unwrap_or((words, ""));
         let preset = PRESETS.iter().find(|(preset, ..)| *preset == name);
@@ -38,7 +39,7 @@ impl Policy {
             policy.weights = weights.into();
         }
         if name == "weighted" && policy.weights.is_empty() {
-            return Err("balance weighted: expected weights=1/4/…, one for each unit".into());
+            return Err("balance weighted: expected weights=1/4/…, one per unit".into());
         }
         Ok(policy)
     }
@@ -80,18 +81,18 @@ impl Policy {
 
 const YES_OR_NO: [(&str, bool); 2] = [("yes", true), ("no", false)];
 
-/// Reads one of two words.
+/// Parses one of two words.
 fn one_of<T: Copy>(value: &str, words: [(&str, T); 2]) -> Result<T, String> {
     let [(one, _), (other, _)] = words;
     let found = words.iter().find(|(word, _)| *word == value);
     found.map(|&(_, meaning)| meaning).ok_or_else(|| format!("expected {one} or {other}"))
 }
 
-/// Reads whole numbers separated by slashes.
+/// Parses whole numbers separated by slashes.
 fn numbers(value: &str) -> Result<Arc<[u32]>, String> {
     let numbers = value.split('/').map(|word| word.parse().ok().filter(|&number: &u32| number > 0));
     let numbers: Option<Vec<u32>> = numbers.collect();
-    Ok(numbers.ok_or("expected whole numbers above 0, as 1/4/4")?.into())
+    Ok(numbers.ok_or("expected positive whole numbers, such as 1/4/4")?.into())
 }
 
 fn parse_share(value: &str) -> Result<Share, String> {
@@ -108,11 +109,9 @@ fn parse_share(value: &str) -> Result<Share, String> {
         (_, Some(nodes @ 1..), ..) => Ok(Share::Chunk(nodes)),
         (_, _, Some(parts @ 1..), _) => Ok(Share::Guided(parts)),
         (.., Some(nodes @ 1..)) => Ok(Share::Grain(nodes)),
-        _ => {
-            Err("expected half, 1/k with k of 2 or more, power, subtree, even, chunk/n, guided/n \
+        _ => Err("expected half, 1/k with k at least 2, power, subtree, even, chunk/n, guided/n \
                   or grain/n"
-                .into())
-        }
+            .into()),
     }
 }
 

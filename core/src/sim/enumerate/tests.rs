@@ -1,4 +1,4 @@
-//! What is enumerated, and the mutants that enumeration catches.
+//! Enumerations of small rooms, and the mutants they catch.
 
 use super::*;
 use crate::balance::late::Recall;
@@ -21,7 +21,7 @@ fn mutate<P: Pile>(room: &mut Room<P>, mutant: Mutant) {
 
 #[test]
 fn every_schedule_of_few_peers_ends_rightly() {
-    // A room of 4 x 3 takes minutes: `ci/prove.sh` plays it.
+    // A room of 4 peers and 3 units takes minutes: `ci/prove.sh` runs it.
     for (peers, units) in [(1, 3), (2, 6), (3, 4)] {
         let reduced = every_schedule_reduced(peers, units, policy()).unwrap();
         println!("{peers} peers x {units} units, reduced: {reduced:?}");
@@ -40,8 +40,8 @@ fn every_share_ends_rightly() {
     }
 }
 
-/// Counts make an ending right even if a peer that has asked says that it is idle; that it does
-/// not say so only saves waves.
+/// The counts alone prevent an early end, even if a peer with a request outstanding reports that it
+/// is idle. Not reporting merely saves waves.
 #[test]
 fn idle_while_asking_would_be_harmless() {
     let mut room = Heaps::new(3, 4, policy());
@@ -49,7 +49,7 @@ fn idle_while_asking_would_be_harmless() {
     println!("idle while asking: {:?}", explore(room).unwrap());
 }
 
-/// Each mutant is looked for by enumeration of a small room and by random walks in a larger one.
+/// Each mutant is hunted by enumerating a small room and by random walks in a larger one.
 #[test]
 fn every_mutant_is_caught() {
     for (mutant, said) in [
@@ -72,7 +72,7 @@ fn every_mutant_is_caught() {
     }
 }
 
-/// Every preset, with a shape of its tree where it depends on that.
+/// Every preset, with the shape of its tree where that matters.
 const PRESETS: [&str; 13] = [
     "adaptive:degree=2",
     "adaptive:degree=1",
@@ -122,7 +122,7 @@ fn every_preset_ends_rightly_by_a_counter() {
     }
 }
 
-/// A counter that does not know of all that is on its way shows in a small room.
+/// A counter that misses something on its way is caught in a small room.
 #[test]
 fn every_fault_of_a_counter_is_caught() {
     let counter = Policy { end: Some(End::Counter), ..policy() };
@@ -139,8 +139,8 @@ fn every_fault_of_a_counter_is_caught() {
     }
 }
 
-/// Solutions are found at any moment, by any peer, also worse ones by peers that have not heard of the
-/// better one: everyone ends with the best.
+/// Any peer may find a solution at any moment, also a worse one before it hears of a better: all
+/// peers end with the best score.
 #[test]
 fn every_peer_ends_with_the_best_score() {
     let presets = ["random-half:degree=2", "adaptive:degree=1", "overlay:degree=2"];
@@ -158,8 +158,8 @@ fn every_peer_ends_with_the_best_score() {
     }
 }
 
-/// A counter tells the end only if whatever matters is counted before anyone can hear of it: here the
-/// actions of one event are interleaved with what other peers do.
+/// A counter detects the end correctly only if each change is counted before another peer can learn
+/// of it. Here the actions of one event are interleaved with those of other peers.
 #[test]
 fn actions_in_the_wrong_order_are_caught() {
     let counter = Policy { end: Some(End::Counter), ..policy() };
@@ -179,7 +179,7 @@ fn actions_in_the_wrong_order_are_caught() {
     }
 }
 
-/// Work that cannot be split after all stays where it is, and nobody waits for it in vain.
+/// Work that turns out not to be splittable stays where it is, and no peer waits for it in vain.
 #[test]
 fn work_that_cannot_be_split_is_not_given() {
     let late = "master-worker:late,degree=1";
@@ -198,7 +198,7 @@ fn work_that_cannot_be_split_is_not_given() {
     }
 }
 
-/// Whatever a network brings, a peer neither panics nor loses count of its own work.
+/// Whatever a network delivers, a peer neither panics nor loses count of its own work.
 #[test]
 fn mail_that_no_peer_sends_does_no_harm() {
     let mut dropped = 0;
@@ -229,7 +229,7 @@ fn mail_that_no_peer_sends_does_no_harm() {
             let moves = room.moves();
             if !moves.is_empty() {
                 let what = moves[chance.choose(moves.len() as u32) as usize];
-                // Laws may be broken here, since messages are invented: all that counts is no panic.
+                // Invented messages may break laws; this test only requires that nothing panics.
                 let _ = room.play(what, &mut chance);
             }
         }
@@ -238,14 +238,14 @@ fn mail_that_no_peer_sends_does_no_harm() {
     assert!(dropped > 10_000);
 }
 
-/// As it is in the tests of presets: nobody rests for a time, or waits before it speaks.
+/// A preset as these tests use it: no peer rests for a time or delays its reports.
 fn timeless(words: &str) -> Policy {
     let preset = Policy::parse(words).unwrap();
     let patience = preset.rests.patience.min(1);
     Policy { rests: Rests { patience, first_ns: 0, longest_ns: 0 }, report_ns: 0, ..preset }
 }
 
-/// Every tree of three peers that grows by chance, and a random one of four.
+/// Every random tree of three peers.
 #[test]
 fn every_random_tree_ends_rightly() {
     for words in ["overlay:tree=random", "adaptive:tree=random", "overlay:bridges=no,tree=random"] {
@@ -262,7 +262,7 @@ fn every_random_tree_ends_rightly() {
     }
 }
 
-/// Whoever gives late has some units done twice: all are done, and what is too much was said.
+/// Late giving has some units done twice: every unit is done, and every repetition is reported.
 #[test]
 fn late_trims_end_rightly() {
     for (peers, units) in [(1, 4), (2, 6), (2, 8), (3, 4), (3, 6)] {
@@ -274,7 +274,7 @@ fn late_trims_end_rightly() {
     }
 }
 
-/// Each fault of giving late, in the protocol and in the driver, shows in a small room.
+/// Each fault of late giving, in the protocol and in the driver, is caught in a small room.
 #[test]
 fn every_fault_of_late_trims_is_caught() {
     type Fault = fn(&mut Strips);
@@ -292,7 +292,7 @@ fn every_fault_of_late_trims_is_caught() {
     }
 }
 
-/// Two masters on one level need five peers: with a few units.
+/// Two masters on one level need five peers; few units suffice.
 #[test]
 fn masters_beside_each_other_end_rightly() {
     let policy = timeless("hierarchical-master-worker:degree=2,grain=1");
@@ -313,7 +313,7 @@ fn every_snapshot_holds_every_unit_once() {
     }
 }
 
-/// After a resume any peer may have work.
+/// After a resume, any peer may have work.
 #[test]
 fn work_may_lie_anywhere_at_the_start() {
     for units in [&[0, 3][..], &[2, 2], &[0, 3, 0], &[0, 2, 1], &[1, 1, 1]] {
@@ -322,7 +322,7 @@ fn work_may_lie_anywhere_at_the_start() {
     }
 }
 
-/// Each fault of a snapshot, in the protocol and in the driver, shows in a small room.
+/// Each fault of a snapshot, in the protocol and in the driver, is caught in a small room.
 #[test]
 fn every_fault_of_a_snapshot_is_caught() {
     type Fault = fn(&mut Heaps);

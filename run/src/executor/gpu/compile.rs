@@ -1,4 +1,4 @@
-//! [`Forms`]: a kernel compiled for a GPU: as kept on disk, made anew, or made long ago for any instance.
+//! [`Forms`]: a kernel compiled for a GPU: cached, compiled now, or shipped ready for any instance.
 
 use cudarc::nvrtc::{CompileOptions, compile_ptx_with_opts, sys};
 use pleach_core::device::Layout;
@@ -7,20 +7,20 @@ use pleach_kernels::{ptx, source};
 use std::fs;
 use std::path::PathBuf;
 
-/// The forms of a kernel that there may be, the best first.
+/// The available forms of a kernel, best first.
 pub(super) struct Forms<'l> {
     layout: &'l Layout,
     text: String,
     options: Vec<String>,
-    /// Where it is kept once it was compiled.
+    /// Where a compiled kernel is cached.
     path: Option<PathBuf>,
-    /// What was compiled last.
+    /// The text compiled last.
     made: Option<String>,
     next: u32,
 }
 
 impl<'l> Forms<'l> {
-    /// For a GPU of this compute capability.
+    /// Forms for a GPU of this compute capability.
     pub fn new(layout: &'l Layout, (major, minor): (i32, i32)) -> Self {
         let text = source(layout.kernel).unwrap_or_default();
         let sizes = layout.sizes.iter().enumerate();
@@ -35,15 +35,15 @@ impl<'l> Forms<'l> {
         Self { layout, text, options, path, made: None, next: 0 }
     }
 
-    /// What was kept, if anything was; the driver would take its text to end at a zero.
+    /// The cached form, if any. The driver would stop reading at a zero byte.
     fn kept(&self) -> Option<Result<String, String>> {
         let text = fs::read_to_string(self.path.as_ref()?).ok();
         text.filter(|text| !text.contains('\0')).map(Ok)
     }
 
-    /// Made now, with the sizes as constants.
+    /// Compiled now, with the sizes as constants.
     fn compiled(&mut self) -> Option<Result<String, String>> {
-        // SAFETY: looks for a library by its name, which is the system's own.
+        // SAFETY: only loads a system library by name.
         if !unsafe { sys::is_culib_present() } {
             return None;
         }
@@ -53,7 +53,7 @@ impl<'l> Forms<'l> {
         Some(made.map_err(|why| format!("{why:?}")))
     }
 
-    /// The same for a driver that is older than the compiler: for the most part nothing in it is new.
+    /// The compiled form, marked for a driver older than the compiler: it rarely needs a newer one.
     fn lowered(&mut self) -> Option<Result<String, String>> {
         let older = |line: &str| match line.trim_start() {
             hint if hint.starts_with(".pragma \"used_bytes_mask") => None,
@@ -65,10 +65,10 @@ impl<'l> Forms<'l> {
         self.made.clone().map(Ok)
     }
 
-    /// Keeps what was made last, which the driver takes.
+    /// Caches the text compiled last, once the driver has accepted it.
     pub fn keep(&self) {
         let (Some(made), Some(path)) = (&self.made, &self.path) else { return };
-        // What cannot be kept is made again next time; a half-written file would be worse.
+        // A failure only costs compiling again; a half-written file would be worse.
         let aside = path.with_extension(format!("{}", std::process::id()));
         let folder = path.parent().map(fs::create_dir_all);
         let written = folder.map(|_| fs::write(&aside, made));
@@ -77,7 +77,7 @@ impl<'l> Forms<'l> {
         }
     }
 
-    /// Made for any instance, where nothing can compile at run time.
+    /// The form for any instance, for machines that cannot compile.
     fn general(&mut self) -> Option<Result<String, String>> {
         self.made = None;
         ptx(self.layout.kernel).map(|text| Ok(text.into()))
@@ -104,7 +104,7 @@ impl Iterator for Forms<'_> {
     }
 }
 
-/// Where compiled kernels are kept.
+/// The folder for compiled kernels.
 fn cache() -> Option<PathBuf> {
     let folder = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));

@@ -1,4 +1,4 @@
-//! GPUs that CUDA drives, found at run time.
+//! CUDA GPUs, found at run time.
 
 use super::DeviceError;
 use super::compile::Forms;
@@ -10,10 +10,10 @@ use pleach_core::device::Layout;
 use pleach_kernels::launch::{EXPLORERS, Entry, Launch, THREADS, blocks};
 use std::sync::Arc;
 
-/// The oldest driver that has all that is called: a call that it lacks would be a panic.
+/// The oldest CUDA version with all functions used here; calling a missing one would panic.
 const LEAST_VERSION: i32 = 12_010;
 
-/// A GPU, its memory that is in use, and its kernels.
+/// A GPU, the memory allocated on it, and its kernels.
 pub(super) struct Gpu {
     context: Arc<CudaContext>,
     kernels: Vec<CudaFunction>,
@@ -21,32 +21,32 @@ pub(super) struct Gpu {
     multiprocessors: i32,
 }
 
-/// The launch record as a kernel's only parameter.
+/// The launch record, a kernel's only parameter.
 #[repr(transparent)]
 struct Record(Launch);
 
-// SAFETY: whole numbers of fixed size only, in the layout of C.
+// SAFETY: only integers of fixed size, in C layout.
 unsafe impl DeviceRepr for Record {}
 
 fn failed(why: DriverError) -> DeviceError {
     DeviceError::Failed(why.to_string())
 }
 
-/// GPUs of this machine.
+/// The number of GPUs of this machine.
 ///
 /// # Errors
 /// Why none can be used.
 pub fn count() -> Result<u32, DeviceError> {
-    // SAFETY: looks for a library by its name, which is the system's own.
+    // SAFETY: only loads a system library by name.
     if !unsafe { sys::is_culib_present() } {
         return Err(DeviceError::Failed("no CUDA driver is installed".into()));
     }
     let mut version = 0;
-    // SAFETY: writes a number where there is one.
+    // SAFETY: writes to a valid integer.
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(failed)?;
     if version < LEAST_VERSION {
         let (major, minor) = (version / 1000, version % 1000 / 10);
-        let why = format!("the CUDA driver is for version {major}.{minor}, expected 12.1 or later");
+        let why = format!("the CUDA driver supports CUDA {major}.{minor}, expected 12.1 or later");
         return Err(DeviceError::Failed(why));
     }
     let n = CudaContext::device_count().map_err(failed)?;
@@ -62,23 +62,23 @@ impl Gpu {
     pub fn open(number: u32) -> Result<Self, DeviceError> {
         let n = count()?;
         if number >= n {
-            return Err(DeviceError::Failed(format!("there is no such GPU, expected below {n}")));
+            return Err(DeviceError::Failed(format!("no such GPU, expected a number below {n}")));
         }
         let context = CudaContext::new(number as usize).map_err(failed)?;
-        // The thread that waits leaves its core to others.
+        // A waiting thread should leave its core to others.
         let _ = context.set_blocking_synchronize();
         let count = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let multiprocessors = context.attribute(count).map_err(failed)?;
         Ok(Self { context, kernels: Vec::new(), taken: Vec::new(), multiprocessors })
     }
 
-    /// Its name, and its memory in bytes.
+    /// Its name and its memory in bytes.
     pub fn describe(&self) -> Result<(String, u64), DeviceError> {
         let name = self.context.name().map_err(failed)?;
         Ok((name, self.context.total_mem().map_err(failed)? as u64))
     }
 
-    /// Loads the first form of a kernel that the driver takes.
+    /// Loads the first form of a kernel that the driver accepts.
     fn load(&self, layout: &Layout) -> Result<Arc<CudaModule>, DeviceError> {
         let mut fault = None;
         let mut forms = Forms::new(layout, self.context.compute_capability().map_err(failed)?);
@@ -89,18 +89,18 @@ impl Gpu {
                     forms.keep();
                     return Ok(module);
                 }
-                // What is wrong with the best form says the most.
+                // The error of the best form says most.
                 Err(why) => fault = fault.or(Some(why)),
             }
         }
-        let why = fault.unwrap_or_else(|| "there is no such kernel".into());
+        let why = fault.unwrap_or_else(|| "no such kernel".into());
         Err(DeviceError::Kernel(layout.kernel.into(), why))
     }
 }
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        // A device that is gone has freed its memory already.
+        // A lost device has already freed its memory.
         let _ = self.clear();
     }
 }
@@ -112,10 +112,10 @@ impl Memory for Gpu {
 
     fn clear(&mut self) -> Result<(), DeviceError> {
         self.context.bind_to_thread().map_err(failed)?;
-        // Nothing that uses the arrays may be under way.
+        // No kernel may still be using the arrays.
         self.context.synchronize().map_err(failed)?;
         for address in self.taken.drain(..) {
-            // SAFETY: each was taken once, and no kernel that uses it is under way.
+            // SAFETY: each was allocated once, and no kernel uses it any more.
             unsafe { result::free_sync(address) }.map_err(failed)?;
         }
         Ok(())
@@ -130,7 +130,7 @@ impl Memory for Gpu {
         let explore = &self.kernels[Entry::Explore as usize];
         let blocks = explore.occupancy_max_active_blocks_per_multiprocessor(THREADS, 0, None);
         match blocks.map_err(failed)? {
-            0 => Err(DeviceError::Failed("none of its blocks can run".into())),
+            0 => Err(DeviceError::Failed("it cannot run a single thread block".into())),
             blocks => Ok(blocks * EXPLORERS * self.multiprocessors as u32),
         }
     }
@@ -139,7 +139,7 @@ impl Memory for Gpu {
         self.context.bind_to_thread().map_err(failed)?;
         let bytes = 4 * words;
         let memory = self.bytes();
-        // SAFETY: nothing is read there before it was written.
+        // SAFETY: nothing reads this memory before it is written.
         let address = unsafe { result::malloc_sync(bytes) };
         let address = address.map_err(|_| DeviceError::Memory(memory, bytes as u64))?;
         self.taken.push(address);
@@ -151,7 +151,7 @@ impl Memory for Gpu {
             return Ok(());
         }
         self.context.bind_to_thread().map_err(failed)?;
-        // SAFETY: the caller's array has room for as many words from `to` on.
+        // SAFETY: the caller guarantees an array with this many words from `to` on.
         unsafe { result::memcpy_htod_sync(to, words) }.map_err(failed)
     }
 
@@ -160,13 +160,13 @@ impl Memory for Gpu {
             return Ok(());
         }
         self.context.bind_to_thread().map_err(failed)?;
-        // SAFETY: the caller's array has as many words from `from` on.
+        // SAFETY: the caller guarantees an array with this many words from `from` on.
         unsafe { result::memcpy_dtoh_sync(words, from) }.map_err(failed)
     }
 
     fn launch(&mut self, entry: Entry, record: &Launch) -> Result<(), DeviceError> {
         let Some(function) = self.kernels.get(entry as usize) else {
-            return Err(DeviceError::Failed("its kernels were not made".into()));
+            return Err(DeviceError::Failed("its kernels are not loaded".into()));
         };
         let shape = LaunchConfig {
             grid_dim: (blocks(record.explorers), 1, 1),
@@ -174,7 +174,7 @@ impl Memory for Gpu {
             shared_mem_bytes: 0,
         };
         let (stream, record) = (self.context.default_stream(), Record(*record));
-        // SAFETY: the record is what the kernels take, and its arrays are as large as it says.
+        // SAFETY: the kernels take this record, and its arrays have the sizes it states.
         unsafe { stream.launch_builder(function).arg(&record).launch(shape) }.map_err(failed)?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! [`Device`]: many stacks of nodes in some memory, and kernels that explore them all at once.
+//! [`Device`]: memory with many stacks of nodes, and kernels that explore all of them at once.
 
 use super::memory::Memory;
 use super::moves::{share, spread};
@@ -8,20 +8,20 @@ use pleach_core::tree::Counts;
 use pleach_kernels::launch::{Entry, FOUND, Kind, Launch, Move, PAGE, Tally};
 use std::time::Instant;
 
-/// The part of the memory that pages may take.
+/// Pages may take one part in this many of the memory.
 const PART: u64 = 2;
-/// Pages that an explorer can own at most.
+/// The most pages that one explorer can own.
 const MOST_SPAN: u32 = 8192;
-/// Words that go to and fro at once, at least.
+/// Words per transfer; more only if a single node is larger.
 const MOVED_WORDS: usize = 1 << 22;
-/// To so many nodes stacks are filled from outside, so that there is something left for others.
+/// Work from outside fills stacks up to this many nodes, so that some is left for others.
 const FILLED: u32 = 32;
 
-/// Something with memory of its own whose kernels explore many stacks of nodes at once.
+/// Memory with many stacks of nodes, and kernels that explore all of them at once.
 pub struct Device {
     memory: Box<dyn Memory>,
     launch: Launch,
-    /// Words of a node and of what is found, and nodes that can be on their way at once.
+    /// Words per node, words per solution record, and nodes per transfer.
     words: usize,
     found: usize,
     room: usize,
@@ -29,35 +29,35 @@ pub struct Device {
 }
 
 impl Device {
-    /// A device that has nothing yet.
+    /// A device without work.
     pub(super) fn new(memory: impl Memory + 'static) -> Self {
         let (memory, launch) = (Box::new(memory), Launch::default());
         Self { memory, launch, words: 1, found: 0, room: 0, nodes: 0 }
     }
 
-    /// Explorers that it has.
+    /// The number of its explorers.
     #[must_use]
     pub fn explorers(&self) -> u32 {
         self.launch.explorers
     }
 
-    /// Nodes that it has.
+    /// The number of its nodes.
     #[must_use]
     pub fn nodes(&self) -> u64 {
         self.nodes
     }
 
-    /// Makes the kernels of a problem, and explorers with empty stacks: this number of them, or as many as
-    /// can run at once. Whatever the device held before is gone.
+    /// Builds a problem's kernels and creates explorers with empty stacks: this many, or as many as
+    /// can run at once. Anything the device held before is gone.
     ///
     /// # Errors
-    /// If there is too little memory, or a kernel cannot be made.
+    /// If memory is too small or a kernel cannot be built.
     pub fn prepare(&mut self, layout: &Layout, explorers: Option<u32>) -> Result<(), DeviceError> {
         self.memory.clear()?;
         self.nodes = 0;
         let at_once = self.memory.make(layout)?;
         let explorers = explorers.unwrap_or(at_once);
-        // Depth first, a step adds what its nodes have as children.
+        // Depth first, each step adds only the children of the nodes it takes.
         let deepest = 2 * layout.width as u64 * (layout.depth as u64 + 1);
         let each = 2 * (deepest / u64::from(PAGE) + 2);
         let bytes = 4 * layout.words as u64 * u64::from(PAGE);
@@ -109,7 +109,7 @@ impl Device {
         Ok(all)
     }
 
-    /// Starts a kernel and waits for what it says.
+    /// Launches a kernel and waits for its tally.
     fn tally(&mut self, entry: Entry, best: i64) -> Result<Tally, DeviceError> {
         self.memory.write(self.launch.tally, &Tally::words(best))?;
         self.memory.launch(entry, &self.launch)?;
@@ -140,7 +140,7 @@ impl Device {
         Ok(Returned { counts, round_ns, steps, idle, full, found })
     }
 
-    /// The best that any explorer has written down, for the last time.
+    /// The best solution that any explorer recorded; clears all records.
     fn found(&mut self) -> Result<Option<(i64, Vec<u32>)>, DeviceError> {
         let all = self.launch.explorers as usize * self.found;
         let words = self.read(self.launch.found, all)?;
@@ -151,12 +151,12 @@ impl Device {
         Ok(scored.min_by_key(|(score, _)| *score))
     }
 
-    /// Has empty stacks take nodes from full ones.
+    /// Lets empty stacks take nodes from full ones.
     fn exchange(&mut self, inside: Inside) -> Result<(), DeviceError> {
         let all = self.launch.active == self.launch.explorers;
         let kind = match inside {
             Inside::Hypercube if all => Kind::Hypercube,
-            // In the cube some that take no part may have none but others for neighbours.
+            // In a hypercube, explorers that take no part may have only each other as neighbours.
             Inside::Hypercube | Inside::Adapt => Kind::Adapt,
         };
         self.launch.kind = kind as u32;
@@ -170,7 +170,7 @@ impl Device {
         Ok(())
     }
 
-    /// Takes nodes onto the lowest stacks; those that there is no room for are returned.
+    /// Puts nodes onto the lowest stacks; returns those that do not fit.
     ///
     /// # Errors
     /// If the device fails.
@@ -209,7 +209,7 @@ impl Device {
         self.tally(entry, i64::MAX).map(drop)
     }
 
-    /// Takes so many nodes away, the lowest of all stacks, and appends them.
+    /// Removes this many nodes from the bottoms of the stacks and appends them to `into`.
     ///
     /// # Errors
     /// If the device fails.
@@ -220,7 +220,7 @@ impl Device {
         self.fetch(shares, false, into)
     }
 
-    /// Appends a copy of all nodes.
+    /// Appends a copy of all nodes to `into`.
     ///
     /// # Errors
     /// If the device fails.
@@ -229,7 +229,7 @@ impl Device {
         self.fetch(heights, true, into)
     }
 
-    /// Fetches so many of the lowest nodes of each stack, as many at a time as there is room for.
+    /// Fetches the `wanted` bottom nodes of each stack, in as many transfers as necessary.
     fn fetch(
         &mut self,
         mut wanted: Vec<u32>,

@@ -1,4 +1,4 @@
-//! The kernels of devices on the CPU, one thread of a device after the other: for tests.
+//! The emulated device, for tests: runs the kernels on the CPU, one device thread at a time.
 
 use super::DeviceError;
 use super::memory::Memory;
@@ -6,21 +6,21 @@ use pleach_core::device::Layout;
 use pleach_kernels::emulated::launch;
 use pleach_kernels::launch::{Entry, Launch};
 
-/// Explorers, and bytes of memory.
+/// The number of explorers, and the memory in bytes.
 const EXPLORERS: u32 = 8;
 const BYTES: u64 = 1 << 30;
 
-/// Memory of the host that plays a device's; it can be told to fail in some launch.
+/// Host memory in the role of a device's; it can fail in a chosen launch.
 pub(super) struct Emulated {
     kernel: &'static str,
-    /// As kernels read two words at once, all begin where two words may.
+    /// Aligned for kernels that read two words at once.
     arrays: Vec<Vec<u64>>,
     launches: u32,
     fail: Option<u32>,
 }
 
 impl Emulated {
-    /// A device that fails in its `fail`-th launch, if that is given.
+    /// A device; it fails in launch `fail`, if given.
     pub fn new(fail: Option<u32>) -> Self {
         Self { kernel: "", arrays: Vec::new(), launches: 0, fail }
     }
@@ -30,7 +30,7 @@ impl Emulated {
         self.arrays.iter_mut().find_map(|array| {
             let at = address.checked_sub(array.as_ptr() as u64)? as usize / 4;
             let words = 2 * array.len();
-            // SAFETY: so many words lie there, borrowed for as long as the array is.
+            // SAFETY: the array has this many words and stays borrowed as long as the slice.
             let all = unsafe { std::slice::from_raw_parts_mut(array.as_mut_ptr().cast(), words) };
             all.get_mut(at..).filter(|rest: &&mut [u32]| !rest.is_empty())
         })
@@ -76,13 +76,13 @@ impl Memory for Emulated {
         if self.fail == Some(self.launches) {
             return Err(DeviceError::Failed("told to fail".into()));
         }
-        // SAFETY: the addresses are those of arrays that this device holds, as long as the kernel
-        // takes them to be.
+        // SAFETY: the addresses are those of this device's arrays, which are as long as the record
+        // states.
         let done = unsafe { launch(self.kernel, entry, record, self.launches.into()) };
         done.map_err(|why| DeviceError::Failed(why.to_string()))
     }
 }
 
 fn outside() -> DeviceError {
-    DeviceError::Failed("an address outside its memory".into())
+    DeviceError::Failed("address outside its memory".into())
 }

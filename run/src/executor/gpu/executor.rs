@@ -5,7 +5,7 @@ use crate::executor::{Budget, Executor, Stretch};
 use pleach_core::explorer::{Explorer, Progress};
 use std::time::Instant;
 
-/// A device, and what to call if it fails.
+/// A device, and whom to warn if it fails.
 pub struct DeviceExecutor<'p> {
     explorer: DeviceExplorer<'p>,
     warn: Box<dyn Fn(String) + Send + 'p>,
@@ -13,7 +13,7 @@ pub struct DeviceExecutor<'p> {
 }
 
 impl<'p> DeviceExecutor<'p> {
-    /// An executor of a device's explorer. `warn` is called with a line if the device fails.
+    /// An executor for a device's explorer. `warn` receives a line if the device fails.
     #[must_use]
     pub fn new(
         name: String,

@@ -1,4 +1,4 @@
-//! [`DeviceExplorer`]: a device with all its stacks as one explorer.
+//! [`DeviceExplorer`]: a device with all its stacks, as a single explorer.
 
 use super::kept::Kept;
 use super::shelf::Borrowed;
@@ -11,37 +11,37 @@ use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use pleach_core::work::{Malformed, Work};
 
-/// Fuel of a step without the device.
+/// Fuel of a step when the device is gone.
 const WITHOUT: u64 = 1 << 16;
-/// Nodes that an explorer makes in a step, roughly.
+/// Nodes that an explorer makes per step, roughly.
 const STEP: u64 = 32;
 
-/// An explorer whose work lies on a device; if that fails, the work goes on in an explorer of the CPU.
+/// An explorer whose work is on a device. If the device fails, a CPU explorer continues the work.
 pub struct DeviceExplorer<'p> {
     problem: &'p dyn Problem,
     on: &'p dyn OnDevice,
     state: State<'p>,
     inside: Inside,
     tune: Tune,
-    /// Explorers with work at the end of the last round, and how many took part.
+    /// How many explorers had work at the end of the last round, and how many took part.
     active: (u32, u32),
-    /// Why the device was given up, until that is said.
+    /// Why the device was given up, until reported.
     lost: Option<DeviceError>,
-    /// Whether there are less than two nodes since it was, where there were more.
+    /// Whether giving up the device left fewer than two nodes where there were more.
     reduced: bool,
 }
 
 enum State<'p> {
     Device(Box<Kept>),
-    /// With what was explored before and is still to be told.
+    /// With counts from before that are still to be reported.
     Plain(Box<dyn Explorer + 'p>, Counts),
 }
 
 impl<'p> DeviceExplorer<'p> {
-    /// Makes a device ready for a problem that has kernels.
+    /// Prepares a device for a problem that has kernels.
     ///
     /// # Errors
-    /// If the device is not up to it.
+    /// If the device cannot run the problem.
     pub fn new(
         device: impl Into<Borrowed>,
         problem: &'p dyn Problem,
@@ -64,24 +64,24 @@ impl<'p> DeviceExplorer<'p> {
         })
     }
 
-    /// Why the device was given up, if it was and that has not been said yet.
+    /// Why the device was given up, if it was; reported once.
     pub fn lost(&mut self) -> Option<DeviceError> {
         self.lost.take()
     }
 
-    /// Explorers that had work at the end of the last round, and how many took part.
+    /// How many explorers had work at the end of the last round, and how many took part.
     #[must_use]
     pub fn active(&self) -> (u32, u32) {
         self.active
     }
 
-    /// The fuel of a whole round.
+    /// The fuel of a full round.
     #[must_use]
     pub fn appetite(&self) -> u64 {
         STEP * u64::from(self.tune.explorers()) * u64::from(self.tune.budget())
     }
 
-    /// Explores for a round, or about as long without the device. What is counted may be told later.
+    /// Explores for one round, or about as long without the device. Counts may be reported later.
     pub fn step(&mut self, fuel: u64, best: i64) -> Progress {
         self.reduced = false;
         let mut progress = match &mut self.state {
@@ -92,16 +92,16 @@ impl<'p> DeviceExplorer<'p> {
         progress
     }
 
-    /// Has the device's work seen to, so that all that was explored can be told; what that is.
+    /// Renews the image, so that everything explored can be reported; returns the counts.
     pub fn flush(&mut self) -> Progress {
         self.attempt(|kept| kept.renew());
         Progress { counts: self.tell(), ..Progress::default() }
     }
 
-    /// Runs a round; what it counted is told when it is time.
+    /// Runs one round; its counts are reported later.
     fn round(&mut self, fuel: u64, best: i64) -> Progress {
         let explorers = self.tune.explorers();
-        // So many steps of all would use the fuel up.
+        // With this many steps, all explorers together use up the fuel.
         let steps = fuel / (STEP * u64::from(explorers));
         let budget = self.tune.budget().min(u32::try_from(steps).unwrap_or(u32::MAX)).max(1);
         let (trigger, inside) = (self.tune.trigger(), self.inside);
@@ -114,14 +114,14 @@ impl<'p> DeviceExplorer<'p> {
         let found = returned.found.filter(better);
         Progress {
             counts: Counts::default(),
-            // A node that made no child took its step all the same.
+            // A node without children took a step as well.
             used: returned.counts.bounded.max(returned.counts.branched).max(1),
             found: found.map(|(score, plan)| self.on.solution(score, &plan)),
             fault: None,
         }
     }
 
-    /// Does something with the device, if there is one still; goes on without it if that fails.
+    /// Uses the device if there still is one, and gives it up if that fails.
     fn attempt<R>(&mut self, act: impl FnOnce(&mut Kept) -> Result<R, DeviceError>) -> Option<R> {
         let State::Device(kept) = &mut self.state else { return None };
         act(kept).map_err(|why| self.give_up(why)).ok()
@@ -132,17 +132,17 @@ impl<'p> DeviceExplorer<'p> {
             kept.lose();
             let mut plain = self.problem.explorer();
             let work = self.on.to_work(&kept.all());
-            plain.put(&work.bytes).expect("work that this problem's own nodes were made into");
+            plain.put(&work.bytes).expect("a problem reads work made of its own nodes");
             self.reduced = kept.nodes() >= 2 && plain.size() < 2.0;
             (self.state, self.lost) = (State::Plain(plain, kept.tell()), Some(why));
         }
     }
 
-    /// The explorer of the CPU, where there is no device any more.
+    /// The CPU explorer that replaced the device.
     fn plain(&mut self) -> &mut dyn Explorer {
         match &mut self.state {
             State::Plain(plain, _) => &mut **plain,
-            State::Device(_) => unreachable!("a device that works does not ask for this"),
+            State::Device(_) => unreachable!("called only after the device was given up"),
         }
     }
 
@@ -176,7 +176,7 @@ impl Explorer for DeviceExplorer<'_> {
     fn open_nodes(&self) -> f64 {
         match &self.state {
             State::Plain(plain, _) => plain.open_nodes(),
-            // The device has room of its own.
+            // Nodes on the device do not take host memory.
             State::Device(kept) => kept.reserved() as f64,
         }
     }
@@ -210,7 +210,8 @@ impl Explorer for DeviceExplorer<'_> {
             return nodes.map(|nodes| self.on.to_work(&nodes));
         }
         let split = self.plain().split(share);
-        // Whoever asks has been told of nodes that all came from the one that is left.
+        // The caller has seen a size of two or more, but those nodes all descend from the one left
+        // here: give an empty piece.
         let nothing = self.reduced.then(|| self.on.to_work(&[]));
         split.or(nothing)
     }

@@ -1,4 +1,4 @@
-//! [`Kept`]: a device whose work survives it.
+//! [`Kept`]: a device whose work survives a failure.
 
 use super::shelf::Borrowed;
 use super::{DeviceError, Returned, Round};
@@ -8,39 +8,39 @@ use std::cell::Cell;
 use std::mem;
 use std::time::{Duration, Instant};
 
-/// The image is renewed when that takes less than this part of the time since the last.
+/// The image is renewed once this many times its cost has passed since the last renewal.
 const RENEW_PART: u32 = 50;
-/// At most this part of all nodes is fetched beyond what is to be given away, for whoever asks next.
+/// As many nodes again are fetched for the next thief, at most one part in this many of all nodes.
 const AHEAD_PART: u64 = 16;
-/// And this part at least.
+/// And at least one part in this many.
 const LEAST_PART: u64 = 256;
-/// The part of its nodes that a device without room for more gives back.
+/// A device without room gives back one part in this many of its nodes.
 const RELIEF_PART: u64 = 8;
 
-/// A device, a reserve of nodes here, from which others are given, and an image of what the device had
-/// some time ago.
+/// A device, a reserve of nodes on the host, and an image: a copy of what the device held some time
+/// ago.
 ///
-/// What was explored since the image is held back, to be told with the next one. So image, reserve and
-/// what was told belong together at all times, and the search can go on from these when the device
-/// fails, with nothing lost and nothing twice. Whoever calls anything that fails takes [`Kept::all`].
+/// Counts of what was explored since then are held back until the image is renewed. Image, reserve
+/// and reported counts thus always match: if the device fails, the search continues from them, and
+/// no node is lost or counted twice. A caller that sees a failure takes [`Kept::all`].
 pub(super) struct Kept {
     device: Borrowed,
     words: usize,
     reserve: Vec<u32>,
     image: Vec<u32>,
-    /// The least bound over the image, once it was asked for: to look at all nodes takes long.
+    /// The least bound over the image, computed on demand because that visits all nodes.
     image_bound: Cell<Option<i64>>,
     held: Counts,
-    /// Explored before the image was made, and not told yet.
+    /// Counts covered by the image and not yet reported.
     due: Counts,
-    /// Whether the device has the nodes of the image and no others.
+    /// Whether the device holds exactly the nodes of the image.
     same: bool,
     made: Instant,
     cost: Duration,
 }
 
 impl Kept {
-    /// A device without work, for nodes of so many words.
+    /// A device without work, for nodes of this many words.
     pub fn new(device: Borrowed, words: usize) -> Self {
         Self {
             device,
@@ -56,22 +56,22 @@ impl Kept {
         }
     }
 
-    /// Where work that comes is put.
+    /// The reserve, to which arriving work is added.
     pub fn reserve(&mut self) -> &mut Vec<u32> {
         &mut self.reserve
     }
 
-    /// Nodes in the reserve.
+    /// The number of nodes in the reserve.
     pub fn reserved(&self) -> u64 {
         (self.reserve.len() / self.words) as u64
     }
 
-    /// Nodes on the device and in the reserve.
+    /// The number of nodes on the device and in the reserve.
     pub fn nodes(&self) -> u64 {
         self.device.nodes() + self.reserved()
     }
 
-    /// The least bound over all nodes from which what is left to do comes.
+    /// The least bound over the image and the reserve, which bounds all work left.
     pub fn least_bound(&self, bound: impl Fn(&[u32]) -> i64) -> Option<i64> {
         let least = |nodes: &[u32]| nodes.chunks_exact(self.words).map(&bound).min();
         let image = self.image_bound.get().or_else(|| least(&self.image));
@@ -79,17 +79,17 @@ impl Kept {
         image.into_iter().chain(least(&self.reserve)).min()
     }
 
-    /// The device has failed: it is not used again.
+    /// Marks the device as failed: it is not used again.
     pub fn lose(&mut self) {
         self.device.lose();
     }
 
-    /// What was explored and can be told now.
+    /// Takes the counts that can be reported now.
     pub fn tell(&mut self) -> Counts {
         mem::take(&mut self.due)
     }
 
-    /// Feeds the device from the reserve if it has less than two nodes for each of so many explorers.
+    /// Feeds the device from the reserve if it has fewer than two nodes per explorer.
     pub fn feed(&mut self, explorers: u32) -> Result<(), DeviceError> {
         if self.reserve.is_empty() || self.device.nodes() >= 2 * u64::from(explorers) {
             return Ok(());
@@ -106,7 +106,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Runs a round of kernels, and renews the image if that is cheap by now.
+    /// Runs a round of kernels, and renews the image if enough time has passed.
     pub fn run(&mut self, round: &Round) -> Result<Returned, DeviceError> {
         let returned = self.device.run(round)?;
         self.held.add(&returned.counts);
@@ -121,7 +121,7 @@ impl Kept {
         Ok(returned)
     }
 
-    /// Makes the image that of now; nothing is changed here if that fails.
+    /// Renews the image; a failure leaves everything here unchanged.
     pub fn renew(&mut self) -> Result<(), DeviceError> {
         if self.same {
             return Ok(());
@@ -134,12 +134,12 @@ impl Kept {
         Ok(())
     }
 
-    /// Gives a share of all nodes away, out of the reserve as far as there is one.
+    /// Gives away a share of all nodes, from the reserve as far as it goes.
     pub fn split(&mut self, share: f64) -> Result<Option<Vec<u32>>, DeviceError> {
         let wanted = portion(share, self.nodes() as usize) as u64;
         let missing = wanted.saturating_sub(self.reserved());
         if missing > 0 {
-            // A new image costs the same for few.
+            // Renewing the image costs the same for few nodes as for many.
             let ahead = missing.max(self.nodes() / LEAST_PART).min(self.nodes() / AHEAD_PART);
             self.fetch(missing + ahead)?;
         }
@@ -147,7 +147,7 @@ impl Kept {
         Ok((wanted > 0).then(|| self.reserve.split_off(left)))
     }
 
-    /// Takes so many nodes from the device into the reserve.
+    /// Moves this many nodes from the device to the reserve.
     fn fetch(&mut self, nodes: u64) -> Result<(), DeviceError> {
         let mut fetched = Vec::new();
         self.device.take(nodes, &mut fetched)?;
@@ -157,7 +157,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Takes all that there is.
+    /// Takes all nodes.
     pub fn drain(&mut self) -> Result<Vec<u32>, DeviceError> {
         let mut all = Vec::new();
         self.device.take(u64::MAX, &mut all)?;
@@ -166,7 +166,7 @@ impl Kept {
         Ok(all)
     }
 
-    /// All that is left to do, in terms of the image: where to go on without the device.
+    /// All work left, as of the image: where the search continues without the device.
     pub fn all(&self) -> Vec<u32> {
         [&self.image[..], &self.reserve].concat()
     }

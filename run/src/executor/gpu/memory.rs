@@ -1,29 +1,29 @@
-//! [`Memory`]: what a kind of device must provide: memory that kernels can reach, and a way to launch them.
+//! [`Memory`]: what a kind of device provides: memory that kernels can reach, and launching them.
 
 use super::DeviceError;
 use pleach_core::device::Layout;
 use pleach_kernels::launch::{Entry, Launch};
 
-/// Memory that kernels can reach, and a way to launch them. It is not used again after an error.
+/// Memory that kernels can reach, and launching them. After an error it is not used again.
 pub(super) trait Memory: Send {
     /// The number of free bytes.
     fn bytes(&self) -> u64;
 
-    /// Frees all arrays that were taken.
+    /// Frees all arrays.
     fn clear(&mut self) -> Result<(), DeviceError>;
 
-    /// Makes the kernels of a problem. Returns how many explorers can run at once.
+    /// Builds a problem's kernels. Returns how many explorers can run at once.
     fn make(&mut self, layout: &Layout) -> Result<u32, DeviceError>;
 
-    /// Takes an array of words with any content. Returns its address.
+    /// Allocates an array of words with arbitrary content. Returns its address.
     fn take(&mut self, words: usize) -> Result<u64, DeviceError>;
 
     /// Copies words to an address.
     fn write(&mut self, to: u64, words: &[u32]) -> Result<(), DeviceError>;
 
-    /// Copies words from an address, once all kernels that were launched have ended.
+    /// Copies words from an address, after all launched kernels have ended.
     fn read(&mut self, from: u64, words: &mut [u32]) -> Result<(), DeviceError>;
 
-    /// Launches a kernel, which runs after those launched before it.
+    /// Launches a kernel; it runs after those launched before.
     fn launch(&mut self, entry: Entry, launch: &Launch) -> Result<(), DeviceError>;
 }

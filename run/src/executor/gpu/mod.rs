@@ -1,4 +1,4 @@
-//! Devices: memory of their own, and kernels that explore many stacks of nodes in it at once.
+//! Devices: memory with many stacks of nodes, and kernels that explore all of them at once.
 
 mod compile;
 mod cuda;
@@ -18,11 +18,11 @@ use device::Device;
 use pleach_core::tree::Counts;
 use spec::{Kind, Spec};
 
-/// How explorers without nodes find others to take from, inside the device.
+/// How explorers without nodes get some from others inside the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inside {
-    /// From their neighbours in a hypercube, one launch for each neighbour. Used only while all explorers
-    /// take part; otherwise `Adapt` stands in.
+    /// From their neighbours in a hypercube, one launch per neighbour. Used only while all
+    /// explorers take part, and replaced by `Adapt` otherwise.
     #[default]
     Hypercube,
     /// In a single launch: each searches a window of its own, and the windows together cover all
@@ -30,46 +30,46 @@ pub enum Inside {
     Adapt,
 }
 
-/// What one round of kernels is to do.
+/// What one round of kernels should do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
     /// The score that a solution must beat.
     pub best: i64,
     /// Explorers that take part.
     pub explorers: u32,
-    /// Steps of each explorer at most.
+    /// The most steps per explorer.
     pub budget: u32,
-    /// Explorers without work at which all stop; 0 for never.
+    /// The number of explorers without work at which the round ends; 0 for never.
     pub trigger: u32,
     /// How nodes are exchanged afterwards.
     pub inside: Inside,
 }
 
-/// What came of a round.
+/// The result of a round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Returned {
     /// What was counted.
     pub counts: Counts,
-    /// What the kernels took, and steps of the explorer that made the most.
+    /// How long the kernels took.
     pub round_ns: u64,
-    /// See `round_ns`.
+    /// The most steps that any explorer made.
     pub steps: u32,
-    /// Explorers that stopped for want of nodes or of room.
+    /// Explorers that stopped for lack of nodes or room.
     pub idle: u32,
-    /// Explorers that stopped for want of room.
+    /// Explorers that stopped for lack of room.
     pub full: u32,
     /// The best solution found: its score and its words.
     pub found: Option<(i64, Vec<u32>)>,
 }
 
-/// Why a device cannot go on.
+/// Why a device cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
     /// It has too little memory.
-    #[error("{0} bytes of its memory are too few, expected {1}")]
+    #[error("needs {1} bytes of memory, only {0} are free")]
     Memory(u64, u64),
-    /// A kernel could not be made.
-    #[error("its kernel '{0}' could not be made: {1}")]
+    /// A kernel could not be built.
+    #[error("cannot build kernel '{0}': {1}")]
     Kernel(String, String),
     /// A kernel failed, or the device is gone.
     #[error("{0}")]
@@ -79,32 +79,32 @@ pub enum DeviceError {
 /// Opens a device.
 ///
 /// # Errors
-/// Why there is none.
+/// If it cannot be used: why.
 pub fn open(spec: &Spec) -> Result<Device, DeviceError> {
     match spec.kind {
         #[cfg(feature = "emulated")]
         Kind::Emulated if pleach_kernels::emulated::BUILT => {
             Ok(Device::new(emulated::Emulated::new(spec.fail)))
         }
-        Kind::Emulated => Err(DeviceError::Failed(
-            "this build has none: it was made without a C++ compiler".into(),
-        )),
+        Kind::Emulated => {
+            Err(DeviceError::Failed("missing from this build, which had no C++ compiler".into()))
+        }
         Kind::Gpu(number) => Ok(Device::new(cuda::Gpu::open(number)?)),
     }
 }
 
-/// How many GPUs this machine has.
+/// The number of GPUs of this machine.
 ///
 /// # Errors
-/// Why none can be used.
+/// If none can be used: why.
 pub fn count() -> Result<u32, DeviceError> {
     cuda::count()
 }
 
-/// The GPUs of this machine: the name of each, and its memory in bytes.
+/// The name and the memory in bytes of each GPU of this machine.
 ///
 /// # Errors
-/// Why there are none.
+/// If there are none: why.
 pub fn gpus() -> Result<Vec<(String, u64)>, DeviceError> {
     (0..count()?).map(|number| cuda::Gpu::open(number)?.describe()).collect()
 }

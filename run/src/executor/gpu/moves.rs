@@ -1,13 +1,13 @@
-//! Who gets and who gives: how many nodes come to each stack, and how many are taken from each.
+//! How many nodes each stack gets or gives when nodes move between host and device.
 
-/// How many of so many nodes each stack gets: the lowest are filled to one height, none beyond
+/// How many of `nodes` each stack gets: the lowest stacks are filled to a common height of at most
 /// `most`.
 #[must_use]
 pub fn spread(heights: &[u32], nodes: u64, most: u32) -> Vec<u32> {
     let mut given = vec![0; heights.len()];
     let mut lowest: Vec<usize> = (0..heights.len()).collect();
     lowest.sort_by_key(|&at| heights[at]);
-    // The height to which those are filled that are lower: as many as it takes.
+    // Find how many of the lowest stacks to fill, and to what height.
     let (mut below, mut held) = (0_u64, 0_u64);
     let mut level = 0;
     for (i, &at) in lowest.iter().enumerate() {
@@ -25,7 +25,7 @@ pub fn spread(heights: &[u32], nodes: u64, most: u32) -> Vec<u32> {
         given[at] = level.saturating_sub(heights[at].into()).min(left) as u32;
         left -= u64::from(given[at]);
     }
-    // What does not come out even.
+    // Distribute the remainder.
     for &at in &lowest[..below as usize] {
         if left > 0 && heights[at] + given[at] < most {
             given[at] += 1;
@@ -35,8 +35,8 @@ pub fn spread(heights: &[u32], nodes: u64, most: u32) -> Vec<u32> {
     given
 }
 
-/// How many nodes to take from each stack, so many in all: from each the same part, as near as it
-/// comes, the rest from the highest ones.
+/// How many nodes to take from each stack, `nodes` in all: the same fraction of each, as nearly as
+/// possible, and the remainder from the highest.
 #[must_use]
 pub fn share(heights: &[u32], nodes: u64) -> Vec<u32> {
     let all: u64 = heights.iter().map(|&height| u64::from(height)).sum();

@@ -1,4 +1,4 @@
-//! [`Shelf`]: devices that are open and not in use, so that the next run need not open them again.
+//! [`Shelf`]: open devices not in use, so that the next run need not open them again.
 
 use super::device::Device;
 use super::spec::{Kind, Spec};
@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Devices that are open and not in use.
+/// Open devices not in use.
 #[derive(Default)]
 pub struct Shelf {
     devices: Mutex<Vec<(Kind, Device)>>,
@@ -19,9 +19,9 @@ impl Shelf {
     /// Takes a device off the shelf, or opens it.
     ///
     /// # Errors
-    /// Why there is none.
+    /// If it cannot be opened: why.
     pub fn take(self: &Arc<Self>, spec: &Spec) -> Result<Borrowed, DeviceError> {
-        // A device that is told to fail is not kept.
+        // A device that is meant to fail is not kept.
         let shelf = spec.fail.is_none().then(|| Arc::clone(self));
         let mut devices = lock(&self.devices);
         let at = devices.iter().position(|(kind, _)| *kind == spec.kind);
@@ -36,21 +36,21 @@ impl Shelf {
         Ok(Borrowed { device: Some(device), home: shelf.map(|shelf| (shelf, spec.kind)) })
     }
 
-    /// Devices that were opened so far.
+    /// The number of devices opened so far.
     pub fn opened(&self) -> u64 {
         self.opened.load(Ordering::Relaxed)
     }
 }
 
-/// A device that goes back to its shelf in the end, unless it has failed.
+/// A device that returns to its shelf when dropped, unless it failed.
 pub struct Borrowed {
     device: Option<Device>,
-    /// Its shelf, and what it is called there.
+    /// Its shelf, and its name there.
     home: Option<(Arc<Shelf>, Kind)>,
 }
 
 impl Borrowed {
-    /// The device has failed: it is not used again.
+    /// Marks the device as failed: it is not used again.
     pub fn lose(&mut self) {
         self.home = None;
     }
@@ -74,12 +74,12 @@ impl Deref for Borrowed {
     type Target = Device;
 
     fn deref(&self) -> &Device {
-        self.device.as_ref().expect("a device until it is dropped")
+        self.device.as_ref().expect("present until dropped")
     }
 }
 
 impl DerefMut for Borrowed {
     fn deref_mut(&mut self) -> &mut Device {
-        self.device.as_mut().expect("a device until it is dropped")
+        self.device.as_mut().expect("present until dropped")
     }
 }

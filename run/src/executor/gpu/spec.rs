@@ -1,4 +1,4 @@
-//! [`Spec`]: which device to use, and how: `emulated:explorers=33:inside=adapt`.
+//! [`Spec`]: which device to use and how, as in `emulated:explorers=33:inside=adapt`.
 
 use super::Inside;
 
@@ -11,37 +11,37 @@ pub enum Kind {
     Gpu(u32),
 }
 
-/// A device and the choices for it; what is not chosen is tuned while running.
+/// A device with options; those not given are tuned while running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// Which.
+    /// Which device.
     pub kind: Kind,
-    /// Stacks, each with an explorer of its own.
+    /// The number of stacks, each with its own explorer.
     pub explorers: Option<u32>,
-    /// How they exchange nodes.
+    /// How explorers exchange nodes.
     pub inside: Inside,
-    /// Steps of a round.
+    /// Steps per round.
     pub budget: Option<u32>,
-    /// Explorers without work at which a round ends.
+    /// The number of explorers without work at which a round ends.
     pub trigger: Option<u32>,
-    /// The launch in which the device fails, of one that can be told to.
+    /// The launch in which the device fails; only for the emulated one.
     pub fail: Option<u32>,
-    /// Whether it is to be said if the problem is none for a device.
+    /// Whether to warn if the problem cannot use a device.
     pub asked: bool,
 }
 
 impl Spec {
-    /// A device as it is.
+    /// A device without options.
     #[must_use]
     pub fn of(kind: Kind) -> Self {
         let (explorers, budget, trigger, fail) = (None, None, None, None);
         Self { kind, explorers, inside: Inside::default(), budget, trigger, fail, asked: true }
     }
 
-    /// Reads `emulated`, `gpu` or `gpu0`, with `key=value` after colons.
+    /// Parses `emulated`, `gpu` or `gpu0`, with `key=value` after colons.
     ///
     /// # Errors
-    /// What is wrong with the words, and what was expected.
+    /// If the words are not a device: what is wrong, and what was expected.
     pub fn parse(words: &str) -> Result<Self, String> {
         let mut parts = words.split(':');
         let name = parts.next().unwrap_or("");
@@ -77,7 +77,7 @@ impl Spec {
             ("inside", _) => return Err("expected hypercube or adapt".into()),
             _ => {
                 return Err(
-                    "expected explorers, inside, budget, trigger, or fail of emulated".into()
+                    "expected explorers, inside, budget, trigger, or fail (emulated)".into()
                 );
             }
         }

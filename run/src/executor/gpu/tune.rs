@@ -1,21 +1,21 @@
-//! [`Tune`]: how many explorers take part, how long rounds are, and when they end early, learnt while
-//! running.
+//! [`Tune`]: learns while running how many explorers should take part, how long rounds should be
+//! and when they should end early.
 
-/// How long a round should take: whoever asks for work is answered at its end.
+/// The target length of a round; thieves are answered at its end.
 const ROUND_NS: f64 = 3e6;
-/// Rounds over which a choice is tried.
+/// Rounds per trial of a choice.
 const TRIAL: u32 = 8;
-/// Steps of a round at most.
+/// The most steps per round.
 const MOST: f64 = 1e6;
 
-/// A choice among a number and its halves, by going on as long as it helps.
+/// A search among a number and its halvings: it keeps its direction as long as that helps.
 #[derive(Clone, Debug)]
 struct Choice {
     halvings: u32,
     most: u32,
-    /// Whether the next trial halves.
+    /// Whether the next trial halves the number.
     down: bool,
-    /// The rate at the last trial.
+    /// The node rate of the last trial.
     rate: f64,
     fixed: Option<u32>,
 }
@@ -29,7 +29,7 @@ impl Choice {
         self.fixed.unwrap_or(number >> self.halvings).max(1)
     }
 
-    /// A trial is over: what made it slower is taken back.
+    /// Ends a trial; turns back if it was slower.
     fn note(&mut self, rate: f64) {
         self.down ^= rate < self.rate;
         let next = if self.down { self.halvings + 1 } else { self.halvings.saturating_sub(1) };
@@ -37,7 +37,7 @@ impl Choice {
     }
 }
 
-/// Chooses explorers, budget and trigger.
+/// Chooses the number of explorers, the budget and the trigger.
 #[derive(Clone, Debug)]
 pub(super) struct Tune {
     most: u32,
@@ -45,7 +45,7 @@ pub(super) struct Tune {
     trigger: Choice,
     fixed_budget: Option<u32>,
     budget: f64,
-    /// Trials of the one and the other, in turn.
+    /// The number of trials; trigger and explorers take turns.
     trials: u32,
     rounds: u32,
     nodes: f64,
@@ -53,7 +53,8 @@ pub(super) struct Tune {
 }
 
 impl Tune {
-    /// For so many explorers at most; how many, a budget and a trigger may be given, and are kept then.
+    /// For at most `most` explorers. A number of explorers, a budget or a trigger that is given
+    /// stays fixed.
     pub fn new(
         most: u32,
         explorers: Option<u32>,
@@ -73,25 +74,25 @@ impl Tune {
         }
     }
 
-    /// Explorers that take part.
+    /// The number of explorers that take part.
     pub fn explorers(&self) -> u32 {
         self.explorers.of(self.most)
     }
 
-    /// Steps of each explorer.
+    /// Steps per explorer.
     pub fn budget(&self) -> u32 {
         self.fixed_budget.unwrap_or(self.budget as u32)
     }
 
-    /// Explorers without work at which a round ends.
+    /// The number of explorers without work at which a round ends.
     pub fn trigger(&self) -> u32 {
         self.trigger.of(self.explorers())
     }
 
-    /// Takes note of a round of so many steps.
+    /// Records a round of this many steps.
     pub fn note(&mut self, nodes: u64, steps: u32, round_ns: u64) {
         let round_ns = (round_ns as f64).max(1.0);
-        // Longer by and by: steps may be cheap only while few explorers have work.
+        // At most double: steps may be cheap only because few explorers have work.
         let full = ROUND_NS / round_ns * f64::from(steps.max(1));
         self.budget = full.min(2.0 * self.budget).clamp(1.0, MOST);
         self.rounds += 1;
@@ -122,7 +123,7 @@ mod tests {
             assert!((1..=64).contains(&tune.trigger()));
         }
         assert!((2000..4500).contains(&tune.budget()), "{}", tune.budget());
-        // Rounds that end early are no longer for that.
+        // Rounds that end early do not change the budget.
         (0..50).for_each(|_| tune.note(9, 60, 60_000));
         assert_eq!(tune.budget(), 3000);
         let kept = Tune::new(64, Some(5), Some(7), Some(9));
@@ -134,7 +135,7 @@ mod tests {
         let mut tune = Tune::new(64, None, None, Some(1));
         let mut kept = 0;
         for _ in 0..4000 {
-            // Half as many explorers are twice as fast, a quarter slower again.
+            // Half as many explorers are twice as fast; a quarter as many are slower.
             let nodes = match tune.explorers() {
                 64 => 500,
                 32 => 1000,
