@@ -1,16 +1,16 @@
-//! What leaves a process: one sealed envelope around every message and every file.
+//! What leaves a process: a sealed envelope around every message and every file.
 //!
 //! ```text
 //! kind          4 bytes   "plms" a message, "plck" a checkpoint
-//! format        1 byte    1
+//! format        1 byte    2
 //! fingerprint   8 bytes   of the search: problem, bound, branching, reference, kind of work
 //! length        8 bytes   of the content
 //! content
-//! seal          8 bytes   FNV-1a over all bytes before
+//! seal          8 bytes   a hash of all bytes before: of format 1, FNV-1a
 //! ```
 //!
-//! Numbers of fixed width have their least byte first; the content is packed as [`Pack`] says. The
-//! book's page on formats lists all contents.
+//! Numbers of fixed width have their least byte first. [`Pack`] defines the content. The book's page on
+//! formats lists all contents.
 
 use crate::balance::late::Recall;
 use crate::balance::{Message, PeerId, Power, Ticket};
@@ -18,8 +18,8 @@ use crate::tree::{Counts, Solution};
 use crate::work::{Malformed, Pack, Reader, Work, bound_at, distance};
 use std::sync::Arc;
 
-/// The format that is written, and the last that is read.
-pub const FORMAT: u8 = 1;
+/// The format that is written. All formats up to this one are read.
+pub const FORMAT: u8 = 2;
 
 /// What an envelope holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +78,14 @@ pub fn seal(kind: Kind, fingerprint: u64, content: &impl Pack) -> Vec<u8> {
     content.pack(&mut bytes);
     let length = (bytes.len() - HEAD) as u64;
     bytes[HEAD - 8..HEAD].copy_from_slice(&length.to_le_bytes());
-    let seal = hash(&bytes);
+    let seal = seal_of(FORMAT, &bytes);
     bytes.extend(seal.to_le_bytes());
     bytes
+}
+
+/// The seal of an envelope of a format.
+fn seal_of(format: u8, bytes: &[u8]) -> u64 {
+    if format == 1 { hash(bytes) } else { word_hash(bytes) }
 }
 
 /// Opens an envelope: its fingerprint and its content.
@@ -100,8 +105,9 @@ pub fn open<T: Pack>(kind: Kind, bytes: &[u8]) -> Result<(u64, T), Unreadable> {
     if head[..4] != kind.mark() {
         return Err(Unreadable::Other);
     }
-    if head[4] != FORMAT {
-        return Err(Unreadable::Newer(head[4]));
+    let format = head[4];
+    if format == 0 || format > FORMAT {
+        return Err(Unreadable::Newer(format));
     }
     let word = |at: usize| head[at..at + 8].iter().rev().fold(0, |w, &b| w << 8 | u64::from(b));
     let (fingerprint, length) = (word(5), word(13));
@@ -110,7 +116,7 @@ pub fn open<T: Pack>(kind: Kind, bytes: &[u8]) -> Result<(u64, T), Unreadable> {
         return Err(Unreadable::Length(bytes.len() as u64, whole));
     }
     let (sealed, seal) = bytes.split_at(bytes.len() - SEAL);
-    if seal != hash(sealed).to_le_bytes() {
+    if seal != seal_of(format, sealed).to_le_bytes() {
         return Err(Unreadable::Seal);
     }
     let mut from = Reader::new(&sealed[HEAD..]);
@@ -126,6 +132,23 @@ pub fn fingerprint(problem: &str, what: &impl Pack) -> u64 {
     problem.as_bytes().to_vec().pack(&mut bytes);
     what.pack(&mut bytes);
     hash(&bytes)
+}
+
+/// A hash of eight bytes at a time, since pieces of work can be large. No change within one word leaves it
+/// the same: every step maps different words to different states.
+fn word_hash(bytes: &[u8]) -> u64 {
+    let step =
+        |state: u64, word: u64| (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    let words = bytes.chunks_exact(8);
+    let mut last = [0; 8];
+    last[..words.remainder().len()].copy_from_slice(words.remainder());
+    let mut word = [0; 8];
+    let state = words.fold(0x243f_6a88_85a3_08d3, |state, chunk| {
+        word.copy_from_slice(chunk);
+        step(state, u64::from_le_bytes(word))
+    });
+    // The length tells a short last word from one with zeros at its end.
+    step(step(state, u64::from_le_bytes(last)), bytes.len() as u64)
 }
 
 /// FNV-1a: no single byte changes without changing it.
@@ -173,7 +196,7 @@ impl Pack for Envelope {
             Message::Refuse => 1u8.pack(out),
             Message::Work { ticket, epoch } => {
                 (2u8, ticket, epoch).pack(out);
-                self.work.as_deref().cloned().unwrap_or_default().pack(out);
+                pack_work(self.work.as_deref(), out);
             }
             Message::Ack { ticket, epoch } => (3u8, ticket, epoch).pack(out),
             Message::Wave => 4u8.pack(out),
@@ -191,7 +214,7 @@ impl Pack for Envelope {
                     Recall::Left { ticket } => (14, ticket),
                 };
                 (kind, ticket).pack(out);
-                self.work.as_deref().cloned().unwrap_or_default().pack(out);
+                pack_work(self.work.as_deref(), out);
             }
         }
     }
@@ -245,6 +268,14 @@ impl Pack for Envelope {
     }
 }
 
+/// Packs the work of a message without copying it first.
+fn pack_work(work: Option<&Work>, out: &mut Vec<u8>) {
+    match work {
+        Some(work) => work.pack(out),
+        None => Work::default().pack(out),
+    }
+}
+
 crate::pack_struct!(Ticket { giver: PeerId, number: u64 });
 crate::pack_struct!(Counts { branched: u64, bounded: u64, total: u128, depth: u32 });
 crate::pack_struct!(Solution { score: i64, plan: Vec<i64> });
@@ -256,6 +287,8 @@ impl Pack for Work {
         out.extend(self.size.to_le_bytes());
         distance(self.least_bound).pack(out);
         self.bytes.len().pack(out);
+        // Room for the seal too, so that a large piece is moved once.
+        out.reserve(self.bytes.len() + SEAL);
         out.extend(&self.bytes);
     }
 

@@ -37,6 +37,8 @@
 mod campaign;
 pub mod cli;
 mod draw;
+mod failure;
+mod input;
 mod registry;
 mod report;
 mod solver;

@@ -3,7 +3,7 @@
 use crate::commons::Commons;
 use crate::error::RunError;
 use crate::executor::Executor;
-use crate::late::Aside;
+use crate::late::aside::Aside;
 use crate::outcome::{Balance, UnitReport};
 use crate::transport::{Envelope, Transport};
 use pleach_core::balance::{Law, Message, OnTheWay, PeerId, Verbs};

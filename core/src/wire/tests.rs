@@ -88,3 +88,36 @@ fn what_is_not_right_is_named() {
     assert_eq!(Checkpoint::from_bytes(b"n m\n20 20\n"), Err(Unreadable::Other));
     assert_eq!(Checkpoint::from_bytes(b""), Err(Unreadable::Other));
 }
+
+/// Files of the first format are still read, and their damage is still noticed.
+#[test]
+fn the_first_format_is_read() {
+    let checkpoint = checkpoint();
+    let mut bytes = checkpoint.to_bytes();
+    bytes.truncate(bytes.len() - SEAL);
+    bytes[4] = 1;
+    let seal = hash(&bytes);
+    bytes.extend(seal.to_le_bytes());
+    assert_eq!(Checkpoint::from_bytes(&bytes), Ok(checkpoint));
+    for at in HEAD..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 4;
+        assert_eq!(Checkpoint::from_bytes(&damaged), Err(Unreadable::Seal), "byte {at}");
+    }
+    // Neither format passes for the other.
+    bytes[4] = FORMAT;
+    assert_eq!(Checkpoint::from_bytes(&bytes), Err(Unreadable::Seal));
+}
+
+#[test]
+fn the_seal_tells_lengths_and_places_apart() {
+    let mut seen = std::collections::HashSet::new();
+    for length in 0..40 {
+        assert!(seen.insert(word_hash(&vec![0; length])), "{length} zeros");
+        for at in 0..length {
+            let mut bytes = vec![0; length];
+            bytes[at] = 1;
+            assert!(seen.insert(word_hash(&bytes)), "{length} bytes, a one at {at}");
+        }
+    }
+}

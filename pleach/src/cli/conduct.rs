@@ -1,6 +1,5 @@
 //! A search from the command line: files kept apart, progress shown, result printed and written.
 
-use super::Failure;
 use super::console::{Console, DONE, STOPPED};
 use super::files::{Output, keep_apart};
 use super::flags::Given;
@@ -8,6 +7,7 @@ use super::progress::{Progress, interrupts};
 use super::resume::{holds, origin, origin_again};
 use super::show::{quoted, show};
 use crate::draw;
+use crate::failure::Failure;
 use crate::registry::{Done, Ended, Mode, Start};
 use crate::report::{Status, trace};
 use pleach_run::Stop;

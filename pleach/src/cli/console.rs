@@ -1,7 +1,6 @@
-//! [`Console`]: where a command prints; [`Failure`]: why it ends without a result; and exit codes.
+//! [`Console`]: where a command prints, and its exit codes.
 
-use crate::campaign::Error;
-use pleach_run::RunError;
+use crate::failure::Failure;
 use std::cell::RefCell;
 use std::io::{ErrorKind, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,70 +10,6 @@ pub const DONE: u8 = 0;
 const FAILED: u8 = 1;
 const BAD_USAGE: u8 = 2;
 pub const STOPPED: u8 = 3;
-
-/// Why a command ends without a result.
-#[derive(Debug)]
-pub enum Failure {
-    /// Bad usage or bad input: what is wrong, where, and what was expected.
-    Usage(String),
-    /// The machine failed: no thread to be had, a disk that is full.
-    Machine(String),
-    /// The program or the problem's own code is wrong.
-    Inside(String),
-}
-
-/// Bad usage with this explanation.
-pub fn usage<T>(why: impl Into<String>) -> Result<T, Failure> {
-    Err(Failure::Usage(why.into()))
-}
-
-impl Failure {
-    /// The failure that a campaign's error is for a command.
-    pub fn of(why: Error) -> Self {
-        match why {
-            Error::Input(why) => Failure::Usage(why),
-            Error::Resume { .. } => Failure::Usage(why.to_string()),
-            Error::Run(why) => match why {
-                RunError::NoUnit(why) => Failure::Usage(format!("--devices: {why}")),
-                RunError::Save { .. } => Failure::Usage(format!("--checkpoint {why}")),
-                RunError::Late(_) => Failure::Usage(format!("--balance {why}")),
-                RunError::Load { .. } => Failure::Usage(format!("cannot resume {why}")),
-                RunError::Resume(why) => Failure::Usage(format!("cannot resume: {why}")),
-                RunError::Thread(..) => Failure::Machine(why.to_string()),
-                _ => Failure::Inside(why.to_string()),
-            },
-        }
-    }
-
-    /// The same, with the instance that bad input belongs to.
-    pub fn about(self, instance: &str) -> Self {
-        match self {
-            Failure::Usage(why) if !why.starts_with("--") && !why.starts_with("cannot resume") => {
-                Failure::Usage(format!("{instance}: {why}"))
-            }
-            other => other,
-        }
-    }
-
-    /// Its message.
-    pub fn words(self) -> String {
-        match self {
-            Failure::Usage(why) | Failure::Machine(why) | Failure::Inside(why) => why,
-        }
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(why: Error) -> Self {
-        Failure::of(why)
-    }
-}
-
-impl From<RunError> for Failure {
-    fn from(why: RunError) -> Self {
-        Failure::of(Error::Run(why))
-    }
-}
 
 /// Where a command prints.
 pub struct Console<'a> {
@@ -143,6 +78,7 @@ impl<'a> Console<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::usage;
 
     fn finished(own: bool, act: impl FnOnce() -> Result<u8, Failure>) -> (u8, String) {
         let (mut out, mut err) = (Vec::new(), Vec::new());

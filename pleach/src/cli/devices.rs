@@ -1,8 +1,8 @@
 //! `pleach devices`: what this machine offers, with measured rates.
 
-use super::Failure;
 use super::console::{Console, DONE};
 use super::flags::Given;
+use crate::failure::Failure;
 use crate::registry::{Entry, Rate};
 use crate::report::short;
 use crate::solver;

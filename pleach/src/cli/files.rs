@@ -1,7 +1,7 @@
 //! The files that a command writes: opened before the search, and never an input or another output.
 
 use super::flags::Given;
-use super::{Failure, usage};
+use crate::failure::{Failure, usage};
 use std::fs::{File, Metadata};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! From the arguments of a process to words and flags.
 
-use super::flags::{FLAGS, Given, argument};
-use super::{Failure, usage};
+use super::flags::{FLAGS, Given, WORD, argument};
+use crate::failure::{Failure, usage};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Command};
 use std::ffi::OsString;
@@ -13,9 +13,6 @@ pub struct Line {
     /// The flags.
     pub given: Given,
 }
-
-/// Marks a word that clap would take for flags: UTS arguments in one word.
-pub const WORD: char = '\u{1}';
 
 /// Parses arguments; the program's name is not among them.
 ///

@@ -19,10 +19,10 @@ mod tests;
 pub use own::{main, words};
 pub use read::rows;
 
+use crate::failure::{Failure, usage};
 use crate::registry::{Act, ENTRIES, Entry, Request, entry, names};
 use conduct::Job;
 use console::{Console, DONE};
-pub(crate) use console::{Failure, usage};
 use flags::{Kind, Verb};
 use line::Line;
 use serde_json::json;

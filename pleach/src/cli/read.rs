@@ -9,7 +9,7 @@
 /// One line: which file, line and value, and what was expected.
 pub fn rows<const N: usize>(most: i64, most_rows: usize) -> Result<Vec<[i64; N]>, String> {
     let path = super::words().into_iter().next().ok_or("expected a file")?;
-    let text = std::fs::read_to_string(&path).map_err(|why| format!("{path}: {why}"))?;
+    let text = crate::input::text_of(&path).map_err(|why| format!("{path}: {why}"))?;
     parse(&text, most, most_rows).map_err(|why| format!("{path}{why}"))
 }
 

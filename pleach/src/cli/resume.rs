@@ -2,8 +2,8 @@
 
 use super::flags::{Given, Lasts, Saving};
 use super::line::{Line, parse_again};
-use super::{Failure, usage};
 use crate::campaign::described;
+use crate::failure::{Failure, usage};
 use pleach_core::wire::fingerprint;
 use pleach_run::load;
 use serde_json::{Map, Value, json};
@@ -37,6 +37,11 @@ fn print_of(path: &Path) -> Option<u64> {
     Some(fingerprint("file", &bytes))
 }
 
+/// The print of an input file as a checkpoint has it. Early ones have nothing else.
+fn saved_print(file: &Value) -> Option<u64> {
+    file["print"].as_u64().or_else(|| file.as_u64())
+}
+
 /// The strings of a list.
 fn strings(list: &Value) -> Option<Vec<String>> {
     list.as_array()?.iter().map(|word| Some(word.as_str()?.to_string())).collect()
@@ -57,9 +62,9 @@ pub fn holds(path: &Path, origin: &Value) -> Result<bool, Failure> {
     }
     let content = load(path).or_else(|why| usage(format!("--checkpoint {why}")))?;
     let about: Value = serde_json::from_str(&content.about).unwrap_or_default();
-    let prints = |about: &Value| -> Vec<(String, Value)> {
+    let prints = |about: &Value| -> Vec<(String, Option<u64>)> {
         let files = about["files"].as_object().into_iter().flatten();
-        files.map(|(word, file)| (word.clone(), file["print"].clone())).collect()
+        files.map(|(word, file)| (word.clone(), saved_print(file))).collect()
     };
     if about["words"] == origin["words"] && prints(&about) == prints(origin) {
         return Ok(true);
@@ -111,7 +116,7 @@ pub fn read(file: &str, now: &Given, own: bool) -> Result<Line, Failure> {
 /// A word of a saved command line; an input file that is not here is looked up where it was.
 fn found(file: &str, word: String, files: &Value) -> Result<String, Failure> {
     let Some(input) = files.get(&word) else { return Ok(word) };
-    let print = input["print"].as_u64();
+    let print = saved_print(input);
     let place = input["path"].as_str().unwrap_or(&word);
     let prints = [word.as_str(), place].map(|path| print_of(Path::new(path)));
     match prints {

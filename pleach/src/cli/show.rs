@@ -1,9 +1,9 @@
 //! What a saved search holds, printed without running it.
 
-use super::Failure;
 use super::console::{Console, DONE};
 use super::flags::Given;
 use crate::campaign::Contents;
+use crate::failure::Failure;
 use crate::report::{estimate, gap, grouped, signed, whole};
 use pleach_core::tree::Goal;
 use pleach_core::work::Nodes;

@@ -2,9 +2,10 @@
 
 use super::console::Console;
 use super::flags::{Given, Use, Verb, value_to_beat};
-use super::sim::{Load, Posed, record};
-use super::{Failure, run, usage};
+use super::run;
 use crate::campaign::{Search, plain};
+use crate::failure::{Failure, usage};
+use crate::registry::posed::{Load, Posed, record};
 use crate::registry::{Act, Ended, Entry, Mode, Rate, Request, Simulation, Start, Task};
 use pleach_core::problem::Plain;
 use pleach_core::tree::{Children, Goal, Tree};

@@ -1,5 +1,6 @@
 //! The entry of the asymmetric travelling salesman.
 
+use super::posed::{Load, Posed};
 use super::text::numbers;
 use super::{
     Act, Checked, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, best, choice,
@@ -7,8 +8,7 @@ use super::{
 use crate::campaign::Search;
 use crate::campaign::atsp::{self as campaign, Bound, Instance, Options};
 use crate::cli::flags::{self, Given, Use, Verb};
-use crate::cli::sim::{Load, Posed};
-use crate::cli::{Failure, usage};
+use crate::failure::{Failure, usage};
 use pleach_core::work::Nodes;
 use pleach_problems::atsp::{Atsp, named::is_name};
 use serde_json::json;

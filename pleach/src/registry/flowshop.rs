@@ -1,5 +1,6 @@
 //! The entry of the permutation flowshop.
 
+use super::posed::{Load, Posed, record};
 use super::text::numbers;
 use super::{
     Act, Checked, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, best, choice,
@@ -7,9 +8,8 @@ use super::{
 use crate::campaign::Search;
 use crate::campaign::flowshop::{self as campaign, Bound, Branching, Instance, Options};
 use crate::cli::flags::{self, Given, Use, Verb};
-use crate::cli::sim::{Load, Posed, record};
-use crate::cli::{Failure, usage};
 use crate::draw::gantt;
+use crate::failure::{Failure, usage};
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::heuristic::neh;
 use serde_json::json;

@@ -1,12 +1,12 @@
 //! The entry of the 0/1 knapsack.
 
+use super::posed::{Load, Posed, record};
 use super::{Act, Ended, Entry, Mode, Request, Simulation, Start, Task};
 use crate::campaign::knapsack::{self as campaign, Knapsack};
 use crate::campaign::{Search, plain};
 use crate::cli::flags::{self, Given, Use, Verb};
 use crate::cli::read::parse;
-use crate::cli::sim::{Load, Posed, record};
-use crate::cli::{Failure, usage};
+use crate::failure::{Failure, usage};
 use pleach_core::problem::Plain;
 use pleach_problems::knapsack::{MOST, MOST_ITEMS};
 

@@ -6,14 +6,16 @@
 mod atsp;
 mod flowshop;
 mod knapsack;
+pub(crate) mod posed;
 mod queens;
 mod text;
 mod uts;
 
+use self::posed::{Load, Posed};
 use crate::campaign::{Best, Contents, Search};
 use crate::cli::flags::{self, Given, Use, Verb};
-use crate::cli::sim::{Load, Posed};
-use crate::cli::{Failure, usage};
+use crate::failure::{Failure, usage};
+use crate::input::{text_of, text_of_stdin};
 use crate::report::Report;
 use pleach_core::problem::Problem;
 use pleach_problems::simd::Level;
@@ -173,11 +175,9 @@ impl Request<'_> {
                      put it into a file",
                 );
             }
-            let read = std::io::read_to_string(std::io::stdin());
-            return read.or_else(|why| usage(format!("standard input: {why}")));
+            return text_of_stdin().or_else(|why| usage(format!("standard input: {why}")));
         }
-        let read = std::fs::read_to_string(word);
-        read.or_else(|why| usage(format!("{word}: {why}; expected {expected}")))
+        text_of(word).or_else(|why| usage(format!("{word}: {why}; expected {expected}")))
     }
 
     /// The instance as messages name it.

@@ -1,11 +1,11 @@
 //! The entry of n queens: counted, or a first way found.
 
+use super::posed::{Load, Posed, record};
 use super::{Act, Ended, Entry, Mode, Rate, Request, Simulation, Start, Task};
 use crate::campaign::queens::{self as campaign, FirstQueens, Queens};
 use crate::campaign::{Error, Search, plain};
 use crate::cli::flags::{Given, Use, Verb};
-use crate::cli::sim::{Load, Posed, record};
-use crate::cli::{Failure, usage};
+use crate::failure::{Failure, usage};
 use pleach_core::problem::{Plain, Problem};
 use pleach_problems::simd::Level;
 

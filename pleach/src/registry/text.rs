@@ -1,10 +1,11 @@
 //! Solutions as text: whole numbers between blanks.
 
-use crate::cli::{Failure, usage};
+use crate::failure::{Failure, usage};
+use crate::input::text_of;
 
 /// The numbers that a file holds, each of which names a `thing`.
 pub fn numbers(path: &str, thing: &str) -> Result<Vec<i64>, Failure> {
-    let text = std::fs::read_to_string(path).or_else(|why| usage(format!("{path}: {why}")))?;
+    let text = text_of(path).or_else(|why| usage(format!("{path}: {why}")))?;
     let lines = (1..).zip(text.lines());
     let words =
         lines.flat_map(|(line, words)| words.split_whitespace().map(move |word| (line, word)));

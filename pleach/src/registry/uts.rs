@@ -1,11 +1,11 @@
 //! The entry of Unbalanced Tree Search.
 
+use super::posed::{Load, Posed, record};
 use super::{Act, Ended, Entry, Mode, Rate, Request, Simulation, Start, Task};
 use crate::campaign::uts::{self as campaign, Parameters, Uts};
 use crate::campaign::{Search, plain};
 use crate::cli::flags::{Given, Verb};
-use crate::cli::sim::{Load, Posed, record};
-use crate::cli::{Failure, usage};
+use crate::failure::{Failure, usage};
 
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {

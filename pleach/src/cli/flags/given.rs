@@ -3,10 +3,9 @@
 use super::units::{Units, slow_factors};
 use super::{
     About, Applies, BALANCE, CHECKPOINT, EVERY, FLAGS, Flag, Lasts, NODE_LIMIT, NODES, SEED, SIMD,
-    TIME_LIMIT, Use, Verb, applies,
+    TIME_LIMIT, Use, Verb, WORD, applies,
 };
 use crate::campaign::{Checkpoint, Search};
-use crate::cli::line::WORD;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use pleach_core::work::Nodes;

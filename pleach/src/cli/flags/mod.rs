@@ -20,6 +20,9 @@ pub use units::{BALANCE, DEVICES, SIMD, SLOW, THREADS};
 use clap::{Arg, ArgAction};
 use serde_json::Value;
 
+/// Marks a word that clap would take for flags: UTS arguments in one word.
+pub const WORD: char = '\u{1}';
+
 /// The flags that there are, in the order in which `settings` records them.
 pub static FLAGS: [&(dyn Item + Sync); 26] = [
     &THREADS,

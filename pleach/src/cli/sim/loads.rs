@@ -1,26 +1,15 @@
 //! From a load to what is simulated: units of an interval, or a problem.
 
-use super::spec::{Load, Spec, Work, simulation};
+use super::spec::{Spec, Work, simulation};
 use crate::cli::flags::Given;
-use crate::cli::{Failure, usage};
+use crate::failure::{Failure, usage};
 use crate::registry::Entry;
-use pleach_core::problem::{Plain, Problem};
+use crate::registry::posed::Posed;
 use pleach_core::sim::cluster::Cluster;
 use pleach_core::sim::figures::Figures;
 use pleach_core::sim::load;
-use pleach_core::sim::recorded::Recorded;
 use pleach_core::sim::spans::Spans;
-use pleach_core::tree::{Goal, Tree};
 use pleach_core::work::Nodes;
-
-/// What a simulation works on, untouched.
-pub enum Posed {
-    /// Numbered units.
-    Spans(Spans),
-    /// A problem with the score to beat, the cost of a node, the most nodes that one explorer may
-    /// search alone, and whether the number of nodes depends on how work is shared.
-    Problem { problem: Box<dyn Problem>, start: i64, node_ns: u64, alone: u64, varies: bool },
-}
 
 /// Makes the units or the problem of a work.
 pub fn pose(registry: &[Entry], work: &Work, given: &Given) -> Result<Posed, Failure> {
@@ -38,98 +27,6 @@ pub fn pose(registry: &[Entry], work: &Work, given: &Given) -> Result<Posed, Fai
         return usage(format!("load.nodes = 'interval': expected pool for {name}"));
     }
     (simulation.pose)(load, given)
-}
-
-/// The most nodes of a recorded tree: a few gigabytes.
-const MOST_RECORDED: u32 = 100_000_000;
-
-/// A tree's record as a problem.
-pub fn record<T: Tree + 'static>(tree: &T, best: i64) -> Option<Box<dyn Problem>> {
-    Recorded::of(tree, best, MOST_RECORDED).map(|all| Box::new(Plain(all)) as Box<dyn Problem>)
-}
-
-impl Posed {
-    /// The problem or its record, as the load wants it, from a score to beat.
-    ///
-    /// # Errors
-    /// If its tree cannot be recorded.
-    pub fn new<P: Problem + 'static>(
-        load: &Load,
-        problem: P,
-        start: i64,
-        record: impl FnOnce(&P, i64) -> Option<Box<dyn Problem>>,
-    ) -> Result<Self, String> {
-        let Load { node_ns, alone, problem: name, .. } = load;
-        let problem: Box<dyn Problem> = if load.recorded {
-            record(&problem, start).ok_or_else(|| {
-                format!(
-                    "load.recorded = true: the tree of this {name} cannot be recorded; expected one of \
-                     at most {MOST_RECORDED} inner nodes"
-                )
-            })?
-        } else {
-            Box::new(problem)
-        };
-        Ok(Posed::Problem { problem, start, node_ns: *node_ns, alone: *alone, varies: false })
-    }
-
-    /// A problem that has neither bounds nor branchings to choose from.
-    ///
-    /// # Errors
-    /// If the load names one, or a value to beat for a problem that has no values.
-    pub fn plain<P: Problem + 'static>(
-        load: &Load,
-        problem: P,
-        record: impl FnOnce(&P, i64) -> Option<Box<dyn Problem>>,
-    ) -> Result<Self, String> {
-        let Load { problem: name, bound, branching, best, .. } = load;
-        for (key, word) in [("bound", bound), ("branching", branching)] {
-            if word.is_some() {
-                return Err(format!("load.{key} does not apply to {name}"));
-            }
-        }
-        let goal = problem.goal();
-        let start = match best.as_deref() {
-            None | Some("none") => i64::MAX,
-            Some(_) if !matches!(goal, Goal::Minimise | Goal::Maximise) => {
-                return Err(format!("load.best: {name} has no value to beat"));
-            }
-            Some(word) => goal.score(word.parse().map_err(|_| {
-                format!("load.best = '{word}': expected none or a whole number for {name}")
-            })?),
-        };
-        Self::new(load, problem, start, record)
-    }
-
-    /// Marks the number of nodes as depending on how work is shared.
-    #[must_use]
-    pub fn varying(mut self) -> Self {
-        if let Posed::Problem { varies, .. } = &mut self {
-            *varies = true;
-        }
-        self
-    }
-
-    /// Whether some nodes may be explored twice; if not, what is expected instead.
-    pub fn may_be_late(&self) -> Result<(), &'static str> {
-        match self {
-            Posed::Problem { problem, .. } if problem.goal() == Goal::Count => {
-                Err("another preset for what counts: with this one some nodes are explored twice")
-            }
-            Posed::Problem { problem, .. } if !problem.explorer().trims() => {
-                Err("another preset, or load.nodes = 'interval': open nodes cannot be trimmed")
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The time of the most expensive indivisible piece at speed 1, in nanoseconds.
-    pub fn dearest_ns(&self) -> u64 {
-        match self {
-            Posed::Spans(spans) => spans.dearest_ns(),
-            Posed::Problem { node_ns, .. } => *node_ns,
-        }
-    }
 }
 
 /// What a simulation works on, measured.

@@ -8,15 +8,13 @@ mod spec;
 mod table;
 mod words;
 
-pub use loads::{Posed, record};
-pub use spec::Load;
-
 use super::console::{Console, DONE};
 use super::files::{Output, keep_apart};
 use super::flags::Given;
 use super::line::Line;
-use super::{Failure, usage};
+use crate::failure::{Failure, usage};
 use crate::registry::Entry;
+use crate::registry::posed::Posed;
 use crate::report::short;
 use loads::{Model, pose};
 use pleach_core::sim::figures::Figures;

@@ -1,6 +1,7 @@
 //! [`Spec`]: one run to simulate, as the keys of a scenario describe it.
 
 use super::keys::Keys;
+use crate::registry::posed::Load;
 use crate::registry::{Entry, Simulation, entry, names};
 use pleach_core::balance::Policy;
 use pleach_core::sim::cluster::Cluster;
@@ -16,23 +17,6 @@ pub enum Work {
     Interval { units: u64, total_ns: u64, halvings: u32, uneven: f64, seed: u64 },
     /// A search.
     Search(Load),
-}
-
-/// The `[load]` of a scenario: a search of a problem.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Load {
-    pub problem: String,
-    pub instance: String,
-    pub node_ns: u64,
-    pub best: Option<String>,
-    pub bound: Option<String>,
-    pub branching: Option<String>,
-    /// Nodes within which one explorer may search alone, to compare with.
-    pub alone: u64,
-    /// How work is held, where that can be chosen.
-    pub nodes: Nodes,
-    /// Whether to search a record of the tree instead of the tree itself.
-    pub recorded: bool,
 }
 
 /// One run, without its seed.

@@ -4,7 +4,8 @@ use super::scenario::{Scenario, table};
 use super::spec::simulation;
 use crate::cli::flags::{Given, Kind, Use, Verb};
 use crate::cli::line::Line;
-use crate::cli::{Failure, no_more, usage};
+use crate::cli::no_more;
+use crate::failure::{Failure, usage};
 use crate::registry::{Entry, names};
 use toml::{Table, Value};
 
@@ -54,7 +55,7 @@ fn check(given: &Given, problem: &str, named: &[Use]) -> Result<(), Failure> {
 
 /// A file's scenario, with what flags say instead.
 fn of_file(file: &str, given: &Given) -> Result<Table, Failure> {
-    let text = std::fs::read_to_string(file)
+    let text = crate::input::text_of(file)
         .or_else(|why| usage(format!("{file}: {why}; expected a scenario's file")))?;
     let mut scenario = table(file, &text).map_err(Failure::Usage)?;
     set_all(&mut scenario, given)?;

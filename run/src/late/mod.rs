@@ -1,20 +1,18 @@
-//! What `master-worker:late` needs of a unit: copies of work are split, compared and trimmed in an
-//! explorer of their own.
+//! What `master-worker:late` needs of a unit: all of it is in this folder.
 
+pub(crate) mod aside;
+
+use self::aside::Aside;
 use crate::body::Body;
 use crate::error::RunError;
 use crate::executor::Executor;
 use crate::settings::Settings;
 use crate::transport::Transport;
 use pleach_core::balance::late::Verbs;
-use pleach_core::explorer::Explorer;
 use pleach_core::problem::Problem;
-use pleach_core::tree::{Counts, Goal};
-use pleach_core::work::{Malformed, Work};
+use pleach_core::tree::Goal;
+use pleach_core::work::Work;
 use std::sync::Arc;
-
-/// Nodes to explore between two looks at whether to stop.
-const FUEL: u64 = 1 << 14;
 
 /// Checks whether some nodes may be explored twice.
 ///
@@ -31,36 +29,6 @@ pub(crate) fn check(problem: &dyn Problem, settings: &Settings) -> Result<(), Ru
         return Ok(());
     };
     Err(RunError::Late(why))
-}
-
-/// An explorer that holds nothing between two calls.
-pub(crate) struct Aside<'a>(pub Box<dyn Explorer + 'a>);
-
-impl Aside<'_> {
-    fn without(&mut self, work: &Work, other: &Work) -> Result<Work, Malformed> {
-        self.0.put(&work.bytes)?;
-        let trimmed = self.0.trim(&other.bytes);
-        let rest = self.0.drain();
-        trimmed.map(|()| rest)
-    }
-
-    /// What is counted in the part of `away` that is not in `left`, explored from this score on.
-    fn counted(
-        &mut self,
-        away: &Work,
-        left: &Work,
-        best: i64,
-        stopped: &dyn Fn() -> bool,
-    ) -> Result<Counts, Malformed> {
-        let gone = self.without(away, left)?;
-        self.0.put(&gone.bytes)?;
-        let mut counts = Counts::default();
-        while self.0.size() > 0.0 && !stopped() {
-            counts.add(&self.0.run(FUEL, best).counts);
-        }
-        self.0.drain();
-        Ok(counts)
-    }
 }
 
 /// There are copies only where there is an explorer for them.
