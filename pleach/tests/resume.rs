@@ -262,5 +262,5 @@ fn what_cannot_be_resumed_is_refused() {
     let mut newer = good.clone();
     newer[4] += 1;
     fs::write(&path, newer).unwrap();
-    refused(&format!("resume {file}"), "its format is 2");
+    refused(&format!("resume {file}"), "its format is 3");
 }
