@@ -10,13 +10,15 @@ use pleach_problems::flowshop::{
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
+use pleach_run::Crew;
+use pleach_run::executor::gpu::spec::Spec;
 use std::time::{Duration, Instant};
 
 /// A row of the page of figures: its name, and what measures it.
 type Row<'a> = (&'a str, &'a dyn Fn() -> Result<(), RunError>);
 
 fn main() -> Result<(), RunError> {
-    let rows: [Row<'_>; 12] = [
+    let rows: [Row<'_>; 14] = [
         ("engine around uts T1L", &|| overhead("uts T1L", (&uts("T1L"), None), 5)),
         ("engine around uts T3L", &|| overhead("uts T3L", (&uts("T3L"), None), 5)),
         ("engine around queens 16", &|| overhead("queens 16", (&queens(16), None), 15)),
@@ -31,6 +33,8 @@ fn main() -> Result<(), RunError> {
         ("two threads flowshop ta025", &|| two_threads("ta025", from_optimum(&flowshop("ta025")))),
         ("steal, thief spinning", &|| steals("thief spinning", Duration::from_millis(5))),
         ("steal, thief asleep", &|| steals("thief asleep", Duration::ZERO)),
+        ("run after another, threads", &|| second_run("threads", "")),
+        ("run after another, device", &|| second_run("device", "emulated")),
     ];
     // Words on the command line choose: only rows that contain one of them are run.
     let words: Vec<String> =
@@ -103,6 +107,33 @@ fn overhead(name: &str, problem: Start<'_>, pairs: usize) -> Result<(), RunError
         median(with),
         median(without),
         median(ratios)
+    );
+    Ok(())
+}
+
+/// A small run by a crew that is new, against the same by one that has run before, in turns.
+fn second_run(name: &str, device: &str) -> Result<(), RunError> {
+    let queens = queens(7);
+    let devices = Spec::parse(device).into_iter().collect();
+    let settings = Settings { devices, ..threads(2) };
+    let run = |crew: &Crew| -> Result<f64, RunError> {
+        let start = Instant::now();
+        crew.run(&queens, &settings, &mut |_| std::ops::ControlFlow::Continue(()))?;
+        Ok(start.elapsed().as_secs_f64() * 1e6)
+    };
+    let (mut firsts, mut seconds, mut started) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..201 {
+        let crew = Crew::default();
+        firsts.push(run(&crew)?);
+        let before = (crew.threads_started(), crew.devices_opened());
+        seconds.push(run(&crew)?);
+        started += crew.threads_started() - before.0 + crew.devices_opened() - before.1;
+    }
+    println!(
+        "run after another, {name}: first {:.0} us, second {:.0} us, {started} threads and devices \
+         started by the second",
+        median(firsts),
+        median(seconds)
     );
     Ok(())
 }

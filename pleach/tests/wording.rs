@@ -229,3 +229,26 @@ fn settings_record_every_flag() {
         assert_eq!((&settings["time_limit"], &settings["all"]), (&"60".into(), &false.into()));
     }
 }
+
+/// Some editors put a byte-order mark at the start of a file, which used to be refused.
+#[test]
+fn a_byte_order_mark_is_skipped() {
+    let folder = folder("mark");
+    for (problem, text) in [
+        ("flowshop", "2 3\n1 2\n3 4\n5 6\n"),
+        ("knapsack", "2 10\n5 4\n6 5\n"),
+        (
+            "atsp",
+            "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: FULL_MATRIX\n\
+                  EDGE_WEIGHT_SECTION\n0 1 2\n3 0 4\n5 6 0\nEOF\n",
+        ),
+    ] {
+        let file = folder.join(problem);
+        let answers = ["", "\u{feff}"].map(|mark| {
+            fs::write(&file, format!("{mark}{text}")).unwrap();
+            json(&format!("solve {problem} {}", file.display()))["objective"].clone()
+        });
+        assert!(answers[0].is_number(), "{problem}");
+        assert_eq!(answers[0], answers[1], "{problem}");
+    }
+}
