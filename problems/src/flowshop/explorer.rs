@@ -86,7 +86,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
         self.bases[0].fill(&self.tables, left.into_iter(), Self::LANES);
         frame.renew(0, &self.bases[0], Self::LANES);
         frame.bound = word(bound);
-        frame.share = share;
+        frame.tree_part = share;
         self.used = 1;
         self.branch(stretch);
     }
@@ -146,7 +146,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
             let closed = frame.close_above(&self.kernel, stretch.limits);
             payoff.note(frame.jobs, closed, walked);
         }
-        frame.share /= frame.n_open.max(1) as f32;
+        frame.tree_part /= frame.n_open.max(1) as f32;
         self.open += frame.n_open;
         let counts = &mut stretch.progress.counts;
         counts.bounded += branching.bounded(frame.jobs);
@@ -191,7 +191,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
             return self.complete(makespan, last, stretch);
         }
         next.bound = bound;
-        next.share = frame.share;
+        next.tree_part = frame.tree_part;
         if next.jobs.div_ceil(K::JOBS) <= worth_a_base(base.blocks) {
             let at = frame.base + 1;
             let (bases, fresh) = self.bases.split_at_mut(at);
@@ -251,7 +251,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
             let mut node = path.clone();
             node.place(jobs[lane / 2], frame.back);
             let bound = frame.bound.max(bound).wide().into();
-            given.push(Entry { bound, depth, share: frame.share, node });
+            given.push(Entry { bound, depth, share: frame.tree_part, node });
         }
     }
 }
@@ -319,7 +319,7 @@ impl<K: Kernel> Explorer for Frames<'_, K> {
     fn open_share(&self) -> Option<f64> {
         let waiting: f64 = self.waiting.iter().map(|entry| f64::from(entry.share)).sum();
         let frames = self.frames[..self.used].iter();
-        let frames = frames.map(|frame| f64::from(frame.share) * frame.n_open as f64);
+        let frames = frames.map(|frame| f64::from(frame.tree_part) * frame.n_open as f64);
         Some(waiting + frames.sum::<f64>())
     }
 

@@ -110,7 +110,7 @@ pub struct Frame<W> {
     /// The node's own bound.
     pub bound: W,
     /// Estimated fraction of the whole tree: of the node, and once it is branched of each child.
-    pub share: f32,
+    pub tree_part: f32,
 }
 
 impl<W: Word> Frame<W> {
@@ -126,7 +126,7 @@ impl<W: Word> Frame<W> {
             back: false,
             job: NO_JOB,
             bound: zero,
-            share: 0.0,
+            tree_part: 0.0,
         }
     }
 
