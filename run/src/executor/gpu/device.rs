@@ -55,7 +55,7 @@ impl Device {
     pub fn prepare(&mut self, layout: &Layout, explorers: Option<u32>) -> Result<(), DeviceError> {
         self.memory.clear()?;
         self.nodes = 0;
-        let at_once = self.memory.make(layout)?;
+        let at_once = self.memory.build_kernels(layout)?;
         let explorers = explorers.unwrap_or(at_once);
         // Depth first, each step adds only the children of the nodes it takes.
         let deepest = 2 * layout.width as u64 * (layout.depth as u64 + 1);
@@ -72,18 +72,18 @@ impl Device {
         self.room = (MOVED_WORDS / layout.words).max(1);
         let mut sizes = [0; 10];
         sizes.iter_mut().zip(&layout.sizes).for_each(|(size, &given)| *size = given);
-        let mut take = |words: usize| self.memory.take(words.max(1));
+        let mut allocate = |words: usize| self.memory.allocate(words.max(1));
         self.launch = Launch {
-            pages: take(pages as usize * PAGE as usize * layout.words)?,
-            rings: take(n * span as usize)?,
-            stacks: take(2 * n)?,
-            heights: take(n)?,
-            report: take(LaunchReport::WORDS)?,
-            found: take(n * self.found)?,
-            tables: take(layout.tables.len())?,
-            free: take(2 * pages as usize)?,
-            moves: take(Move::WORDS * n)?,
-            moved: take(self.room * layout.words)?,
+            pages: allocate(pages as usize * PAGE as usize * layout.words)?,
+            rings: allocate(n * span as usize)?,
+            stacks: allocate(2 * n)?,
+            heights: allocate(n)?,
+            report: allocate(LaunchReport::WORDS)?,
+            found: allocate(n * self.found)?,
+            tables: allocate(layout.tables.len())?,
+            free: allocate(2 * pages as usize)?,
+            moves: allocate(Move::WORDS * n)?,
+            moved: allocate(self.room * layout.words)?,
             explorers,
             active: explorers,
             span,
