@@ -110,7 +110,7 @@ pub trait Ranked: Send {
     fn rank(&self, depth: usize) -> usize;
 
     /// Estimated fraction of the whole tree below each open child of a node.
-    fn share(&self, depth: usize) -> f64;
+    fn tree_part(&self, depth: usize) -> f64;
 
     /// Explores until no node is open, a solution is found, or the fuel is used up and the search
     /// is not [fresh](Ranked::fresh). A node leaves the path only when one above it has an open
@@ -317,8 +317,8 @@ impl<R: Ranked> Explorer for RankedExplorer<R> {
     /// Counting leaves would show nearly all of the tree as done once its first nodes are pruned.
     /// Waiting intervals are still measured in leaves, but only until the search takes them up.
     fn open_share(&self) -> Option<f64> {
-        let open = |depth| self.walk.open(depth) as f64 * self.walk.share(depth);
-        let edge = |edge: &Edge| self.walk.share(edge.depth) * edge.part;
+        let open = |depth| self.walk.open(depth) as f64 * self.walk.tree_part(depth);
+        let edge = |edge: &Edge| self.walk.tree_part(edge.depth) * edge.part;
         let waiting = self.waiting.part() / part(self.walk.places(), &self.walk.whole().end);
         let path = (0..self.walk.depth()).map(open).sum::<f64>();
         Some(waiting + path + self.edge.as_ref().map_or(0.0, edge))

@@ -10,7 +10,7 @@ constexpr u32 BUSY = 1u << 31;
 // last one.
 constexpr u32 EDGE = 8;
 
-enum Kind : u32 { HYPERCUBE = 0, ADAPT = 1 };
+enum StealRule : u32 { HYPERCUBE = 0, ADAPT = 1 };
 
 // Whether a victim of this height gives. Explorers outside the active set give even their last
 // node.
@@ -122,7 +122,7 @@ __device__ inline void balance_explorers(const Launch &launch, u32 words) {
     u32 height = threadIdx.x % LANES == 0 ? look(address<u32>(launch.heights) + thief) : 0;
     if (__shfl_sync(ALL_LANES, height, 0) != 0)
         return;
-    if (launch.kind == HYPERCUBE)
+    if (launch.steal_rule == HYPERCUBE)
         balance_by_cube(launch, words, thief);
     else
         balance_by_windows(launch, words, thief);

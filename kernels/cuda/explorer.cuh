@@ -32,7 +32,7 @@ struct Explorer : Pages {
         if (number < launch.active)
             return false;
         if (lane == 0 && height != 0)
-            atomicAdd(&address<Tally>(launch.tally)->nodes, u64(height));
+            atomicAdd(&address<LaunchReport>(launch.report)->nodes, u64(height));
         return true;
     }
 
@@ -45,31 +45,31 @@ struct Explorer : Pages {
         if (launch.trigger == 0 || step - looked < LOOK_EVERY - 1)
             return false;
         looked = step;
-        u32 idle = lane == 0 ? look(&address<Tally>(launch.tally)->idle) : 0;
+        u32 idle = lane == 0 ? look(&address<LaunchReport>(launch.report)->idle) : 0;
         return __shfl_sync(ALL_LANES, idle, 0) >= launch.trigger;
     }
 
-    // Saves the stack for the next launch, and adds the counts of this one to the tally.
+    // Saves the stack for the next launch, and adds the counts of this one to the report.
     __device__ void stop(bool full, u32 steps) {
-        settle(height);
-        Tally *tally = address<Tally>(launch.tally);
+        release_and_save(height);
+        LaunchReport *report = address<LaunchReport>(launch.report);
         u64 branched = sum_of_warp(counts.branched), bounded = sum_of_warp(counts.bounded);
         u64 total = sum_of_warp(counts.total);
         u32 depth = greatest_of_warp(counts.depth);
         if (lane != 0)
             return;
         address<u32>(launch.heights)[number] = height;
-        atomicAdd(&tally->nodes, u64(height));
-        atomicMax(&tally->steps, steps);
+        atomicAdd(&report->nodes, u64(height));
+        atomicMax(&report->steps, steps);
         if (height == 0 || full)
-            atomicAdd(&tally->idle, 1u);
+            atomicAdd(&report->idle, 1u);
         if (full)
-            atomicAdd(&tally->full, 1u);
+            atomicAdd(&report->full, 1u);
         if (bounded | branched | total) {
-            atomicAdd(&tally->branched, branched);
-            atomicAdd(&tally->bounded, bounded);
-            atomicAdd(&tally->total, total);
-            atomicMax(&tally->depth, u64(depth));
+            atomicAdd(&report->branched, branched);
+            atomicAdd(&report->bounded, bounded);
+            atomicAdd(&report->total, total);
+            atomicMax(&report->depth, u64(depth));
         }
     }
 };

@@ -316,7 +316,7 @@ struct Flowshop {
             record[0] = 1;
             record[2] = score;
             record[3] = 0;
-            atomicAdd(&address<Tally>(launch.tally)->found, 1u);
+            atomicAdd(&address<LaunchReport>(launch.report)->found, 1u);
         }
     }
 };
@@ -329,7 +329,7 @@ struct Best {
     u32 cut;
 
     __device__ explicit Best(const Launch &launch)
-        : place(&address<Tally>(launch.tally)->best), value(0), cut(0) {}
+        : place(&address<LaunchReport>(launch.report)->best), value(0), cut(0) {}
 
     __device__ void take(i64 known) {
         value = known;

@@ -11,7 +11,7 @@ struct Launch {
     u64 rings;
     u64 stacks;
     u64 heights;
-    u64 tally;
+    u64 report;
     u64 found;
     u64 tables;
     u64 free;
@@ -25,7 +25,7 @@ struct Launch {
     u32 free_pages;
     u32 budget;
     u32 trigger;
-    u32 kind;
+    u32 steal_rule;
     u32 round;
     u32 least;
     u32 leave;
@@ -37,7 +37,7 @@ struct Stack {
     u32 owned;
 };
 
-struct Tally {
+struct LaunchReport {
     i64 best;
     u64 branched;
     u64 bounded;

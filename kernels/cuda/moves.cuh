@@ -20,7 +20,7 @@ __device__ inline void put_nodes(const Launch &launch, u32 words) {
     for (u32 i = own.lane; i < done * words; i += LANES)
         own.word(height * words + i) = from[i];
     __syncwarp();
-    own.settle(height + done);
+    own.release_and_save(height + done);
     if (own.lane == 0) {
         move->done = done;
         address<u32>(launch.heights)[own.number] = height + done;
@@ -42,7 +42,7 @@ __device__ inline void take_nodes(const Launch &launch, u32 words) {
     if (launch.leave || move.nodes == 0)
         return;
     own.drop(move.nodes, height);
-    own.settle(height - move.nodes);
+    own.release_and_save(height - move.nodes);
     if (own.lane == 0)
         address<u32>(launch.heights)[own.number] = height - move.nodes;
 }

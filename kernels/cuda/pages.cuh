@@ -40,7 +40,7 @@ struct Pages {
     // Takes free pages until this many nodes fit. Returns false if it cannot.
     __device__ bool reach(u32 nodes) {
         while (owned * PAGE < nodes) {
-            u32 ticket = ALL_LANES, *taken = &address<Tally>(launch.tally)->taken;
+            u32 ticket = ALL_LANES, *taken = &address<LaunchReport>(launch.report)->taken;
             if (lane == 0 && owned < launch.span) {
                 ticket = atomicAdd(taken, 1u);
                 if (ticket >= launch.free_pages) {
@@ -61,12 +61,12 @@ struct Pages {
 
     // Gives back the pages beyond those for this many nodes and a spare one, then saves the stack.
     // The pages given back are free from the next launch on.
-    __device__ void settle(u32 nodes) {
+    __device__ void release_and_save(u32 nodes) {
         u32 keep = (nodes + PAGE - 1) / PAGE + 1;
         if (owned > keep) {
             u32 surplus = owned - keep, ticket = 0;
             if (lane == 0)
-                ticket = atomicAdd(&address<Tally>(launch.tally)->returned, surplus);
+                ticket = atomicAdd(&address<LaunchReport>(launch.report)->returned, surplus);
             ticket = launch.free_from + launch.free_pages + __shfl_sync(ALL_LANES, ticket, 0);
             for (u32 i = lane; i < surplus; i += LANES)
                 address<u32>(launch.free)[(ticket + i) % launch.free_room] = page(keep + i);

@@ -16,8 +16,8 @@ constexpr u32 LANES = 32;
 
 // Where threads wait for each other. All that meet must arrive at the same point.
 struct Site {
-    enum Kind : u32 { Barrier, Warp, Shuffle, Ballot };
-    Kind kind;
+    enum SyncKind : u32 { Barrier, Warp, Shuffle, Ballot };
+    SyncKind kind;
     u32 mask;
     const char *file;
     int line;

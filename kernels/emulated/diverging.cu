@@ -29,7 +29,7 @@ ENTRY explore(Launch launch) {
     default: // no mistake: results reach every lane, and all lanes meet
         __syncthreads();
         if (__shfl_xor_sync(ALL_LANES, lane, 1) == (lane ^ 1))
-            atomicAdd(&address<Tally>(launch.tally)->idle, 1);
+            atomicAdd(&address<LaunchReport>(launch.report)->idle, 1);
     }
 }
 

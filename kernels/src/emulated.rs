@@ -65,13 +65,13 @@ const MOST_EXPLORERS: u32 = 1 << 20;
 
 /// Checks what must hold for any launch, whatever the kernel.
 fn check(launch: &Launch) -> Result<(), Fault> {
-    let Launch { pages, rings, stacks, heights, tally, found, tables, free, moves, moved, .. } =
+    let Launch { pages, rings, stacks, heights, report, found, tables, free, moves, moved, .. } =
         *launch;
     let words = [pages, rings, stacks, heights, found, tables, free, moves, moved];
-    if words.contains(&0) || tally == 0 {
+    if words.contains(&0) || report == 0 {
         return Err(Fault::Record("an address is null"));
     }
-    if words.iter().any(|at| at % 4 != 0) || tally % 8 != 0 {
+    if words.iter().any(|at| at % 4 != 0) || report % 8 != 0 {
         return Err(Fault::Record("an address is misaligned"));
     }
     if launch.span < 4 || !launch.span.is_power_of_two() {

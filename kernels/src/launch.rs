@@ -28,8 +28,8 @@ pub struct Launch {
     pub stacks: u64,
     /// `u32[explorers]`: nodes on each stack.
     pub heights: u64,
-    /// A [`Tally`].
-    pub tally: u64,
+    /// A [`LaunchReport`].
+    pub report: u64,
     /// `u32[explorers * (FOUND + plan)]`: 1 if a solution was written, an unused word, the score as
     /// two words, low word first, then the plan.
     pub found: u64,
@@ -57,8 +57,8 @@ pub struct Launch {
     pub budget: u32,
     /// Explorers stop, soon, when this many are idle; 0 for never.
     pub trigger: u32,
-    /// For `balance`: a [`Kind`].
-    pub kind: u32,
+    /// For `balance`: a [`StealRule`].
+    pub steal_rule: u32,
     /// For `balance`: which round, from 0.
     pub round: u32,
     /// For `balance`: only explorers with more nodes than this give.
@@ -71,15 +71,15 @@ pub struct Launch {
 
 impl Launch {
     /// Updates the free pages for the next launch by those taken and given back in this one.
-    pub fn turn(&mut self, tally: &Tally) {
-        self.free_from = (self.free_from + tally.taken) % self.free_room;
-        self.free_pages = self.free_pages - tally.taken + tally.returned;
+    pub fn turn(&mut self, report: &LaunchReport) {
+        self.free_from = (self.free_from + report.taken) % self.free_room;
+        self.free_pages = self.free_pages - report.taken + report.returned;
     }
 }
 
 /// What `explore`, `put` and `take` report; zeros before the launch, except the best score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct LaunchReport {
     /// The score that a solution must beat; kernels lower it.
     pub best: i64,
     /// Nodes branched.
@@ -106,11 +106,11 @@ pub struct Tally {
     pub steps: u32,
 }
 
-impl Tally {
+impl LaunchReport {
     /// As words.
     pub const WORDS: usize = 18;
 
-    /// A tally with this best score and zeros.
+    /// A report with this best score and zeros.
     #[must_use]
     pub fn words(best: i64) -> [u32; Self::WORDS] {
         let mut words = [0; Self::WORDS];
@@ -119,7 +119,7 @@ impl Tally {
         words
     }
 
-    /// Reads a tally back from words.
+    /// Reads a report back from words.
     #[must_use]
     pub fn read(words: &[u32; Self::WORDS]) -> Self {
         let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
@@ -197,7 +197,7 @@ impl Entry {
 
 /// How idle explorers choose whom to steal from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StealRule {
     /// Explorers are the corners of a hypercube, and look at one neighbour per round.
     Hypercube = 0,
     /// Each idle explorer scans a window of others, which is wider the fewer are idle.
@@ -207,11 +207,11 @@ pub enum Kind {
 /// Explorers along each edge of the hypercube but the last; `EDGE` in `cuda/balance.cuh`.
 const EDGE: u32 = 8;
 
-impl Kind {
+impl StealRule {
     /// Rounds, one launch each, after which every explorer has looked at all those it may look at.
     #[must_use]
     pub fn rounds(self, explorers: u32) -> u32 {
-        if self == Kind::Adapt {
+        if self == StealRule::Adapt {
             return 1;
         }
         let (mut rounds, mut scale) = (0, 1);
@@ -235,19 +235,22 @@ mod tests {
 
     #[test]
     fn rounds_reach_all_along_every_edge() {
-        let rounds = |explorers| Kind::Hypercube.rounds(explorers);
+        let rounds = |explorers| StealRule::Hypercube.rounds(explorers);
         assert_eq!([1, 2, 8, 9, 64, 65].map(rounds), [0, 1, 7, 8, 14, 15]);
-        assert_eq!(Kind::Adapt.rounds(4096), 1);
+        assert_eq!(StealRule::Adapt.rounds(4096), 1);
     }
 
     #[test]
-    fn a_tally_comes_back_as_it_went() {
+    fn a_report_comes_back_as_it_went() {
         for best in [0, -5, i64::MAX, i64::MIN] {
-            let words = Tally::words(best);
-            assert_eq!(Tally::read(&words), Tally { best, ..Tally::default() });
+            let words = LaunchReport::words(best);
+            assert_eq!(
+                LaunchReport::read(&words),
+                LaunchReport { best, ..LaunchReport::default() }
+            );
         }
         let words = std::array::from_fn(|i| i as u32);
-        let tally = Tally::read(&words);
-        assert_eq!((tally.depth, tally.idle, tally.steps), (9 << 32 | 8, 12, 17));
+        let report = LaunchReport::read(&words);
+        assert_eq!((report.depth, report.idle, report.steps), (9 << 32 | 8, 12, 17));
     }
 }

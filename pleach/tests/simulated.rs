@@ -5,8 +5,8 @@ use pleach_core::balance::Policy;
 use pleach_core::problem::{Plain, Problem};
 use pleach_core::sim::enumerate::every_schedule_reduced;
 use pleach_core::sim::load::Search;
+use pleach_core::sim::random_cluster::random_cluster;
 use pleach_core::sim::recorded::Recorded;
-use pleach_core::sim::rough::rough;
 use pleach_core::tree::{Counts, Tree};
 use pleach_core::work::Nodes;
 use pleach_problems::flowshop::Flowshop;
@@ -74,7 +74,7 @@ fn search(problem: &dyn Problem, start: i64, seed: u64) -> (u32, u64) {
         let seed = 2 * seed + round;
         // Kinds of problems come in turns of seven, presets in turns of twenty-three: all pairs come up.
         let policy = Policy::parse(PRESETS[seed as usize % PRESETS.len()]).unwrap();
-        let mut cluster = rough(1 + (seed * 7 % 23) as u32, policy, seed);
+        let mut cluster = random_cluster(1 + (seed * 7 % 23) as u32, policy, seed);
         // A snapshot is searched to its end, so that there must not be too many.
         cluster.snapshot_ns = cluster.snapshot_ns.map(|mean_ns| mean_ns.max(1_000_000));
         let figures = cluster.run(&search).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
@@ -130,7 +130,7 @@ fn what_is_given_late_is_explored_all_the_same() {
             assert!(search.measure(u64::MAX));
             let words = ["master-worker:late", "master-worker:late,degree=2,share=1/3,end=counter"];
             let policy = Policy::parse(words[seed as usize % 2]).unwrap();
-            let mut cluster = rough(1 + (seed * 7 % 23) as u32, policy, seed);
+            let mut cluster = random_cluster(1 + (seed * 7 % 23) as u32, policy, seed);
             cluster.snapshot_ns = None;
             let figures = cluster.run(&search).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
             assert_eq!(figures.best.unwrap_or(start), optimum);
@@ -150,7 +150,7 @@ fn wide_explorers_are_exact_too() {
     let mut search = Search::new(&uts, 1_400, i64::MAX);
     assert!(search.measure(u64::MAX));
     for seed in 0..4 {
-        let mut cluster = rough(30, Policy::default(), seed);
+        let mut cluster = random_cluster(30, Policy::default(), seed);
         cluster.snapshot_ns = None;
         let figures = cluster.run(&search).unwrap();
         assert_eq!(figures.counts.total, 4_130_071);
@@ -162,7 +162,7 @@ fn one_peer_takes_as_long_as_one_explorer_alone() {
     let queens = Queens::new(9, Level::Off).unwrap();
     let mut search = Search::new(&queens, 1_000, i64::MAX);
     search.measure(u64::MAX);
-    let mut cluster = rough(1, Policy::default(), 0);
+    let mut cluster = random_cluster(1, Policy::default(), 0);
     cluster.machine = pleach_core::sim::machine::Machine::uniform(1, 5_000, 100_000);
     cluster.snapshot_ns = None;
     let figures = cluster.run(&search).unwrap();

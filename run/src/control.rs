@@ -30,7 +30,7 @@ pub(crate) struct Control {
     best: AtomicI64,
     solution: Mutex<Option<Solution>>,
     /// The nodes that may still be explored; `u64::MAX` if there is no limit.
-    tank: AtomicU64,
+    fuel: AtomicU64,
     units: u64,
     /// Units that are not idle, plus messages on their way that matter.
     busy: AtomicU64,
@@ -45,7 +45,7 @@ impl Control {
         Self {
             best: AtomicI64::new(best),
             solution: Mutex::new(start),
-            tank: AtomicU64::new(node_limit.unwrap_or(u64::MAX)),
+            fuel: AtomicU64::new(node_limit.unwrap_or(u64::MAX)),
             units: u64::from(units),
             busy: AtomicU64::new(units.into()),
             stop: AtomicU8::new(0),
@@ -79,7 +79,7 @@ impl Control {
     pub fn draw(&self, most: u64) -> u64 {
         let part = |left: u64| (left / (4 * self.units)).clamp(left.min(1), most);
         let take = |left: u64| (left < u64::MAX).then(|| left - part(left));
-        match self.tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+        match self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             Ok(before) => part(before),
             Err(no_limit) => no_limit,
         }
@@ -87,9 +87,9 @@ impl Control {
 
     /// Returns unused fuel, or charges what was used beyond it.
     pub fn refund(&self, drawn: u64, used: u64) {
-        let settled = |left: u64| (left < u64::MAX).then(|| (left + drawn).saturating_sub(used));
+        let left_after = |left: u64| (left < u64::MAX).then(|| (left + drawn).saturating_sub(used));
         // Without a limit there is nothing to account for.
-        let _ = self.tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, settled);
+        let _ = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left_after);
     }
 
     /// Adds one to the busy count. The caller must know that it is above 0: it is counted itself,

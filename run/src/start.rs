@@ -16,7 +16,7 @@ use crate::side::Side;
 use crate::transport::local::Office;
 use crate::units::{Plan, Planned, plan};
 use crate::watch::{Watcher, watch_over};
-use pleach_core::balance::{End, Lineage, Peer, PeerId};
+use pleach_core::balance::{End, Peer, PeerId, PeerTree};
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Solution;
@@ -96,12 +96,12 @@ impl Crew {
         watch: &mut Watcher<'_>,
     ) -> Result<Vec<Left>, RunError> {
         let (settings, n_units) = (ground.settings, units.len() as u32);
-        let lineage = &Lineage::new(n_units, &settings.policy, settings.seed);
+        let tree = &PeerTree::new(n_units, &settings.policy, settings.seed);
         let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
         // The last thread: at the beginning the first one has all the work.
         let improves = threads.max(1) - 1;
         let jobs = (0..n_units).zip(units).map(|(me, planned)| {
-            let peer = Peer::new(me, lineage, settings.policy.clone());
+            let peer = Peer::new(me, tree, settings.policy.clone());
             let improves = me == improves;
             let job = move || ground.unit(me, peer, planned, (n_units, improves));
             Box::new(job) as Box<dyn FnOnce() -> Result<Left, RunError> + Send + '_>

@@ -1,7 +1,7 @@
 //! [`Broker`]: peer 0 of `master-worker`, which knows every peer's load and passes requests on.
 
 use super::PeerId;
-use super::hungry::{Hungry, Thief};
+use super::hungry::{Thief, Thieves};
 
 /// What the master knows about its workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -23,21 +23,21 @@ impl Broker {
     }
 
     /// Records a victim's answer: a thief it could not serve goes on waiting.
-    pub fn on_passed(&mut self, peer: PeerId, served: bool, load: u64, hungry: &mut Hungry) {
+    pub fn on_passed(&mut self, peer: PeerId, served: bool, load: u64, thieves: &mut Thieves) {
         self.on_load(peer, load);
         if let Some(at) = self.passed.iter().position(|(asked, _)| *asked == peer) {
             let (_, thief) = self.passed.remove(at);
-            if !served && !hungry.has(thief.peer) {
-                hungry.add(thief);
+            if !served && !thieves.has(thief.peer) {
+                thieves.add(thief);
             }
         }
     }
 
     /// Passes the first request on to the peer with the greatest load, if that exceeds `own`. No
     /// peer gets a second request before it has answered the first.
-    pub fn pass(&mut self, own: f64, hungry: &mut Hungry) -> Option<(PeerId, Thief)> {
+    pub fn pass(&mut self, own: f64, thieves: &mut Thieves) -> Option<(PeerId, Thief)> {
         // In most calls nobody has asked.
-        if hungry.is_empty() {
+        if thieves.is_empty() {
             return None;
         }
         let free = |(peer, _): &(PeerId, u64)| self.passed.iter().all(|(asked, _)| asked != peer);
@@ -46,13 +46,13 @@ impl Broker {
         if load < 2 || load as f64 <= own {
             return None;
         }
-        let thief = hungry.next()?;
+        let thief = thieves.next()?;
         self.passed.push((most, thief));
         Some((most, thief))
     }
 }
 
 /// A load on a coarse scale: a change that does not show there is not worth reporting.
-pub(super) fn rough(load: u64) -> u32 {
+pub(super) fn log2_load(load: u64) -> u32 {
     u64::BITS - load.leading_zeros()
 }

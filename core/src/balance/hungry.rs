@@ -1,4 +1,4 @@
-//! [`Hungry`]: thieves that have yet to be answered.
+//! [`Thieves`]: those that have asked and have yet to be answered.
 
 use super::PeerId;
 use super::share::Power;
@@ -17,11 +17,11 @@ pub(super) struct Thief {
 
 /// Thieves in the order in which they asked, each at most once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Hungry {
+pub(super) struct Thieves {
     thieves: Vec<Thief>,
 }
 
-impl Hungry {
+impl Thieves {
     /// Adds a request, replacing an older one by the same thief.
     pub fn add(&mut self, thief: Thief) {
         self.remove(thief.peer);

@@ -11,20 +11,20 @@ pub mod late;
 mod ledger;
 mod message;
 mod mutant;
-mod overlay;
 mod peer;
 mod policy;
 mod quiet;
 mod share;
+mod tree;
 
 pub use chooser::{Chooser, Seeded};
 pub use host::{Host, Law, Verbs};
 pub use ledger::{Ledger, OnTheWay};
 pub use message::{Action, Event, Message, Part, PeerId, Ticket};
-pub use overlay::{Growth, Lineage, Overlay};
 pub use peer::Peer;
 pub use policy::{End, PRESETS, Policy, Rests, TreeShape, Victim};
 pub use share::{Power, Share};
+pub use tree::{Growth, PeerTree, TreePlace};
 
 #[cfg(test)]
 pub(crate) use mutant::Mutant;

@@ -1,16 +1,16 @@
 //! [`Peer`]: one unit's side of the protocol, a pure state machine.
 
-use super::asking::{Around, Asking, Next};
-use super::broker::{Broker, rough};
+use super::asking::{Asking, Context, Next};
+use super::broker::{Broker, log2_load};
 use super::chooser::Chooser;
-use super::hungry::{Hungry, Thief};
+use super::hungry::{Thief, Thieves};
 use super::late::Copies;
 use super::message::{Action, Event, Message, PeerId, Ticket};
 use super::mutant::Mutant;
-use super::overlay::{Lineage, Overlay};
 use super::policy::{End, Policy, Victim};
-use super::quiet::{Quiet, Rules, Step, Totals};
-use super::share::{Deal, Meter, Power};
+use super::quiet::{Rules, Step, Totals, Waves};
+use super::share::{Power, PowerMeter, ShareContext};
+use super::tree::{PeerTree, TreePlace};
 
 mod count;
 mod mail;
@@ -24,11 +24,11 @@ pub struct Peer {
     pub(super) me: PeerId,
     pub(super) peers: u32,
     pub(super) policy: Policy,
-    overlay: Overlay,
-    quiet: Quiet,
-    meter: Meter,
+    place: TreePlace,
+    waves: Waves,
+    meter: PowerMeter,
     asking: Asking,
-    pub(super) hungry: Hungry,
+    pub(super) thieves: Thieves,
     broker: Broker,
     /// Late giving: the copies that the master keeps.
     pub(super) copies: Copies,
@@ -55,23 +55,23 @@ pub struct Peer {
 impl Peer {
     /// Peer `me` of the peers in a tree. The run gives peer 0 the whole work.
     #[must_use]
-    pub fn new(me: PeerId, lineage: &Lineage, policy: Policy) -> Self {
-        let overlay = Overlay::new(me, lineage);
+    pub fn new(me: PeerId, tree: &PeerTree, policy: Policy) -> Self {
+        let place = TreePlace::new(me, tree);
         Self {
             me,
-            peers: lineage.peers(),
+            peers: tree.peers(),
             policy,
-            quiet: Quiet::new(&overlay),
-            meter: Meter::default(),
+            waves: Waves::new(&place),
+            meter: PowerMeter::default(),
             asking: Asking::default(),
-            hungry: Hungry::default(),
+            thieves: Thieves::default(),
             broker: Broker::default(),
             copies: Copies::default(),
             piece: None,
             told: 0,
             tell_at_ns: 0,
-            unserved: overlay.size(),
-            overlay,
+            unserved: place.size(),
+            place,
             work: Totals::default(),
             unacknowledged: 0,
             left: false,
@@ -189,7 +189,7 @@ impl Peer {
 
     /// The neighbours in the tree except one.
     fn neighbours(&self, but: PeerId) -> impl Iterator<Item = PeerId> {
-        let all = self.overlay.parent().into_iter().chain(self.overlay.children());
+        let all = self.place.parent().into_iter().chain(self.place.children());
         all.filter(move |&peer| peer != but)
     }
 
@@ -203,7 +203,7 @@ impl Peer {
     /// Begins an epoch, and tells the children.
     fn on_snapshot(&mut self, epoch: u64, actions: &mut Vec<Action>) {
         self.cut(epoch, actions);
-        for child in self.overlay.children() {
+        for child in self.place.children() {
             self.count(Action::Join, actions);
             send(child, Message::Snapshot { epoch }, actions);
         }
@@ -220,15 +220,15 @@ impl Peer {
     /// A broker passes requests on. A worker reports now and then how much work it has.
     fn report(&mut self, now_ns: u64, size: f64, actions: &mut Vec<Action>) {
         if self.me == 0 {
-            while let Some((peer, thief)) = self.broker.pass(size, &mut self.hungry) {
+            while let Some((peer, thief)) = self.broker.pass(size, &mut self.thieves) {
                 let Thief { peer: thief, power, .. } = thief;
                 send(peer, Message::Pass { thief, power }, actions);
             }
             return;
         }
         let load = size as u64;
-        if rough(load) != self.told && now_ns >= self.tell_at_ns {
-            self.told = rough(load);
+        if log2_load(load) != self.told && now_ns >= self.tell_at_ns {
+            self.told = log2_load(load);
             self.tell_at_ns = now_ns + self.policy.report_ns;
             send(0, Message::Load { load }, actions);
         }
@@ -238,12 +238,12 @@ impl Peer {
     fn on_ask(&mut self, thief: Thief, size: f64, actions: &mut Vec<Action>) {
         let gives = self.policy.gives(self.me);
         if gives && size >= 2.0 {
-            self.hungry.remove(thief.peer);
+            self.thieves.remove(thief.peer);
             self.give(&thief, size, actions);
         } else if thief.waits || gives && size > 0.0 {
             // One node cannot be split now, but often can after the next step.
             if !self.is(Mutant::ForgetsParked) {
-                self.hungry.add(thief);
+                self.thieves.add(thief);
             }
         } else {
             self.refuse(&thief, actions);
@@ -256,7 +256,7 @@ impl Peer {
             return self.lend(size, actions);
         }
         if !self.serve_waiting(size, actions) && size < 2.0 {
-            let in_vain = self.hungry.in_vain();
+            let in_vain = self.thieves.in_vain();
             in_vain.iter().for_each(|thief| self.refuse(thief, actions));
         }
     }
@@ -264,21 +264,21 @@ impl Peer {
     /// Gives to the first thief that asked before, if there is enough.
     fn serve_waiting(&mut self, size: f64, actions: &mut Vec<Action>) -> bool {
         let enough = size >= 2.0 && self.policy.gives(self.me);
-        let thief = if enough { self.hungry.next() } else { None };
+        let thief = if enough { self.thieves.next() } else { None };
         thief.inspect(|thief| self.give(thief, size, actions)).is_some()
     }
 
     fn refuse(&mut self, thief: &Thief, actions: &mut Vec<Action>) {
-        self.asking.on_refused(thief.peer, &self.overlay, &self.policy);
+        self.asking.on_refused(thief.peer, &self.place, &self.policy);
         send(thief.peer, Message::Refuse, actions);
     }
 
     /// What a share for this thief depends on.
-    pub(super) fn deal<'a>(&'a self, thief: &'a Thief, size: f64) -> Deal<'a> {
-        Deal {
+    pub(super) fn share_context<'a>(&'a self, thief: &'a Thief, size: f64) -> ShareContext<'a> {
+        ShareContext {
             thief,
             power: self.power(),
-            overlay: &self.overlay,
+            place: &self.place,
             size,
             given: self.work.sent,
             peers: self.peers,
@@ -288,7 +288,7 @@ impl Peer {
     }
 
     pub(super) fn give(&mut self, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
-        let share = self.policy.share.of(&self.deal(thief, size)).into();
+        let share = self.policy.share.of(&self.share_context(thief, size)).into();
         let ticket = Ticket { giver: self.me, number: self.work.sent };
         self.unserved -= thief.units.min(self.unserved - 1);
         self.work.sent += 1;
@@ -304,7 +304,7 @@ impl Peer {
         self.copies.remove(Ticket { giver: self.me, number: self.work.sent });
         let thief = Thief { peer: to, power: Power(0), units: 0, waits };
         if waits {
-            self.hungry.add(thief);
+            self.thieves.add(thief);
         } else {
             self.refuse(&thief, actions);
         }
@@ -315,7 +315,7 @@ impl Peer {
         if self.keeps_copies() && self.lend_to_itself(actions) {
             return;
         }
-        let in_vain = self.hungry.in_vain();
+        let in_vain = self.thieves.in_vain();
         in_vain.iter().for_each(|thief| self.refuse(thief, actions));
         self.ask(now_ns, chooser, actions);
         if self.policy.end == Some(End::Counter) {
@@ -325,7 +325,7 @@ impl Peer {
         if !waits && self.unacknowledged == 0 && self.copies.is_empty() {
             let rules =
                 Rules { two_waves: !self.is(Mutant::OneWave), counts: !self.is(Mutant::NoCounts) };
-            if let Some(step) = self.quiet.on_idle(self.work, rules) {
+            if let Some(step) = self.waves.on_idle(self.work, rules) {
                 self.carry_out(step, actions);
                 // A single peer has nobody to wait for.
                 if self.peers == 1 && !self.finished {
@@ -339,16 +339,16 @@ impl Peer {
     fn ask(&mut self, now_ns: u64, chooser: &mut dyn Chooser, actions: &mut Vec<Action>) {
         let power = self.power();
         let for_all = self.policy.share.is_by_subtree() || self.asking.at_start(&self.policy);
-        let units = if for_all { self.overlay.size() } else { 0 };
+        let units = if for_all { self.place.size() } else { 0 };
         loop {
-            let around = Around {
+            let context = Context {
                 me: self.me,
                 peers: self.peers,
                 policy: &self.policy,
-                overlay: &self.overlay,
-                hungry: &self.hungry,
+                place: &self.place,
+                thieves: &self.thieves,
             };
-            let (to, waits) = match self.asking.next(&around, chooser) {
+            let (to, waits) = match self.asking.next(&context, chooser) {
                 Next::Ask(to) => (to, false),
                 Next::Wait(to) => (to, true),
                 Next::Rest(rest_ns) => {
@@ -362,12 +362,12 @@ impl Peer {
 
     fn carry_out(&mut self, step: Step, actions: &mut Vec<Action>) {
         let down = |message, actions: &mut Vec<Action>| {
-            self.overlay.children().for_each(|child| send(child, message, actions));
+            self.place.children().for_each(|child| send(child, message, actions));
         };
         match step {
             Step::Ask => down(Message::Wave, actions),
             Step::Report(Totals { sent, received }) => {
-                if let Some(parent) = self.overlay.parent() {
+                if let Some(parent) = self.place.parent() {
                     send(parent, Message::Report { sent, received }, actions);
                 }
             }

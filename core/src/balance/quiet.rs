@@ -1,11 +1,11 @@
-//! [`Quiet`]: detects the end with four counters, gathered in waves over the tree of peers.
+//! [`Waves`]: detects the end with four counters, gathered in waves over the tree of peers.
 //!
 //! The root sends a wave down. Each peer answers once it is idle and all its children have
 //! answered, with the total numbers of pieces of work sent and received in its subtree. Two
 //! successive waves with the same totals, as many received as sent, prove that no work was on its
 //! way in between.
 
-use super::overlay::Overlay;
+use super::tree::TreePlace;
 
 /// Numbers of pieces of work sent and received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -27,7 +27,7 @@ pub(super) enum Step {
 
 /// A peer's state in the waves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Quiet {
+pub(super) struct Waves {
     root: bool,
     children: u32,
     /// The current wave: reports still missing from children, and their sum so far.
@@ -36,10 +36,10 @@ pub(super) struct Quiet {
     last: Option<Totals>,
 }
 
-impl Quiet {
-    pub fn new(overlay: &Overlay) -> Self {
-        let children = overlay.children().count() as u32;
-        Self { root: overlay.parent().is_none(), children, wave: None, last: None }
+impl Waves {
+    pub fn new(place: &TreePlace) -> Self {
+        let children = place.children().count() as u32;
+        Self { root: place.parent().is_none(), children, wave: None, last: None }
     }
 
     /// A wave came from the parent.

@@ -2,7 +2,7 @@
 
 use super::PeerId;
 use super::hungry::Thief;
-use super::overlay::Overlay;
+use super::tree::TreePlace;
 
 /// A peer's speed in nodes per second, measured while it explores; 0 until measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,11 +34,11 @@ pub enum Share {
 
 /// What a share depends on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Deal<'a> {
+pub(super) struct ShareContext<'a> {
     pub thief: &'a Thief,
     /// The victim's power.
     pub power: Power,
-    pub overlay: &'a Overlay,
+    pub place: &'a TreePlace,
     /// The victim's work.
     pub size: f64,
     /// Pieces the victim has given so far.
@@ -53,34 +53,34 @@ pub(super) struct Deal<'a> {
 impl Share {
     /// The fraction of its work that a victim gives to a thief.
     #[must_use]
-    pub(super) fn of(self, deal: &Deal<'_>) -> f64 {
-        let own = f64::from(deal.overlay.size());
-        let theirs = f64::from(deal.thief.units.max(1));
+    pub(super) fn of(self, context: &ShareContext<'_>) -> f64 {
+        let own = f64::from(context.place.size());
+        let theirs = f64::from(context.thief.units.max(1));
         match self {
             Share::Part(parts) => 1.0 / f64::from(parts),
-            Share::Power if deal.thief.units > 0 => {
-                theirs / f64::from(deal.unserved).max(theirs + 1.0)
+            Share::Power if context.thief.units > 0 => {
+                theirs / f64::from(context.unserved).max(theirs + 1.0)
             }
-            Share::Power => by_power(deal.power, deal.thief.power),
+            Share::Power => by_power(context.power, context.thief.power),
             Share::Subtree => {
-                let is = |peer: Option<PeerId>| peer == Some(deal.thief.peer);
-                if is(deal.overlay.parent()) {
+                let is = |peer: Option<PeerId>| peer == Some(context.thief.peer);
+                if is(context.place.parent()) {
                     (theirs - own).max(1.0) / theirs
-                } else if deal.overlay.is_child(deal.thief.peer) {
+                } else if context.place.is_child(context.thief.peer) {
                     (theirs / own).min(1.0)
                 } else {
                     theirs / (theirs + own)
                 }
             }
-            Share::Chunk(nodes) => f64::from(nodes) / deal.size,
-            Share::Grain(nodes) => f64::from(nodes) * theirs / deal.size,
+            Share::Chunk(nodes) => f64::from(nodes) / context.size,
+            Share::Grain(nodes) => f64::from(nodes) * theirs / context.size,
             Share::Levels => {
-                let level = deal.overlay.level() as usize;
-                let grain = deal.grains.get(level).or(deal.grains.last());
-                f64::from(grain.copied().unwrap_or(1)) / deal.size
+                let level = context.place.level() as usize;
+                let grain = context.grains.get(level).or(context.grains.last());
+                f64::from(grain.copied().unwrap_or(1)) / context.size
             }
-            Share::Guided(parts) => 1.0 / (f64::from(parts) * f64::from(deal.peers)),
-            Share::Even => 1.0 / (f64::from(deal.peers) - deal.given as f64).max(1.0),
+            Share::Guided(parts) => 1.0 / (f64::from(parts) * f64::from(context.peers)),
+            Share::Even => 1.0 / (f64::from(context.peers) - context.given as f64).max(1.0),
         }
     }
 
@@ -106,7 +106,7 @@ fn by_power(victim: Power, thief: Power) -> f64 {
 
 /// Measures power over windows of at least 10 ms of exploring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Meter {
+pub(super) struct PowerMeter {
     power: Power,
     nodes: u64,
     busy_ns: u64,
@@ -114,7 +114,7 @@ pub(super) struct Meter {
 
 const WINDOW_NS: u64 = 10_000_000;
 
-impl Meter {
+impl PowerMeter {
     /// Records a stretch of exploring.
     pub fn add(&mut self, nodes: u64, busy_ns: u64) {
         self.nodes += nodes;
@@ -134,7 +134,7 @@ impl Meter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Lineage, Policy};
+    use super::super::{PeerTree, Policy};
     use super::*;
 
     /// What peer 1 of 7, with power 300 in a tree of degree 2, gives to a thief.
@@ -142,13 +142,13 @@ mod tests {
         let thief = Thief { peer, power: Power(power), units, waits: false };
         let mut policy = Policy::default();
         policy.tree.degree = 2;
-        let overlay = Overlay::new(1, &Lineage::new(7, &policy, 0));
+        let place = &TreePlace::new(1, &PeerTree::new(7, &policy, 0));
         let power = Power(300);
-        let overlay = &overlay;
         let (size, given, peers, unserved) = (40.0, 2, 7, 3);
         let grains = &[64, 8];
-        let deal = Deal { thief: &thief, power, overlay, size, given, peers, unserved, grains };
-        share.of(&deal)
+        let context =
+            ShareContext { thief: &thief, power, place, size, given, peers, unserved, grains };
+        share.of(&context)
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn power_is_measured_over_at_least_ten_milliseconds() {
-        let mut meter = Meter::default();
+        let mut meter = PowerMeter::default();
         meter.add(1000, 9_999_999);
         assert_eq!(meter.power(), Power(0));
         meter.add(0, 1);

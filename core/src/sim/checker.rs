@@ -1,8 +1,8 @@
 //! [`Checker`]: watches a simulated run from outside the protocol, and takes its figures.
 
 use super::figures::{Depth, Figures};
-use super::load::{Load, Tally};
-use crate::balance::{Lineage, Message, PeerId, Ticket};
+use super::load::{Load, WorkDone};
+use crate::balance::{Message, PeerId, PeerTree, Ticket};
 use crate::checkpoint::{Cut, assemble};
 
 /// Watches a run: who has work, what is on its way, and what was said.
@@ -20,24 +20,24 @@ pub(super) struct Checker {
     best: (i64, u64, u64),
     cuts: Cuts,
     /// What was done twice, where pieces are given late.
-    twice: Tally,
+    twice: WorkDone,
 }
 
 /// The snapshot that is being taken.
 #[derive(Default)]
 struct Cuts {
     taken: Vec<Cut>,
-    done: Tally,
+    done: WorkDone,
     best: Option<i64>,
 }
 
 impl Checker {
-    pub fn new(lineage: &Lineage) -> Self {
-        let peers = lineage.peers();
+    pub fn new(tree: &PeerTree) -> Self {
+        let peers = tree.peers();
         let mut depths: Vec<u8> = Vec::with_capacity(peers as usize);
         let mut figures = Figures { peers, ..Figures::default() };
         for me in 0..peers {
-            let parent = lineage.parent(me);
+            let parent = tree.parent(me);
             // A chain of more than 256 peers has the rest of them in its last row.
             let depth = parent.map_or(0, |parent| depths[parent as usize].saturating_add(1));
             depths.push(depth);
@@ -56,7 +56,7 @@ impl Checker {
             finished: 0,
             best: (i64::MAX, 0, 0),
             cuts: Cuts::default(),
-            twice: Tally::default(),
+            twice: WorkDone::default(),
         }
     }
 
@@ -88,7 +88,7 @@ impl Checker {
     }
 
     /// Some work was done although it had been given away.
-    pub fn on_twice(&mut self, twice: &Tally) {
+    pub fn on_twice(&mut self, twice: &WorkDone) {
         self.twice.add(twice);
         self.figures.redundant = self.twice.counts;
     }
@@ -126,13 +126,13 @@ impl Checker {
     pub fn on_cut(
         &mut self,
         cut: Cut,
-        tally: Tally,
+        done: WorkDone,
         best: i64,
         load: &impl Load,
     ) -> Result<(), String> {
         self.cuts.best = Some(self.cuts.best.map_or(best, |before| before.min(best)));
         self.cuts.taken.push(cut);
-        self.cuts.done.add(&tally);
+        self.cuts.done.add(&done);
         if self.cuts.taken.len() < self.working.len() {
             return Ok(());
         }
@@ -147,7 +147,7 @@ impl Checker {
     /// still kept.
     pub fn close(
         mut self,
-        tally: Tally,
+        done: WorkDone,
         scores: impl Iterator<Item = i64>,
         kept: Option<Ticket>,
         load: &impl Load,
@@ -164,10 +164,10 @@ impl Checker {
             return Err(format!("peers end with the scores {best} and {other}"));
         }
         // What was reported as done twice must be all that is too much.
-        let whole = tally.without(&self.twice).ok_or("less was done than was done twice")?;
+        let whole = done.without(&self.twice).ok_or("less was done than was done twice")?;
         load.check(&whole, best, &[])?;
         let (score, found_ns, last_ns) = self.best;
-        self.figures.counts = tally.counts;
+        self.figures.counts = done.counts;
         self.figures.best = Some(best).filter(|&best| best < i64::MAX);
         self.figures.spread_ns = (score < i64::MAX).then(|| last_ns - found_ns);
         self.figures.alone_ns = load.total_ns();

@@ -4,12 +4,12 @@
 use super::chance::{exponential, mix};
 use super::checker::Checker;
 use super::figures::Figures;
-use super::load::{Hand, Load, Ran, Tally};
+use super::load::{Hand, Load, Ran, WorkDone};
 use super::machine::{Clock, Machine};
 use super::network::{Network, Traffic};
 use super::queue::Queue;
 use super::seat::Seat;
-use crate::balance::{Event, Host, Lineage, Message, Peer, PeerId, Policy, Seeded};
+use crate::balance::{Event, Host, Message, Peer, PeerId, PeerTree, Policy, Seeded};
 use crate::work::Work;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -123,7 +123,7 @@ struct World<'a, L: Load> {
 impl<'a, L: Load> World<'a, L> {
     fn new(cluster: &'a Cluster, load: &'a L) -> Self {
         let (seed, peers) = (cluster.seed, cluster.machine.peers());
-        let lineage = Lineage::new(peers, &cluster.policy, seed);
+        let tree = PeerTree::new(peers, &cluster.policy, seed);
         let unit = |clock| Unit {
             hand: load.hand(),
             clock,
@@ -136,7 +136,7 @@ impl<'a, L: Load> World<'a, L> {
             busy_ns: 0,
         };
         let host = |me| {
-            let peer = Peer::new(me, &lineage, cluster.policy.clone());
+            let peer = Peer::new(me, &tree, cluster.policy.clone());
             Host::new(peer, cluster.snapshot_ns.is_some())
         };
         let floor = Floor {
@@ -147,7 +147,7 @@ impl<'a, L: Load> World<'a, L> {
             units: cluster.machine.clocks(mix(seed, 22, 0)).into_iter().map(unit).collect(),
             letters: Vec::new(),
             empty: Vec::new(),
-            checker: Checker::new(&lineage),
+            checker: Checker::new(&tree),
             count: peers.into(),
         };
         Self {
@@ -203,16 +203,16 @@ impl<'a, L: Load> World<'a, L> {
         if let Some(letter) = waiting {
             return Err(format!("{:?} is still on its way at the end", letter.message));
         }
-        let mut tally = Tally::default();
+        let mut done = WorkDone::default();
         for unit in &units {
-            tally.add(&unit.hand.tally());
+            done.add(&unit.hand.done());
             checker.figures.busy_ns += unit.busy_ns;
         }
         checker.figures.power = cluster.machine.power();
         checker.figures.events = self.events;
         let scores = units.iter().map(|unit| unit.hand.best());
         let kept = self.hosts.iter().find_map(|host| Some(host.ledger().pieces().next()?.0));
-        checker.close(tally, scores, kept, load)
+        checker.close(done, scores, kept, load)
     }
 
     fn arrive(&mut self, letter: u32, now_ns: u64) -> Result<(), String> {

@@ -76,7 +76,7 @@ impl<P: Pile> Verbs for room::Seat<'_, P> {
         let before = self.floor.units[self.me].clone();
         self.floor.units[self.me] = before.without(away);
         let twice = away.without(&before).set();
-        let lost = twice.minus(&self.floor.done.done);
+        let lost = twice.minus(&self.floor.done.units);
         if let Some(unit) = lost.first() {
             return Err(format!("unit {unit} was nowhere, and is not done"));
         }
@@ -139,7 +139,7 @@ impl<L: Load> Verbs for seat::Seat<'_, '_, L> {
         while twice.size() > 0.0 {
             twice.run(1 << 30);
         }
-        self.floor.checker.on_twice(&twice.tally());
+        self.floor.checker.on_twice(&twice.done());
         Ok(())
     }
 }

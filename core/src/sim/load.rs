@@ -52,21 +52,21 @@ pub trait Hand {
     fn best(&self) -> i64;
 
     /// What was done.
-    fn tally(&self) -> Tally;
+    fn done(&self) -> WorkDone;
 }
 
 /// What was done: counts, and which units they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct WorkDone {
     /// What was counted.
     pub counts: Counts,
     /// Which units were done, where units have numbers.
     pub which: Which,
 }
 
-impl Tally {
+impl WorkDone {
     /// Adds what was done elsewhere.
-    pub fn add(&mut self, other: &Tally) {
+    pub fn add(&mut self, other: &WorkDone) {
         self.counts.add(&other.counts);
         self.which.sum = self.which.sum.wrapping_add(other.which.sum);
         self.which.squares = self.which.squares.wrapping_add(other.which.squares);
@@ -74,12 +74,12 @@ impl Tally {
 
     /// What was done without this; `None` if less was done.
     #[must_use]
-    pub fn without(&self, other: &Tally) -> Option<Tally> {
+    pub fn without(&self, other: &WorkDone) -> Option<WorkDone> {
         let which = Which {
             sum: self.which.sum.wrapping_sub(other.which.sum),
             squares: self.which.squares.wrapping_sub(other.which.squares),
         };
-        Some(Tally { counts: self.counts.without(&other.counts)?, which })
+        Some(WorkDone { counts: self.counts.without(&other.counts)?, which })
     }
 }
 
@@ -123,7 +123,7 @@ pub trait Load {
     ///
     /// # Errors
     /// What is missing, or was done twice.
-    fn check(&self, tally: &Tally, best: i64, open: &[Work]) -> Result<(), String>;
+    fn check(&self, done: &WorkDone, best: i64, open: &[Work]) -> Result<(), String>;
 }
 
 /// A search of a problem, with the explorer that a real run would use.
@@ -207,7 +207,7 @@ impl<'p> Load for Search<'p> {
         self.alone.map(|alone| alone.cost_ns)
     }
 
-    fn check(&self, tally: &Tally, best: i64, open: &[Work]) -> Result<(), String> {
+    fn check(&self, done: &WorkDone, best: i64, open: &[Work]) -> Result<(), String> {
         let Some(alone) = self.alone else { return Ok(()) };
         let mut seat = self.hand();
         seat.beat(best);
@@ -217,7 +217,7 @@ impl<'p> Load for Search<'p> {
         while seat.size() > 0.0 {
             seat.run(self.node_ns << 16);
         }
-        let mut counts = tally.counts;
+        let mut counts = done.counts;
         counts.add(&seat.counts);
         if seat.best != alone.best {
             return Err(format!("a best score of {} instead of {}", seat.best, alone.best));
@@ -279,7 +279,7 @@ impl Hand for Seat<'_> {
         self.best
     }
 
-    fn tally(&self) -> Tally {
-        Tally { counts: self.counts, ..Tally::default() }
+    fn done(&self) -> WorkDone {
+        WorkDone { counts: self.counts, ..WorkDone::default() }
     }
 }

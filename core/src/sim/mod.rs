@@ -12,9 +12,9 @@ pub mod machine;
 pub mod network;
 mod pile;
 mod queue;
+pub mod random_cluster;
 pub mod recorded;
 mod room;
-pub mod rough;
 mod seat;
 pub mod spans;
 #[cfg(test)]

@@ -96,19 +96,19 @@ impl Account {
 
 /// What has been done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Tally {
+pub(super) struct UnitsDone {
     /// The units done.
-    pub done: Set,
+    pub units: Set,
     /// Units done again.
     pub again: u8,
     /// Units that owners reported as done although they had been given away.
     pub said: u8,
 }
 
-impl Tally {
+impl UnitsDone {
     pub fn note(&mut self, unit: u8) {
-        self.again += u8::from(self.done.has(unit));
-        self.done.insert(unit);
+        self.again += u8::from(self.units.has(unit));
+        self.units.insert(unit);
     }
 }
 

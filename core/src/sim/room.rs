@@ -2,9 +2,9 @@
 
 use super::cuts::Cuts;
 use super::late::Strip;
-use super::pile::{Account, Pile, Set, Tally};
+use super::pile::{Account, Pile, Set, UnitsDone};
 use crate::balance::{
-    Action, Chooser, Event, Host, Law, Lineage, Message, OnTheWay, Peer, PeerId, Policy, Verbs,
+    Action, Chooser, Event, Host, Law, Message, OnTheWay, Peer, PeerId, PeerTree, Policy, Verbs,
 };
 use std::collections::VecDeque;
 
@@ -40,7 +40,7 @@ pub(super) struct Room<P> {
 pub(super) struct Floor<P> {
     /// The units in each peer's hands.
     pub units: Vec<P>,
-    pub done: Tally,
+    pub done: UnitsDone,
     total: u8,
     /// A queue for each ordered pair of peers.
     links: Vec<VecDeque<Letter<P>>>,
@@ -112,8 +112,8 @@ impl<P: Pile> Room<P> {
     pub fn spread(units: &[u8], policy: Policy, seed: u64) -> Self {
         let n = units.len();
         let peers = n as u32;
-        let lineage = Lineage::new(peers, &policy, seed);
-        let peer = |me| Peer::new(me, &lineage, policy.clone());
+        let tree = PeerTree::new(peers, &policy, seed);
+        let peer = |me| Peer::new(me, &tree, policy.clone());
         let ends = units.iter().scan(0, |end, &units| {
             *end += units;
             Some(P::range(*end - units, *end))
@@ -121,7 +121,7 @@ impl<P: Pile> Room<P> {
         let floor = Floor {
             units: ends.collect(),
             total: units.iter().sum(),
-            done: Tally::default(),
+            done: UnitsDone::default(),
             links: vec![VecDeque::new(); n * n],
             resting: vec![false; n],
             tried: vec![false; n],
@@ -210,7 +210,7 @@ impl<P: Pile> Room<P> {
             }
             Move::Snapshot => {
                 self.floor.count += usize::from(self.hosts[0].peer().uses_counter());
-                let done = self.floor.done.done;
+                let done = self.floor.done.units;
                 let epoch = self.floor.cuts.begin(self.hosts.len(), done);
                 (0, Event::Snapshot { epoch }, None)
             }
@@ -244,7 +244,7 @@ impl<P: Pile> Room<P> {
     /// Every unit must be in one place: in someone's hands, on its way, or done.
     fn account(&self) -> Result<(), String> {
         let mut account = Account::default();
-        account.add(&self.floor.done.done);
+        account.add(&self.floor.done.units);
         self.floor.units.iter().for_each(|units| account.add(&units.set()));
         let on_the_way =
             self.floor.links.iter().flatten().filter_map(|letter| letter.units.as_ref());
@@ -396,7 +396,7 @@ impl<P: Pile> Verbs for Seat<'_, P> {
 
     fn finish(&mut self) -> Result<(), String> {
         self.floor.finished += 1;
-        let (done, total) = (self.floor.done.done.len(), self.floor.total);
+        let (done, total) = (self.floor.done.units.len(), self.floor.total);
         if done == total { Ok(()) } else { Err(format!("an end after {done} of {total} units")) }
     }
 

@@ -49,9 +49,9 @@ impl<L: Load> Verbs for Seat<'_, '_, L> {
 
     fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), String> {
         let peer = self.me;
-        let (work, tally, best) = (self.hand().copy(), self.hand().tally(), self.hand().best());
-        let cut = Cut { peer, work, counts: tally.counts, on_the_way };
-        self.floor.checker.on_cut(cut, tally, best, self.floor.load)
+        let (work, done, best) = (self.hand().copy(), self.hand().done(), self.hand().best());
+        let cut = Cut { peer, work, counts: done.counts, on_the_way };
+        self.floor.checker.on_cut(cut, done, best, self.floor.load)
     }
 
     fn join(&mut self) -> Result<(), String> {

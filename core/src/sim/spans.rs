@@ -2,7 +2,7 @@
 //! split exactly, with even or very uneven costs.
 
 use super::chance::{mix, unit};
-use super::load::{Hand, Load, Ran, Tally, Which};
+use super::load::{Hand, Load, Ran, Which, WorkDone};
 use crate::tree::Counts;
 use crate::work::{Malformed, Pack, Reader, Work, portion};
 use std::collections::VecDeque;
@@ -147,15 +147,15 @@ impl Load for Spans {
         Some(self.0.total_ns)
     }
 
-    fn check(&self, tally: &Tally, _best: i64, open: &[Work]) -> Result<(), String> {
+    fn check(&self, done: &WorkDone, _best: i64, open: &[Work]) -> Result<(), String> {
         let mut hand = self.hand();
         let put = open.iter().try_for_each(|piece| hand.put(&piece.bytes));
         put.map_err(|why| format!("a piece cannot be read: {why}"))?;
-        let mut which = tally.which;
+        let mut which = done.which;
         hand.spans.iter().for_each(|&(from, to)| which.add(from, to));
         let mut all = Which::default();
         all.add(0, self.0.units);
-        let units = tally.counts.bounded + hand.units;
+        let units = done.counts.bounded + hand.units;
         if units != self.0.units {
             Err(format!("{units} units instead of {}", self.0.units))
         } else if which != all {
@@ -284,10 +284,10 @@ impl Hand for Held {
         i64::MAX
     }
 
-    fn tally(&self) -> Tally {
+    fn done(&self) -> WorkDone {
         let total = u128::from(self.done);
         let counts = Counts { bounded: self.done, total, ..Counts::default() };
-        Tally { counts, which: self.which }
+        WorkDone { counts, which: self.which }
     }
 }
 
@@ -323,18 +323,18 @@ mod tests {
     #[test]
     fn a_lost_unit_and_a_doubled_one_do_not_cancel_out() {
         let spans = Spans::new(100, 1000, 0, 0.0, 0);
-        let tally = |parts: &[(u64, u64)]| {
+        let done = |parts: &[(u64, u64)]| {
             let mut hand = spans.hand();
             for &span in parts {
                 hand.put(&work(&[span]).bytes).unwrap();
                 hand.run(u64::MAX);
             }
-            hand.tally()
+            hand.done()
         };
-        assert!(spans.check(&tally(&[(0, 100)]), 0, &[]).is_ok());
-        assert!(spans.check(&tally(&[(0, 40)]), 0, &[work(&[(40, 100)])]).is_ok());
+        assert!(spans.check(&done(&[(0, 100)]), 0, &[]).is_ok());
+        assert!(spans.check(&done(&[(0, 40)]), 0, &[work(&[(40, 100)])]).is_ok());
         for bad in [&[(0, 99), (3, 4)][..], &[(1, 100), (99, 100)], &[(0, 50), (51, 100), (0, 1)]] {
-            let why = spans.check(&tally(bad), 0, &[]).unwrap_err();
+            let why = spans.check(&done(bad), 0, &[]).unwrap_err();
             assert!(why.contains("lost"), "{bad:?}: {why}");
         }
     }
@@ -367,12 +367,12 @@ mod tests {
                         cost_ns += ran.cost_ns;
                     }
                 }
-                let mut tally = Tally::default();
-                hands.iter().for_each(|hand| tally.add(&hand.tally()));
+                let mut done = WorkDone::default();
+                hands.iter().for_each(|hand| done.add(&hand.done()));
                 let open: Vec<Work> = hands.iter_mut().map(Hand::copy).collect();
                 let open: Vec<Work> =
                     open.into_iter().filter(|work| !work.bytes.is_empty()).collect();
-                spans.check(&tally, i64::MAX, &open).unwrap();
+                spans.check(&done, i64::MAX, &open).unwrap();
                 if open.is_empty() {
                     break;
                 }

@@ -5,12 +5,12 @@ use super::chance::mix;
 use super::checker::Checker;
 use super::cluster::Cluster;
 use super::figures::Figures;
-use super::load::Tally;
+use super::load::WorkDone;
 use super::machine::{Class, Machine};
 use super::network::{Delays, Link, Network};
-use super::rough::rough;
+use super::random_cluster::random_cluster;
 use super::spans::Spans;
-use crate::balance::{Lineage, Message, Mutant, Policy, Ticket};
+use crate::balance::{Message, Mutant, PeerTree, Policy, Ticket};
 use crate::tree::Counts;
 
 const LINK: Link = Link { latency_ns: 20_000, bytes_per_ns: 1.0 };
@@ -29,7 +29,7 @@ fn cluster(peers: u32, preset: &str, seed: u64) -> Cluster {
 
 #[test]
 fn an_end_while_anything_is_left_is_caught() {
-    let mut checker = Checker::new(&Lineage::new(3, &Policy::default(), 0));
+    let mut checker = Checker::new(&PeerTree::new(3, &Policy::default(), 0));
     let ticket = Ticket { giver: 1, number: 0 };
     let work = Message::Work { ticket, epoch: 0 };
     checker.works(1, true);
@@ -43,8 +43,8 @@ fn an_end_while_anything_is_left_is_caught() {
     checker.on_finish(0, 7).unwrap();
     let spans = Spans::new(5, 5, 0, 0.0, 0);
     let counts = Counts { bounded: 4, ..Counts::default() };
-    let tally = Tally { counts, ..Tally::default() };
-    let why = checker.close(tally, [].into_iter(), None, &spans).unwrap_err();
+    let done = WorkDone { counts, ..WorkDone::default() };
+    let why = checker.close(done, [].into_iter(), None, &spans).unwrap_err();
     assert_eq!(why, "4 units instead of 5");
 }
 
@@ -63,7 +63,7 @@ fn one_peer_takes_as_long_as_the_work() {
 fn the_same_seed_gives_the_same_run() {
     let spans = Spans::new(1 << 20, 1_000_000_000, 6, 0.5, 1);
     for seed in 0..10 {
-        let run = |seed| rough(40, Policy::default(), seed).run(&spans).unwrap();
+        let run = |seed| random_cluster(40, Policy::default(), seed).run(&spans).unwrap();
         let first: Figures = run(seed);
         assert_eq!(first, run(seed));
         assert_ne!(first, run(seed + 1000));
@@ -80,7 +80,7 @@ fn whatever_happens_every_unit_is_done_once_and_every_peer_ends() {
         let units = 1 + mix(seed, 1, 0) % 20_000;
         let total_ns = mix(seed, 2, 0) % 200_000_000;
         let spans = Spans::new(units, total_ns, (seed % 9) as u32, 0.9, seed);
-        let figures = rough(peers, Policy::parse(preset).unwrap(), seed).run(&spans);
+        let figures = random_cluster(peers, Policy::parse(preset).unwrap(), seed).run(&spans);
         let figures = figures.unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         snapshots += figures.snapshots;
         longest = longest.max(figures.longest_mail);
@@ -112,9 +112,9 @@ fn what_is_given_late_is_done_all_the_same() {
         let units = 1 + mix(seed, 1, 0) % 20_000;
         let total_ns = mix(seed, 2, 0) % 200_000_000;
         let spans = Spans::new(units, total_ns, (seed % 9) as u32, 0.9, seed);
-        let mut rough = rough(peers, Policy::parse("master-worker:late").unwrap(), seed);
-        rough.snapshot_ns = None;
-        let figures = rough.run(&spans).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        let mut cluster = random_cluster(peers, Policy::parse("master-worker:late").unwrap(), seed);
+        cluster.snapshot_ns = None;
+        let figures = cluster.run(&spans).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         assert_eq!(figures.counts.bounded, units + figures.redundant.bounded);
         (twice, pieces) = (twice + figures.redundant.bounded, pieces + figures.pieces);
     }
@@ -134,13 +134,13 @@ fn mutants_are_caught() {
     ] {
         let caught = (0..5_000).find_map(|seed| {
             let spans = Spans::new(3 + mix(seed, 5, 0) % 100, 5_000_000, 3, 0.9, seed);
-            let mut rough = rough(2 + (seed % 9) as u32, Policy::default(), seed);
+            let mut cluster = random_cluster(2 + (seed % 9) as u32, Policy::default(), seed);
             // Mail delayed as long as the work lasts: most faults show only then.
-            rough.network.delays = Some(Delays { chance: 0.3, mean_ns: 1_000_000, heavy: true });
-            rough.snapshot_ns = Some(300_000);
+            cluster.network.delays = Some(Delays { chance: 0.3, mean_ns: 1_000_000, heavy: true });
+            cluster.snapshot_ns = Some(300_000);
             // Peers that wait forever ask and refuse forever.
-            rough.most_events = 300_000;
-            rough.run_mutant(&spans, mutant).err().map(|why| (seed, why))
+            cluster.most_events = 300_000;
+            cluster.run_mutant(&spans, mutant).err().map(|why| (seed, why))
         });
         let (seed, why) = caught.unwrap_or_default();
         println!("{mutant:?} at seed {seed}: {why}");

@@ -162,7 +162,7 @@ impl Intervals {
             let apart = digit(&begin, 0) != digit(&end, 0) || begin.is_empty();
             let [begin, end] = [begin, end].map(|rest| [&common[..], &rest].concat());
             let next = Interval { begin, end, bound };
-            if !apart || !next.valid(n) || !read.goes_on_with(&next) {
+            if !apart || !next.valid(n) || !read.can_follow(&next) {
                 return Err(Malformed::Range);
             }
             read.parts.push(next);
@@ -171,7 +171,7 @@ impl Intervals {
     }
 
     /// Whether `next` lies after all others and could not be merged with the last.
-    fn goes_on_with(&self, next: &Interval) -> bool {
+    fn can_follow(&self, next: &Interval) -> bool {
         self.parts.last().is_none_or(|last| {
             last.end < next.begin || last.end == next.begin && last.bound != next.bound
         })

@@ -5,7 +5,7 @@ use crate::device::{Device, Use};
 use pleach_core::device::OnDevice;
 use pleach_core::explorer::Explorer;
 use pleach_core::problem::Problem;
-use pleach_kernels::launch::Kind;
+use pleach_kernels::launch::StealRule;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::named::named;
 use pleach_problems::simd::Level;
@@ -34,13 +34,13 @@ fn nothing_is_lost_and_nothing_twice() {
     let (words, size) = (nodes(&flowshop).repeat(4), flowshop.layout().words);
     let open = words.len() / size;
     assert!(open > 400, "{open}");
-    for kind in [Kind::Hypercube, Kind::Adapt] {
+    for rule in [StealRule::Hypercube, StealRule::Adapt] {
         for (seed, explorers) in [1, 2, 3, 8, 9, 33, 65].into_iter().enumerate() {
-            let how = Use { explorers, active: explorers, kind, seed: seed as u64, ..USUAL };
+            let how = Use { explorers, active: explorers, rule, seed: seed as u64, ..USUAL };
             let mut device = Device::new(&flowshop, how, i64::MAX);
             assert!(device.put(&words, how.explorers).is_empty());
             let all = device.take(|_, height| height, true);
-            assert_eq!(sorted(&all, size), sorted(&words, size), "{explorers} by {kind:?}");
+            assert_eq!(sorted(&all, size), sorted(&words, size), "{explorers} by {rule:?}");
             // All on the first.
             let rest = device.take(|_, height| height, false);
             assert!(device.put(&rest, 1).is_empty());
@@ -48,10 +48,10 @@ fn nothing_is_lost_and_nothing_twice() {
                 device.balance().unwrap();
             }
             let busy = device.heights.iter().filter(|&&height| height > 0).count();
-            assert!(busy >= explorers.min(8), "{busy} of {explorers} by {kind:?}");
+            assert!(busy >= explorers.min(8), "{busy} of {explorers} by {rule:?}");
             let some = device.take(|_, height| height / 3, false);
             let all = [some, device.take(|_, height| height, false)].concat();
-            assert_eq!(sorted(&all, size), sorted(&words, size), "{explorers} by {kind:?}");
+            assert_eq!(sorted(&all, size), sorted(&words, size), "{explorers} by {rule:?}");
             assert_eq!(device.heights.iter().max(), Some(&0));
         }
     }
@@ -62,8 +62,8 @@ fn nothing_is_lost_and_nothing_twice() {
 fn only_who_has_much_gives() {
     let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
     let (words, size) = (nodes(&flowshop), flowshop.layout().words);
-    for kind in [Kind::Hypercube, Kind::Adapt] {
-        let how = Use { explorers: 4, active: 4, kind, ..USUAL };
+    for rule in [StealRule::Hypercube, StealRule::Adapt] {
+        let how = Use { explorers: 4, active: 4, rule, ..USUAL };
         let mut device = Device::new(&flowshop, how, i64::MAX);
         assert!(device.put(&words[..3 * size], 3).is_empty());
         device.balance().unwrap();
@@ -76,8 +76,8 @@ fn only_who_has_much_gives() {
 fn who_takes_no_part_gives_its_last() {
     let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
     let words = nodes(&flowshop);
-    for kind in [Kind::Hypercube, Kind::Adapt] {
-        let how = Use { explorers: 6, active: 3, kind, ..USUAL };
+    for rule in [StealRule::Hypercube, StealRule::Adapt] {
+        let how = Use { explorers: 6, active: 3, rule, ..USUAL };
         let mut device = Device::new(&flowshop, how, i64::MAX);
         assert!(device.put(&words, 6).is_empty());
         let mut taken = 0;

@@ -6,7 +6,7 @@ use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use pleach_core::work::Work;
 use pleach_kernels::emulated::{self, Fault};
-use pleach_kernels::launch::{Entry, FOUND, Kind, Launch, Move, PAGE, Tally};
+use pleach_kernels::launch::{Entry, FOUND, Launch, LaunchReport, Move, PAGE, StealRule};
 
 /// How the device is used.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub struct Use {
     pub span: usize,
     pub budget: u32,
     pub trigger: u32,
-    pub kind: Kind,
+    pub rule: StealRule,
     pub seed: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct Device {
     rings: Vec<u32>,
     stacks: Vec<[u32; 2]>,
     pub heights: Vec<u32>,
-    /// Tallies need this alignment.
+    /// Reports need this alignment.
     said: Vec<u64>,
     found: Vec<u32>,
     free: Vec<u32>,
@@ -46,7 +46,7 @@ pub struct Device {
     free_pages: u32,
     pub best: i64,
     /// What the last launch reported.
-    pub tally: Tally,
+    pub report: LaunchReport,
     launches: u64,
 }
 
@@ -64,12 +64,12 @@ impl Device {
             rings,
             stacks: vec![[0, 1]; how.explorers],
             heights: vec![0; how.explorers],
-            said: vec![0; Tally::WORDS / 2],
+            said: vec![0; LaunchReport::WORDS / 2],
             found: vec![0; how.explorers * (FOUND + layout.plan)],
             free,
             free_from: 0,
             free_pages: how.spare as u32,
-            tally: Tally::default(),
+            report: LaunchReport::default(),
             launches: 0,
             best,
             layout,
@@ -96,7 +96,7 @@ impl Device {
             rings: self.rings.as_mut_ptr() as u64,
             stacks: self.stacks.as_mut_ptr() as u64,
             heights: self.heights.as_mut_ptr() as u64,
-            tally: self.said.as_mut_ptr() as u64,
+            report: self.said.as_mut_ptr() as u64,
             found: self.found.as_mut_ptr() as u64,
             tables: self.layout.tables.as_ptr() as u64,
             free: self.free.as_mut_ptr() as u64,
@@ -110,7 +110,7 @@ impl Device {
             free_pages: self.free_pages,
             budget: self.how.budget,
             trigger: self.how.trigger,
-            kind: self.how.kind as u32,
+            steal_rule: self.how.rule as u32,
             round,
             least: open / self.how.explorers as u32,
             leave: leave.into(),
@@ -120,9 +120,9 @@ impl Device {
         run(self.layout.kernel, entry, &record, seed)?;
         let words: Vec<u32> =
             self.said.iter().flat_map(|&two| [two as u32, (two >> 32) as u32]).collect();
-        self.tally = Tally::read(words.first_chunk().unwrap());
-        self.best = self.tally.best;
-        record.turn(&self.tally);
+        self.report = LaunchReport::read(words.first_chunk().unwrap());
+        self.best = self.report.best;
+        record.turn(&self.report);
         (self.free_from, self.free_pages) = (record.free_from, record.free_pages);
         self.check();
         Ok(())
@@ -189,7 +189,7 @@ impl Device {
     /// Lets explorers steal from each other, in all rounds.
     pub fn balance(&mut self) -> Result<(), Fault> {
         let before: u32 = self.heights.iter().sum();
-        for round in 0..self.how.kind.rounds(self.how.explorers as u32) {
+        for round in 0..self.how.rule.rounds(self.how.explorers as u32) {
             self.launch(Entry::Balance, round)?;
         }
         assert_eq!(self.heights.iter().sum::<u32>(), before, "nodes were lost or doubled");
@@ -198,7 +198,7 @@ impl Device {
 
     /// What the last launch counted.
     pub fn counted(&self) -> Counts {
-        let Tally { branched, bounded, total, depth, .. } = self.tally;
+        let LaunchReport { branched, bounded, total, depth, .. } = self.report;
         Counts { branched, bounded, total: total.into(), depth: depth as u32 }
     }
 
@@ -210,7 +210,7 @@ impl Device {
             (score as i64, record[FOUND..].to_vec())
         });
         let best = solutions.min();
-        assert_eq!(best.is_some(), self.tally.found > 0);
+        assert_eq!(best.is_some(), self.report.found > 0);
         self.found.fill(0);
         best
     }
@@ -237,13 +237,13 @@ pub fn explore_from(problem: &dyn Problem, work: &Work, how: Use, best: i64) -> 
         }
         device.launch(Entry::Explore, 0).unwrap();
         let open: u32 = device.heights.iter().sum();
-        assert_eq!(device.tally.nodes, u64::from(open));
+        assert_eq!(device.report.nodes, u64::from(open));
         sum.counts.add(&device.counted());
         if let Some((score, plan)) = device.found() {
             assert_eq!(score, device.best, "{how:?}");
             sum.found = Some(on_device.solution(score, &plan));
         }
-        if device.tally.full > 0 {
+        if device.report.full > 0 {
             // Takes all but one node of each stack off the device, by way of bytes.
             let words = device.take(|_, height| height.saturating_sub(1), false);
             on_device.to_words(&on_device.to_work(&words).bytes, &mut aside).unwrap();

@@ -2,16 +2,16 @@
 
 use crate::device::run;
 use pleach_kernels::emulated::Fault;
-use pleach_kernels::launch::{Entry, Launch, Tally};
+use pleach_kernels::launch::{Entry, Launch, LaunchReport};
 
-/// A tally, aligned as required.
+/// A report, aligned as required.
 #[derive(Default)]
 #[repr(align(8))]
-struct Said([u32; Tally::WORDS]);
+struct Said([u32; LaunchReport::WORDS]);
 
 impl Said {
     fn idle(&self) -> u32 {
-        Tally::read(&self.0).idle
+        LaunchReport::read(&self.0).idle
     }
 }
 
@@ -23,7 +23,7 @@ fn diverging(mistake: u32, explorers: u32, said: &mut Said) -> Launch {
         rings: at,
         stacks: at,
         heights: at,
-        tally: at,
+        report: at,
         found: at,
         tables: at,
         free: at,
@@ -92,7 +92,7 @@ fn records_that_cannot_be_right_are_refused() {
         said(Launch { active: 5, ..good }).starts_with("active explorers or free pages exceed")
     );
     assert_eq!(said(Launch { heights: 0, ..good }), "an address is null");
-    assert!(said(Launch { tally: good.tally + 4, ..good }).contains("misaligned"));
+    assert!(said(Launch { report: good.report + 4, ..good }).contains("misaligned"));
     assert!(
         said(Launch { explorers: u32::MAX, active: 1, ..good }).starts_with("too many explorers")
     );

@@ -13,7 +13,7 @@ use pleach_core::explorer::Progress;
 use pleach_core::laws::run_to_end;
 use pleach_core::problem::Problem;
 use pleach_core::work::Work;
-use pleach_kernels::launch::Kind;
+use pleach_kernels::launch::StealRule;
 
 const USUAL: Use = Use {
     explorers: 5,
@@ -22,7 +22,7 @@ const USUAL: Use = Use {
     span: 64,
     budget: 200,
     trigger: 0,
-    kind: Kind::Adapt,
+    rule: StealRule::Adapt,
     seed: 1,
 };
 
@@ -43,16 +43,16 @@ fn on_cpu_from(problem: &dyn Problem, work: &Work, best: i64) -> Progress {
 fn uses() -> impl Iterator<Item = Use> {
     let explorers = [1_usize, 3, 8, 33].into_iter();
     let all = explorers.flat_map(|explorers| {
-        [Kind::Hypercube, Kind::Adapt].into_iter().map(move |kind| (explorers, kind))
+        [StealRule::Hypercube, StealRule::Adapt].into_iter().map(move |rule| (explorers, rule))
     });
-    all.enumerate().flat_map(move |(i, (explorers, kind))| {
+    all.enumerate().flat_map(move |(i, (explorers, rule))| {
         [(7, 0, 0, 4), (100, 1, 5, 4), (2000, explorers as u32 / 2, 500, 64)]
             .into_iter()
             .enumerate()
             .map(move |(j, (budget, trigger, spare, span))| {
                 let seed = (10 * i + j) as u64;
                 let active = if j == 1 { explorers.div_ceil(2) } else { explorers };
-                Use { explorers, active, spare, span, budget, trigger, kind, seed }
+                Use { explorers, active, spare, span, budget, trigger, rule, seed }
             })
     })
 }

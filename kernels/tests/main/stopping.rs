@@ -22,14 +22,14 @@ fn launched(how: Use) -> Device {
 #[test]
 fn explorers_without_nodes_are_idle() {
     let device = launched(USUAL);
-    assert_eq!(device.tally.idle, 4);
+    assert_eq!(device.report.idle, 4);
     assert!(device.heights[0] > 0);
 }
 
 #[test]
 fn explorers_without_room_are_idle() {
     let device = launched(Use { spare: 0, ..USUAL });
-    assert_eq!((device.tally.idle, device.tally.full), (5, 1));
+    assert_eq!((device.report.idle, device.report.full), (5, 1));
     assert!(device.heights[0] > PAGE - 32 && device.heights[0] <= PAGE);
 }
 

@@ -50,11 +50,11 @@ impl Arborescence {
         }
     }
 
-    /// Solves for arc costs less the multiplier `paid` of each arc's tail, rooted at city 0 and
+    /// Solves for arc costs less the multiplier of each arc's tail, rooted at city 0 and
     /// with the cheapest arc into the root added. Returns the total, or `None` if there is none.
-    pub fn find(&mut self, arcs: &Arcs, paid: &[i64]) -> Option<i64> {
+    pub fn find(&mut self, arcs: &Arcs, multipliers: &[i64]) -> Option<i64> {
         let n = arcs.cities;
-        let cost = |at: usize| arcs.cost[at] - paid[usize::from(arcs.tail[at])];
+        let cost = |at: usize| arcs.cost[at] - multipliers[usize::from(arcs.tail[at])];
         let mut total = 0;
         self.looked += 3 * arcs.len() as u64;
         self.live.clear();

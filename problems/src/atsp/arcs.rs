@@ -3,8 +3,8 @@
 use super::instance::Instance;
 use super::twins::Twins;
 
-/// Parts of a unit of cost: bounds are computed exactly, in integer multiples of 1/256.
-pub(super) const PARTS: i64 = 256;
+/// Parts in a unit of cost: bounds are computed exactly, in integer multiples of 1/256.
+pub(super) const COST_SCALE: i64 = 256;
 
 /// The arcs that a tour may use, one bit each.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Allowed {
     }
 
     /// Removes arcs whose reduced cost exceeds `room` (reduced-cost fixing).
-    pub fn remove_dear(&mut self, arcs: &Arcs, reduced: &[i64], room: i64) {
+    pub fn fix_by_reduced_cost(&mut self, arcs: &Arcs, reduced: &[i64], room: i64) {
         for (at, _) in reduced.iter().enumerate().filter(|&(_, &reduced)| reduced > room) {
             self.remove(arcs.tail[at].into(), arcs.head[at].into());
         }
@@ -153,7 +153,7 @@ impl Allowed {
     }
 }
 
-/// The allowed arcs as a list, row by row, with costs in [`PARTS`].
+/// The allowed arcs as a list, row by row, with costs in parts: see [`COST_SCALE`].
 #[derive(Clone, Debug)]
 pub(super) struct Arcs {
     pub cities: usize,
@@ -173,7 +173,7 @@ impl Arcs {
             for j in allowed.row(i) {
                 arcs.tail.push(i as u16);
                 arcs.head.push(j as u16);
-                arcs.cost.push(PARTS * instance.cost(i, j));
+                arcs.cost.push(COST_SCALE * instance.cost(i, j));
             }
             arcs.rows.push(arcs.tail.len());
         }
@@ -192,8 +192,8 @@ impl Arcs {
 
 /// A bound in whole units, raised to the next length that a tour can have: `length` plus a multiple
 /// of `step`.
-pub(super) fn at_least(parts: i64, length: i64, step: i64) -> i64 {
-    let units = -(-parts).div_euclid(PARTS);
+pub(super) fn at_least(scaled: i64, length: i64, step: i64) -> i64 {
+    let units = -(-scaled).div_euclid(COST_SCALE);
     units + (length - units).rem_euclid(step)
 }
 

@@ -1,4 +1,4 @@
-//! [`raise`]: subgradient ascent on the Lagrangian bound of the arborescence.
+//! [`ascend`]: subgradient ascent on the Lagrangian bound of the arborescence.
 //!
 //! An arborescence plus an arc back to its root is a tour if every city is left exactly once. Held
 //! and Karp (1970) relax this constraint and price it: leaving a city that is left too often
@@ -23,11 +23,11 @@ pub(super) struct Effort {
 
 /// The result of an ascent.
 #[derive(Clone, Debug)]
-pub(super) struct Raised {
+pub(super) struct AscentResult {
     /// The bound, in parts of a unit.
     pub bound: i64,
     /// The multiplier for leaving each city.
-    pub paid: Vec<i64>,
+    pub multipliers: Vec<i64>,
     /// Each arc's reduced cost with respect to the bound.
     pub reduced: Vec<i64>,
     /// How often each arc was used recently, from 0 to 1.
@@ -40,23 +40,23 @@ pub(super) struct Raised {
 const LATEST: f32 = 0.06;
 
 /// Largest multiplier in absolute value: keeps sums within 63 bits.
-pub(super) const MOST_PAID: f64 = (1i64 << 50) as f64;
+pub(super) const MOST_MULTIPLIER: f64 = (1i64 << 50) as f64;
 
 /// Raises the bound from these multipliers, up to `target`, in parts of a unit; `None` if there is
-/// no tour. Ends after the current step once `go_on` returns false.
-pub(super) fn raise(
+/// no tour. Ends after the current step once `keep_going` returns false.
+pub(super) fn ascend(
     arcs: &Arcs,
-    paid: &[i64],
+    multipliers: &[i64],
     target: i64,
     effort: Effort,
-    go_on: &dyn Fn() -> bool,
-) -> Option<Raised> {
+    keep_going: &dyn Fn() -> bool,
+) -> Option<AscentResult> {
     let n = arcs.cities;
     let mut tree = Arborescence::new(n, arcs.len());
-    let mut paid = paid.to_vec();
-    let mut best = Raised {
+    let mut multipliers = multipliers.to_vec();
+    let mut best = AscentResult {
         bound: i64::MIN,
-        paid: Vec::new(),
+        multipliers: Vec::new(),
         reduced: vec![0; arcs.len()],
         used: vec![0.0; arcs.len()],
         tour: None,
@@ -65,7 +65,7 @@ pub(super) fn raise(
     let mut left = vec![0i32; n];
     let (mut length, mut since, mut weight) = (effort.first, 0, 1.0);
     for _ in 0..effort.steps {
-        let bound = tree.find(arcs, &paid)? + paid.iter().sum::<i64>();
+        let bound = tree.find(arcs, &multipliers)? + multipliers.iter().sum::<i64>();
         left.fill(1);
         best.used.iter_mut().for_each(|used| *used *= 1.0 - weight);
         for &arc in &tree.into {
@@ -75,14 +75,14 @@ pub(super) fn raise(
         weight = LATEST;
         if bound > best.bound {
             best.bound = bound;
-            best.paid.clone_from(&paid);
+            best.multipliers.clone_from(&multipliers);
             std::mem::swap(&mut best.reduced, &mut tree.reduced);
             since = 0;
         } else {
             since += 1;
             if since >= effort.patience {
                 (since, length) = (0, 0.5 * length);
-                paid.clone_from(&best.paid);
+                multipliers.clone_from(&best.multipliers);
                 before.fill(0.0);
                 continue;
             }
@@ -95,7 +95,7 @@ pub(super) fn raise(
             best.tour = Some(next);
             break;
         }
-        if best.bound >= target || length < 1e-3 || tree.looked >= effort.arcs || !go_on() {
+        if best.bound >= target || length < 1e-3 || tree.looked >= effort.arcs || !keep_going() {
             break;
         }
         let mut norm = 0.0;
@@ -104,9 +104,9 @@ pub(super) fn raise(
             norm += *direction * *direction;
         }
         let step = length * (target - bound) as f64 / norm.max(1.0);
-        for (paid, &direction) in paid.iter_mut().zip(&before) {
-            let more = *paid as f64 + (step * direction).round();
-            *paid = more.clamp(-MOST_PAID, MOST_PAID) as i64;
+        for (multiplier, &direction) in multipliers.iter_mut().zip(&before) {
+            let more = *multiplier as f64 + (step * direction).round();
+            *multiplier = more.clamp(-MOST_MULTIPLIER, MOST_MULTIPLIER) as i64;
         }
     }
     Some(best)

@@ -1,7 +1,7 @@
 //! Branching on a node's tours: by an arc, or by the arcs of a subtour.
 
-use super::arcs::{Allowed, Arcs, PARTS, tour_of};
-use super::ascent::raise;
+use super::arcs::{Allowed, Arcs, COST_SCALE, tour_of};
+use super::ascent::ascend;
 use super::tours::{AHEAD, Node, Seen, Tours};
 use pleach_core::tree::Children;
 
@@ -19,7 +19,7 @@ pub(super) fn by_arc(
 ) {
     let arc = choose(tours, &node, seen, best);
     if tours.hurried() {
-        return again(node, bound, out);
+        return defer(node, bound, out);
     }
     let Some((i, j)) = arc else {
         // Every city has one successor left.
@@ -41,8 +41,8 @@ pub(super) fn by_arc(
 }
 
 /// Leaves a node to be expanded later.
-pub(super) fn again(node: Node, bound: i64, out: &mut Children<'_, Tours>) {
-    out.leave(bound, Node { again: true, ..node });
+pub(super) fn defer(node: Node, bound: i64, out: &mut Children<'_, Tours>) {
+    out.leave(bound, Node { deferred: true, ..node });
 }
 
 /// The arc to branch on, if any is still undecided.
@@ -57,13 +57,13 @@ fn choose(tours: &Tours, node: &Node, seen: &Seen, best: i64) -> Option<(usize, 
     let undecided = |at: usize| (used[at] - 0.5).abs();
     candidates.sort_by(|&a, &b| undecided(a).total_cmp(&undecided(b)));
     candidates.truncate((LOOKS / arcs.len().max(1)).clamp(2, CANDIDATES));
-    let (base, target) = (seen.bound - PARTS, tours.towards(best));
+    let (base, target) = (seen.bound - COST_SCALE, tours.towards(best));
     let gain = |allowed: &mut Allowed| {
         if !allowed.propagate(&tours.twins) {
             return (target - base).max(1) as f64;
         }
         let arcs = Arcs::new(&tours.instance, allowed);
-        let bound = raise(&arcs, &node.paid, target, AHEAD, &|| !tours.hurried());
+        let bound = ascend(&arcs, &node.multipliers, target, AHEAD, &|| !tours.hurried());
         let bound = bound.map_or(target, |raised| raised.bound);
         (bound.min(target) - base).max(1) as f64
     };

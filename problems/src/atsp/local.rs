@@ -162,7 +162,7 @@ impl Local {
     ///
     /// Accepts tours no longer than the current one or slightly longer than the best, to leave
     /// local optima; after a while without improvement it returns to the best tour.
-    pub fn go_on(&mut self) -> bool {
+    pub fn step(&mut self) -> bool {
         let before = self.best.1;
         let n = self.order.len() as i64;
         for _ in 0..CHANGES {
@@ -191,6 +191,6 @@ impl Local {
 
 impl Improver for Local {
     fn improve(&mut self) -> Option<Solution> {
-        self.go_on().then(|| solution(&self.instance, &self.best.0))
+        self.step().then(|| solution(&self.instance, &self.best.0))
     }
 }

@@ -53,8 +53,8 @@ enum Search {
 
 impl Atsp {
     /// A search with this bound. The initial tour is the best that heuristics find, from `start` if
-    /// given; a seed always gives the same one. Preparing the bound takes its time while `go_on`
-    /// returns true.
+    /// given; a seed always gives the same one. Preparing the bound takes its time while
+    /// `keep_going` returns true.
     ///
     /// # Errors
     /// If there are too many cities for the bound `partial`.
@@ -63,7 +63,7 @@ impl Atsp {
         bound: Bound,
         (nodes, level): (Nodes, Level),
         (start, seed): (Option<&[u16]>, u64),
-        go_on: &dyn Fn() -> bool,
+        keep_going: &dyn Fn() -> bool,
     ) -> Result<Self, String> {
         let instance = Arc::new(instance);
         let start = tour(&instance, start, seed);
@@ -71,7 +71,7 @@ impl Atsp {
             Bound::Partial => Search::Paths(Paths::new(&instance, nodes, level)?),
             // A single city has no arcs.
             _ if instance.cities() == 1 => Search::Paths(Paths::new(&instance, nodes, level)?),
-            _ => Search::Tours(Tours::new(&instance, bound, &start, go_on)),
+            _ => Search::Tours(Tours::new(&instance, bound, &start, keep_going)),
         };
         Ok(Self { instance, start, search })
     }
@@ -97,18 +97,18 @@ impl Atsp {
         }
     }
 
-    /// A tour of at most this length, if heuristics find one while `go_on` returns true.
+    /// A tour of at most this length, if heuristics find one while `keep_going` returns true.
     #[must_use]
-    pub fn reach(&self, length: i64, go_on: impl Fn() -> bool, seed: u64) -> Option<Vec<u16>> {
+    pub fn reach(&self, length: i64, keep_going: impl Fn() -> bool, seed: u64) -> Option<Vec<u16>> {
         if self.instance.length(&self.start) <= length {
             return Some(self.start.clone());
         }
         let mut local = self.local(seed)?;
         while local.best().1 > length {
-            if !go_on() {
+            if !keep_going() {
                 return None;
             }
-            local.go_on();
+            local.step();
         }
         Some(local.best().0.to_vec())
     }
@@ -141,7 +141,7 @@ fn tour(instance: &Arc<Instance>, start: Option<&[u16]>, seed: u64) -> Vec<u16> 
     let mut local = Local::new(instance.clone(), best, seed);
     let most = START.min(START_EACH * (n * n) as u64);
     while local.work() < most {
-        local.go_on();
+        local.step();
     }
     local.best().0.to_vec()
 }

@@ -1,7 +1,7 @@
 //! Preparation before a search: the choice of bound, the root city and good multipliers.
 
-use super::arcs::{Allowed, Arcs, PARTS, at_least};
-use super::ascent::{Effort, raise};
+use super::arcs::{Allowed, Arcs, COST_SCALE, at_least};
+use super::ascent::{Effort, ascend};
 use super::assignment::solve;
 use super::bound::Bound;
 use super::instance::Instance;
@@ -31,23 +31,23 @@ const SECOND: Effort = Effort { steps: 8000, patience: 100, first: 1.0, arcs: 10
 /// Determines how many root cities are tried: each trial scans about ten times its arcs.
 const ROOTS: usize = 2_000_000;
 
-/// Prepares the search for tours of length at most `target`, which some tour has. Once `go_on`
+/// Prepares the search for tours of length at most `target`, which some tour has. Once `keep_going`
 /// returns false, the multipliers are less good, and all else is the same.
 pub(super) fn prepare(
     instance: &Instance,
     bound: Bound,
     target: i64,
-    go_on: &dyn Fn() -> bool,
+    keep_going: &dyn Fn() -> bool,
 ) -> Prepared {
     let n = instance.cities();
-    let (paid, next) = (vec![0; n], vec![0; n]);
-    let mut root = Node { allowed: Allowed::all(n), paid, next, again: false };
+    let (multipliers, next) = (vec![0; n], vec![0; n]);
+    let mut root = Node { allowed: Allowed::all(n), multipliers, next, deferred: false };
     let arcs = Arcs::new(instance, &root.allowed);
     let mut raised = i64::MIN;
-    if let Some(assignment) = solve(&arcs, &arcs.cost, &root.paid, &root.next) {
-        (root.paid, root.next, raised) = (assignment.out, assignment.next, assignment.value);
+    if let Some(assignment) = solve(&arcs, &arcs.cost, &root.multipliers, &root.next) {
+        (root.multipliers, root.next, raised) = (assignment.out, assignment.next, assignment.value);
     }
-    let gap = (PARTS * target - raised) as f64 / (PARTS * target).abs().max(1) as f64;
+    let gap = (COST_SCALE * target - raised) as f64 / (COST_SCALE * target).abs().max(1) as f64;
     let bound = match bound {
         Bound::Auto if gap <= NEAR => Bound::Assignment,
         Bound::Auto if gap <= NEAR_WITH_FEW && cycles(&root.next) <= n / FEW => Bound::Assignment,
@@ -56,20 +56,26 @@ pub(super) fn prepare(
     };
     let turned = if bound == Bound::Arborescence { best_root(instance, &root, target) } else { 0 };
     let instance = turn(instance, turned);
-    root.paid.rotate_left(turned);
+    root.multipliers.rotate_left(turned);
     root.next.rotate_left(turned);
     root.next.iter_mut().for_each(|j| *j = ((usize::from(*j) + n - turned) % n) as u16);
     let twins = Twins::new(&instance);
     twins.order(&mut root.allowed);
     if bound == Bound::Arborescence {
-        for effort in [FIRST, SECOND].into_iter().take_while(|_| go_on()) {
+        for effort in [FIRST, SECOND].into_iter().take_while(|_| keep_going()) {
             let arcs = Arcs::new(&instance, &root.allowed);
-            let Some(better) = raise(&arcs, &root.paid, PARTS * target, effort, go_on) else {
+            let Some(better) =
+                ascend(&arcs, &root.multipliers, COST_SCALE * target, effort, keep_going)
+            else {
                 break;
             };
-            root.allowed.remove_dear(&arcs, &better.reduced, PARTS * target - better.bound);
+            root.allowed.fix_by_reduced_cost(
+                &arcs,
+                &better.reduced,
+                COST_SCALE * target - better.bound,
+            );
             root.allowed.propagate(&twins);
-            (root.paid, raised) = (better.paid, raised.max(better.bound));
+            (root.multipliers, raised) = (better.multipliers, raised.max(better.bound));
         }
     }
     let step = step(&instance);
@@ -99,9 +105,9 @@ fn best_root(instance: &Instance, root: &Node, target: i64) -> usize {
     let tried = (ROOTS / (n * n)).clamp(1, n);
     let bound = |&city: &usize| {
         let arcs = Arcs::new(&turn(instance, city), &root.allowed);
-        let mut paid = root.paid.clone();
-        paid.rotate_left(city);
-        let raised = raise(&arcs, &paid, PARTS * target, once, &|| true);
+        let mut multipliers = root.multipliers.clone();
+        multipliers.rotate_left(city);
+        let raised = ascend(&arcs, &multipliers, COST_SCALE * target, once, &|| true);
         (raised.map(|raised| raised.bound), std::cmp::Reverse(city))
     };
     (0..n).step_by(n.div_ceil(tried)).max_by_key(bound).unwrap_or(0)

@@ -146,12 +146,12 @@ fn nodes_are_read_back_as_packed() {
     let Search::Tours(tours) = &atsp.search else { panic!("expected tours") };
     let node = Tree::root(tours);
     pack_law(&node, &mut Rand64::new(1));
-    let mut large = Node { paid: vec![1 << 51; 9], ..node };
+    let mut large = Node { multipliers: vec![1 << 51; 9], ..node };
     let mut bytes = Vec::new();
     pleach_core::work::Pack::pack(&large, &mut bytes);
     let read = <Node as pleach_core::work::Pack>::unpack(&mut Reader::new(&bytes));
     assert!(read.is_err(), "multipliers out of range");
-    large.paid.pop();
+    large.multipliers.pop();
     bytes.clear();
     pleach_core::work::Pack::pack(&large, &mut bytes);
     assert!(<Node as pleach_core::work::Pack>::unpack(&mut Reader::new(&bytes)).is_err());

@@ -1,10 +1,10 @@
 //! [`Tours`]: branch and bound with bounds on the whole tour.
 
-use super::arcs::{Allowed, Arcs, PARTS, at_least, tour_of};
-use super::ascent::{Effort, MOST_PAID, Raised, raise};
+use super::arcs::{Allowed, Arcs, COST_SCALE, at_least, tour_of};
+use super::ascent::{AscentResult, Effort, MOST_MULTIPLIER, ascend};
 use super::assignment::{Assignment, solve};
 use super::bound::Bound;
-use super::branch::{again, by_arc, by_subtour};
+use super::branch::{by_arc, by_subtour, defer};
 use super::instance::{Instance, MOST_CITIES};
 use super::prepare::{Prepared, prepare};
 use super::twins::Twins;
@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub(super) allowed: Allowed,
-    pub(super) paid: Vec<i64>,
+    pub(super) multipliers: Vec<i64>,
     pub(super) next: Vec<u16>,
     /// Whether the node was counted before and then left for later.
-    pub(super) again: bool,
+    pub(super) deferred: bool,
 }
 
 impl Pack for Node {
@@ -29,26 +29,26 @@ impl Pack for Node {
 
     fn pack(&self, out: &mut Vec<u8>) {
         self.next.pack(out);
-        self.paid.pack(out);
+        self.multipliers.pack(out);
         self.allowed.bits().to_vec().pack(out);
-        u8::from(self.again).pack(out);
+        u8::from(self.deferred).pack(out);
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let next = Vec::<u16>::unpack(from)?;
-        let paid = Vec::<i64>::unpack(from)?;
+        let multipliers = Vec::<i64>::unpack(from)?;
         let bits = Vec::<u64>::unpack(from)?;
-        let again = match u8::unpack(from)? {
+        let deferred = match u8::unpack(from)? {
             0 => false,
             1 => true,
             _ => return Err(Malformed::Range),
         };
-        let within = |&paid: &i64| paid.unsigned_abs() <= MOST_PAID as u64;
-        let few = paid.len() == next.len() && paid.iter().all(within);
+        let within = |&multiplier: &i64| multiplier.unsigned_abs() <= MOST_MULTIPLIER as u64;
+        let few = multipliers.len() == next.len() && multipliers.iter().all(within);
         let cities = (2..=MOST_CITIES).contains(&next.len()) && few;
         let allowed = if cities { Allowed::of(next.len(), bits) } else { None };
         let allowed = allowed.ok_or(Malformed::Range)?;
-        Ok(Self { allowed, paid, next, again })
+        Ok(Self { allowed, multipliers, next, deferred })
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) struct Seen {
     pub arcs: Arcs,
     /// The node's lower bound, in parts of a unit.
     pub bound: i64,
-    pub paid: Vec<i64>,
+    pub multipliers: Vec<i64>,
     pub next: Vec<u16>,
     /// Reduced cost of each arc.
     pub reduced: Vec<i64>,
@@ -91,11 +91,16 @@ pub(super) struct Seen {
 
 impl Tours {
     /// The tours of an instance, given some tour; the bound `auto` is resolved here. Expensive
-    /// preparation takes its time while `go_on` returns true.
+    /// preparation takes its time while `keep_going` returns true.
     #[must_use]
-    pub fn new(instance: &Instance, bound: Bound, tour: &[u16], go_on: &dyn Fn() -> bool) -> Self {
+    pub fn new(
+        instance: &Instance,
+        bound: Bound,
+        tour: &[u16],
+        keep_going: &dyn Fn() -> bool,
+    ) -> Self {
         let target = instance.length(tour);
-        let prepared = prepare(instance, bound, target, go_on);
+        let prepared = prepare(instance, bound, target, keep_going);
         let Prepared { instance, turned, bound, twins, root, least, step } = prepared;
         let hurried = Arc::default();
         Self { instance, turned, bound, twins, root, least, target, step, hurried }
@@ -126,8 +131,8 @@ impl Tours {
     }
 
     /// A bound in units, raised to a length that a tour can have.
-    fn at_least(&self, parts: i64) -> i64 {
-        at_least(parts, self.target, self.step)
+    fn at_least(&self, scaled: i64) -> i64 {
+        at_least(scaled, self.target, self.step)
     }
 
     /// The greatest length below `best` that a tour can have.
@@ -138,28 +143,29 @@ impl Tours {
 
     /// The target of ascents, in parts of a unit: a bound that reaches it prunes the node.
     pub(super) fn towards(&self, best: i64) -> i64 {
-        PARTS * self.below(best.min(self.target)) + 1
+        COST_SCALE * self.below(best.min(self.target)) + 1
     }
 
     /// Computes a node's bound; `None` if it has no tour.
     fn see(&self, node: &Node, best: i64) -> Option<Seen> {
         let arcs = Arcs::new(&self.instance, &node.allowed);
         if self.bound != Bound::Arborescence {
-            let found = solve(&arcs, &arcs.cost, &node.paid, &node.next)?;
-            let Assignment { value: bound, next, reduced, out: paid } = found;
-            return Some(Seen { arcs, bound, paid, next, reduced, used: Vec::new() });
+            let found = solve(&arcs, &arcs.cost, &node.multipliers, &node.next)?;
+            let Assignment { value: bound, next, reduced, out: multipliers } = found;
+            return Some(Seen { arcs, bound, multipliers, next, reduced, used: Vec::new() });
         }
-        let raised = raise(&arcs, &node.paid, self.towards(best), AT_NODE, &|| !self.hurried())?;
-        let Raised { bound, paid, reduced, used, tour } = raised;
+        let raised =
+            ascend(&arcs, &node.multipliers, self.towards(best), AT_NODE, &|| !self.hurried())?;
+        let AscentResult { bound, multipliers, reduced, used, tour } = raised;
         // If the run is waiting to stop, the node stays as it is, whatever its assignment.
         let next = tour.or_else(|| self.hurried().then(|| node.next.clone()));
         if let Some(next) = next {
-            return Some(Seen { arcs, bound, paid, next, reduced, used });
+            return Some(Seen { arcs, bound, multipliers, next, reduced, used });
         }
         // Additive bounding: an assignment on the reduced costs adds to the bound.
         let rest = solve(&arcs, &reduced, &vec![0; arcs.cities], &node.next)?;
         let bound = bound + rest.value;
-        Some(Seen { arcs, bound, paid, next: rest.next, reduced: rest.reduced, used })
+        Some(Seen { arcs, bound, multipliers, next: rest.next, reduced: rest.reduced, used })
     }
 }
 
@@ -182,11 +188,11 @@ impl Tree for Tours {
             return;
         }
         if self.hurried() {
-            return again(node, self.least, out);
+            return defer(node, self.least, out);
         }
         let Some(seen) = self.see(&node, best) else { return };
         if self.hurried() {
-            return again(node, self.at_least(seen.bound), out);
+            return defer(node, self.at_least(seen.bound), out);
         }
         let mut best = best;
         if let Some(order) = tour_of(&seen.next) {
@@ -198,12 +204,17 @@ impl Tree for Tours {
         if bound >= best {
             return;
         }
-        let room = PARTS.saturating_mul(self.below(best)).saturating_sub(seen.bound);
-        node.allowed.remove_dear(&seen.arcs, &seen.reduced, room);
+        let room = COST_SCALE.saturating_mul(self.below(best)).saturating_sub(seen.bound);
+        node.allowed.fix_by_reduced_cost(&seen.arcs, &seen.reduced, room);
         if !node.allowed.propagate(&self.twins) {
             return;
         }
-        let node = Node { paid: seen.paid.clone(), next: seen.next.clone(), again: false, ..node };
+        let node = Node {
+            multipliers: seen.multipliers.clone(),
+            next: seen.next.clone(),
+            deferred: false,
+            ..node
+        };
         match self.bound {
             Bound::Arborescence => by_arc(self, node, &seen, (bound, best), out),
             _ => by_subtour(&node, bound, out),
@@ -211,7 +222,7 @@ impl Tree for Tours {
     }
 
     fn weight(&self, node: &Node) -> u64 {
-        u64::from(!node.again)
+        u64::from(!node.deferred)
     }
 
     fn hurry(&self, hurry: bool) {

@@ -2,12 +2,12 @@
 
 use super::bound::{Bound, least_tails};
 use super::branching::{Branching, Ends};
-use super::double::Double;
 use super::frame::{Base, Frame, NO_JOB, worth_a_base};
 use super::instance::plan;
-use super::kernel::{Kernel, Limits, SIDES, Tally, Task};
+use super::kernel::{BlockStats, Kernel, Limits, SIDES, Task};
+use super::lb2::Lb2;
+use super::lb2_payoff::Lb2Payoff;
 use super::tables::{Partial, Tables, Word};
-use super::worth::Worth;
 use super::{Flowshop, Node};
 use pleach_core::explorer::{Explorer, Progress, read};
 use pleach_core::tree::Solution;
@@ -31,7 +31,7 @@ pub struct Frames<'f, K: Kernel> {
     /// Open children of all frames.
     pub(super) open: usize,
     /// The state for LB2 bounds, and whether they pay off; only if the bound uses them.
-    double: Option<(Double<K>, Worth)>,
+    lb2: Option<(Lb2<K>, Lb2Payoff)>,
     /// The least tail on each machine over the jobs left; only for the tight bound.
     tight: Vec<K::Word>,
 }
@@ -50,9 +50,9 @@ impl<'f, K: Kernel> Frames<'f, K> {
     pub fn new(flowshop: &'f Flowshop, kernel: K) -> Self {
         let tables = Tables::new(&flowshop.instance);
         let (jobs, machines) = (flowshop.instance.jobs(), flowshop.instance.machines());
-        let double = |pairs| (Double::new(pairs, jobs), Worth::new(jobs, machines));
+        let lb2 = |pairs| (Lb2::new(pairs, jobs), Lb2Payoff::new(jobs, machines));
         Self {
-            double: flowshop.pairs().map(double),
+            lb2: flowshop.pairs().map(lb2),
             tight: tables.least().to_vec(),
             flowshop,
             kernel,
@@ -86,7 +86,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
         self.bases[0].fill(&self.tables, left.into_iter(), Self::LANES);
         frame.renew(0, &self.bases[0], Self::LANES);
         frame.bound = word(bound);
-        frame.share = share;
+        frame.tree_part = share;
         self.used = 1;
         self.branch(stretch);
     }
@@ -112,21 +112,21 @@ impl<'f, K: Kernel> Frames<'f, K> {
             least_tails(&self.tables, &left, &mut self.tight);
             frame.partial.look_ahead(&self.tight);
         }
-        let mut sum = Tally::default();
+        let mut sum = BlockStats::default();
         for (i, block) in frame.blocks.iter_mut().enumerate() {
             let bounds = &mut block.bounds[..Self::LANES];
             let (rows, limits) = (base.rows(i), stretch.limits);
-            let tally = self.kernel.pass(rows, &frame.partial, block.alive, limits, bounds);
-            block.open = tally.open;
-            sum.add(&tally);
+            let stats = self.kernel.pass(rows, &frame.partial, block.alive, limits, bounds);
+            block.open = stats.open;
+            sum.add(&stats);
         }
         let depth = self.flowshop.instance.jobs() - frame.jobs;
         let fixed = branching.fixed(depth);
-        if let (Bound::Two, Some((double, _))) = (self.flowshop.bounding(), &mut self.double) {
+        if let (Bound::Two, Some((lb2, _))) = (self.flowshop.bounding(), &mut self.lb2) {
             // With a fixed end, the bounds only decide which children to prune.
             let side = |back: bool| (stretch.limits.best, SIDES[usize::from(back)]);
-            double.raise(&self.kernel, &self.tables, base, frame, fixed.map(side));
-            sum = frame.tally(&self.kernel, stretch.limits);
+            lb2.raise(&self.kernel, &self.tables, base, frame, fixed.map(side));
+            sum = frame.stats(&self.kernel, stretch.limits);
         }
         let back = fixed.unwrap_or_else(|| {
             let mut ends = Ends { kept: sum.kept, lead: sum.lead, ..Ends::default() };
@@ -137,16 +137,16 @@ impl<'f, K: Kernel> Frames<'f, K> {
         });
         let n_open = sum.n_open[usize::from(back)];
         frame.choose(back, n_open);
-        if let (Bound::Auto, Some((double, worth))) = (self.flowshop.bounding(), &mut self.double)
+        if let (Bound::Auto, Some((lb2, payoff))) = (self.flowshop.bounding(), &mut self.lb2)
             && n_open > 0
-            && worth.try_it(frame.jobs)
+            && payoff.try_it(frame.jobs)
         {
             let limit = (stretch.limits.best, u32::MAX);
-            let walked = double.raise(&self.kernel, &self.tables, base, frame, Some(limit));
+            let walked = lb2.raise(&self.kernel, &self.tables, base, frame, Some(limit));
             let closed = frame.close_above(&self.kernel, stretch.limits);
-            worth.note(frame.jobs, closed, walked);
+            payoff.note(frame.jobs, closed, walked);
         }
-        frame.share /= frame.n_open.max(1) as f32;
+        frame.tree_part /= frame.n_open.max(1) as f32;
         self.open += frame.n_open;
         let counts = &mut stretch.progress.counts;
         counts.bounded += branching.bounded(frame.jobs);
@@ -191,7 +191,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
             return self.complete(makespan, last, stretch);
         }
         next.bound = bound;
-        next.share = frame.share;
+        next.tree_part = frame.tree_part;
         if next.jobs.div_ceil(K::JOBS) <= worth_a_base(base.blocks) {
             let at = frame.base + 1;
             let (bases, fresh) = self.bases.split_at_mut(at);
@@ -251,7 +251,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
             let mut node = path.clone();
             node.place(jobs[lane / 2], frame.back);
             let bound = frame.bound.max(bound).wide().into();
-            given.push(Entry { bound, depth, share: frame.share, node });
+            given.push(Entry { bound, depth, share: frame.tree_part, node });
         }
     }
 }
@@ -319,7 +319,7 @@ impl<K: Kernel> Explorer for Frames<'_, K> {
     fn open_share(&self) -> Option<f64> {
         let waiting: f64 = self.waiting.iter().map(|entry| f64::from(entry.share)).sum();
         let frames = self.frames[..self.used].iter();
-        let frames = frames.map(|frame| f64::from(frame.share) * frame.n_open as f64);
+        let frames = frames.map(|frame| f64::from(frame.tree_part) * frame.n_open as f64);
         Some(waiting + frames.sum::<f64>())
     }
 

@@ -1,6 +1,6 @@
 //! [`Frame`] and [`Base`]: a node whose children are being explored, and the jobs in its lanes.
 
-use super::kernel::{Kernel, Limits, SIDES, Tally};
+use super::kernel::{BlockStats, Kernel, Limits, SIDES};
 use super::tables::{Partial, Tables, Word};
 
 /// Jobs in lanes, in blocks: the times read when a node and the nodes below it are bounded.
@@ -110,7 +110,7 @@ pub struct Frame<W> {
     /// The node's own bound.
     pub bound: W,
     /// Estimated fraction of the whole tree: of the node, and once it is branched of each child.
-    pub share: f32,
+    pub tree_part: f32,
 }
 
 impl<W: Word> Frame<W> {
@@ -126,7 +126,7 @@ impl<W: Word> Frame<W> {
             back: false,
             job: NO_JOB,
             bound: zero,
-            share: 0.0,
+            tree_part: 0.0,
         }
     }
 
@@ -169,12 +169,12 @@ impl<W: Word> Frame<W> {
     }
 
     /// Computes the statistics of all blocks, and opens the children below the incumbent.
-    pub fn tally<K: Kernel<Word = W>>(&mut self, kernel: &K, limits: Limits<W>) -> Tally {
-        let mut sum = Tally::default();
+    pub fn stats<K: Kernel<Word = W>>(&mut self, kernel: &K, limits: Limits<W>) -> BlockStats {
+        let mut sum = BlockStats::default();
         for block in &mut self.blocks {
-            let tally = kernel.tally(&block.bounds[..2 * K::JOBS], block.alive, limits);
-            block.open = tally.open;
-            sum.add(&tally);
+            let stats = kernel.stats(&block.bounds[..2 * K::JOBS], block.alive, limits);
+            block.open = stats.open;
+            sum.add(&stats);
         }
         sum
     }
@@ -184,7 +184,7 @@ impl<W: Word> Frame<W> {
         let before = self.n_open;
         self.n_open = 0;
         for block in &mut self.blocks {
-            block.open = kernel.tally(&block.bounds[..2 * K::JOBS], block.open, limits).open;
+            block.open = kernel.stats(&block.bounds[..2 * K::JOBS], block.open, limits).open;
             self.n_open += block.open.count_ones() as usize;
         }
         before - self.n_open

@@ -141,8 +141,8 @@ impl<K: Kernel> Ranked for Frames<'_, K> {
         self.rank_of(depth, (bound, lane))
     }
 
-    fn share(&self, depth: usize) -> f64 {
-        self.frames[depth].share.into()
+    fn tree_part(&self, depth: usize) -> f64 {
+        self.frames[depth].tree_part.into()
     }
 
     fn explore(&mut self, fuel: u64, best: i64, progress: &mut Progress) {

@@ -2,7 +2,7 @@
 
 use super::Flowshop;
 use super::explorer::Frames;
-use super::pairs::{Between, Step, walk};
+use super::johnson::{Between, Step, walk};
 use super::tables::{Partial, Tables, Word};
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
@@ -22,7 +22,7 @@ pub struct Limits<W> {
 
 /// The statistics of a block. Lane `2i` is job `i` at the front, `2i + 1` at the back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct BlockStats {
     /// Lanes below the reference, at the front and at the back.
     pub kept: [u32; 2],
     /// Lanes below the incumbent: which ones, and how many at the front and at the back.
@@ -33,10 +33,10 @@ pub struct Tally {
     pub lead: i64,
 }
 
-impl Tally {
+impl BlockStats {
     /// Adds the numbers of another block, except its mask of open lanes.
     #[inline]
-    pub fn add(&mut self, other: &Tally) {
+    pub fn add(&mut self, other: &BlockStats) {
         for side in [0, 1] {
             self.kept[side] += other.kept[side];
             self.n_open[side] += other.n_open[side];
@@ -93,19 +93,19 @@ pub trait Kernel: Copy + Send {
         alive: u32,
         limits: Limits<Self::Word>,
         bounds: &mut [Self::Word],
-    ) -> Tally;
+    ) -> BlockStats;
 
     /// The statistics of bounds that are known already.
-    fn tally(&self, bounds: &[Self::Word], alive: u32, limits: Limits<Self::Word>) -> Tally {
-        let mut tally = Tally::default();
+    fn stats(&self, bounds: &[Self::Word], alive: u32, limits: Limits<Self::Word>) -> BlockStats {
+        let mut stats = BlockStats::default();
         let alive = |(lane, _): &(usize, &Self::Word)| alive >> lane & 1 == 1;
         for (lane, &bound) in bounds.iter().enumerate().filter(alive) {
-            tally.kept[lane % 2] += u32::from(bound < limits.reference);
-            tally.n_open[lane % 2] += u32::from(bound < limits.best);
-            tally.open |= u32::from(bound < limits.best) << lane;
-            tally.lead += i64::from(bound.wide()) * (1 - 2 * (lane as i64 % 2));
+            stats.kept[lane % 2] += u32::from(bound < limits.reference);
+            stats.n_open[lane % 2] += u32::from(bound < limits.best);
+            stats.open |= u32::from(bound < limits.best) << lane;
+            stats.lead += i64::from(bound.wide()) * (1 - 2 * (lane as i64 % 2));
         }
-        tally
+        stats
     }
 
     /// The lanes whose bound is below a limit.
@@ -152,7 +152,7 @@ impl Kernel for Plain {
         alive: u32,
         limits: Limits<u32>,
         bounds: &mut [u32],
-    ) -> Tally {
+    ) -> BlockStats {
         const LANES: usize = 2 * Plain::JOBS;
         let (mut ends, mut most) = ([0; LANES], [0; LANES]);
         let machines = partial.ends.chunks_exact(2).zip(partial.rest.chunks_exact(2));
@@ -164,7 +164,7 @@ impl Kernel for Plain {
             }
         }
         bounds.copy_from_slice(&most);
-        self.tally(bounds, alive, limits)
+        self.stats(bounds, alive, limits)
     }
 
     fn least(&self, bounds: &[u32], open: u32) -> (usize, u32) {

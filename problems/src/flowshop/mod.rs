@@ -3,7 +3,6 @@
 pub mod bound;
 pub mod branching;
 mod device;
-mod double;
 mod explorer;
 mod frame;
 pub mod heuristic;
@@ -11,23 +10,24 @@ pub mod instance;
 mod interval;
 #[cfg(test)]
 mod interval_tests;
+pub(crate) mod johnson;
 pub(crate) mod kernel;
+mod lb2;
+mod lb2_payoff;
 pub mod named;
 mod node;
-pub(crate) mod pairs;
 pub mod read;
 pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
-mod worth;
 
 use crate::simd::Level;
 use bound::Bound;
 use branching::{Branching, Ends};
 use heuristic::Together;
 use instance::{Instance, plan};
+use johnson::JohnsonOrders;
 pub use node::Node;
-use pairs::Pairs;
 use pleach_core::device::OnDevice;
 use pleach_core::explorer::Explorer;
 use pleach_core::problem::{Improver, Problem};
@@ -46,7 +46,7 @@ pub struct Flowshop {
     instance: Instance,
     tables: Tables<u32>,
     /// Computed when a bound first needs them; copies of the flowshop share them.
-    pairs: Arc<OnceLock<Pairs<u32>>>,
+    pairs: Arc<OnceLock<JohnsonOrders<u32>>>,
     /// The lower bound of children.
     pub bound: Bound,
     /// The branching rule.
@@ -99,11 +99,11 @@ impl Flowshop {
     }
 
     /// All pairs of machines, if the bound uses them: `auto` does unless there are too many.
-    fn pairs(&self) -> Option<&Pairs<u32>> {
+    fn pairs(&self) -> Option<&JohnsonOrders<u32>> {
         let machines = self.instance.machines();
         let few = machines * machines / 2 * self.instance.jobs() <= MOST_STEPS;
         let wanted = self.bounding() == Bound::Two || self.bounding() == Bound::Auto && few;
-        wanted.then(|| self.pairs.get_or_init(|| Pairs::new(&self.instance)))
+        wanted.then(|| self.pairs.get_or_init(|| JohnsonOrders::new(&self.instance)))
     }
 
     /// The lower bound at the root; `auto` takes the best one available.
@@ -133,7 +133,7 @@ impl Flowshop {
         }
         let pairs = self.pairs().filter(|_| self.bound == Bound::Two);
         let child = |&job: &u16| match pairs {
-            Some(pairs) => pairs::two(pairs, &self.tables, &partial, job, left),
+            Some(pairs) => johnson::two(pairs, &self.tables, &partial, job, left),
             None => bound::one(&partial, self.tables.job(job)),
         };
         left.iter().map(child).collect()

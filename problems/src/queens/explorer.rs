@@ -8,9 +8,9 @@ use pleach_core::work::{Entry, Malformed, Pool, Work, portion};
 
 /// Boards on a stack that make a visit worthwhile. With fewer, visits are too short for their
 /// overhead; with more, work becomes large to pack and send.
-const WORTH: usize = 1024;
+const MIN_VISIT: usize = 1024;
 /// Boards on a stack that end the visit to the layer above.
-const ENOUGH: usize = 2 * WORTH;
+const ENOUGH: usize = 2 * MIN_VISIT;
 /// Placements that end a visit: about a microsecond.
 const VISIT: u64 = 4096;
 
@@ -54,7 +54,7 @@ impl<'q, K: Kernel> Wide<'q, K> {
             }
             progress.counts.branched += self.queens.weight(board);
             self.deepest = self.deepest.max(layer);
-            if here.len >= WORTH {
+            if here.len >= MIN_VISIT {
                 return;
             }
         }
@@ -71,7 +71,7 @@ impl<'q, K: Kernel> Wide<'q, K> {
     /// The layer to visit next, and whether to finish it.
     fn choose(&mut self, progress: &mut Progress) -> Option<(usize, bool)> {
         loop {
-            let worth = |layer: &Layer<_>| layer.len >= WORTH;
+            let worth = |layer: &Layer<_>| layer.len >= MIN_VISIT;
             if let Some(deepest) = self.layers[..=self.deepest].iter().rposition(worth) {
                 self.deepest = deepest;
                 return Some((deepest, false));
@@ -91,19 +91,19 @@ impl<'q, K: Kernel> Wide<'q, K> {
         let below = below.first_mut();
         let last = below.is_none();
         let limits = Limits { made: VISIT, below: ENOUGH, finish };
-        let tally = self.kernel.visit(here, below, limits);
+        let counted = self.kernel.visit(here, below, limits);
         let row = layer as u32 + FIRST;
         let counts = &mut progress.counts;
-        counts.bounded += 2 * tally.made;
-        counts.branched += 2 * tally.kept;
-        if tally.made > 0 {
+        counts.bounded += 2 * counted.made;
+        counts.branched += 2 * counted.kept;
+        if counted.made > 0 {
             counts.depth = counts.depth.max(row + 1);
         }
         if last {
             // A board with a free square in the last row has exactly one: a solution.
-            counts.bounded += 2 * tally.kept;
-            counts.total += u128::from(2 * tally.kept);
-            if tally.kept > 0 {
+            counts.bounded += 2 * counted.kept;
+            counts.total += u128::from(2 * counted.kept);
+            if counted.kept > 0 {
                 counts.depth = counts.depth.max(row + 2);
             }
         } else {

@@ -142,7 +142,7 @@ pub struct Limits {
 
 /// What a visit counted, without mirror images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct VisitCounts {
     /// Queens placed.
     pub made: u64,
     /// Boards among them with a free square in their next row.
@@ -165,5 +165,5 @@ pub trait Kernel: Send {
         here: &mut Layer<Self::Word>,
         below: Option<&mut Layer<Self::Word>>,
         limits: Limits,
-    ) -> Tally;
+    ) -> VisitCounts;
 }

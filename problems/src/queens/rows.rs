@@ -168,7 +168,7 @@ impl Ranked for Rows<'_> {
         self.rank_of(depth, self.rows[depth].bit)
     }
 
-    fn share(&self, depth: usize) -> f64 {
+    fn tree_part(&self, depth: usize) -> f64 {
         self.queens.shares[depth + 1].into()
     }
 

@@ -38,7 +38,7 @@ macro_rules! kernel {
                 alive: u32,
                 limits: Limits<$word>,
                 bounds: &mut [$word],
-            ) -> Tally {
+            ) -> BlockStats {
                 let words = rows.len() / $lanes * 2;
                 let fits = partial.ends.len() >= words && partial.rest.len() >= words;
                 assert!(fits, "two words for each row");
@@ -63,10 +63,10 @@ macro_rules! kernel {
             )?
 
             #[inline]
-            fn tally(&self, bounds: &[$word], alive: u32, limits: Limits<$word>) -> Tally {
+            fn stats(&self, bounds: &[$word], alive: u32, limits: Limits<$word>) -> BlockStats {
                 assert!(bounds.len() == $lanes, "a word for each lane");
                 // SAFETY: `new` checked for the instructions; the length fits.
-                unsafe { tally(load(bounds.as_ptr()), alive, limits) }
+                unsafe { stats(load(bounds.as_ptr()), alive, limits) }
             }
 
             #[inline]
@@ -117,7 +117,7 @@ macro_rules! kernel {
             alive: u32,
             limits: Limits<$word>,
             bounds: &mut [$word],
-        ) -> Tally {
+        ) -> BlockStats {
             let (mut row, mut ends, mut most) = (rows.as_ptr(), zero(), zero());
             let (before, rest) = (partial.ends.as_ptr(), partial.rest.as_ptr());
             for k in (0..rows.len() / $lanes * 2).step_by(2) {
@@ -131,15 +131,15 @@ macro_rules! kernel {
             }
             // SAFETY: `bounds` has one word per lane.
             unsafe { store(bounds.as_mut_ptr(), most) };
-            tally(most, alive, limits)
+            stats(most, alive, limits)
         }
 
         #[target_feature(enable = $features)]
         #[inline]
-        fn tally(bounds: Vector, alive: u32, limits: Limits<$word>) -> Tally {
+        fn stats(bounds: Vector, alive: u32, limits: Limits<$word>) -> BlockStats {
             let kept = below(bounds, all(limits.reference)) & alive;
             let open = below(bounds, all(limits.best)) & alive;
-            Tally {
+            BlockStats {
                 kept: SIDES.map(|side| (kept & side).count_ones()),
                 open,
                 n_open: SIDES.map(|side| (open & side).count_ones()),

@@ -5,8 +5,8 @@ pub(crate) use words32::Words32;
 
 use super::Level;
 use super::flowshop::kernel;
-use crate::flowshop::kernel::{Kernel, Limits, SIDES, Tally, Task, least_lane};
-use crate::flowshop::pairs::Step;
+use crate::flowshop::johnson::Step;
+use crate::flowshop::kernel::{BlockStats, Kernel, Limits, SIDES, Task, least_lane};
 use crate::flowshop::tables::Partial;
 use std::arch::x86_64::*;
 

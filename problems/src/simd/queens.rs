@@ -32,7 +32,7 @@ macro_rules! kernel {
                 here: &mut Layer<$word>,
                 below: Option<&mut Layer<$word>>,
                 limits: Limits,
-            ) -> Tally {
+            ) -> VisitCounts {
                 const { assert!($lanes <= PAD) };
                 assert!(here.len <= here.room(), "a stack and its padding");
                 if below.is_none() {
@@ -58,8 +58,8 @@ macro_rules! kernel {
             here: &mut Layer<$word>,
             mut below: Option<&mut Layer<$word>>,
             limits: Limits,
-        ) -> Tally {
-            let mut tally = Tally::default();
+        ) -> VisitCounts {
+            let mut counted = VisitCounts::default();
             let mut sets = resume(here);
             let from = here.stack.each_ref().map(|words| words.as_ptr());
             let (to, mut end) = match &mut below {
@@ -68,7 +68,7 @@ macro_rules! kernel {
             };
             let mut top = here.len;
             let mut made = 1;
-            while tally.made < limits.made
+            while counted.made < limits.made
                 && end <= limits.below
                 && (top > 0 || limits.finish && made > 0)
             {
@@ -90,7 +90,7 @@ macro_rules! kernel {
                     let next = [or(*columns, bit), up(or(*left, bit)), down(or(*right, bit))];
                     // Lanes without a board have all columns taken, so they contribute nothing.
                     let kept = open(none(next[0], next[1], next[2]));
-                    tally.kept += u64::from(kept.count_ones());
+                    counted.kept += u64::from(kept.count_ones());
                     if !LAST {
                         for (words, next) in to.iter().zip(compress(kept, next)) {
                             // SAFETY: the limit held before this round, and there is room for one.
@@ -99,14 +99,14 @@ macro_rules! kernel {
                         end += kept.count_ones() as usize;
                     }
                 }
-                tally.made += made;
+                counted.made += made;
             }
             here.len = top;
             pause(here, &sets);
             if let Some(below) = below {
                 below.len = end;
             }
-            tally
+            counted
         }
 
         /// The boards in lanes, as the last visit left them.

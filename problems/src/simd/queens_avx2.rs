@@ -2,7 +2,7 @@
 
 use super::Level;
 use super::queens::kernel;
-use crate::queens::layer::{Kernel, Layer, Limits, PAD, Tally};
+use crate::queens::layer::{Kernel, Layer, Limits, PAD, VisitCounts};
 use std::arch::x86_64::*;
 
 type Vector = __m256i;

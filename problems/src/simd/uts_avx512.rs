@@ -1,7 +1,7 @@
 //! UTS with AVX-512: one child of each of 16 parents at a time.
 
 use crate::uts::sha1::{KEYS, START};
-use crate::uts::{Columns, Kernel, PAD, ROW, Rules, Tally};
+use crate::uts::{Columns, Kernel, PAD, ROW, Rules, RunCounts};
 use std::arch::x86_64::*;
 
 /// The kernel for one tree; exists only if the processor supports the instructions.
@@ -46,7 +46,7 @@ impl<'r> WideKernel<'r> {
 }
 
 impl Kernel for WideKernel<'_> {
-    fn run(&mut self, columns: &mut Columns, fuel: u64) -> Tally {
+    fn run(&mut self, columns: &mut Columns, fuel: u64) -> RunCounts {
         // SAFETY: a `WideKernel` exists only if the processor supports the instructions.
         unsafe { run(self, columns, fuel) }
     }
@@ -99,17 +99,17 @@ fn put(columns: &mut Columns, batch: &Batch) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn run(kernel: &WideKernel<'_>, columns: &mut Columns, fuel: u64) -> Tally {
-    let mut tally = Tally::default();
+fn run(kernel: &WideKernel<'_>, columns: &mut Columns, fuel: u64) -> RunCounts {
+    let mut counted = RunCounts::default();
     let mut deepest = _mm512_setzero_si512();
     let one = _mm512_set1_epi32(1);
     if columns.len() == 0 {
-        return tally;
+        return counted;
     }
     let mut batch = take(columns);
     loop {
         // Take the next batch before storing this one: loads that overlap fresh stores stall.
-        let more = tally.nodes < fuel;
+        let more = counted.nodes < fuel;
         let early = (more && columns.len() >= 16).then(|| take(columns));
         let number = _mm512_sub_epi32(batch.left, one);
         let depth = _mm512_add_epi32(batch.depth, one);
@@ -119,8 +119,8 @@ fn run(kernel: &WideKernel<'_>, columns: &mut Columns, fuel: u64) -> Tally {
         let state = hash(&batch.state, number);
         let left = children(kernel, state[4], depth, batch.lanes);
         let inner = _mm512_mask_test_epi32_mask(batch.lanes, left, left);
-        tally.nodes += u64::from(batch.lanes.count_ones());
-        tally.inner += u64::from(inner.count_ones());
+        counted.nodes += u64::from(batch.lanes.count_ones());
+        counted.inner += u64::from(inner.count_ones());
         deepest = _mm512_mask_max_epu32(deepest, batch.lanes, deepest, depth);
         // A batch taken early was on top, but what this one leaves must still fit above it.
         while columns.left.len() < columns.len() + 2 * PAD {
@@ -135,8 +135,8 @@ fn run(kernel: &WideKernel<'_>, columns: &mut Columns, fuel: u64) -> Tally {
             None => break,
         };
     }
-    tally.depth = _mm512_reduce_max_epu32(deepest);
-    tally
+    counted.depth = _mm512_reduce_max_epu32(deepest);
+    counted
 }
 
 /// The number of children of each lane's node, from the last word of its state and its depth.

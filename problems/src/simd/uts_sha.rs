@@ -7,7 +7,7 @@
 //! leaf or not. No branch waits for a hash.
 
 use crate::uts::sha1::{self, START};
-use crate::uts::{Columns, Kernel, ROW, Rules, Tally};
+use crate::uts::{Columns, Kernel, ROW, Rules, RunCounts};
 use std::arch::x86_64::*;
 
 /// Children made from one schedule; a parent with more is visited several times.
@@ -54,13 +54,13 @@ impl<'r> ShaKernel<'r> {
 }
 
 impl Kernel for ShaKernel<'_> {
-    fn run(&mut self, columns: &mut Columns, fuel: u64) -> Tally {
-        let mut tally = Tally::default();
-        while tally.nodes < fuel && columns.len() > 0 {
+    fn run(&mut self, columns: &mut Columns, fuel: u64) -> RunCounts {
+        let mut counted = RunCounts::default();
+        while counted.nodes < fuel && columns.len() > 0 {
             // SAFETY: a `ShaKernel` exists only if the processor supports the instructions.
-            unsafe { self.batch.run(&self.tree, columns, &mut tally) }
+            unsafe { self.batch.run(&self.tree, columns, &mut counted) }
         }
-        tally
+        counted
     }
 }
 
@@ -112,13 +112,14 @@ impl Batch {
     ///
     /// # Safety
     /// The processor must support AVX2 and the SHA instructions.
-    unsafe fn run(&mut self, tree: &Tree<'_>, columns: &mut Columns, tally: &mut Tally) {
+    unsafe fn run(&mut self, tree: &Tree<'_>, columns: &mut Columns, counted: &mut RunCounts) {
         let count = columns.len().min(PARENTS);
         let from = columns.len() - count;
         // SAFETY: as the caller guarantees.
         unsafe { schedules(self, columns, from) };
         let n = self.jobs(columns, from, count);
-        tally.depth = self.depths[..count].iter().fold(tally.depth, |most, &depth| most.max(depth));
+        counted.depth =
+            self.depths[..count].iter().fold(counted.depth, |most, &depth| most.max(depth));
         columns.reserve(n);
         // SAFETY: as the caller guarantees.
         let inner = unsafe {
@@ -131,8 +132,8 @@ impl Batch {
             inner
         };
         columns.set_len(columns.len() + inner);
-        tally.nodes += n as u64;
-        tally.inner += inner as u64;
+        counted.nodes += n as u64;
+        counted.inner += inner as u64;
     }
 
     /// Lists the children to make of the parents from `from` on, and removes the parents that have

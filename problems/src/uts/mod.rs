@@ -13,7 +13,7 @@ use parameters::Parameters;
 pub(crate) use rules::{ROW, Rules};
 use sha1::State;
 use wide::Wide;
-pub(crate) use wide::{Kernel, Tally};
+pub(crate) use wide::{Kernel, RunCounts};
 
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The distribution of the number of children.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum TreeType {
     /// The root `b0`; others `m` with probability `q`, else none.
     Binomial,
     /// A geometric distribution whose mean depends on the depth.
@@ -32,7 +32,7 @@ pub enum Shape {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
     /// The distribution of the number of children.
-    pub kind: Kind,
+    pub tree_type: TreeType,
     /// The shape of geometric parts.
     pub shape: Shape,
     /// Branching factor at the root.
@@ -53,7 +53,7 @@ pub struct Parameters {
 
 /// The values of keys that are not given.
 pub(super) const DEFAULT: Parameters = Parameters {
-    kind: Kind::Geometric,
+    tree_type: TreeType::Geometric,
     shape: Shape::Linear,
     b0: 4.0,
     gen_mx: 6,
@@ -64,11 +64,11 @@ pub(super) const DEFAULT: Parameters = Parameters {
     g: 1,
 };
 
-const KINDS: [(&str, Kind); 4] = [
-    ("binomial", Kind::Binomial),
-    ("geometric", Kind::Geometric),
-    ("hybrid", Kind::Hybrid),
-    ("balanced", Kind::Balanced),
+const TREE_TYPES: [(&str, TreeType); 4] = [
+    ("binomial", TreeType::Binomial),
+    ("geometric", TreeType::Geometric),
+    ("hybrid", TreeType::Hybrid),
+    ("balanced", TreeType::Balanced),
 ];
 
 const SHAPES: [(&str, Shape); 4] = [
@@ -83,7 +83,7 @@ const fn geometric(shape: Shape, b0: f64, gen_mx: u32, seed: u32) -> Parameters 
 }
 
 const fn binomial(q: f64, m: u32, seed: u32) -> Parameters {
-    Parameters { kind: Kind::Binomial, b0: 2000.0, q, m, seed, ..DEFAULT }
+    Parameters { tree_type: TreeType::Binomial, b0: 2000.0, q, m, seed, ..DEFAULT }
 }
 
 /// The sample trees, with their published numbers of nodes.
@@ -94,7 +94,11 @@ pub const NAMED: [(&str, Parameters, u64); 20] = [
     ("T3", binomial(0.124_875, 8, 42), 4_112_897),
     (
         "T4",
-        Parameters { kind: Kind::Hybrid, q: 0.234_375, ..geometric(Shape::Linear, 6.0, 16, 1) },
+        Parameters {
+            tree_type: TreeType::Hybrid,
+            q: 0.234_375,
+            ..geometric(Shape::Linear, 6.0, 16, 1)
+        },
         4_132_453,
     ),
     ("T1L", geometric(Shape::Fixed, 4.0, 13, 29), 102_181_082),
@@ -145,7 +149,7 @@ impl Parameters {
 
     pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
-            "type" => self.kind = word(key, value, &KINDS)?,
+            "type" => self.tree_type = word(key, value, &TREE_TYPES)?,
             "shape" => self.shape = word(key, value, &SHAPES)?,
             "b0" => self.b0 = number(key, value, 0.0, 1e6)?,
             "gen_mx" => self.gen_mx = whole(key, value, 1, 1_000_000)?,
@@ -167,7 +171,7 @@ impl Parameters {
     #[must_use]
     pub fn endless(&self) -> Option<String> {
         let mean = self.q * f64::from(self.m);
-        let binomial = matches!(self.kind, Kind::Binomial | Kind::Hybrid);
+        let binomial = matches!(self.tree_type, TreeType::Binomial | TreeType::Hybrid);
         (binomial && mean >= 1.0).then(|| {
             format!("q·m = {mean}: with an expected value of 1 or more, the tree may be infinite")
         })
@@ -194,16 +198,17 @@ fn whole(key: &str, value: &str, least: u32, most: u32) -> Result<u32, String> {
 
 impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = KINDS.iter().find(|(_, kind)| *kind == self.kind).map_or("", |(name, _)| name);
-        write!(f, "type={kind},b0={}", self.b0)?;
-        if matches!(self.kind, Kind::Geometric | Kind::Hybrid) {
+        let named = TREE_TYPES.iter().find(|(_, of)| *of == self.tree_type);
+        let tree_type = named.map_or("", |(name, _)| name);
+        write!(f, "type={tree_type},b0={}", self.b0)?;
+        if matches!(self.tree_type, TreeType::Geometric | TreeType::Hybrid) {
             let shape = SHAPES.iter().find(|(_, shape)| *shape == self.shape);
             write!(f, ",shape={}", shape.map_or("", |(name, _)| name))?;
         }
-        if self.kind != Kind::Binomial {
+        if self.tree_type != TreeType::Binomial {
             write!(f, ",gen_mx={}", self.gen_mx)?;
         }
-        if matches!(self.kind, Kind::Binomial | Kind::Hybrid) {
+        if matches!(self.tree_type, TreeType::Binomial | TreeType::Hybrid) {
             write!(f, ",q={},m={}", self.q, self.m)?;
         }
         write!(f, ",seed={}", self.seed)

@@ -1,6 +1,6 @@
 //! The number of children from depth and random value: exact, without a logarithm per node.
 
-use super::parameters::{Kind, Parameters, Shape};
+use super::parameters::{Parameters, Shape, TreeType};
 
 /// Most children, except for the root of a binomial tree and all of a balanced one.
 pub const MOST: u32 = 100;
@@ -34,10 +34,10 @@ impl Rules {
         let p = parameters;
         let mut rules = Self {
             parameters: p.clone(),
-            binomial_from: match p.kind {
-                Kind::Binomial => 0,
-                Kind::Hybrid => (p.f * f64::from(p.gen_mx)).ceil() as u32,
-                Kind::Geometric | Kind::Balanced => u32::MAX,
+            binomial_from: match p.tree_type {
+                TreeType::Binomial => 0,
+                TreeType::Hybrid => (p.f * f64::from(p.gen_mx)).ceil() as u32,
+                TreeType::Geometric | TreeType::Balanced => u32::MAX,
             },
             // The product is exact, so "value / 2^31 < q" and "value < below" are equivalent.
             below: (p.q * 2f64.powi(31)).ceil() as u32,
@@ -46,7 +46,7 @@ impl Rules {
             row_of: Vec::new(),
             limit: limit(p),
         };
-        if matches!(p.kind, Kind::Geometric | Kind::Hybrid) {
+        if matches!(p.tree_type, TreeType::Geometric | TreeType::Hybrid) {
             rules.fill_rows();
         }
         rules
@@ -115,15 +115,15 @@ impl Rules {
     /// Children of the node with this depth and value.
     #[must_use]
     pub fn children(&self, depth: u32, value: u32) -> u32 {
-        match self.parameters.kind {
-            Kind::Balanced => {
+        match self.parameters.tree_type {
+            TreeType::Balanced => {
                 if depth < self.limit {
                     self.parameters.b0 as u32
                 } else {
                     0
                 }
             }
-            Kind::Binomial if depth == 0 => self.parameters.b0 as u32,
+            TreeType::Binomial if depth == 0 => self.parameters.b0 as u32,
             _ if depth >= self.binomial_from => {
                 if value < self.below {
                     self.m
@@ -145,9 +145,9 @@ impl Rules {
     /// The most children that any node can have.
     #[must_use]
     pub fn widest(&self) -> u32 {
-        match self.parameters.kind {
-            Kind::Binomial | Kind::Balanced => (self.parameters.b0 as u32).max(self.m),
-            Kind::Geometric | Kind::Hybrid => MOST,
+        match self.parameters.tree_type {
+            TreeType::Binomial | TreeType::Balanced => (self.parameters.b0 as u32).max(self.m),
+            TreeType::Geometric | TreeType::Hybrid => MOST,
         }
     }
 
@@ -160,14 +160,14 @@ impl Rules {
     /// Children of every node above `limit`, if that defines the tree.
     #[must_use]
     pub fn balanced(&self) -> Option<u32> {
-        (self.parameters.kind == Kind::Balanced).then_some(self.parameters.b0 as u32)
+        (self.parameters.tree_type == TreeType::Balanced).then_some(self.parameters.b0 as u32)
     }
 }
 
 fn limit(p: &Parameters) -> u32 {
-    match (p.kind, p.shape) {
-        (Kind::Binomial | Kind::Hybrid, _) => u32::MAX,
-        (Kind::Balanced, _) | (_, Shape::Fixed | Shape::Linear) => p.gen_mx,
+    match (p.tree_type, p.shape) {
+        (TreeType::Binomial | TreeType::Hybrid, _) => u32::MAX,
+        (TreeType::Balanced, _) | (_, Shape::Fixed | Shape::Linear) => p.gen_mx,
         (_, Shape::Cyclic) => 5 * p.gen_mx + 1,
         (_, Shape::Expdec) => u32::MAX,
     }

@@ -7,7 +7,7 @@ use pleach_core::work::{Entry, Malformed, Pool, Work, portion};
 
 /// What a run of a kernel counted.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
+pub struct RunCounts {
     /// Children made.
     pub nodes: u64,
     /// Children that have children.
@@ -19,7 +19,7 @@ pub struct Tally {
 /// Vector code for one tree.
 pub trait Kernel: Send {
     /// Makes about `fuel` children of the nodes in the columns, deepest first.
-    fn run(&mut self, columns: &mut Columns, fuel: u64) -> Tally;
+    fn run(&mut self, columns: &mut Columns, fuel: u64) -> RunCounts;
 }
 
 /// Depth-first search in columns, a batch at a time.
@@ -90,12 +90,12 @@ impl<K: Kernel> Explorer for Wide<'_, K> {
 
     fn run(&mut self, fuel: u64, _best: i64) -> Progress {
         let mut counts = self.meet();
-        let tally = self.kernel.run(&mut self.columns, fuel);
-        counts.branched += tally.inner;
-        counts.bounded += tally.nodes;
-        counts.total += u128::from(tally.nodes);
-        counts.depth = counts.depth.max(tally.depth);
-        Progress { counts, used: tally.nodes, ..Progress::default() }
+        let counted = self.kernel.run(&mut self.columns, fuel);
+        counts.branched += counted.inner;
+        counts.bounded += counted.nodes;
+        counts.total += u128::from(counted.nodes);
+        counts.depth = counts.depth.max(counted.depth);
+        Progress { counts, used: counted.nodes, ..Progress::default() }
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {

@@ -1,18 +1,18 @@
 //! `lifelines`, after Saraswat et al. (PPoPP 2011), and `adaptive`, which first spreads work down a
 //! tree.
 
-use super::{Around, Asking, Next, random};
+use super::{Asking, Context, Next, random};
 use crate::balance::Chooser;
 use crate::balance::Victim;
 use crate::balance::policy::Policy;
 
 impl Asking {
     /// The default: down the tree at the start, lifelines afterwards.
-    pub(super) fn woven(&mut self, around: &Around<'_>, chooser: &mut dyn Chooser) -> Next {
-        if self.at_start(around.policy) {
-            self.start(around)
+    pub(super) fn woven(&mut self, context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
+        if self.at_start(context.policy) {
+            self.start(context)
         } else {
-            self.lifelines(around, chooser)
+            self.lifelines(context, chooser)
         }
     }
 
@@ -22,24 +22,24 @@ impl Asking {
     }
 
     /// Waits only at the parent, from which work spreads down the tree.
-    fn start(&mut self, around: &Around<'_>) -> Next {
-        match self.wait_at(around.overlay.parent().into_iter()) {
+    fn start(&mut self, context: &Context<'_>) -> Next {
+        match self.wait_at(context.place.parent().into_iter()) {
             // Work that does not come soon may never come.
-            Next::Nothing => Next::Rest(around.policy.rests.longest_ns),
+            Next::Nothing => Next::Rest(context.policy.rests.longest_ns),
             wait => wait,
         }
     }
 
     /// Asks a few peers at random, then waits at its neighbours in a hypercube.
-    pub(super) fn lifelines(&mut self, around: &Around<'_>, chooser: &mut dyn Chooser) -> Next {
+    pub(super) fn lifelines(&mut self, context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
         if self.asked() {
             Next::Nothing
-        } else if self.refusals < around.policy.rests.patience {
-            Next::Ask(random(around, chooser))
+        } else if self.refusals < context.policy.rests.patience {
+            Next::Ask(random(context, chooser))
         } else {
-            let dimensions = u32::BITS - (around.peers - 1).leading_zeros();
-            let neighbours = (0..dimensions).map(|bit| around.me ^ (1 << bit));
-            self.wait_at(neighbours.filter(|&peer| peer < around.peers))
+            let dimensions = u32::BITS - (context.peers - 1).leading_zeros();
+            let neighbours = (0..dimensions).map(|bit| context.me ^ (1 << bit));
+            self.wait_at(neighbours.filter(|&peer| peer < context.peers))
         }
     }
 }

@@ -7,9 +7,9 @@ mod turns;
 
 use super::PeerId;
 use super::chooser::Chooser;
-use super::hungry::Hungry;
-use super::overlay::Overlay;
+use super::hungry::Thieves;
 use super::policy::{Policy, Victim};
+use super::tree::TreePlace;
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +49,12 @@ pub(super) struct Asking {
 }
 
 /// What the choice of a victim depends on.
-pub(super) struct Around<'a> {
+pub(super) struct Context<'a> {
     pub me: PeerId,
     pub peers: u32,
     pub policy: &'a Policy,
-    pub overlay: &'a Overlay,
-    pub hungry: &'a Hungry,
+    pub place: &'a TreePlace,
+    pub thieves: &'a Thieves,
 }
 
 impl Asking {
@@ -64,12 +64,12 @@ impl Asking {
     }
 
     /// Records work from a peer; returns the peers to tell that there is work here.
-    pub fn on_work(&mut self, from: PeerId, overlay: &Overlay, policy: &Policy) -> Vec<PeerId> {
+    pub fn on_work(&mut self, from: PeerId, place: &TreePlace, policy: &Policy) -> Vec<PeerId> {
         if self.asked == Some(from) {
             self.asked = None;
         }
         let mut told = std::mem::take(&mut self.waiting);
-        if let Some(parent) = overlay.parent().filter(|_| self.parent_thinks_empty)
+        if let Some(parent) = place.parent().filter(|_| self.parent_thinks_empty)
             && !told.contains(&parent)
         {
             told.push(parent);
@@ -99,8 +99,8 @@ impl Asking {
     }
 
     /// Records that a thief was refused.
-    pub fn on_refused(&mut self, thief: PeerId, overlay: &Overlay, policy: &Policy) {
-        let parent = overlay.parent() == Some(thief);
+    pub fn on_refused(&mut self, thief: PeerId, place: &TreePlace, policy: &Policy) {
+        let parent = place.parent() == Some(thief);
         self.parent_thinks_empty |= parent && policy.asks_along_the_tree();
     }
 
@@ -110,26 +110,26 @@ impl Asking {
     }
 
     /// What to do next; called until the answer is to wait.
-    pub fn next(&mut self, around: &Around<'_>, chooser: &mut dyn Chooser) -> Next {
-        if around.peers < 2 || self.resting {
+    pub fn next(&mut self, context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
+        if context.peers < 2 || self.resting {
             return Next::Nothing;
         }
-        let next = match around.policy.victim {
-            Victim::Woven => self.woven(around, chooser),
-            Victim::Random => self.at_random(around, chooser),
-            Victim::Ring => self.in_a_ring(around),
-            Victim::Lifelines => self.lifelines(around, chooser),
-            Victim::Overlay { bridges } => self.overlay(around, bridges, chooser),
-            Victim::Master => self.master(around),
-            Victim::Broker | Victim::Late => self.at_peer_0(around),
-            Victim::Parent { siblings } => self.parent(around, siblings),
+        let next = match context.policy.victim {
+            Victim::Woven => self.woven(context, chooser),
+            Victim::Random => self.at_random(context, chooser),
+            Victim::Ring => self.in_a_ring(context),
+            Victim::Lifelines => self.lifelines(context, chooser),
+            Victim::Overlay { bridges } => self.overlay(context, bridges, chooser),
+            Victim::Master => self.master(context),
+            Victim::Broker | Victim::Late => self.at_peer_0(context),
+            Victim::Parent { siblings } => self.parent(context, siblings),
         };
         match next {
             Next::Ask(victim) => self.asked = Some(victim),
             Next::Wait(victim) => self.waiting.push(victim),
             Next::Rest(_) => {
                 self.resting = true;
-                self.rested = around.policy.victim == Victim::Woven;
+                self.rested = context.policy.victim == Victim::Woven;
                 self.refusals = 0;
             }
             Next::Nothing => {}
@@ -144,7 +144,7 @@ impl Asking {
 }
 
 /// Any other peer.
-fn random(around: &Around<'_>, chooser: &mut dyn Chooser) -> PeerId {
-    let other = chooser.choose(around.peers - 1);
-    other + u32::from(other >= around.me)
+fn random(context: &Context<'_>, chooser: &mut dyn Chooser) -> PeerId {
+    let other = chooser.choose(context.peers - 1);
+    other + u32::from(other >= context.me)
 }

@@ -1,6 +1,6 @@
 //! `overlay`, after Vu et al. (CLUSTER 2012): down the tree, up the tree, and over a bridge.
 
-use super::{Around, Asking, Next};
+use super::{Asking, Context, Next};
 use crate::balance::{Chooser, PeerId};
 
 impl Asking {
@@ -8,21 +8,21 @@ impl Asking {
     /// asked or have nothing, and then waits at the parent.
     pub(super) fn overlay(
         &mut self,
-        around: &Around<'_>,
+        context: &Context<'_>,
         bridges: bool,
         chooser: &mut dyn Chooser,
     ) -> Next {
-        let bridge = around.overlay.bridge().filter(|_| bridges);
+        let bridge = context.place.bridge().filter(|_| bridges);
         if let next @ Next::Wait(_) = self.wait_at(bridge.into_iter()) {
             return next;
         }
         if self.asked() {
             return Next::Nothing;
         }
-        let open = |&child: &PeerId| !around.hungry.has(child) && !self.empty.contains(&child);
-        let open: Vec<PeerId> = around.overlay.children().filter(open).collect();
+        let open = |&child: &PeerId| !context.thieves.has(child) && !self.empty.contains(&child);
+        let open: Vec<PeerId> = context.place.children().filter(open).collect();
         if open.is_empty() {
-            return self.wait_at(around.overlay.parent().into_iter());
+            return self.wait_at(context.place.parent().into_iter());
         }
         Next::Ask(open[chooser.choose(open.len() as u32) as usize])
     }

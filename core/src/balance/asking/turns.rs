@@ -1,26 +1,26 @@
 //! Asking one peer after another, at random or in a ring, with rests in between.
 
-use super::{Around, Asking, Next, random};
+use super::{Asking, Context, Next, random};
 use crate::balance::Chooser;
 
 impl Asking {
-    pub(super) fn at_random(&mut self, around: &Around<'_>, chooser: &mut dyn Chooser) -> Next {
-        self.rest(around).unwrap_or_else(|| Next::Ask(random(around, chooser)))
+    pub(super) fn at_random(&mut self, context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
+        self.rest(context).unwrap_or_else(|| Next::Ask(random(context, chooser)))
     }
 
-    pub(super) fn in_a_ring(&mut self, around: &Around<'_>) -> Next {
-        self.rest(around).unwrap_or_else(|| {
-            self.turn = self.turn % (around.peers - 1) + 1;
-            Next::Ask((around.me + self.turn) % around.peers)
+    pub(super) fn in_a_ring(&mut self, context: &Context<'_>) -> Next {
+        self.rest(context).unwrap_or_else(|| {
+            self.turn = self.turn % (context.peers - 1) + 1;
+            Next::Ask((context.me + self.turn) % context.peers)
         })
     }
 
     /// Rests after a few refusals, twice as long each time; `None` if it is time to ask.
-    fn rest(&mut self, around: &Around<'_>) -> Option<Next> {
+    fn rest(&mut self, context: &Context<'_>) -> Option<Next> {
         if self.asked() {
             return Some(Next::Nothing);
         }
-        let policy = around.policy;
+        let policy = context.policy;
         if self.refusals < policy.rests.patience {
             return None;
         }

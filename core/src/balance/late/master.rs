@@ -5,7 +5,7 @@ use super::super::message::{Action, Message, PeerId, Ticket};
 use super::super::mutant::Mutant;
 use super::super::peer::{Peer, send};
 use super::super::policy::Victim;
-use super::super::share::Deal;
+use super::super::share::ShareContext;
 use super::copies::Out;
 use super::{Change, Recall};
 
@@ -35,7 +35,7 @@ impl Peer {
             let done = self.copies.on_done(thief.peer);
             actions.extend(done.map(|ticket| Action::Release { ticket }));
         }
-        self.hungry.add(thief);
+        self.thieves.add(thief);
         self.lend(size, actions);
     }
 
@@ -64,7 +64,7 @@ impl Peer {
 
     /// Gives to the first waiting thief, from the master's own work or from the largest copy.
     pub(in super::super) fn lend(&mut self, size: f64, actions: &mut Vec<Action>) {
-        if self.hungry.is_empty() {
+        if self.thieves.is_empty() {
             return;
         }
         let most = self.copies.largest();
@@ -72,7 +72,7 @@ impl Peer {
         if !own && most.is_none() {
             return;
         }
-        let Some(thief) = self.hungry.next() else { return };
+        let Some(thief) = self.thieves.next() else { return };
         let ticket = Ticket { giver: self.me, number: self.work.sent };
         if let Some(out) = most.filter(|_| !own) {
             self.work.sent += 1;
@@ -96,8 +96,8 @@ impl Peer {
     }
 
     fn give_copy(&mut self, thief: &Thief, ticket: Ticket, out: Out, actions: &mut Vec<Action>) {
-        let deal = Deal { size: out.size(), ..self.deal(thief, 0.0) };
-        let share = self.policy.share.of(&deal).into();
+        let context = ShareContext { size: out.size(), ..self.share_context(thief, 0.0) };
+        let share = self.policy.share.of(&context).into();
         self.copies.on_change(out.ticket);
         let (to, of, owner) = (thief.peer, out.ticket, out.owner);
         actions.push(Action::Late(Change::Give { to, ticket, of, owner, share }));

@@ -1,6 +1,6 @@
 //! What a peer does about each message.
 
-use super::super::broker::rough;
+use super::super::broker::log2_load;
 use super::super::hungry::Thief;
 use super::super::message::{Action, Message, PeerId, Ticket};
 use super::super::mutant::Mutant;
@@ -29,11 +29,11 @@ impl Peer {
                 self.on_pass(from, &thief, size, actions);
             }
             Message::Passed { served, load } => {
-                self.broker.on_passed(from, served, load, &mut self.hungry);
+                self.broker.on_passed(from, served, load, &mut self.thieves);
             }
             Message::Load { load } => self.broker.on_load(from, load),
             Message::Unpark => {
-                self.hungry.remove(from);
+                self.thieves.remove(from);
                 self.asking.on_unpark(from);
             }
             Message::Refuse => self.asking.on_refusal(from, &self.policy),
@@ -54,11 +54,11 @@ impl Peer {
                 self.count(Action::Leave, actions);
             }
             Message::Wave => {
-                let step = self.quiet.on_wave();
+                let step = self.waves.on_wave();
                 self.carry_out(step, actions);
             }
             Message::Report { sent, received } => {
-                self.quiet.on_report(Totals { sent, received });
+                self.waves.on_report(Totals { sent, received });
             }
             Message::Done => self.end(from, actions),
             Message::Late(recall) => self.on_recall(from, recall, actions),
@@ -73,7 +73,7 @@ impl Peer {
         }
         // About half of it is left. The next report is exact.
         let load = if served { size / 2.0 } else { size } as u64;
-        self.told = rough(load);
+        self.told = log2_load(load);
         send(broker, Message::Passed { served, load }, actions);
     }
 
@@ -108,7 +108,7 @@ impl Peer {
         if self.is(Mutant::AcknowledgesBeforeJoining) {
             actions[at..].reverse();
         }
-        let told = self.asking.on_work(from, &self.overlay, &self.policy);
+        let told = self.asking.on_work(from, &self.place, &self.policy);
         told.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
         self.serve_waiting(size, actions);
     }

@@ -6,8 +6,8 @@ mod presets;
 pub use presets::PRESETS;
 
 use super::PeerId;
-use super::overlay::Growth;
 use super::share::{Power, Share};
+use super::tree::Growth;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 

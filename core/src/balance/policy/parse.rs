@@ -1,7 +1,7 @@
 //! Parses a policy: the name of a preset, and changes to it.
 
-use super::super::overlay::Growth;
 use super::super::share::Share;
+use super::super::tree::Growth;
 use super::{End, PRESETS, Policy, Victim};
 use std::sync::Arc;
 

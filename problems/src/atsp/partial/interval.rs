@@ -116,8 +116,8 @@ impl<K: Kernel> Ranked for Trail<'_, K> {
         self.rank_of(depth, self.frames[depth].lane.into())
     }
 
-    fn share(&self, depth: usize) -> f64 {
-        Trail::share(self, depth).into()
+    fn tree_part(&self, depth: usize) -> f64 {
+        Trail::tree_part(self, depth).into()
     }
 
     fn explore(&mut self, fuel: u64, best: i64, progress: &mut Progress) {

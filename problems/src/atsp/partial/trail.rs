@@ -36,7 +36,7 @@ pub(crate) struct Trail<'p, K> {
     waiting: Vec<Entry<Node>>,
     /// The node of the first frame.
     first: Node,
-    first_share: f32,
+    first_part: f32,
     pub(super) frames: Vec<Frame>,
     /// Open lanes of all frames.
     pub(super) open: usize,
@@ -54,7 +54,7 @@ impl<'p, K: Kernel> Trail<'p, K> {
     pub fn new(paths: &'p Paths, kernel: K) -> Self {
         let frames = Vec::with_capacity(super::MOST_CITIES);
         let (waiting, first) = (Vec::new(), Node::default());
-        Self { paths, kernel, waiting, first, first_share: 1.0, frames, open: 0 }
+        Self { paths, kernel, waiting, first, first_part: 1.0, frames, open: 0 }
     }
 
     pub(super) fn rows(&self) -> &'p Rows {
@@ -74,7 +74,7 @@ impl<'p, K: Kernel> Trail<'p, K> {
         }
         let (left, cost) = (self.paths.left(&node.path), self.paths.cost(&node.path));
         let city = node.path.last().copied().unwrap_or(0);
-        (self.first, self.first_share) = (node, share);
+        (self.first, self.first_part) = (node, share);
         self.branch(city, left, cost, stretch);
     }
 
@@ -171,14 +171,14 @@ impl<'p, K: Kernel> Trail<'p, K> {
     }
 
     /// The estimated fraction of the whole tree below an open child of a frame.
-    pub(super) fn share(&self, at: usize) -> f32 {
+    pub(super) fn tree_part(&self, at: usize) -> f32 {
         let widths = self.frames[..=at].iter().map(|frame| f32::from(frame.width.max(1)));
-        widths.fold(self.first_share, |share, width| share / width)
+        widths.fold(self.first_part, |part, width| part / width)
     }
 
     /// Takes open children of a frame, those that would be explored last first.
     fn give(&mut self, at: usize, n: usize, given: &mut Vec<Entry<Node>>) {
-        let (path, share) = (self.path(at), self.share(at));
+        let (path, share) = (self.path(at), self.tree_part(at));
         let depth = path.path.len() as u32 + 1;
         for _ in 0..n {
             let frame = &mut self.frames[at];
@@ -195,7 +195,7 @@ impl<'p, K: Kernel> Trail<'p, K> {
     /// Clears the path.
     pub(super) fn clear(&mut self) {
         self.frames.clear();
-        (self.open, self.first, self.first_share) = (0, Node::default(), 1.0);
+        (self.open, self.first, self.first_part) = (0, Node::default(), 1.0);
     }
 }
 
@@ -255,7 +255,7 @@ impl<K: Kernel> Explorer for Trail<'_, K> {
     fn open_share(&self) -> Option<f64> {
         let waiting: f64 = self.waiting.iter().map(|entry| f64::from(entry.share)).sum();
         let open = |at: usize| f64::from(self.frames[at].open.count_ones());
-        let frames = (0..self.frames.len()).map(|at| f64::from(self.share(at)) * open(at));
+        let frames = (0..self.frames.len()).map(|at| f64::from(self.tree_part(at)) * open(at));
         Some(waiting + frames.sum::<f64>())
     }
 

@@ -8,10 +8,10 @@
 
 use super::super::Flowshop;
 use super::super::frame::{Base, Frame};
-use super::super::kernel::{Kernel, Limits, Tally};
+use super::super::kernel::{BlockStats, Kernel, Limits};
 use super::super::node::Node;
 use super::super::tables::{Partial, Tables, Word};
-use super::idle::{Idle, MOST, busy};
+use super::busy::{BusyFractions, MOST, busy};
 use super::{Found, Heuristic};
 use std::cmp::Ordering;
 
@@ -38,10 +38,10 @@ struct Kept<W> {
     alive: Vec<u32>,
 }
 
-/// A candidate for the next level: its rank value, parent, lane and end.
+/// A candidate for the next level: its rank, least first, its parent, lane and end.
 #[derive(Clone, Copy)]
 struct Candidate {
-    looks: f32,
+    rank: f32,
     parent: u32,
     lane: u32,
     back: bool,
@@ -50,7 +50,7 @@ struct Candidate {
 impl Candidate {
     fn order(&self, other: &Self) -> Ordering {
         let place = |it: &Self| (it.parent, it.lane);
-        self.looks.total_cmp(&other.looks).then(place(self).cmp(&place(other)))
+        self.rank.total_cmp(&other.rank).then(place(self).cmp(&place(other)))
     }
 }
 
@@ -59,7 +59,7 @@ pub struct Beam<K: Kernel> {
     kernel: K,
     tables: Tables<K::Word>,
     base: Base<K::Word>,
-    idle: Idle,
+    busy_fractions: BusyFractions,
     /// The node being branched.
     frame: Frame<K::Word>,
     /// The penalty for a machine that is idle all the time, at weight 1 and with no job placed.
@@ -88,7 +88,7 @@ impl<K: Kernel> Beam<K> {
         base.fill(&tables, 0..flowshop.instance.jobs() as u16, Self::LANES);
         let mut frame = Frame::new(tables.room);
         frame.renew(0, &base, Self::LANES);
-        let idle = Idle::new(&tables, K::JOBS);
+        let busy_fractions = BusyFractions::new(&tables, K::JOBS);
         // Found by experiment: the mean time, times the square of the machines, divided by the
         // jobs.
         let (jobs, machines) = (tables.jobs() as f32, tables.width as f32 / 2.0);
@@ -98,7 +98,7 @@ impl<K: Kernel> Beam<K> {
             kernel,
             tables,
             base,
-            idle,
+            busy_fractions,
             frame,
             unit,
             beams: 0,
@@ -132,13 +132,13 @@ impl<K: Kernel> Beam<K> {
             reference: K::Word::narrow(best),
             best: K::Word::narrow(best.min(self.limit.ceil() as u32)),
         };
-        let mut sum = Tally::default();
+        let mut sum = BlockStats::default();
         for (i, (block, &alive)) in self.frame.blocks.iter_mut().zip(alive).enumerate() {
             block.alive = alive;
             let bounds = &mut block.bounds[..Self::LANES];
-            let tally = self.kernel.pass(self.base.rows(i), partial, alive, limits, bounds);
-            block.open = tally.open;
-            sum.add(&tally);
+            let stats = self.kernel.pass(self.base.rows(i), partial, alive, limits, bounds);
+            block.open = stats.open;
+            sum.add(&stats);
         }
         let [front, back] = sum.kept;
         let back = back < front || back == front && sum.lead < 0;
@@ -155,12 +155,12 @@ impl<K: Kernel> Beam<K> {
             if block.open == 0 {
                 continue;
             }
-            let busy = self.idle.busy((side, i), &partial.ends, worked);
+            let busy = self.busy_fractions.busy((side, i), &partial.ends, worked);
             for lane in (side..Self::LANES).step_by(2).filter(|lane| block.open >> lane & 1 == 1) {
-                let looks = block.bounds[lane].wide() as f32 + weight * (other - busy[lane / 2]);
-                if looks < self.limit {
+                let rank = block.bounds[lane].wide() as f32 + weight * (other - busy[lane / 2]);
+                if rank < self.limit {
                     let lane = (i * Self::LANES + lane) as u32;
-                    self.candidates.push(Candidate { looks, parent: at as u32, lane, back });
+                    self.candidates.push(Candidate { rank, parent: at as u32, lane, back });
                 }
             }
         }
@@ -174,7 +174,7 @@ impl<K: Kernel> Beam<K> {
     fn cut(&mut self) {
         if self.candidates.len() > self.width {
             let (_, next, _) = self.candidates.select_nth_unstable_by(self.width, Candidate::order);
-            self.limit = next.looks;
+            self.limit = next.rank;
             self.candidates.truncate(self.width);
             self.cut = true;
         }
@@ -217,7 +217,7 @@ impl<K: Kernel> Beam<K> {
 }
 
 impl<K: Kernel> Heuristic for Beam<K> {
-    fn go_on(&mut self, best: u32) -> Option<Found> {
+    fn step(&mut self, best: u32) -> Option<Found> {
         for at in (self.branched..self.level.len()).take(AT_ONCE) {
             self.branch(at, best);
             self.branched = at + 1;

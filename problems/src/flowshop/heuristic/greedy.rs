@@ -6,12 +6,12 @@ use super::{Found, Heuristic};
 use oorandom::Rand64;
 
 /// Jobs removed per round.
-const TAKEN: usize = 2;
+const REMOVED: usize = 2;
 /// Most work, in places times machines, of one pass over the jobs: bounds passes on large
 /// instances.
 const MOST_WORK: usize = 50_000_000;
 /// Temperature of the acceptance criterion, in tenths of the mean time.
-const WARMTH: f64 = 0.7;
+const TEMPERATURE: f64 = 0.7;
 
 /// An iterated greedy search.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Greedy<'a> {
     instance: &'a Instance,
     insertion: Insertion<'a>,
     rng: Rand64,
-    warmth: f64,
+    temperature: f64,
     order: Vec<u16>,
     makespan: u32,
 }
@@ -34,7 +34,7 @@ impl<'a> Greedy<'a> {
             instance,
             insertion: Insertion::new(instance),
             rng: Rand64::new(seed.into()),
-            warmth: WARMTH * sum as f64 / operations / 10.0,
+            temperature: TEMPERATURE * sum as f64 / operations / 10.0,
             order,
             makespan,
         }
@@ -51,18 +51,18 @@ impl<'a> Greedy<'a> {
     fn round(&mut self) -> Found {
         let jobs = self.order.len();
         let before = self.order.clone();
-        let taken: Vec<u16> = (0..TAKEN.min(jobs - 1)).map(|_| self.take_random()).collect();
+        let removed: Vec<u16> = (0..REMOVED.min(jobs - 1)).map(|_| self.remove_random()).collect();
         let mut rest = std::mem::take(&mut self.order);
-        let mut makespan = self.settle(&mut rest, None);
-        for job in taken {
+        let mut makespan = self.local_search(&mut rest, None);
+        for job in removed {
             let rng = &mut self.rng;
             makespan = self.insertion.insert(&mut rest, job, |ties| below(rng, ties));
         }
-        makespan = self.settle(&mut rest, Some(makespan));
+        makespan = self.local_search(&mut rest, Some(makespan));
         self.order = rest;
         let found = (self.order.clone(), makespan);
         let worse = f64::from(makespan) - f64::from(self.makespan);
-        if worse <= 0.0 || self.rng.rand_float() < (-worse / self.warmth).exp() {
+        if worse <= 0.0 || self.rng.rand_float() < (-worse / self.temperature).exp() {
             self.makespan = makespan;
         } else {
             self.order = before;
@@ -70,14 +70,14 @@ impl<'a> Greedy<'a> {
         found
     }
 
-    fn take_random(&mut self) -> u16 {
+    fn remove_random(&mut self) -> u16 {
         let at = below(&mut self.rng, self.order.len());
         self.order.remove(at)
     }
 
     /// Insertion local search: moves single jobs to better places until none improves. Returns the
     /// makespan, or 0 if there is nothing to move.
-    fn settle(&mut self, order: &mut Vec<u16>, makespan: Option<u32>) -> u32 {
+    fn local_search(&mut self, order: &mut Vec<u16>, makespan: Option<u32>) -> u32 {
         let mut least = makespan.unwrap_or(u32::MAX);
         if order.len() < 2 {
             return makespan.unwrap_or(0);
@@ -108,7 +108,7 @@ fn below(rng: &mut Rand64, n: usize) -> usize {
 }
 
 impl Heuristic for Greedy<'_> {
-    fn go_on(&mut self, best: u32) -> Option<Found> {
+    fn step(&mut self, best: u32) -> Option<Found> {
         Some(self.round()).filter(|&(_, makespan)| makespan < best)
     }
 

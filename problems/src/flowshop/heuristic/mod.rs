@@ -1,8 +1,8 @@
 //! Heuristics: NEH, iterated greedy, beam search, and the last two combined.
 
 mod beam;
+mod busy;
 mod greedy;
-mod idle;
 mod insertion;
 mod neh;
 
@@ -27,7 +27,7 @@ const START_EACH: u64 = 15_000;
 /// An anytime heuristic: runs in small steps, and sometimes finds a better schedule.
 trait Heuristic {
     /// Runs for a while. Returns a schedule below `best` if it finds one.
-    fn go_on(&mut self, best: u32) -> Option<Found>;
+    fn step(&mut self, best: u32) -> Option<Found>;
 
     /// Work so far, roughly in places of a schedule times machines.
     fn work(&self) -> u64;
@@ -65,10 +65,10 @@ impl<'f> Together<'f> {
     }
 
     /// Runs for a while. Returns whether the best schedule is a new one.
-    fn go_on(&mut self) -> bool {
+    fn step(&mut self) -> bool {
         let greedy = self.beam.exhausted() || self.greedy.work() <= self.beam.work();
         let best = self.best.1;
-        let found = if greedy { self.greedy.go_on(best) } else { self.beam.go_on(best) };
+        let found = if greedy { self.greedy.step(best) } else { self.beam.step(best) };
         let Some(found) = found else { return false };
         if !greedy {
             self.greedy.adopt(&found);
@@ -84,7 +84,7 @@ impl<'f> Together<'f> {
 
 impl Improver for Together<'_> {
     fn improve(&mut self) -> Option<Solution> {
-        self.go_on().then(|| Solution { score: self.best.1.into(), plan: plan(&self.best.0) })
+        self.step().then(|| Solution { score: self.best.1.into(), plan: plan(&self.best.0) })
     }
 }
 
@@ -103,23 +103,24 @@ impl Flowshop {
         let (jobs, machines) = (self.instance.jobs() as u64, self.instance.machines() as u64);
         let most = START.min(START_EACH * jobs * jobs * machines);
         while together.work() < most && i64::from(together.best.1) > bound {
-            together.go_on();
+            together.step();
         }
         together.best.0
     }
 
-    /// A schedule with at most this makespan, if heuristics find one while `go_on` returns true.
+    /// A schedule with at most this makespan, if heuristics find one while `keep_going` returns
+    /// true.
     #[must_use]
-    pub fn reach(&self, value: i64, go_on: impl Fn() -> bool, seed: u64) -> Option<Vec<u16>> {
+    pub fn reach(&self, value: i64, keep_going: impl Fn() -> bool, seed: u64) -> Option<Vec<u16>> {
         if self.instance.jobs() == 1 {
             return (i64::from(self.instance.makespan(&[0])) <= value).then(|| vec![0]);
         }
         let mut together = Together::new(self, None, seed);
         while i64::from(together.best.1) > value {
-            if !go_on() {
+            if !keep_going() {
                 return None;
             }
-            together.go_on();
+            together.step();
         }
         Some(together.best.0)
     }
@@ -154,7 +155,7 @@ mod tests {
             let mut beam = with_kernel(&flowshop, MakeBeam(&flowshop));
             let mut best = u32::MAX;
             while !beam.exhausted() {
-                if let Some((order, makespan)) = beam.go_on(best) {
+                if let Some((order, makespan)) = beam.step(best) {
                     assert_eq!(flowshop.instance.makespan(&order), makespan);
                     assert!(makespan < best);
                     best = makespan;

@@ -1,4 +1,5 @@
-//! [`Forms`]: a kernel compiled for a GPU: cached, compiled now, or shipped ready for any instance.
+//! [`KernelForms`]: a kernel compiled for a GPU: cached, compiled now, or shipped ready for any
+//! instance.
 
 use cudarc::nvrtc::{CompileOptions, compile_ptx_with_opts, sys};
 use pleach_core::device::Layout;
@@ -8,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 
 /// The available forms of a kernel, best first.
-pub(super) struct Forms<'l> {
+pub(super) struct KernelForms<'l> {
     layout: &'l Layout,
     text: String,
     options: Vec<String>,
@@ -19,7 +20,7 @@ pub(super) struct Forms<'l> {
     next: u32,
 }
 
-impl<'l> Forms<'l> {
+impl<'l> KernelForms<'l> {
     /// Forms for a GPU of this compute capability.
     pub fn new(layout: &'l Layout, (major, minor): (i32, i32)) -> Self {
         let text = source(layout.kernel).unwrap_or_default();
@@ -36,7 +37,7 @@ impl<'l> Forms<'l> {
     }
 
     /// The cached form, if any. The driver would stop reading at a zero byte.
-    fn kept(&self) -> Option<Result<String, String>> {
+    fn cached(&self) -> Option<Result<String, String>> {
         let text = fs::read_to_string(self.path.as_ref()?).ok();
         text.filter(|text| !text.contains('\0')).map(Ok)
     }
@@ -84,14 +85,14 @@ impl<'l> Forms<'l> {
     }
 }
 
-impl Iterator for Forms<'_> {
+impl Iterator for KernelForms<'_> {
     type Item = Result<String, String>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             self.next += 1;
             let form = match self.next {
-                1 => self.kept(),
+                1 => self.cached(),
                 2 => self.compiled(),
                 3 => self.lowered(),
                 4 => self.general(),

@@ -1,7 +1,7 @@
 //! CUDA GPUs, found at run time.
 
 use super::DeviceError;
-use super::compile::Forms;
+use super::compile::KernelForms;
 use super::memory::Memory;
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DeviceRepr};
 use cudarc::driver::{DriverError, LaunchConfig, PushKernelArg, result, sys};
@@ -81,7 +81,8 @@ impl Gpu {
     /// Loads the first form of a kernel that the driver accepts.
     fn load(&self, layout: &Layout) -> Result<Arc<CudaModule>, DeviceError> {
         let mut fault = None;
-        let mut forms = Forms::new(layout, self.context.compute_capability().map_err(failed)?);
+        let mut forms =
+            KernelForms::new(layout, self.context.compute_capability().map_err(failed)?);
         while let Some(form) = forms.next() {
             let load = |text: String| self.context.load_module(Ptx::from_src(text));
             match form.and_then(|text| load(text).map_err(|why| why.to_string())) {
@@ -121,7 +122,7 @@ impl Memory for Gpu {
         Ok(())
     }
 
-    fn make(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
+    fn build_kernels(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
         self.context.bind_to_thread().map_err(failed)?;
         let fault = |why: DriverError| DeviceError::Kernel(layout.kernel.into(), why.to_string());
         let module = self.load(layout)?;
@@ -135,7 +136,7 @@ impl Memory for Gpu {
         }
     }
 
-    fn take(&mut self, words: usize) -> Result<u64, DeviceError> {
+    fn allocate(&mut self, words: usize) -> Result<u64, DeviceError> {
         self.context.bind_to_thread().map_err(failed)?;
         let bytes = 4 * words;
         let memory = self.bytes();

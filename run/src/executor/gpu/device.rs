@@ -5,7 +5,7 @@ use super::moves::{share, spread};
 use super::{DeviceError, Inside, Returned, Round};
 use pleach_core::device::Layout;
 use pleach_core::tree::Counts;
-use pleach_kernels::launch::{Entry, FOUND, Kind, Launch, Move, PAGE, Tally};
+use pleach_kernels::launch::{Entry, FOUND, Launch, LaunchReport, Move, PAGE, StealRule};
 use std::time::Instant;
 
 /// Pages may take one part in this many of the memory.
@@ -55,7 +55,7 @@ impl Device {
     pub fn prepare(&mut self, layout: &Layout, explorers: Option<u32>) -> Result<(), DeviceError> {
         self.memory.clear()?;
         self.nodes = 0;
-        let at_once = self.memory.make(layout)?;
+        let at_once = self.memory.build_kernels(layout)?;
         let explorers = explorers.unwrap_or(at_once);
         // Depth first, each step adds only the children of the nodes it takes.
         let deepest = 2 * layout.width as u64 * (layout.depth as u64 + 1);
@@ -72,18 +72,18 @@ impl Device {
         self.room = (MOVED_WORDS / layout.words).max(1);
         let mut sizes = [0; 10];
         sizes.iter_mut().zip(&layout.sizes).for_each(|(size, &given)| *size = given);
-        let mut take = |words: usize| self.memory.take(words.max(1));
+        let mut allocate = |words: usize| self.memory.allocate(words.max(1));
         self.launch = Launch {
-            pages: take(pages as usize * PAGE as usize * layout.words)?,
-            rings: take(n * span as usize)?,
-            stacks: take(2 * n)?,
-            heights: take(n)?,
-            tally: take(Tally::WORDS)?,
-            found: take(n * self.found)?,
-            tables: take(layout.tables.len())?,
-            free: take(2 * pages as usize)?,
-            moves: take(Move::WORDS * n)?,
-            moved: take(self.room * layout.words)?,
+            pages: allocate(pages as usize * PAGE as usize * layout.words)?,
+            rings: allocate(n * span as usize)?,
+            stacks: allocate(2 * n)?,
+            heights: allocate(n)?,
+            report: allocate(LaunchReport::WORDS)?,
+            found: allocate(n * self.found)?,
+            tables: allocate(layout.tables.len())?,
+            free: allocate(2 * pages as usize)?,
+            moves: allocate(Move::WORDS * n)?,
+            moved: allocate(self.room * layout.words)?,
             explorers,
             active: explorers,
             span,
@@ -109,15 +109,15 @@ impl Device {
         Ok(all)
     }
 
-    /// Launches a kernel and waits for its tally.
-    fn tally(&mut self, entry: Entry, best: i64) -> Result<Tally, DeviceError> {
-        self.memory.write(self.launch.tally, &Tally::words(best))?;
+    /// Launches a kernel and waits for its report.
+    fn launch_and_read(&mut self, entry: Entry, best: i64) -> Result<LaunchReport, DeviceError> {
+        self.memory.write(self.launch.report, &LaunchReport::words(best))?;
         self.memory.launch(entry, &self.launch)?;
-        let mut words = [0; Tally::WORDS];
-        self.memory.read(self.launch.tally, &mut words)?;
-        let tally = Tally::read(&words);
-        self.launch.turn(&tally);
-        Ok(tally)
+        let mut words = [0; LaunchReport::WORDS];
+        self.memory.read(self.launch.report, &mut words)?;
+        let report = LaunchReport::read(&words);
+        self.launch.turn(&report);
+        Ok(report)
     }
 
     /// Runs a round of kernels.
@@ -128,14 +128,14 @@ impl Device {
         (self.launch.budget, self.launch.trigger) = (round.budget, round.trigger);
         self.launch.active = round.explorers.min(self.launch.explorers);
         let start = Instant::now();
-        let tally = self.tally(Entry::Explore, round.best)?;
+        let report = self.launch_and_read(Entry::Explore, round.best)?;
         let round_ns = start.elapsed().as_nanos() as u64;
-        self.nodes = tally.nodes;
-        let found = if tally.found > 0 { self.found()? } else { None };
-        if tally.idle > 0 {
+        self.nodes = report.nodes;
+        let found = if report.found > 0 { self.found()? } else { None };
+        if report.idle > 0 {
             self.exchange(round.inside)?;
         }
-        let Tally { branched, bounded, total, depth, idle, full, steps, .. } = tally;
+        let LaunchReport { branched, bounded, total, depth, idle, full, steps, .. } = report;
         let counts = Counts { branched, bounded, total: total.into(), depth: depth as u32 };
         Ok(Returned { counts, round_ns, steps, idle, full, found })
     }
@@ -154,15 +154,15 @@ impl Device {
     /// Lets empty stacks take nodes from full ones.
     fn exchange(&mut self, inside: Inside) -> Result<(), DeviceError> {
         let all = self.launch.active == self.launch.explorers;
-        let kind = match inside {
-            Inside::Hypercube if all => Kind::Hypercube,
+        let rule = match inside {
+            Inside::Hypercube if all => StealRule::Hypercube,
             // In a hypercube, explorers that take no part may have only each other as neighbours.
-            Inside::Hypercube | Inside::Adapt => Kind::Adapt,
+            Inside::Hypercube | Inside::Adapt => StealRule::Adapt,
         };
-        self.launch.kind = kind as u32;
+        self.launch.steal_rule = rule as u32;
         self.launch.least = (self.nodes / u64::from(self.launch.active)) as u32;
         let moves = self.nodes > u64::from(all);
-        let rounds = if moves { kind.rounds(self.launch.explorers) } else { 0 };
+        let rounds = if moves { rule.rounds(self.launch.explorers) } else { 0 };
         for round in 0..rounds {
             self.launch.round = round;
             self.memory.launch(Entry::Balance, &self.launch)?;
@@ -206,7 +206,7 @@ impl Device {
     fn start_moves(&mut self, entry: Entry, moves: &[Move]) -> Result<(), DeviceError> {
         let words: Vec<u32> = moves.iter().flat_map(|one| one.words()).collect();
         self.memory.write(self.launch.moves, &words)?;
-        self.tally(entry, i64::MAX).map(drop)
+        self.launch_and_read(entry, i64::MAX).map(drop)
     }
 
     /// Removes this many nodes from the bottoms of the stacks and appends them to `into`.

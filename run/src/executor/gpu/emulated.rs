@@ -47,12 +47,12 @@ impl Memory for Emulated {
         Ok(())
     }
 
-    fn make(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
+    fn build_kernels(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
         self.kernel = layout.kernel;
         Ok(EXPLORERS)
     }
 
-    fn take(&mut self, words: usize) -> Result<u64, DeviceError> {
+    fn allocate(&mut self, words: usize) -> Result<u64, DeviceError> {
         let array = vec![0u64; words.div_ceil(2).max(1)];
         let address = array.as_ptr() as u64;
         self.arrays.push(array);

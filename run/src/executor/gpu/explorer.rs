@@ -1,6 +1,6 @@
 //! [`DeviceExplorer`]: a device with all its stacks, as a single explorer.
 
-use super::kept::Kept;
+use super::kept::GuardedDevice;
 use super::shelf::Borrowed;
 use super::spec::Spec;
 use super::tune::Tune;
@@ -32,7 +32,7 @@ pub struct DeviceExplorer<'p> {
 }
 
 enum State<'p> {
-    Device(Box<Kept>),
+    Device(Box<GuardedDevice>),
     /// With counts from before that are still to be reported.
     Plain(Box<dyn Explorer + 'p>, Counts),
 }
@@ -55,7 +55,7 @@ impl<'p> DeviceExplorer<'p> {
         Ok(Self {
             problem,
             on,
-            state: State::Device(Box::new(Kept::new(device, layout.words))),
+            state: State::Device(Box::new(GuardedDevice::new(device, layout.words))),
             inside: spec.inside,
             tune: Tune::new(explorers, spec.explorers, spec.budget, spec.trigger),
             active: (0, explorers),
@@ -88,14 +88,14 @@ impl<'p> DeviceExplorer<'p> {
             State::Plain(plain, _) => plain.run(fuel.min(WITHOUT), best),
             State::Device(_) => self.round(fuel, best),
         };
-        progress.counts.add(&self.tell());
+        progress.counts.add(&self.take_counts());
         progress
     }
 
     /// Renews the image, so that everything explored can be reported; returns the counts.
     pub fn flush(&mut self) -> Progress {
-        self.attempt(|kept| kept.renew());
-        Progress { counts: self.tell(), ..Progress::default() }
+        self.attempt(|device| device.renew());
+        Progress { counts: self.take_counts(), ..Progress::default() }
     }
 
     /// Runs one round; its counts are reported later.
@@ -106,7 +106,7 @@ impl<'p> DeviceExplorer<'p> {
         let budget = self.tune.budget().min(u32::try_from(steps).unwrap_or(u32::MAX)).max(1);
         let (trigger, inside) = (self.tune.trigger(), self.inside);
         let round = Round { best, explorers, budget, trigger, inside };
-        let done = self.attempt(|kept| kept.feed(explorers).and_then(|()| kept.run(&round)));
+        let done = self.attempt(|device| device.feed(explorers).and_then(|()| device.run(&round)));
         let Some(returned) = done else { return Progress::default() };
         self.tune.note(returned.counts.bounded, returned.steps, returned.round_ns);
         self.active = (explorers.saturating_sub(returned.idle), explorers);
@@ -122,19 +122,22 @@ impl<'p> DeviceExplorer<'p> {
     }
 
     /// Uses the device if there still is one, and gives it up if that fails.
-    fn attempt<R>(&mut self, act: impl FnOnce(&mut Kept) -> Result<R, DeviceError>) -> Option<R> {
-        let State::Device(kept) = &mut self.state else { return None };
-        act(kept).map_err(|why| self.give_up(why)).ok()
+    fn attempt<R>(
+        &mut self,
+        act: impl FnOnce(&mut GuardedDevice) -> Result<R, DeviceError>,
+    ) -> Option<R> {
+        let State::Device(device) = &mut self.state else { return None };
+        act(device).map_err(|why| self.give_up(why)).ok()
     }
 
     fn give_up(&mut self, why: DeviceError) {
-        if let State::Device(kept) = &mut self.state {
-            kept.lose();
+        if let State::Device(device) = &mut self.state {
+            device.lose();
             let mut plain = self.problem.explorer();
-            let work = self.on.to_work(&kept.all());
+            let work = self.on.to_work(&device.all());
             plain.put(&work.bytes).expect("a problem reads work made of its own nodes");
-            self.reduced = kept.nodes() >= 2 && plain.size() < 2.0;
-            (self.state, self.lost) = (State::Plain(plain, kept.tell()), Some(why));
+            self.reduced = device.nodes() >= 2 && plain.size() < 2.0;
+            (self.state, self.lost) = (State::Plain(plain, device.take_counts()), Some(why));
         }
     }
 
@@ -146,10 +149,10 @@ impl<'p> DeviceExplorer<'p> {
         }
     }
 
-    fn tell(&mut self) -> Counts {
+    fn take_counts(&mut self) -> Counts {
         match &mut self.state {
-            State::Device(kept) => kept.tell(),
-            State::Plain(_, due) => std::mem::take(due),
+            State::Device(device) => device.take_counts(),
+            State::Plain(_, reportable) => std::mem::take(reportable),
         }
     }
 }
@@ -158,8 +161,8 @@ impl Explorer for DeviceExplorer<'_> {
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
         match &mut self.state {
             State::Plain(plain, _) => plain.put(work),
-            State::Device(kept) => {
-                let (on, reserve) = (self.on, kept.reserve());
+            State::Device(device) => {
+                let (on, reserve) = (self.on, device.reserve());
                 let before = reserve.len();
                 on.to_words(work, reserve).inspect_err(|_| reserve.truncate(before))
             }
@@ -169,7 +172,7 @@ impl Explorer for DeviceExplorer<'_> {
     fn size(&self) -> f64 {
         match &self.state {
             State::Plain(plain, _) => plain.size(),
-            State::Device(kept) => kept.nodes() as f64,
+            State::Device(device) => device.nodes() as f64,
         }
     }
 
@@ -177,14 +180,14 @@ impl Explorer for DeviceExplorer<'_> {
         match &self.state {
             State::Plain(plain, _) => plain.open_nodes(),
             // Nodes on the device do not take host memory.
-            State::Device(kept) => kept.reserved() as f64,
+            State::Device(device) => device.reserved() as f64,
         }
     }
 
     fn least_bound(&self) -> Option<i64> {
         match &self.state {
             State::Plain(plain, _) => plain.least_bound(),
-            State::Device(kept) => kept.least_bound(|node| self.on.bound(node)),
+            State::Device(device) => device.least_bound(|node| self.on.bound(node)),
         }
     }
 
@@ -206,7 +209,7 @@ impl Explorer for DeviceExplorer<'_> {
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
-        if let Some(nodes) = self.attempt(|kept| kept.split(share)) {
+        if let Some(nodes) = self.attempt(|device| device.split(share)) {
             return nodes.map(|nodes| self.on.to_work(&nodes));
         }
         let split = self.plain().split(share);
@@ -217,14 +220,14 @@ impl Explorer for DeviceExplorer<'_> {
     }
 
     fn drain(&mut self) -> Work {
-        let drained = self.attempt(|kept| kept.drain()).map(|nodes| self.on.to_work(&nodes));
+        let drained = self.attempt(|device| device.drain()).map(|nodes| self.on.to_work(&nodes));
         let all = drained.unwrap_or_else(|| self.plain().drain());
         self.reduced = false;
         all
     }
 
     fn copy(&mut self) -> Work {
-        match self.attempt(|kept| kept.renew().map(|()| kept.all())) {
+        match self.attempt(|device| device.renew().map(|()| device.all())) {
             Some(nodes) => self.on.to_work(&nodes),
             None => self.plain().copy(),
         }

@@ -1,4 +1,4 @@
-//! [`Kept`]: a device whose work survives a failure.
+//! [`GuardedDevice`]: a device whose work survives a failure.
 
 use super::shelf::Borrowed;
 use super::{DeviceError, Returned, Round};
@@ -22,24 +22,25 @@ const RELIEF_PART: u64 = 8;
 ///
 /// Counts of what was explored since then are held back until the image is renewed. Image, reserve
 /// and reported counts thus always match: if the device fails, the search continues from them, and
-/// no node is lost or counted twice. A caller that sees a failure takes [`Kept::all`].
-pub(super) struct Kept {
+/// no node is lost or counted twice. A caller that sees a failure takes [`GuardedDevice::all`].
+pub(super) struct GuardedDevice {
     device: Borrowed,
     words: usize,
     reserve: Vec<u32>,
     image: Vec<u32>,
     /// The least bound over the image, computed on demand because that visits all nodes.
     image_bound: Cell<Option<i64>>,
-    held: Counts,
+    /// Counts of what was explored since the image was made.
+    unreported: Counts,
     /// Counts covered by the image and not yet reported.
-    due: Counts,
+    reportable: Counts,
     /// Whether the device holds exactly the nodes of the image.
-    same: bool,
+    image_is_current: bool,
     made: Instant,
     cost: Duration,
 }
 
-impl Kept {
+impl GuardedDevice {
     /// A device without work, for nodes of this many words.
     pub fn new(device: Borrowed, words: usize) -> Self {
         Self {
@@ -48,9 +49,9 @@ impl Kept {
             reserve: Vec::new(),
             image: Vec::new(),
             image_bound: Cell::new(None),
-            held: Counts::default(),
-            due: Counts::default(),
-            same: true,
+            unreported: Counts::default(),
+            reportable: Counts::default(),
+            image_is_current: true,
             made: Instant::now(),
             cost: Duration::ZERO,
         }
@@ -85,8 +86,8 @@ impl Kept {
     }
 
     /// Takes the counts that can be reported now.
-    pub fn tell(&mut self) -> Counts {
-        mem::take(&mut self.due)
+    pub fn take_counts(&mut self) -> Counts {
+        mem::take(&mut self.reportable)
     }
 
     /// Feeds the device from the reserve if it has fewer than two nodes per explorer.
@@ -100,7 +101,7 @@ impl Kept {
             self.image_bound.set(None);
             return Ok(());
         }
-        self.same = false;
+        self.image_is_current = false;
         self.renew()?;
         self.reserve = left;
         Ok(())
@@ -109,10 +110,10 @@ impl Kept {
     /// Runs a round of kernels, and renews the image if enough time has passed.
     pub fn run(&mut self, round: &Round) -> Result<Returned, DeviceError> {
         let returned = self.device.run(round)?;
-        self.held.add(&returned.counts);
-        self.same = false;
+        self.unreported.add(&returned.counts);
+        self.image_is_current = false;
         if self.device.nodes() == 0 {
-            self.settled(Vec::new());
+            self.set_image(Vec::new());
         } else if returned.full > 0 {
             self.fetch(self.device.nodes().div_ceil(RELIEF_PART))?;
         } else if self.made.elapsed() >= RENEW_PART * self.cost {
@@ -123,13 +124,13 @@ impl Kept {
 
     /// Renews the image; a failure leaves everything here unchanged.
     pub fn renew(&mut self) -> Result<(), DeviceError> {
-        if self.same {
+        if self.image_is_current {
             return Ok(());
         }
         let start = Instant::now();
         let mut image = Vec::new();
         self.device.copy(&mut image)?;
-        self.settled(image);
+        self.set_image(image);
         (self.made, self.cost) = (Instant::now(), start.elapsed());
         Ok(())
     }
@@ -151,7 +152,7 @@ impl Kept {
     fn fetch(&mut self, nodes: u64) -> Result<(), DeviceError> {
         let mut fetched = Vec::new();
         self.device.take(nodes, &mut fetched)?;
-        self.same = false;
+        self.image_is_current = false;
         self.renew()?;
         self.reserve.append(&mut fetched);
         Ok(())
@@ -162,7 +163,7 @@ impl Kept {
         let mut all = Vec::new();
         self.device.take(u64::MAX, &mut all)?;
         all.append(&mut self.reserve);
-        self.settled(Vec::new());
+        self.set_image(Vec::new());
         Ok(all)
     }
 
@@ -171,9 +172,9 @@ impl Kept {
         [&self.image[..], &self.reserve].concat()
     }
 
-    fn settled(&mut self, image: Vec<u32>) {
-        (self.image, self.same) = (image, true);
+    fn set_image(&mut self, image: Vec<u32>) {
+        (self.image, self.image_is_current) = (image, true);
         self.image_bound.set(None);
-        self.due.add(&mem::take(&mut self.held));
+        self.reportable.add(&mem::take(&mut self.unreported));
     }
 }

@@ -13,10 +13,10 @@ pub(super) trait Memory: Send {
     fn clear(&mut self) -> Result<(), DeviceError>;
 
     /// Builds a problem's kernels. Returns how many explorers can run at once.
-    fn make(&mut self, layout: &Layout) -> Result<u32, DeviceError>;
+    fn build_kernels(&mut self, layout: &Layout) -> Result<u32, DeviceError>;
 
     /// Allocates an array of words with arbitrary content. Returns its address.
-    fn take(&mut self, words: usize) -> Result<u64, DeviceError>;
+    fn allocate(&mut self, words: usize) -> Result<u64, DeviceError>;
 
     /// Copies words to an address.
     fn write(&mut self, to: u64, words: &[u32]) -> Result<(), DeviceError>;

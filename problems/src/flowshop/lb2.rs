@@ -1,16 +1,16 @@
-//! [`Double`]: raises the LB1 bounds of a node's children to LB2.
+//! [`Lb2`]: raises the LB1 bounds of a node's children to LB2.
 
 use super::frame::{Base, Frame};
+use super::johnson::{JohnsonOrders, Step};
 use super::kernel::Kernel;
-use super::pairs::{Pairs, Step};
 use super::tables::{Tables, Word};
 
 /// The place of a job that is in no lane.
 const NONE: u16 = u16::MAX;
 
 /// The pairs of machines, and working memory for the bounds.
-pub struct Double<K: Kernel> {
-    pairs: Pairs<K::Word>,
+pub struct Lb2<K: Kernel> {
+    pairs: JohnsonOrders<K::Word>,
     /// The place of each job in the lanes.
     places: Vec<u16>,
     /// The jobs left, in the order of the current pair.
@@ -20,11 +20,11 @@ pub struct Double<K: Kernel> {
     after: Vec<K::Word>,
 }
 
-impl<K: Kernel> Double<K> {
+impl<K: Kernel> Lb2<K> {
     const LANES: usize = 2 * K::JOBS;
 
     /// For the nodes of an instance with this many jobs.
-    pub fn new(pairs: &Pairs<u32>, jobs: usize) -> Self {
+    pub fn new(pairs: &JohnsonOrders<u32>, jobs: usize) -> Self {
         let none = Step { job: NONE, times: [K::Word::narrow(0); 3] };
         Self {
             pairs: pairs.narrow(),

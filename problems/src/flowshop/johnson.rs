@@ -1,4 +1,4 @@
-//! [`Pairs`]: for every two machines, the optimal order of the jobs on these two.
+//! [`JohnsonOrders`]: for every two machines, the optimal order of the jobs on these two.
 //!
 //! Johnson's rule (1954) with time lags (Mitten 1959): between the two machines, a job is delayed
 //! by its times there, without queueing. The order is optimal whenever the machines become free, so
@@ -30,9 +30,9 @@ pub struct Pair<W> {
 
 /// All pairs of machines.
 #[derive(Clone, Debug)]
-pub struct Pairs<W>(pub Vec<Pair<W>>);
+pub struct JohnsonOrders<W>(pub Vec<Pair<W>>);
 
-impl<W: Word> Pairs<W> {
+impl<W: Word> JohnsonOrders<W> {
     /// The pairs of an instance.
     pub fn new(instance: &Instance) -> Self {
         let machines = instance.machines();
@@ -65,7 +65,7 @@ impl<W: Word> Pairs<W> {
     }
 
     /// The same in words known to be wide enough.
-    pub fn narrow<N: Word>(&self) -> Pairs<N> {
+    pub fn narrow<N: Word>(&self) -> JohnsonOrders<N> {
         let step = |step: &Step<W>| Step {
             job: step.job,
             times: step.times.map(|time| N::narrow(time.wide())),
@@ -75,7 +75,7 @@ impl<W: Word> Pairs<W> {
             second: pair.second,
             steps: pair.steps.iter().map(step).collect(),
         };
-        Pairs(self.0.iter().map(pair).collect())
+        JohnsonOrders(self.0.iter().map(pair).collect())
     }
 }
 
@@ -100,7 +100,7 @@ pub fn walk<W: Word>(steps: impl Iterator<Item = Step<W>>, between: Between<W>) 
 
 /// LB2 of a child: with the job placed at the front, and at the back. It is never below LB1.
 pub fn two<W: Word>(
-    pairs: &Pairs<W>,
+    pairs: &JohnsonOrders<W>,
     tables: &Tables<W>,
     partial: &Partial<W>,
     job: u16,
@@ -132,7 +132,7 @@ impl<W: Word> Partial<W> {
     }
 
     /// LB2 of all schedules below this node.
-    pub fn two_of_all(&self, pairs: &Pairs<W>, tables: &Tables<W>) -> W {
+    pub fn two_of_all(&self, pairs: &JohnsonOrders<W>, tables: &Tables<W>) -> W {
         let bounds = pairs.0.iter().map(|pair| {
             let ends = self.ends_on(tables, [pair.first, pair.second]);
             walk(pair.steps.iter().copied(), ends)

@@ -1,4 +1,4 @@
-//! [`Idle`]: the fraction of time that machines are busy, for a block of jobs in lanes.
+//! [`BusyFractions`]: the fraction of time that machines are busy, for a block of jobs in lanes.
 
 use super::super::tables::{Tables, Word};
 
@@ -7,14 +7,14 @@ pub const MOST: usize = 16;
 
 /// The times of all jobs, by block.
 #[derive(Clone, Debug)]
-pub struct Idle {
+pub struct BusyFractions {
     machines: usize,
     blocks: usize,
     /// By end, block and machine: the times of the block's jobs.
     rows: Vec<[f32; MOST]>,
 }
 
-impl Idle {
+impl BusyFractions {
     /// For all jobs, `block` jobs per block.
     pub fn new<W: Word>(tables: &Tables<W>, block: usize) -> Self {
         let (machines, jobs) = (tables.width / 2, tables.jobs());

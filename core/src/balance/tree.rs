@@ -1,5 +1,5 @@
-//! [`Lineage`]: the tree of all peers, which carries waves and endings and guides the requests of
-//! some policies; and [`Overlay`]: one peer's place in it.
+//! [`PeerTree`]: the tree of all peers, which carries waves and endings and guides the requests of
+//! some policies; and [`TreePlace`]: one peer's place in it.
 
 use super::PeerId;
 use super::policy::Policy;
@@ -17,13 +17,13 @@ pub enum Growth {
 
 /// The tree of peers 0 to n − 1; parents have smaller numbers than their children.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lineage {
+pub struct PeerTree {
     peers: u32,
     shape: Shape,
 }
 
 /// All peers of a run have the same tree, so it never tells two of their states apart.
-impl Hash for Lineage {
+impl Hash for PeerTree {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
@@ -50,7 +50,7 @@ struct Table {
     beside: Vec<PeerId>,
 }
 
-impl Lineage {
+impl PeerTree {
     /// The tree that a policy prescribes for this many peers; `seed` draws a random one.
     ///
     /// # Panics
@@ -206,26 +206,26 @@ fn beside(levels: &[u32], is_parent: impl Fn(usize) -> bool) -> Vec<PeerId> {
 
 /// One peer's place in the tree of peers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Overlay {
+pub struct TreePlace {
     me: PeerId,
-    lineage: Lineage,
+    tree: PeerTree,
     size: u32,
     level: u32,
     beside: PeerId,
     bridge: Option<PeerId>,
 }
 
-impl Overlay {
+impl TreePlace {
     /// The place of `me` in a tree.
     ///
     /// # Panics
     /// If there is no peer `me`.
     #[must_use]
-    pub fn new(me: PeerId, lineage: &Lineage) -> Self {
-        assert!(me < lineage.peers, "peer {me} of {}", lineage.peers);
-        let (level, beside) = lineage.level(me);
-        let (size, lineage) = (lineage.size(me), lineage.clone());
-        let mut here = Self { me, lineage, size, level, beside, bridge: None };
+    pub fn new(me: PeerId, tree: &PeerTree) -> Self {
+        assert!(me < tree.peers, "peer {me} of {}", tree.peers);
+        let (level, beside) = tree.level(me);
+        let (size, tree) = (tree.size(me), tree.clone());
+        let mut here = Self { me, tree, size, level, beside, bridge: None };
         here.bridge = here.find_bridge();
         here
     }
@@ -233,18 +233,18 @@ impl Overlay {
     /// The peer's parent; the root has none.
     #[must_use]
     pub fn parent(&self) -> Option<PeerId> {
-        self.lineage.parent(self.me)
+        self.tree.parent(self.me)
     }
 
     /// The peer's children.
     pub fn children(&self) -> impl Iterator<Item = PeerId> + use<'_> {
-        self.lineage.children(self.me)
+        self.tree.children(self.me)
     }
 
     /// Whether a peer is a child of this one.
     #[must_use]
     pub fn is_child(&self, peer: PeerId) -> bool {
-        self.lineage.parent(peer) == Some(self.me)
+        self.tree.parent(peer) == Some(self.me)
     }
 
     /// The number of peers in the subtree, including this one.
@@ -275,7 +275,7 @@ impl Overlay {
         let mix = |step: u64| {
             let x = (u64::from(self.me) << 32 | step).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let x = (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            ((x ^ x >> 32) % u64::from(self.lineage.peers)) as PeerId
+            ((x ^ x >> 32) % u64::from(self.tree.peers)) as PeerId
         };
         let near =
             |peer: PeerId| peer == self.me || Some(peer) == self.parent() || self.is_child(peer);
@@ -289,9 +289,9 @@ mod tests {
     use super::*;
     use crate::balance::TreeShape;
 
-    fn places(peers: u32, policy: &Policy, seed: u64) -> Vec<Overlay> {
-        let lineage = Lineage::new(peers, policy, seed);
-        (0..peers).map(|me| Overlay::new(me, &lineage)).collect()
+    fn places(peers: u32, policy: &Policy, seed: u64) -> Vec<TreePlace> {
+        let tree = PeerTree::new(peers, policy, seed);
+        (0..peers).map(|me| TreePlace::new(me, &tree)).collect()
     }
 
     fn shaped(growth: Growth, degree: u32, levels: u32) -> Policy {
@@ -299,7 +299,7 @@ mod tests {
     }
 
     /// Checks what must hold in every tree.
-    fn sound(all: &[Overlay]) {
+    fn sound(all: &[TreePlace]) {
         for (me, at) in (0..).zip(all) {
             let children: Vec<PeerId> = at.children().collect();
             let below = children.iter().map(|&child| all[child as usize].size());
@@ -339,16 +339,16 @@ mod tests {
         for seed in 0..20 {
             (1..60).for_each(|peers| sound(&places(peers, &policy, seed)));
         }
-        assert_eq!(Lineage::new(50, &policy, 3), Lineage::new(50, &policy, 3));
-        assert_ne!(Lineage::new(50, &policy, 3), Lineage::new(50, &policy, 4));
+        assert_eq!(PeerTree::new(50, &policy, 3), PeerTree::new(50, &policy, 3));
+        assert_ne!(PeerTree::new(50, &policy, 3), PeerTree::new(50, &policy, 4));
         // Each of the six trees of four peers occurs.
-        let tree = |seed| Lineage::new(4, &policy, seed);
+        let tree = |seed| PeerTree::new(4, &policy, seed);
         let trees: std::collections::HashSet<_> =
             (0..200).map(|seed| (tree(seed).parent(2), tree(seed).parent(3))).collect();
         assert_eq!(trees.len(), 6);
         // The table is shared, so a hundred thousand places are made quickly.
         let all = places(100_000, &policy, 1);
-        assert!(all.iter().map(Overlay::level).max().unwrap() < 60);
+        assert!(all.iter().map(TreePlace::level).max().unwrap() < 60);
     }
 
     #[test]

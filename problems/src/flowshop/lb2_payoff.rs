@@ -1,4 +1,4 @@
-//! [`Worth`]: decides whether LB2 pays off, from its record at each number of jobs left.
+//! [`Lb2Payoff`]: decides whether LB2 pays off, from its record at each number of jobs left.
 
 /// Nodes between two decisions.
 const LOOK_EVERY: u32 = 4096;
@@ -22,13 +22,13 @@ struct Account {
 
 /// The records of a search.
 #[derive(Clone, Debug)]
-pub struct Worth {
+pub struct Lb2Payoff {
     accounts: Vec<Account>,
     machines: usize,
     until_look: u32,
 }
 
-impl Worth {
+impl Lb2Payoff {
     /// An empty record.
     pub fn new(jobs: usize, machines: usize) -> Self {
         Self { accounts: vec![Account::default(); jobs + 1], machines, until_look: LOOK_EVERY }

@@ -1,4 +1,4 @@
-//! [`rough`]: random clusters in which everything that can go wrong now and then does.
+//! [`random_cluster`]: random clusters in which everything that can go wrong now and then does.
 
 use super::chance::mix;
 use super::cluster::Cluster;
@@ -12,7 +12,7 @@ const FAR: Link = Link { latency_ns: 500_000, bytes_per_ns: 0.01 };
 /// A cluster with two classes of peers. The seed decides whether mail is delayed, whether peers
 /// pause, join late or vary in speed, and whether snapshots are taken.
 #[must_use]
-pub fn rough(peers: u32, policy: Policy, seed: u64) -> Cluster {
+pub fn random_cluster(peers: u32, policy: Policy, seed: u64) -> Cluster {
     let drawn = |what: u64, below: u64| mix(seed, 99, what) % below;
     let classes = vec![
         Class { count: peers / 2, speed: 1.0, poll_ns: 1 + drawn(0, 200_000) },
