@@ -192,7 +192,7 @@ fn a_save_that_fails_leaves_the_old_file() {
     fs::remove_dir(&aside).unwrap();
     assert_eq!(outcome.counts, counted(0));
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].contains("the search goes on"), "{warnings:?}");
+    assert!(warnings[0].contains("the search continues"), "{warnings:?}");
     let kept = fs::read(&scratch.0).unwrap();
     assert!(kept == last_good, "the file was changed");
     assert!(Checkpoint::from_bytes(&kept).is_ok());
