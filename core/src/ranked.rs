@@ -43,7 +43,7 @@
 //!             kept by the victim            given to the thief
 //! ```
 //!
-//! The first leaf of node 2 is [2], so the victim counts that node; the thief branches the root and
+//! The first leaf of node 2 is `[2]`, so the victim counts that node; the thief branches the root and
 //! node 2 again without counting, then counts node 21. A leaf below a pruned node counts like any
 //! other, so the share only estimates the work. Both thief and victim must rebuild a path; the cut
 //! is rounded to a shallow node to keep the thief's short.

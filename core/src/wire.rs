@@ -164,8 +164,7 @@ pub struct Envelope {
     pub from: PeerId,
     /// What it says.
     pub message: Message,
-    /// The work that goes with a [`Message::Work`], [`Message::Trim`] or [`Message::Left`], and with no
-    /// other.
+    /// The work that goes with a [`Message::Work`] or a [`Message::Late`], and with no other.
     pub work: Option<Arc<Work>>,
 }
 

@@ -2,7 +2,9 @@
 
 use crate::error::RunError;
 use crate::executor::gpu::shelf::Shelf;
+use crate::pins::Pins;
 use crate::sync::{Condvar, Mutex, lock};
+use core_affinity::CoreId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -15,13 +17,34 @@ type Task = Box<dyn FnOnce() + Send>;
 /// The same as long as it borrows from a run.
 type Borrowing<'env> = Box<dyn FnOnce() + Send + 'env>;
 
+/// A thread, and the core to which it is bound, if it is.
+struct Worker {
+    core: Option<CoreId>,
+    tasks: Sender<Task>,
+}
+
+impl Worker {
+    fn start(number: u64, core: Option<CoreId>) -> std::io::Result<Self> {
+        let (tasks, receive) = channel::<Task>();
+        let work = move || {
+            if let Some(core) = core {
+                // Where the system does not allow it the thread runs wherever it may.
+                core_affinity::set_for_current(core);
+            }
+            receive.into_iter().for_each(|task| task());
+        };
+        thread::Builder::new().name(format!("pleach-{number}")).spawn(work)?;
+        Ok(Self { core, tasks })
+    }
+}
+
 /// Threads and devices that outlive a run and are used again by the next one.
 ///
 /// [`crate::run`] uses the crew of the process. A crew of one's own ends its threads when it is dropped.
 #[derive(Default)]
 pub struct Crew {
     /// Threads that wait for a task.
-    idle: Mutex<Vec<Sender<Task>>>,
+    idle: Mutex<Vec<Worker>>,
     started: AtomicU64,
     shelf: Arc<Shelf>,
 }
@@ -71,7 +94,7 @@ impl Crew {
                 // latch has counted every task, and a task is counted last, once it has run or was dropped.
                 let task = unsafe { std::mem::transmute::<Borrowing<'env>, Task>(task) };
                 // A thread ends only when its sender is dropped, so it takes the task.
-                let _ = worker.send(task);
+                let _ = worker.tasks.send(task);
             }
             meanwhile(&latch);
         }
@@ -80,20 +103,28 @@ impl Crew {
         Ok(results.map(|result| result.expect("every task was run")).collect())
     }
 
-    /// Threads without a task, as many as needed: started where there are too few.
-    fn hire(&self, n: usize) -> Result<Vec<Sender<Task>>, RunError> {
+    /// Threads without a task, one for each of the cores, or not bound. Missing ones are started.
+    fn hire(&self, n: usize) -> Result<Vec<Worker>, RunError> {
+        let pins = Pins::new(n);
         let mut idle = lock(&self.idle);
-        while idle.len() < n {
-            let number = self.started.load(Ordering::Relaxed);
-            let (send, receive) = channel::<Task>();
-            let work = move || receive.into_iter().for_each(|task| task());
-            let thread = thread::Builder::new().name(format!("pleach-{number}")).spawn(work);
-            thread.map_err(|why| RunError::Thread(idle.len() as u32, why))?;
-            self.started.fetch_add(1, Ordering::Relaxed);
-            idle.push(send);
+        let mut hired = Vec::new();
+        for at in 0..n {
+            let core = pins.core(at);
+            let worker = match idle.iter().position(|worker| worker.core == core) {
+                Some(free) => Ok(idle.swap_remove(free)),
+                None => Worker::start(self.started.load(Ordering::Relaxed), core).inspect(|_| {
+                    self.started.fetch_add(1, Ordering::Relaxed);
+                }),
+            };
+            match worker {
+                Ok(worker) => hired.push(worker),
+                Err(why) => {
+                    idle.append(&mut hired);
+                    return Err(RunError::Thread(at as u32, why));
+                }
+            }
         }
-        let left = idle.len() - n;
-        Ok(idle.split_off(left))
+        Ok(hired)
     }
 }
 

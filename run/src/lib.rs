@@ -31,6 +31,8 @@ mod lock;
 #[cfg(not(loom))]
 mod outcome;
 #[cfg(not(loom))]
+mod pins;
+#[cfg(not(loom))]
 mod save;
 #[cfg(not(loom))]
 mod settings;

@@ -96,7 +96,7 @@ impl Crew {
         watch: &mut Watcher<'_>,
     ) -> Result<Vec<Left>, RunError> {
         let (settings, n_units) = (ground.settings, units.len() as u32);
-        let tree = &PeerTree::new(n_units, &settings.policy, settings.seed);
+        let tree = &PeerTree::new(n_units, settings.policy.tree, settings.seed);
         let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
         // The last thread: at the beginning the first one has all the work.
         let improves = threads.max(1) - 1;

@@ -2,88 +2,14 @@
 //! every schedule is enumerated all run this code, and differ only in their [`Verbs`].
 
 use super::chooser::Chooser;
-use super::late;
-use super::ledger::{Ledger, OnTheWay};
-use super::message::{Action, Event, Message, PeerId, Ticket};
+use super::giving::hand_over;
+use super::late::carry::carry_out;
+use super::late::verbs as late;
+use super::ledger::Ledger;
+use super::message::{Action, Event, Message};
 use super::peer::Peer;
-
-/// What whoever hosts a peer must be able to do.
-pub trait Verbs {
-    /// A piece of work that can be kept and sent.
-    type Piece: Clone;
-    /// Why a verb fails: the run cannot continue.
-    type Error;
-
-    /// The size of the peer's own work.
-    fn size(&mut self) -> f64;
-
-    /// The size of a piece.
-    fn size_of(&self, piece: &Self::Piece) -> f64;
-
-    /// Splits a share off the peer's own work; `None` if it cannot be split.
-    ///
-    /// # Errors
-    /// If the work is broken.
-    fn split(&mut self, share: f64) -> Result<Option<Self::Piece>, Self::Error>;
-
-    /// Adds a piece to the peer's own work.
-    ///
-    /// # Errors
-    /// If the piece cannot be read.
-    fn put(&mut self, piece: Self::Piece) -> Result<(), Self::Error>;
-
-    /// Sends a message, with the work that travels with it.
-    fn send(&mut self, to: PeerId, message: Message, piece: Option<Self::Piece>);
-
-    /// Records the peer's own work and counts of this instant, and what is on its way.
-    ///
-    /// # Errors
-    /// If the work cannot be written down.
-    fn cut(&mut self, epoch: u64, on_the_way: OnTheWay<Self::Piece>) -> Result<(), Self::Error>;
-
-    /// Adds one to the counter that all units share.
-    ///
-    /// # Errors
-    /// If the run was over.
-    fn join(&mut self) -> Result<(), Self::Error>;
-
-    /// Subtracts one from it. Returns whether that leaves none.
-    ///
-    /// # Errors
-    /// If the counter was zero.
-    fn leave(&mut self) -> Result<bool, Self::Error>;
-
-    /// Another unit knows a solution of this score: look only for better ones.
-    fn beat(&mut self, score: i64);
-
-    /// Wakes the peer at a time.
-    fn wake_at(&mut self, at_ns: u64);
-
-    /// The run is over.
-    ///
-    /// # Errors
-    /// If it is not, as far as the host can tell.
-    fn finish(&mut self) -> Result<(), Self::Error>;
-
-    /// Hears of a law that the protocol broke: a bug in the protocol itself.
-    ///
-    /// # Errors
-    /// Where that ends the run.
-    fn broken(&mut self, law: Law) -> Result<(), Self::Error>;
-}
-
-/// What can only go wrong if the protocol is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Law {
-    /// A ticket was used twice.
-    TicketUsedTwice(Ticket),
-    /// A piece was released that nobody keeps.
-    NotKept(Ticket),
-    /// A piece was to be taken that did not come.
-    DidNotCome(Ticket),
-    /// Work came, and nobody took it.
-    InVain,
-}
+use super::ticket::PeerId;
+use super::verbs::Law;
 
 /// A peer, the pieces that it answers for, and the actions that it still wants carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -255,15 +181,13 @@ impl<P: Clone> Host<P> {
     ) -> Result<(), V::Error> {
         match action {
             Action::Send { to, message } => verbs.send(to, message, None),
-            Action::Give { to, ticket, epoch, share, waits } => {
-                match verbs.split(share.value())? {
-                    Some(piece) => {
-                        self.gave = true;
-                        self.hand_over(to, ticket, epoch, piece, verbs)?;
-                    }
-                    None => self.kept.push((to, waits)),
+            Action::Give { to, ticket, share, waits } => match verbs.split(share.value())? {
+                Some(piece) => {
+                    self.gave = true;
+                    hand_over((&mut self.peer, &mut self.ledger), to, ticket, piece, verbs)?;
                 }
-            }
+                None => self.kept.push((to, waits)),
+            },
             Action::Take { ticket } => match self.coming.take() {
                 Some(piece) => {
                     self.ledger.take(ticket);
@@ -282,27 +206,11 @@ impl<P: Clone> Host<P> {
             Action::Beat { score } => verbs.beat(score),
             Action::WakeAt { at_ns } => verbs.wake_at(at_ns),
             Action::Finish => verbs.finish()?,
-            Action::Late(change) => self.gave |= late::carry_out(self, change, verbs)?,
+            Action::Late(change) => {
+                let held = (&mut self.peer, &mut self.ledger, &mut self.coming);
+                self.gave |= carry_out(held, change, verbs)?;
+            }
         }
-        Ok(())
-    }
-
-    /// Keeps a piece and sends it.
-    pub(super) fn hand_over<V: late::Verbs<Piece = P>>(
-        &mut self,
-        to: PeerId,
-        ticket: Ticket,
-        epoch: u64,
-        piece: P,
-        verbs: &mut V,
-    ) -> Result<(), V::Error> {
-        if !self.ledger.keep(ticket, to, piece.clone()) {
-            verbs.broken(Law::TicketUsedTwice(ticket))?;
-        }
-        if self.peer.keeps_copies() {
-            self.peer.note_copy(ticket, verbs.size_of(&piece));
-        }
-        verbs.send(to, Message::Work { ticket, epoch }, Some(piece));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! [`Thieves`]: those that have asked and have yet to be answered.
 
 use super::PeerId;
-use super::share::Power;
+use super::power::Power;
 
 /// A peer that asked for work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

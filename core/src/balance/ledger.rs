@@ -1,7 +1,7 @@
 //! [`Ledger`]: the pieces that a peer gave and that nobody has acknowledged yet, and what a snapshot
 //! must know of pieces on their way.
 
-use super::message::{PeerId, Ticket};
+use super::ticket::{PeerId, Ticket};
 use std::collections::BTreeMap;
 
 /// A piece that is kept until its receiver has it.

@@ -5,7 +5,8 @@
 mod asking;
 mod broker;
 mod chooser;
-pub mod host;
+mod giving;
+mod host;
 mod hungry;
 pub mod late;
 mod ledger;
@@ -13,18 +14,24 @@ mod message;
 mod mutant;
 mod peer;
 mod policy;
+mod power;
 mod quiet;
 mod share;
+mod ticket;
 mod tree;
+mod verbs;
 
 pub use chooser::{Chooser, Seeded};
-pub use host::{Host, Law, Verbs};
+pub use host::Host;
 pub use ledger::{Ledger, OnTheWay};
-pub use message::{Action, Event, Message, Part, PeerId, Ticket};
+pub use message::{Action, Event, Message};
 pub use peer::Peer;
-pub use policy::{End, PRESETS, Policy, Rests, TreeShape, Victim};
-pub use share::{Power, Share};
-pub use tree::{Growth, PeerTree, TreePlace};
+pub use policy::{End, PRESETS, Policy, Rests, Victim};
+pub use power::Power;
+pub use share::Share;
+pub use ticket::{Part, PeerId, Ticket};
+pub use tree::{Growth, PeerTree, TreePlace, TreeShape};
+pub use verbs::{Law, Verbs};
 
 #[cfg(test)]
 pub(crate) use mutant::Mutant;

@@ -4,12 +4,14 @@ use super::asking::{Asking, Context, Next};
 use super::broker::{Broker, log2_load};
 use super::chooser::Chooser;
 use super::hungry::{Thief, Thieves};
-use super::late::Copies;
-use super::message::{Action, Event, Message, PeerId, Ticket};
+use super::late::copies::Copies;
+use super::message::{Action, Event, Message};
 use super::mutant::Mutant;
 use super::policy::{End, Policy, Victim};
+use super::power::{Power, PowerMeter};
 use super::quiet::{Rules, Step, Totals, Waves};
-use super::share::{Power, PowerMeter, ShareContext};
+use super::share::ShareContext;
+use super::ticket::{PeerId, Ticket};
 use super::tree::{PeerTree, TreePlace};
 
 mod count;
@@ -293,8 +295,8 @@ impl Peer {
         self.unserved -= thief.units.min(self.unserved - 1);
         self.work.sent += 1;
         self.unacknowledged += 1;
-        let (to, epoch, waits) = (thief.peer, self.epoch, thief.waits);
-        actions.push(Action::Give { to, ticket, epoch, share, waits });
+        let (to, waits) = (thief.peer, thief.waits);
+        actions.push(Action::Give { to, ticket, share, waits });
     }
 
     /// A piece could not be split off after all: the thief waits on, or is refused.

@@ -2,11 +2,8 @@
 
 use super::PeerId;
 use super::hungry::Thief;
+use super::power::Power;
 use super::tree::TreePlace;
-
-/// A peer's speed in nodes per second, measured while it explores; 0 until measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Power(pub u64);
 
 /// How much of its work a victim gives to a thief.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -104,34 +101,6 @@ fn by_power(victim: Power, thief: Power) -> f64 {
     }
 }
 
-/// Measures power over windows of at least 10 ms of exploring.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct PowerMeter {
-    power: Power,
-    nodes: u64,
-    busy_ns: u64,
-}
-
-const WINDOW_NS: u64 = 10_000_000;
-
-impl PowerMeter {
-    /// Records a stretch of exploring.
-    pub fn add(&mut self, nodes: u64, busy_ns: u64) {
-        self.nodes += nodes;
-        self.busy_ns += busy_ns;
-        if self.busy_ns >= WINDOW_NS {
-            let fresh = (u128::from(self.nodes) * 1_000_000_000 / u128::from(self.busy_ns)) as u64;
-            let mean = if self.power.0 == 0 { fresh } else { u64::midpoint(self.power.0, fresh) };
-            // A power of 0 would mean "not measured", so the slowest counts as 1.
-            *self = Self { power: Power(mean.max(1)), nodes: 0, busy_ns: 0 };
-        }
-    }
-
-    pub fn power(&self) -> Power {
-        self.power
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{PeerTree, Policy};
@@ -142,7 +111,7 @@ mod tests {
         let thief = Thief { peer, power: Power(power), units, waits: false };
         let mut policy = Policy::default();
         policy.tree.degree = 2;
-        let place = &TreePlace::new(1, &PeerTree::new(7, &policy, 0));
+        let place = &TreePlace::new(1, &PeerTree::new(7, policy.tree, 0));
         let power = Power(300);
         let (size, given, peers, unserved) = (40.0, 2, 7, 3);
         let grains = &[64, 8];
@@ -169,16 +138,5 @@ mod tests {
         assert_eq!(share(Share::Guided(2), 2, 1, 1), 1.0 / 14.0);
         // Two of seven have been served; with this one, five remain.
         assert_eq!(share(Share::Even, 2, 1, 1), 0.2);
-    }
-
-    #[test]
-    fn power_is_measured_over_at_least_ten_milliseconds() {
-        let mut meter = PowerMeter::default();
-        meter.add(1000, 9_999_999);
-        assert_eq!(meter.power(), Power(0));
-        meter.add(0, 1);
-        assert_eq!(meter.power(), Power(100_000));
-        meter.add(0, 20_000_000);
-        assert_eq!(meter.power(), Power(50_000));
     }
 }

@@ -2,7 +2,6 @@
 //! some policies; and [`TreePlace`]: one peer's place in it.
 
 use super::PeerId;
-use super::policy::Policy;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -13,6 +12,17 @@ pub enum Growth {
     Full,
     /// Each peer's parent is any earlier peer, with equal probability.
     Random,
+}
+
+/// The shape of the tree of peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeShape {
+    /// How it grows.
+    pub growth: Growth,
+    /// Children of a peer in a full tree.
+    pub degree: u32,
+    /// The most levels below the root, which then set the degree; 0 for any number.
+    pub levels: u32,
 }
 
 /// The tree of peers 0 to n − 1; parents have smaller numbers than their children.
@@ -56,17 +66,17 @@ impl PeerTree {
     /// # Panics
     /// If there are no peers or the policy's degree is 0.
     #[must_use]
-    pub fn new(peers: u32, policy: &Policy, seed: u64) -> Self {
+    pub fn new(peers: u32, shape: TreeShape, seed: u64) -> Self {
         assert!(
-            peers > 0 && policy.tree.degree > 0,
+            peers > 0 && shape.degree > 0,
             "{peers} peers in a tree of degree {}",
-            policy.tree.degree
+            shape.degree
         );
-        let shape = match policy.tree.growth {
-            Growth::Full if policy.tree.levels > 0 => {
-                Shape::Full { degree: narrowest(peers, policy.tree.levels) }
+        let shape = match shape.growth {
+            Growth::Full if shape.levels > 0 => {
+                Shape::Full { degree: narrowest(peers, shape.levels) }
             }
-            Growth::Full => Shape::Full { degree: policy.tree.degree },
+            Growth::Full => Shape::Full { degree: shape.degree },
             Growth::Random => Shape::Random(Arc::new(Table::drawn(peers, seed))),
         };
         Self { peers, shape }
@@ -287,15 +297,14 @@ impl TreePlace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::balance::TreeShape;
 
-    fn places(peers: u32, policy: &Policy, seed: u64) -> Vec<TreePlace> {
-        let tree = PeerTree::new(peers, policy, seed);
+    fn places(peers: u32, shape: TreeShape, seed: u64) -> Vec<TreePlace> {
+        let tree = PeerTree::new(peers, shape, seed);
         (0..peers).map(|me| TreePlace::new(me, &tree)).collect()
     }
 
-    fn shaped(growth: Growth, degree: u32, levels: u32) -> Policy {
-        Policy { tree: TreeShape { growth, degree, levels }, ..Policy::default() }
+    fn shaped(growth: Growth, degree: u32, levels: u32) -> TreeShape {
+        TreeShape { growth, degree, levels }
     }
 
     /// Checks what must hold in every tree.
@@ -326,7 +335,7 @@ mod tests {
     fn sizes_of_subtrees_add_up() {
         for degree in 1..6 {
             for peers in 1..60 {
-                let all = places(peers, &shaped(Growth::Full, degree, 0), 0);
+                let all = places(peers, shaped(Growth::Full, degree, 0), 0);
                 sound(&all);
                 assert!(peers < 30 || degree > 2 || all.iter().all(|at| at.bridge().is_some()));
             }
@@ -335,19 +344,19 @@ mod tests {
 
     #[test]
     fn random_trees_are_the_same_for_all_and_differ_by_seed() {
-        let policy = shaped(Growth::Random, 10, 0);
+        let shape = shaped(Growth::Random, 10, 0);
         for seed in 0..20 {
-            (1..60).for_each(|peers| sound(&places(peers, &policy, seed)));
+            (1..60).for_each(|peers| sound(&places(peers, shape, seed)));
         }
-        assert_eq!(PeerTree::new(50, &policy, 3), PeerTree::new(50, &policy, 3));
-        assert_ne!(PeerTree::new(50, &policy, 3), PeerTree::new(50, &policy, 4));
+        assert_eq!(PeerTree::new(50, shape, 3), PeerTree::new(50, shape, 3));
+        assert_ne!(PeerTree::new(50, shape, 3), PeerTree::new(50, shape, 4));
         // Each of the six trees of four peers occurs.
-        let tree = |seed| PeerTree::new(4, &policy, seed);
+        let tree = |seed| PeerTree::new(4, shape, seed);
         let trees: std::collections::HashSet<_> =
             (0..200).map(|seed| (tree(seed).parent(2), tree(seed).parent(3))).collect();
         assert_eq!(trees.len(), 6);
         // The table is shared, so a hundred thousand places are made quickly.
-        let all = places(100_000, &policy, 1);
+        let all = places(100_000, shape, 1);
         assert!(all.iter().map(TreePlace::level).max().unwrap() < 60);
     }
 
@@ -356,8 +365,8 @@ mod tests {
         for (peers, levels, degree) in
             [(1, 1, 1), (200, 1, 199), (200, 2, 14), (7, 2, 2), (8, 2, 3)]
         {
-            let policy = shaped(Growth::Full, 10, levels);
-            let all = places(peers, &policy, 0);
+            let shape = shaped(Growth::Full, 10, levels);
+            let all = places(peers, shape, 0);
             sound(&all);
             assert!(all.iter().all(|at| at.level() <= levels));
             assert_eq!(all[0].children().count() as u32, degree.min(peers - 1));

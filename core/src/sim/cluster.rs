@@ -4,12 +4,13 @@
 use super::chance::{exponential, mix};
 use super::checker::Checker;
 use super::figures::Figures;
-use super::load::{Hand, Load, Ran, WorkDone};
-use super::machine::{Clock, Machine};
+use super::floor::{Floor, LETTER, Letter, NEVER, SNAPSHOT, Stretch, TURN, Unit, WAKE};
+use super::load::{Hand, Load, WorkDone};
+use super::machine::Machine;
 use super::network::{Network, Traffic};
 use super::queue::Queue;
 use super::seat::Seat;
-use crate::balance::{Event, Host, Message, Peer, PeerId, PeerTree, Policy, Seeded};
+use crate::balance::{Event, Host, Peer, PeerId, PeerTree, Policy, Seeded};
 use crate::work::Work;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,63 +56,9 @@ impl Cluster {
     }
 }
 
-/// A message on its way or waiting to be read.
-pub(super) struct Letter {
-    from: PeerId,
-    to: PeerId,
-    message: Message,
-    work: Option<Arc<Work>>,
-}
-
-/// A stretch of work that is going on.
-struct Stretch {
-    since_ns: u64,
-    until_ns: u64,
-    /// What it brings, where that is known already; otherwise what it will cost.
-    result: Result<Ran, u64>,
-}
-
-/// One unit without its peer.
-pub(super) struct Unit<H> {
-    pub hand: H,
-    pub clock: Clock,
-    mail: VecDeque<u32>,
-    stretch: Option<Stretch>,
-    /// The turn that is planned. All others in the queue are stale.
-    turn_ns: u64,
-    /// When it has read what it is reading.
-    free_ns: u64,
-    pub wake_ns: u64,
-    began: bool,
-    pub busy_ns: u64,
-}
-
-/// No time.
-const NEVER: u64 = u64::MAX;
-
-/// What a word in the queue means: its last two bits tell which of these, the others which one.
-const LETTER: u64 = 0;
-const TURN: u64 = 1;
-const WAKE: u64 = 2;
-const SNAPSHOT: u64 = 3;
-
-/// A cluster without its peers.
-pub(super) struct Floor<'a, L: Load> {
-    pub cluster: &'a Cluster,
-    pub load: &'a L,
-    queue: Queue,
-    traffic: Traffic<'a>,
-    pub units: Vec<Unit<L::Hand>>,
-    letters: Vec<Option<Letter>>,
-    /// Places in `letters` that are empty.
-    empty: Vec<u32>,
-    pub checker: Checker,
-    /// The counter that all peers share.
-    pub count: u64,
-}
-
 /// A simulated run.
 struct World<'a, L: Load> {
+    cluster: &'a Cluster,
     hosts: Vec<Host<Arc<Work>>>,
     choosers: Vec<Seeded>,
     floor: Floor<'a, L>,
@@ -123,7 +70,7 @@ struct World<'a, L: Load> {
 impl<'a, L: Load> World<'a, L> {
     fn new(cluster: &'a Cluster, load: &'a L) -> Self {
         let (seed, peers) = (cluster.seed, cluster.machine.peers());
-        let tree = PeerTree::new(peers, &cluster.policy, seed);
+        let tree = PeerTree::new(peers, cluster.policy.tree, seed);
         let unit = |clock| Unit {
             hand: load.hand(),
             clock,
@@ -140,7 +87,7 @@ impl<'a, L: Load> World<'a, L> {
             Host::new(peer, cluster.snapshot_ns.is_some())
         };
         let floor = Floor {
-            cluster,
+            message_bytes: cluster.message_bytes,
             load,
             queue: Queue::new(peers),
             traffic: Traffic::new(&cluster.network, peers, mix(seed, 21, 0)),
@@ -151,6 +98,7 @@ impl<'a, L: Load> World<'a, L> {
             count: peers.into(),
         };
         Self {
+            cluster,
             hosts: (0..peers).map(host).collect(),
             choosers: (0..peers).map(|me| Seeded::new(mix(seed, 20, 0), me)).collect(),
             floor,
@@ -177,8 +125,8 @@ impl<'a, L: Load> World<'a, L> {
                 return Err(format!("nothing can happen, and {left} peers wait for the end"));
             };
             self.events += 1;
-            if self.events > self.floor.cluster.most_events {
-                return Err(format!("no end after {} events", self.floor.cluster.most_events));
+            if self.events > self.cluster.most_events {
+                return Err(format!("no end after {} events", self.cluster.most_events));
             }
             let which = (what >> 2) as u32;
             let unit = self.floor.units.get(which as usize);
@@ -198,7 +146,7 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn close(self) -> Result<Figures, String> {
-        let Floor { cluster, load, units, letters, mut checker, .. } = self.floor;
+        let Floor { load, units, letters, mut checker, .. } = self.floor;
         let waiting = letters.iter().flatten().find(|letter| !letter.message.is_talk());
         if let Some(letter) = waiting {
             return Err(format!("{:?} is still on its way at the end", letter.message));
@@ -208,7 +156,7 @@ impl<'a, L: Load> World<'a, L> {
             done.add(&unit.hand.done());
             checker.figures.busy_ns += unit.busy_ns;
         }
-        checker.figures.power = cluster.machine.power();
+        checker.figures.power = self.cluster.machine.power();
         checker.figures.events = self.events;
         let scores = units.iter().map(|unit| unit.hand.best());
         let kept = self.hosts.iter().find_map(|host| Some(host.ledger().pieces().next()?.0));
@@ -270,7 +218,7 @@ impl<'a, L: Load> World<'a, L> {
             self.end_stretch(me, stretch, now_ns)?;
         }
         while let Some(letter) = self.floor.units[me as usize].mail.pop_front() {
-            now_ns += self.floor.cluster.machine.handle_ns;
+            now_ns += self.cluster.machine.handle_ns;
             self.read(me, letter, now_ns)?;
         }
         let unit = &mut self.floor.units[me as usize];
@@ -333,7 +281,7 @@ impl<'a, L: Load> World<'a, L> {
         let Some(Letter { from, message, work, .. }) = self.floor.take_letter(letter) else {
             return Err("an empty letter was read".into());
         };
-        self.floor.checker.figures.handling_ns += self.floor.cluster.machine.handle_ns;
+        self.floor.checker.figures.handling_ns += self.cluster.machine.handle_ns;
         if self.hosts[me as usize].peer().finished() && !message.is_talk() {
             return Err(format!("{message:?} reached peer {me}, which knows of the end"));
         }
@@ -370,8 +318,8 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn plan_snapshot(&mut self, now_ns: u64) {
-        if let Some(mean_ns) = self.floor.cluster.snapshot_ns {
-            let drawn = exponential(mix(self.floor.cluster.seed, self.events, 23));
+        if let Some(mean_ns) = self.cluster.snapshot_ns {
+            let drawn = exponential(mix(self.cluster.seed, self.events, 23));
             self.floor.queue.push(now_ns + (drawn * mean_ns as f64) as u64, SNAPSHOT);
         }
     }
@@ -384,48 +332,5 @@ impl<'a, L: Load> World<'a, L> {
             return self.attend(0, now_ns);
         }
         Ok(())
-    }
-}
-
-impl<L: Load> Floor<'_, L> {
-    /// Plans a unit's next turn, in place of any other.
-    fn plan(&mut self, me: PeerId, at_ns: u64) {
-        self.units[me as usize].turn_ns = at_ns;
-        self.queue.push(at_ns, u64::from(me) << 2 | TURN);
-    }
-
-    /// Plans to wake a unit.
-    pub fn plan_to_wake(&mut self, me: PeerId, at_ns: u64) {
-        self.units[me as usize].wake_ns = at_ns;
-        self.queue.push(at_ns, u64::from(me) << 2 | WAKE);
-    }
-
-    fn take_letter(&mut self, letter: u32) -> Option<Letter> {
-        self.empty.push(letter);
-        self.letters[letter as usize].take()
-    }
-
-    /// Puts a letter on its way.
-    pub fn post(
-        &mut self,
-        from: PeerId,
-        to: PeerId,
-        message: Message,
-        work: Option<Arc<Work>>,
-        now_ns: u64,
-    ) {
-        let work_bytes = work.as_ref().map_or(0, |work| work.bytes.len() as u64);
-        let bytes = self.cluster.message_bytes + work_bytes;
-        self.checker.on_send(from, &message, bytes, work_bytes);
-        let at_ns = self.traffic.send(from, to, bytes, now_ns);
-        let letter = Some(Letter { from, to, message, work });
-        let place = if let Some(place) = self.empty.pop() {
-            self.letters[place as usize] = letter;
-            place
-        } else {
-            self.letters.push(letter);
-            self.letters.len() as u32 - 1
-        };
-        self.queue.push(at_ns, u64::from(place) << 2 | LETTER);
     }
 }

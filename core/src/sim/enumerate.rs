@@ -1,7 +1,8 @@
 //! Every schedule of a few peers with a few units of work: each state is visited once.
 
+use super::late::Strips;
 use super::pile::Pile;
-use super::room::{Heaps, Move, Room, Scripted, Strips};
+use super::room::{Heaps, Move, Room, Scripted};
 use crate::balance::Policy;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};

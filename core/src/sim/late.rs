@@ -7,6 +7,9 @@ use crate::balance::late::Verbs;
 use crate::work::Work;
 use std::sync::Arc;
 
+/// A room whose pieces are runs of units.
+pub(super) type Strips = room::Room<Strip>;
+
 /// A run of units, done in order: the work of a room in which pieces are given late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Strip {

@@ -6,6 +6,7 @@ pub mod cluster;
 mod cuts;
 pub mod enumerate;
 pub mod figures;
+mod floor;
 mod late;
 pub mod load;
 pub mod machine;

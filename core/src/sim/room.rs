@@ -1,7 +1,6 @@
 //! A tiny room of peers with countable work: one state of the protocol, and the moves out of it.
 
 use super::cuts::Cuts;
-use super::late::Strip;
 use super::pile::{Account, Pile, Set, UnitsDone};
 use crate::balance::{
     Action, Chooser, Event, Host, Law, Message, OnTheWay, Peer, PeerId, PeerTree, Policy, Verbs,
@@ -23,8 +22,6 @@ impl<P> Letter<P> {
 
 /// A room whose pieces are any sets of units.
 pub(super) type Heaps = Room<Set>;
-/// A room whose pieces are runs of units, for giving late.
-pub(super) type Strips = Room<Strip>;
 
 /// Everything that the future of a run depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -112,7 +109,7 @@ impl<P: Pile> Room<P> {
     pub fn spread(units: &[u8], policy: Policy, seed: u64) -> Self {
         let n = units.len();
         let peers = n as u32;
-        let tree = PeerTree::new(peers, &policy, seed);
+        let tree = PeerTree::new(peers, policy.tree, seed);
         let peer = |me| Peer::new(me, &tree, policy.clone());
         let ends = units.iter().scan(0, |end, &units| {
             *end += units;

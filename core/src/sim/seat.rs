@@ -1,6 +1,6 @@
 //! [`Seat`]: what one peer of a simulated cluster can do.
 
-use super::cluster::Floor;
+use super::floor::Floor;
 use super::load::{Hand, Load};
 use crate::balance::{Law, Message, OnTheWay, PeerId, Verbs};
 use crate::checkpoint::Cut;

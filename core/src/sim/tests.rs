@@ -29,7 +29,7 @@ fn cluster(peers: u32, preset: &str, seed: u64) -> Cluster {
 
 #[test]
 fn an_end_while_anything_is_left_is_caught() {
-    let mut checker = Checker::new(&PeerTree::new(3, &Policy::default(), 0));
+    let mut checker = Checker::new(&PeerTree::new(3, Policy::default().tree, 0));
     let ticket = Ticket { giver: 1, number: 0 };
     let work = Message::Work { ticket, epoch: 0 };
     checker.works(1, true);

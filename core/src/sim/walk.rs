@@ -1,7 +1,8 @@
 //! Random schedules: rooms too large to be enumerated, each replayed from its seed.
 
+use super::late::Strips;
 use super::pile::Pile;
-use super::room::{Heaps, Move, Room, Strips};
+use super::room::{Heaps, Move, Room};
 use crate::balance::{Chooser, Policy, Seeded};
 
 /// Plays one schedule, drawn from the seed, of `peers` peers that share `units` units of work and find two

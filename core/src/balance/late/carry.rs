@@ -1,22 +1,29 @@
-//! Carries out what a peer wants done with copies: the part of the [`Host`] that only late giving needs.
+//! Carries out what a peer wants done with copies: the part of the host that only late giving needs.
 
-use super::super::host::Host;
-use super::super::message::{Message, Part, PeerId, Ticket};
-use super::{Change, Recall, Verbs};
+use super::verbs::Verbs;
+use super::words::{Change, Recall};
+use crate::balance::giving::hand_over;
+use crate::balance::ledger::Ledger;
+use crate::balance::message::Message;
+use crate::balance::peer::Peer;
+use crate::balance::ticket::{Part, PeerId, Ticket};
+
+/// What a host holds: its peer, the pieces that it answers for, and the work that came with a message.
+type Held<'a, P> = (&'a mut Peer, &'a mut Ledger<P>, &'a mut Option<P>);
 
 /// Carries out one change. Returns whether the size of the peer's own work changed.
 pub(in super::super) fn carry_out<P: Clone, V: Verbs<Piece = P>>(
-    host: &mut Host<P>,
+    (peer, ledger, coming): Held<'_, P>,
     change: Change,
     verbs: &mut V,
 ) -> Result<bool, V::Error> {
     match change {
         Change::Give { to, ticket, of, owner, share } => {
-            return give(host, (to, ticket), (of, owner), share, verbs);
+            return give((peer, ledger), (to, ticket), (of, owner), share, verbs);
         }
-        Change::Hold { ticket } => hold(host, ticket, verbs)?,
+        Change::Hold { ticket } => hold((peer, ledger, coming), ticket, verbs)?,
         Change::Trim => {
-            if let Some(away) = host.coming.take() {
+            if let Some(away) = coming.take() {
                 verbs.trim(&away)?;
                 return Ok(true);
             }
@@ -31,52 +38,51 @@ pub(in super::super) fn carry_out<P: Clone, V: Verbs<Piece = P>>(
 
 /// Splits a copy, gives the part and tells the owner.
 fn give<P: Clone, V: Verbs<Piece = P>>(
-    host: &mut Host<P>,
+    (peer, ledger): (&mut Peer, &mut Ledger<P>),
     (to, ticket): (PeerId, Ticket),
     (of, owner): (Ticket, PeerId),
     share: Part,
     verbs: &mut V,
 ) -> Result<bool, V::Error> {
-    let Some(copy) = host.ledger.piece_mut(of).map(|piece| piece.clone()) else {
+    let Some(copy) = ledger.piece_mut(of).map(|piece| piece.clone()) else {
         return Ok(false);
     };
     let (left, given) = verbs.split_copy(&copy, share.value())?;
-    keep(host, of, left, verbs);
+    keep((peer, ledger), of, left, verbs);
     let Some(given) = given else { return Ok(false) };
     verbs.send(owner, Message::Late(Recall::Trim { ticket }), Some(given.clone()));
-    if to == host.peer.me() {
+    if to == peer.me() {
         verbs.put(given)?;
     } else {
-        let epoch = host.peer.epoch();
-        host.hand_over(to, ticket, epoch, given, verbs)?;
+        hand_over((peer, ledger), to, ticket, given, verbs)?;
     }
     Ok(true)
 }
 
 /// Reduces a copy to what is still left of it.
 fn hold<P: Clone, V: Verbs<Piece = P>>(
-    host: &mut Host<P>,
+    (peer, ledger, coming): Held<'_, P>,
     ticket: Ticket,
     verbs: &mut V,
 ) -> Result<(), V::Error> {
-    let Some(left) = host.coming.take() else { return Ok(()) };
-    let Some(copy) = host.ledger.piece_mut(ticket).map(|piece| piece.clone()) else {
+    let Some(left) = coming.take() else { return Ok(()) };
+    let Some(copy) = ledger.piece_mut(ticket).map(|piece| piece.clone()) else {
         return Ok(());
     };
     let still = verbs.intersect(&copy, &left)?;
-    keep(host, ticket, still, verbs);
+    keep((peer, ledger), ticket, still, verbs);
     Ok(())
 }
 
 /// Changes a copy, and tells the peer its size.
 fn keep<P: Clone, V: Verbs<Piece = P>>(
-    host: &mut Host<P>,
+    (peer, ledger): (&mut Peer, &mut Ledger<P>),
     ticket: Ticket,
     piece: P,
     verbs: &mut V,
 ) {
-    host.peer.note_copy(ticket, verbs.size_of(&piece));
-    if let Some(kept) = host.ledger.piece_mut(ticket) {
+    peer.note_copy(ticket, verbs.size_of(&piece));
+    if let Some(kept) = ledger.piece_mut(ticket) {
         *kept = piece;
     }
 }

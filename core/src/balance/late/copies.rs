@@ -1,6 +1,6 @@
 //! [`Copies`]: what the master knows of the copies that it keeps.
 
-use super::super::message::{PeerId, Ticket};
+use super::super::ticket::{PeerId, Ticket};
 
 /// A piece that is out, of which the master keeps a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

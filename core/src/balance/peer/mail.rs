@@ -2,9 +2,10 @@
 
 use super::super::broker::log2_load;
 use super::super::hungry::Thief;
-use super::super::message::{Action, Message, PeerId, Ticket};
+use super::super::message::{Action, Message};
 use super::super::mutant::Mutant;
 use super::super::quiet::Totals;
+use super::super::ticket::{PeerId, Ticket};
 use super::{Peer, send};
 
 impl Peer {

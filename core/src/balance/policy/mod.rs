@@ -6,8 +6,9 @@ mod presets;
 pub use presets::PRESETS;
 
 use super::PeerId;
-use super::share::{Power, Share};
-use super::tree::Growth;
+use super::power::Power;
+use super::share::Share;
+use super::tree::{Growth, TreeShape};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -49,17 +50,6 @@ pub enum End {
     /// By a counter that all units of a process share: units that are not idle, and messages on their
     /// way that matter.
     Counter,
-}
-
-/// The shape of the tree of peers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TreeShape {
-    /// How it grows.
-    pub growth: Growth,
-    /// Children of a peer in a full tree.
-    pub degree: u32,
-    /// The most levels below the root, which then set the degree; 0 for any number.
-    pub levels: u32,
 }
 
 /// How often an idle peer asks.

@@ -251,7 +251,7 @@ fn every_random_tree_ends_rightly() {
     for words in ["overlay:tree=random", "adaptive:tree=random", "overlay:bridges=no,tree=random"] {
         let mut trees = std::collections::HashSet::new();
         for seed in 0..8 {
-            let parent = PeerTree::new(3, &timeless(words), seed).parent(2);
+            let parent = PeerTree::new(3, timeless(words).tree, seed).parent(2);
             if trees.insert(parent) {
                 let seen = explore(Heaps::spread(&[3, 0, 0], timeless(words), seed));
                 println!("{words}, 2 below {parent:?}, 3 peers x 3 units: {seen:?}");

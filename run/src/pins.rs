@@ -1,0 +1,56 @@
+//! [`Pins`]: the cores to which the threads of a run are bound.
+
+use core_affinity::CoreId;
+use std::fs::File;
+use std::sync::OnceLock;
+
+/// The core of each thread of a run, or none.
+///
+/// Threads are bound only if there is exactly one for each core that this process may use: then nothing is
+/// crowded, and no thread waits while another core is free. Only one process of a machine binds its
+/// threads, since two would crowd on the same cores.
+pub(crate) struct Pins(Vec<CoreId>);
+
+impl Pins {
+    /// The cores for this number of threads.
+    pub fn new(threads: usize) -> Self {
+        let cores = core_affinity::get_core_ids().unwrap_or_default();
+        let bind = threads > 1 && cores.len() == threads && is_first_process();
+        Self(if bind { cores } else { Vec::new() })
+    }
+
+    /// The core of a thread.
+    pub fn core(&self, thread: usize) -> Option<CoreId> {
+        self.0.get(thread).copied()
+    }
+}
+
+/// Whether no other process of this machine binds its threads. The lock is held as long as this process
+/// lives; where there is none to be had, threads are not bound.
+fn is_first_process() -> bool {
+    static HELD: OnceLock<Option<File>> = OnceLock::new();
+    let lock = || {
+        let path = std::env::temp_dir().join("pleach-cores.lock");
+        let file = File::options().write(true).create(true).truncate(false).open(path).ok()?;
+        file.try_lock().ok().map(|()| file)
+    };
+    HELD.get_or_init(lock).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_bound_only_where_each_has_a_core() {
+        let cores = core_affinity::get_core_ids().unwrap_or_default().len();
+        for threads in [1, cores + 1, 1000] {
+            assert_eq!(Pins::new(threads).core(0), None, "{threads} threads on {cores} cores");
+        }
+        // Whether this process is the first one depends on what else runs.
+        let pins = Pins::new(cores);
+        let bound = (0..cores).filter(|&thread| pins.core(thread).is_some()).count();
+        assert!(bound == 0 || bound == cores, "{bound} of {cores}");
+        assert_eq!(pins.core(cores), None);
+    }
+}
