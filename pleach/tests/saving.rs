@@ -3,7 +3,7 @@
 use crate::outside::{example, folder, json, pleach, refused};
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -203,4 +203,49 @@ fn a_users_own_command_uses_its_own_name() {
     {
         assert!(!help.contains(foreign), "{foreign}: {help}");
     }
+}
+
+/// The files beside a checkpoint used to replace, or to remove, files of the same name.
+#[test]
+fn files_beside_a_checkpoint_are_only_ours() {
+    let folder = folder("beside");
+    let at = |name: &str| folder.join(name).to_string_lossy().into_owned();
+    for name in ["run", "run.lock", "run.part"] {
+        let _ = std::fs::remove_file(at(name));
+    }
+    for ending in ["lock", "part"] {
+        let theirs = at(&format!("run.{ending}"));
+        std::fs::write(&theirs, "mine").unwrap();
+        refused(&format!("count queens 9 --checkpoint {}", at("run")), "is in the way");
+        assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "mine");
+        std::fs::remove_file(&theirs).unwrap();
+        // The same file as an input or as another output.
+        let checkpoint = at("run");
+        let words = format!("solve queens 9 --checkpoint {checkpoint} --solution {theirs}");
+        refused(&words, "is the same file as");
+        std::fs::write(&theirs, "3 2\n1 2 3\n4 5 6\n").unwrap();
+        refused(
+            &format!("solve flowshop {theirs} --checkpoint {checkpoint}"),
+            "is the same file as",
+        );
+        assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "3 2\n1 2 3\n4 5 6\n");
+        std::fs::remove_file(&theirs).unwrap();
+    }
+    assert!(pleach(&format!("count queens 9 --checkpoint {}", at("run"))).status.success());
+    assert!(!Path::new(&at("run.lock")).exists() && !Path::new(&at("run.part")).exists());
+}
+
+/// A circle of links used to overflow the stack.
+#[cfg(unix)]
+#[test]
+fn a_circle_of_links_is_refused() {
+    let folder = folder("circle");
+    let (one, other) = (folder.join("one"), folder.join("other"));
+    for link in [&one, &other] {
+        let _ = std::fs::remove_file(link);
+    }
+    std::os::unix::fs::symlink(&other, &one).unwrap();
+    std::os::unix::fs::symlink(&one, &other).unwrap();
+    let (saved, one) = (folder.join("saved"), one.display());
+    refused(&format!("count queens 8 --checkpoint {} --trace {one}", saved.display()), "--trace");
 }

@@ -3,8 +3,11 @@
 use oorandom::Rand64;
 use pleach_core::balance::Policy;
 use pleach_core::problem::{Plain, Problem};
+use pleach_core::sim::cluster::Cluster;
 use pleach_core::sim::enumerate::every_schedule_reduced;
 use pleach_core::sim::load::Search;
+use pleach_core::sim::machine::Machine;
+use pleach_core::sim::network::{Link, Network};
 use pleach_core::sim::random_cluster::random_cluster;
 use pleach_core::sim::recorded::Recorded;
 use pleach_core::tree::{Counts, Tree};
@@ -215,4 +218,25 @@ fn every_schedule_of_four_peers_ends_rightly() {
     let seen = every_schedule_reduced(4, units, policy).unwrap();
     println!("4 peers x {units} units, refusals and receipts at once: {seen:?}");
     assert!(seen.ends > 0 && seen.states > 100_000);
+}
+
+/// A broker used to ask a thief to serve itself, by a report that was out of date; once such messages were
+/// dropped, the thief waited for ever.
+#[test]
+fn a_broker_keeps_its_workers_busy() {
+    let uts = Uts::new(Parameters::parse("T3").unwrap(), Level::best());
+    let mut search = Search::new(&uts, 1_000, i64::MAX);
+    assert!(search.measure(u64::MAX));
+    let cluster = Cluster {
+        policy: Policy::parse("master-worker").unwrap(),
+        machine: Machine::uniform(16, 5_000, 100_000),
+        network: Network::uniform(Link { latency_ns: 20_000, bytes_per_ns: 1.0 }),
+        message_bytes: 40,
+        snapshot_ns: None,
+        seed: 0,
+        most_events: 100_000_000,
+    };
+    let efficiency = cluster.run(&search).unwrap().efficiency();
+    println!("master-worker, 16 peers on T3: {efficiency:.3}");
+    assert!(efficiency > 0.7, "{efficiency}");
 }

@@ -6,7 +6,7 @@ use crate::pins::Pins;
 use crate::sync::{Condvar, Mutex, lock};
 use core_affinity::CoreId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -47,6 +47,8 @@ pub struct Crew {
     idle: Mutex<Vec<Worker>>,
     started: AtomicU64,
     shelf: Arc<Shelf>,
+    /// The process in which the threads run.
+    process: AtomicU32,
 }
 
 impl Crew {
@@ -107,6 +109,10 @@ impl Crew {
     fn hire(&self, n: usize) -> Result<Vec<Worker>, RunError> {
         let pins = Pins::new(n);
         let mut idle = lock(&self.idle);
+        if self.process.swap(std::process::id(), Ordering::Relaxed) != std::process::id() {
+            // A forked process has none of its parent's threads. What belongs to those stays as it is.
+            std::mem::forget(std::mem::take(&mut *idle));
+        }
         let mut hired = Vec::new();
         for at in 0..n {
             let core = pins.core(at);

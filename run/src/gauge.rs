@@ -20,6 +20,8 @@ pub(crate) struct Gauge {
     least_bound: AtomicI64,
     /// The look that `open` and `least_bound` answer.
     answered: AtomicU64,
+    /// Counts up before each rise of the least bound.
+    rises: AtomicU64,
 }
 
 impl Default for Gauge {
@@ -33,6 +35,7 @@ impl Default for Gauge {
             open_nodes: zero(),
             least_bound: AtomicI64::new(i64::MIN),
             answered: zero(),
+            rises: zero(),
         }
     }
 }
@@ -42,6 +45,13 @@ impl Gauge {
     /// out.
     pub fn answers(&self, look: u64) -> bool {
         self.answered.load(Ordering::Acquire) >= look
+    }
+
+    /// How often the least bound has risen. Bounds that are read one after the other belong together only
+    /// if none rose meanwhile: else a piece may have gone from a unit that is read later to one that was
+    /// read before.
+    pub fn rises(&self) -> u64 {
+        self.rises.load(Ordering::SeqCst)
     }
 
     /// The counts so far, the open part of the tree where it is known, and the least bound of all work
@@ -54,7 +64,7 @@ impl Gauge {
             total: u128::from(read(&self.total)),
             depth: 0,
         };
-        (counts, f64::from_bits(read(&self.open)), self.least_bound.load(Ordering::Relaxed))
+        (counts, f64::from_bits(read(&self.open)), self.least_bound.load(Ordering::SeqCst))
     }
 
     /// Open nodes in memory after the last stretch.
@@ -77,9 +87,10 @@ impl Gauge {
 
     /// Answers a look.
     pub fn answer(&self, look: u64, open: f64, least_bound: i64) {
+        self.rises.fetch_add(1, Ordering::SeqCst);
         self.open.store(open.to_bits(), Ordering::Relaxed);
         // A piece counts here until it is acknowledged, and at its receiver from then on.
-        self.least_bound.store(least_bound, Ordering::Relaxed);
+        self.least_bound.store(least_bound, Ordering::SeqCst);
         self.answered.store(look, Ordering::Release);
     }
 
@@ -91,6 +102,6 @@ impl Gauge {
 
     /// Work arrives: before its giver hears of that, it must show here.
     pub fn take(&self, least_bound: i64) {
-        self.least_bound.fetch_min(least_bound, Ordering::Relaxed);
+        self.least_bound.fetch_min(least_bound, Ordering::SeqCst);
     }
 }

@@ -32,7 +32,9 @@ impl Lock {
     /// # Errors
     /// [`io::ErrorKind::ResourceBusy`] if another run uses the file; or the side file cannot be made.
     pub fn hold(path: &Path) -> io::Result<Self> {
-        let mut side = std::path::absolute(path)?.into_os_string();
+        // A link and what it leads to have one lock.
+        let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
+        let mut side = path.into_os_string();
         side.push(".lock");
         let side = PathBuf::from(side);
         let held = HELD.with_borrow_mut(|held| {
@@ -51,10 +53,18 @@ impl Lock {
 
 /// Opens and locks the side file; again if its last owner removed it in between.
 fn take(side: &Path) -> io::Result<Option<File>> {
-    loop {
+    for attempt in 0.. {
         let file = File::options().write(true).create(true).truncate(false).open(side)?;
+        // The side file never holds anything: this one is somebody else's.
+        if file.metadata()?.len() > 0 {
+            let side = side.display();
+            return Err(io::Error::other(format!(
+                "{side} is in the way, and is not ours; remove it"
+            )));
+        }
         match file.try_lock() {
-            Ok(()) if is_at(&file, side) => return Ok(Some(file)),
+            // Some file systems do not tell an open file from another one.
+            Ok(()) if is_at(&file, side) || attempt == MOST_ATTEMPTS => return Ok(Some(file)),
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let why =
@@ -64,7 +74,11 @@ fn take(side: &Path) -> io::Result<Option<File>> {
             Err(TryLockError::Error(_)) => return Ok(None),
         }
     }
+    unreachable!("one of the attempts is the last")
 }
+
+/// How often the side file may vanish between being opened and being locked.
+const MOST_ATTEMPTS: u32 = 100;
 
 /// Whether a file is still the one at a path.
 #[cfg(unix)]

@@ -30,24 +30,27 @@ impl Save {
     /// # Errors
     /// If it is anything else.
     pub fn may_replace(&self) -> io::Result<()> {
-        let wrong = |why| Err(io::Error::other(why));
-        let file = match File::open(&self.path) {
-            Ok(file) => file,
-            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(why) => return Err(why),
-        };
-        if !file.metadata()?.is_file() {
-            return wrong("this is no ordinary file");
-        }
-        let mut begin = Vec::new();
-        file.take(4).read_to_end(&mut begin)?;
-        let mark = pleach_core::wire::Kind::Checkpoint.mark();
-        if begin.is_empty() || begin == mark {
+        if is_checkpoint_or_empty(&self.path)? {
             Ok(())
         } else {
-            wrong("this file is not a checkpoint, and will not be overwritten")
+            Err(io::Error::other("not a checkpoint; refusing to overwrite it"))
         }
     }
+}
+
+/// Whether a file is a checkpoint, or empty, or missing.
+fn is_checkpoint_or_empty(path: &Path) -> io::Result<bool> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(why) => return Err(why),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not an ordinary file"));
+    }
+    let mut begin = Vec::new();
+    file.take(4).read_to_end(&mut begin)?;
+    Ok(begin.is_empty() || begin == pleach_core::wire::Kind::Checkpoint.mark())
 }
 
 /// Reads a saved run in order to resume it.
@@ -63,9 +66,15 @@ pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
 /// Replaces a file as a whole: whenever the process or the machine stops, the file is either the old one or
 /// the new one.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A link stays one: what it leads to is replaced.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let mut aside = path.as_os_str().to_owned();
     aside.push(".part");
     let aside = PathBuf::from(aside);
+    if !is_checkpoint_or_empty(&aside)? {
+        let aside = aside.display();
+        return Err(io::Error::other(format!("{aside} is in the way, and is not ours; remove it")));
+    }
     let written = File::create(&aside)
         .and_then(|mut file| {
             file.write_all(bytes)?;
@@ -152,7 +161,8 @@ impl<'a> Saver<'a> {
         let what =
             if over { "the work since the last save is lost" } else { "the search continues" };
         let first = !self.warned.swap(true, Ordering::Relaxed);
-        first.then(|| format!("--checkpoint {path}: {why}; {what}, the file stays as it was"))
+        (first || over)
+            .then(|| format!("--checkpoint {path}: {why}; {what}, the file stays as it was"))
     }
 
     /// Writes the snapshot under way if it is complete. Returns whether it was.

@@ -4,6 +4,7 @@
 use crate::commons::Commons;
 use crate::control::Stop;
 use crate::crew::Latch;
+use crate::gauge::Gauge;
 use crate::outcome::Sight;
 use crate::save::Saver;
 use crate::settings::Settings;
@@ -113,14 +114,17 @@ fn sight(commons: &Commons<'_>, proven: &mut i64) -> Sight {
     // Units answer a look after their next stretch: this one reads what the last one asked for.
     let look = commons.look();
     let all = look > 0 && commons.gauges().iter().all(|gauge| gauge.answers(look));
+    let rises = || commons.gauges().iter().map(Gauge::rises).sum::<u64>();
+    let before = rises();
     for gauge in commons.gauges() {
         let (unit, share, least_bound) = gauge.read();
         counts.add(&unit);
         open += share;
         bound = bound.min(least_bound);
     }
+    let together = rises() == before;
     commons.ask_for_look();
-    if all {
+    if all && together {
         *proven = bound.max(*proven);
     }
     let best = commons.control().solution().map(|best| best.score);

@@ -22,6 +22,13 @@ impl Broker {
         self.loads[at] = load;
     }
 
+    /// Records that a peer has no work.
+    pub fn on_empty(&mut self, peer: PeerId) {
+        if let Some(load) = self.loads.get_mut(peer as usize) {
+            *load = 0;
+        }
+    }
+
     /// Records a victim's answer: a thief it could not serve goes on waiting.
     pub fn on_passed(&mut self, peer: PeerId, served: bool, load: u64, thieves: &mut Thieves) {
         self.on_load(peer, load);

@@ -358,6 +358,8 @@ impl Peer {
                 }
                 Next::Nothing => return,
             };
+            // A broker takes the request for a report that there is no work here.
+            self.told = 0;
             send(to, Message::Ask { power, units, waits }, actions);
         }
     }

@@ -65,7 +65,8 @@ impl<P: Pile> Verbs for room::Seat<'_, P> {
     fn split_copy(&mut self, copy: &P, share: f64) -> Result<(P, Option<P>), String> {
         let mut left = copy.clone();
         let units = crate::work::portion(share, left.len().into()) as u8;
-        let given = (units > 0).then(|| left.split(units));
+        let refuses = self.floor.stubborn && left.len() == 2;
+        let given = (units > 0 && !refuses).then(|| left.split(units));
         Ok((left, given))
     }
 

@@ -59,15 +59,23 @@ pub fn keep_apart(given: &Given, inputs: &[String]) -> Result<(), Failure> {
     let from = given.saving.from.as_ref().filter(|from| given.word("checkpoint") != Some(from));
     let from = from.map(|from| ("the saved search".to_string(), PathBuf::from(from)));
     seen.extend(inputs.chain(start).chain(from));
-    for flag in WRITTEN {
-        let Some(path) = given.path(flag) else { continue };
+    let written = WRITTEN.iter().filter_map(|&flag| Some((format!("--{flag}"), given.path(flag)?)));
+    // A checkpoint has two files beside it while a search runs.
+    let beside = given.path("checkpoint").into_iter().flat_map(|path| {
+        ["lock", "part"].map(|ending| {
+            let mut name = path.clone().into_os_string();
+            name.push(format!(".{ending}"));
+            (format!("the .{ending} file of --checkpoint"), PathBuf::from(name))
+        })
+    });
+    for (flag, path) in written.chain(beside) {
         if let Some((other, there)) = seen.iter().find(|(_, there)| same(there, &path)) {
             let (path, there) = (path.display(), there.display());
             return usage(format!(
-                "--{flag} {path} is the same file as {other} {there}; choose another file"
+                "{flag} {path} is the same file as {other} {there}; choose another file"
             ));
         }
-        seen.push((format!("--{flag}"), path));
+        seen.push((flag, path));
     }
     Ok(())
 }
@@ -95,12 +103,19 @@ fn identical(_: &Metadata, _: &Metadata) -> bool {
 
 /// Where a path leads, links followed as far as there are files.
 fn place(path: &Path) -> PathBuf {
+    follow(path, MOST_LINKS)
+}
+
+/// The most links that one path may go through: systems stop at 40, too.
+const MOST_LINKS: u32 = 40;
+
+fn follow(path: &Path, links: u32) -> PathBuf {
     if let Ok(place) = path.canonicalize() {
         return place;
     }
     // A link to a file that is not there yet.
-    if let Ok(to) = std::fs::read_link(path) {
-        return place(&path.parent().unwrap_or(Path::new("")).join(to));
+    if let Some(to) = std::fs::read_link(path).ok().filter(|_| links > 0) {
+        return follow(&path.parent().unwrap_or(Path::new("")).join(to), links - 1);
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = parent.unwrap_or(Path::new(".")).canonicalize();

@@ -49,7 +49,10 @@ fn give<P: Clone, V: Verbs<Piece = P>>(
     };
     let (left, given) = verbs.split_copy(&copy, share.value())?;
     keep((peer, ledger), of, left, verbs);
-    let Some(given) = given else { return Ok(false) };
+    let Some(given) = given else {
+        peer.take_copy_back(to, ticket);
+        return Ok(false);
+    };
     verbs.send(owner, Message::Late(Recall::Trim { ticket }), Some(given.clone()));
     if to == peer.me() {
         verbs.put(given)?;

@@ -5,6 +5,7 @@ use super::super::message::{Action, Message};
 use super::super::mutant::Mutant;
 use super::super::peer::{Peer, send};
 use super::super::policy::Victim;
+use super::super::power::Power;
 use super::super::share::ShareContext;
 use super::super::ticket::{PeerId, Ticket};
 use super::copies::Out;
@@ -102,6 +103,17 @@ impl Peer {
         self.copies.on_change(out.ticket);
         let (to, of, owner) = (thief.peer, out.ticket, out.owner);
         actions.push(Action::Late(Change::Give { to, ticket, of, owner, share }));
+    }
+
+    /// A copy could not be split after all: the thief waits on.
+    pub(in super::super) fn take_copy_back(&mut self, to: PeerId, ticket: Ticket) {
+        self.unacknowledged -= self.recall();
+        if to != self.me {
+            self.unacknowledged -= 1;
+            self.work.sent -= 1;
+            self.copies.remove(ticket);
+            self.thieves.add(Thief { peer: to, power: Power(0), units: 0, waits: true });
+        }
     }
 
     /// Receipts to expect for the message to the former owner of a piece.

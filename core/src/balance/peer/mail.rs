@@ -19,6 +19,8 @@ impl Peer {
         match message {
             Message::Ask { power, units, waits } => {
                 let thief = Thief { peer: from, power, units, waits };
+                // Whatever the thief reported last is out of date: a broker must not ask it to give.
+                self.broker.on_empty(from);
                 if self.keeps_copies() {
                     self.on_late_ask(thief, size, actions);
                 } else {

@@ -115,11 +115,12 @@ impl Memory for Gpu {
         self.context.bind_to_thread().map_err(failed)?;
         // No kernel may still be using the arrays.
         self.context.synchronize().map_err(failed)?;
+        let mut freed = Ok(());
         for address in self.taken.drain(..) {
             // SAFETY: each was allocated once, and no kernel uses it any more.
-            unsafe { result::free_sync(address) }.map_err(failed)?;
+            freed = freed.and(unsafe { result::free_sync(address) });
         }
-        Ok(())
+        freed.map_err(failed)
     }
 
     fn build_kernels(&mut self, layout: &Layout) -> Result<u32, DeviceError> {

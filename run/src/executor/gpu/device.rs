@@ -53,8 +53,7 @@ impl Device {
     /// # Errors
     /// If memory is too small or a kernel cannot be built.
     pub fn prepare(&mut self, layout: &Layout, explorers: Option<u32>) -> Result<(), DeviceError> {
-        self.memory.clear()?;
-        self.nodes = 0;
+        self.clear()?;
         let at_once = self.memory.build_kernels(layout)?;
         let explorers = explorers.unwrap_or(at_once);
         // Depth first, each step adds only the children of the nodes it takes.
@@ -101,6 +100,15 @@ impl Device {
         self.memory.write(self.launch.found, &vec![0; n * self.found])?;
         self.memory.write(self.launch.tables, &layout.tables)?;
         self.memory.write(self.launch.free, &free)
+    }
+
+    /// Frees all that it holds.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn clear(&mut self) -> Result<(), DeviceError> {
+        (self.nodes, self.launch) = (0, Launch::default());
+        self.memory.clear()
     }
 
     fn read(&mut self, from: u64, words: usize) -> Result<Vec<u32>, DeviceError> {

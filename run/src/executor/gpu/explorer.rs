@@ -50,7 +50,7 @@ impl<'p> DeviceExplorer<'p> {
     ) -> Result<Self, DeviceError> {
         let mut device = device.into();
         let layout = on.layout();
-        device.prepare(&layout, spec.explorers)?;
+        device.prepare(&layout, spec.explorers).inspect_err(|_| device.lose())?;
         let explorers = device.explorers();
         Ok(Self {
             problem,

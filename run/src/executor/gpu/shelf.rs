@@ -64,7 +64,9 @@ impl From<Device> for Borrowed {
 
 impl Drop for Borrowed {
     fn drop(&mut self) {
-        if let (Some(device), Some((shelf, kind))) = (self.device.take(), &self.home) {
+        if let (Some(mut device), Some((shelf, kind))) = (self.device.take(), &self.home)
+            && device.clear().is_ok()
+        {
             lock(&shelf.devices).push((*kind, device));
         }
     }
