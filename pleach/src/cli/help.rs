@@ -139,7 +139,7 @@ fn of_sim(registry: &[Entry], entry: Option<&Entry>) -> String {
 /// The help of a user's own command.
 pub fn own(program: &str, named: &[Use]) -> String {
     let usage = format!("{program} [WORDS] [FLAGS], or {program} resume FILE [FLAGS]");
-    let about = "WORDS are the input of the problem: files or sizes, as it wants them.";
+    let about = "WORDS are the problem's input: files or sizes.";
     flags(about, &usage, &applying(Verb::Own, named), EXIT_CODES)
 }
 

@@ -122,7 +122,7 @@ fn found(file: &str, word: String, files: &Value) -> Result<String, Failure> {
     match prints {
         [here, _] if here.is_some() && here == print => Ok(word),
         [_, there] if there.is_some() && there == print => Ok(place.to_string()),
-        [None, None] => usage(format!("cannot resume {file}: its input {place} is not there")),
+        [None, None] => usage(format!("cannot resume {file}: its input {place} does not exist")),
         _ => {
             usage(format!("cannot resume {file}: its input {word} has changed since it was saved"))
         }

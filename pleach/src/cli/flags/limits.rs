@@ -24,7 +24,7 @@ pub static TIME_LIMIT: Flag<Option<Duration>> = Flag {
     about: About {
         name: "time-limit",
         value: Some("TIME"),
-        help: "stop after this time: seconds, or such as 500ms, 60s, 10m, 2h, 1d",
+        help: "stop after this time: 60 (seconds), 500ms, 10m, 2h, 1d",
         ..ABOUT
     },
     parse: |word| if word == "none" { Ok(None) } else { time(word).map(Some) },

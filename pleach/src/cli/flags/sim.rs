@@ -18,8 +18,8 @@ pub static PEERS: Flag<String> = Flag {
     about: About {
         name: "peers",
         value: Some("N"),
-        help: "number of peers, or several numbers between commas",
-        default: "the scenario's",
+        help: "number of peers, or several, separated by commas",
+        default: "as in the scenario",
         ..ABOUT
     },
     parse: text,
@@ -31,7 +31,7 @@ pub static SVG: Flag<String> = Flag {
     about: About {
         name: "svg",
         value: Some("FILE"),
-        help: "draw a chart over what varies (SVG)",
+        help: "draw a chart of the sweep (SVG)",
         group: Group::Output,
         ..ABOUT
     },

@@ -44,7 +44,7 @@ pub static DEVICES: Flag<String> = Flag {
         name: "devices",
         value: Some("LIST"),
         help: "comma list of cpu, gpu (all of them), gpu0 and so on, emulated (GPU code on the CPU, for \
-               tests); choices after colons, as gpu:explorers=2048:inside=adapt",
+               tests); options follow after colons, such as gpu:explorers=2048:inside=adapt",
         default: "cpu,gpu where a GPU works",
         ..ABOUT
     },
@@ -57,7 +57,7 @@ pub static SLOW: Flag<String> = Flag {
     about: About {
         name: "slow",
         value: Some("UNIT=F"),
-        help: "slow a thread down by a factor, to try unequal machines, as cpu1=4",
+        help: "slow down a thread by a factor, to try unequal machines (cpu1=4)",
         default: "none",
         accepts: Accepts::Several,
         ..ABOUT
