@@ -51,10 +51,10 @@ pub enum Unreadable {
     #[error("its format is {0}, and this version reads formats up to {FORMAT}")]
     Newer(u8),
     /// It is shorter or longer than it says.
-    #[error("it is cut short or has something added: {0} bytes instead of {1}")]
+    #[error("its length is wrong: {0} bytes instead of {1}")]
     Length(u64, u64),
     /// Its bytes are not those that were sealed.
-    #[error("it is damaged: its seal does not fit")]
+    #[error("it is damaged: its checksum does not match")]
     Seal,
     /// It belongs to another search.
     #[error("it belongs to another search: another instance, bound, branching or reference")]

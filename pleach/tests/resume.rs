@@ -250,7 +250,7 @@ fn what_cannot_be_resumed_is_refused() {
     let text = folder("resume").join("notes.txt");
     fs::write(&text, "do not lose").unwrap();
     let words = format!("count queens 8 --checkpoint {}", text.display());
-    refused(&words, "not a checkpoint, and will not be overwritten");
+    refused(&words, "not a checkpoint; refusing to overwrite it");
     assert_eq!(fs::read_to_string(&text).unwrap(), "do not lose");
     let good = fs::read(&path).unwrap();
     let mut damaged = good.clone();

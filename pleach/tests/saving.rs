@@ -68,7 +68,7 @@ fn a_checkpoint_of_another_search_is_kept() {
     assert_eq!(fs::read(&path).unwrap(), before);
     refused(&format!("resume {file}"), "has changed since it was saved");
     fs::remove_file(&items).unwrap();
-    refused(&format!("resume {file}"), "items.txt is not there");
+    refused(&format!("resume {file}"), "items.txt does not exist");
 }
 
 #[test]
@@ -248,4 +248,90 @@ fn a_circle_of_links_is_refused() {
     std::os::unix::fs::symlink(&one, &other).unwrap();
     let (saved, one) = (folder.join("saved"), one.display());
     refused(&format!("count queens 8 --checkpoint {} --trace {one}", saved.display()), "--trace");
+}
+
+/// A saved search used to write its solution to whatever had the same name where it was resumed.
+#[test]
+fn outputs_stay_where_they_were_asked_for() {
+    let (here, there) = (folder("outputs/here"), folder("outputs/there"));
+    let saved = here.join("saved");
+    for file in [&saved, &here.join("sol.txt"), &there.join("sol.txt")] {
+        let _ = fs::remove_file(file);
+    }
+    let run = |folder: &Path, words: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+        command.current_dir(folder).args(words.split_whitespace()).output().unwrap()
+    };
+    let start = "solve flowshop VFR20_10_1 --best none --node-limit 5000 --solution sol.txt --checkpoint saved";
+    assert_eq!(run(&here, start).status.code(), Some(3));
+    fs::write(there.join("sol.txt"), "notes").unwrap();
+    fs::write(here.join("sol.txt"), "old").unwrap();
+    let resumed = run(&there, &format!("resume {} --node-limit 1000000", saved.display()));
+    assert!([Some(0), Some(3)].contains(&resumed.status.code()), "{resumed:?}");
+    assert_eq!(fs::read_to_string(there.join("sol.txt")).unwrap(), "notes");
+    assert_ne!(fs::read_to_string(here.join("sol.txt")).unwrap(), "old");
+}
+
+/// Without a solution, files for it used to be emptied or to keep what they held without a word.
+#[test]
+fn files_for_a_solution_that_there_is_not_stay_as_they_were() {
+    let folder = folder("nothing");
+    let (old, new) = (folder.join("old.txt"), folder.join("new.svg"));
+    fs::write(&old, "old").unwrap();
+    let _ = fs::remove_file(&new);
+    let words = format!(
+        "solve flowshop ta001 --best 1 --solution {} --gantt {}",
+        old.display(),
+        new.display()
+    );
+    let done = pleach(&words);
+    let notes = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success() && notes.matches("there is no solution").count() == 2, "{notes}");
+    assert_eq!(fs::read_to_string(&old).unwrap(), "old");
+    assert!(!new.exists());
+}
+
+/// A file with the name of a built-in instance used to be passed over without a word.
+#[test]
+fn a_file_goes_before_a_built_in_name() {
+    let folder = folder("names");
+    fs::write(folder.join("ta001"), "3 2\n1 2 3\n4 5 6\n").unwrap();
+    let run = |words: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+        command.current_dir(&folder).args(words.split_whitespace()).output().unwrap()
+    };
+    let done = run("solve flowshop ta001");
+    let notes = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(notes.contains("reading the file ta001"), "{notes}");
+    assert!(String::from_utf8_lossy(&done.stdout).contains("16 (optimal)"), "{done:?}");
+    let refused = run("solve flowshop ta001 --best optimum");
+    assert_eq!(refused.status.code(), Some(2));
+    let built_in = run("solve flowshop ta002 --time-limit 5");
+    assert!(String::from_utf8_lossy(&built_in.stdout).contains("1359"), "{built_in:?}");
+}
+
+/// Devices that have no end used to be read until memory ran out.
+#[cfg(unix)]
+#[test]
+fn devices_are_no_files_to_read_or_to_save_in() {
+    refused("count queens 8 --checkpoint /dev/full", "not an ordinary file");
+    refused("resume /dev/zero", "not an ordinary file");
+    refused("solve flowshop /dev/zero", "longer than");
+}
+
+/// A checkpoint named by a link used to replace the link.
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_checkpoint_stays_a_link() {
+    let folder = folder("linked");
+    let (file, link) = (folder.join("file"), folder.join("link"));
+    for path in [&file, &link] {
+        let _ = fs::remove_file(path);
+    }
+    fs::write(&file, "").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let words = format!("count queens 9 --checkpoint {}", link.display());
+    assert!(pleach(&words).status.success());
+    assert!(fs::symlink_metadata(&link).unwrap().file_type().is_symlink());
+    assert!(fs::metadata(&file).unwrap().len() > 0);
 }

@@ -58,8 +58,12 @@ fn is_checkpoint_or_empty(path: &Path) -> io::Result<bool> {
 /// # Errors
 /// If there is no such file, or it is not an undamaged checkpoint.
 pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
-    let read = std::fs::read(path)
-        .and_then(|bytes| Checkpoint::from_bytes(&bytes).map_err(io::Error::other));
+    let regular = |path: &Path| match std::fs::metadata(path)?.is_file() {
+        true => std::fs::read(path),
+        false => Err(io::Error::other("not an ordinary file")),
+    };
+    let read =
+        regular(path).and_then(|bytes| Checkpoint::from_bytes(&bytes).map_err(io::Error::other));
     read.map(Arc::new).map_err(|why| RunError::Load { path: path.to_path_buf(), why })
 }
 
@@ -147,6 +151,8 @@ impl<'a> Saver<'a> {
     /// that cannot be written costs no search.
     pub fn begin(&self, pieces: Vec<Work>, control: &Control) -> Result<Lock, RunError> {
         let begin = || {
+            // Before a lock file is made beside whatever this is.
+            self.save.may_replace()?;
             let lock = Lock::hold(&self.save.path)?;
             self.save.may_replace()?;
             self.write(&Counts::default(), pieces, control)?;

@@ -31,7 +31,7 @@ pub struct Settings {
     pub time_limit: Option<Duration>,
     /// Stop after about this number of nodes.
     pub node_limit: Option<u64>,
-    /// The seed of all randomness.
+    /// The seed for all random choices.
     pub seed: u64,
     /// Whether to record the activity of every unit.
     pub trace: bool,

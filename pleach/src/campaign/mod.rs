@@ -124,7 +124,7 @@ pub enum Best {
     None,
     /// The solution of the NEH heuristic; flowshop only.
     Neh,
-    /// The solution of good heuristics, which go on beside the search.
+    /// The solution of good heuristics, which continue alongside the search.
     #[default]
     Search,
     /// This value; the result is `no-better` if no solution beats it.

@@ -109,12 +109,19 @@ fn deliver(
         let text = if file.ends_with("svg") { picture() } else { trace::data(&report).to_string() };
         file.write(&text)?;
     }
-    if let (Some(file), Some(plan)) = (files.solution, &report.solution) {
-        let numbers: Vec<String> = plan.iter().map(ToString::to_string).collect();
-        file.write(&numbers.join(" "))?;
-    }
-    if let (Some(file), Some(picture)) = (files.gantt, picture) {
-        file.write(&picture)?;
+    let numbers = |plan: &Vec<i64>| plan.iter().map(i64::to_string).collect::<Vec<_>>().join(" ");
+    let solution = report.solution.as_ref().map(numbers);
+    for (file, text) in [(files.solution, solution), (files.gantt, picture)] {
+        match (file, text) {
+            (Some(file), Some(text)) => file.write(&text)?,
+            (Some(file), None) => {
+                let name = file.leave();
+                if !given.on("quiet") && !given.on("json") {
+                    console.note(&format!("there is no solution: {name} is not written"));
+                }
+            }
+            (None, _) => {}
+        }
     }
     if report.status != Status::Stopped {
         return Ok(DONE);

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 pub struct Output {
     path: PathBuf,
     file: File,
+    /// Whether the file was not there before.
+    is_new: bool,
 }
 
 impl Output {
@@ -20,11 +22,25 @@ impl Output {
     /// If it cannot be opened.
     pub fn of(flag: &str, given: &Given) -> Result<Option<Self>, Failure> {
         let Some(path) = given.path(flag) else { return Ok(None) };
+        let is_new = !path.exists();
         let file = File::options().write(true).create(true).truncate(false).open(&path);
         match file {
-            Ok(file) => Ok(Some(Self { path, file })),
+            Ok(file) if is_standard_output(&file) => usage(format!(
+                "--{flag} {} is the file that standard output goes to; choose another file",
+                path.display()
+            )),
+            Ok(file) => Ok(Some(Self { path, file, is_new })),
             Err(why) => usage(format!("--{flag} {}: {why}", path.display())),
         }
+    }
+
+    /// There is nothing to write: the file stays as it was. Returns its name.
+    pub fn leave(self) -> String {
+        if self.is_new {
+            // An empty file that stays does no harm.
+            let _ = std::fs::remove_file(&self.path);
+        }
+        self.path.display().to_string()
     }
 
     /// Whether its name has this ending.
@@ -43,6 +59,22 @@ impl Output {
         let path = self.path.display();
         written.map_err(|why| Failure::Machine(format!("cannot write {path}: {why}")))
     }
+}
+
+/// Whether an ordinary file is the one that standard output goes to.
+#[cfg(unix)]
+fn is_standard_output(file: &File) -> bool {
+    use std::os::fd::AsFd;
+    let out = std::io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    match (file.metadata(), out.and_then(|out| out.metadata())) {
+        (Ok(file), Ok(out)) => file.is_file() && identical(&file, &out),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_standard_output(_: &File) -> bool {
+    false
 }
 
 /// Flags that name a file to be written.

@@ -6,7 +6,7 @@ use clap::Command;
 use std::fmt::Write;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 finished and proven, 1 an error inside or a machine that fails,
+Exit codes: 0 finished and proven, 1 internal error or machine failure,
 2 bad usage or bad input, 3 stopped by a limit or by Ctrl-C with what is known so far.";
 
 /// The commands, in the order in which help shows them.

@@ -27,8 +27,19 @@ pub fn origin_again(given: &Given) -> Value {
     origin
 }
 
+/// The flags that a checkpoint remembers. Outputs stay where they were asked for, wherever the search is
+/// resumed.
 fn lasting(given: &Given) -> Vec<String> {
-    given.lasting(&[Lasts::Frozen, Lasts::Kept])
+    let mut flags = given.lasting(&[Lasts::Frozen, Lasts::Kept]);
+    for flag in &mut flags {
+        let output = ["--solution=", "--gantt="].into_iter().find(|name| flag.starts_with(name));
+        if let Some((name, path)) = output.map(|name| flag.split_at(name.len()))
+            && let Ok(path) = absolute(path)
+        {
+            *flag = format!("{name}{}", path.display());
+        }
+    }
+    flags
 }
 
 /// The print of a file's content, if there is such a file.
@@ -55,9 +66,10 @@ pub fn holds(path: &Path, origin: &Value) -> Result<bool, Failure> {
     let shown = path.display();
     let Ok(about) = std::fs::metadata(path) else { return Ok(false) };
     let mark = pleach_core::wire::Kind::Checkpoint.mark();
-    let begins = std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(&mark));
+    // A device may have no end, so only files are read.
+    let begins = || std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(&mark));
     // What is no checkpoint is refused where the search begins.
-    if about.len() == 0 || !about.is_file() || !begins {
+    if about.len() == 0 || !about.is_file() || !begins() {
         return Ok(false);
     }
     let content = load(path).or_else(|why| usage(format!("--checkpoint {why}")))?;

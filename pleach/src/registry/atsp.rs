@@ -1,5 +1,6 @@
 //! The entry of the asymmetric travelling salesman.
 
+use super::is_here;
 use super::posed::{Load, Posed};
 use super::text::numbers;
 use super::{
@@ -23,7 +24,7 @@ pub const ENTRY: Entry = Entry {
     name: "atsp",
     about: "asymmetric travelling salesman: a tour of least length",
     instance: "a name of TSPLIB (ftv33), CLASS:CITIES:SEED, a file, or - for standard input",
-    is_file: |word| word != "-" && !is_name(word),
+    is_file: |word| word != "-" && (!is_name(word) || is_here(word)),
     tasks: &[
         Task {
             verb: Verb::Solve,
@@ -33,7 +34,7 @@ pub const ENTRY: Entry = Entry {
                 Use::with("bound", BOUNDS, "auto"),
                 Use::with(
                     "nodes",
-                    "how open work is held: pool (a list of nodes), or interval (ranges of leaves; with \
+                    "how open work is stored: pool (a list of nodes), or interval (ranges of leaves; with \
                      --bound partial)",
                     "pool",
                 ),
@@ -95,7 +96,8 @@ fn optimum(word: &str) -> Result<i64, Failure> {
 /// The instance of a name, or else of a file.
 fn instance(request: &Request<'_>) -> Result<Instance, Failure> {
     let name = request.name();
-    if let Some(instance) = campaign::named(request.instance) {
+    let named = campaign::named(request.instance);
+    if let Some(instance) = named.filter(|_| !request.hides_a_name()) {
         return instance.or_else(|why| usage(format!("{name}: {why}")));
     }
     let text = request.text("a file, a name such as ftv33, or CLASS:CITIES:SEED")?;

@@ -1,5 +1,6 @@
 //! The entry of the permutation flowshop.
 
+use super::is_here;
 use super::posed::{Load, Posed, record};
 use super::text::numbers;
 use super::{
@@ -18,7 +19,7 @@ const BOUNDS: &str =
     "lower bound of a node: auto, one (LB1), one-tight, two (LB2, pairs of machines)";
 const BRANCHINGS: &str = "end of the schedule to extend: auto, forward, backward, alternate, max-sum, min-branch, min-min";
 const BESTS: &str = "value that a schedule must beat: none, neh (NEH heuristic), search (iterated greedy \
-                     and beam search, which go on beside the search), optimum (as published), or a \
+                     and beam search, which continue alongside the search), optimum (as published), or a \
                      whole number";
 
 /// See [`Entry`].
@@ -26,7 +27,7 @@ pub const ENTRY: Entry = Entry {
     name: "flowshop",
     about: "permutation flowshop: a schedule of least makespan",
     instance: "a name (ta001 to ta120, VFR10_5_1 to VFR60_20_10), a file, or - for standard input",
-    is_file: |word| word != "-" && campaign::named(word).is_none(),
+    is_file: |word| word != "-" && (campaign::named(word).is_none() || is_here(word)),
     tasks: &[
         Task {
             verb: Verb::Solve,
@@ -131,7 +132,8 @@ fn optimum(word: &str) -> Result<i64, Failure> {
 
 /// The instance of a name, or else of a file.
 fn instance(request: &Request<'_>) -> Result<Instance, Failure> {
-    if let Some(instance) = campaign::named(request.instance) {
+    let named = campaign::named(request.instance);
+    if let Some(instance) = named.filter(|_| !request.hides_a_name()) {
         return Ok(instance);
     }
     let text = request.text("a file, or a name from ta001 to ta120 or VFR10_5_1 to VFR60_20_10")?;

@@ -180,10 +180,27 @@ impl Request<'_> {
         text_of(word).or_else(|why| usage(format!("{word}: {why}; expected {expected}")))
     }
 
+    /// Whether the instance, which has the name of a built-in one, is a file here: then the file is meant.
+    pub fn hides_a_name(&self) -> bool {
+        let hides = is_here(self.instance);
+        if hides && !self.given.on("quiet") && !self.given.on("json") {
+            let word = self.instance;
+            (self.note)(&format!(
+                "reading the file {word}, not the built-in instance of that name"
+            ));
+        }
+        hides
+    }
+
     /// The instance as messages name it.
     pub fn name(&self) -> &str {
         if self.instance == "-" { "standard input" } else { self.instance }
     }
+}
+
+/// Whether a word is a file in the current folder.
+fn is_here(word: &str) -> bool {
+    std::path::Path::new(word).is_file()
 }
 
 /// The value to beat of a problem with heuristics; `optimum` is what is published of the instance.
@@ -200,6 +217,10 @@ fn best(
         flags::Start::Neh => Best::Neh,
         flags::Start::Search => Best::Search,
         flags::Start::Value(value) => Best::Value(value),
+        flags::Start::Optimum if is_here(request.instance) => {
+            let word = request.instance;
+            return usage(format!("--best optimum: no optimum is published for the file {word}"));
+        }
         flags::Start::Optimum => Best::Reach(optimum(request.instance)?),
     })
 }

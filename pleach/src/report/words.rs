@@ -51,7 +51,7 @@ impl Report {
         let kind = if only_threads { "thread" } else { "unit" };
         let many = if units.len() == 1 { "" } else { "s" };
         if counts.bounded == 0 {
-            let _ = write!(out, "\nno nodes searched in {seconds:.3} s");
+            let _ = write!(out, "\nsolved without search in {seconds:.3} s");
             return out;
         }
         let _ = write!(

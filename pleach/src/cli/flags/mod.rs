@@ -84,14 +84,12 @@ pub struct About {
     pub accepts: Accepts,
 }
 
-/// What a flag's value may look like, and how often the flag may be given.
+/// How often a flag may be given.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Accepts {
-    /// One value that does not begin with a dash.
+    /// Once: of several the last counts.
     One,
-    /// One value, which may be a negative number.
-    Negative,
-    /// Several values.
+    /// Several times, each with a value of its own.
     Several,
 }
 
@@ -246,7 +244,7 @@ pub fn argument(about: &About) -> Arg {
     let arg = Arg::new(about.name).long(about.name).help(wrapped(&help));
     let arg = arg.help_heading(about.group.heading());
     let Some(value) = about.value else { return arg.action(ArgAction::SetTrue) };
-    let arg = arg.value_name(value).allow_negative_numbers(about.accepts == Accepts::Negative);
+    let arg = arg.value_name(value).allow_negative_numbers(true);
     let several = about.accepts == Accepts::Several;
     arg.action(if several { ArgAction::Append } else { ArgAction::Set })
 }

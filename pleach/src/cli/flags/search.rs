@@ -15,7 +15,7 @@ pub enum Start {
     Optimum,
     /// That of the NEH heuristic.
     Neh,
-    /// That of good heuristics, which go on beside the search.
+    /// That of good heuristics, which continue alongside the search.
     Search,
     /// This one.
     Value(i64),
@@ -39,7 +39,6 @@ pub static BEST: Flag<Start> = Flag {
         value: Some("V"),
         help: "value that a solution must beat: none or a whole number",
         default: "none",
-        accepts: Accepts::Negative,
         ..ABOUT
     },
     parse: |word| match word {
@@ -121,7 +120,7 @@ pub static NODES: Flag<Nodes> = Flag {
     about: About {
         name: "nodes",
         value: Some("KIND"),
-        help: "how open work is held: pool (a list of nodes) or interval (ranges of leaves)",
+        help: "how open work is stored: pool (a list of nodes) or interval (ranges of leaves)",
         default: "pool",
         ..ABOUT
     },
@@ -139,7 +138,7 @@ pub static SEED: Flag<u64> = Flag {
     about: About {
         name: "seed",
         value: Some("N"),
-        help: "seed of all randomness",
+        help: "seed for all random choices",
         default: "0",
         applies: Applies::To(RANDOM),
         lasts: Lasts::Kept,

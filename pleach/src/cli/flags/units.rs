@@ -43,7 +43,7 @@ pub static DEVICES: Flag<String> = Flag {
     about: About {
         name: "devices",
         value: Some("LIST"),
-        help: "comma list of cpu, gpu (all of them), gpu0 and so on, emulated (GPU code on the CPU, for \
+        help: "comma-separated list of cpu, gpu (all of them), gpu0 and so on, emulated (GPU code on the CPU, for \
                tests); options follow after colons, such as gpu:explorers=2048:inside=adapt",
         default: "cpu,gpu where a GPU works",
         ..ABOUT

@@ -85,7 +85,7 @@ impl Simulated {
         let mut text = vec![
             scenario.title.clone(),
             format!(
-                "{work}, dearest piece that cannot be divided {} ms, {} seeds",
+                "{work}, most expensive indivisible piece {} ms, {} seeds",
                 table::digits(dearest_ns as f64 * 1e-6),
                 scenario.seeds.len(),
             ),
