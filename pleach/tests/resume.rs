@@ -258,7 +258,7 @@ fn what_cannot_be_resumed_is_refused() {
     fs::write(&path, damaged).unwrap();
     refused(&format!("resume {file}"), "damaged");
     fs::write(&path, &good[..good.len() - 3]).unwrap();
-    refused(&format!("resume {file} --show"), "cut short");
+    refused(&format!("resume {file} --show"), "its length is wrong");
     let mut newer = good.clone();
     newer[4] += 1;
     fs::write(&path, newer).unwrap();
