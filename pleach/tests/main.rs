@@ -1,6 +1,7 @@
 //! The whole of Pleach from outside: the command, the examples, and the rules of the house.
 
 mod atsp;
+mod circles;
 mod command;
 mod devices;
 mod flowshop;
