@@ -98,7 +98,7 @@ fn bad_input_gives_one_line_and_exit_code_two() {
         ("solve knapsack /no/file --best neh", "/no/file: "),
         ("count queens 8 --gantt x.svg", "--gantt does not apply to 'count queens'"),
         ("devices --threads 2", "--threads does not apply to 'devices'"),
-        ("count queens 8 9", "'9': nothing expected after 'count queens 8'"),
+        ("count queens 8 9", "unexpected argument '9' after 'count queens 8'"),
         ("solve knapsack /no/file", "/no/file: "),
         ("count uts T99", "unknown tree 'T99'"),
         ("count uts type=binomial,q=2", "q=2: expected a number from 0 to 1"),

@@ -229,7 +229,7 @@ fn bad_words_give_one_line() {
     }
 }
 
-/// Every scenario that comes with Pleach can be read, and says what it is about.
+/// Every scenario that comes with Pleach can be read, and states its subject.
 #[test]
 fn the_scenarios_are_sound() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

@@ -44,8 +44,8 @@ pub fn help(registry: &[Entry], words: &[String]) -> String {
         (Verb::Solve | Verb::Count | Verb::Check, Some(entry)) => of_problem(entry, verb),
         (Verb::Sim, entry) => of_sim(registry, entry),
         (Verb::Resume, _) => {
-            let about = "Continue a search that --checkpoint saved. What makes the search what it is, \
-                         its bound say, stays as it began; units, limits and output may change.";
+            let about = "Continue a search that --checkpoint saved. What defines the search, such as \
+                         its bound, cannot change; units, limits and output can.";
             flags(about, "pleach resume FILE [FLAGS]", &applying(verb, &[]), "")
         }
         _ => flags(
@@ -123,8 +123,8 @@ fn of_sim(registry: &[Entry], entry: Option<&Entry>) -> String {
         .map(|entry| entry.name)
         .collect();
     let about = format!(
-        "Simulate a run on a cluster of many peers: of a scenario's file (TOML), or of a problem \
-         ({}, or interval with INSTANCE as 5s of work).",
+        "Simulate a run on a cluster of many peers, from a scenario file (TOML) or a problem ({}, or \
+         interval, whose INSTANCE is an amount of work such as 5s).",
         names.join(", ")
     );
     let usage = match entry {

@@ -94,7 +94,7 @@ fn act(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Fail
 fn no_more(words: &[String], most: usize) -> Result<(), Failure> {
     match words.get(most) {
         Some(word) => {
-            usage(format!("'{word}': nothing expected after '{}'", words[..most].join(" ")))
+            usage(format!("unexpected argument '{word}' after '{}'", words[..most].join(" ")))
         }
         None => Ok(()),
     }
@@ -129,7 +129,7 @@ fn of_problem(
         Act::Search(search) => search(&request)?,
         Act::Check(check) => {
             let Some(file) = line.words.get(3) else {
-                return usage(format!("check {problem} {instance}: a solution's FILE is required"));
+                return usage(format!("check {problem} {instance}: a solution FILE is required"));
             };
             let (phrase, value) = check(&request, file)?;
             let data = json!({ "instance": instance, "valid": true, "objective": value });
