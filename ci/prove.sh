@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The checks that are too long for every change: the largest room with every schedule, 100,000 random
-# clusters, and many random runs on threads.
+# The checks that are too long for every change: the largest rooms, five million random walks of custody, 100,000
+# random clusters, and many random runs on threads.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,4 +8,5 @@ date -u +%F
 run() { cargo test -p "$1" --test main "$2" -- --nocapture; }
 PLEACH_ROOM=3 run pleach every_schedule_of_four_peers_ends_rightly
 PLEACH_SEEDS=50000 run pleach searches_are_exact
+cargo test --release -p pleach-core --lib custody -- --nocapture --include-ignored
 PLEACH_RUNS=20000 run pleach-run random_runs_count_exactly

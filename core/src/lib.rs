@@ -6,6 +6,7 @@
 
 pub mod balance;
 pub mod checkpoint;
+pub mod custody;
 pub mod device;
 pub mod explorer;
 pub mod laws;

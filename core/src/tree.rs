@@ -124,7 +124,7 @@ pub trait Tree: Sync {
 }
 
 /// A finished solution.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Solution {
     /// Its value as the engine compares it: lower is better.
     pub score: i64,

@@ -2,10 +2,9 @@
 
 use super::late::Strips;
 use super::pile::Pile;
+use super::prints::{Prints, fingerprint};
 use super::room::{Heaps, Move, Room, Scripted};
 use crate::balance::Policy;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// What an enumeration has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,7 +87,7 @@ impl<P: Pile> Frame<P> {
 pub(super) fn explore<P: Pile>(start: Room<P>) -> Result<Seen, String> {
     let mut seen = Seen::default();
     // Fingerprint to whether the state is on the current path.
-    let mut visited: HashMap<u64, bool, BuildHasherDefault<AsIs>> = HashMap::default();
+    let mut visited: Prints<bool> = Prints::default();
     let print = fingerprint(&start);
     visited.insert(print, true);
     let mut path = vec![Frame::new(start, print)];
@@ -132,66 +131,6 @@ pub(super) fn explore<P: Pile>(start: Room<P>) -> Result<Seen, String> {
 fn story<P: Pile>(path: &[Frame<P>]) -> String {
     let state = path.last().map(|frame| format!("{:#?}", frame.room)).unwrap_or_default();
     format!("after {} moves, in {state}", path.len())
-}
-
-/// A state's fingerprint: of a hundred million, two share one with a chance below 1 in 1,000.
-fn fingerprint<P: Pile>(room: &Room<P>) -> u64 {
-    let mut hasher = Fold(0x243f_6a88_85a3_08d3);
-    room.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// A fast hasher: folds each word in by a full multiplication.
-struct Fold(u64);
-
-impl Hasher for Fold {
-    fn finish(&self) -> u64 {
-        let product = u128::from(self.0) * 0xf39c_c060_5ced_c835;
-        (product >> 64) as u64 ^ product as u64
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = ((product >> 64) as u64 ^ product as u64).wrapping_add(0x1319_8a2e_0370_7344);
-    }
-
-    fn write_u8(&mut self, value: u8) {
-        self.write_u64(u64::from(value));
-    }
-
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(u64::from(value));
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        self.write_u64(value as u64);
-    }
-}
-
-/// Keys that are hashes already.
-#[derive(Default)]
-struct AsIs(u64);
-
-impl Hasher for AsIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("keys are u64");
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = word;
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 pub mod chance;
 mod checker;
 pub mod cluster;
+pub mod custody;
 mod cuts;
 pub mod enumerate;
 pub mod figures;
@@ -12,6 +13,7 @@ pub mod load;
 pub mod machine;
 pub mod network;
 mod pile;
+mod prints;
 mod queue;
 pub mod random_cluster;
 pub mod recorded;

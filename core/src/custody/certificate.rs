@@ -1,0 +1,51 @@
+//! [`Certificate`]: a statement about a piece of work that may be old but is never wrong.
+
+use super::lien::{Lien, SiteId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What was done of a piece of work, and what of it is still open. Custody never looks inside.
+pub trait Content: Clone + Default {
+    /// Adds what another part of the work amounts to.
+    fn add(&mut self, other: &Self);
+
+    /// Whether some of it is still open.
+    fn has_open(&self) -> bool;
+}
+
+/// What became of a piece of work at one instant: all its nodes are either done, or open here, or given
+/// on under one of the liens listed, and none is in two of these.
+///
+/// This stays true for ever, however much happens later: an old certificate only knows of less progress.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Certificate<C> {
+    /// What is done and what is open.
+    pub content: C,
+    /// What was given on.
+    pub subs: BTreeMap<Lien, Rec<C>>,
+}
+
+/// A lien as its patron has it: whole, so that the patron can take the work back without asking anyone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Rec<C> {
+    /// The site that holds the work.
+    pub holder: SiteId,
+    /// Whether the holder has said so.
+    pub acked: bool,
+    /// The last that was heard: at first, all of it is open.
+    pub certificate: Arc<Certificate<C>>,
+}
+
+impl<C: Content> Certificate<C> {
+    /// Work of which nothing was given on.
+    #[must_use]
+    pub fn of(content: C) -> Self {
+        Self { content, subs: BTreeMap::new() }
+    }
+
+    /// Whether all of it is done.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        !self.content.has_open() && self.subs.is_empty()
+    }
+}

@@ -1,0 +1,55 @@
+//! [`Estate`]: work that a site holds for another.
+
+use super::certificate::Certificate;
+use super::lien::{Held, SiteId};
+
+/// Work that a site holds: the whole search, or work under a lien.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Estate<C> {
+    pub(super) held: Held,
+    /// The site that it is held for. The root holds the whole for nobody; an orphan's patron is unknown.
+    pub(super) patron: Option<SiteId>,
+    /// Whether it was returned: from then on it is frozen, until the patron has taken it over.
+    pub(super) returning: bool,
+    /// Whether the units have some of it in hand. What they have is not in `part`.
+    pub(super) lent: bool,
+    pub(super) part: Certificate<C>,
+}
+
+impl<C> Estate<C> {
+    /// What it is.
+    #[must_use]
+    pub fn held(&self) -> Held {
+        self.held
+    }
+
+    /// The site that it is held for, if that is known.
+    #[must_use]
+    pub fn patron(&self) -> Option<SiteId> {
+        self.patron
+    }
+
+    /// Whether it was returned.
+    #[must_use]
+    pub fn returning(&self) -> bool {
+        self.returning
+    }
+
+    /// Whether the units have some of it in hand.
+    #[must_use]
+    pub fn lent(&self) -> bool {
+        self.lent
+    }
+
+    /// What became of it, but for what the units have in hand.
+    #[must_use]
+    pub fn part(&self) -> &Certificate<C> {
+        &self.part
+    }
+
+    /// Whether nobody is known for whom it is held.
+    #[must_use]
+    pub fn is_orphan(&self) -> bool {
+        self.held.is_some() && self.patron.is_none()
+    }
+}

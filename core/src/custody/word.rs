@@ -1,0 +1,130 @@
+//! The words of custody: what sites say to each other, and what a site wants done.
+
+use super::certificate::Certificate;
+use super::lien::{Held, Lien, SiteId};
+use crate::tree::Solution;
+use std::sync::Arc;
+
+/// What one site tells another about a lien.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Word<C> {
+    /// "Hold this work for me."
+    Work {
+        /// Its name.
+        lien: Lien,
+        /// The work: all of it is open.
+        content: C,
+        /// The best solution that the sender knows.
+        best: Option<Solution>,
+    },
+    /// "I hold it."
+    Ack {
+        /// The work.
+        lien: Lien,
+    },
+    /// "This is how far I am."
+    Commit {
+        /// The work.
+        lien: Lien,
+        /// What became of it.
+        certificate: Arc<Certificate<C>>,
+        /// The best solution that the sender knows: read after the certificate was taken.
+        best: Option<Solution>,
+    },
+    /// "I have heard you": all that a commit is answered with.
+    Committed {
+        /// The work.
+        lien: Lien,
+    },
+    /// "I am done with it: take over what I say." It is repeated, unchanged, until the answer comes.
+    Return {
+        /// The work.
+        lien: Lien,
+        /// What became of it.
+        certificate: Arc<Certificate<C>>,
+        /// The best solution that the sender knows.
+        best: Option<Solution>,
+    },
+    /// "I have taken it over: forget it."
+    Returned {
+        /// The work.
+        lien: Lien,
+    },
+    /// "You hold this, and now you hold it for me. How far are you?"
+    Adopt {
+        /// The work.
+        lien: Lien,
+    },
+    /// "I do not hold this."
+    Missing {
+        /// The work.
+        lien: Lien,
+    },
+    /// "You do not hold this for me."
+    Unknown {
+        /// The work.
+        lien: Lien,
+    },
+}
+
+impl<C> Word<C> {
+    /// The lien that it is about.
+    pub fn lien(&self) -> Lien {
+        match *self {
+            Word::Work { lien, .. }
+            | Word::Ack { lien }
+            | Word::Commit { lien, .. }
+            | Word::Return { lien, .. }
+            | Word::Committed { lien }
+            | Word::Returned { lien }
+            | Word::Adopt { lien }
+            | Word::Missing { lien }
+            | Word::Unknown { lien } => lien,
+        }
+    }
+}
+
+/// What a site wants done, or has done and its host must know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed<C> {
+    /// Send this, also if the receiver is the site itself.
+    Send {
+        /// The receiver.
+        to: SiteId,
+        /// What to say.
+        word: Word<C>,
+    },
+    /// New work has come to be held.
+    Came {
+        /// The work.
+        lien: Lien,
+        /// Its patron.
+        from: SiteId,
+    },
+    /// The receiver of this work has it, or has had it.
+    Arrived {
+        /// The work.
+        lien: Lien,
+        /// The receiver.
+        at: SiteId,
+    },
+    /// Work that another site held has become part of what is held here.
+    Folded {
+        /// What is held here.
+        into: Held,
+        /// The work.
+        lien: Lien,
+    },
+    /// This is no longer held here: whatever is in hand of it is to be forgotten, with its counts.
+    Dropped {
+        /// The work.
+        lien: Lien,
+    },
+    /// The patron of this live work wants to know how far it is: a commit is due.
+    Owed {
+        /// The work.
+        lien: Lien,
+    },
+    /// A better solution is known.
+    Better,
+}

@@ -1,0 +1,125 @@
+//! States that need not be reachable: whatever sites hold and say, as long as every certificate divides its
+//! lien, no move may break that.
+
+use super::bits::Bits;
+use super::room::{Budget, Letter, Room};
+use crate::balance::{Chooser, Seeded};
+use crate::custody::{Certificate, Lien, Mutant, Rec, Site, SiteId, Word};
+use crate::tree::Solution;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const PLACES: usize = 3;
+
+/// A room with names for random sets of units, random certificates of them at random sites and in random
+/// letters, and a random file.
+fn arbitrary(chance: &mut Seeded, mutant: Mutant) -> Room {
+    let most = Budget {
+        gives: 9,
+        commits: 9,
+        joins: 9,
+        leaves: 9,
+        deaths: 9,
+        root_deaths: 9,
+        suspicions: 9,
+        losses: 9,
+        doubles: 9,
+        ordered: chance.choose(2) == 0,
+    };
+    let mut room = Room::new(PLACES, 1, 4, most, mutant);
+    room.fault();
+    for number in 0..4 {
+        let lien = Lien { site: chance.choose(3), incarnation: 100, number };
+        room.names.insert(lien, 1 + chance.choose(15) as u8);
+    }
+    let names: Vec<(Lien, u8)> = room.names.iter().map(|(&lien, &units)| (lien, units)).collect();
+    let best = Some(Solution { score: 0, plan: vec![1] });
+    for place in 0..PLACES {
+        let mut site = Site::new(place as SiteId, 200 + place as u64);
+        if place == 0 {
+            let whole = divide(chance, &names, room.all(), 3);
+            site = Site::root(0, 200, whole, None);
+        }
+        let mut deeds = Vec::new();
+        site.found(&Solution { score: 0, plan: vec![1] }, &mut deeds);
+        for &(lien, units) in &names {
+            if chance.choose(3) == 0 {
+                let part = divide(chance, &names, units, 3);
+                let patron = (chance.choose(3) > 0).then(|| chance.choose(PLACES as u32));
+                site.hold_anything(lien, patron, chance.choose(3) == 0, part);
+            }
+        }
+        room.sit(place, site);
+    }
+    for &(lien, units) in &names {
+        for _ in 0..chance.choose(4) {
+            let certificate = Arc::new(divide(chance, &names, units, 3));
+            let best = best.clone();
+            let word = match chance.choose(8) {
+                0 => Word::Work { lien, content: Bits::open(units), best },
+                1 => Word::Ack { lien },
+                2 => Word::Commit { lien, certificate, best },
+                3 => Word::Return { lien, certificate, best },
+                4 => Word::Returned { lien },
+                5 => Word::Adopt { lien },
+                6 => Word::Missing { lien },
+                _ => Word::Unknown { lien },
+            };
+            let (from, to) = (chance.choose(PLACES as u32), chance.choose(PLACES as u32));
+            room.mail.push(Letter { from, to, word });
+        }
+    }
+    room.file = (chance.choose(2) == 0).then(|| (divide(chance, &names, room.all(), 3), best));
+    room
+}
+
+/// A random certificate of some units: what is not given on under a known name is done or open.
+fn divide(chance: &mut Seeded, names: &[(Lien, u8)], units: u8, depth: u32) -> Certificate<Bits> {
+    let mut subs = BTreeMap::new();
+    let mut left = units;
+    for &(lien, part) in names {
+        if part & !left == 0 && part != units && depth > 0 && chance.choose(2) == 0 {
+            left &= !part;
+            let certificate = Arc::new(divide(chance, names, part, depth - 1));
+            let (holder, acked) = (chance.choose(PLACES as u32), chance.choose(2) == 0);
+            subs.insert(lien, Rec { holder, acked, certificate });
+        }
+    }
+    let done = left & chance.choose(16) as u8;
+    Certificate { content: Bits { done, open: left & !done, twice: 0 }, subs }
+}
+
+/// Plays random moves from a random state.
+fn play(seed: u64, mutant: Mutant) -> Result<(), String> {
+    let mut chance = Seeded::new(seed, 3);
+    let mut room = arbitrary(&mut chance, mutant);
+    room.judge().expect("the states made here are right");
+    for _ in 0..8 {
+        if room.over().is_ok_and(|over| over) {
+            break;
+        }
+        let moves = room.moves();
+        if moves.is_empty() {
+            break;
+        }
+        let what = moves[chance.choose(moves.len() as u32) as usize].0;
+        room.play(what).map_err(|why| format!("{why}\nseed {seed}, {what:?}: {room:#?}"))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn every_step_keeps_every_certificate_right() {
+    for seed in 0..60_000 {
+        play(seed, Mutant::None).unwrap();
+    }
+}
+
+#[test]
+fn steps_that_break_a_certificate_are_noticed() {
+    use Mutant::{FoldKeepsTheLien, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs};
+    for mutant in [FoldKeepsTheLien, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs] {
+        let caught = (0..2000).any(|seed| play(seed, mutant).is_err());
+        assert!(caught, "{mutant:?}");
+    }
+}

@@ -1,0 +1,114 @@
+//! The laws that are checked after every move, from outside the protocol.
+
+use super::bits::Bits;
+use super::room::Room;
+use crate::custody::{Certificate, Content, Held, Lien, Word};
+use crate::tree::Solution;
+
+impl Room {
+    /// The units that a name stands for.
+    fn units(&self, held: Held) -> Result<u8, String> {
+        match held {
+            None => Ok(self.all()),
+            Some(lien) => self.names.get(&lien).copied().ok_or(format!("{lien:?} names nothing")),
+        }
+    }
+
+    /// A certificate must divide what its name stands for: nothing missing, nothing twice.
+    fn divides(&self, held: Held, certificate: &Certificate<Bits>) -> Result<(), String> {
+        let content = certificate.content;
+        let (mut seen, mut twice) = (content.all(), content.twice | content.done & content.open);
+        for (&lien, rec) in &certificate.subs {
+            let units = self.units(Some(lien))?;
+            twice |= seen & units;
+            seen |= units;
+            self.divides(Some(lien), &rec.certificate)?;
+        }
+        if twice != 0 || seen != self.units(held)? {
+            return Err(format!("a certificate of {held:?} does not divide it: {certificate:?}"));
+        }
+        Ok(())
+    }
+
+    /// Where the optimum counts as done, its solution must be at hand.
+    fn has_plan(
+        &self,
+        certificate: &Certificate<Bits>,
+        best: Option<&Solution>,
+    ) -> Result<(), String> {
+        let planned = best.is_some_and(|best| !best.plan.is_empty());
+        if does(certificate, self.optimum()) && !planned {
+            return Err("the optimum is done, and its solution is not there".into());
+        }
+        Ok(())
+    }
+
+    /// All laws, about everything that anybody holds or says.
+    pub(super) fn judge(&self) -> Result<(), String> {
+        for seat in self.seats.iter().flatten() {
+            let best = seat.site.best();
+            for estate in seat.site.estates() {
+                let mut whole = estate.part().clone();
+                if seat.in_hand == Some(estate.held()) {
+                    whole.content.add(&seat.hand);
+                }
+                self.divides(estate.held(), &whole)?;
+                self.has_plan(&whole, best)?;
+            }
+            if let Some((held, certificate)) = &seat.cut {
+                self.divides(*held, certificate)?;
+                self.has_plan(certificate, best)?;
+            }
+        }
+        for letter in &self.mail {
+            match &letter.word {
+                Word::Work { lien, content, .. } => {
+                    self.divides(Some(*lien), &Certificate::of(*content))?;
+                }
+                Word::Commit { lien, certificate, best }
+                | Word::Return { lien, certificate, best } => {
+                    self.divides(Some(*lien), certificate)?;
+                    self.has_plan(certificate, best.as_ref())?;
+                }
+                _ => {}
+            }
+        }
+        if let Some((certificate, best)) = &self.file {
+            self.divides(None, certificate)?;
+            self.has_plan(certificate, best.as_ref())?;
+        }
+        Ok(())
+    }
+
+    /// Whether the search is over, and rightly so.
+    pub(super) fn over(&self) -> Result<bool, String> {
+        let Some(root) = self.seats[0].as_ref().filter(|root| root.site.finished()) else {
+            return Ok(false);
+        };
+        let done = root.site.estate(None).map_or(0, |whole| whole.part().content.done);
+        if done != self.all() {
+            return Err(format!("the search ends with the units {done:#b} done"));
+        }
+        if root.site.best().is_none_or(|best| best.plan.is_empty()) {
+            return Err("the search ends without the solution".into());
+        }
+        Ok(true)
+    }
+
+    /// Whether a site that lives, or the file, lists a lien at any depth.
+    pub(super) fn is_listed(&self, lien: Lien) -> bool {
+        let estates = self.seats.iter().flatten().flat_map(|seat| seat.site.estates());
+        let file = self.file.iter().filter(|_| self.seats[0].is_none()).map(|(whole, _)| whole);
+        estates.map(|estate| estate.part()).chain(file).any(|part| lists(part, lien))
+    }
+}
+
+fn lists(certificate: &Certificate<Bits>, lien: Lien) -> bool {
+    let mut subs = certificate.subs.iter();
+    subs.any(|(&sub, rec)| sub == lien || lists(&rec.certificate, lien))
+}
+
+fn does(certificate: &Certificate<Bits>, unit: u8) -> bool {
+    certificate.content.done & unit != 0
+        || certificate.subs.values().any(|rec| does(&rec.certificate, unit))
+}

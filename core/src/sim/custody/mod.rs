@@ -1,0 +1,18 @@
+//! Trying custody: a small room in which every order of events is played, with faults of every kind.
+
+#[cfg(test)]
+mod arbitrary;
+mod bits;
+mod explore;
+mod judge;
+mod moves;
+mod room;
+pub mod settings;
+
+mod walk;
+
+pub use explore::{Seen, every_order};
+pub use room::Budget;
+pub use walk::random_order;
+#[cfg(test)]
+mod tests;

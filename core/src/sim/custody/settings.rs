@@ -1,0 +1,66 @@
+//! The settings that are exhausted: few sites, few units, and each kind of fault.
+
+use super::room::Budget;
+
+/// A room to be exhausted.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// What it is about.
+    pub name: &'static str,
+    /// Places for sites, and how many are taken at the beginning.
+    pub places: usize,
+    /// The sites at the beginning.
+    pub present: usize,
+    /// Units of work.
+    pub units: u32,
+    /// What may happen.
+    pub budget: Budget,
+    /// Whether it takes minutes rather than seconds.
+    pub long: bool,
+}
+
+/// All settings.
+#[must_use]
+pub fn settings() -> Vec<Setting> {
+    let calm = Budget { gives: 2, commits: 1, ordered: true, ..Budget::default() };
+    let any_order = Budget { ordered: false, ..calm };
+    let once = Budget { gives: 1, ..calm };
+    let room = |name, sites: (usize, usize), units, budget| {
+        let (places, present) = sites;
+        Setting { name, places, present, units, budget, long: false }
+    };
+    let long = |setting: Setting| Setting { long: true, ..setting };
+    vec![
+        room("no fault", (3, 3), 3, calm),
+        room("mail in any order", (2, 2), 3, any_order),
+        room("a site joins, one leaves", (2, 1), 3, Budget { joins: 1, leaves: 1, ..calm }),
+        room("a death", (2, 2), 2, Budget { deaths: 1, ..calm }),
+        room("a death and a newcomer", (2, 2), 2, Budget { deaths: 1, joins: 1, ..once }),
+        room("a wrong suspicion", (2, 2), 2, Budget { suspicions: 1, ..calm }),
+        room("a message lost", (2, 2), 2, Budget { losses: 1, ..calm }),
+        room("a message doubled", (2, 2), 2, Budget { doubles: 1, ..calm }),
+        room("the root dies", (2, 2), 2, Budget { root_deaths: 1, ..calm }),
+        long(room("four units", (3, 3), 4, Budget { gives: 3, ..calm })),
+        long(room(
+            "three sites, any order",
+            (3, 2),
+            3,
+            Budget { joins: 1, leaves: 1, ..any_order },
+        )),
+        long(room(
+            "death, newcomer, three units",
+            (2, 2),
+            3,
+            Budget { deaths: 1, joins: 1, ..calm },
+        )),
+        long(room("suspicion, three sites", (3, 3), 2, Budget { suspicions: 1, ..once })),
+        long(room("suspicion twice", (2, 2), 2, Budget { suspicions: 2, ..once })),
+        long(room("loss in any order", (2, 2), 2, Budget { losses: 1, ordered: false, ..calm })),
+        long(room(
+            "root and site die",
+            (2, 2),
+            2,
+            Budget { root_deaths: 1, deaths: 1, joins: 1, ..once },
+        )),
+    ]
+}
