@@ -9,6 +9,7 @@ pub mod checkpoint;
 pub mod custody;
 pub mod device;
 pub mod explorer;
+pub mod gate;
 pub mod laws;
 pub mod problem;
 pub mod ranked;

@@ -5,7 +5,7 @@ use super::chooser::Chooser;
 use super::giving::hand_over;
 use super::late::carry::carry_out;
 use super::late::verbs as late;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, OnTheWay};
 use super::message::{Action, Event, Message};
 use super::peer::Peer;
 use super::ticket::PeerId;
@@ -56,6 +56,12 @@ impl<P: Clone> Host<P> {
     #[must_use]
     pub fn ledger(&self) -> &Ledger<P> {
         &self.ledger
+    }
+
+    /// The pieces on their way to and from it.
+    #[must_use]
+    pub fn on_the_way(&self) -> OnTheWay<P> {
+        self.ledger.on_the_way()
     }
 
     /// The work that has come and that the peer has not taken yet.

@@ -123,12 +123,19 @@ pub enum Event {
         /// Whether that peer waits until there is work.
         waits: bool,
     },
-    /// [`Action::Leave`] has brought the shared counter to zero: all work is done.
+    /// All work is done: [`Action::Leave`] has brought the shared counter to zero, or custody has told.
     AllIdle,
     /// The unit's own explorer found a solution of this score. Needed where units share no memory.
     Found {
         /// The score: lower is better.
         score: i64,
+    },
+    /// Work came from elsewhere than a peer, and is among the unit's own already.
+    Refilled,
+    /// A peer is gone: it will not answer, and what it asked for is void.
+    Lost {
+        /// The peer.
+        peer: PeerId,
     },
     /// Peer 0 only: take a snapshot. The one before must be complete: every peer has made its cut. Where
     /// a counter tells the end, this event counts as a message on its way.
@@ -136,6 +143,14 @@ pub enum Event {
         /// The epoch that begins: one more than the last.
         epoch: u64,
     },
+}
+
+impl Event {
+    /// Whether it brings work that the peer is to take.
+    #[must_use]
+    pub fn brings_work(&self) -> bool {
+        matches!(self, Event::Mail { message, .. } if message.brings_work())
+    }
 }
 
 /// What a peer wants done. Actions are carried out in the order in which the peer lists them.

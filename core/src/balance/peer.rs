@@ -140,6 +140,10 @@ impl Peer {
             // Questions and refusals may still arrive. Nobody waits for an answer.
             return;
         }
+        if size > 0.0 && self.left && !event.brings_work() {
+            // Only a gate has work that no message brought.
+            self.come_back(actions);
+        }
         match event {
             Event::Stepped { nodes, busy_ns } => {
                 self.meter.add(nodes, busy_ns);
@@ -157,6 +161,8 @@ impl Peer {
                 self.on_snapshot(epoch, actions);
                 self.count(Action::Leave, actions);
             }
+            Event::Refilled => self.on_refilled(size, actions),
+            Event::Lost { peer } => self.on_lost(peer),
             Event::AllIdle => self.end(self.me, actions),
             Event::Found { score } => self.spread(score, self.me, actions),
         }
@@ -189,6 +195,11 @@ impl Peer {
         }
     }
 
+    /// Its neighbours in the tree of peers.
+    pub(crate) fn in_the_tree(&self) -> impl Iterator<Item = PeerId> {
+        self.neighbours(self.me)
+    }
+
     /// The neighbours in the tree except one.
     fn neighbours(&self, but: PeerId) -> impl Iterator<Item = PeerId> {
         let all = self.place.parent().into_iter().chain(self.place.children());
@@ -200,6 +211,25 @@ impl Peer {
         self.neighbours(from).for_each(|peer| send(peer, Message::Done, actions));
         actions.push(Action::Finish);
         self.finished = true;
+    }
+
+    /// Work has come from elsewhere.
+    fn on_refilled(&mut self, size: f64, actions: &mut Vec<Action>) {
+        self.come_back(actions);
+        let told = self.asking.on_work(self.me, &self.place, &self.policy);
+        told.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
+        self.serve_waiting(size, actions);
+    }
+
+    /// A peer is gone.
+    fn on_lost(&mut self, peer: PeerId) {
+        self.thieves.remove(peer);
+        self.asking.on_lost(peer, &self.policy);
+        if self.policy.victim == Victim::Broker && self.me == 0 {
+            // Whoever it was to serve is passed on again.
+            self.broker.on_passed(peer, false, 0, &mut self.thieves);
+            self.thieves.remove(peer);
+        }
     }
 
     /// Begins an epoch, and tells the children.
@@ -320,8 +350,10 @@ impl Peer {
         let in_vain = self.thieves.in_vain();
         in_vain.iter().for_each(|thief| self.refuse(thief, actions));
         self.ask(now_ns, chooser, actions);
-        if self.policy.end == Some(End::Counter) {
-            return self.leave(actions);
+        match self.policy.end {
+            Some(End::Counter) => return self.leave(actions),
+            Some(End::Custody) => return,
+            Some(End::Waves) | None => {}
         }
         let waits = self.asking.asked() && !self.is(Mutant::IdleWhileAsking);
         if !waits && self.unacknowledged == 0 && self.copies.is_empty() {

@@ -29,8 +29,8 @@ struct Times {
     told_ns: u64,
     /// How long the last commit took.
     took_ns: u64,
-    /// Whether the patron has asked.
-    owed: bool,
+    /// When a commit that the patron asked for is due.
+    owed_ns: u64,
 }
 
 /// A site with a clock.
@@ -57,6 +57,12 @@ impl<C: Content> Keeper<C> {
         &self.site
     }
 
+    /// Its times.
+    #[must_use]
+    pub fn terms(&self) -> Terms {
+        self.terms
+    }
+
     /// The site, to do something that needs no clock.
     pub fn site_mut(&mut self) -> &mut Site<C> {
         &mut self.site
@@ -75,21 +81,24 @@ impl<C: Content> Keeper<C> {
         if let Some(heard_ns) = heard {
             *heard_ns = now_ns;
         }
-        let first = deeds.len();
         self.site.on(from, word, deeds);
         // A patron that only listens would seem to be silent.
         if is_commit && self.site.lists(lien) {
             deeds.push(Deed::Send { to: from, word: Word::Committed { lien } });
         }
-        for deed in &deeds[first..] {
-            if let Deed::Owed { lien } = deed {
-                self.times(Some(*lien), now_ns).owed = true;
-            }
-        }
+    }
+
+    /// Notes that the patron of some work has asked for a commit. It has an older certificate, which does
+    /// for a while: often the work is done before. Returns when the commit is due.
+    pub fn owes(&mut self, lien: Lien, now_ns: u64) -> u64 {
+        let due_ns = now_ns.saturating_add(self.terms.lease_ns / 4);
+        let times = self.times(Some(lien), now_ns);
+        times.owed_ns = times.owed_ns.min(due_ns);
+        due_ns
     }
 
     fn times(&mut self, held: Held, now_ns: u64) -> &mut Times {
-        let new = Times { heard_ns: now_ns, told_ns: now_ns, took_ns: 0, owed: false };
+        let new = Times { heard_ns: now_ns, told_ns: now_ns, took_ns: 0, owed_ns: u64::MAX };
         self.estates.entry(held).or_insert(new)
     }
 
@@ -105,14 +114,14 @@ impl<C: Content> Keeper<C> {
     fn due_ns(&self, held: Held) -> u64 {
         self.estates.get(&held).map_or(u64::MAX, |times| {
             let every_ns = self.terms.commit_ns.max(COMMITS_COST * times.took_ns);
-            if times.owed { 0 } else { times.told_ns.saturating_add(every_ns) }
+            times.told_ns.saturating_add(every_ns).min(times.owed_ns)
         })
     }
 
     /// Notes that a commit of an estate has been made or begun, and how long it takes.
     pub fn committed(&mut self, held: Held, now_ns: u64, took_ns: u64) {
         let times = self.times(held, now_ns);
-        (times.told_ns, times.took_ns, times.owed) = (now_ns, took_ns, false);
+        (times.told_ns, times.took_ns, times.owed_ns) = (now_ns, took_ns, u64::MAX);
     }
 
     /// Looks at the clock: asks, suspects, repeats and gives up where it is time. Returns when to look again.
@@ -124,11 +133,11 @@ impl<C: Content> Keeper<C> {
             self.look_at_holders(now_ns, deeds);
         }
         let holds = !self.site.estates().is_empty();
-        let look_ns = if holds { self.looked_ns.saturating_add(every_ns) } else { u64::MAX };
-        self.next_commit_ns().min(look_ns)
+        if holds { self.looked_ns.saturating_add(every_ns) } else { u64::MAX }
     }
 
-    /// Notes what has come since the last look, and returns when the next commit is due.
+    /// When the next commit is due.
+    #[must_use]
     pub fn next_commit_ns(&self) -> u64 {
         let live = self.site.estates().iter().filter(|it| !it.returning() && !it.is_orphan());
         live.map(|estate| self.due_ns(estate.held())).min().unwrap_or(u64::MAX)

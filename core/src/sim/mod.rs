@@ -19,6 +19,7 @@ pub mod random_cluster;
 pub mod recorded;
 mod room;
 mod seat;
+pub mod sites;
 pub mod spans;
 #[cfg(test)]
 mod tests;

@@ -33,6 +33,8 @@ pub(super) struct Asking {
     waiting: Vec<PeerId>,
     /// Children that had nothing.
     empty: Vec<PeerId>,
+    /// Peers that were gone when they were asked. No answer will come from there.
+    lost: Vec<PeerId>,
     /// Refusals in a row.
     refusals: u32,
     /// Rests in a row.
@@ -93,6 +95,16 @@ impl Asking {
         }
     }
 
+    /// Records that a peer is gone.
+    pub fn on_lost(&mut self, peer: PeerId, policy: &Policy) {
+        if self.asked == Some(peer) {
+            self.on_refusal(peer, policy);
+        }
+        if self.waiting.contains(&peer) && !self.lost.contains(&peer) {
+            self.lost.push(peer);
+        }
+    }
+
     /// Records that a peer that had nothing now has work.
     pub fn on_unpark(&mut self, from: PeerId) {
         self.empty.retain(|&peer| peer != from);
@@ -115,6 +127,8 @@ impl Asking {
             return Next::Nothing;
         }
         let next = match context.policy.victim {
+            // It may wait in vain for what would come by the rule, and work can be anywhere.
+            _ if !self.lost.is_empty() => self.at_random(context, chooser),
             Victim::Woven => self.woven(context, chooser),
             Victim::Random => self.at_random(context, chooser),
             Victim::Ring => self.in_a_ring(context),

@@ -50,6 +50,8 @@ pub enum End {
     /// By a counter that all units of a process share: units that are not idle, and messages on their
     /// way that matter.
     Counter,
+    /// By custody, which knows when nothing is held any more: between sites.
+    Custody,
 }
 
 /// How often an idle peer asks.

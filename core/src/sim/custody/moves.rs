@@ -201,7 +201,8 @@ impl Room {
             }
             Move::Suspect(place, lien) => {
                 let holder = self.holder(place, lien);
-                if holder.is_some_and(|holder| self.seats[holder as usize].is_some()) {
+                let there = holder.is_some_and(|holder| self.seats[holder as usize].is_some());
+                if there || self.is_on_its_way(lien) {
                     self.left.suspicions -= 1;
                     self.fault();
                 }

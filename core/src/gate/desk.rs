@@ -1,0 +1,413 @@
+//! [`Gate`]: a site's peer and custody, and how each hears what the other does.
+
+use super::inside::Inside;
+use super::portion::{Portion, Tally};
+use super::post::Post;
+use crate::balance::late::{Split, Verbs as LateVerbs};
+use crate::balance::{Event, Host, Law, Message, OnTheWay, Peer, PeerId, Seeded, Ticket, Verbs};
+use crate::custody::{Certificate, Deed, Held, Keeper, Lien, Site, SiteId, Terms};
+use crate::tree::Solution;
+use crate::work::Work;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// A cut that is being made.
+pub(super) struct Cut<D> {
+    pub held: Held,
+    pub part: Certificate<Portion<D>>,
+    pub since_ns: u64,
+}
+
+/// What joins the units of a site to other sites.
+pub struct Gate<D> {
+    peer: Host<Arc<Work>>,
+    chooser: Seeded,
+    pub(super) desk: Desk<D>,
+}
+
+/// The custody of a site, and all that the gate knows besides.
+pub(super) struct Desk<D> {
+    pub keeper: Keeper<Portion<D>>,
+    /// What was given and has not arrived: the peer waits for a receipt.
+    gifts: HashMap<Lien, (PeerId, Ticket)>,
+    /// The estate that the units work on.
+    pub at_work: Option<Held>,
+    /// The estate that a piece was just split from.
+    split_from: Option<Held>,
+    pub cut: Option<Cut<D>>,
+    /// Since when there has been no spare piece.
+    pub bare_ns: Option<u64>,
+    /// How long the spare piece may be missing before the gate asks outside.
+    low_ns: u64,
+    /// When the peer wants to be woken.
+    wake_ns: u64,
+    /// When another site was last heard of.
+    pub heard_ns: u64,
+    pub stopped: bool,
+    pub over: bool,
+}
+
+/// At most this many estates may be on their way back before a site asks for more.
+const MOST_RETURNING: usize = 8;
+
+impl<D: Tally> Desk<D> {
+    /// When a spare piece that is missing now will have been missing for too long.
+    pub fn low_at(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_add(self.low_ns)
+    }
+
+    fn site(&self) -> &Site<Portion<D>> {
+        self.keeper.site()
+    }
+
+    /// The site's work as its peer is to see it: 0 if it should ask for more, at least 2 if it can give.
+    fn size(&self, inside: &impl Inside<Done = D>, now_ns: u64) -> f64 {
+        let (spare, estates) = (inside.spare(), self.site().estates());
+        if spare > 0.0 && self.at_work.is_some() {
+            return 1.0 + spare + inside.in_hand();
+        }
+        let waiting = |it: &crate::custody::Estate<Portion<D>>| {
+            !it.returning() && Some(it.held()) != self.at_work && !it.part().content.open.is_empty()
+        };
+        let returning = estates.iter().filter(|estate| estate.returning()).count();
+        let low = self.at_work.is_none()
+            || inside.is_hungry()
+            || self.bare_ns.is_some_and(|since_ns| now_ns >= since_ns + self.low_ns);
+        let asks = low && returning < MOST_RETURNING && !estates.iter().any(waiting);
+        if asks { 0.0 } else { 1.0 }
+    }
+}
+
+/// The gate's peer acts through this.
+struct Hatch<'g, D, I> {
+    desk: &'g mut Desk<D>,
+    inside: &'g mut I,
+    now_ns: u64,
+}
+
+impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
+    type Piece = Arc<Work>;
+    type Error = I::Error;
+
+    fn size(&mut self) -> f64 {
+        self.desk.size(self.inside, self.now_ns)
+    }
+
+    fn size_of(&self, piece: &Arc<Work>) -> f64 {
+        piece.size
+    }
+
+    fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, I::Error> {
+        self.desk.split_from = self.desk.at_work;
+        let spare = self.inside.spare();
+        if spare == 0.0 || self.desk.at_work.is_none() {
+            return Ok(None);
+        }
+        let all = spare + self.inside.in_hand();
+        let piece = self.inside.split((share * all / spare).min(1.0)).map(Arc::new);
+        if self.inside.spare() == 0.0 {
+            self.desk.bare_ns = Some(self.now_ns);
+            self.inside.wake_at(self.desk.low_at(self.now_ns));
+        }
+        Ok(piece)
+    }
+
+    fn put(&mut self, _piece: Arc<Work>) -> Result<(), I::Error> {
+        // Custody holds it already.
+        Ok(())
+    }
+
+    fn send(&mut self, to: PeerId, message: Message, piece: Option<Arc<Work>>) {
+        match (message, piece, self.desk.split_from) {
+            (Message::Work { ticket, .. }, Some(piece), Some(held)) => {
+                let mut deeds = Vec::new();
+                let give = |_: &mut Portion<D>| Some(Portion::open(vec![piece]));
+                let site = self.desk.keeper.site_mut();
+                if let Some(lien) = site.give(held, to, give, &mut deeds) {
+                    self.desk.gifts.insert(lien, (to, ticket));
+                }
+                for deed in deeds {
+                    if let Deed::Send { to, word } = deed {
+                        self.inside.post(to, Post::Gift(ticket, word));
+                    }
+                }
+            }
+            // Custody sends receipts.
+            (Message::Work { .. } | Message::Ack { .. }, ..) => {}
+            (Message::Best { .. }, ..) => {
+                if let Some(best) = self.desk.site().best() {
+                    self.inside.post(to, Post::Best(best.clone()));
+                }
+            }
+            (message, ..) => self.inside.post(to, Post::Peer(message)),
+        }
+    }
+
+    fn cut(&mut self, _epoch: u64, _on_the_way: OnTheWay<Arc<Work>>) -> Result<(), I::Error> {
+        Ok(())
+    }
+
+    fn join(&mut self) -> Result<(), I::Error> {
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<bool, I::Error> {
+        Ok(false)
+    }
+
+    fn beat(&mut self, _score: i64) {}
+
+    fn wake_at(&mut self, at_ns: u64) {
+        self.desk.wake_ns = at_ns;
+        self.inside.wake_at(at_ns);
+    }
+
+    fn finish(&mut self) -> Result<(), I::Error> {
+        self.desk.over = true;
+        Ok(())
+    }
+
+    fn broken(&mut self, _law: Law) -> Result<(), I::Error> {
+        Ok(())
+    }
+}
+
+/// Sites never give late: such a policy is refused before.
+impl<D: Tally, I: Inside<Done = D>> LateVerbs for Hatch<'_, D, I> {
+    fn copy(&mut self) -> Result<Arc<Work>, I::Error> {
+        Ok(Arc::default())
+    }
+
+    fn split_copy(&mut self, copy: &Arc<Work>, _: f64) -> Result<Split<Arc<Work>>, I::Error> {
+        Ok((Arc::clone(copy), None))
+    }
+
+    fn intersect(&mut self, _: &Arc<Work>, left: &Arc<Work>) -> Result<Arc<Work>, I::Error> {
+        Ok(Arc::clone(left))
+    }
+
+    fn trim(&mut self, _: &Arc<Work>) -> Result<(), I::Error> {
+        Ok(())
+    }
+}
+
+impl<D: Tally> Gate<D> {
+    /// The gate of a site, with the peer that stands for it among the sites.
+    #[must_use]
+    pub fn new(
+        site: Site<Portion<D>>,
+        terms: Terms,
+        peer: Peer,
+        chooser: Seeded,
+        low_ns: u64,
+    ) -> Self {
+        let desk = Desk {
+            keeper: Keeper::new(site, terms),
+            gifts: HashMap::new(),
+            at_work: None,
+            split_from: None,
+            cut: None,
+            bare_ns: None,
+            low_ns,
+            wake_ns: u64::MAX,
+            heard_ns: 0,
+            stopped: false,
+            over: false,
+        };
+        Self { peer: Host::new(peer, false), chooser, desk }
+    }
+
+    /// The site's custody.
+    #[must_use]
+    pub fn site(&self) -> &Site<Portion<D>> {
+        self.desk.keeper.site()
+    }
+
+    /// Whether the search is over.
+    #[must_use]
+    pub fn over(&self) -> bool {
+        self.desk.over
+    }
+
+    /// Whether the site was told to stop.
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.desk.stopped
+    }
+
+    /// Tells the gate's peer what happened.
+    pub(super) fn tell<I: Inside<Done = D>>(
+        &mut self,
+        event: Event,
+        piece: Option<Arc<Work>>,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        let hatch = &mut Hatch { desk: &mut self.desk, inside, now_ns };
+        self.peer.tell(event, piece, now_ns, &mut self.chooser, hatch)
+    }
+
+    /// Has custody do something, and carries out what it wants.
+    pub(super) fn act<I: Inside<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+        ticket: Option<Ticket>,
+        act: impl FnOnce(&mut Keeper<Portion<D>>, &mut Vec<Deed<Portion<D>>>),
+    ) -> Result<(), I::Error> {
+        let me = self.site().me();
+        let mut deeds = Vec::new();
+        act(&mut self.desk.keeper, &mut deeds);
+        let mut deeds = VecDeque::from(deeds);
+        while let Some(deed) = deeds.pop_front() {
+            match deed {
+                Deed::Send { to, word } if to == me => {
+                    let mut more = Vec::new();
+                    self.desk.keeper.on(me, word, now_ns, &mut more);
+                    deeds.extend(more);
+                }
+                Deed::Send { to, word } => inside.post(to, Post::Word(word)),
+                Deed::Came { lien, from } => {
+                    let piece = self.site().estate(Some(lien));
+                    let piece = piece.and_then(|it| it.part().content.open.first().cloned());
+                    if let (Some(ticket), Some(piece)) = (ticket, piece) {
+                        let message = Message::Work { ticket, epoch: 0 };
+                        self.tell(Event::Mail { from, message }, Some(piece), now_ns, inside)?;
+                    }
+                }
+                Deed::Arrived { lien, .. } => self.receipt(lien, now_ns, inside)?,
+                Deed::Folded { into, lien } => {
+                    self.receipt(lien, now_ns, inside)?;
+                    if self.desk.at_work == Some(into) {
+                        self.refill(into, inside)?;
+                    }
+                }
+                Deed::Dropped { lien } => {
+                    if self.desk.at_work == Some(Some(lien)) {
+                        inside.empty()?;
+                        self.desk.at_work = None;
+                        self.desk.cut = None;
+                    }
+                }
+                Deed::Owed { lien } => inside.wake_at(self.desk.keeper.owes(lien, now_ns)),
+                Deed::Better => {
+                    if let Some(best) = self.site().best().cloned() {
+                        inside.beat(&best)?;
+                        let found = Event::Found { score: best.score };
+                        self.tell(found, None, now_ns, inside)?;
+                    }
+                }
+            }
+        }
+        self.desk.keeper.note(now_ns);
+        Ok(())
+    }
+
+    /// What was given has arrived, or has come back: the peer hears of it once.
+    fn receipt<I: Inside<Done = D>>(
+        &mut self,
+        lien: Lien,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        let Some((from, ticket)) = self.desk.gifts.remove(&lien) else { return Ok(()) };
+        let message = Message::Ack { ticket, epoch: 0 };
+        self.tell(Event::Mail { from, message }, None, now_ns, inside)
+    }
+
+    /// Hands all that is open of an estate to the units.
+    pub(super) fn refill<I: Inside<Done = D>>(
+        &mut self,
+        held: Held,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        let site = self.desk.keeper.site_mut();
+        let open = site.change(held, |content| std::mem::take(&mut content.open));
+        let open = open.unwrap_or_default();
+        if open.is_empty() {
+            return Ok(());
+        }
+        site.lend(held, true);
+        self.desk.at_work = Some(held);
+        for piece in open {
+            inside.put(&piece)?;
+        }
+        inside.changed(true)
+    }
+
+    /// Takes in what another site sent.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn hear<I: Inside<Done = D>>(
+        &mut self,
+        from: SiteId,
+        post: Post<D>,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        self.desk.heard_ns = now_ns;
+        if self.desk.over {
+            // Whoever still asks has not heard of the end.
+            if !matches!(post, Post::Peer(Message::Done)) {
+                inside.post(from, Post::Peer(Message::Done));
+            }
+            return Ok(());
+        }
+        match post {
+            Post::Peer(Message::Ask { .. }) if self.site().leaving() || self.desk.stopped => {
+                inside.post(from, Post::Peer(Message::Refuse));
+            }
+            Post::Peer(message) => {
+                self.tell(Event::Mail { from, message }, None, now_ns, inside)?;
+            }
+            Post::Gift(ticket, word) => {
+                self.act(now_ns, inside, Some(ticket), |it, deeds| {
+                    it.on(from, word, now_ns, deeds);
+                })?;
+            }
+            Post::Word(word) => {
+                self.act(now_ns, inside, None, |it, deeds| it.on(from, word, now_ns, deeds))?;
+            }
+            Post::Best(solution) => self.found(&solution, now_ns, inside)?,
+            Post::Stop => self.stop(now_ns, inside)?,
+        }
+        self.proceed(now_ns, inside)
+    }
+
+    /// A unit, or another site, has found a solution.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn found<I: Inside<Done = D>>(
+        &mut self,
+        solution: &Solution,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        self.act(now_ns, inside, None, |it, deeds| it.site_mut().found(solution, deeds))
+    }
+
+    /// Wakes the peer if it is time.
+    pub(super) fn wake<I: Inside<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        if self.desk.wake_ns <= now_ns {
+            self.desk.wake_ns = u64::MAX;
+            self.tell(Event::Woke, None, now_ns, inside)?;
+        }
+        Ok(())
+    }
+
+    /// When the peer wants to be woken.
+    pub(super) fn wakes_ns(&self) -> u64 {
+        self.desk.wake_ns
+    }
+
+    /// The sites next to this one in the tree of sites.
+    pub(super) fn neighbours(&self) -> Vec<SiteId> {
+        self.peer.peer().in_the_tree().collect()
+    }
+}

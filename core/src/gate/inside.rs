@@ -1,0 +1,80 @@
+//! [`Inside`]: what a gate needs from the site around it.
+
+use super::post::Post;
+use crate::custody::{Certificate, SiteId};
+use crate::gate::Portion;
+use crate::tree::Solution;
+use crate::work::Work;
+
+/// A site, as its gate sees it.
+pub trait Inside {
+    /// What is counted.
+    type Done;
+    /// Why the run cannot continue.
+    type Error;
+
+    /// Open nodes of the gate's own: the spare piece. 0 if they are few beside what the units have: then it
+    /// is better to wait for more.
+    fn spare(&self) -> f64;
+
+    /// About how many open nodes the units have.
+    fn in_hand(&self) -> f64;
+
+    /// Whether some unit has nothing to do.
+    fn is_hungry(&self) -> bool;
+
+    /// Nodes explored since the last call, and the time that this took all units together.
+    fn spent(&mut self) -> (u64, u64);
+
+    /// Adds work to the spare piece.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn put(&mut self, work: &Work) -> Result<(), Self::Error>;
+
+    /// Tells the gate's peer inside that there is new work, or less.
+    ///
+    /// # Errors
+    /// If what it does about it fails.
+    fn changed(&mut self, refilled: bool) -> Result<(), Self::Error>;
+
+    /// Splits a share off the spare piece: all of it, if the share is 1 or it cannot be divided.
+    fn split(&mut self, share: f64) -> Option<Work>;
+
+    /// Begins a cut of all units: [`super::Gate::cut_is_complete`] follows.
+    ///
+    /// # Errors
+    /// If it cannot begin.
+    fn begin_cut(&mut self) -> Result<(), Self::Error>;
+
+    /// What the units have done since this, [`Inside::empty`] or the beginning. They are idle.
+    fn settle(&mut self) -> Self::Done;
+
+    /// Stops the units where they are, and takes from them what they have done and what is open.
+    ///
+    /// # Errors
+    /// If the work cannot be written down.
+    fn empty(&mut self) -> Result<Portion<Self::Done>, Self::Error>;
+
+    /// Units are to look only for better solutions than this one.
+    ///
+    /// # Errors
+    /// If what the gate's peer does about it fails.
+    fn beat(&mut self, best: &Solution) -> Result<(), Self::Error>;
+
+    /// Sends to another site.
+    fn post(&mut self, to: SiteId, post: Post<Self::Done>);
+
+    /// Calls [`super::Gate::look`] at a time, unless it is called before.
+    fn wake_at(&mut self, at_ns: u64);
+
+    /// The root's certificate: for its file.
+    ///
+    /// # Errors
+    /// If it cannot be kept.
+    fn save(
+        &mut self,
+        whole: &Certificate<Portion<Self::Done>>,
+        best: Option<&Solution>,
+    ) -> Result<(), Self::Error>;
+}

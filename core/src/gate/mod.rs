@@ -1,0 +1,15 @@
+//! The gate of a site: what joins its units to other sites.
+//!
+//! Inside its site the gate is one more peer, number 0, with work of its own that it does not explore: the
+//! spare piece. To other sites it is the peer that stands for all units. Custody answers for what crosses it.
+
+mod desk;
+mod inside;
+mod portion;
+mod post;
+mod rounds;
+
+pub use desk::Gate;
+pub use inside::Inside;
+pub use portion::{Portion, Tally};
+pub use post::Post;

@@ -1,0 +1,59 @@
+//! [`Portion`]: the content of certificates: what was counted, and pieces of open work.
+
+use crate::custody::Content;
+use crate::tree::Counts;
+use crate::work::Work;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// What was done, as something that can be added up.
+pub trait Tally: Clone + Default + Debug {
+    /// Adds what was done elsewhere.
+    fn add(&mut self, other: &Self);
+}
+
+impl Tally for Counts {
+    fn add(&mut self, other: &Self) {
+        Counts::add(self, other);
+    }
+}
+
+/// What was done of some work, and what of it is open.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Portion<D> {
+    /// What was done.
+    pub done: D,
+    /// What is open.
+    pub open: Vec<Arc<Work>>,
+}
+
+impl<D: Tally> Portion<D> {
+    /// Open work.
+    #[must_use]
+    pub fn open(open: Vec<Arc<Work>>) -> Self {
+        Self { done: D::default(), open }
+    }
+
+    /// Open nodes.
+    #[must_use]
+    pub fn size(&self) -> f64 {
+        self.open.iter().map(|piece| piece.size).sum()
+    }
+
+    /// About how many bytes it takes to tell.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        32 + self.open.iter().map(|piece| 16 + piece.bytes.len() as u64).sum::<u64>()
+    }
+}
+
+impl<D: Tally> Content for Portion<D> {
+    fn add(&mut self, other: &Self) {
+        self.done.add(&other.done);
+        self.open.extend(other.open.iter().cloned());
+    }
+
+    fn has_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+}

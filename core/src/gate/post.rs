@@ -1,0 +1,46 @@
+//! [`Post`]: what travels between sites.
+
+use super::portion::{Portion, Tally};
+use crate::balance::{Message, Ticket};
+use crate::custody::{Certificate, Word};
+use crate::tree::Solution;
+
+/// What one site sends another.
+#[derive(Clone, Debug)]
+pub enum Post<D> {
+    /// Between their peers: who wants work.
+    Peer(Message),
+    /// The answer of a peer that brings work: for the peer a ticket, for custody a lien.
+    Gift(Ticket, Word<Portion<D>>),
+    /// Between their custodies.
+    Word(Word<Portion<D>>),
+    /// A solution, with its value.
+    Best(Solution),
+    /// "Stop, and hand over what you have."
+    Stop,
+}
+
+impl<D: Tally> Post<D> {
+    /// About how many bytes it takes, beside an envelope.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let plan = |best: &Option<Solution>| best.as_ref().map_or(0, |it| it.plan.len() as u64);
+        match self {
+            Post::Peer(_) | Post::Stop => 0,
+            Post::Best(solution) => 8 + solution.plan.len() as u64,
+            Post::Gift(_, word) | Post::Word(word) => match word {
+                Word::Work { content, best, .. } => content.bytes() + plan(best),
+                Word::Commit { certificate, best, .. } | Word::Return { certificate, best, .. } => {
+                    bytes_of(certificate) + plan(best)
+                }
+                _ => 0,
+            },
+        }
+    }
+}
+
+/// About how many bytes a certificate takes.
+fn bytes_of<D: Tally>(certificate: &Certificate<Portion<D>>) -> u64 {
+    let subs = certificate.subs.values().map(|rec| 24 + bytes_of(&rec.certificate));
+    certificate.content.bytes() + subs.sum::<u64>()
+}

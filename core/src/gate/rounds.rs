@@ -1,0 +1,283 @@
+//! The gate's own rounds: opening and returning estates, commits, and leaving.
+
+use super::desk::{Cut, Gate};
+use super::inside::Inside;
+use super::portion::{Portion, Tally};
+use super::post::Post;
+use crate::balance::{Event, Message, Power};
+use crate::custody::{Certificate, Content, Held, SiteId};
+
+/// At most this many estates wait for what was given on before they are returned.
+const MOST_WAITING: usize = 16;
+
+impl<D: Tally> Gate<D> {
+    /// All units are idle, and nothing is on its way between them.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn is_dry<I: Inside<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        if let Some(held) = self.desk.at_work.take() {
+            let done = inside.settle();
+            self.put_back(held, &Portion { done, open: Vec::new() });
+        }
+        self.proceed(now_ns, inside)
+    }
+
+    fn put_back(&mut self, held: Held, portion: &Portion<D>) {
+        let site = self.desk.keeper.site_mut();
+        site.change(held, |content| content.add(portion));
+        site.lend(held, false);
+        self.desk.cut = None;
+    }
+
+    /// Returns what is done, opens what waits, and sees whether the search is over.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn proceed<I: Inside<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        for held in self.to_return() {
+            self.give_back(held, now_ns, inside)?;
+        }
+        if self.site().finished() && !self.desk.over {
+            self.tell(Event::AllIdle, None, now_ns, inside)?;
+        }
+        let stops = self.desk.stopped || self.site().leaving();
+        if self.desk.at_work.is_none() && !stops {
+            let next = self.site().working().map(crate::custody::Estate::held);
+            if let Some(held) = next {
+                self.refill(held, inside)?;
+            }
+        }
+        self.weigh(now_ns, inside)
+    }
+
+    /// The estates to return now. One of which some was given on waits for that for a while: then a single
+    /// word tells of all of it, and nobody needs to adopt what was given on.
+    fn to_return(&self) -> Vec<Held> {
+        let site = self.site();
+        let ready = site.estates().iter().filter(|estate| site.may_return(estate.held()));
+        let ready: Vec<_> = ready.map(|it| (it.held(), it.part().subs.is_empty())).collect();
+        let mut surplus = ready.len().saturating_sub(MOST_WAITING);
+        let now = ready.into_iter().filter(|&(_, done)| {
+            let early = surplus > 0;
+            surplus = surplus.saturating_sub(1);
+            done || early || site.leaving()
+        });
+        now.map(|(held, _)| held).collect()
+    }
+
+    fn give_back<I: Inside<Done = D>>(
+        &mut self,
+        held: Held,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        self.act(now_ns, inside, None, |it, deeds| {
+            it.site_mut().give_back(held, deeds);
+            it.committed(held, now_ns, 0);
+        })
+    }
+
+    /// Lets the peer see how much work there is now: it serves those that wait, or asks.
+    fn weigh<I: Inside<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> Result<(), I::Error> {
+        if self.desk.over || self.desk.stopped || self.site().leaving() {
+            return Ok(());
+        }
+        let (nodes, busy_ns) = inside.spent();
+        self.tell(Event::Stepped { nodes, busy_ns }, None, now_ns, inside)?;
+        if inside.spare() > 0.0 {
+            self.desk.bare_ns = None;
+        } else if self.desk.bare_ns.is_none() {
+            self.desk.bare_ns = Some(now_ns);
+            inside.wake_at(self.desk.low_at(now_ns));
+        }
+        // The units are asked for another piece, or are served.
+        inside.changed(false)
+    }
+
+    /// Looks at the clock: commits, asks again, suspects, gives up. Returns when to look again.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn look<I: Inside<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<u64, I::Error> {
+        if self.desk.over {
+            return Ok(u64::MAX);
+        }
+        self.wake(now_ns, inside)?;
+        let mut next_ns = 0;
+        self.act(now_ns, inside, None, |it, deeds| next_ns = it.look(now_ns, deeds))?;
+        while self.desk.cut.is_none() {
+            let Some(held) = self.desk.keeper.due(now_ns) else { break };
+            self.commit(held, now_ns, inside)?;
+        }
+        self.proceed(now_ns, inside)?;
+        let commit_ns =
+            if self.desk.cut.is_some() { u64::MAX } else { self.desk.keeper.next_commit_ns() };
+        let next_ns = next_ns.min(self.knock(now_ns, inside));
+        Ok(next_ns.max(now_ns + 1).min(commit_ns).min(self.wakes_ns()))
+    }
+
+    /// A site without work that hears nothing asks the root: whoever was to give it work may be gone, and
+    /// so may whoever was to tell it of the end. Returns when to do so.
+    fn knock<I: Inside<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> u64 {
+        if !self.site().estates().is_empty() {
+            return u64::MAX;
+        }
+        let every_ns = self.desk.keeper.terms().lease_ns / 2;
+        if now_ns >= self.desk.heard_ns.saturating_add(every_ns) {
+            self.desk.heard_ns = now_ns;
+            let ask = Message::Ask { power: Power(0), units: 0, waits: false };
+            inside.post(0, Post::Peer(ask));
+        }
+        self.desk.heard_ns.saturating_add(every_ns)
+    }
+
+    /// Makes a commit of an estate, or begins one.
+    fn commit<I: Inside<Done = D>>(
+        &mut self,
+        held: Held,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        if self.site().may_return(held) {
+            return self.give_back(held, now_ns, inside);
+        }
+        let Some(part) = self.site().freeze(held) else { return Ok(()) };
+        self.desk.keeper.committed(held, now_ns, 0);
+        if self.desk.at_work == Some(held) {
+            self.desk.cut = Some(Cut { held, part, since_ns: now_ns });
+            return inside.begin_cut();
+        }
+        self.certify(held, part, now_ns, inside)
+    }
+
+    /// A cut that was begun is complete: what the units had done, and what they had open.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn cut_is_complete<I: Inside<Done = D>>(
+        &mut self,
+        portion: &Portion<D>,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        let Some(Cut { held, mut part, since_ns }) = self.desk.cut.take() else { return Ok(()) };
+        part.content.add(portion);
+        self.desk.keeper.committed(held, now_ns, now_ns - since_ns);
+        self.certify(held, part, now_ns, inside)
+    }
+
+    fn certify<I: Inside<Done = D>>(
+        &mut self,
+        held: Held,
+        part: Certificate<Portion<D>>,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        if held.is_none() {
+            return inside.save(&part, self.site().best());
+        }
+        self.act(now_ns, inside, None, |it, deeds| it.site().commit(held, part, deeds))
+    }
+
+    /// Another site is gone, as far as the network can tell.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn lost<I: Inside<Done = D>>(
+        &mut self,
+        site: SiteId,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        self.tell(Event::Lost { peer: site }, None, now_ns, inside)?;
+        self.act(now_ns, inside, None, |it, deeds| it.site_mut().lost(site, deeds))?;
+        self.proceed(now_ns, inside)
+    }
+
+    /// Leaves in order: hands back all that the site holds.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn leave<I: Inside<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        self.desk.keeper.site_mut().leave();
+        self.take_in(inside)?;
+        self.proceed(now_ns, inside)
+    }
+
+    /// Takes what the units have, and gives them nothing more.
+    fn take_in<I: Inside<Done = D>>(&mut self, inside: &mut I) -> Result<(), I::Error> {
+        if let Some(held) = self.desk.at_work.take() {
+            let portion = inside.empty()?;
+            self.put_back(held, &portion);
+        }
+        Ok(())
+    }
+
+    /// Stops the whole search in order: every site hands back what it holds, until the root has all.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn stop<I: Inside<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        if std::mem::replace(&mut self.desk.stopped, true) {
+            return Ok(());
+        }
+        for to in self.neighbours() {
+            inside.post(to, Post::Stop);
+        }
+        self.desk.keeper.site_mut().leave();
+        self.take_in(inside)?;
+        self.proceed(now_ns, inside)
+    }
+
+    /// Whether a stopped search has come together at the root: the whole is there, in counts and open work.
+    #[must_use]
+    pub fn is_gathered(&self) -> bool {
+        let whole = self.site().estate(None);
+        self.desk.stopped && whole.is_some_and(|whole| whole.part().subs.is_empty())
+    }
+
+    /// Ends a search that was stopped, at the root: whoever asks from now on is told so.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn close<I: Inside<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        self.tell(Event::AllIdle, None, now_ns, inside)
+    }
+
+    /// A root that resumes from its file tells those who may still hold what it lists.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn resume<I: Inside<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        self.act(now_ns, inside, None, |it, deeds| it.site().adopt_all(deeds))
+    }
+}

@@ -1,0 +1,221 @@
+//! [`Indoors`]: a simulated site, as its gate sees it.
+
+use super::seat::Seat;
+use super::yard::Yard;
+use crate::balance::{End, Event, Host, Message, Peer, PeerTree, Policy, Seeded};
+use crate::checkpoint::assemble;
+use crate::custody::{Certificate, SiteId};
+use crate::gate::{Inside, Portion, Post};
+use crate::sim::chance::mix;
+use crate::sim::load::{Hand, Load, WorkDone};
+use crate::tree::Solution;
+use crate::work::Work;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// All units of all sites, and their peers.
+pub(super) struct Hall<'a, L: Load> {
+    pub yard: Yard<'a, L>,
+    pub hosts: Vec<Host<Arc<Work>>>,
+    pub choosers: Vec<Seeded>,
+    /// The site of each unit.
+    pub site_of: Vec<SiteId>,
+    trees: HashMap<u32, PeerTree>,
+    inside: Policy,
+}
+
+impl<'a, L: Load> Hall<'a, L> {
+    pub fn new(yard: Yard<'a, L>) -> Self {
+        let fleet = yard.fleet;
+        let inside = Policy { end: Some(End::Counter), ..fleet.inside.clone() };
+        let mut hall = Self {
+            hosts: Vec::new(),
+            choosers: Vec::new(),
+            site_of: Vec::new(),
+            trees: HashMap::new(),
+            inside,
+            yard,
+        };
+        for (site, home) in (0..).zip(&hall.yard.homes) {
+            let (peers, shape) = (home.peers, hall.inside.tree);
+            let tree =
+                hall.trees.entry(peers).or_insert_with(|| PeerTree::new(peers, shape, fleet.seed));
+            for me in 0..peers {
+                hall.site_of.push(site);
+                hall.choosers.push(Seeded::new(mix(fleet.seed, 24, u64::from(site)), me));
+                hall.hosts.push(Host::new(Peer::new(me, tree, hall.inside.clone()), true));
+            }
+        }
+        hall
+    }
+
+    /// Takes all work from the units of a site; they begin anew.
+    pub fn clear(&mut self, site: SiteId, now_ns: u64) {
+        self.yard.clear(site);
+        let home = &self.yard.homes[site as usize];
+        let tree = &self.trees[&home.peers];
+        for me in 0..home.peers {
+            let at = (home.first + me) as usize;
+            self.hosts[at] = Host::new(Peer::new(me, tree, self.inside.clone()), true);
+        }
+        for at in self.yard.range(site) {
+            self.yard.plan(at as u32, now_ns);
+        }
+    }
+
+    /// Tells a unit's peer what happened.
+    pub fn tell(
+        &mut self,
+        site: SiteId,
+        unit: u32,
+        (event, work): (Event, Option<Arc<Work>>),
+        now_ns: u64,
+    ) -> Result<(), String> {
+        let at = unit as usize;
+        let me = unit - self.yard.gate(site);
+        let seat = &mut Seat { yard: &mut self.yard, site, me, now_ns };
+        self.hosts[at].tell(event, work, now_ns, &mut self.choosers[at], seat)
+    }
+}
+
+/// One site at one moment.
+pub(super) struct Indoors<'w, 'a, L: Load> {
+    pub hall: &'w mut Hall<'a, L>,
+    pub site: SiteId,
+    pub now_ns: u64,
+}
+
+impl<L: Load> Indoors<'_, '_, L> {
+    fn gate(&self) -> u32 {
+        self.hall.yard.gate(self.site)
+    }
+
+    fn hand(&mut self) -> &mut L::Hand {
+        let gate = self.gate() as usize;
+        &mut self.hall.yard.units[gate].hand
+    }
+
+    fn tell(&mut self, event: Event) -> Result<(), String> {
+        self.hall.tell(self.site, self.gate(), (event, None), self.now_ns)
+    }
+}
+
+impl<L: Load> Inside for Indoors<'_, '_, L> {
+    type Done = WorkDone;
+    type Error = String;
+
+    fn spare(&self) -> f64 {
+        self.hall.yard.spare(self.site)
+    }
+
+    fn in_hand(&self) -> f64 {
+        self.hall.yard.in_hand(self.site)
+    }
+
+    fn is_hungry(&self) -> bool {
+        let units = &self.hall.yard.units[self.hall.yard.range(self.site)];
+        units[1..].iter().any(|unit| unit.stretch.is_none() && unit.hand.size() == 0.0)
+    }
+
+    fn spent(&mut self) -> (u64, u64) {
+        let busy_ns: u64 = {
+            let units = &self.hall.yard.units[self.hall.yard.range(self.site)];
+            units[1..].iter().map(|unit| unit.busy_ns).sum()
+        };
+        let home = &mut self.hall.yard.homes[self.site as usize];
+        let (nodes, before_ns) = std::mem::replace(&mut home.spent, (home.nodes, busy_ns));
+        let units = u64::from(home.peers - 1).max(1);
+        (home.nodes - nodes, busy_ns.saturating_sub(before_ns) / units)
+    }
+
+    fn put(&mut self, work: &Work) -> Result<(), String> {
+        let put = self.hand().put(&work.bytes);
+        put.map_err(|why| format!("a piece cannot be read: {why}"))
+    }
+
+    fn changed(&mut self, refilled: bool) -> Result<(), String> {
+        let stepped = Event::Stepped { nodes: 0, busy_ns: 0 };
+        self.tell(if refilled { Event::Refilled } else { stepped })
+    }
+
+    fn split(&mut self, share: f64) -> Option<Work> {
+        let gate = self.gate();
+        self.hall.yard.split_spare(gate, share)
+    }
+
+    fn begin_cut(&mut self) -> Result<(), String> {
+        let home = &mut self.hall.yard.homes[self.site as usize];
+        home.count += 1;
+        home.epoch += 1;
+        home.cuts.clear();
+        let epoch = home.epoch;
+        self.tell(Event::Snapshot { epoch })
+    }
+
+    fn settle(&mut self) -> WorkDone {
+        let done = self.hall.yard.done(self.site);
+        self.hall.yard.homes[self.site as usize].base.add(&done);
+        done
+    }
+
+    fn empty(&mut self) -> Result<Portion<WorkDone>, String> {
+        let done = self.hall.yard.done(self.site);
+        let mut cuts = Vec::new();
+        for at in self.hall.yard.range(self.site) {
+            let peer = at as u32 - self.gate();
+            let work = self.hall.yard.units[at].hand.copy();
+            let on_the_way = self.hall.hosts[at].on_the_way();
+            let counts = self.hall.yard.units[at].hand.done().counts;
+            cuts.push(crate::checkpoint::Cut { peer, work, counts, on_the_way });
+        }
+        let (_, open) = assemble(cuts);
+        self.hall.clear(self.site, self.now_ns);
+        Ok(Portion { done, open: open.into_iter().map(Arc::new).collect() })
+    }
+
+    fn beat(&mut self, best: &Solution) -> Result<(), String> {
+        self.hand().beat(best.score);
+        self.tell(Event::Found { score: best.score })
+    }
+
+    fn post(&mut self, to: SiteId, post: Post<WorkDone>) {
+        if matches!(post, Post::Peer(Message::Work { .. })) {
+            self.hall.yard.broken = Some("work crosses sites without a lien".into());
+        }
+        self.hall.yard.post(self.site, to, post, self.now_ns);
+    }
+
+    fn wake_at(&mut self, at_ns: u64) {
+        let home = &mut self.hall.yard.homes[self.site as usize];
+        home.gate_wake_ns = home.gate_wake_ns.min(at_ns.max(self.now_ns + 1));
+    }
+
+    fn save(
+        &mut self,
+        whole: &Certificate<Portion<WorkDone>>,
+        best: Option<&Solution>,
+    ) -> Result<(), String> {
+        let yard = &mut self.hall.yard;
+        yard.figures.files += 1;
+        if yard.fleet.check_files {
+            let (mut done, mut open) = (WorkDone::default(), Vec::new());
+            spread_out(whole, &mut done, &mut open);
+            let score = best.map_or(i64::MAX, |best| best.score);
+            let checked = yard.load.check(&done, score.min(yard.load.hand().best()), &open);
+            checked.map_err(|why| format!("the root's file is not whole: {why}"))?;
+        }
+        yard.file = Some((whole.clone(), best.cloned()));
+        Ok(())
+    }
+}
+
+/// All that a certificate says, with what is nested in it.
+fn spread_out(
+    certificate: &Certificate<Portion<WorkDone>>,
+    done: &mut WorkDone,
+    open: &mut Vec<Work>,
+) {
+    done.add(&certificate.content.done);
+    open.extend(certificate.content.open.iter().map(|piece| Work::clone(piece)));
+    certificate.subs.values().for_each(|rec| spread_out(&rec.certificate, done, open));
+}

@@ -1,0 +1,88 @@
+//! Simulated runs on sites.
+
+use super::random::random_fleet;
+use super::{Churn, Fleet, SiteClass};
+use crate::balance::Policy;
+use crate::sim::spans::Spans;
+
+const PRESETS: [&str; 8] = [
+    "adaptive",
+    "random-half",
+    "lifelines",
+    "ring",
+    "overlay",
+    "overlay:bridges=no,degree=3",
+    "master-worker",
+    "hierarchical-master-worker:grain=64/8/1",
+];
+
+/// Whatever happens to sites, each unit is counted once, and each file of the root is whole.
+#[test]
+fn sites_count_exactly_whatever_happens() {
+    let seeds = 400;
+    let (mut died, mut joined, mut left, mut files, mut stopped) = (0, 0, 0, 0, 0);
+    for seed in 0..seeds {
+        let preset = PRESETS[seed as usize % PRESETS.len()];
+        let fleet = random_fleet(Policy::parse(preset).unwrap(), seed);
+        let spans = Spans::new(1 << 24, 1_500_000_000, 12, 0.8, seed);
+        let figures =
+            fleet.run(&spans).unwrap_or_else(|why| panic!("seed {seed}, {preset}: {why}"));
+        died += figures.died;
+        joined += figures.joined;
+        left += figures.left;
+        files += figures.files;
+        stopped += u32::from(figures.alone_ns.is_none());
+    }
+    println!(
+        "{seeds} runs: {died} died, {joined} joined, {left} left, {files} files, {stopped} stopped"
+    );
+    assert!(died > 300 && joined > 500 && left > 200 && files > 2000 && stopped > 20);
+}
+
+/// Without faults nothing is done twice, and the time is that of as many units side by side.
+#[test]
+fn sites_without_faults_lose_nothing() {
+    for (count, units) in [(1, 1), (1, 8), (2, 1), (16, 1), (16, 4), (200, 1)] {
+        let mut fleet = random_fleet(Policy::default(), 1);
+        fleet.sites = vec![SiteClass { count, units, speed: 1.0 }];
+        (fleet.churn, fleet.stop_ns, fleet.poll_ns) = (Churn::default(), None, 50_000);
+        fleet.network.delays = None;
+        let each_ns = 400_000_000;
+        let spans = Spans::new(1 << 30, u64::from(count * units) * each_ns, 12, 0.5, 3);
+        let figures = fleet.run(&spans).unwrap();
+        assert_eq!(figures.redone(), 0.0);
+        assert!(figures.efficiency() > 0.96, "{count} x {units}: {}", figures.efficiency());
+    }
+}
+
+/// What one of several sites loses when it dies is what it did since its last commit, and two periods.
+#[test]
+fn a_death_costs_little() {
+    for seed in 0..20 {
+        let mut fleet = random_fleet(Policy::default(), 1);
+        fleet.seed = seed;
+        fleet.sites = vec![SiteClass { count: 8, units: 2, speed: 1.0 }];
+        fleet.churn = Churn { deaths: 60.0, notice_ns: 1_000_000, ..Churn::default() };
+        fleet.stop_ns = None;
+        let spans = Spans::new(1 << 30, 16_000_000_000, 12, 0.5, 3);
+        let figures = fleet.run(&spans).unwrap();
+        let lost_ns = figures.work_ns - spans_ns(&figures);
+        // Two units a site; each death may also lose what others held for the dead one.
+        let most_ns = u64::from(figures.died) * 2 * 3 * fleet.terms.commit_ns;
+        assert!(lost_ns <= most_ns, "{} died: {lost_ns} of {most_ns}", figures.died);
+    }
+}
+
+fn spans_ns(figures: &super::SiteFigures) -> u64 {
+    figures.alone_ns.unwrap_or_default()
+}
+
+/// The same seed gives the same run.
+#[test]
+fn runs_on_sites_can_be_repeated() {
+    let run = |fleet: &Fleet| fleet.run(&Spans::new(1 << 20, 900_000_000, 8, 0.5, 1)).unwrap();
+    for seed in 0..10 {
+        let fleet = random_fleet(Policy::default(), seed);
+        assert_eq!(run(&fleet), run(&fleet));
+    }
+}

@@ -1,0 +1,404 @@
+//! [`World`]: the loop of every unit and every gate, and what befalls them.
+
+use super::Fleet;
+use super::fates::{CHANCES, Fate};
+use super::figures::SiteFigures;
+use super::indoors::{Hall, Indoors};
+use super::yard::{Letter, Yard};
+use crate::balance::{End, Event, Peer, PeerTree, Policy, Seeded};
+use crate::checkpoint::assemble;
+use crate::custody::{Certificate, Site, SiteId};
+use crate::gate::{Gate, Portion, Tally};
+use crate::sim::chance::mix;
+use crate::sim::floor::{LETTER, NEVER, SNAPSHOT, Stretch, TURN, WAKE};
+use crate::sim::load::{Hand, Load, WorkDone};
+use crate::tree::Solution;
+use std::sync::Arc;
+
+impl Tally for WorkDone {
+    fn add(&mut self, other: &Self) {
+        WorkDone::add(self, other);
+    }
+}
+
+/// A simulated run on sites.
+pub(super) struct World<'a, L: Load> {
+    pub(super) hall: Hall<'a, L>,
+    pub(super) gates: Vec<Option<Gate<WorkDone>>>,
+    sites: PeerTree,
+    policy: Policy,
+    pub(super) fates: Vec<Fate>,
+    pub(super) drawn: u64,
+    pub(super) end: Option<(WorkDone, Option<Solution>, Vec<crate::work::Work>)>,
+}
+
+impl<'a, L: Load> World<'a, L> {
+    pub fn new(fleet: &'a Fleet, load: &'a L) -> Self {
+        let yard = Yard::new(fleet, load);
+        let count = fleet.count();
+        let policy = Policy { end: Some(End::Custody), ..fleet.policy.clone() };
+        Self {
+            hall: Hall::new(yard),
+            gates: (0..count).map(|_| None).collect(),
+            sites: PeerTree::new(count, policy.tree, fleet.seed),
+            policy,
+            fates: Vec::new(),
+            drawn: 0,
+            end: None,
+        }
+    }
+
+    pub(super) fn yard(&mut self) -> &mut Yard<'a, L> {
+        &mut self.hall.yard
+    }
+
+    /// A process takes a place.
+    pub(super) fn sit(
+        &mut self,
+        site: SiteId,
+        custody: Site<Portion<WorkDone>>,
+        now_ns: u64,
+    ) -> Result<(), String> {
+        let fleet = self.hall.yard.fleet;
+        let life = self.hall.yard.homes[site as usize].life;
+        let chooser = Seeded::new(mix(fleet.seed, 20, u64::from(life)), site);
+        let peer = Peer::new(site, &self.sites, self.policy.clone());
+        let gate = Gate::new(custody, fleet.terms, peer, chooser, fleet.low_ns);
+        self.gates[site as usize] = Some(gate);
+        let home = &mut self.hall.yard.homes[site as usize];
+        (home.alive, home.since_ns, home.over) = (true, now_ns, false);
+        (home.stands_ns, home.cut_off_ns) = (0, 0);
+        home.gate_wake_ns = now_ns;
+        self.hall.clear(site, now_ns);
+        let gate = self.hall.yard.gate(site);
+        self.yard().plan(gate, now_ns);
+        Ok(())
+    }
+
+    /// A random number that no process has drawn before.
+    pub(super) fn incarnation(&mut self) -> u64 {
+        self.drawn += 1;
+        mix(self.hall.yard.fleet.seed, self.drawn, 30)
+    }
+
+    pub fn run(mut self) -> Result<SiteFigures, String> {
+        let fleet = self.hall.yard.fleet;
+        let whole = Portion::open(vec![Arc::new(self.hall.yard.load.root())]);
+        let incarnation = self.incarnation();
+        self.sit(0, Site::root(0, incarnation, Certificate::of(whole), None), 0)?;
+        for site in 1..fleet.count() - fleet.churn.absent {
+            let incarnation = self.incarnation();
+            self.sit(site, Site::new(site, incarnation), 0)?;
+        }
+        CHANCES.into_iter().for_each(|fate| self.expect(fate, 0));
+        self.fate_at(0, Fate::Look);
+        if let Some(stop_ns) = fleet.stop_ns {
+            self.fate_at(stop_ns, Fate::End);
+        }
+        while !self.all_over() {
+            let Some((now_ns, what)) = self.yard().queue.pop() else {
+                return Err("nothing can happen, and sites wait for the end".into());
+            };
+            self.yard().figures.events += 1;
+            if self.yard().figures.events > fleet.most_events {
+                return Err(format!("no end after {} events", fleet.most_events));
+            }
+            let which = (what >> 2) as u32;
+            let happened = match what & 3 {
+                LETTER => self.arrive(which, now_ns),
+                SNAPSHOT => self.befall(which, now_ns),
+                kind => self.unit_event(kind, which, now_ns),
+            };
+            happened.map_err(|why| format!("after {} s: {why}", now_ns as f64 * 1e-9))?;
+        }
+        self.close()
+    }
+
+    fn all_over(&self) -> bool {
+        self.end.is_some() && self.hall.yard.homes.iter().all(|home| !home.alive || home.over)
+    }
+
+    fn close(self) -> Result<SiteFigures, String> {
+        let Yard { load, units, mut figures, .. } = self.hall.yard;
+        let Some((done, best, open)) = self.end else { return Err("no end".into()) };
+        let score = best.as_ref().map_or(i64::MAX, |best| best.score);
+        let start = load.hand().best();
+        load.check(&done, score.min(start), &open)?;
+        figures.counts = done.counts;
+        figures.best = best.map(|best| best.score);
+        figures.alone_ns = load.total_ns().filter(|_| open.is_empty());
+        let known = units.iter().map(|unit| unit.hand.best()).min().unwrap_or(i64::MAX);
+        if open.is_empty() && known < score.min(start) {
+            return Err(format!("a unit knows the score {known}, and the root only {score}"));
+        }
+        Ok(figures)
+    }
+
+    fn unit_event(&mut self, kind: u64, unit: u32, now_ns: u64) -> Result<(), String> {
+        let state = &self.hall.yard.units[unit as usize];
+        let due = if kind == TURN { state.turn_ns } else { state.wake_ns };
+        if due != now_ns {
+            return Ok(());
+        }
+        match kind {
+            TURN => self.turn(unit, now_ns),
+            WAKE => self.attend(unit, now_ns),
+            _ => Ok(()),
+        }
+    }
+
+    fn site_of(&self, unit: u32) -> SiteId {
+        self.hall.site_of[unit as usize]
+    }
+
+    fn arrive(&mut self, place: u32, now_ns: u64) -> Result<(), String> {
+        match self.hall.yard.letter(place) {
+            Some(&Letter::Near { round, to, .. }) => {
+                let site = self.site_of(to);
+                let home = &self.hall.yard.homes[site as usize];
+                if !home.alive || home.round != round {
+                    self.yard().take_letter(place);
+                    return Ok(());
+                }
+                self.yard().units[to as usize].mail.push_back(place);
+                self.attend(to, now_ns)
+            }
+            Some(&Letter::Far { from, to, life, .. }) => {
+                let homes = &self.hall.yard.homes;
+                let cut = |site: SiteId| homes[site as usize].cut_off_ns > now_ns;
+                let home = &homes[to as usize];
+                if !home.alive || home.life != life || cut(from) || cut(to) {
+                    let dead = !home.alive;
+                    self.yard().take_letter(place);
+                    // Whoever writes to an empty place learns it at once.
+                    return if dead { self.refused(from, to, now_ns) } else { Ok(()) };
+                }
+                self.yard().homes[to as usize].posts.push_back(place);
+                let gate = self.hall.yard.gate(to);
+                self.attend(gate, now_ns)
+            }
+            None => Err("an empty letter arrived".into()),
+        }
+    }
+
+    /// Something waits for a unit, which turns to it when it next looks.
+    fn attend(&mut self, me: u32, now_ns: u64) -> Result<(), String> {
+        let site = self.site_of(me);
+        let stands_ns = self.hall.yard.homes[site as usize].stands_ns;
+        let unit = &self.hall.yard.units[me as usize];
+        let at_ns = match &unit.stretch {
+            _ if !unit.began => return Ok(()),
+            None => now_ns.max(unit.free_ns),
+            Some(Stretch { result: Ok(_), .. }) => return Ok(()),
+            Some(Stretch { since_ns, until_ns, .. }) => {
+                let poll_ns = unit.clock.poll_ns.max(1);
+                let looks = now_ns.saturating_sub(*since_ns).div_ceil(poll_ns);
+                (since_ns + looks * poll_ns).min(*until_ns)
+            }
+        };
+        let at_ns = at_ns.max(stands_ns);
+        if at_ns == now_ns {
+            return self.turn(me, now_ns);
+        }
+        self.yard().plan(me, at_ns);
+        Ok(())
+    }
+
+    fn turn(&mut self, me: u32, then_ns: u64) -> Result<(), String> {
+        let site = self.site_of(me);
+        let home = &self.hall.yard.homes[site as usize];
+        self.hall.yard.units[me as usize].turn_ns = NEVER;
+        if !home.alive {
+            return Ok(());
+        }
+        let stands_ns = home.stands_ns;
+        if stands_ns > then_ns {
+            self.yard().plan(me, stands_ns);
+            return Ok(());
+        }
+        let is_gate = me == home.first;
+        let mut now_ns = then_ns;
+        if !std::mem::replace(&mut self.yard().units[me as usize].began, true) {
+            self.tell(me, Event::Stepped { nodes: 0, busy_ns: 0 }, now_ns)?;
+        } else if let Some(stretch) = self.yard().units[me as usize].stretch.take() {
+            self.end_stretch(me, stretch, now_ns)?;
+        }
+        while let Some(place) = self.yard().units[me as usize].mail.pop_front() {
+            now_ns += self.hall.yard.fleet.handle_near_ns;
+            if let Some(Letter::Near { from, message, work, .. }) = self.yard().take_letter(place) {
+                let site = self.site_of(me);
+                self.hall.tell(site, me, (Event::Mail { from, message }, work), now_ns)?;
+            }
+        }
+        let unit = &mut self.yard().units[me as usize];
+        if unit.wake_ns <= now_ns {
+            unit.wake_ns = NEVER;
+            self.tell(me, Event::Woke, now_ns)?;
+        }
+        if is_gate {
+            now_ns = self.gate_turn(site, now_ns)?;
+            self.yard().units[me as usize].free_ns = now_ns;
+            return Ok(());
+        }
+        self.yard().units[me as usize].free_ns = now_ns;
+        self.begin_stretch(me, then_ns, now_ns);
+        Ok(())
+    }
+
+    /// What a gate does beside what every unit does.
+    fn gate_turn(&mut self, site: SiteId, then_ns: u64) -> Result<u64, String> {
+        let mut now_ns = then_ns;
+        while let Some(place) = self.yard().homes[site as usize].posts.pop_front() {
+            now_ns += self.hall.yard.fleet.handle_ns;
+            if let Some(Letter::Far { from, post, .. }) = self.yard().take_letter(place) {
+                self.with_gate(site, now_ns, |gate, inside| gate.hear(from, post, now_ns, inside))?;
+            }
+        }
+        self.learn_best(site, now_ns)?;
+        let home = &mut self.yard().homes[site as usize];
+        if home.cuts.len() == home.peers as usize {
+            let (cuts, done): (Vec<_>, Vec<WorkDone>) =
+                std::mem::take(&mut home.cuts).into_iter().unzip();
+            let base = home.base;
+            let mut all = WorkDone::default();
+            done.iter().for_each(|done| all.add(done));
+            let all = all.without(&base).ok_or("less was done than before")?;
+            let (_, open) = assemble(cuts);
+            let open = open.into_iter().map(Arc::new).collect();
+            self.with_gate(site, now_ns, |gate, inside| {
+                gate.cut_is_complete(&Portion { done: all, open }, now_ns, inside)
+            })?;
+        }
+        let is_bare = self.hall.yard.units[self.hall.yard.gate(site) as usize].hand.size() == 0.0;
+        if self.yard().homes[site as usize].count == 0 && is_bare {
+            self.with_gate(site, now_ns, |gate, inside| gate.is_dry(now_ns, inside))?;
+        } else {
+            if self.yard().homes[site as usize].count == 0 {
+                let gate = self.hall.yard.gate(site);
+                self.hall.tell(site, gate, (Event::Refilled, None), now_ns)?;
+            }
+            self.with_gate(site, now_ns, |gate, inside| gate.proceed(now_ns, inside))?;
+        }
+        if self.yard().homes[site as usize].gate_wake_ns <= now_ns {
+            self.yard().homes[site as usize].gate_wake_ns = NEVER;
+            let mut next_ns = NEVER;
+            self.with_gate(site, now_ns, |gate, inside| {
+                next_ns = gate.look(now_ns, inside)?;
+                Ok(())
+            })?;
+            let home = &mut self.yard().homes[site as usize];
+            home.gate_wake_ns = home.gate_wake_ns.min(next_ns.max(now_ns + 1));
+        }
+        self.see_end(site, now_ns)?;
+        let home = &self.hall.yard.homes[site as usize];
+        if home.alive && home.gate_wake_ns < NEVER {
+            let (gate, at_ns) = (home.first, home.gate_wake_ns);
+            self.yard().plan(gate, at_ns);
+        }
+        match self.yard().broken.take() {
+            Some(why) => Err(why),
+            None => Ok(now_ns),
+        }
+    }
+
+    /// What units have found reaches their gate before anything that they have done does.
+    pub(super) fn learn_best(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
+        let score = self.hall.yard.best(site);
+        if score < self.hall.yard.load.hand().best() {
+            let known = self.gates[site as usize].as_ref().and_then(|gate| gate.site().best());
+            if known.is_none_or(|best| score < best.score) {
+                let solution = Solution { score, plan: vec![score] };
+                self.with_gate(site, now_ns, |gate, inside| gate.found(&solution, now_ns, inside))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn with_gate(
+        &mut self,
+        site: SiteId,
+        now_ns: u64,
+        act: impl FnOnce(&mut Gate<WorkDone>, &mut Indoors<'_, 'a, L>) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let Some(gate) = &mut self.gates[site as usize] else { return Ok(()) };
+        act(gate, &mut Indoors { hall: &mut self.hall, site, now_ns })
+    }
+
+    /// Sees whether a site has left, and whether the search has ended.
+    fn see_end(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
+        let Some(gate) = &self.gates[site as usize] else { return Ok(()) };
+        let (over, left, gathered) = (gate.over(), gate.site().has_left(), gate.is_gathered());
+        if site == 0 && (over || gathered) && self.end.is_none() {
+            let part = gate.site().estate(None).map(|whole| whole.part().content.clone());
+            let part = part.ok_or("the root has lost the whole")?;
+            let open = part.open.iter().map(|piece| crate::work::Work::clone(piece)).collect();
+            self.end = Some((part.done, gate.site().best().cloned(), open));
+            self.yard().figures.time_ns = now_ns;
+            for site in 0..self.gates.len() as SiteId {
+                self.yard().close_account(site, now_ns);
+            }
+            if gathered {
+                // Whoever was late is told by whoever hears of it.
+                self.with_gate(0, now_ns, |gate, inside| gate.close(now_ns, inside))?;
+            }
+        }
+        if site > 0 && left {
+            self.yard().figures.left += 1;
+            return self.go(site, now_ns, 0);
+        }
+        if over || gathered {
+            let yard = self.yard();
+            yard.homes[site as usize].over = true;
+            yard.figures.heard_ns = yard.figures.heard_ns.max(now_ns);
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, me: u32, event: Event, now_ns: u64) -> Result<(), String> {
+        let site = self.site_of(me);
+        self.hall.tell(site, me, (event, None), now_ns)
+    }
+
+    fn begin_stretch(&mut self, me: u32, then_ns: u64, now_ns: u64) {
+        let yard = &mut self.hall.yard;
+        let unit = &mut yard.units[me as usize];
+        if unit.hand.size() == 0.0 {
+            return;
+        }
+        let (result, until_ns) = match unit.hand.ahead_ns() {
+            Some(cost_ns) => (Err(cost_ns), unit.clock.end(now_ns, cost_ns)),
+            None if now_ns > then_ns => return yard.plan(me, now_ns),
+            None => {
+                let ran = unit.hand.run((unit.clock.speed * unit.clock.poll_ns as f64) as u64);
+                (Ok(ran), unit.clock.end(now_ns, ran.cost_ns))
+            }
+        };
+        unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result });
+        yard.busy += 1;
+        yard.plan(me, until_ns);
+    }
+
+    fn end_stretch(&mut self, me: u32, stretch: Stretch, now_ns: u64) -> Result<(), String> {
+        let Stretch { since_ns, until_ns, result } = stretch;
+        let site = self.site_of(me);
+        let yard = &mut self.hall.yard;
+        yard.busy -= 1;
+        if now_ns < until_ns && now_ns <= since_ns {
+            return Ok(());
+        }
+        let unit = &mut yard.units[me as usize];
+        let ran = match result {
+            Ok(ran) => ran,
+            Err(cost_ns) if now_ns >= until_ns => unit.hand.run(cost_ns),
+            Err(cost_ns) => unit.hand.run(unit.clock.done(since_ns, now_ns).min(cost_ns)),
+        };
+        let busy_ns = now_ns - since_ns;
+        unit.busy_ns += busy_ns;
+        yard.figures.work_ns += ran.cost_ns;
+        yard.homes[site as usize].nodes += ran.nodes;
+        if let Some(score) = ran.found {
+            self.tell(me, Event::Found { score }, now_ns)?;
+        }
+        self.tell(me, Event::Stepped { nodes: ran.nodes, busy_ns }, now_ns)
+    }
+}

@@ -1,0 +1,321 @@
+//! [`Yard`]: sites without their gates and peers: units, mail, files and the events to come.
+
+use super::figures::SiteFigures;
+use super::{Churn, Fleet};
+use crate::balance::{Message, PeerId};
+use crate::checkpoint::Cut;
+use crate::custody::{Certificate, SiteId};
+use crate::gate::{Portion, Post};
+use crate::sim::chance::mix;
+use crate::sim::floor::{LETTER, NEVER, TURN, Unit, WAKE};
+use crate::sim::load::{Hand, Load, WorkDone};
+use crate::sim::machine::Machine;
+use crate::sim::network::Traffic;
+use crate::sim::queue::Queue;
+use crate::tree::Solution;
+use crate::work::Work;
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+
+/// A message on its way or waiting to be read.
+pub(super) enum Letter {
+    /// Inside a site.
+    Near { round: u32, from: PeerId, to: u32, message: Message, work: Option<Arc<Work>> },
+    /// Between two sites. It reaches only the process that it was sent to.
+    Far { from: SiteId, to: SiteId, life: u32, post: Post<WorkDone> },
+}
+
+/// A spare piece is too little if a unit has so many times as much on average.
+const THIN: f64 = 4.0;
+
+/// The root's last certificate, with the best solution at that time.
+pub(super) type File = (Certificate<Portion<WorkDone>>, Option<Solution>);
+
+/// A site, but for its gate and its units.
+pub(super) struct Home {
+    /// The first of its units, which is the gate; and how many there are, with the gate.
+    pub first: u32,
+    pub peers: u32,
+    pub speed: f64,
+    pub alive: bool,
+    /// Which process of this site's it is, and how often its units were emptied.
+    pub life: u32,
+    pub round: u32,
+    /// The counter that its units share.
+    pub count: u64,
+    pub epoch: u64,
+    pub cuts: Vec<(Cut, WorkDone)>,
+    /// What its units had done when the estate at work was opened.
+    pub base: WorkDone,
+    /// Mail from other sites.
+    pub posts: VecDeque<u32>,
+    pub gate_wake_ns: u64,
+    /// What its units had spent when the gate last asked.
+    pub spent: (u64, u64),
+    pub nodes: u64,
+    pub since_ns: u64,
+    /// Until when it stands still, or is cut off.
+    pub stands_ns: u64,
+    pub cut_off_ns: u64,
+    /// Sites that it has exchanged mail with.
+    pub contacts: HashSet<SiteId>,
+    /// Whether others have yet to notice that the last process is gone.
+    pub unnoticed: bool,
+    pub over: bool,
+}
+
+/// All sites without their gates and peers.
+pub(super) struct Yard<'a, L: Load> {
+    pub fleet: &'a Fleet,
+    pub load: &'a L,
+    pub queue: Queue,
+    pub traffic: Traffic<'a>,
+    pub units: Vec<Unit<L::Hand>>,
+    pub homes: Vec<Home>,
+    letters: Vec<Option<Letter>>,
+    empty: Vec<u32>,
+    pub file: Option<File>,
+    pub figures: SiteFigures,
+    pub busy: u32,
+    /// What the yard found wrong while a gate was at work.
+    pub broken: Option<String>,
+}
+
+impl<'a, L: Load> Yard<'a, L> {
+    pub fn new(fleet: &'a Fleet, load: &'a L) -> Self {
+        let mut homes = Vec::new();
+        let mut first = 0;
+        for class in &fleet.sites {
+            for _ in 0..class.count {
+                homes.push(home(first, class.units + 1, class.speed));
+                first += class.units + 1;
+            }
+        }
+        let mut machine = Machine::uniform(1, 0, fleet.poll_ns);
+        let mut units = Vec::with_capacity(first as usize);
+        for home in &homes {
+            machine.classes[0].speed = home.speed;
+            for _ in 0..home.peers {
+                let clock = machine.clocks(mix(fleet.seed, 22, units.len() as u64))[0];
+                units.push(unit(load, clock));
+            }
+        }
+        let sites = homes.len() as u32;
+        Self {
+            fleet,
+            load,
+            queue: Queue::new(first),
+            traffic: Traffic::new(&fleet.network, sites, mix(fleet.seed, 21, 0)),
+            units,
+            homes,
+            letters: Vec::new(),
+            empty: Vec::new(),
+            file: None,
+            figures: SiteFigures { sites, units: first - sites, ..SiteFigures::default() },
+            busy: 0,
+            broken: None,
+        }
+    }
+
+    /// The units of a site, with its gate.
+    pub fn range(&self, site: SiteId) -> std::ops::Range<usize> {
+        let home = &self.homes[site as usize];
+        home.first as usize..(home.first + home.peers) as usize
+    }
+
+    pub fn gate(&self, site: SiteId) -> u32 {
+        self.homes[site as usize].first
+    }
+
+    /// Plans a unit's next turn, unless an earlier one is planned.
+    pub fn plan(&mut self, unit: u32, at_ns: u64) {
+        let turn_ns = &mut self.units[unit as usize].turn_ns;
+        if at_ns < *turn_ns {
+            *turn_ns = at_ns;
+            self.queue.push(at_ns, u64::from(unit) << 2 | TURN);
+        }
+    }
+
+    /// Plans to wake a unit's peer.
+    pub fn plan_to_wake(&mut self, unit: u32, at_ns: u64) {
+        self.units[unit as usize].wake_ns = at_ns;
+        self.queue.push(at_ns, u64::from(unit) << 2 | WAKE);
+    }
+
+    pub fn take_letter(&mut self, place: u32) -> Option<Letter> {
+        self.empty.push(place);
+        self.letters[place as usize].take()
+    }
+
+    pub fn letter(&self, place: u32) -> Option<&Letter> {
+        self.letters[place as usize].as_ref()
+    }
+
+    fn put_letter(&mut self, letter: Letter, at_ns: u64) {
+        let place = if let Some(place) = self.empty.pop() {
+            self.letters[place as usize] = Some(letter);
+            place
+        } else {
+            self.letters.push(Some(letter));
+            self.letters.len() as u32 - 1
+        };
+        self.queue.push(at_ns, u64::from(place) << 2 | LETTER);
+    }
+
+    /// Sends inside a site.
+    pub fn send_near(
+        &mut self,
+        site: SiteId,
+        from: PeerId,
+        to: PeerId,
+        (message, work): (Message, Option<Arc<Work>>),
+        now_ns: u64,
+    ) {
+        let home = &self.homes[site as usize];
+        let (round, to) = (home.round, home.first + to);
+        self.figures.near += 1;
+        let at_ns = now_ns + self.fleet.near_ns;
+        self.put_letter(Letter::Near { round, from, to, message, work }, at_ns);
+    }
+
+    /// Sends to another site.
+    pub fn post(&mut self, from: SiteId, to: SiteId, post: Post<WorkDone>, now_ns: u64) {
+        let bytes = self.fleet.message_bytes + post.bytes();
+        self.note(&post, bytes);
+        let at_ns = self.traffic.send(from, to, bytes, now_ns);
+        if self.fleet.churn != Churn::default() {
+            self.homes[from as usize].contacts.insert(to);
+            self.homes[to as usize].contacts.insert(from);
+        }
+        let life = self.homes[to as usize].life;
+        self.put_letter(Letter::Far { from, to, life, post }, at_ns);
+    }
+
+    fn note(&mut self, post: &Post<WorkDone>, bytes: u64) {
+        use crate::custody::Word;
+        let figures = &mut self.figures;
+        figures.messages += 1;
+        figures.bytes += bytes;
+        match post {
+            Post::Peer(Message::Ask { .. }) => figures.requests += 1,
+            Post::Gift(..) => figures.pieces += 1,
+            Post::Word(Word::Commit { .. }) => {
+                figures.commits += 1;
+                figures.largest = figures.largest.max(bytes);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the units of a site have done since the estate at work was opened.
+    pub fn done(&self, site: SiteId) -> WorkDone {
+        let mut done = WorkDone::default();
+        self.units[self.range(site)].iter().for_each(|unit| done.add(&unit.hand.done()));
+        done.without(&self.homes[site as usize].base).unwrap_or_default()
+    }
+
+    /// The best score that a unit of a site knows.
+    pub fn best(&self, site: SiteId) -> i64 {
+        let known = self.units[self.range(site)].iter().map(|unit| unit.hand.best());
+        known.min().unwrap_or(i64::MAX)
+    }
+
+    /// Open nodes that the units of a site have.
+    pub fn in_hand(&self, site: SiteId) -> f64 {
+        self.units[self.range(site)][1..].iter().map(|unit| unit.hand.size()).sum()
+    }
+
+    /// What a gate has to give: nothing, if it is little beside what a unit has.
+    pub fn spare(&self, site: SiteId) -> f64 {
+        let home = &self.homes[site as usize];
+        let spare = self.units[home.first as usize].hand.size();
+        let thin = THIN * spare * f64::from(home.peers - 1) < self.in_hand(site);
+        if thin { 0.0 } else { spare }
+    }
+
+    /// Splits a share off what a gate has, or takes all of it.
+    pub fn split_spare(&mut self, gate: u32, share: f64) -> Option<Work> {
+        let hand = &mut self.units[gate as usize].hand;
+        let size = hand.size();
+        if size == 0.0 {
+            return None;
+        }
+        if size >= 2.0 && share < 0.999 {
+            return hand.split(share);
+        }
+        let (all, best) = (hand.copy(), hand.best());
+        *hand = self.load.hand();
+        hand.beat(best);
+        Some(all)
+    }
+
+    /// Adds to the capacity what a site was there for.
+    pub fn close_account(&mut self, site: SiteId, now_ns: u64) {
+        let home = &mut self.homes[site as usize];
+        if home.alive {
+            let power = f64::from(home.peers - 1) * home.speed;
+            self.figures.capacity_ns += power * (now_ns - home.since_ns) as f64;
+            home.since_ns = now_ns;
+        }
+    }
+
+    /// Forgets all that the units of a site have and all mail between them.
+    pub fn clear(&mut self, site: SiteId) {
+        for at in self.range(site) {
+            let best = self.units[at].hand.best();
+            let unit = &mut self.units[at];
+            self.busy -= u32::from(unit.stretch.is_some());
+            unit.hand = self.load.hand();
+            unit.hand.beat(best);
+            unit.mail.clear();
+            unit.stretch = None;
+            (unit.turn_ns, unit.wake_ns, unit.began) = (NEVER, NEVER, false);
+        }
+        let home = &mut self.homes[site as usize];
+        home.round += 1;
+        home.count = home.peers.into();
+        home.epoch = 0;
+        home.cuts.clear();
+        home.base = WorkDone::default();
+        (home.nodes, home.spent) = (0, (0, 0));
+    }
+}
+
+fn home(first: u32, peers: u32, speed: f64) -> Home {
+    Home {
+        first,
+        peers,
+        speed,
+        alive: false,
+        life: 0,
+        round: 0,
+        count: 0,
+        epoch: 0,
+        cuts: Vec::new(),
+        base: WorkDone::default(),
+        posts: VecDeque::new(),
+        gate_wake_ns: NEVER,
+        spent: (0, 0),
+        nodes: 0,
+        since_ns: 0,
+        stands_ns: 0,
+        cut_off_ns: 0,
+        contacts: HashSet::new(),
+        unnoticed: false,
+        over: false,
+    }
+}
+
+fn unit<L: Load>(load: &L, clock: crate::sim::machine::Clock) -> Unit<L::Hand> {
+    Unit {
+        hand: load.hand(),
+        clock,
+        mail: VecDeque::new(),
+        stretch: None,
+        turn_ns: NEVER,
+        free_ns: 0,
+        wake_ns: NEVER,
+        began: false,
+        busy_ns: 0,
+    }
+}
