@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The checks that are too long for every change: the largest rooms, five million random walks of custody, 100,000
-# random clusters, and many random runs on threads.
+# The checks that are too long for every change: the largest rooms, five million random walks of custody, 200,000
+# random clusters, half of them of sites that come and go, and many random runs on threads.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,5 +8,6 @@ date -u +%F
 run() { cargo test -p "$1" --test main "$2" -- --nocapture; }
 PLEACH_ROOM=3 run pleach every_schedule_of_four_peers_ends_rightly
 PLEACH_SEEDS=50000 run pleach searches_are_exact
+PLEACH_SEEDS=100000 run pleach searches_on_sites_are_exact
 cargo test --release -p pleach-core --lib custody -- --nocapture --include-ignored
 PLEACH_RUNS=20000 run pleach-run random_runs_count_exactly

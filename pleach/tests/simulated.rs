@@ -10,6 +10,7 @@ use pleach_core::sim::machine::Machine;
 use pleach_core::sim::network::{Link, Network};
 use pleach_core::sim::random_cluster::random_cluster;
 use pleach_core::sim::recorded::Recorded;
+use pleach_core::sim::sites::random::random_fleet;
 use pleach_core::tree::{Counts, Tree};
 use pleach_core::work::Nodes;
 use pleach_problems::flowshop::Flowshop;
@@ -88,35 +89,62 @@ fn search(problem: &dyn Problem, start: i64, seed: u64) -> (u32, u64) {
     (snapshots, messages)
 }
 
+/// A small problem of each kind in turn, and the score to beat.
+fn with_problem<R>(seed: u64, search: impl Fn(&dyn Problem, i64) -> R) -> R {
+    let tree = format!("type=geometric,shape=fixed,b0=4,gen_mx=5,seed={seed}");
+    match seed % 7 {
+        0 => search(&Uts::new(Parameters::parse(&tree).unwrap(), Level::Off), i64::MAX),
+        1 => search(&Queens::new(7, Level::Off).unwrap(), i64::MAX),
+        2 => search(&small_flowshop(seed), i64::MAX),
+        3 => search(&small_knapsack(seed), i64::MAX),
+        4 => {
+            let mut queens = Queens::new(7, Level::Off).unwrap();
+            queens.nodes = Nodes::Interval;
+            search(&queens, i64::MAX)
+        }
+        kind => {
+            // From the optimum, where the nodes are the same in any order.
+            let mut problem = small_flowshop(seed);
+            problem.nodes = Nodes::ALL[usize::from(kind == 5)];
+            let best = alone(&problem, i64::MAX).1;
+            problem.reference = best;
+            search(&problem, best)
+        }
+    }
+}
+
 #[test]
 fn searches_are_exact_whatever_goes_wrong() {
     let (mut snapshots, mut messages) = (0, 0);
     for seed in 0..seeds() {
-        let tree = format!("type=geometric,shape=fixed,b0=4,gen_mx=5,seed={seed}");
-        let (cut, sent) = match seed % 7 {
-            0 => search(&Uts::new(Parameters::parse(&tree).unwrap(), Level::Off), i64::MAX, seed),
-            1 => search(&Queens::new(7, Level::Off).unwrap(), i64::MAX, seed),
-            2 => search(&small_flowshop(seed), i64::MAX, seed),
-            3 => search(&small_knapsack(seed), i64::MAX, seed),
-            4 => {
-                let mut queens = Queens::new(7, Level::Off).unwrap();
-                queens.nodes = Nodes::Interval;
-                search(&queens, i64::MAX, seed)
-            }
-            kind => {
-                // From the optimum, where the nodes are the same in any order.
-                let mut problem = small_flowshop(seed);
-                problem.nodes = Nodes::ALL[usize::from(kind == 5)];
-                let best = alone(&problem, i64::MAX).1;
-                problem.reference = best;
-                search(&problem, best, seed)
-            }
-        };
+        let (cut, sent) = with_problem(seed, |problem, start| search(problem, start, seed));
         snapshots += cut;
         messages += sent;
     }
     println!("{} runs, {snapshots} snapshots, {messages} messages", 2 * seeds());
     assert!(u64::from(snapshots) > seeds() / 4);
+}
+
+/// Sites that join, leave, die, stand still and come back, and a root that dies and resumes: the counts
+/// are those of one explorer, the best solution is kept, and every file, searched to its end, is whole.
+#[test]
+fn searches_on_sites_are_exact_whatever_goes_wrong() {
+    let (mut died, mut files) = (0, 0);
+    for seed in 0..seeds() {
+        // Presets that are for one process only do not come up.
+        let preset = PRESETS[seed as usize % 17];
+        let fleet = random_fleet(Policy::parse(preset).unwrap(), seed);
+        let figures = with_problem(seed, |problem, start| {
+            // Nodes take long, so that there is time for something to happen.
+            let mut search = Search::new(problem, 2_000_000, start);
+            assert!(search.measure(u64::MAX));
+            fleet.run(&search).unwrap_or_else(|why| panic!("seed {seed}, {preset}: {why}"))
+        });
+        died += figures.died;
+        files += figures.files;
+    }
+    println!("{} runs on sites, {died} sites died, {files} files", seeds());
+    assert!(u64::from(died) > seeds() / 2 && u64::from(files) > seeds());
 }
 
 /// What is given late is explored twice in part, and that part is known: the rest is the whole tree.

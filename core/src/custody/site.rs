@@ -210,13 +210,13 @@ impl<C: Content> Site<C> {
     pub fn may_return(&self, held: Held) -> bool {
         let Some(estate) = self.estate(held) else { return false };
         let early = [Mutant::ReturnsBeforeAcks, Mutant::ReturnsUnackedAsOpen];
-        let acked = estate.part.subs.values().all(|rec| rec.acked);
+        let early = early.into_iter().any(|early| self.is(early));
         held.is_some()
             && estate.patron.is_some()
             && !estate.returning
             && !estate.lent
             && (self.leaving || !estate.part.content.has_open())
-            && (acked || early.into_iter().any(|early| self.is(early)))
+            && (early || estate.part.subs.values().all(|rec| rec.acked))
     }
 
     /// Returns an estate to its patron if it can be returned now.

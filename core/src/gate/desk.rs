@@ -4,8 +4,10 @@ use super::inside::Inside;
 use super::portion::{Portion, Tally};
 use super::post::Post;
 use crate::balance::late::{Split, Verbs as LateVerbs};
-use crate::balance::{Event, Host, Law, Message, OnTheWay, Peer, PeerId, Seeded, Ticket, Verbs};
-use crate::custody::{Certificate, Deed, Held, Keeper, Lien, Site, SiteId, Terms};
+use crate::balance::{
+    Event, Host, Law, Message, OnTheWay, Peer, PeerId, Power, Seeded, Ticket, Verbs,
+};
+use crate::custody::{Certificate, Content, Deed, Estate, Held, Keeper, Lien, Site, SiteId, Terms};
 use crate::tree::Solution;
 use crate::work::Work;
 use std::collections::{HashMap, VecDeque};
@@ -60,21 +62,28 @@ impl<D: Tally> Desk<D> {
         self.keeper.site()
     }
 
+    /// The estate that can be given of although no unit has seen it: one that waits for its turn.
+    fn waiting(&self) -> Option<&Estate<Portion<D>>> {
+        self.site().estates().iter().find(|it| {
+            !it.returning() && Some(it.held()) != self.at_work && it.part().content.has_open()
+        })
+    }
+
     /// The site's work as its peer is to see it: 0 if it should ask for more, at least 2 if it can give.
-    fn size(&self, inside: &impl Inside<Done = D>, now_ns: u64) -> f64 {
-        let (spare, estates) = (inside.spare(), self.site().estates());
-        if spare > 0.0 && self.at_work.is_some() {
-            return 1.0 + spare + inside.in_hand();
+    fn size(&self, inside: &impl Inside<Done = D>, now_ns: u64, power: Power) -> f64 {
+        let (spare, in_hand) = (inside.spare(), inside.in_hand());
+        if let Some(waiting) = self.waiting() {
+            return 1.0 + spare + in_hand + waiting.part().content.size();
         }
-        let waiting = |it: &crate::custody::Estate<Portion<D>>| {
-            !it.returning() && Some(it.held()) != self.at_work && !it.part().content.open.is_empty()
-        };
-        let returning = estates.iter().filter(|estate| estate.returning()).count();
-        let low = self.at_work.is_none()
-            || inside.is_hungry()
-            || self.bare_ns.is_some_and(|since_ns| now_ns >= since_ns + self.low_ns);
-        let asks = low && returning < MOST_RETURNING && !estates.iter().any(waiting);
-        if asks { 0.0 } else { 1.0 }
+        if spare > 0.0 && self.at_work.is_some() {
+            return 1.0 + spare + in_hand;
+        }
+        let returning = self.site().estates().iter().filter(|estate| estate.returning()).count();
+        let bare = self.bare_ns.is_some_and(|since_ns| now_ns >= since_ns + self.low_ns);
+        // What is left would not last until an answer comes.
+        let short = bare && in_hand * 1e9 < power.0 as f64 * self.low_ns as f64;
+        let low = self.at_work.is_none() || inside.is_hungry() || short;
+        if low && returning < MOST_RETURNING { 0.0 } else { 1.0 }
     }
 }
 
@@ -83,6 +92,34 @@ struct Hatch<'g, D, I> {
     desk: &'g mut Desk<D>,
     inside: &'g mut I,
     now_ns: u64,
+    power: Power,
+}
+
+impl<D: Tally, I: Inside<Done = D>> Hatch<'_, D, I> {
+    /// Takes a share of all work from what waits for its turn, as far as that goes.
+    fn split_waiting(&mut self, share: f64, all: f64) -> Option<Arc<Work>> {
+        let held = self.desk.waiting()?.held();
+        let inside = &*self.inside;
+        let take = |content: &mut Portion<D>| {
+            let last = content.open.pop()?;
+            let part = (share * all / last.size.max(1.0)).min(0.5);
+            let Some((left, given)) = inside.divide(&last, part) else {
+                // The last piece stays: an estate is given on in part only.
+                let whole = content.open.is_empty();
+                return if whole {
+                    content.open.push(last);
+                    None
+                } else {
+                    Some(last)
+                };
+            };
+            content.open.push(Arc::new(left));
+            Some(Arc::new(given))
+        };
+        let taken = self.desk.keeper.site_mut().change(held, take).flatten()?;
+        self.desk.split_from = Some(held);
+        Some(taken)
+    }
 }
 
 impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
@@ -90,7 +127,7 @@ impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
     type Error = I::Error;
 
     fn size(&mut self) -> f64 {
-        self.desk.size(self.inside, self.now_ns)
+        self.desk.size(self.inside, self.now_ns, self.power)
     }
 
     fn size_of(&self, piece: &Arc<Work>) -> f64 {
@@ -98,12 +135,15 @@ impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
     }
 
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, I::Error> {
+        let all = self.size();
+        if let Some(piece) = self.split_waiting(share, all) {
+            return Ok(Some(piece));
+        }
         self.desk.split_from = self.desk.at_work;
         let spare = self.inside.spare();
         if spare == 0.0 || self.desk.at_work.is_none() {
             return Ok(None);
         }
-        let all = spare + self.inside.in_hand();
         let piece = self.inside.split((share * all / spare).min(1.0)).map(Arc::new);
         if self.inside.spare() == 0.0 {
             self.desk.bare_ns = Some(self.now_ns);
@@ -243,7 +283,8 @@ impl<D: Tally> Gate<D> {
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        let hatch = &mut Hatch { desk: &mut self.desk, inside, now_ns };
+        let power = self.peer.peer().power();
+        let hatch = &mut Hatch { desk: &mut self.desk, inside, now_ns, power };
         self.peer.tell(event, piece, now_ns, &mut self.chooser, hatch)
     }
 

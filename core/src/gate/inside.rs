@@ -41,6 +41,10 @@ pub trait Inside {
     /// Splits a share off the spare piece: all of it, if the share is 1 or it cannot be divided.
     fn split(&mut self, share: f64) -> Option<Work>;
 
+    /// Divides a piece that the units have not seen: what is left of it, and a share; `None` if it cannot be
+    /// divided.
+    fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)>;
+
     /// Begins a cut of all units: [`super::Gate::cut_is_complete`] follows.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! [`Figures`]: how long a simulated run took and how well it used its peers.
 
+use super::sites::SiteFigures;
 use crate::tree::Counts;
 
 /// What the peers at one depth of the tree of peers sent.
@@ -66,6 +67,32 @@ pub struct Figures {
     pub snapshots: u32,
     /// Events simulated.
     pub events: u64,
+    /// More about a run on sites.
+    pub sites: Option<SiteFigures>,
+}
+
+impl From<SiteFigures> for Figures {
+    fn from(sites: SiteFigures) -> Self {
+        Self {
+            peers: sites.sites,
+            power: sites.capacity_ns / (sites.time_ns as f64).max(1.0),
+            time_ns: sites.heard_ns,
+            declared_ns: sites.time_ns,
+            last_work_ns: sites.last_work_ns,
+            work_ns: sites.work_ns,
+            alone_ns: sites.alone_ns,
+            busy_ns: sites.work_ns,
+            counts: sites.counts,
+            best: sites.best,
+            requests: sites.requests,
+            pieces: sites.pieces,
+            messages: sites.messages,
+            bytes: sites.bytes,
+            events: sites.events,
+            sites: Some(sites),
+            ..Self::default()
+        }
+    }
 }
 
 impl Figures {
@@ -78,7 +105,8 @@ impl Figures {
     /// The speed-up divided by the sum of the peers' speeds.
     #[must_use]
     pub fn efficiency(&self) -> f64 {
-        self.speed_up() / self.power
+        // Sites come and go: what counts is what those that were there could have done.
+        self.sites.as_ref().map_or(self.speed_up() / self.power, SiteFigures::efficiency)
     }
 
     /// The fraction of the peers' time spent on neither work nor messages.

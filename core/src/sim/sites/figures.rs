@@ -13,6 +13,8 @@ pub struct SiteFigures {
     pub time_ns: u64,
     /// When the last site heard of it.
     pub heard_ns: u64,
+    /// When the last work was done.
+    pub last_work_ns: u64,
     /// The time one unit of speed 1 would have needed for all that was done, also for what was lost.
     pub work_ns: u64,
     /// The time one unit of speed 1 needs, where that is known.
@@ -23,7 +25,7 @@ pub struct SiteFigures {
     pub counts: Counts,
     /// The best score, if any.
     pub best: Option<i64>,
-    /// Sites that came late, left in order, died; times that a site was cut off, or stopped for a while.
+    /// Sites that joined after the beginning.
     pub joined: u32,
     /// Sites that left in order.
     pub left: u32,
@@ -47,13 +49,11 @@ pub struct SiteFigures {
     pub near: u64,
     /// The most bytes that one certificate took.
     pub largest: u64,
-    /// The largest file, as far as files were measured.
-    pub file: u64,
     /// Files written.
     pub files: u32,
     /// Events simulated.
     pub events: u64,
-    /// The work done in each hundredth of the run.
+    /// How the run stood at some moments.
     pub over_time: Vec<Moment>,
 }
 

@@ -143,6 +143,13 @@ impl<L: Load> Inside for Indoors<'_, '_, L> {
         self.hall.yard.split_spare(gate, share)
     }
 
+    fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
+        let mut hand = self.hall.yard.load.hand();
+        hand.put(&piece.bytes).ok()?;
+        let given = if hand.size() < 2.0 { None } else { hand.split(share) };
+        given.map(|given| (hand.copy(), given))
+    }
+
     fn begin_cut(&mut self) -> Result<(), String> {
         let home = &mut self.hall.yard.homes[self.site as usize];
         home.count += 1;
@@ -201,7 +208,7 @@ impl<L: Load> Inside for Indoors<'_, '_, L> {
             let (mut done, mut open) = (WorkDone::default(), Vec::new());
             spread_out(whole, &mut done, &mut open);
             let score = best.map_or(i64::MAX, |best| best.score);
-            let checked = yard.load.check(&done, score.min(yard.load.hand().best()), &open);
+            let checked = yard.load.check(&done, score.min(yard.start), &open);
             checked.map_err(|why| format!("the root's file is not whole: {why}"))?;
         }
         yard.file = Some((whole.clone(), best.cloned()));

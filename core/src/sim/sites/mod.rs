@@ -13,7 +13,7 @@ mod world;
 mod yard;
 
 pub use fates::Churn;
-pub use figures::SiteFigures;
+pub use figures::{Moment, SiteFigures};
 
 use super::load::Load;
 use super::network::Network;

@@ -304,7 +304,7 @@ impl<'a, L: Load> World<'a, L> {
     /// What units have found reaches their gate before anything that they have done does.
     pub(super) fn learn_best(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
         let score = self.hall.yard.best(site);
-        if score < self.hall.yard.load.hand().best() {
+        if score < self.hall.yard.start {
             let known = self.gates[site as usize].as_ref().and_then(|gate| gate.site().best());
             if known.is_none_or(|best| score < best.score) {
                 let solution = Solution { score, plan: vec![score] };
@@ -395,6 +395,7 @@ impl<'a, L: Load> World<'a, L> {
         let busy_ns = now_ns - since_ns;
         unit.busy_ns += busy_ns;
         yard.figures.work_ns += ran.cost_ns;
+        yard.figures.last_work_ns = yard.figures.last_work_ns.max(now_ns);
         yard.homes[site as usize].nodes += ran.nodes;
         if let Some(score) = ran.found {
             self.tell(me, Event::Found { score }, now_ns)?;

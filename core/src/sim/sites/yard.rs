@@ -77,6 +77,8 @@ pub(super) struct Yard<'a, L: Load> {
     pub file: Option<File>,
     pub figures: SiteFigures,
     pub busy: u32,
+    /// The score that solutions must beat.
+    pub start: i64,
     /// What the yard found wrong while a gate was at work.
     pub broken: Option<String>,
 }
@@ -113,6 +115,7 @@ impl<'a, L: Load> Yard<'a, L> {
             file: None,
             figures: SiteFigures { sites, units: first - sites, ..SiteFigures::default() },
             busy: 0,
+            start: load.hand().best(),
             broken: None,
         }
     }

@@ -8,6 +8,7 @@ use crate::registry::posed::Posed;
 use pleach_core::sim::cluster::Cluster;
 use pleach_core::sim::figures::Figures;
 use pleach_core::sim::load;
+use pleach_core::sim::sites::Fleet;
 use pleach_core::sim::spans::Spans;
 use pleach_core::work::Nodes;
 
@@ -55,6 +56,13 @@ impl<'p> Model<'p> {
 
     /// Simulates a run.
     pub fn run(&self, spec: &Spec, seed: u64) -> Result<Figures, String> {
+        if let Some(fleet) = &spec.fleet {
+            let fleet = Fleet { seed, ..fleet.clone() };
+            return match self {
+                Model::Spans(spans) => fleet.run(spans).map(Figures::from),
+                Model::Search(search) => fleet.run(search).map(Figures::from),
+            };
+        }
         let cluster = Cluster { seed, ..spec.cluster.clone() };
         match self {
             Model::Spans(spans) => cluster.run(spans),

@@ -3,7 +3,9 @@
 mod chart;
 mod keys;
 mod loads;
+mod moments;
 mod scenario;
+mod sites;
 mod spec;
 mod table;
 mod words;
@@ -60,7 +62,16 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     };
     console.print(&text)?;
     if let Some(file) = picture {
-        file.write(&chart::draw(&all.scenario, &all.runs))?;
+        // A single run on sites is shown over time: nothing else tells what the churn did.
+        let moments = match &all.runs[..] {
+            [only] => only.first().and_then(|figures| figures.sites.as_ref()),
+            _ => None,
+        };
+        let picture = match moments {
+            Some(sites) => moments::draw(&all.scenario.title, sites),
+            None => chart::draw(&all.scenario, &all.runs),
+        };
+        file.write(&picture)?;
     }
     Ok(DONE)
 }
@@ -91,7 +102,9 @@ impl Simulated {
             ),
             table::words(scenario, runs),
         ];
-        if let [only] = &runs[..] {
+        if let [only] = &runs[..]
+            && only[0].sites.is_none()
+        {
             text.push(table::depths(&only[0]));
         }
         if !scenario.paper.is_empty() {

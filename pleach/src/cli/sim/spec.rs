@@ -1,12 +1,14 @@
 //! [`Spec`]: one run to simulate, as the keys of a scenario describe it.
 
 use super::keys::Keys;
+use super::sites;
 use crate::registry::posed::Load;
 use crate::registry::{Entry, Simulation, entry, names};
 use pleach_core::balance::Policy;
 use pleach_core::sim::cluster::Cluster;
 use pleach_core::sim::machine::{Changes, Class, Late, Machine, Pauses};
 use pleach_core::sim::network::{Delays, Level, Link, Network};
+use pleach_core::sim::sites::Fleet;
 use pleach_core::sim::spans::MOST_LEVELS;
 use pleach_core::work::Nodes;
 
@@ -23,16 +25,19 @@ pub enum Work {
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub work: Work,
+    /// The peers; with sites, all their units as one cluster.
     pub cluster: Cluster,
+    /// The sites, if the peers are units of sites.
+    pub fleet: Option<Fleet>,
     /// The speed that speed-ups are relative to.
     pub unit_speed: f64,
 }
 
 /// Peers at most.
 pub const MOST_PEERS: i64 = 10_000_000;
-const US: f64 = 1e3;
+pub const US: f64 = 1e3;
 const MS: f64 = 1e6;
-const S: f64 = 1e9;
+pub const S: f64 = 1e9;
 
 impl Spec {
     /// Reads the keys that describe a run.
@@ -40,7 +45,11 @@ impl Spec {
     /// # Errors
     /// One line: file, key, value, and what was expected.
     pub fn read(registry: &[Entry], keys: &Keys<'_>) -> Result<Self, String> {
-        let (machine, weights) = machine(keys)?;
+        let fleet = sites::read(keys)?;
+        let (machine, weights) = match &fleet {
+            Some(fleet) => (sites::machine(fleet), Vec::new()),
+            None => machine(keys)?,
+        };
         let preset = keys.word("balance", Some("adaptive"))?;
         let policy = match Policy::parse_with(&preset, &weights) {
             Ok(policy) => policy,
@@ -59,8 +68,18 @@ impl Spec {
             most_events: keys.number("most_events", Some(1e11), 1.0..=1e15)? as u64,
             machine,
         };
+        let fleet = fleet.map(|fleet| Fleet {
+            policy: cluster.policy.clone(),
+            network: cluster.network.clone(),
+            most_events: cluster.most_events,
+            ..fleet
+        });
+        if fleet.is_some() && (cluster.snapshot_ns.is_some() || cluster.policy.is_late()) {
+            let key = if cluster.snapshot_ns.is_some() { "snapshot_ms" } else { "balance" };
+            return keys.wrong(key, "none of that with [sites]: custody takes snapshots of its own, and nothing is given late");
+        }
         let unit_speed = keys.number("unit_speed", Some(1.0), 1e-6..=1e9)?;
-        Ok(Self { work, cluster, unit_speed })
+        Ok(Self { work, cluster, fleet, unit_speed })
     }
 }
 

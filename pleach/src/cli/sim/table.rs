@@ -3,49 +3,75 @@
 use super::scenario::Scenario;
 use super::spec::Spec;
 use pleach_core::sim::figures::Figures;
+use pleach_core::sim::sites::SiteFigures;
 use serde_json::{Map, Value, json};
 
 /// A figure: its name, the head of its column, and how to compute it.
 pub struct Metric {
     pub name: &'static str,
     pub header: &'static str,
+    /// The same where peers are sites.
+    pub of_sites: &'static str,
     pub of: fn(&Figures, &Spec) -> f64,
 }
 
 const fn metric_of(
     name: &'static str,
     header: &'static str,
+    of_sites: &'static str,
     of: fn(&Figures, &Spec) -> f64,
 ) -> Metric {
-    Metric { name, header, of }
+    Metric { name, header, of_sites, of }
 }
 
 /// All figures; the table shows those with a header.
-pub const METRICS: [Metric; 19] = [
-    metric_of("time_s", "time s", |figures, _| figures.time_ns as f64 * 1e-9),
-    metric_of("speed_up", "speed-up", |figures, spec| figures.speed_up() / spec.unit_speed),
-    metric_of("efficiency", "efficiency", |figures, _| figures.efficiency()),
-    metric_of("idle", "idle", |figures, _| figures.idle()),
-    metric_of("requests", "requests/peer", |figures, _| figures.each(figures.requests)),
-    metric_of("messages", "messages/peer", |figures, _| figures.each(figures.messages)),
-    metric_of("bytes", "bytes/peer", |figures, _| figures.each(figures.bytes)),
-    metric_of("ending_ms", "end ms", |figures, _| figures.ending_ns() as f64 * 1e-6),
-    metric_of("spread_ms", "", |figures, _| figures.spread_ns.map_or(0.0, |ns| ns as f64 * 1e-6)),
-    metric_of("pieces", "", |figures, _| figures.each(figures.pieces)),
-    metric_of("refused", "", |figures, _| figures.each(figures.refused)),
-    metric_of("work_bytes", "", |figures, _| figures.each(figures.work_bytes)),
-    metric_of("messages_idle_s", "", |figures, _| {
+pub const METRICS: [Metric; 25] = [
+    metric_of("time_s", "time s", "time s", |figures, _| figures.time_ns as f64 * 1e-9),
+    metric_of("speed_up", "speed-up", "speed-up", |figures, spec| {
+        figures.speed_up() / spec.unit_speed
+    }),
+    metric_of("efficiency", "efficiency", "efficiency", |figures, _| figures.efficiency()),
+    metric_of("idle", "idle", "", |figures, _| figures.idle()),
+    metric_of("requests", "requests/peer", "requests/site", |figures, _| {
+        figures.each(figures.requests)
+    }),
+    metric_of("messages", "messages/peer", "messages/site", |figures, _| {
+        figures.each(figures.messages)
+    }),
+    metric_of("bytes", "bytes/peer", "bytes/site", |figures, _| figures.each(figures.bytes)),
+    metric_of("ending_ms", "end ms", "end ms", |figures, _| figures.ending_ns() as f64 * 1e-6),
+    metric_of("spread_ms", "", "", |figures, _| {
+        figures.spread_ns.map_or(0.0, |ns| ns as f64 * 1e-6)
+    }),
+    metric_of("pieces", "", "pieces/site", |figures, _| figures.each(figures.pieces)),
+    metric_of("refused", "", "", |figures, _| figures.each(figures.refused)),
+    metric_of("work_bytes", "", "", |figures, _| figures.each(figures.work_bytes)),
+    metric_of("messages_idle_s", "", "", |figures, _| {
         figures.messages as f64 / (figures.idle_ns as f64 * 1e-9).max(1e-9)
     }),
-    metric_of("work_s", "", |figures, _| figures.work_ns as f64 * 1e-9),
-    metric_of("longest_mail", "", |figures, _| figures.longest_mail as f64),
-    metric_of("snapshots", "", |figures, _| f64::from(figures.snapshots)),
-    metric_of("redundant", "", |figures, _| {
+    metric_of("work_s", "", "", |figures, _| figures.work_ns as f64 * 1e-9),
+    metric_of("longest_mail", "", "", |figures, _| figures.longest_mail as f64),
+    metric_of("snapshots", "", "", |figures, _| f64::from(figures.snapshots)),
+    metric_of("redundant", "", "", |figures, _| {
         figures.redundant.bounded as f64 / (figures.counts.bounded as f64).max(1.0)
     }),
-    metric_of("nodes", "", |figures, _| figures.counts.bounded as f64),
-    metric_of("events", "events", |figures, _| figures.events as f64),
+    metric_of("redone", "", "redone", |figures, _| of_sites(figures, SiteFigures::redone)),
+    metric_of("commits", "", "commits/site", |figures, _| {
+        figures.each(figures.sites.as_ref().map_or(0, |sites| sites.commits))
+    }),
+    metric_of("died", "", "died", |figures, _| of_sites(figures, |sites| sites.died.into())),
+    metric_of("joined", "", "joined", |figures, _| of_sites(figures, |sites| sites.joined.into())),
+    metric_of("left", "", "left", |figures, _| of_sites(figures, |sites| sites.left.into())),
+    metric_of("largest_kb", "", "largest kB", |figures, _| {
+        of_sites(figures, |sites| sites.largest as f64 * 1e-3)
+    }),
+    metric_of("nodes", "", "", |figures, _| figures.counts.bounded as f64),
+    metric_of("events", "events", "events", |figures, _| figures.events as f64),
 ];
+
+fn of_sites(figures: &Figures, of: fn(&SiteFigures) -> f64) -> f64 {
+    figures.sites.as_ref().map_or(0.0, of)
+}
 
 /// The figure of a name.
 pub fn metric(name: &str) -> Option<&'static Metric> {
@@ -99,10 +125,12 @@ pub fn labels(scenario: &Scenario) -> Vec<Vec<String>> {
 
 /// All cells as an aligned table.
 pub fn words(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
-    let shown: Vec<&Metric> = METRICS.iter().filter(|metric| !metric.header.is_empty()).collect();
+    let on_sites = scenario.cells.iter().any(|spec| spec.fleet.is_some());
+    let header = |metric: &Metric| if on_sites { metric.of_sites } else { metric.header };
+    let shown: Vec<&Metric> = METRICS.iter().filter(|metric| !header(metric).is_empty()).collect();
     let names = scenario.axes.iter().map(|axis| axis.name.clone());
     let mut rows: Vec<Vec<String>> =
-        vec![names.chain(shown.iter().map(|metric| metric.header.to_string())).collect()];
+        vec![names.chain(shown.iter().map(|metric| header(metric).to_string())).collect()];
     for ((label, spec), runs) in labels(scenario).into_iter().zip(&scenario.cells).zip(runs) {
         let cell = |metric: &&Metric| in_short(metric, spec, runs);
         rows.push(label.into_iter().chain(shown.iter().map(cell)).collect());

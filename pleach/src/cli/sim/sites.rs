@@ -1,0 +1,124 @@
+//! The tables `[sites]` and `[churn]` of a scenario: processes of several units, and what befalls them.
+
+use super::keys::Keys;
+use super::spec::{MOST_PEERS, S, US};
+use pleach_core::balance::Policy;
+use pleach_core::custody::Terms;
+use pleach_core::sim::machine::{Class, Machine};
+use pleach_core::sim::network::{Link, Network};
+use pleach_core::sim::sites::{Churn, Fleet, SiteClass};
+
+/// Reads the sites of a scenario, if it has any.
+///
+/// # Errors
+/// One line: file, key, value, and what was expected.
+pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
+    let Some(table) = keys.table("sites")? else {
+        if keys.has("churn") {
+            return keys.wrong("churn", "a table [sites] beside it");
+        }
+        return Ok(None);
+    };
+    if keys.has("peers") {
+        return keys.wrong("peers", "either this or [sites] with count = …");
+    }
+    let none = toml::Table::new();
+    let machine = keys.table("machine")?.unwrap_or_else(|| Keys::new("", &none));
+    let handle_ns = machine.time_ns("handle_us", Some(5.0), US)?;
+    let poll_ns = machine.time_ns("poll_us", Some(100.0), US)?.max(1);
+    machine.finish()?;
+    let sites = classes(&table)?;
+    let commit_s = table.number("commit_s", Some(5.0), 1e-6..=1e6)?;
+    let lease_s = table.number("lease_s", Some(4.0 * commit_s), 1e-6..=1e6)?;
+    if lease_s < 2.0 * commit_s {
+        return table.wrong("lease_s", "at least twice commit_s");
+    }
+    let patience_s = table.number("patience_s", Some(8.0 * lease_s), 1e-6..=1e7)?;
+    let ns = |seconds: f64| (seconds * S) as u64;
+    let fleet = Fleet {
+        policy: Policy::default(),
+        inside: Policy::default(),
+        network: Network::uniform(Link { latency_ns: 0, bytes_per_ns: 1.0 }),
+        near_ns: table.time_ns("near_us", Some(0.5), US)?,
+        handle_ns,
+        handle_near_ns: table.time_ns("handle_near_us", Some(0.3), US)?,
+        poll_ns,
+        low_ns: table.time_ns("low_us", Some(3.0 * poll_ns as f64 / US), US)?,
+        message_bytes: 40,
+        terms: Terms {
+            commit_ns: ns(commit_s),
+            lease_ns: ns(lease_s),
+            patience_ns: ns(patience_s),
+        },
+        stop_ns: table.has("stop_s").then(|| table.time_ns("stop_s", None, S)).transpose()?,
+        check_files: table.flag("check_files", false)?,
+        churn: churn(keys, &sites)?,
+        sites,
+        seed: 0,
+        most_events: 0,
+    };
+    table.finish()?;
+    Ok(Some(fleet))
+}
+
+fn classes(table: &Keys<'_>) -> Result<Vec<SiteClass>, String> {
+    let read = |keys: &Keys<'_>| {
+        Ok::<_, String>(SiteClass {
+            count: keys.whole("count", None, 1..=MOST_PEERS)? as u32,
+            units: keys.whole("units", Some(1), 1..=100_000)? as u32,
+            speed: keys.number("speed", Some(1.0), 1e-6..=1e9)?,
+        })
+    };
+    let mut sites = Vec::new();
+    for class in table.tables("class")? {
+        // The name only labels the class.
+        class.word("name", Some(""))?;
+        sites.push(read(&class)?);
+        class.finish()?;
+    }
+    if sites.is_empty() {
+        sites.push(read(table)?);
+    }
+    let units = sites.iter().map(|class| u64::from(class.count) * u64::from(class.units));
+    if units.sum::<u64>() > MOST_PEERS as u64 {
+        return table.wrong("count", &format!("at most {MOST_PEERS} units in all"));
+    }
+    Ok(sites)
+}
+
+fn churn(keys: &Keys<'_>, sites: &[SiteClass]) -> Result<Churn, String> {
+    let Some(table) = keys.table("churn")? else { return Ok(Churn::default()) };
+    let count = i64::from(sites.iter().map(|class| class.count).sum::<u32>());
+    let rate = |key| table.number(key, Some(0.0), 0.0..=1e9);
+    let time = |key, default| table.time_ns(key, Some(default), S);
+    let churn = Churn {
+        deaths: rate("deaths_per_minute")?,
+        joins: rate("joins_per_minute")?,
+        leaves: rate("leaves_per_minute")?,
+        racks: rate("racks_per_minute")?,
+        rack: table.whole("rack", Some(1), 1..=MOST_PEERS)? as u32,
+        cuts: rate("cuts_per_minute")?,
+        cut_ns: time("cut_s", 10.0)?,
+        stops: rate("stops_per_minute")?,
+        stop_ns: time("stand_s", 10.0)?,
+        root_deaths: rate("root_deaths_per_minute")?,
+        resume_ns: time("resume_s", 5.0)?,
+        notice_ns: time("notice_s", 1.0)?,
+        absent: table.whole("absent", Some(0), 0..=count - 1)? as u32,
+    };
+    table.finish()?;
+    Ok(churn)
+}
+
+/// All units of the sites, as one machine.
+pub fn machine(fleet: &Fleet) -> Machine {
+    let class = |site: &SiteClass| Class {
+        count: site.count * site.units,
+        speed: site.speed,
+        poll_ns: fleet.poll_ns,
+    };
+    Machine {
+        classes: fleet.sites.iter().map(class).collect(),
+        ..Machine::uniform(0, fleet.handle_ns, fleet.poll_ns)
+    }
+}
