@@ -130,7 +130,8 @@ fn searches_are_exact_whatever_goes_wrong() {
 #[test]
 fn searches_on_sites_are_exact_whatever_goes_wrong() {
     let (mut died, mut files) = (0, 0);
-    for seed in 0..seeds() {
+    // The last: a site told to stop handed its work over before the solution that it had pruned by.
+    for seed in (0..seeds()).chain([42_626]) {
         // Presets that are for one process only do not come up.
         let preset = PRESETS[seed as usize % 17];
         let fleet = random_fleet(Policy::parse(preset).unwrap(), seed);

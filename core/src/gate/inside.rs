@@ -51,6 +51,9 @@ pub trait Inside {
     /// If it cannot begin.
     fn begin_cut(&mut self) -> Result<(), Self::Error>;
 
+    /// The best solution that a unit has found, or was told of.
+    fn best(&self) -> Option<Solution>;
+
     /// What the units have done since this, [`Inside::empty`] or the beginning. They are idle.
     fn settle(&mut self) -> Self::Done;
 

@@ -20,6 +20,7 @@ impl<D: Tally> Gate<D> {
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
+        self.learn(now_ns, inside)?;
         if let Some(held) = self.desk.at_work.take() {
             let done = inside.settle();
             self.put_back(held, &Portion { done, open: Vec::new() });
@@ -43,6 +44,7 @@ impl<D: Tally> Gate<D> {
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
+        self.learn(now_ns, inside)?;
         for held in self.to_return() {
             self.give_back(held, now_ns, inside)?;
         }
@@ -173,6 +175,7 @@ impl<D: Tally> Gate<D> {
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
+        self.learn(now_ns, inside)?;
         let Some(Cut { held, mut part, since_ns }) = self.desk.cut.take() else { return Ok(()) };
         part.content.add(portion);
         self.desk.keeper.committed(held, now_ns, now_ns - since_ns);
@@ -217,12 +220,26 @@ impl<D: Tally> Gate<D> {
         inside: &mut I,
     ) -> Result<(), I::Error> {
         self.desk.keeper.site_mut().leave();
-        self.take_in(inside)?;
+        self.take_in(now_ns, inside)?;
         self.proceed(now_ns, inside)
     }
 
+    /// Learns what the units have found. It must reach other sites no later than anything that the units
+    /// have done, which they may have pruned by it.
+    fn learn<I: Inside<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> Result<(), I::Error> {
+        match inside.best() {
+            Some(best) => self.found(&best, now_ns, inside),
+            None => Ok(()),
+        }
+    }
+
     /// Takes what the units have, and gives them nothing more.
-    fn take_in<I: Inside<Done = D>>(&mut self, inside: &mut I) -> Result<(), I::Error> {
+    fn take_in<I: Inside<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        self.learn(now_ns, inside)?;
         if let Some(held) = self.desk.at_work.take() {
             let portion = inside.empty()?;
             self.put_back(held, &portion);
@@ -246,7 +263,7 @@ impl<D: Tally> Gate<D> {
             inside.post(to, Post::Stop);
         }
         self.desk.keeper.site_mut().leave();
-        self.take_in(inside)?;
+        self.take_in(now_ns, inside)?;
         self.proceed(now_ns, inside)
     }
 

@@ -70,7 +70,6 @@ impl<L: Load> World<'_, L> {
             }
             Fate::Leave => match self.any_site(|home| home.alive && home.stands_ns <= now_ns) {
                 Some(site) => {
-                    self.learn_best(site, now_ns)?;
                     self.with_gate(site, now_ns, |gate, inside| gate.leave(now_ns, inside))?;
                     let gate = self.hall.yard.gate(site);
                     self.yard().plan(gate, now_ns);
@@ -107,7 +106,6 @@ impl<L: Load> World<'_, L> {
                 Ok(())
             }
             Fate::End => {
-                self.learn_best(0, now_ns)?;
                 self.with_gate(0, now_ns, |gate, inside| gate.stop(now_ns, inside))?;
                 let gate = self.hall.yard.gate(0);
                 self.yard().plan(gate, now_ns);

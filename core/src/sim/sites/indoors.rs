@@ -159,6 +159,11 @@ impl<L: Load> Inside for Indoors<'_, '_, L> {
         self.tell(Event::Snapshot { epoch })
     }
 
+    fn best(&self) -> Option<Solution> {
+        let score = self.hall.yard.best(self.site);
+        (score < self.hall.yard.start).then(|| Solution { score, plan: vec![score] })
+    }
+
     fn settle(&mut self) -> WorkDone {
         let done = self.hall.yard.done(self.site);
         self.hall.yard.homes[self.site as usize].base.add(&done);

@@ -254,7 +254,6 @@ impl<'a, L: Load> World<'a, L> {
                 self.with_gate(site, now_ns, |gate, inside| gate.hear(from, post, now_ns, inside))?;
             }
         }
-        self.learn_best(site, now_ns)?;
         let home = &mut self.yard().homes[site as usize];
         if home.cuts.len() == home.peers as usize {
             let (cuts, done): (Vec<_>, Vec<WorkDone>) =
@@ -299,19 +298,6 @@ impl<'a, L: Load> World<'a, L> {
             Some(why) => Err(why),
             None => Ok(now_ns),
         }
-    }
-
-    /// What units have found reaches their gate before anything that they have done does.
-    pub(super) fn learn_best(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
-        let score = self.hall.yard.best(site);
-        if score < self.hall.yard.start {
-            let known = self.gates[site as usize].as_ref().and_then(|gate| gate.site().best());
-            if known.is_none_or(|best| score < best.score) {
-                let solution = Solution { score, plan: vec![score] };
-                self.with_gate(site, now_ns, |gate, inside| gate.found(&solution, now_ns, inside))?;
-            }
-        }
-        Ok(())
     }
 
     pub(super) fn with_gate(
