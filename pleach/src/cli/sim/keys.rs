@@ -4,6 +4,15 @@ use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use toml::{Table, Value};
 
+/// Peers at most.
+pub const MOST_PEERS: i64 = 10_000_000;
+/// Units of time, in nanoseconds.
+pub const US: f64 = 1e3;
+/// A millisecond.
+pub const MS: f64 = 1e6;
+/// A second.
+pub const S: f64 = 1e9;
+
 /// A table that is being read.
 pub struct Keys<'t> {
     file: &'t str,

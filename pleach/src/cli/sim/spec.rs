@@ -1,6 +1,6 @@
 //! [`Spec`]: one run to simulate, as the keys of a scenario describe it.
 
-use super::keys::Keys;
+use super::keys::{Keys, MOST_PEERS, MS, S, US};
 use super::sites;
 use crate::registry::posed::Load;
 use crate::registry::{Entry, Simulation, entry, names};
@@ -32,12 +32,6 @@ pub struct Spec {
     /// The speed that speed-ups are relative to.
     pub unit_speed: f64,
 }
-
-/// Peers at most.
-pub const MOST_PEERS: i64 = 10_000_000;
-pub const US: f64 = 1e3;
-const MS: f64 = 1e6;
-pub const S: f64 = 1e9;
 
 impl Spec {
     /// Reads the keys that describe a run.
