@@ -1,7 +1,7 @@
 //! What leaves a process: a sealed envelope around every message and every file.
 //!
 //! ```text
-//! kind          4 bytes   "plms" a message, "plck" a checkpoint
+//! kind          4 bytes   "plms" a message, "plpt" a letter between sites, "plck" a checkpoint
 //! format        1 byte    2
 //! fingerprint   8 bytes   of the search: problem, bound, branching, reference, kind of work
 //! length        8 bytes   of the content
@@ -26,6 +26,8 @@ pub const FORMAT: u8 = 2;
 pub enum Kind {
     /// A message between peers.
     Message,
+    /// A letter between sites.
+    Post,
     /// A checkpoint.
     Checkpoint,
 }
@@ -36,6 +38,7 @@ impl Kind {
     pub fn mark(self) -> [u8; 4] {
         match self {
             Kind::Message => *b"plms",
+            Kind::Post => *b"plpt",
             Kind::Checkpoint => *b"plck",
         }
     }
@@ -190,81 +193,93 @@ impl Pack for Envelope {
 
     fn pack(&self, out: &mut Vec<u8>) {
         self.from.pack(out);
-        match self.message {
-            Message::Ask { power, units, waits } => (0u8, power.0, units, waits).pack(out),
-            Message::Refuse => 1u8.pack(out),
-            Message::Work { ticket, epoch } => {
-                (2u8, ticket, epoch).pack(out);
-                pack_work(self.work.as_deref(), out);
-            }
-            Message::Ack { ticket, epoch } => (3u8, ticket, epoch).pack(out),
-            Message::Wave => 4u8.pack(out),
-            Message::Report { sent, received } => (5u8, sent, received).pack(out),
-            Message::Done => 6u8.pack(out),
-            Message::Snapshot { epoch } => (7u8, epoch).pack(out),
-            Message::Best { score } => (8u8, score).pack(out),
-            Message::Unpark => 9u8.pack(out),
-            Message::Pass { thief, power } => (10u8, thief, power.0).pack(out),
-            Message::Passed { served, load } => (11u8, served, load).pack(out),
-            Message::Load { load } => (12u8, load).pack(out),
-            Message::Late(recall) => {
-                let (kind, ticket) = match recall {
-                    Recall::Trim { ticket } => (13u8, ticket),
-                    Recall::Left { ticket } => (14, ticket),
-                };
-                (kind, ticket).pack(out);
-                pack_work(self.work.as_deref(), out);
-            }
-        }
+        pack_message(self.message, self.work.as_deref(), out);
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let sender = PeerId::unpack(from)?;
-        let mut work = None;
-        let message = match u8::unpack(from)? {
-            0 => {
-                let (power, units, waits) = Pack::unpack(from)?;
-                Message::Ask { power: Power(power), units, waits }
-            }
-            1 => Message::Refuse,
-            2 => {
-                let (ticket, epoch) = Pack::unpack(from)?;
-                work = Some(Arc::new(Work::unpack(from)?));
-                Message::Work { ticket, epoch }
-            }
-            3 => {
-                let (ticket, epoch) = Pack::unpack(from)?;
-                Message::Ack { ticket, epoch }
-            }
-            4 => Message::Wave,
-            5 => {
-                let (sent, received) = Pack::unpack(from)?;
-                Message::Report { sent, received }
-            }
-            6 => Message::Done,
-            7 => Message::Snapshot { epoch: u64::unpack(from)? },
-            8 => Message::Best { score: i64::unpack(from)? },
-            9 => Message::Unpark,
-            10 => {
-                let (thief, power) = Pack::unpack(from)?;
-                Message::Pass { thief, power: Power(power) }
-            }
-            11 => {
-                let (served, load) = Pack::unpack(from)?;
-                Message::Passed { served, load }
-            }
-            12 => Message::Load { load: u64::unpack(from)? },
-            kind @ (13 | 14) => {
-                let ticket = Ticket::unpack(from)?;
-                work = Some(Arc::new(Work::unpack(from)?));
-                let recall =
-                    if kind == 13 { Recall::Trim { ticket } } else { Recall::Left { ticket } };
-                Message::Late(recall)
-            }
-            _ => return Err(Malformed::Range),
-        };
+        let (message, work) = unpack_message(from)?;
         Ok(Self { from: sender, message, work })
     }
+}
+
+/// Writes a message, with the work that goes with it.
+pub(crate) fn pack_message(message: Message, work: Option<&Work>, out: &mut Vec<u8>) {
+    match message {
+        Message::Ask { power, units, waits } => (0u8, power.0, units, waits).pack(out),
+        Message::Refuse => 1u8.pack(out),
+        Message::Work { ticket, epoch } => {
+            (2u8, ticket, epoch).pack(out);
+            pack_work(work, out);
+        }
+        Message::Ack { ticket, epoch } => (3u8, ticket, epoch).pack(out),
+        Message::Wave => 4u8.pack(out),
+        Message::Report { sent, received } => (5u8, sent, received).pack(out),
+        Message::Done => 6u8.pack(out),
+        Message::Snapshot { epoch } => (7u8, epoch).pack(out),
+        Message::Best { score } => (8u8, score).pack(out),
+        Message::Unpark => 9u8.pack(out),
+        Message::Pass { thief, power } => (10u8, thief, power.0).pack(out),
+        Message::Passed { served, load } => (11u8, served, load).pack(out),
+        Message::Load { load } => (12u8, load).pack(out),
+        Message::Late(recall) => {
+            let (kind, ticket) = match recall {
+                Recall::Trim { ticket } => (13u8, ticket),
+                Recall::Left { ticket } => (14, ticket),
+            };
+            (kind, ticket).pack(out);
+            pack_work(work, out);
+        }
+    }
+}
+
+/// Reads a message, with the work that goes with it.
+pub(crate) fn unpack_message(
+    from: &mut Reader<'_>,
+) -> Result<(Message, Option<Arc<Work>>), Malformed> {
+    let mut work = None;
+    let message = match u8::unpack(from)? {
+        0 => {
+            let (power, units, waits) = Pack::unpack(from)?;
+            Message::Ask { power: Power(power), units, waits }
+        }
+        1 => Message::Refuse,
+        2 => {
+            let (ticket, epoch) = Pack::unpack(from)?;
+            work = Some(Arc::new(Work::unpack(from)?));
+            Message::Work { ticket, epoch }
+        }
+        3 => {
+            let (ticket, epoch) = Pack::unpack(from)?;
+            Message::Ack { ticket, epoch }
+        }
+        4 => Message::Wave,
+        5 => {
+            let (sent, received) = Pack::unpack(from)?;
+            Message::Report { sent, received }
+        }
+        6 => Message::Done,
+        7 => Message::Snapshot { epoch: u64::unpack(from)? },
+        8 => Message::Best { score: i64::unpack(from)? },
+        9 => Message::Unpark,
+        10 => {
+            let (thief, power) = Pack::unpack(from)?;
+            Message::Pass { thief, power: Power(power) }
+        }
+        11 => {
+            let (served, load) = Pack::unpack(from)?;
+            Message::Passed { served, load }
+        }
+        12 => Message::Load { load: u64::unpack(from)? },
+        kind @ (13 | 14) => {
+            let ticket = Ticket::unpack(from)?;
+            work = Some(Arc::new(Work::unpack(from)?));
+            let recall = if kind == 13 { Recall::Trim { ticket } } else { Recall::Left { ticket } };
+            Message::Late(recall)
+        }
+        _ => return Err(Malformed::Range),
+    };
+    Ok((message, work))
 }
 
 /// Packs the work of a message without copying it first.
@@ -277,6 +292,13 @@ fn pack_work(work: Option<&Work>, out: &mut Vec<u8>) {
 
 crate::pack_struct!(Ticket { giver: PeerId, number: u64 });
 crate::pack_struct!(Counts { branched: u64, bounded: u64, total: u128, depth: u32 });
+
+/// Whether a search can go on from these counts: what it adds must not come to more than can be counted.
+pub(crate) fn can_grow(counts: &Counts) -> bool {
+    let Counts { branched, bounded, total, .. } = *counts;
+    branched.max(bounded) <= u64::MAX / 2 && total <= u128::MAX / 2
+}
+
 crate::pack_struct!(Solution { score: i64, plan: Vec<i64> });
 
 impl Pack for Work {

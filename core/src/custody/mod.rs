@@ -8,6 +8,7 @@ mod lien;
 mod mail;
 mod mutant;
 mod site;
+pub(crate) mod wire;
 mod word;
 
 pub use certificate::{Certificate, Content, Rec};
