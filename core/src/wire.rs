@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! kind          4 bytes   "plms" a message, "plpt" a letter between sites, "plck" a checkpoint
-//! format        1 byte    2
+//! format        1 byte    3
 //! fingerprint   8 bytes   of the search: problem, bound, branching, reference, kind of work
 //! length        8 bytes   of the content
 //! content
@@ -19,7 +19,7 @@ use crate::work::{Malformed, Pack, Reader, Work, bound_at, distance};
 use std::sync::Arc;
 
 /// The format that is written. All formats up to this one are read.
-pub const FORMAT: u8 = 2;
+pub const FORMAT: u8 = 3;
 
 /// What an envelope holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +96,22 @@ fn seal_of(format: u8, bytes: &[u8]) -> u64 {
 /// # Errors
 /// If it is anything but an envelope of this kind as it was sealed.
 pub fn open<T: Pack>(kind: Kind, bytes: &[u8]) -> Result<(u64, T), Unreadable> {
+    let Opened { fingerprint, content, .. } = opened(kind, bytes)?;
+    let mut from = Reader::new(content);
+    let content = T::unpack(&mut from)?;
+    from.finish()?;
+    Ok((fingerprint, content))
+}
+
+/// What an envelope holds, not yet read.
+pub(crate) struct Opened<'a> {
+    pub format: u8,
+    pub fingerprint: u64,
+    pub content: &'a [u8],
+}
+
+/// Opens an envelope and leaves its content to be read, which may depend on its format.
+pub(crate) fn opened(kind: Kind, bytes: &[u8]) -> Result<Opened<'_>, Unreadable> {
     let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else {
         let begun = !bytes.is_empty() && bytes.starts_with(&kind.mark()[..bytes.len().min(4)]);
         let least = (HEAD + SEAL) as u64;
@@ -122,10 +138,7 @@ pub fn open<T: Pack>(kind: Kind, bytes: &[u8]) -> Result<(u64, T), Unreadable> {
     if seal != seal_of(format, sealed).to_le_bytes() {
         return Err(Unreadable::Seal);
     }
-    let mut from = Reader::new(&sealed[HEAD..]);
-    let content = T::unpack(&mut from)?;
-    from.finish()?;
-    Ok((fingerprint, content))
+    Ok(Opened { format, fingerprint, content: &sealed[HEAD..] })
 }
 
 /// The print of everything that a search tree depends on: one for each tree.

@@ -58,7 +58,7 @@ impl<C> Certificate<C> {
 }
 
 /// The same for a list of liens.
-fn nested<C>(subs: &BTreeMap<Lien, Rec<C>>) -> impl Iterator<Item = (Lien, &Rec<C>)> {
+pub(crate) fn nested<C>(subs: &BTreeMap<Lien, Rec<C>>) -> impl Iterator<Item = (Lien, &Rec<C>)> {
     let mut levels = vec![subs.iter()];
     std::iter::from_fn(move || {
         loop {

@@ -11,6 +11,7 @@ mod site;
 pub(crate) mod wire;
 mod word;
 
+pub(crate) use certificate::nested;
 pub use certificate::{Certificate, Content, Rec};
 pub use estate::Estate;
 pub use keeper::{Keeper, Terms};
