@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The checks that are too long for every change: the largest rooms, five million random walks of custody, 200,000
-# random clusters, half of them of sites that come and go, and many random runs on threads.
+# The checks that are too long for every change: the largest rooms, five million random walks of custody and ten
+# million damaged letters, 200,000 random clusters, half of them of sites that come and go, and many random runs on
+# threads.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,13 +1,19 @@
 //! [`Checkpoint`]: a stopped search as bytes, and how the cuts of its peers make one.
 
 use crate::balance::{OnTheWay, PeerId, Ticket};
+use crate::custody::wire::{pack_subs, unpack_subs};
+use crate::custody::{Certificate, Lien, Rec, nested};
+use crate::gate::Portion;
 use crate::tree::{Counts, Solution};
-use crate::wire::{Kind, Unreadable, open, seal};
+use crate::wire::{Kind, Opened, Unreadable, can_grow, opened, seal};
 use crate::work::{Malformed, Pack, Reader, Work};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// All that is needed to resume a search.
+/// The first format whose checkpoints list what other sites hold.
+const WITH_SUBS: u8 = 3;
+
+/// All that is needed to resume a search: the certificate of the whole, and what goes with it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checkpoint {
     /// The search's print: it differs for another instance, bound, branching or reference.
@@ -16,14 +22,16 @@ pub struct Checkpoint {
     pub about: String,
     /// The time that the search has taken so far.
     pub elapsed_ns: u64,
-    /// What was counted so far.
+    /// What was counted so far, but for what other sites hold.
     pub counts: Counts,
     /// The score that solutions must beat.
     pub best: i64,
     /// The best solution so far.
     pub solution: Option<Solution>,
-    /// The open work.
+    /// The open work, but for what other sites hold.
     pub pieces: Vec<Work>,
+    /// What other sites hold. None in a run of one process.
+    pub subs: BTreeMap<Lien, Rec<Portion<Counts>>>,
 }
 
 impl Checkpoint {
@@ -38,34 +46,87 @@ impl Checkpoint {
     /// # Errors
     /// If the bytes are anything but a checkpoint as it was written.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unreadable> {
-        let (fingerprint, checkpoint) = open(Kind::Checkpoint, bytes)?;
+        let Opened { format, fingerprint, content } = opened(Kind::Checkpoint, bytes)?;
+        let mut from = Reader::new(content);
+        let read = if format < WITH_SUBS { Self::unpack_early } else { Self::unpack };
+        let checkpoint = read(&mut from)?;
+        from.finish()?;
         Ok(Self { fingerprint, ..checkpoint })
+    }
+
+    /// What became of the whole search, as the root of a run of several sites holds it.
+    #[must_use]
+    pub fn certificate(&self) -> Certificate<Portion<Counts>> {
+        let open = self.pieces.iter().cloned().map(Arc::new).collect();
+        Certificate { content: Portion { done: self.counts, open }, subs: self.subs.clone() }
+    }
+
+    /// The same checkpoint of another state of the search.
+    #[must_use]
+    pub fn with_certificate(self, certificate: &Certificate<Portion<Counts>>) -> Self {
+        let Certificate { content, subs } = certificate;
+        let pieces = content.open.iter().map(|piece| Work::clone(piece)).collect();
+        Self { counts: content.done, pieces, subs: subs.clone(), ..self }
+    }
+
+    /// What was counted so far by all sites, as far as the file tells.
+    ///
+    /// # Errors
+    /// If it is more than a search can count.
+    pub fn counted(&self) -> Result<Counts, Malformed> {
+        let mut sum = self.counts;
+        for (_, rec) in nested(&self.subs) {
+            let counts = rec.certificate.content.done;
+            // Neither is more than half of what there are numbers for.
+            if !can_grow(&sum) || !can_grow(&counts) {
+                return Err(Malformed::Range);
+            }
+            sum.add(&counts);
+        }
+        if can_grow(&sum) { Ok(sum) } else { Err(Malformed::Range) }
+    }
+
+    /// The checkpoint for a run of one process, where nobody else holds anything: all that others held is
+    /// taken over as far as the file tells.
+    ///
+    /// # Errors
+    /// If more was counted than a search can count.
+    pub fn folded(mut self) -> Result<Self, Malformed> {
+        self.counts = self.counted()?;
+        let open = nested(&self.subs).flat_map(|(_, rec)| &rec.certificate.content.open);
+        self.pieces.extend(open.map(|piece| Work::clone(piece)));
+        self.subs.clear();
+        Ok(self)
+    }
+
+    /// Reads a checkpoint of an early format, which lists nothing that other sites hold.
+    fn unpack_early(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let about = String::from_utf8(Pack::unpack(from)?).map_err(|_| Malformed::Range)?;
+        let (elapsed_ns, counts, best) = Pack::unpack(from)?;
+        if elapsed_ns > u64::MAX / 2 || !can_grow(&counts) {
+            return Err(Malformed::Range);
+        }
+        let (solution, pieces) = Pack::unpack(from)?;
+        let early = Self { about, elapsed_ns, counts, best, solution, pieces, ..Self::default() };
+        Ok(early)
     }
 }
 
 /// The content of the envelope: the fingerprint is in its head.
 impl Pack for Checkpoint {
-    const LEAST: usize = 8;
+    const LEAST: usize = 10;
 
     fn pack(&self, out: &mut Vec<u8>) {
         self.about.as_bytes().to_vec().pack(out);
         (self.elapsed_ns, self.counts, self.best).pack(out);
-        self.solution.iter().cloned().collect::<Vec<_>>().pack(out);
+        self.solution.pack(out);
         self.pieces.pack(out);
+        pack_subs(&self.subs, out);
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let about = String::from_utf8(Pack::unpack(from)?).map_err(|_| Malformed::Range)?;
-        let (elapsed_ns, counts, best) = Pack::unpack(from)?;
-        let mut solutions: Vec<Solution> = Pack::unpack(from)?;
-        let Counts { branched, bounded, total, .. } = counts;
-        // What a search adds must not come to more than can be counted.
-        let beyond = [branched, bounded, elapsed_ns].iter().any(|&n| n > u64::MAX / 2);
-        if solutions.len() > 1 || beyond || total > u128::MAX / 2 {
-            return Err(Malformed::Range);
-        }
-        let (solution, pieces) = (solutions.pop(), Pack::unpack(from)?);
-        Ok(Self { fingerprint: 0, about, elapsed_ns, counts, best, solution, pieces })
+        let early = Self::unpack_early(from)?;
+        Ok(Self { subs: unpack_subs(None, from)?, ..early })
     }
 }
 

@@ -1,8 +1,8 @@
 //! What leaves a process: a sealed envelope around every message and every file.
 //!
 //! ```text
-//! kind          4 bytes   "plms" a message, "plck" a checkpoint
-//! format        1 byte    2
+//! kind          4 bytes   "plms" a message, "plpt" a letter between sites, "plck" a checkpoint
+//! format        1 byte    3
 //! fingerprint   8 bytes   of the search: problem, bound, branching, reference, kind of work
 //! length        8 bytes   of the content
 //! content
@@ -19,13 +19,15 @@ use crate::work::{Malformed, Pack, Reader, Work, bound_at, distance};
 use std::sync::Arc;
 
 /// The format that is written. All formats up to this one are read.
-pub const FORMAT: u8 = 2;
+pub const FORMAT: u8 = 3;
 
 /// What an envelope holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A message between peers.
     Message,
+    /// A letter between sites.
+    Post,
     /// A checkpoint.
     Checkpoint,
 }
@@ -36,6 +38,7 @@ impl Kind {
     pub fn mark(self) -> [u8; 4] {
         match self {
             Kind::Message => *b"plms",
+            Kind::Post => *b"plpt",
             Kind::Checkpoint => *b"plck",
         }
     }
@@ -93,6 +96,22 @@ fn seal_of(format: u8, bytes: &[u8]) -> u64 {
 /// # Errors
 /// If it is anything but an envelope of this kind as it was sealed.
 pub fn open<T: Pack>(kind: Kind, bytes: &[u8]) -> Result<(u64, T), Unreadable> {
+    let Opened { fingerprint, content, .. } = opened(kind, bytes)?;
+    let mut from = Reader::new(content);
+    let content = T::unpack(&mut from)?;
+    from.finish()?;
+    Ok((fingerprint, content))
+}
+
+/// What an envelope holds, not yet read.
+pub(crate) struct Opened<'a> {
+    pub format: u8,
+    pub fingerprint: u64,
+    pub content: &'a [u8],
+}
+
+/// Opens an envelope and leaves its content to be read, which may depend on its format.
+pub(crate) fn opened(kind: Kind, bytes: &[u8]) -> Result<Opened<'_>, Unreadable> {
     let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else {
         let begun = !bytes.is_empty() && bytes.starts_with(&kind.mark()[..bytes.len().min(4)]);
         let least = (HEAD + SEAL) as u64;
@@ -119,10 +138,7 @@ pub fn open<T: Pack>(kind: Kind, bytes: &[u8]) -> Result<(u64, T), Unreadable> {
     if seal != seal_of(format, sealed).to_le_bytes() {
         return Err(Unreadable::Seal);
     }
-    let mut from = Reader::new(&sealed[HEAD..]);
-    let content = T::unpack(&mut from)?;
-    from.finish()?;
-    Ok((fingerprint, content))
+    Ok(Opened { format, fingerprint, content: &sealed[HEAD..] })
 }
 
 /// The print of everything that a search tree depends on: one for each tree.
@@ -190,81 +206,93 @@ impl Pack for Envelope {
 
     fn pack(&self, out: &mut Vec<u8>) {
         self.from.pack(out);
-        match self.message {
-            Message::Ask { power, units, waits } => (0u8, power.0, units, waits).pack(out),
-            Message::Refuse => 1u8.pack(out),
-            Message::Work { ticket, epoch } => {
-                (2u8, ticket, epoch).pack(out);
-                pack_work(self.work.as_deref(), out);
-            }
-            Message::Ack { ticket, epoch } => (3u8, ticket, epoch).pack(out),
-            Message::Wave => 4u8.pack(out),
-            Message::Report { sent, received } => (5u8, sent, received).pack(out),
-            Message::Done => 6u8.pack(out),
-            Message::Snapshot { epoch } => (7u8, epoch).pack(out),
-            Message::Best { score } => (8u8, score).pack(out),
-            Message::Unpark => 9u8.pack(out),
-            Message::Pass { thief, power } => (10u8, thief, power.0).pack(out),
-            Message::Passed { served, load } => (11u8, served, load).pack(out),
-            Message::Load { load } => (12u8, load).pack(out),
-            Message::Late(recall) => {
-                let (kind, ticket) = match recall {
-                    Recall::Trim { ticket } => (13u8, ticket),
-                    Recall::Left { ticket } => (14, ticket),
-                };
-                (kind, ticket).pack(out);
-                pack_work(self.work.as_deref(), out);
-            }
-        }
+        pack_message(self.message, self.work.as_deref(), out);
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let sender = PeerId::unpack(from)?;
-        let mut work = None;
-        let message = match u8::unpack(from)? {
-            0 => {
-                let (power, units, waits) = Pack::unpack(from)?;
-                Message::Ask { power: Power(power), units, waits }
-            }
-            1 => Message::Refuse,
-            2 => {
-                let (ticket, epoch) = Pack::unpack(from)?;
-                work = Some(Arc::new(Work::unpack(from)?));
-                Message::Work { ticket, epoch }
-            }
-            3 => {
-                let (ticket, epoch) = Pack::unpack(from)?;
-                Message::Ack { ticket, epoch }
-            }
-            4 => Message::Wave,
-            5 => {
-                let (sent, received) = Pack::unpack(from)?;
-                Message::Report { sent, received }
-            }
-            6 => Message::Done,
-            7 => Message::Snapshot { epoch: u64::unpack(from)? },
-            8 => Message::Best { score: i64::unpack(from)? },
-            9 => Message::Unpark,
-            10 => {
-                let (thief, power) = Pack::unpack(from)?;
-                Message::Pass { thief, power: Power(power) }
-            }
-            11 => {
-                let (served, load) = Pack::unpack(from)?;
-                Message::Passed { served, load }
-            }
-            12 => Message::Load { load: u64::unpack(from)? },
-            kind @ (13 | 14) => {
-                let ticket = Ticket::unpack(from)?;
-                work = Some(Arc::new(Work::unpack(from)?));
-                let recall =
-                    if kind == 13 { Recall::Trim { ticket } } else { Recall::Left { ticket } };
-                Message::Late(recall)
-            }
-            _ => return Err(Malformed::Range),
-        };
+        let (message, work) = unpack_message(from)?;
         Ok(Self { from: sender, message, work })
     }
+}
+
+/// Writes a message, with the work that goes with it.
+pub(crate) fn pack_message(message: Message, work: Option<&Work>, out: &mut Vec<u8>) {
+    match message {
+        Message::Ask { power, units, waits } => (0u8, power.0, units, waits).pack(out),
+        Message::Refuse => 1u8.pack(out),
+        Message::Work { ticket, epoch } => {
+            (2u8, ticket, epoch).pack(out);
+            pack_work(work, out);
+        }
+        Message::Ack { ticket, epoch } => (3u8, ticket, epoch).pack(out),
+        Message::Wave => 4u8.pack(out),
+        Message::Report { sent, received } => (5u8, sent, received).pack(out),
+        Message::Done => 6u8.pack(out),
+        Message::Snapshot { epoch } => (7u8, epoch).pack(out),
+        Message::Best { score } => (8u8, score).pack(out),
+        Message::Unpark => 9u8.pack(out),
+        Message::Pass { thief, power } => (10u8, thief, power.0).pack(out),
+        Message::Passed { served, load } => (11u8, served, load).pack(out),
+        Message::Load { load } => (12u8, load).pack(out),
+        Message::Late(recall) => {
+            let (kind, ticket) = match recall {
+                Recall::Trim { ticket } => (13u8, ticket),
+                Recall::Left { ticket } => (14, ticket),
+            };
+            (kind, ticket).pack(out);
+            pack_work(work, out);
+        }
+    }
+}
+
+/// Reads a message, with the work that goes with it.
+pub(crate) fn unpack_message(
+    from: &mut Reader<'_>,
+) -> Result<(Message, Option<Arc<Work>>), Malformed> {
+    let mut work = None;
+    let message = match u8::unpack(from)? {
+        0 => {
+            let (power, units, waits) = Pack::unpack(from)?;
+            Message::Ask { power: Power(power), units, waits }
+        }
+        1 => Message::Refuse,
+        2 => {
+            let (ticket, epoch) = Pack::unpack(from)?;
+            work = Some(Arc::new(Work::unpack(from)?));
+            Message::Work { ticket, epoch }
+        }
+        3 => {
+            let (ticket, epoch) = Pack::unpack(from)?;
+            Message::Ack { ticket, epoch }
+        }
+        4 => Message::Wave,
+        5 => {
+            let (sent, received) = Pack::unpack(from)?;
+            Message::Report { sent, received }
+        }
+        6 => Message::Done,
+        7 => Message::Snapshot { epoch: u64::unpack(from)? },
+        8 => Message::Best { score: i64::unpack(from)? },
+        9 => Message::Unpark,
+        10 => {
+            let (thief, power) = Pack::unpack(from)?;
+            Message::Pass { thief, power: Power(power) }
+        }
+        11 => {
+            let (served, load) = Pack::unpack(from)?;
+            Message::Passed { served, load }
+        }
+        12 => Message::Load { load: u64::unpack(from)? },
+        kind @ (13 | 14) => {
+            let ticket = Ticket::unpack(from)?;
+            work = Some(Arc::new(Work::unpack(from)?));
+            let recall = if kind == 13 { Recall::Trim { ticket } } else { Recall::Left { ticket } };
+            Message::Late(recall)
+        }
+        _ => return Err(Malformed::Range),
+    };
+    Ok((message, work))
 }
 
 /// Packs the work of a message without copying it first.
@@ -277,6 +305,13 @@ fn pack_work(work: Option<&Work>, out: &mut Vec<u8>) {
 
 crate::pack_struct!(Ticket { giver: PeerId, number: u64 });
 crate::pack_struct!(Counts { branched: u64, bounded: u64, total: u128, depth: u32 });
+
+/// Whether a search can go on from these counts: what it adds must not come to more than can be counted.
+pub(crate) fn can_grow(counts: &Counts) -> bool {
+    let Counts { branched, bounded, total, .. } = *counts;
+    branched.max(bounded) <= u64::MAX / 2 && total <= u128::MAX / 2
+}
+
 crate::pack_struct!(Solution { score: i64, plan: Vec<i64> });
 
 impl Pack for Work {

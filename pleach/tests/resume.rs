@@ -188,6 +188,40 @@ fn made_up_checkpoints_are_refused() {
     refused(&format!("resume {file}"), file);
 }
 
+/// A file of several sites: what the others held is shown and resumed.
+#[test]
+fn a_file_of_several_sites_is_resumed() {
+    use pleach_core::checkpoint::Checkpoint;
+    use pleach_core::custody::{Certificate, Lien, Rec};
+    let path = fresh("sites.pleach");
+    let file = path.to_str().unwrap();
+    pleach(&format!(
+        "count queens 14 --checkpoint {file} --node-limit 1000 --simd off --threads 2"
+    ));
+    let before = json(&format!("resume {file} --show"));
+    let one = Checkpoint::from_bytes(&fs::read(&path).unwrap()).unwrap();
+    // All counts and all pieces but one are held elsewhere.
+    let mut whole = one.certificate();
+    let mut given = Certificate::of(whole.content.clone());
+    whole.content.open.truncate(1);
+    given.content.open.remove(0);
+    assert!(!given.content.open.is_empty());
+    whole.content.done = Default::default();
+    for number in 0..3 {
+        let lien = Lien { site: 0, incarnation: 5, number };
+        let rec = Rec { holder: 1, acked: true, certificate: given.into() };
+        given = Certificate::default();
+        given.subs.insert(lien, rec);
+    }
+    whole.subs = given.subs;
+    fs::write(&path, one.with_certificate(&whole).to_bytes()).unwrap();
+    let shown = json(&format!("resume {file} --show"));
+    for key in ["open", "pieces", "nodes", "count", "done"] {
+        assert_eq!(shown[key], before[key], "{key}");
+    }
+    is_exact(&json(&format!("resume {file}")), SEARCHES[2]);
+}
+
 /// A user's own command resumes like any other.
 #[test]
 fn a_users_own_command_is_resumed() {
@@ -261,6 +295,7 @@ fn what_cannot_be_resumed_is_refused() {
     refused(&format!("resume {file} --show"), "its length is wrong");
     let mut newer = good.clone();
     newer[4] += 1;
+    let format = newer[4];
     fs::write(&path, newer).unwrap();
-    refused(&format!("resume {file}"), "its format is 3");
+    refused(&format!("resume {file}"), &format!("its format is {format}"));
 }

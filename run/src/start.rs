@@ -199,12 +199,14 @@ fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunE
         return Err(Unreadable::Foreign.into());
     }
     let content = |why: Malformed| RunError::Resume(why.into());
+    // This process is alone: what others held when the file was written is its own now.
+    let before = Checkpoint::clone(before).folded().map_err(content)?;
     let mut explorer = problem.explorer();
     before.pieces.iter().try_for_each(|piece| explorer.put(&piece.bytes)).map_err(content)?;
     let plan = before.solution.as_ref().map(|best| &best.plan);
     match plan.and_then(|plan| problem.check(plan)) {
         Some(Err(_)) => Err(content(Malformed::Range)),
-        _ => Ok((**before).clone()),
+        _ => Ok(before),
     }
 }
 

@@ -4,6 +4,8 @@ use oorandom::Rand64;
 use pleach_core::balance::late::Recall;
 use pleach_core::balance::{Message, Power, Ticket};
 use pleach_core::checkpoint::Checkpoint;
+use pleach_core::custody::{Certificate, Lien, Rec, Word};
+use pleach_core::gate::{Letter, Portion, Post};
 use pleach_core::laws::mutate;
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Solution};
@@ -35,9 +37,9 @@ const HEAD: usize = 21;
 const SEAL: usize = 8;
 
 /// The bytes that decoding this many bytes may allocate: a value encoded in one byte takes up to a
-/// few machine words, and lists grow by doubling.
+/// few machine words, lists grow by doubling, and a map of one lien takes as much as one of eleven.
 fn size_class(bytes: usize) -> u64 {
-    64 * bytes as u64 + 1024
+    80 * bytes as u64 + 1024
 }
 
 /// The number of mutated inputs: `PLEACH_MUTANTS`, or 100,000.
@@ -101,16 +103,42 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
         best: 2297,
         solution: Some(Solution { score: 2297, plan: (1..21).collect() }),
         pieces: vec![work.clone(), work.clone()],
+        ..Checkpoint::default()
     };
+    let part = nested(work, 3);
+    let lien = Lien { site: 1, incarnation: 7, number: 300 };
+    let commit = Word::Commit { lien, certificate: Arc::new(part.clone()), best: None };
+    let content = Portion::open(vec![Arc::new(work.clone())]);
+    let gift = Post::Gift(ticket, Word::Work { lien, content, best: None });
+    let letters = [gift, Post::Word(commit)].map(|post| Letter { from: 1, post });
     let messages = messages.iter().map(|message| message.to_bytes(fingerprint));
-    messages.chain([checkpoint.to_bytes()]).collect()
+    let letters = letters.iter().map(|letter| letter.to_bytes(fingerprint));
+    let checkpoints = [checkpoint.clone().with_certificate(&part), checkpoint];
+    messages.chain(letters).chain(checkpoints.iter().map(Checkpoint::to_bytes)).collect()
 }
 
-/// Decodes bytes as a message and as a checkpoint, within the allowed memory.
-fn read(bytes: &[u8], fingerprint: u64) -> (Option<Envelope>, Option<Checkpoint>) {
-    let mut read = (None, None);
+/// A certificate with a lien in a lien, so many levels of them.
+fn nested(work: &Work, levels: u64) -> Certificate<Portion<Counts>> {
+    let mut part = Certificate::of(Portion::open(vec![Arc::new(work.clone())]));
+    for number in 0..levels {
+        let mut outer = Certificate::of(Portion::default());
+        let lien = Lien { site: 0, incarnation: 1, number };
+        outer.subs.insert(lien, Rec { holder: 1, acked: true, certificate: Arc::new(part) });
+        part = outer;
+    }
+    part
+}
+
+/// What bytes can be read as.
+type Read = (Option<Envelope>, Option<Letter>, Option<Checkpoint>);
+
+/// Decodes bytes as all that they can be, within the allowed memory.
+fn read(bytes: &[u8], fingerprint: u64) -> Read {
+    let mut read = (None, None, None);
     let used = allocation_counter::measure(|| {
-        read = (Envelope::from_bytes(bytes, fingerprint).ok(), Checkpoint::from_bytes(bytes).ok());
+        let message = Envelope::from_bytes(bytes, fingerprint).ok();
+        let letter = Letter::from_bytes(bytes, fingerprint, 4).ok();
+        read = (message, letter, Checkpoint::from_bytes(bytes).ok());
     });
     assert!(used.bytes_max <= size_class(bytes.len()), "{used:?} for {} bytes", bytes.len());
     read
@@ -131,8 +159,7 @@ fn mutated_inputs_are_refused() {
         let bytes = mutate(original, rng);
         inputs += 1;
         if bytes != *original {
-            let (message, checkpoint) = read(&bytes, prints[which]);
-            assert!(message.is_none() && checkpoint.is_none(), "{bytes:?} was read");
+            assert_eq!(read(&bytes, prints[which]), (None, None, None), "{bytes:?} was read");
         }
         // Unchanged, it is foreign to every other search.
         let other = prints[(which + 1) % prints.len()];
@@ -143,16 +170,21 @@ fn mutated_inputs_are_refused() {
         // The same damage under a valid seal, as a faulty sender would produce it: whatever is
         // decoded encodes to the same bytes, and its work is rejected or can be searched.
         let content = Raw(&bytes[HEAD..bytes.len() - SEAL]);
-        let kind = if original[..4] == *b"plms" { Kind::Message } else { Kind::Checkpoint };
+        let kinds = [Kind::Message, Kind::Post, Kind::Checkpoint];
+        let kind = kinds.into_iter().find(|kind| original.starts_with(&kind.mark())).unwrap();
         let sealed = seal(kind, prints[which], &content);
-        let (message, checkpoint) = read(&sealed, prints[which]);
+        let (message, letter, checkpoint) = read(&sealed, prints[which]);
         let mut pieces = Vec::new();
         if let Some(message) = message {
             assert_eq!(message.to_bytes(prints[which]), sealed);
             pieces.extend(message.work.map(|work| work.bytes.clone()));
         }
+        if let Some(letter) = letter {
+            assert_eq!(letter.to_bytes(prints[which]), sealed);
+        }
         if let Some(checkpoint) = checkpoint {
             assert_eq!(checkpoint.to_bytes(), sealed);
+            let Ok(checkpoint) = checkpoint.folded() else { continue };
             pieces.extend(checkpoint.pieces.into_iter().map(|piece| piece.bytes));
         }
         for piece in pieces {
@@ -171,4 +203,28 @@ fn mutated_inputs_are_refused() {
         "{inputs} inputs; under a valid seal, {taken} pieces were read as work, {refused} refused"
     );
     assert!(taken > 0 && refused > 0);
+}
+
+/// The most that bytes can ask for: liens of which nothing is known, in one another and beside one another.
+#[test]
+fn liens_take_memory_in_proportion() {
+    let empty = Certificate::of(Portion::<Counts>::default());
+    let mut wide = empty.clone();
+    for number in 0..20_000 {
+        let lien = Lien { site: 0, incarnation: 0, number };
+        let certificate = Arc::new(empty.clone());
+        wide.subs.insert(lien, Rec { holder: 0, acked: false, certificate });
+    }
+    let mut forks = empty;
+    for part in [nested(&Work::default(), 900), wide] {
+        let number = 1 << 40 | forks.subs.len() as u64;
+        let lien = Lien { site: 0, incarnation: 0, number };
+        for part in [&part, &forks] {
+            let checkpoint = Checkpoint::default().with_certificate(part);
+            let read = read(&checkpoint.to_bytes(), 0);
+            assert_eq!(read.2, Some(checkpoint));
+        }
+        let certificate = Arc::new(part);
+        forks.subs.insert(lien, Rec { holder: 0, acked: false, certificate });
+    }
 }

@@ -3,9 +3,11 @@
 use oorandom::Rand64;
 use pleach_core::balance::Policy;
 use pleach_core::checkpoint::Checkpoint;
+use pleach_core::custody::{Certificate, Lien, Rec};
+use pleach_core::gate::Portion;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
-use pleach_core::work::Nodes;
+use pleach_core::work::{Nodes, Work};
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
@@ -159,6 +161,75 @@ fn every_snapshot_leads_to_the_same_counts() {
     }
     println!("snapshots seen: {tried:?}");
     assert!(tried.iter().all(|&n| n >= 6), "{tried:?}");
+}
+
+/// Splits open work into pieces within pieces, and explores some of each, as sites would.
+fn give_on(
+    problem: &dyn Problem,
+    open: Vec<Arc<Work>>,
+    (rng, names, depth): (&mut Rand64, &mut u64, u32),
+) -> Certificate<Portion<Counts>> {
+    let mut explorer = problem.explorer();
+    open.iter().for_each(|piece| explorer.put(&piece.bytes).unwrap());
+    let mut part = Certificate::<Portion<Counts>>::default();
+    for _ in 0..2 {
+        let ran = explorer.run(rng.rand_range(0..300), i64::MAX);
+        part.content.done.add(&ran.counts);
+        let gift = (depth > 0).then(|| explorer.split(0.5)).flatten();
+        if let Some(gift) = gift {
+            *names += 1;
+            let lien = Lien { site: depth, incarnation: rng.rand_u64(), number: *names };
+            let certificate = give_on(problem, vec![gift.into()], (rng, names, depth - 1)).into();
+            let rec = Rec { holder: depth - 1, acked: rng.rand_range(0..2) == 0, certificate };
+            part.subs.insert(lien, rec);
+        }
+    }
+    part.content.open.push(explorer.drain().into());
+    part
+}
+
+/// A file of several sites is resumed by one process, which takes over what the others held.
+#[test]
+fn what_other_sites_held_is_taken_over() {
+    for which in 0..4 {
+        let wanted = counted(which);
+        let rng = &mut Rand64::new(which.into());
+        let scratch = Scratch::new(&format!("sites-{which}"));
+        let (first, best) = problem(which, a_level(rng));
+        let limited = Settings {
+            node_limit: Some(wanted.bounded / 8),
+            save: Some(scratch.save(Duration::from_secs(100))),
+            ..settings(rng, best)
+        };
+        run(&*first, &limited, &mut |_| ControlFlow::Continue(())).unwrap();
+        let stopped = scratch.read();
+        let before = stopped.certificate().content;
+        let mut names = 0;
+        let mut part = give_on(&*first, before.open, (rng, &mut names, 3));
+        part.content.done.add(&before.done);
+        assert!(names > 8 && part.subs.len() == 2, "{names} liens");
+        let shared = Checkpoint::clone(&stopped).with_certificate(&part);
+        fs::write(&scratch.0, shared.to_bytes()).unwrap();
+        let read = scratch.read();
+        assert_eq!(*read, shared);
+        assert!(read.counted().unwrap().bounded > read.counts.bounded);
+        // Stopped once more, it is a file of one process.
+        for limit in [Some(500), None] {
+            let (problem, best) = problem(which, a_level(rng));
+            let settings = Settings {
+                node_limit: limit,
+                save: Some(scratch.save(Duration::from_secs(100))),
+                resume: Some(scratch.read()),
+                ..settings(rng, best)
+            };
+            let outcome = run(&*problem, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+            assert!(scratch.read().subs.is_empty());
+            assert_eq!(scratch.read().counts, outcome.counts);
+            if limit.is_none() {
+                assert_eq!(outcome.counts, wanted, "{which}");
+            }
+        }
+    }
 }
 
 /// A failed save is reported once, the search continues, and the old file stays.

@@ -49,3 +49,24 @@ impl<C: Content> Certificate<C> {
         !self.content.has_open() && self.subs.is_empty()
     }
 }
+
+impl<C> Certificate<C> {
+    /// All liens that were given on, those within other liens included.
+    pub fn nested(&self) -> impl Iterator<Item = (Lien, &Rec<C>)> {
+        nested(&self.subs)
+    }
+}
+
+/// The same for a list of liens.
+pub(crate) fn nested<C>(subs: &BTreeMap<Lien, Rec<C>>) -> impl Iterator<Item = (Lien, &Rec<C>)> {
+    let mut levels = vec![subs.iter()];
+    std::iter::from_fn(move || {
+        loop {
+            if let Some((&lien, rec)) = levels.last_mut()?.next() {
+                levels.push(rec.certificate.subs.iter());
+                return Some((lien, rec));
+            }
+            levels.pop();
+        }
+    })
+}

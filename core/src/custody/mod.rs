@@ -8,8 +8,10 @@ mod lien;
 mod mail;
 mod mutant;
 mod site;
+pub(crate) mod wire;
 mod word;
 
+pub(crate) use certificate::nested;
 pub use certificate::{Certificate, Content, Rec};
 pub use estate::Estate;
 pub use keeper::{Keeper, Terms};

@@ -82,6 +82,17 @@ impl<C> Word<C> {
             | Word::Unknown { lien } => lien,
         }
     }
+
+    /// The certificate that it brings, if it brings one.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&Certificate<C>> {
+        match self {
+            Word::Commit { certificate, .. } | Word::Return { certificate, .. } => {
+                Some(certificate)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What a site wants done, or has done and its host must know.

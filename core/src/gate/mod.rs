@@ -8,8 +8,12 @@ mod inside;
 mod portion;
 mod post;
 mod rounds;
+mod wire;
 
 pub use desk::Gate;
 pub use inside::Inside;
 pub use portion::{Portion, Tally};
 pub use post::Post;
+pub use wire::Letter;
+#[cfg(test)]
+pub(crate) use wire::samples;

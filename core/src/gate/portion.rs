@@ -14,7 +14,11 @@ pub trait Tally: Clone + Default + Debug {
 
 impl Tally for Counts {
     fn add(&mut self, other: &Self) {
-        Counts::add(self, other);
+        // No search counts that far. What a lying site says must not bring this one down.
+        self.branched = self.branched.saturating_add(other.branched);
+        self.bounded = self.bounded.saturating_add(other.bounded);
+        self.total = self.total.saturating_add(other.total);
+        self.depth = self.depth.max(other.depth);
     }
 }
 

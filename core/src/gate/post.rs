@@ -6,7 +6,7 @@ use crate::custody::{Certificate, Word};
 use crate::tree::Solution;
 
 /// What one site sends another.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Post<D> {
     /// Between their peers: who wants work.
     Peer(Message),

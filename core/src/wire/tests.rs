@@ -3,6 +3,7 @@
 use super::*;
 use crate::balance::late::Recall;
 use crate::checkpoint::Checkpoint;
+use crate::gate::samples;
 use crate::laws::pack_law;
 use oorandom::Rand64;
 
@@ -46,6 +47,7 @@ fn checkpoint() -> Checkpoint {
         best: 2297,
         solution: Some(Solution { score: 2298, plan: (0..20).collect() }),
         pieces: (1..4).map(piece).collect(),
+        ..Checkpoint::default()
     }
 }
 
@@ -89,24 +91,135 @@ fn what_is_not_right_is_named() {
     assert_eq!(Checkpoint::from_bytes(b""), Err(Unreadable::Other));
 }
 
+/// A file of the second format, as it was written when that was the last one.
+const SECOND: &str = "706c636b024d00000000000000590000000000000014736f6c766520666c6f7773686f70207461303231b5b8f0\
+                      fe2d0580808080802080808080808080808080808080800414f22301f4230304000202000000000000f03f06\
+                      050101010101000000000000004006050202020202eee6e9add260682b";
+
+/// What it holds.
+fn second() -> Checkpoint {
+    let piece = |n: u8| Work { size: f64::from(n), least_bound: -3, bytes: vec![n; 5] };
+    let solution = Some(Solution { score: 2298, plan: vec![2, 0, 1] });
+    Checkpoint { pieces: (1..3).map(piece).collect(), solution, ..checkpoint() }
+}
+
+fn second_bytes() -> Vec<u8> {
+    let digits = SECOND.as_bytes().chunks(2).map(|two| std::str::from_utf8(two).unwrap());
+    digits.map(|two| u8::from_str_radix(two, 16).unwrap()).collect()
+}
+
+#[test]
+fn the_second_format_is_read() {
+    let bytes = second_bytes();
+    assert_eq!(Checkpoint::from_bytes(&bytes), Ok(second()));
+    // What other sites hold comes after what the second format has.
+    let now = second().to_bytes();
+    let (content, end) = (HEAD..bytes.len() - SEAL, bytes.len() - SEAL);
+    assert_eq!(bytes[content.clone()], now[content]);
+    assert_eq!(now[end..now.len() - SEAL], [0]);
+    // Neither format passes for the other.
+    for (mut bytes, format) in [(bytes, 3), (now, 2)] {
+        bytes.truncate(bytes.len() - SEAL);
+        bytes[4] = format;
+        let seal = word_hash(&bytes);
+        bytes.extend(seal.to_le_bytes());
+        assert!(matches!(Checkpoint::from_bytes(&bytes), Err(Unreadable::Content(_))));
+    }
+}
+
 /// Files of the first format are still read, and their damage is still noticed.
 #[test]
 fn the_first_format_is_read() {
-    let checkpoint = checkpoint();
-    let mut bytes = checkpoint.to_bytes();
+    let mut bytes = second_bytes();
     bytes.truncate(bytes.len() - SEAL);
     bytes[4] = 1;
     let seal = hash(&bytes);
     bytes.extend(seal.to_le_bytes());
-    assert_eq!(Checkpoint::from_bytes(&bytes), Ok(checkpoint));
+    assert_eq!(Checkpoint::from_bytes(&bytes), Ok(second()));
     for at in HEAD..bytes.len() {
         let mut damaged = bytes.clone();
         damaged[at] ^= 4;
         assert_eq!(Checkpoint::from_bytes(&damaged), Err(Unreadable::Seal), "byte {at}");
     }
-    // Neither format passes for the other.
-    bytes[4] = FORMAT;
-    assert_eq!(Checkpoint::from_bytes(&bytes), Err(Unreadable::Seal));
+    // No format passes for another.
+    for format in 2..=FORMAT {
+        bytes[4] = format;
+        assert_eq!(Checkpoint::from_bytes(&bytes), Err(Unreadable::Seal));
+    }
+}
+
+/// A checkpoint that lists what other sites hold.
+fn shared(rng: &mut Rand64) -> Checkpoint {
+    let part = samples::certificate(rng, &mut 0, 4);
+    checkpoint().with_certificate(&part)
+}
+
+#[test]
+fn a_checkpoint_lists_what_others_hold() {
+    let rng = &mut Rand64::new(3);
+    for _ in 0..100 {
+        let whole = shared(rng);
+        assert_eq!(Checkpoint::from_bytes(&whole.to_bytes()), Ok(whole.clone()));
+        pack_law(&Checkpoint { fingerprint: 0, ..whole.clone() }, rng);
+        assert_eq!(checkpoint().with_certificate(&whole.certificate()), whole);
+    }
+}
+
+#[test]
+fn a_fold_takes_all_over() {
+    let rng = &mut Rand64::new(4);
+    let (mut folds, mut refused) = (0, 0);
+    for _ in 0..300 {
+        let whole = shared(rng);
+        let part = whole.certificate();
+        let contents = || {
+            let nested = part.nested().map(|(_, rec)| &rec.certificate.content);
+            std::iter::once(&part.content).chain(nested)
+        };
+        let sum = |number: fn(&Counts) -> u64| -> u128 {
+            contents().map(|content| u128::from(number(&content.done))).sum()
+        };
+        let (branched, bounded) = (sum(|it| it.branched), sum(|it| it.bounded));
+        let Ok(folded) = whole.folded() else {
+            assert!(branched.max(bounded) > u128::from(u64::MAX / 2));
+            refused += 1;
+            continue;
+        };
+        folds += 1;
+        assert!(folded.subs.is_empty());
+        assert_eq!(u128::from(folded.counts.branched), branched);
+        assert_eq!(u128::from(folded.counts.bounded), bounded);
+        let totals = contents().map(|content| content.done.total);
+        assert_eq!(folded.counts.total, totals.sum::<u128>());
+        let open = contents().flat_map(|content| &content.open);
+        let mut pieces: Vec<_> = open.map(|piece| piece.bytes.clone()).collect();
+        let mut all: Vec<_> = folded.pieces.iter().map(|piece| piece.bytes.clone()).collect();
+        pieces.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(all, pieces);
+        assert_eq!(folded.clone().folded(), Ok(folded));
+    }
+    assert!(folds > 10 && refused > 10, "{folds} folds, {refused} refused");
+    assert_eq!(checkpoint().folded(), Ok(checkpoint()));
+    // Three halves are more than there are numbers for.
+    let mut part = samples::tower(2);
+    let none = Counts::default();
+    let half = Counts { total: u128::MAX / 2, ..none };
+    let mut with = |outer, inner| {
+        part.content.done = half;
+        for (at, done) in [outer, inner].into_iter().enumerate() {
+            let mut level = &mut part;
+            for _ in 0..=at {
+                let rec = level.subs.values_mut().next().unwrap();
+                level = Arc::make_mut(&mut rec.certificate);
+            }
+            level.content.done = done;
+        }
+        checkpoint().with_certificate(&part).folded().map(|whole| whole.counts)
+    };
+    assert_eq!(with(none, none), Ok(half));
+    assert_eq!(with(half, half), Err(Malformed::Range));
+    assert_eq!(with(none, Counts { branched: u64::MAX, ..none }), Err(Malformed::Range));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The canonical encoding of nodes: one byte string per value, decoded defensively.
 
+use std::sync::Arc;
+
 /// Why bytes could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
@@ -180,6 +182,27 @@ impl<T: Pack> Pack for Vec<T> {
             return Err(Malformed::Short);
         }
         (0..n).map(|_| T::unpack(from)).collect()
+    }
+}
+
+impl<T: Pack> Pack for Option<T> {
+    const LEAST: usize = 1;
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.is_some().pack(out);
+        self.iter().for_each(|value| value.pack(out));
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        bool::unpack(from)?.then(|| T::unpack(from)).transpose()
+    }
+}
+
+impl<T: Pack> Pack for Arc<T> {
+    const LEAST: usize = T::LEAST;
+    fn pack(&self, out: &mut Vec<u8>) {
+        T::pack(self, out);
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        T::unpack(from).map(Self::new)
     }
 }
 

@@ -272,8 +272,8 @@ fn count_optima(
     // Preparation has been taken off the limit already.
     let spent_s = first.seconds - first.setup_seconds - first.earlier_seconds;
     let spent = Duration::from_secs_f64(spent_s.max(0.0));
-    let earlier = settings.resume.as_ref().map_or(0, |before| before.counts.bounded);
-    let nodes = first.counts.bounded - earlier;
+    let earlier = settings.resume.as_ref().and_then(|before| before.counted().ok());
+    let nodes = first.counts.bounded - earlier.map_or(0, |counts| counts.bounded);
     let settings = Settings {
         best: Some(value + 1),
         start: None,

@@ -4,6 +4,8 @@
 mod arbitrary;
 mod bits;
 mod explore;
+#[cfg(test)]
+mod hostile;
 mod judge;
 mod moves;
 mod room;

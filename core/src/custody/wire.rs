@@ -1,0 +1,182 @@
+//! Liens, certificates and words as bytes.
+//!
+//! A certificate is written from above: a lien, what is known of it, the number of liens within it, then
+//! these. It is read and written in a loop and not by functions that call themselves, so that no bytes
+//! decide how much stack is used.
+
+use super::certificate::{Certificate, Rec};
+use super::lien::{Lien, SiteId};
+use super::word::Word;
+use crate::work::{Malformed, Pack, Reader};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Liens nest at most this deep in what is read. Sites come nowhere near it: an estate of which nothing is
+/// open does not stay for long.
+pub const MOST_LEVELS: usize = 1000;
+
+crate::pack_struct!(Lien { site: SiteId, incarnation: u64, number: u64 });
+
+/// What comes before the liens within a lien: its name, its holder, whether that has said so, and what is
+/// done and open.
+type Head<C> = (Lien, SiteId, bool, C);
+
+/// The liens of a certificate that are still being read.
+struct Level<C> {
+    left: usize,
+    subs: BTreeMap<Lien, Rec<C>>,
+}
+
+impl<C: Pack> Level<C> {
+    fn begin(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let left = usize::unpack(from)?;
+        let least = Head::<C>::LEAST + 1;
+        if left > from.left() / least {
+            return Err(Malformed::Short);
+        }
+        Ok(Self { left, subs: BTreeMap::new() })
+    }
+}
+
+/// Writes what was given on, with all that was given on of it.
+pub(crate) fn pack_subs<C: Pack>(subs: &BTreeMap<Lien, Rec<C>>, out: &mut Vec<u8>) {
+    subs.len().pack(out);
+    let mut levels = vec![subs.iter()];
+    while let Some(level) = levels.last_mut() {
+        let Some((lien, rec)) = level.next() else {
+            levels.pop();
+            continue;
+        };
+        let Certificate { content, subs } = &*rec.certificate;
+        (*lien, rec.holder, rec.acked).pack(out);
+        content.pack(out);
+        subs.len().pack(out);
+        levels.push(subs.iter());
+    }
+}
+
+/// Reads what was given on; of the whole, or of a lien. No lien may be listed twice, nor within itself.
+pub(crate) fn unpack_subs<C: Pack>(
+    of: Option<Lien>,
+    from: &mut Reader<'_>,
+) -> Result<BTreeMap<Lien, Rec<C>>, Malformed> {
+    let mut names = Vec::from_iter(of);
+    let mut above: Vec<(Level<C>, Head<C>)> = Vec::new();
+    let mut level = Level::begin(from)?;
+    let subs = loop {
+        if level.left > 0 {
+            level.left -= 1;
+            let head: Head<C> = Pack::unpack(from)?;
+            let lien = head.0;
+            // In ascending order, so that there is one encoding.
+            let ascends = level.subs.last_key_value().is_none_or(|(&last, _)| last < lien);
+            if !ascends || above.len() == MOST_LEVELS {
+                return Err(Malformed::Range);
+            }
+            names.push(lien);
+            above.push((std::mem::replace(&mut level, Level::begin(from)?), head));
+        } else {
+            let Some((outer, (lien, holder, acked, content))) = above.pop() else {
+                break level.subs;
+            };
+            let certificate = Arc::new(Certificate { content, subs: level.subs });
+            level = outer;
+            level.subs.insert(lien, Rec { holder, acked, certificate });
+        }
+    };
+    names.sort_unstable();
+    if names.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(Malformed::Range);
+    }
+    Ok(subs)
+}
+
+impl<C: Pack> Certificate<C> {
+    /// Reads the certificate of a lien, which cannot list that lien.
+    fn unpack_of(of: Option<Lien>, from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let content = C::unpack(from)?;
+        Ok(Self { content, subs: unpack_subs(of, from)? })
+    }
+}
+
+impl<C: Pack> Pack for Certificate<C> {
+    const LEAST: usize = C::LEAST + 1;
+
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.content.pack(out);
+        pack_subs(&self.subs, out);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Self::unpack_of(None, from)
+    }
+}
+
+impl<C: Pack> Pack for Rec<C> {
+    const LEAST: usize = 2 + Certificate::<C>::LEAST;
+
+    fn pack(&self, out: &mut Vec<u8>) {
+        (self.holder, self.acked).pack(out);
+        self.certificate.pack(out);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (holder, acked) = Pack::unpack(from)?;
+        Ok(Self { holder, acked, certificate: Pack::unpack(from)? })
+    }
+}
+
+impl<C: Pack> Pack for Word<C> {
+    const LEAST: usize = 1 + Lien::LEAST;
+
+    fn pack(&self, out: &mut Vec<u8>) {
+        let kind: u8 = match self {
+            Word::Work { .. } => 0,
+            Word::Ack { .. } => 1,
+            Word::Commit { .. } => 2,
+            Word::Committed { .. } => 3,
+            Word::Return { .. } => 4,
+            Word::Returned { .. } => 5,
+            Word::Adopt { .. } => 6,
+            Word::Missing { .. } => 7,
+            Word::Unknown { .. } => 8,
+        };
+        (kind, self.lien()).pack(out);
+        match self {
+            Word::Work { content, best, .. } => {
+                content.pack(out);
+                best.pack(out);
+            }
+            Word::Commit { certificate, best, .. } | Word::Return { certificate, best, .. } => {
+                certificate.pack(out);
+                best.pack(out);
+            }
+            _ => {}
+        }
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (kind, lien) = Pack::unpack(from)?;
+        match kind {
+            0u8 => {
+                let (content, best) = Pack::unpack(from)?;
+                Ok(Word::Work { lien, content, best })
+            }
+            1 => Ok(Word::Ack { lien }),
+            2 | 4 => {
+                let certificate = Arc::new(Certificate::unpack_of(Some(lien), from)?);
+                let best = Pack::unpack(from)?;
+                Ok(match kind {
+                    2 => Word::Commit { lien, certificate, best },
+                    _ => Word::Return { lien, certificate, best },
+                })
+            }
+            3 => Ok(Word::Committed { lien }),
+            5 => Ok(Word::Returned { lien }),
+            6 => Ok(Word::Adopt { lien }),
+            7 => Ok(Word::Missing { lien }),
+            8 => Ok(Word::Unknown { lien }),
+            _ => Err(Malformed::Range),
+        }
+    }
+}

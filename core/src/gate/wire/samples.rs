@@ -1,0 +1,124 @@
+//! Letters of every kind, for tests.
+
+use super::Letter;
+use crate::balance::{Message, Power, Ticket};
+use crate::custody::{Certificate, Lien, Rec, SiteId, Word};
+use crate::gate::{Portion, Post};
+use crate::tree::{Counts, Solution};
+use crate::work::Work;
+use oorandom::Rand64;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The sites that the letters know.
+pub(crate) const SITES: u32 = 4;
+
+type Part = Certificate<Portion<Counts>>;
+
+/// A number of any length.
+fn number(rng: &mut Rand64) -> u64 {
+    rng.rand_u64() >> rng.rand_range(0..64)
+}
+
+fn place(rng: &mut Rand64) -> SiteId {
+    rng.rand_range(0..u64::from(SITES)) as SiteId
+}
+
+pub(crate) fn piece(rng: &mut Rand64) -> Arc<Work> {
+    let bytes = (0..1 + rng.rand_range(0..9)).map(|_| rng.rand_u64() as u8).collect();
+    let least_bound = number(rng).cast_signed();
+    Arc::new(Work { size: number(rng) as f64, least_bound, bytes })
+}
+
+pub(crate) fn portion(rng: &mut Rand64) -> Portion<Counts> {
+    let counts = [number(rng) >> 1, number(rng) >> 1, number(rng), number(rng) >> 40];
+    let [branched, bounded, total, depth] = counts;
+    let done = Counts { branched, bounded, total: total.into(), depth: depth as u32 };
+    let open = (0..rng.rand_range(0..3)).map(|_| piece(rng)).collect();
+    Portion { done, open }
+}
+
+/// A certificate, with names that were never used before.
+pub(crate) fn certificate(rng: &mut Rand64, names: &mut u64, depth: u32) -> Part {
+    let mut subs = BTreeMap::new();
+    let most = if depth == 0 { 0 } else { 3 };
+    for _ in 0..rng.rand_range(0..most + 1) {
+        *names += 1;
+        let lien = Lien { site: place(rng), incarnation: 1 << 40, number: *names };
+        subs.insert(lien, rec(rng, names, depth - 1));
+    }
+    Certificate { content: portion(rng), subs }
+}
+
+pub(crate) fn rec(rng: &mut Rand64, names: &mut u64, depth: u32) -> Rec<Portion<Counts>> {
+    let (holder, acked) = (place(rng), rng.rand_range(0..2) == 0);
+    Rec { holder, acked, certificate: Arc::new(certificate(rng, names, depth)) }
+}
+
+/// Certificates within certificates, so many levels of them.
+pub(crate) fn tower(levels: usize) -> Part {
+    let mut part = Part::default();
+    for number in 0..levels as u64 {
+        let lien = Lien { site: 0, incarnation: 1, number };
+        let rec = Rec { holder: 1, acked: true, certificate: Arc::new(part) };
+        part = Certificate { content: Portion::default(), subs: BTreeMap::from([(lien, rec)]) };
+    }
+    part
+}
+
+/// All that a site can say about a lien that it holds.
+pub(crate) fn words_about(
+    lien: Lien,
+    rng: &mut Rand64,
+    names: &mut u64,
+) -> Vec<Word<Portion<Counts>>> {
+    let mut part = || Arc::new(certificate(rng, names, 3));
+    let (commit, back) = (part(), part());
+    let plan = (0..rng.rand_range(0..4)).map(|_| number(rng).cast_signed()).collect();
+    let best = Some(Solution { score: number(rng).cast_signed(), plan });
+    vec![
+        Word::Ack { lien },
+        Word::Commit { lien, certificate: commit, best: None },
+        Word::Committed { lien },
+        Word::Return { lien, certificate: back, best },
+        Word::Returned { lien },
+        Word::Adopt { lien },
+        Word::Missing { lien },
+        Word::Unknown { lien },
+    ]
+}
+
+/// New work, with its name.
+pub(crate) fn work_of(site: SiteId, rng: &mut Rand64, names: &mut u64) -> Word<Portion<Counts>> {
+    *names += 1;
+    let content = Portion::open((0..1 + rng.rand_range(0..2)).map(|_| piece(rng)).collect());
+    let lien = Lien { site, incarnation: 1 << 40, number: *names };
+    Word::Work { lien, content, best: None }
+}
+
+/// A letter of each kind.
+pub(crate) fn letters(rng: &mut Rand64, names: &mut u64) -> Vec<Letter> {
+    let from = place(rng);
+    let lien = Lien { site: place(rng), incarnation: number(rng), number: number(rng) };
+    let load = number(rng);
+    let mut posts: Vec<Post<Counts>> = [
+        Message::Ask { power: Power(number(rng)), units: 7, waits: true },
+        Message::Refuse,
+        Message::Wave,
+        Message::Report { sent: number(rng), received: number(rng) },
+        Message::Done,
+        Message::Unpark,
+        Message::Pass { thief: place(rng), power: Power(number(rng)) },
+        Message::Passed { served: true, load },
+        Message::Load { load },
+    ]
+    .map(Post::Peer)
+    .into();
+    let ticket = Ticket { giver: from, number: number(rng) };
+    posts.push(Post::Gift(ticket, work_of(from, rng, names)));
+    posts.push(Post::Word(work_of(from, rng, names)));
+    posts.extend(words_about(lien, rng, names).into_iter().map(Post::Word));
+    posts.push(Post::Best(Solution { score: -3, plan: vec![2, 0, 1] }));
+    posts.push(Post::Stop);
+    posts.into_iter().map(|post| Letter { from, post }).collect()
+}
