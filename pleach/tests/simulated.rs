@@ -130,8 +130,9 @@ fn searches_are_exact_whatever_goes_wrong() {
 #[test]
 fn searches_on_sites_are_exact_whatever_goes_wrong() {
     let (mut died, mut files) = (0, 0);
-    // The last: a site told to stop handed its work over before the solution that it had pruned by.
-    for seed in (0..seeds()).chain([42_626]) {
+    // The last two went wrong once: a site told to stop handed its work over before the solution that it
+    // had pruned by; one that was leaving split a piece off that it could not give any more.
+    for seed in (0..seeds()).chain([42_626, 39_943]) {
         // Presets that are for one process only do not come up.
         let preset = PRESETS[seed as usize % 17];
         let fleet = random_fleet(Policy::parse(preset).unwrap(), seed);

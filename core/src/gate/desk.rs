@@ -135,6 +135,10 @@ impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
     }
 
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, I::Error> {
+        // Custody would not let it go, and it must not be lost on the way.
+        if self.desk.site().leaving() {
+            return Ok(None);
+        }
         let all = self.size();
         if let Some(piece) = self.split_waiting(share, all) {
             return Ok(Some(piece));
