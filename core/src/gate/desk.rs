@@ -165,10 +165,16 @@ impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
         match (message, piece, self.desk.split_from) {
             (Message::Work { ticket, .. }, Some(piece), Some(held)) => {
                 let mut deeds = Vec::new();
-                let give = |_: &mut Portion<D>| Some(Portion::open(vec![piece]));
+                let give = |_: &mut Portion<D>| Some(Portion::open(vec![Arc::clone(&piece)]));
                 let site = self.desk.keeper.site_mut();
-                if let Some(lien) = site.give(held, to, give, &mut deeds) {
-                    self.desk.gifts.insert(lien, (to, ticket));
+                match site.give(held, to, give, &mut deeds) {
+                    Some(lien) => {
+                        self.desk.gifts.insert(lien, (to, ticket));
+                    }
+                    // It is neither with the units nor on its way: the estate has it again.
+                    None => {
+                        site.change(held, |content| content.open.push(piece));
+                    }
                 }
                 for deed in deeds {
                     if let Deed::Send { to, word } = deed {
