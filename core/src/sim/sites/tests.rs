@@ -42,8 +42,11 @@ fn sites_count_exactly_whatever_happens() {
 /// Without faults nothing is done twice, and the time is that of as many units side by side.
 #[test]
 fn sites_without_faults_lose_nothing() {
-    for (count, units) in [(1, 1), (1, 8), (2, 1), (16, 1), (16, 4), (200, 1)] {
-        let mut fleet = random_fleet(Policy::default(), 1);
+    let sizes = [(1, 1), (1, 8), (2, 1), (16, 1), (16, 4), (200, 1)];
+    // With lifelines, sites that fetched a large piece ahead once kept it to themselves.
+    let all = ["adaptive", "lifelines"].map(|preset| sizes.map(|size| (preset, size)));
+    for (preset, (count, units)) in all.into_iter().flatten() {
+        let mut fleet = random_fleet(Policy::parse(preset).unwrap(), 1);
         fleet.sites = vec![SiteClass { count, units, speed: 1.0 }];
         (fleet.churn, fleet.stop_ns, fleet.poll_ns) = (Churn::default(), None, 50_000);
         fleet.network.delays = None;
@@ -51,7 +54,8 @@ fn sites_without_faults_lose_nothing() {
         let spans = Spans::new(1 << 30, u64::from(count * units) * each_ns, 12, 0.5, 3);
         let figures = fleet.run(&spans).unwrap();
         assert_eq!(figures.redone(), 0.0);
-        assert!(figures.efficiency() > 0.96, "{count} x {units}: {}", figures.efficiency());
+        let efficiency = figures.efficiency();
+        assert!(efficiency > 0.95, "{preset}, {count} x {units}: {efficiency}");
     }
 }
 
