@@ -132,6 +132,8 @@ pub enum Event {
     },
     /// Work came from elsewhere than a peer, and is among the unit's own already.
     Refilled,
+    /// It has work, but too little for what it is to hold ready for others: it asks for more.
+    Short,
     /// A peer is gone: it will not answer, and what it asked for is void.
     Lost {
         /// The peer.

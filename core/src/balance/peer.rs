@@ -162,6 +162,9 @@ impl Peer {
                 self.count(Action::Leave, actions);
             }
             Event::Refilled => self.on_refilled(size, actions),
+            // Without any it asks below.
+            Event::Short if size > 0.0 => self.ask(now_ns, chooser, actions),
+            Event::Short => {}
             Event::Lost { peer } => self.on_lost(peer),
             Event::AllIdle => self.end(self.me, actions),
             Event::Found { score } => self.spread(score, self.me, actions),

@@ -52,6 +52,10 @@ pub(super) struct Desk<D> {
 /// At most this many estates may be on their way back before a site asks for more.
 const MOST_RETURNING: usize = 8;
 
+/// A spare piece is short while the units have more than so many times as much. It is too thin to be given
+/// while one of them has, on average.
+const SHORT: f64 = 4.0;
+
 impl<D: Tally> Desk<D> {
     /// When a spare piece that is missing now will have been missing for too long.
     pub fn low_at(&self, now_ns: u64) -> u64 {
@@ -60,6 +64,20 @@ impl<D: Tally> Desk<D> {
 
     fn site(&self) -> &Site<Portion<D>> {
         self.keeper.site()
+    }
+
+    /// What can be given of the spare piece: nothing, if it is little beside what a unit has. Then it is
+    /// better to wait for more.
+    pub fn spare(&self, inside: &impl Inside<Done = D>) -> f64 {
+        let spare = inside.spare();
+        let thin = SHORT * spare * f64::from(inside.units()) < inside.in_hand();
+        if thin { 0.0 } else { spare }
+    }
+
+    /// Whether the gate should go on collecting from the units. What it gives of one unit's work would not
+    /// last long among the units of another site.
+    pub fn is_short(&self, inside: &impl Inside<Done = D>) -> bool {
+        SHORT * inside.spare() < inside.in_hand()
     }
 
     /// The estate that can be given of although no unit has seen it: one that waits for its turn.
@@ -71,7 +89,7 @@ impl<D: Tally> Desk<D> {
 
     /// The site's work as its peer is to see it: 0 if it should ask for more, at least 2 if it can give.
     fn size(&self, inside: &impl Inside<Done = D>, now_ns: u64, power: Power) -> f64 {
-        let (spare, in_hand) = (inside.spare(), inside.in_hand());
+        let (spare, in_hand) = (self.spare(inside), inside.in_hand());
         if let Some(waiting) = self.waiting() {
             return 1.0 + spare + in_hand + waiting.part().content.size();
         }
@@ -144,12 +162,12 @@ impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
             return Ok(Some(piece));
         }
         self.desk.split_from = self.desk.at_work;
-        let spare = self.inside.spare();
+        let spare = self.desk.spare(self.inside);
         if spare == 0.0 || self.desk.at_work.is_none() {
             return Ok(None);
         }
         let piece = self.inside.split((share * all / spare).min(1.0)).map(Arc::new);
-        if self.inside.spare() == 0.0 {
+        if self.desk.spare(self.inside) == 0.0 {
             self.desk.bare_ns = Some(self.now_ns);
             self.inside.wake_at(self.desk.low_at(self.now_ns));
         }
@@ -383,7 +401,7 @@ impl<D: Tally> Gate<D> {
         for piece in open {
             inside.put(&piece)?;
         }
-        inside.changed(true)
+        inside.tell(Event::Refilled)
     }
 
     /// Takes in what another site sent.

@@ -1,6 +1,7 @@
 //! [`Inside`]: what a gate needs from the site around it.
 
 use super::post::Post;
+use crate::balance::Event;
 use crate::custody::{Certificate, SiteId};
 use crate::gate::Portion;
 use crate::tree::Solution;
@@ -13,8 +14,10 @@ pub trait Inside {
     /// Why the run cannot continue.
     type Error;
 
-    /// Open nodes of the gate's own: the spare piece. 0 if they are few beside what the units have: then it
-    /// is better to wait for more.
+    /// How many units there are, without the gate.
+    fn units(&self) -> u32;
+
+    /// Open nodes of the gate's own: the spare piece.
     fn spare(&self) -> f64;
 
     /// About how many open nodes the units have.
@@ -32,11 +35,11 @@ pub trait Inside {
     /// If it cannot be read.
     fn put(&mut self, work: &Work) -> Result<(), Self::Error>;
 
-    /// Tells the gate's peer inside that there is new work, or less.
+    /// Tells the gate's peer inside of an event: [`Event::Refilled`], [`Event::Stepped`] or [`Event::Short`].
     ///
     /// # Errors
     /// If what it does about it fails.
-    fn changed(&mut self, refilled: bool) -> Result<(), Self::Error>;
+    fn tell(&mut self, event: Event) -> Result<(), Self::Error>;
 
     /// Splits a share off the spare piece: all of it, if the share is 1 or it cannot be divided.
     fn split(&mut self, share: f64) -> Option<Work>;

@@ -95,14 +95,15 @@ impl<D: Tally> Gate<D> {
         }
         let (nodes, busy_ns) = inside.spent();
         self.tell(Event::Stepped { nodes, busy_ns }, None, now_ns, inside)?;
-        if inside.spare() > 0.0 {
+        if self.desk.spare(inside) > 0.0 {
             self.desk.bare_ns = None;
         } else if self.desk.bare_ns.is_none() {
             self.desk.bare_ns = Some(now_ns);
             inside.wake_at(self.desk.low_at(now_ns));
         }
         // The units are asked for another piece, or are served.
-        inside.changed(false)
+        inside.tell(Event::Stepped { nodes: 0, busy_ns: 0 })?;
+        if self.desk.is_short(inside) { inside.tell(Event::Short) } else { Ok(()) }
     }
 
     /// Looks at the clock: commits, asks again, suspects, gives up. Returns when to look again.

@@ -94,18 +94,18 @@ impl<L: Load> Indoors<'_, '_, L> {
         let gate = self.gate() as usize;
         &mut self.hall.yard.units[gate].hand
     }
-
-    fn tell(&mut self, event: Event) -> Result<(), String> {
-        self.hall.tell(self.site, self.gate(), (event, None), self.now_ns)
-    }
 }
 
 impl<L: Load> Inside for Indoors<'_, '_, L> {
     type Done = WorkDone;
     type Error = String;
 
+    fn units(&self) -> u32 {
+        self.hall.yard.homes[self.site as usize].peers - 1
+    }
+
     fn spare(&self) -> f64 {
-        self.hall.yard.spare(self.site)
+        self.hall.yard.units[self.gate() as usize].hand.size()
     }
 
     fn in_hand(&self) -> f64 {
@@ -133,9 +133,8 @@ impl<L: Load> Inside for Indoors<'_, '_, L> {
         put.map_err(|why| format!("a piece cannot be read: {why}"))
     }
 
-    fn changed(&mut self, refilled: bool) -> Result<(), String> {
-        let stepped = Event::Stepped { nodes: 0, busy_ns: 0 };
-        self.tell(if refilled { Event::Refilled } else { stepped })
+    fn tell(&mut self, event: Event) -> Result<(), String> {
+        self.hall.tell(self.site, self.gate(), (event, None), self.now_ns)
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {

@@ -38,7 +38,7 @@ impl<L: Load> Verbs for Seat<'_, '_, L> {
         if self.me > 0 {
             return self.hand().size();
         }
-        let spare = self.yard.spare(self.site);
+        let spare = self.hand().size();
         if spare > 0.0 { spare + 1.0 } else { 0.0 }
     }
 

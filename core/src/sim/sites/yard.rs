@@ -25,9 +25,6 @@ pub(super) enum Letter {
     Far { from: SiteId, to: SiteId, life: u32, post: Post<WorkDone> },
 }
 
-/// A spare piece is too little if a unit has so many times as much on average.
-const THIN: f64 = 4.0;
-
 /// The root's last certificate, with the best solution at that time.
 pub(super) type File = (Certificate<Portion<WorkDone>>, Option<Solution>);
 
@@ -226,14 +223,6 @@ impl<'a, L: Load> Yard<'a, L> {
     /// Open nodes that the units of a site have.
     pub fn in_hand(&self, site: SiteId) -> f64 {
         self.units[self.range(site)][1..].iter().map(|unit| unit.hand.size()).sum()
-    }
-
-    /// What a gate has to give: nothing, if it is little beside what a unit has.
-    pub fn spare(&self, site: SiteId) -> f64 {
-        let home = &self.homes[site as usize];
-        let spare = self.units[home.first as usize].hand.size();
-        let thin = THIN * spare * f64::from(home.peers - 1) < self.in_hand(site);
-        if thin { 0.0 } else { spare }
     }
 
     /// Splits a share off what a gate has, or takes all of it.
