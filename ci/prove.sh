@@ -10,5 +10,5 @@ run() { cargo test -p "$1" --test main "$2" -- --nocapture; }
 PLEACH_ROOM=3 run pleach every_schedule_of_four_peers_ends_rightly
 PLEACH_SEEDS=50000 run pleach searches_are_exact
 PLEACH_SEEDS=100000 run pleach searches_on_sites_are_exact
-cargo test --release -p pleach-core --lib custody -- --nocapture --include-ignored
+PLEACH_LONG=yes cargo test --release -p pleach-core --lib custody -- --nocapture
 PLEACH_RUNS=20000 run pleach-run random_runs_count_exactly

@@ -76,7 +76,7 @@ impl Checkpoint {
     pub fn counted(&self) -> Result<Counts, Malformed> {
         let mut sum = self.counts;
         for (_, rec) in nested(&self.subs) {
-            let counts = rec.certificate.content.done;
+            let counts = rec.content().done;
             // Neither is more than half of what there are numbers for.
             if !can_grow(&sum) || !can_grow(&counts) {
                 return Err(Malformed::Range);
@@ -93,7 +93,7 @@ impl Checkpoint {
     /// If more was counted than a search can count.
     pub fn folded(mut self) -> Result<Self, Malformed> {
         self.counts = self.counted()?;
-        let open = nested(&self.subs).flat_map(|(_, rec)| &rec.certificate.content.open);
+        let open = nested(&self.subs).flat_map(|(_, rec)| &rec.content().open);
         self.pieces.extend(open.map(|piece| Work::clone(piece)));
         self.subs.clear();
         Ok(self)

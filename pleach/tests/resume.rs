@@ -193,6 +193,7 @@ fn made_up_checkpoints_are_refused() {
 fn a_file_of_several_sites_is_resumed() {
     use pleach_core::checkpoint::Checkpoint;
     use pleach_core::custody::{Certificate, Lien, Rec};
+    use pleach_core::gate::Portion;
     use pleach_core::work::Pool;
     use pleach_problems::queens::Board;
     let path = fresh("sites.pleach");
@@ -215,7 +216,8 @@ fn a_file_of_several_sites_is_resumed() {
     whole.content.done = Default::default();
     for number in 0..3 {
         let lien = Lien { site: 0, incarnation: 5, number };
-        let rec = Rec { holder: 1, acked: true, certificate: given.into() };
+        let as_given = Portion::open(given.content.open.clone());
+        let rec = Rec { holder: 1, acked: true, given: as_given.into(), heard: Some(given.into()) };
         given = Certificate::default();
         given.subs.insert(lien, rec);
     }

@@ -123,7 +123,10 @@ fn nested(work: &Work, levels: u64) -> Certificate<Portion<Counts>> {
     for number in 0..levels {
         let mut outer = Certificate::of(Portion::default());
         let lien = Lien { site: 0, incarnation: 1, number };
-        outer.subs.insert(lien, Rec { holder: 1, acked: true, certificate: Arc::new(part) });
+        outer.subs.insert(
+            lien,
+            Rec { holder: 1, acked: true, given: Arc::default(), heard: Some(Arc::new(part)) },
+        );
         part = outer;
     }
     part
@@ -208,12 +211,15 @@ fn mutated_inputs_are_refused() {
 /// The most that bytes can ask for: liens of which nothing is known, in one another and beside one another.
 #[test]
 fn liens_take_memory_in_proportion() {
+    let held = |part| {
+        let (given, heard) = (Arc::default(), Some(Arc::new(part)));
+        Rec { holder: 0, acked: false, given, heard }
+    };
     let empty = Certificate::of(Portion::<Counts>::default());
     let mut wide = empty.clone();
     for number in 0..20_000 {
         let lien = Lien { site: 0, incarnation: 0, number };
-        let certificate = Arc::new(empty.clone());
-        wide.subs.insert(lien, Rec { holder: 0, acked: false, certificate });
+        wide.subs.insert(lien, held(empty.clone()));
     }
     let mut forks = empty;
     for part in [nested(&Work::default(), 900), wide] {
@@ -224,7 +230,6 @@ fn liens_take_memory_in_proportion() {
             let read = read(&checkpoint.to_bytes(), 0);
             assert_eq!(read.2, Some(checkpoint));
         }
-        let certificate = Arc::new(part);
-        forks.subs.insert(lien, Rec { holder: 0, acked: false, certificate });
+        forks.subs.insert(lien, held(part));
     }
 }

@@ -173,14 +173,17 @@ fn give_on(
     open.iter().for_each(|piece| explorer.put(&piece.bytes).unwrap());
     let mut part = Certificate::<Portion<Counts>>::default();
     for _ in 0..2 {
-        let ran = explorer.run(rng.rand_range(0..300), i64::MAX);
+        let ran = explorer.run(rng.rand_range(0..150), i64::MAX);
         part.content.done.add(&ran.counts);
         let gift = (depth > 0).then(|| explorer.split(0.5)).flatten();
         if let Some(gift) = gift {
             *names += 1;
             let lien = Lien { site: depth, incarnation: rng.rand_u64(), number: *names };
-            let certificate = give_on(problem, vec![gift.into()], (rng, names, depth - 1)).into();
-            let rec = Rec { holder: depth - 1, acked: rng.rand_range(0..2) == 0, certificate };
+            let given = Arc::new(Portion::open(vec![gift.into()]));
+            let heard = || give_on(problem, given.open.clone(), (rng, names, depth - 1)).into();
+            let heard = (depth > 1 || !lien.number.is_multiple_of(2)).then(heard);
+            let (holder, acked) = (depth - 1, lien.number.is_multiple_of(2));
+            let rec = Rec { holder, acked, given, heard };
             part.subs.insert(lien, rec);
         }
     }

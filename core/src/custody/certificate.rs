@@ -2,6 +2,7 @@
 
 use super::lien::{Lien, SiteId};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Iter;
 use std::sync::Arc;
 
 /// What was done of a piece of work, and what of it is still open. Custody never looks inside.
@@ -11,6 +12,9 @@ pub trait Content: Clone + Default {
 
     /// Whether some of it is still open.
     fn has_open(&self) -> bool;
+
+    /// About how many bytes it takes.
+    fn bytes(&self) -> u64;
 }
 
 /// What became of a piece of work at one instant: all its nodes are either done, or open here, or given
@@ -25,15 +29,31 @@ pub struct Certificate<C> {
     pub subs: BTreeMap<Lien, Rec<C>>,
 }
 
-/// A lien as its patron has it: whole, so that the patron can take the work back without asking anyone.
+/// A lien as its patron has it: whole, so that the patron can take the work back without asking anyone. It
+/// keeps the work as it was given too: if the rest grows too large, that alone is told.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rec<C> {
     /// The site that holds the work.
     pub holder: SiteId,
     /// Whether the holder has said so.
     pub acked: bool,
-    /// The last that was heard: at first, all of it is open.
-    pub certificate: Arc<Certificate<C>>,
+    /// The work as it was given: all of it is open.
+    pub given: Arc<C>,
+    /// The last that was heard of it, if anything was.
+    pub heard: Option<Arc<Certificate<C>>>,
+}
+
+impl<C> Rec<C> {
+    /// What is done and what is open, as far as is known.
+    #[must_use]
+    pub fn content(&self) -> &C {
+        self.heard.as_ref().map_or(&self.given, |heard| &heard.content)
+    }
+
+    /// What was given on of it, as far as is known.
+    pub fn subs(&self) -> Iter<'_, Lien, Rec<C>> {
+        self.heard.as_ref().map(|heard| heard.subs.iter()).unwrap_or_default()
+    }
 }
 
 impl<C: Content> Certificate<C> {
@@ -63,7 +83,7 @@ pub(crate) fn nested<C>(subs: &BTreeMap<Lien, Rec<C>>) -> impl Iterator<Item = (
     std::iter::from_fn(move || {
         loop {
             if let Some((&lien, rec)) = levels.last_mut()?.next() {
-                levels.push(rec.certificate.subs.iter());
+                levels.push(rec.subs());
                 return Some((lien, rec));
             }
             levels.pop();

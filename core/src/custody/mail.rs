@@ -94,8 +94,8 @@ impl<C: Content> Site<C> {
         for rec in self.live_recs(lien) {
             live = true;
             new |= !rec.acked;
-            let certificate = Arc::clone(certificate);
-            *rec = Rec { holder: from, acked: true, certificate };
+            (rec.holder, rec.acked) = (from, true);
+            rec.heard = Some(Arc::clone(certificate));
         }
         if new {
             deeds.push(Deed::Arrived { lien, at: from });
@@ -125,8 +125,8 @@ impl<C: Content> Site<C> {
             if folds {
                 estate.part.content.add(&certificate.content);
             } else if lists {
-                let certificate = Arc::clone(certificate);
-                estate.part.subs.insert(lien, Rec { holder: from, acked: true, certificate });
+                let (given, heard) = (Arc::default(), Some(Arc::clone(certificate)));
+                estate.part.subs.insert(lien, Rec { holder: from, acked: true, given, heard });
             }
         }
     }
@@ -167,8 +167,8 @@ impl<C: Content> Site<C> {
         let silent = self.is(Mutant::FoldWithoutAdopt);
         for estate in self.estates.iter_mut().filter(|estate| !(frozen && estate.returning)) {
             let Some(rec) = estate.part.subs.remove(&lien) else { continue };
-            estate.part.content.add(&rec.certificate.content);
-            for (&sub, nested) in &rec.certificate.subs {
+            estate.part.content.add(rec.content());
+            for (&sub, nested) in rec.subs() {
                 // No estate lists a lien twice, unless a site lies; then the first entry stands.
                 if let Entry::Vacant(place) = estate.part.subs.entry(sub) {
                     place.insert(nested.clone());

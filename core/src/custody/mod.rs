@@ -8,6 +8,7 @@ mod lien;
 mod mail;
 mod mutant;
 mod site;
+mod trim;
 pub(crate) mod wire;
 mod word;
 

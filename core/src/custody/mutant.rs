@@ -33,6 +33,8 @@ pub(crate) enum Mutant {
     RestOfNow,
     /// The liens within a lien are listed by name only.
     NestedWithoutBytes,
+    /// A certificate that is told leaves out the liens within liens, as if nothing had been given on.
+    TrimsTheSubs,
     /// A return of a lien that is not listed is taken over.
     FoldsTheUnlisted,
     /// A commit of a lien that is not listed puts it back on the list.
@@ -58,7 +60,7 @@ pub(crate) enum Mutant {
 #[cfg(test)]
 impl Mutant {
     /// All faults.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Deltas,
         Self::FoldKeepsTheLien,
         Self::ReturnWithoutSubs,
@@ -72,6 +74,7 @@ impl Mutant {
         Self::SubsOfNow,
         Self::RestOfNow,
         Self::NestedWithoutBytes,
+        Self::TrimsTheSubs,
         Self::FoldsTheUnlisted,
         Self::ListsTheUnlisted,
         Self::KeepsCountsAfterDrop,

@@ -4,9 +4,9 @@ use super::certificate::{Certificate, Content, Rec};
 use super::estate::Estate;
 use super::lien::{Held, Lien, SiteId};
 use super::mutant::Mutant;
+use super::trim::MOST_BYTES;
 use super::word::{Deed, Word};
 use crate::tree::Solution;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One process's side of custody.
@@ -18,6 +18,8 @@ pub struct Site<C> {
     me: SiteId,
     incarnation: u64,
     given: u64,
+    /// How large the certificates are that it tells.
+    most_bytes: u64,
     best: Option<Solution>,
     pub(super) leaving: bool,
     /// In the order in which they came.
@@ -36,6 +38,7 @@ impl<C: Content> Site<C> {
             me,
             incarnation,
             given: 0,
+            most_bytes: MOST_BYTES,
             best: None,
             leaving: false,
             estates: Vec::new(),
@@ -176,8 +179,8 @@ impl<C: Content> Site<C> {
         if let Some(before) = before {
             estate.part.content = before;
         }
-        let certificate = Arc::new(Certificate::of(content.clone()));
-        estate.part.subs.insert(lien, Rec { holder: to, acked: false, certificate });
+        let rec = Rec { holder: to, acked: false, given: Arc::new(content.clone()), heard: None };
+        estate.part.subs.insert(lien, rec);
         self.given += 1;
         send(to, Word::Work { lien, content, best }, deeds);
         Some(lien)
@@ -190,8 +193,7 @@ impl<C: Content> Site<C> {
         let estate = self.estate(held).filter(|estate| !estate.returning)?;
         let mut part = estate.part.clone();
         if self.is(Mutant::NestedWithoutBytes) {
-            let nested = part.subs.values_mut();
-            nested.for_each(|rec| strip(Arc::make_mut(&mut rec.certificate)));
+            part.subs.values_mut().for_each(strip);
         }
         Some(part)
     }
@@ -200,7 +202,7 @@ impl<C: Content> Site<C> {
     pub fn commit(&self, held: Held, certificate: Certificate<C>, deeds: &mut Deeds<C>) {
         let Some(estate) = self.estate(held).filter(|estate| !estate.returning) else { return };
         if let (Some(lien), Some(to)) = (estate.held, estate.patron) {
-            let (certificate, best) = (Arc::new(certificate), self.told());
+            let (certificate, best) = (self.trim(certificate), self.told());
             send(to, Word::Commit { lien, certificate, best }, deeds);
         }
     }
@@ -230,7 +232,7 @@ impl<C: Content> Site<C> {
             if open {
                 estate.part.subs.retain(|_, rec| {
                     if !rec.acked {
-                        estate.part.content.add(&rec.certificate.content);
+                        estate.part.content.add(rec.content());
                     }
                     rec.acked
                 });
@@ -251,7 +253,7 @@ impl<C: Content> Site<C> {
             if self.is(Mutant::ReturnWithoutSubs) {
                 certificate.subs.clear();
             }
-            let (certificate, best) = (Arc::new(certificate), self.told());
+            let (certificate, best) = (self.trim(certificate), self.told());
             send(to, Word::Return { lien, certificate, best }, deeds);
         }
     }
@@ -290,6 +292,12 @@ impl<C: Content> Site<C> {
         deeds.push(Deed::Dropped { lien });
     }
 
+    /// Has the site tell certificates of about this many bytes at most, where it can. Whatever is left out
+    /// costs only time: if several sites die at once, more of what they did is done again.
+    pub fn tell_at_most(&mut self, bytes: u64) {
+        self.most_bytes = bytes;
+    }
+
     /// Takes no more work, and returns what there is as soon as the units have handed it over.
     pub fn leave(&mut self) {
         self.leaving = true;
@@ -311,6 +319,16 @@ impl<C: Content> Site<C> {
 
     pub(super) fn hold(&mut self, held: Held, patron: Option<SiteId>, part: Certificate<C>) {
         self.estates.push(Estate { held, patron, returning: false, lent: false, part });
+    }
+
+    /// A certificate as others are told of it: not too large.
+    fn trim(&self, certificate: Certificate<C>) -> Arc<Certificate<C>> {
+        let mut certificate = certificate.trimmed(self.most_bytes);
+        if self.is(Mutant::TrimsTheSubs) {
+            let heard = certificate.subs.values_mut().filter_map(|rec| rec.heard.as_mut());
+            heard.for_each(|heard| Arc::make_mut(heard).subs.clear());
+        }
+        Arc::new(certificate)
     }
 
     /// The best solution as others are told of it: always with its plan.
@@ -350,8 +368,7 @@ pub(super) fn send<C>(to: SiteId, word: Word<C>, deeds: &mut Vec<Deed<C>>) {
     deeds.push(Deed::Send { to, word });
 }
 
-/// What a mutant leaves of a certificate: names.
-fn strip<C: Content>(certificate: &mut Certificate<C>) {
-    certificate.content = C::default();
-    certificate.subs = BTreeMap::new();
+/// What a mutant leaves of a lien: its name.
+fn strip<C: Content>(rec: &mut Rec<C>) {
+    (rec.given, rec.heard) = (Arc::default(), None);
 }

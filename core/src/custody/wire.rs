@@ -17,9 +17,9 @@ pub const MOST_LEVELS: usize = 1000;
 
 crate::pack_struct!(Lien { site: SiteId, incarnation: u64, number: u64 });
 
-/// What comes before the liens within a lien: its name, its holder, whether that has said so, and what is
-/// done and open.
-type Head<C> = (Lien, SiteId, bool, C);
+/// What comes before the liens within a lien: its name, its holder, whether that has said so, the work as it
+/// was given, and what is done and open of it if something was heard. Liens within follow only then.
+type Head<C> = (Lien, SiteId, bool, C, Option<C>);
 
 /// The liens of a certificate that are still being read.
 struct Level<C> {
@@ -30,7 +30,7 @@ struct Level<C> {
 impl<C: Pack> Level<C> {
     fn begin(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let left = usize::unpack(from)?;
-        let least = Head::<C>::LEAST + 1;
+        let least = Head::<C>::LEAST;
         if left > from.left() / least {
             return Err(Malformed::Short);
         }
@@ -47,11 +47,20 @@ pub(crate) fn pack_subs<C: Pack>(subs: &BTreeMap<Lien, Rec<C>>, out: &mut Vec<u8
             levels.pop();
             continue;
         };
-        let Certificate { content, subs } = &*rec.certificate;
-        (*lien, rec.holder, rec.acked).pack(out);
-        content.pack(out);
-        subs.len().pack(out);
-        levels.push(subs.iter());
+        pack_head(*lien, rec, out);
+        if let Some(heard) = &rec.heard {
+            heard.subs.len().pack(out);
+            levels.push(heard.subs.iter());
+        }
+    }
+}
+
+fn pack_head<C: Pack>(lien: Lien, rec: &Rec<C>, out: &mut Vec<u8>) {
+    (lien, rec.holder, rec.acked).pack(out);
+    rec.given.pack(out);
+    rec.heard.is_some().pack(out);
+    if let Some(heard) = &rec.heard {
+        heard.content.pack(out);
     }
 }
 
@@ -74,14 +83,21 @@ pub(crate) fn unpack_subs<C: Pack>(
                 return Err(Malformed::Range);
             }
             names.push(lien);
-            above.push((std::mem::replace(&mut level, Level::begin(from)?), head));
+            if let (_, holder, acked, given, None) = head {
+                let given = Arc::new(given);
+                level.subs.insert(lien, Rec { holder, acked, given, heard: None });
+            } else {
+                above.push((std::mem::replace(&mut level, Level::begin(from)?), head));
+            }
         } else {
-            let Some((outer, (lien, holder, acked, content))) = above.pop() else {
+            let Some((outer, (lien, holder, acked, given, content))) = above.pop() else {
                 break level.subs;
             };
-            let certificate = Arc::new(Certificate { content, subs: level.subs });
+            let subs = level.subs;
+            let heard = content.map(|content| Arc::new(Certificate { content, subs }));
+            let given = Arc::new(given);
             level = outer;
-            level.subs.insert(lien, Rec { holder, acked, certificate });
+            level.subs.insert(lien, Rec { holder, acked, given, heard });
         }
     };
     names.sort_unstable();
@@ -109,20 +125,6 @@ impl<C: Pack> Pack for Certificate<C> {
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         Self::unpack_of(None, from)
-    }
-}
-
-impl<C: Pack> Pack for Rec<C> {
-    const LEAST: usize = 2 + Certificate::<C>::LEAST;
-
-    fn pack(&self, out: &mut Vec<u8>) {
-        (self.holder, self.acked).pack(out);
-        self.certificate.pack(out);
-    }
-
-    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let (holder, acked) = Pack::unpack(from)?;
-        Ok(Self { holder, acked, certificate: Pack::unpack(from)? })
     }
 }
 

@@ -29,6 +29,15 @@ pub trait Inside {
     /// Nodes explored since the last call, and the time that this took all units together.
     fn spent(&mut self) -> (u64, u64);
 
+    /// How many nodes the units may still explore, where the search has a limit.
+    fn allowed(&self) -> u64;
+
+    /// Lets the units explore so many more nodes.
+    fn allow(&mut self, nodes: u64);
+
+    /// Lets the units explore nothing until they are allowed to.
+    fn forbid(&mut self);
+
     /// Adds work to the spare piece.
     ///
     /// # Errors

@@ -4,13 +4,17 @@
 //! spare piece. To other sites it is the peer that stands for all units. Custody answers for what crosses it.
 
 mod desk;
+mod door;
+mod hatch;
 mod inside;
 mod portion;
 mod post;
+mod quota;
+mod rations;
 mod rounds;
 mod wire;
 
-pub use desk::Gate;
+pub use door::Gate;
 pub use inside::Inside;
 pub use portion::{Portion, Tally};
 pub use post::Post;

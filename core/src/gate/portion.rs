@@ -43,12 +43,6 @@ impl<D: Tally> Portion<D> {
     pub fn size(&self) -> f64 {
         self.open.iter().map(|piece| piece.size).sum()
     }
-
-    /// About how many bytes it takes to tell.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        32 + self.open.iter().map(|piece| 16 + piece.bytes.len() as u64).sum::<u64>()
-    }
 }
 
 impl<D: Tally> Content for Portion<D> {
@@ -59,5 +53,9 @@ impl<D: Tally> Content for Portion<D> {
 
     fn has_open(&self) -> bool {
         !self.open.is_empty()
+    }
+
+    fn bytes(&self) -> u64 {
+        32 + self.open.iter().map(|piece| 16 + piece.bytes.len() as u64).sum::<u64>()
     }
 }

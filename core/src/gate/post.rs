@@ -2,7 +2,7 @@
 
 use super::portion::{Portion, Tally};
 use crate::balance::{Message, Ticket};
-use crate::custody::{Certificate, Word};
+use crate::custody::{Certificate, Content, Rec, Word};
 use crate::tree::Solution;
 
 /// What one site sends another.
@@ -16,6 +16,13 @@ pub enum Post<D> {
     Word(Word<Portion<D>>),
     /// A solution, with its value.
     Best(Solution),
+    /// To the root: "I need more nodes to explore." The search has a limit.
+    Draw {
+        /// Whether the sender has none left.
+        dry: bool,
+    },
+    /// From the root: "explore so many more." To it: "I have no work, and so many are left."
+    Nodes(u64),
     /// "Stop, and hand over what you have."
     Stop,
 }
@@ -26,7 +33,7 @@ impl<D: Tally> Post<D> {
     pub fn bytes(&self) -> u64 {
         let plan = |best: &Option<Solution>| best.as_ref().map_or(0, |it| it.plan.len() as u64);
         match self {
-            Post::Peer(_) | Post::Stop => 0,
+            Post::Peer(_) | Post::Draw { .. } | Post::Nodes(_) | Post::Stop => 0,
             Post::Best(solution) => 8 + solution.plan.len() as u64,
             Post::Gift(_, word) | Post::Word(word) => match word {
                 Word::Work { content, best, .. } => content.bytes() + plan(best),
@@ -41,6 +48,7 @@ impl<D: Tally> Post<D> {
 
 /// About how many bytes a certificate takes.
 fn bytes_of<D: Tally>(certificate: &Certificate<Portion<D>>) -> u64 {
-    let subs = certificate.subs.values().map(|rec| 24 + bytes_of(&rec.certificate));
+    let heard = |rec: &Rec<Portion<D>>| rec.heard.as_ref().map_or(0, |heard| bytes_of(heard));
+    let subs = certificate.subs.values().map(|rec| 24 + rec.given.bytes() + heard(rec));
     certificate.content.bytes() + subs.sum::<u64>()
 }

@@ -1,11 +1,12 @@
 //! The gate's own rounds: opening and returning estates, commits, and leaving.
 
-use super::desk::{Cut, Gate};
+use super::desk::Cut;
+use super::door::Gate;
 use super::inside::Inside;
 use super::portion::{Portion, Tally};
 use super::post::Post;
 use crate::balance::{Event, Message, Power};
-use crate::custody::{Certificate, Content, Held, SiteId};
+use crate::custody::{Certificate, Content, Estate, Held, SiteId};
 
 /// At most this many estates wait for what was given on before they are returned.
 const MOST_WAITING: usize = 16;
@@ -101,6 +102,7 @@ impl<D: Tally> Gate<D> {
             self.desk.bare_ns = Some(now_ns);
             inside.wake_at(self.desk.low_at(now_ns));
         }
+        self.ration(now_ns, inside)?;
         // The units are asked for another piece, or are served.
         inside.tell(Event::Stepped { nodes: 0, busy_ns: 0 })?;
         if self.desk.is_short(inside) { inside.tell(Event::Short) } else { Ok(()) }
@@ -132,10 +134,10 @@ impl<D: Tally> Gate<D> {
         Ok(next_ns.max(now_ns + 1).min(commit_ns).min(self.wakes_ns()))
     }
 
-    /// A site without work that hears nothing asks the root: whoever was to give it work may be gone, and
-    /// so may whoever was to tell it of the end. Returns when to do so.
+    /// A site that holds nothing for anybody and hears nothing asks the root: whoever was to give it work, or to
+    /// adopt it, may be gone, and so may whoever was to tell it of the end. Returns when to do so.
     fn knock<I: Inside<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> u64 {
-        if !self.site().estates().is_empty() {
+        if !self.site().estates().iter().all(Estate::is_orphan) {
             return u64::MAX;
         }
         let every_ns = self.desk.keeper.terms().lease_ns / 2;
@@ -179,7 +181,7 @@ impl<D: Tally> Gate<D> {
         self.learn(now_ns, inside)?;
         let Some(Cut { held, mut part, since_ns }) = self.desk.cut.take() else { return Ok(()) };
         part.content.add(portion);
-        self.desk.keeper.committed(held, now_ns, now_ns - since_ns);
+        self.desk.keeper.committed(held, now_ns, now_ns.saturating_sub(since_ns));
         self.certify(held, part, now_ns, inside)
     }
 

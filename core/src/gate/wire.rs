@@ -41,7 +41,7 @@ impl Letter {
         let words = match &self.post {
             Post::Peer(Message::Pass { thief, .. }) if *thief >= sites => return false,
             Post::Gift(_, word) | Post::Word(word) => Some(word),
-            Post::Peer(_) | Post::Best(_) | Post::Stop => None,
+            _ => None,
         };
         let listed = words.and_then(Word::certificate);
         let mut listed = listed.into_iter().flat_map(|certificate| certificate.nested());
@@ -66,7 +66,8 @@ impl Letter {
                 matches!(word, Word::Work { .. }) && ticket.giver == self.from && self.gives(word)
             }
             Post::Word(word) => !matches!(word, Word::Work { .. }) || self.gives(word),
-            Post::Best(_) | Post::Stop => true,
+            Post::Draw { .. } => self.from > 0,
+            Post::Nodes(_) | Post::Best(_) | Post::Stop => true,
         }
     }
 
@@ -117,6 +118,8 @@ impl Pack for Letter {
                 solution.pack(out);
             }
             Post::Stop => 4u8.pack(out),
+            Post::Draw { dry } => (5u8, *dry).pack(out),
+            Post::Nodes(nodes) => (6u8, *nodes).pack(out),
         }
     }
 
@@ -131,6 +134,8 @@ impl Pack for Letter {
             2 => Post::Word(Word::unpack(from)?),
             3 => Post::Best(Pack::unpack(from)?),
             4 => Post::Stop,
+            5 => Post::Draw { dry: Pack::unpack(from)? },
+            6 => Post::Nodes(Pack::unpack(from)?),
             _ => return Err(Malformed::Range),
         };
         let letter = Self { from: sender, post };

@@ -173,7 +173,7 @@ fn a_fold_takes_all_over() {
         let whole = shared(rng);
         let part = whole.certificate();
         let contents = || {
-            let nested = part.nested().map(|(_, rec)| &rec.certificate.content);
+            let nested = part.nested().map(|(_, rec)| rec.content());
             std::iter::once(&part.content).chain(nested)
         };
         let sum = |number: fn(&Counts) -> u64| -> u128 {
@@ -211,7 +211,7 @@ fn a_fold_takes_all_over() {
             let mut level = &mut part;
             for _ in 0..=at {
                 let rec = level.subs.values_mut().next().unwrap();
-                level = Arc::make_mut(&mut rec.certificate);
+                level = Arc::make_mut(rec.heard.as_mut().unwrap());
             }
             level.content.done = done;
         }

@@ -52,7 +52,9 @@ pub(crate) fn certificate(rng: &mut Rand64, names: &mut u64, depth: u32) -> Part
 
 pub(crate) fn rec(rng: &mut Rand64, names: &mut u64, depth: u32) -> Rec<Portion<Counts>> {
     let (holder, acked) = (place(rng), rng.rand_range(0..2) == 0);
-    Rec { holder, acked, certificate: Arc::new(certificate(rng, names, depth)) }
+    let heard = rng.rand_range(0..4) > 0;
+    let heard = heard.then(|| Arc::new(certificate(rng, names, depth)));
+    Rec { holder, acked, given: Arc::new(portion(rng)), heard }
 }
 
 /// Certificates within certificates, so many levels of them.
@@ -60,7 +62,8 @@ pub(crate) fn tower(levels: usize) -> Part {
     let mut part = Part::default();
     for number in 0..levels as u64 {
         let lien = Lien { site: 0, incarnation: 1, number };
-        let rec = Rec { holder: 1, acked: true, certificate: Arc::new(part) };
+        let given = Arc::default();
+        let rec = Rec { holder: 1, acked: true, given, heard: Some(Arc::new(part)) };
         part = Certificate { content: Portion::default(), subs: BTreeMap::from([(lien, rec)]) };
     }
     part
@@ -118,6 +121,11 @@ pub(crate) fn letters(rng: &mut Rand64, names: &mut u64) -> Vec<Letter> {
     posts.push(Post::Gift(ticket, work_of(from, rng, names)));
     posts.push(Post::Word(work_of(from, rng, names)));
     posts.extend(words_about(lien, rng, names).into_iter().map(Post::Word));
+    posts.push(if from > 0 {
+        Post::Draw { dry: load.is_multiple_of(2) }
+    } else {
+        Post::Nodes(load)
+    });
     posts.push(Post::Best(Solution { score: -3, plan: vec![2, 0, 1] }));
     posts.push(Post::Stop);
     posts.into_iter().map(|post| Letter { from, post }).collect()

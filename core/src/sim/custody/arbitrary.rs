@@ -25,6 +25,7 @@ fn arbitrary(chance: &mut Seeded, mutant: Mutant) -> Room {
         losses: 9,
         doubles: 9,
         ordered: chance.choose(2) == 0,
+        trims: chance.choose(3) == 0,
     };
     let mut room = Room::new(PLACES, 1, 4, most, mutant);
     room.fault();
@@ -80,9 +81,10 @@ fn divide(chance: &mut Seeded, names: &[(Lien, u8)], units: u8, depth: u32) -> C
     for &(lien, part) in names {
         if part & !left == 0 && part != units && depth > 0 && chance.choose(2) == 0 {
             left &= !part;
-            let certificate = Arc::new(divide(chance, names, part, depth - 1));
+            let heard = (chance.choose(4) > 0).then(|| divide(chance, names, part, depth - 1));
             let (holder, acked) = (chance.choose(PLACES as u32), chance.choose(2) == 0);
-            subs.insert(lien, Rec { holder, acked, certificate });
+            let (given, heard) = (Arc::new(Bits::open(part)), heard.map(Arc::new));
+            subs.insert(lien, Rec { holder, acked, given, heard });
         }
     }
     let done = left & chance.choose(16) as u8;
@@ -117,8 +119,12 @@ fn every_step_keeps_every_certificate_right() {
 
 #[test]
 fn steps_that_break_a_certificate_are_noticed() {
-    use Mutant::{FoldKeepsTheLien, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs};
-    for mutant in [FoldKeepsTheLien, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs] {
+    use Mutant::{
+        FoldKeepsTheLien, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TrimsTheSubs,
+    };
+    for mutant in
+        [FoldKeepsTheLien, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TrimsTheSubs]
+    {
         let caught = (0..2000).any(|seed| play(seed, mutant).is_err());
         assert!(caught, "{mutant:?}");
     }

@@ -43,4 +43,8 @@ impl Content for Bits {
     fn has_open(&self) -> bool {
         self.open != 0
     }
+
+    fn bytes(&self) -> u64 {
+        1
+    }
 }

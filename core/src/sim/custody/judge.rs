@@ -22,7 +22,13 @@ impl Room {
             let units = self.units(Some(lien))?;
             twice |= seen & units;
             seen |= units;
-            self.divides(Some(lien), &rec.certificate)?;
+            self.divides(Some(lien), &Certificate::of(*rec.given))?;
+            if rec.given.done != 0 {
+                return Err(format!("{lien:?} was given with something done: {rec:?}"));
+            }
+            if let Some(heard) = &rec.heard {
+                self.divides(Some(lien), heard)?;
+            }
         }
         if twice != 0 || seen != self.units(held)? {
             return Err(format!("a certificate of {held:?} does not divide it: {certificate:?}"));
@@ -104,11 +110,10 @@ impl Room {
 }
 
 fn lists(certificate: &Certificate<Bits>, lien: Lien) -> bool {
-    let mut subs = certificate.subs.iter();
-    subs.any(|(&sub, rec)| sub == lien || lists(&rec.certificate, lien))
+    certificate.nested().any(|(sub, _)| sub == lien)
 }
 
 fn does(certificate: &Certificate<Bits>, unit: u8) -> bool {
     certificate.content.done & unit != 0
-        || certificate.subs.values().any(|rec| does(&rec.certificate, unit))
+        || certificate.nested().any(|(_, rec)| rec.content().done & unit != 0)
 }

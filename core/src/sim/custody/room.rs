@@ -29,6 +29,8 @@ pub struct Budget {
     pub doubles: u8,
     /// Whether messages arrive in the order in which they were sent, from each site to each other.
     pub ordered: bool,
+    /// Whether sites tell as little as they may: of what was given on only how it was given.
+    pub trims: bool,
 }
 
 /// A message on its way.
@@ -106,11 +108,13 @@ impl Room {
         self.processes
     }
 
-    #[cfg_attr(not(test), allow(unused_mut))]
     fn seat(&self, mut site: Site<Bits>) -> Seat {
         #[cfg(test)]
         {
             site.mutant = self.mutant;
+        }
+        if self.left.trims {
+            site.tell_at_most(0);
         }
         let (hand, owed) = (Bits::default(), BTreeSet::new());
         Seat { site, hand, in_hand: None, cut: None, owed }

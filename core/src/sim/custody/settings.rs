@@ -53,6 +53,12 @@ pub fn settings() -> Vec<Setting> {
             3,
             Budget { deaths: 1, joins: 1, ..calm },
         )),
+        long(room(
+            "a death, certificates trimmed",
+            (2, 2),
+            3,
+            Budget { deaths: 1, trims: true, ..calm },
+        )),
         long(room("suspicion, three sites", (3, 3), 2, Budget { suspicions: 1, ..once })),
         long(room("suspicion twice", (2, 2), 2, Budget { suspicions: 2, ..once })),
         long(room("loss in any order", (2, 2), 2, Budget { losses: 1, ordered: false, ..calm })),

@@ -5,9 +5,13 @@ use super::walk::walk;
 use super::{every_order, random_order};
 use crate::custody::Mutant;
 
-fn exhaust(long: bool) {
+/// Whether these tests were built with `PLEACH_LONG`, as by `ci/prove.sh`.
+pub(super) const LONG: bool = option_env!("PLEACH_LONG").is_some();
+
+#[test]
+fn settings_are_exhausted() {
     let mut states = 0;
-    for setting in settings().iter().filter(|setting| setting.long == long) {
+    for setting in settings().iter().filter(|setting| LONG || !setting.long) {
         let (name, budget) = (setting.name, setting.budget);
         let seen = every_order(setting.places, setting.present, setting.units, budget);
         let seen = seen.unwrap_or_else(|why| panic!("{name}: {why}"));
@@ -18,30 +22,10 @@ fn exhaust(long: bool) {
 }
 
 #[test]
-fn small_settings_are_exhausted() {
-    exhaust(false);
-}
-
-#[test]
-#[ignore = "takes long: ci/prove.sh"]
-fn large_settings_are_exhausted() {
-    exhaust(true);
-}
-
-fn stroll(seeds: u64) {
+fn random_walks_end_rightly() {
+    let seeds = if LONG { 5_000_000 } else { 20_000 };
     let moves: usize = (0..seeds).map(|seed| random_order(seed).unwrap()).sum();
     println!("custody: {seeds} random walks of {moves} moves");
-}
-
-#[test]
-fn random_walks_end_rightly() {
-    stroll(20_000);
-}
-
-#[test]
-#[ignore = "takes long: ci/prove.sh"]
-fn five_million_random_walks_end_rightly() {
-    stroll(5_000_000);
 }
 
 #[test]

@@ -32,6 +32,7 @@ pub(super) fn walk(seed: u64, mutant: Mutant) -> Result<usize, String> {
         losses,
         doubles,
         ordered: up_to(1) > 0,
+        trims: up_to(2) == 0,
     };
     let (places, units) = (2 + chance.choose(4) as usize, 2 + chance.choose(5));
     let present = 1 + chance.choose(places as u32) as usize;

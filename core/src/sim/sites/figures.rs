@@ -49,6 +49,8 @@ pub struct SiteFigures {
     pub near: u64,
     /// The most bytes that one certificate took.
     pub largest: u64,
+    /// Nodes that sites were allowed to explore, where there is a limit.
+    pub granted: u64,
     /// Files written.
     pub files: u32,
     /// Events simulated.

@@ -27,7 +27,7 @@ pub(super) struct Hall<'a, L: Load> {
 impl<'a, L: Load> Hall<'a, L> {
     pub fn new(yard: Yard<'a, L>) -> Self {
         let fleet = yard.fleet;
-        let inside = Policy { end: Some(End::Counter), ..fleet.inside.clone() };
+        let inside = Policy { end: Some(End::Counter), ..Policy::default() };
         let mut hall = Self {
             hosts: Vec::new(),
             choosers: Vec::new(),
@@ -126,6 +126,29 @@ impl<L: Load> Inside for Indoors<'_, '_, L> {
         let (nodes, before_ns) = std::mem::replace(&mut home.spent, (home.nodes, busy_ns));
         let units = u64::from(home.peers - 1).max(1);
         (home.nodes - nodes, busy_ns.saturating_sub(before_ns) / units)
+    }
+
+    fn allowed(&self) -> u64 {
+        self.hall.yard.homes[self.site as usize].allowed
+    }
+
+    fn allow(&mut self, nodes: u64) {
+        let (yard, now_ns) = (&mut self.hall.yard, self.now_ns);
+        let home = &mut yard.homes[self.site as usize];
+        let paid = nodes.min(home.beyond);
+        home.beyond -= paid;
+        home.allowed += nodes - paid;
+        yard.figures.granted += nodes;
+        for unit in yard.range(self.site) {
+            if yard.units[unit].began && yard.units[unit].stretch.is_none() {
+                yard.plan(unit as u32, now_ns.max(yard.units[unit].free_ns));
+            }
+        }
+    }
+
+    fn forbid(&mut self) {
+        let home = &mut self.hall.yard.homes[self.site as usize];
+        self.hall.yard.figures.granted -= std::mem::take(&mut home.allowed);
     }
 
     fn put(&mut self, work: &Work) -> Result<(), String> {
@@ -228,5 +251,8 @@ fn spread_out(
 ) {
     done.add(&certificate.content.done);
     open.extend(certificate.content.open.iter().map(|piece| Work::clone(piece)));
-    certificate.subs.values().for_each(|rec| spread_out(&rec.certificate, done, open));
+    for (_, rec) in certificate.nested() {
+        done.add(&rec.content().done);
+        open.extend(rec.content().open.iter().map(|piece| Work::clone(piece)));
+    }
 }

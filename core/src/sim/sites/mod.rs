@@ -34,10 +34,8 @@ pub struct SiteClass {
 /// Everything about a simulated run on sites except the load.
 #[derive(Clone, Debug)]
 pub struct Fleet {
-    /// How work is balanced between sites.
+    /// How work is balanced between sites; inside each it is `adaptive`.
     pub policy: Policy,
-    /// How it is balanced inside each.
-    pub inside: Policy,
     /// The sites, in the order of their numbers.
     pub sites: Vec<SiteClass>,
     /// The links between sites.
@@ -60,6 +58,10 @@ pub struct Fleet {
     pub churn: Churn,
     /// The run is stopped in order at this time, if at all.
     pub stop_ns: Option<u64>,
+    /// The search is stopped once so many nodes were explored, if at all.
+    pub node_limit: Option<u64>,
+    /// How large the certificates are that sites tell, if that can be.
+    pub certificate_bytes: u64,
     /// Whether every file of the root is checked: that takes long with many sites.
     pub check_files: bool,
     /// All randomness.

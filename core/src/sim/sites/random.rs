@@ -41,7 +41,6 @@ pub fn random_fleet(policy: Policy, seed: u64) -> Fleet {
     let calm = drawn(19, 4) == 0;
     Fleet {
         policy,
-        inside: Policy::default(),
         sites: classes.into_iter().filter(|class| class.count > 0).collect(),
         network: Network { delays, ..Network::uniform(link) },
         near_ns: 500,
@@ -53,6 +52,8 @@ pub fn random_fleet(policy: Policy, seed: u64) -> Fleet {
         terms: Terms { commit_ns: 3_000_000, lease_ns: 20_000_000, patience_ns: 150_000_000 },
         churn: if calm { Churn::default() } else { churn },
         stop_ns: (drawn(22, 4) == 0).then(|| drawn(23, 600_000_000)),
+        node_limit: (drawn(24, 5) == 0).then(|| drawn(25, 1 << 20)),
+        certificate_bytes: [0, 300, 1 << 20][drawn(26, 3) as usize],
         check_files: true,
         seed,
         most_events: 40_000_000,

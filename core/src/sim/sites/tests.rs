@@ -90,3 +90,25 @@ fn runs_on_sites_can_be_repeated() {
         assert_eq!(run(&fleet), run(&fleet));
     }
 }
+
+/// With a limit, sites explore no more than they were granted, and little less. All else is open.
+#[test]
+fn a_limit_is_kept_by_all_sites_together() {
+    for seed in 0..40 {
+        let mut fleet = random_fleet(Policy::default(), seed);
+        fleet.sites = vec![SiteClass { count: 1 + seed as u32 % 9, units: 2, speed: 1.0 }];
+        (fleet.churn, fleet.stop_ns, fleet.poll_ns) = (Churn::default(), None, 5_000);
+        // Late mail would have sites suspected, and what they do counted for nothing.
+        fleet.network.delays = None;
+        let limit = 1 << (12 + seed % 8);
+        fleet.node_limit = Some(limit);
+        let spans = Spans::new(1 << 30, 3_000_000_000_000, 0, 0.0, seed);
+        let figures = fleet.run(&spans).unwrap();
+        assert!(figures.alone_ns.is_none(), "seed {seed} ended before its limit");
+        assert!(figures.granted <= limit, "seed {seed}: {} of {limit}", figures.granted);
+        let explored = figures.counts.bounded;
+        // Each site may have some of its last grant left.
+        let slack = u64::from(figures.sites) * 8192;
+        assert!(explored.abs_diff(limit) <= slack, "seed {seed}: {explored} of {limit}");
+    }
+}

@@ -56,16 +56,23 @@ impl<'a, L: Load> World<'a, L> {
     pub(super) fn sit(
         &mut self,
         site: SiteId,
-        custody: Site<Portion<WorkDone>>,
+        mut custody: Site<Portion<WorkDone>>,
         now_ns: u64,
     ) -> Result<(), String> {
         let fleet = self.hall.yard.fleet;
         let life = self.hall.yard.homes[site as usize].life;
         let chooser = Seeded::new(mix(fleet.seed, 20, u64::from(life)), site);
         let peer = Peer::new(site, &self.sites, self.policy.clone());
-        let gate = Gate::new(custody, fleet.terms, peer, chooser, fleet.low_ns);
-        self.gates[site as usize] = Some(gate);
+        custody.tell_at_most(fleet.certificate_bytes);
+        let root = custody.estate(None).is_some();
+        let mut gate = Gate::new(custody, fleet.terms, peer, chooser, fleet.low_ns);
         let home = &mut self.hall.yard.homes[site as usize];
+        if let Some(limit) = fleet.node_limit {
+            home.allowed = 0;
+            // Whoever resumes a search does not know what of its limit is left with others.
+            gate.limit(if root { limit } else { 0 });
+        }
+        self.gates[site as usize] = Some(gate);
         (home.alive, home.since_ns, home.over) = (true, now_ns, false);
         (home.stands_ns, home.cut_off_ns) = (0, 0);
         home.gate_wake_ns = now_ns;
@@ -348,14 +355,19 @@ impl<'a, L: Load> World<'a, L> {
     fn begin_stretch(&mut self, me: u32, then_ns: u64, now_ns: u64) {
         let yard = &mut self.hall.yard;
         let unit = &mut yard.units[me as usize];
-        if unit.hand.size() == 0.0 {
+        let site = self.hall.site_of[me as usize];
+        if unit.hand.size() == 0.0 || yard.homes[site as usize].allowed == 0 {
             return;
         }
-        let (result, until_ns) = match unit.hand.ahead_ns() {
+        let look_ns = (unit.clock.speed * unit.clock.poll_ns as f64) as u64;
+        // Near a limit a unit counts its nodes each time it looks for mail.
+        let most_ns = if yard.fleet.node_limit.is_some() { look_ns.max(1) } else { u64::MAX };
+        let ahead_ns = unit.hand.ahead_ns().map(|cost_ns| cost_ns.min(most_ns));
+        let (result, until_ns) = match ahead_ns {
             Some(cost_ns) => (Err(cost_ns), unit.clock.end(now_ns, cost_ns)),
             None if now_ns > then_ns => return yard.plan(me, now_ns),
             None => {
-                let ran = unit.hand.run((unit.clock.speed * unit.clock.poll_ns as f64) as u64);
+                let ran = unit.hand.run(look_ns);
                 (Ok(ran), unit.clock.end(now_ns, ran.cost_ns))
             }
         };
@@ -382,7 +394,14 @@ impl<'a, L: Load> World<'a, L> {
         unit.busy_ns += busy_ns;
         yard.figures.work_ns += ran.cost_ns;
         yard.figures.last_work_ns = yard.figures.last_work_ns.max(now_ns);
-        yard.homes[site as usize].nodes += ran.nodes;
+        let home = &mut yard.homes[site as usize];
+        home.nodes += ran.nodes;
+        if yard.fleet.node_limit.is_some() {
+            home.beyond += ran.nodes.saturating_sub(home.allowed);
+            home.allowed = home.allowed.saturating_sub(ran.nodes);
+            let gate = home.first;
+            yard.plan(gate, now_ns);
+        }
         if let Some(score) = ran.found {
             self.tell(me, Event::Found { score }, now_ns)?;
         }

@@ -47,6 +47,10 @@ pub(super) struct Home {
     /// Mail from other sites.
     pub posts: VecDeque<u32>,
     pub gate_wake_ns: u64,
+    /// Nodes that its units may still explore; without a limit, as many as there are numbers.
+    pub allowed: u64,
+    /// Nodes that they explored beyond that in their last stretches: they come off the next grant.
+    pub beyond: u64,
     /// What its units had spent when the gate last asked.
     pub spent: (u64, u64),
     pub nodes: u64,
@@ -287,6 +291,8 @@ fn home(first: u32, peers: u32, speed: f64) -> Home {
         base: WorkDone::default(),
         posts: VecDeque::new(),
         gate_wake_ns: NEVER,
+        allowed: u64::MAX,
+        beyond: 0,
         spent: (0, 0),
         nodes: 0,
         since_ns: 0,

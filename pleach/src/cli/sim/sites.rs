@@ -36,7 +36,6 @@ pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
     let ns = |seconds: f64| (seconds * S) as u64;
     let fleet = Fleet {
         policy: Policy::default(),
-        inside: Policy::default(),
         network: Network::uniform(Link { latency_ns: 0, bytes_per_ns: 1.0 }),
         near_ns: table.time_ns("near_us", Some(0.5), US)?,
         handle_ns,
@@ -50,6 +49,12 @@ pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
             patience_ns: ns(patience_s),
         },
         stop_ns: table.has("stop_s").then(|| table.time_ns("stop_s", None, S)).transpose()?,
+        node_limit: table
+            .has("node_limit")
+            .then(|| table.whole("node_limit", None, 0..=i64::MAX))
+            .transpose()?
+            .map(|nodes| nodes as u64),
+        certificate_bytes: table.whole("certificate_kb", Some(1024), 0..=1 << 30)? as u64 * 1024,
         check_files: table.flag("check_files", false)?,
         churn: churn(keys, &sites)?,
         sites,

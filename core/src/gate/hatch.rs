@@ -1,0 +1,165 @@
+//! [`Hatch`]: what a gate's peer can do: split off what another site is given, and write to other sites.
+
+use super::desk::Desk;
+use super::inside::Inside;
+use super::portion::{Portion, Tally};
+use super::post::Post;
+use crate::balance::late::{Split, Verbs as LateVerbs};
+use crate::balance::{Law, Message, OnTheWay, PeerId, Power, Verbs};
+use crate::custody::Deed;
+use crate::work::Work;
+use std::sync::Arc;
+
+/// The gate's peer acts through this.
+pub(super) struct Hatch<'g, D, I> {
+    pub desk: &'g mut Desk<D>,
+    pub inside: &'g mut I,
+    pub now_ns: u64,
+    pub power: Power,
+}
+
+impl<D: Tally, I: Inside<Done = D>> Hatch<'_, D, I> {
+    /// Takes a share of all work from what waits for its turn, as far as that goes.
+    fn split_waiting(&mut self, share: f64, all: f64) -> Option<Arc<Work>> {
+        let held = self.desk.waiting()?.held();
+        let inside = &*self.inside;
+        let take = |content: &mut Portion<D>| {
+            let last = content.open.pop()?;
+            let part = (share * all / last.size.max(1.0)).min(0.5);
+            let Some((left, given)) = inside.divide(&last, part) else {
+                // The last piece stays: an estate is given on in part only.
+                let whole = content.open.is_empty();
+                return if whole {
+                    content.open.push(last);
+                    None
+                } else {
+                    Some(last)
+                };
+            };
+            content.open.push(Arc::new(left));
+            Some(Arc::new(given))
+        };
+        let taken = self.desk.keeper.site_mut().change(held, take).flatten()?;
+        self.desk.split_from = Some(held);
+        Some(taken)
+    }
+}
+
+impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
+    type Piece = Arc<Work>;
+    type Error = I::Error;
+
+    fn size(&mut self) -> f64 {
+        self.desk.size(self.inside, self.now_ns, self.power)
+    }
+
+    fn size_of(&self, piece: &Arc<Work>) -> f64 {
+        piece.size
+    }
+
+    fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, I::Error> {
+        // Custody would not let it go, and it must not be lost on the way.
+        if self.desk.site().leaving() {
+            return Ok(None);
+        }
+        let all = self.size();
+        if let Some(piece) = self.split_waiting(share, all) {
+            return Ok(Some(piece));
+        }
+        self.desk.split_from = self.desk.at_work;
+        let spare = self.desk.spare(self.inside);
+        if spare == 0.0 || self.desk.at_work.is_none() {
+            return Ok(None);
+        }
+        let piece = self.inside.split((share * all / spare).min(1.0)).map(Arc::new);
+        if self.desk.spare(self.inside) == 0.0 {
+            self.desk.bare_ns = Some(self.now_ns);
+            self.inside.wake_at(self.desk.low_at(self.now_ns));
+        }
+        Ok(piece)
+    }
+
+    fn put(&mut self, _piece: Arc<Work>) -> Result<(), I::Error> {
+        // Custody holds it already.
+        Ok(())
+    }
+
+    fn send(&mut self, to: PeerId, message: Message, piece: Option<Arc<Work>>) {
+        match (message, piece, self.desk.split_from) {
+            (Message::Work { ticket, .. }, Some(piece), Some(held)) => {
+                let mut deeds = Vec::new();
+                let give = |_: &mut Portion<D>| Some(Portion::open(vec![Arc::clone(&piece)]));
+                let site = self.desk.keeper.site_mut();
+                match site.give(held, to, give, &mut deeds) {
+                    Some(lien) => {
+                        self.desk.gifts.insert(lien, (to, ticket));
+                    }
+                    // It is neither with the units nor on its way: the estate has it again.
+                    None => {
+                        site.change(held, |content| content.open.push(piece));
+                    }
+                }
+                for deed in deeds {
+                    if let Deed::Send { to, word } = deed {
+                        self.inside.post(to, Post::Gift(ticket, word));
+                    }
+                }
+            }
+            // Custody sends receipts.
+            (Message::Work { .. } | Message::Ack { .. }, ..) => {}
+            (Message::Best { .. }, ..) => {
+                if let Some(best) = self.desk.site().best() {
+                    self.inside.post(to, Post::Best(best.clone()));
+                }
+            }
+            (message, ..) => self.inside.post(to, Post::Peer(message)),
+        }
+    }
+
+    fn cut(&mut self, _epoch: u64, _on_the_way: OnTheWay<Arc<Work>>) -> Result<(), I::Error> {
+        Ok(())
+    }
+
+    fn join(&mut self) -> Result<(), I::Error> {
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<bool, I::Error> {
+        Ok(false)
+    }
+
+    fn beat(&mut self, _score: i64) {}
+
+    fn wake_at(&mut self, at_ns: u64) {
+        self.desk.wake_ns = at_ns;
+        self.inside.wake_at(at_ns);
+    }
+
+    fn finish(&mut self) -> Result<(), I::Error> {
+        self.desk.over = true;
+        Ok(())
+    }
+
+    fn broken(&mut self, _law: Law) -> Result<(), I::Error> {
+        Ok(())
+    }
+}
+
+/// Sites never give late: such a policy is refused before.
+impl<D: Tally, I: Inside<Done = D>> LateVerbs for Hatch<'_, D, I> {
+    fn copy(&mut self) -> Result<Arc<Work>, I::Error> {
+        Ok(Arc::default())
+    }
+
+    fn split_copy(&mut self, copy: &Arc<Work>, _: f64) -> Result<Split<Arc<Work>>, I::Error> {
+        Ok((Arc::clone(copy), None))
+    }
+
+    fn intersect(&mut self, _: &Arc<Work>, left: &Arc<Work>) -> Result<Arc<Work>, I::Error> {
+        Ok(Arc::clone(left))
+    }
+
+    fn trim(&mut self, _: &Arc<Work>) -> Result<(), I::Error> {
+        Ok(())
+    }
+}

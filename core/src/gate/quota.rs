@@ -1,0 +1,28 @@
+//! [`Quota`]: how many nodes a site may still explore, where the whole search has a limit.
+//!
+//! The root holds all nodes of the limit and hands them out in parts that shrink, so that no site explores
+//! beyond it, and little of it is left unused when the last part is gone. A site without work hands back what
+//! it has left; what a site has left when it dies is not explored.
+
+/// A site is granted at least so many nodes, if there are as many.
+const LEAST: u64 = 4096;
+
+/// A site's side of the limit.
+#[derive(Debug, Default)]
+pub(super) struct Quota {
+    /// What nobody was granted yet. Only the root has any.
+    pub pool: u64,
+    /// The last grant.
+    pub last: u64,
+    /// When this site asked the root, if no answer has come.
+    pub asked_ns: Option<u64>,
+}
+
+impl Quota {
+    /// Takes the next grant out of the pool.
+    pub fn grant(&mut self, sites: u32) -> u64 {
+        let part = (self.pool / (4 * u64::from(sites.max(1)))).max(LEAST).min(self.pool);
+        self.pool -= part;
+        part
+    }
+}

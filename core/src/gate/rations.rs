@@ -1,0 +1,85 @@
+//! A gate's side of a limit: when it asks for more nodes, when it hands some back, and when all are gone.
+
+use super::door::Gate;
+use super::inside::Inside;
+use super::portion::Tally;
+use super::post::Post;
+use super::quota::Quota;
+use crate::custody::SiteId;
+
+impl<D: Tally> Gate<D> {
+    /// The units may explore only what they are allowed by [`Inside::allow`]. `nodes` is the limit of the whole
+    /// search at its root, and 0 elsewhere.
+    pub fn limit(&mut self, nodes: u64) {
+        self.desk.quota = Some(Quota { pool: nodes, ..Quota::default() });
+    }
+
+    /// Sees that the units may go on, as long as the limit allows.
+    pub(super) fn ration<I: Inside<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        let lease_ns = self.desk.keeper.terms().lease_ns;
+        let (root, sites, is_idle) = (self.is_root(), self.sites(), self.desk.is_idle());
+        let Some(quota) = &mut self.desk.quota else { return Ok(()) };
+        let left = inside.allowed();
+        if is_idle {
+            if left > 0 {
+                quota.last = 0;
+                inside.forbid();
+                if root {
+                    quota.pool += left;
+                } else {
+                    inside.post(0, Post::Nodes(left));
+                }
+            }
+        } else if left > quota.last / 2 {
+            // There is enough.
+        } else if root {
+            match quota.grant(sites) {
+                0 if left == 0 => return self.stop(now_ns, inside),
+                nodes => self.take_grant(nodes, inside),
+            }
+        } else if quota.asked_ns.is_none_or(|asked_ns| now_ns >= asked_ns + lease_ns / 2) {
+            quota.asked_ns = Some(now_ns);
+            inside.post(0, Post::Draw { dry: left == 0 });
+            inside.wake_at(now_ns.saturating_add(lease_ns / 2));
+        }
+        Ok(())
+    }
+
+    /// The root grants a site more nodes, or stops the search: there are none left, and the site has none.
+    pub(super) fn on_draw<I: Inside<Done = D>>(
+        &mut self,
+        (from, dry): (SiteId, bool),
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        let sites = self.sites();
+        let Some(quota) = self.desk.quota.as_mut() else { return Ok(()) };
+        let nodes = quota.grant(sites);
+        if nodes == 0 && dry {
+            return self.stop(now_ns, inside);
+        }
+        inside.post(from, Post::Nodes(nodes));
+        Ok(())
+    }
+
+    /// Nodes come from the root, or come back to it.
+    pub(super) fn on_nodes<I: Inside<Done = D>>(&mut self, nodes: u64, inside: &mut I) {
+        let root = self.is_root();
+        match &mut self.desk.quota {
+            Some(quota) if root => quota.pool = quota.pool.saturating_add(nodes),
+            _ => self.take_grant(nodes, inside),
+        }
+    }
+
+    /// The units may explore so many more nodes. After a grant of none the site asks when it has none left.
+    fn take_grant<I: Inside<Done = D>>(&mut self, nodes: u64, inside: &mut I) {
+        if let Some(quota) = &mut self.desk.quota {
+            (quota.last, quota.asked_ns) = (nodes, None);
+            inside.allow(nodes);
+        }
+    }
+}
