@@ -26,6 +26,9 @@ pub trait Inside {
     /// Whether some unit has nothing to do.
     fn is_hungry(&self) -> bool;
 
+    /// Whether no unit has anything to do, and nothing is on its way between them.
+    fn is_idle(&self) -> bool;
+
     /// Nodes explored since the last call, and the time that this took all units together.
     fn spent(&mut self) -> (u64, u64);
 
@@ -57,7 +60,7 @@ pub trait Inside {
     /// divided.
     fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)>;
 
-    /// Begins a cut of all units: [`super::Gate::cut_is_complete`] follows.
+    /// Begins a cut of all units: [`super::Gate::turn`] is told once it is complete.
     ///
     /// # Errors
     /// If it cannot begin.

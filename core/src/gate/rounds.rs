@@ -12,15 +12,31 @@ use crate::custody::{Certificate, Content, Estate, Held, SiteId};
 const MOST_WAITING: usize = 16;
 
 impl<D: Tally> Gate<D> {
-    /// All units are idle, and nothing is on its way between them.
+    /// Looks at what the units have come to; `cut` is the cut that was asked for, once it is complete. It comes
+    /// first: what it says was so before all else.
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn is_dry<I: Inside<Done = D>>(
+    pub fn turn<I: Inside<Done = D>>(
         &mut self,
+        cut: Option<&Portion<D>>,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
+        if let Some(portion) = cut {
+            self.cut_is_complete(portion, now_ns, inside)?;
+        }
+        if inside.is_idle() {
+            if inside.spare() == 0.0 {
+                return self.is_dry(now_ns, inside);
+            }
+            inside.tell(Event::Refilled)?;
+        }
+        self.proceed(now_ns, inside)
+    }
+
+    /// The units have done all that they had.
+    fn is_dry<I: Inside<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> Result<(), I::Error> {
         self.learn(now_ns, inside)?;
         if let Some(held) = self.desk.at_work.take() {
             let done = inside.settle();
@@ -37,10 +53,7 @@ impl<D: Tally> Gate<D> {
     }
 
     /// Returns what is done, opens what waits, and sees whether the search is over.
-    ///
-    /// # Errors
-    /// The first thing inside that fails.
-    pub fn proceed<I: Inside<Done = D>>(
+    pub(super) fn proceed<I: Inside<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
@@ -169,10 +182,7 @@ impl<D: Tally> Gate<D> {
     }
 
     /// A cut that was begun is complete: what the units had done, and what they had open.
-    ///
-    /// # Errors
-    /// The first thing inside that fails.
-    pub fn cut_is_complete<I: Inside<Done = D>>(
+    fn cut_is_complete<I: Inside<Done = D>>(
         &mut self,
         portion: &Portion<D>,
         now_ns: u64,

@@ -117,6 +117,10 @@ impl<L: Load> Inside for Indoors<'_, '_, L> {
         units[1..].iter().any(|unit| unit.stretch.is_none() && unit.hand.size() == 0.0)
     }
 
+    fn is_idle(&self) -> bool {
+        self.hall.yard.homes[self.site as usize].count == 0
+    }
+
     fn spent(&mut self) -> (u64, u64) {
         let busy_ns: u64 = {
             let units = &self.hall.yard.units[self.hall.yard.range(self.site)];

@@ -261,30 +261,8 @@ impl<'a, L: Load> World<'a, L> {
                 self.with_gate(site, now_ns, |gate, inside| gate.hear(from, post, now_ns, inside))?;
             }
         }
-        let home = &mut self.yard().homes[site as usize];
-        if home.cuts.len() == home.peers as usize {
-            let (cuts, done): (Vec<_>, Vec<WorkDone>) =
-                std::mem::take(&mut home.cuts).into_iter().unzip();
-            let base = home.base;
-            let mut all = WorkDone::default();
-            done.iter().for_each(|done| all.add(done));
-            let all = all.without(&base).ok_or("less was done than before")?;
-            let (_, open) = assemble(cuts);
-            let open = open.into_iter().map(Arc::new).collect();
-            self.with_gate(site, now_ns, |gate, inside| {
-                gate.cut_is_complete(&Portion { done: all, open }, now_ns, inside)
-            })?;
-        }
-        let is_bare = self.hall.yard.units[self.hall.yard.gate(site) as usize].hand.size() == 0.0;
-        if self.yard().homes[site as usize].count == 0 && is_bare {
-            self.with_gate(site, now_ns, |gate, inside| gate.is_dry(now_ns, inside))?;
-        } else {
-            if self.yard().homes[site as usize].count == 0 {
-                let gate = self.hall.yard.gate(site);
-                self.hall.tell(site, gate, (Event::Refilled, None), now_ns)?;
-            }
-            self.with_gate(site, now_ns, |gate, inside| gate.proceed(now_ns, inside))?;
-        }
+        let cut = self.cut(site)?;
+        self.with_gate(site, now_ns, |gate, inside| gate.turn(cut.as_ref(), now_ns, inside))?;
         if self.yard().homes[site as usize].gate_wake_ns <= now_ns {
             self.yard().homes[site as usize].gate_wake_ns = NEVER;
             let mut next_ns = NEVER;
@@ -305,6 +283,21 @@ impl<'a, L: Load> World<'a, L> {
             Some(why) => Err(why),
             None => Ok(now_ns),
         }
+    }
+
+    /// The cut of a site's units, once all of them have made theirs.
+    fn cut(&mut self, site: SiteId) -> Result<Option<Portion<WorkDone>>, String> {
+        let home = &mut self.hall.yard.homes[site as usize];
+        if home.cuts.len() < home.peers as usize {
+            return Ok(None);
+        }
+        let (cuts, each): (Vec<_>, Vec<WorkDone>) =
+            std::mem::take(&mut home.cuts).into_iter().unzip();
+        let mut done = WorkDone::default();
+        each.iter().for_each(|each| done.add(each));
+        let done = done.without(&home.base).ok_or("less was done than before")?;
+        let (_, open) = assemble(cuts);
+        Ok(Some(Portion { done, open: open.into_iter().map(Arc::new).collect() }))
     }
 
     pub(super) fn with_gate(
