@@ -145,14 +145,17 @@ impl<C: Content> Keeper<C> {
 
     /// Begins to watch what is new, and forgets what is gone.
     pub fn note(&mut self, now_ns: u64) {
-        let held: Vec<Held> = self.site.estates().iter().map(super::Estate::held).collect();
-        if held.len() != self.estates.len() || held.iter().any(|it| !self.estates.contains_key(it))
+        let held = self.site.estates();
+        if held.len() == self.estates.len()
+            && held.iter().all(|estate| self.estates.contains_key(&estate.held()))
         {
-            self.estates.retain(|it, _| held.contains(it));
-            held.into_iter().for_each(|it| {
-                self.times(it, now_ns);
-            });
+            return;
         }
+        let held: Vec<Held> = held.iter().map(super::Estate::held).collect();
+        self.estates.retain(|it, _| held.contains(it));
+        held.into_iter().for_each(|it| {
+            self.times(it, now_ns);
+        });
     }
 
     fn look_at_estates(&mut self, now_ns: u64, deeds: &mut Vec<Deed<C>>) {

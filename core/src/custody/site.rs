@@ -210,10 +210,18 @@ impl<C: Content> Site<C> {
     /// Whether an estate can be returned now.
     #[must_use]
     pub fn may_return(&self, held: Held) -> bool {
-        let Some(estate) = self.estate(held) else { return false };
+        self.estate(held).is_some_and(|estate| self.is_ready(estate))
+    }
+
+    /// The estates that can be returned now.
+    pub fn ready(&self) -> impl Iterator<Item = &Estate<C>> {
+        self.estates.iter().filter(|estate| self.is_ready(estate))
+    }
+
+    fn is_ready(&self, estate: &Estate<C>) -> bool {
         let early = [Mutant::ReturnsBeforeAcks, Mutant::ReturnsUnackedAsOpen];
         let early = early.into_iter().any(|early| self.is(early));
-        held.is_some()
+        estate.held.is_some()
             && estate.patron.is_some()
             && !estate.returning
             && !estate.lent

@@ -79,15 +79,13 @@ impl<D: Tally> Gate<D> {
     /// word tells of all of it, and nobody needs to adopt what was given on.
     fn to_return(&self) -> Vec<Held> {
         let site = self.site();
-        let ready = site.estates().iter().filter(|estate| site.may_return(estate.held()));
-        let ready: Vec<_> = ready.map(|it| (it.held(), it.part().subs.is_empty())).collect();
-        let mut surplus = ready.len().saturating_sub(MOST_WAITING);
-        let now = ready.into_iter().filter(|&(_, done)| {
+        let mut surplus = site.ready().count().saturating_sub(MOST_WAITING);
+        let now = site.ready().filter(|estate| {
             let early = surplus > 0;
             surplus = surplus.saturating_sub(1);
-            done || early || site.leaving()
+            estate.part().subs.is_empty() || early || site.leaving()
         });
-        now.map(|(held, _)| held).collect()
+        now.map(Estate::held).collect()
     }
 
     fn give_back<I: Inside<Done = D>>(
