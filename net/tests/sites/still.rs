@@ -34,8 +34,8 @@ fn stands_still(mut site: Site, stop: impl FnOnce()) {
     for to in site.others() {
         site.network.send(to, vec![1; LONG]);
     }
-    stop();
     let (mut last, mut longest) = (Instant::now(), Duration::ZERO);
+    stop();
     while longest < Duration::from_millis(900) {
         if let Some(pleach_net::Arrival::Letter { from, bytes }) = site.look() {
             letters.push((from, bytes));
