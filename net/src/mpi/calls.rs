@@ -81,7 +81,7 @@ pub struct Room {
 pub struct Found<D: Dialect> {
     pub from: c_int,
     pub tag: c_int,
-    pub length: c_int,
+    pub length: usize,
     message: D::Handle,
 }
 
@@ -172,13 +172,22 @@ impl<D: Dialect> Calls<D> {
             (self.functions.get_count)(&raw const status, self.handles.byte, &raw mut length)
         };
         self.check("MPI_Get_count", code)?;
+        let undefined =
+            |_| NetError::Call { call: "MPI_Get_count", why: format!("{length} bytes") };
+        let length = usize::try_from(length).map_err(undefined)?;
         Ok(Some(Found { from: D::source(&status), tag: D::tag(&status), length, message }))
     }
 
-    /// Begins to receive the message that was found; `length` is the found one.
-    pub fn receive(&self, found: Found<D>, length: usize) -> Result<Transfer<D, Room>, NetError> {
-        let (mut message, mut request) = (found.message, self.handles.no_request);
-        let mut bytes = Vec::with_capacity(length);
+    /// Begins to receive the message that was found, into this memory or a larger one.
+    pub fn receive(
+        &self,
+        found: Found<D>,
+        mut bytes: Vec<u8>,
+    ) -> Result<Transfer<D, Room>, NetError> {
+        let (length, mut message, mut request) =
+            (found.length, found.message, self.handles.no_request);
+        bytes.clear();
+        bytes.reserve_exact(length);
         let start = bytes.as_mut_ptr();
         // The bytes lie behind a pointer: they stay in place while the room moves.
         let memory = ManuallyDrop::new(Room { bytes, length });

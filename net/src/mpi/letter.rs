@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// The most bytes of one message. Counts of MPI have 31 bits; pieces much smaller than that also keep a
 /// letter to another site from waiting behind a long one.
-pub const CHUNK: usize = 256 << 10;
+pub const CHUNK: usize = 512 << 10;
 
 /// What a message carries; its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,8 +91,8 @@ impl Outbox {
 /// What is complete once a message has come.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Joined {
-    /// A letter, but for what is still to come.
-    Part,
+    /// No letter yet; the memory of the message can be used again.
+    Part(Vec<u8>),
     /// A letter.
     Letter(Vec<u8>),
     /// The sender sends no more.
@@ -129,8 +129,8 @@ impl Inbox {
         match kind {
             Kind::Whole if bytes.len() > limit => Err(Fault::TooLong(bytes.len() as u64)),
             Kind::Whole => Ok(Joined::Letter(bytes)),
-            Kind::Length => self.begin(&bytes, limit),
-            Kind::Part => self.add(&bytes),
+            Kind::Length => self.begin(bytes, limit),
+            Kind::Part => self.add(bytes),
             Kind::End => {
                 self.ended = true;
                 Ok(Joined::End)
@@ -138,30 +138,30 @@ impl Inbox {
         }
     }
 
-    fn begin(&mut self, bytes: &[u8], limit: usize) -> Result<Joined, Fault> {
-        let length = bytes.try_into().map(u64::from_le_bytes);
+    fn begin(&mut self, bytes: Vec<u8>, limit: usize) -> Result<Joined, Fault> {
+        let length = bytes[..].try_into().map(u64::from_le_bytes);
         let length = length.map_err(|_| Fault::Garbled("a length that is none"))?;
         match usize::try_from(length) {
             Ok(short) if short <= CHUNK => Err(Fault::Garbled("a short letter in parts")),
             Ok(length) if length <= limit => {
                 self.open = Some((Vec::with_capacity(length), length));
-                Ok(Joined::Part)
+                Ok(Joined::Part(bytes))
             }
             _ => Err(Fault::TooLong(length)),
         }
     }
 
-    fn add(&mut self, bytes: &[u8]) -> Result<Joined, Fault> {
-        let Some((mut letter, length)) = self.open.take() else { return Ok(Joined::Part) };
+    fn add(&mut self, bytes: Vec<u8>) -> Result<Joined, Fault> {
+        let Some((mut letter, length)) = self.open.take() else { return Ok(Joined::Part(bytes)) };
         if bytes.is_empty() || bytes.len() > length - letter.len() {
             return Err(Fault::Garbled("a part of a wrong length"));
         }
-        letter.extend_from_slice(bytes);
+        letter.extend_from_slice(&bytes);
         if letter.len() == length {
             return Ok(Joined::Letter(letter));
         }
         self.open = Some((letter, length));
-        Ok(Joined::Part)
+        Ok(Joined::Part(bytes))
     }
 }
 
@@ -177,7 +177,7 @@ mod tests {
         while let Some(piece) = outbox.take() {
             assert!(piece.bytes().len() <= CHUNK);
             match inbox.take(piece.kind, piece.bytes().to_vec(), limit)? {
-                Joined::Part => {}
+                Joined::Part(_) => {}
                 whole => arrived.push(whole),
             }
         }

@@ -26,6 +26,8 @@ pub struct Mpi<D: Dialect> {
     /// Sites that have not said their last word.
     talking: u32,
     ready: VecDeque<Arrival>,
+    /// Memory for parts of long letters.
+    spare: Vec<Vec<u8>>,
     rest: Rest,
     /// The longest letter.
     limit: usize,
@@ -58,6 +60,7 @@ pub fn network<D: Dialect>(
         receives: Vec::new(),
         talking: sites - 1,
         ready: VecDeque::new(),
+        spare: Vec::new(),
         rest: Rest::new(Instant::now()),
         limit,
         failed: None,
@@ -152,9 +155,11 @@ impl<D: Dialect> Mpi<D> {
                 return Err(garbled("a message from nowhere"));
             };
             let kind = Kind::from_tag(found.tag).ok_or(garbled("a message with a foreign tag"))?;
-            let length = usize::try_from(found.length).ok().filter(|&length| length <= CHUNK);
-            let length = length.ok_or(garbled("a message of a foreign length"))?;
-            link.expect(kind, self.calls.receive(found, length)?);
+            if found.length > CHUNK {
+                return Err(garbled("a message of a foreign length"));
+            }
+            let spare = if kind == Kind::Part { self.spare.pop() } else { None };
+            link.expect(kind, self.calls.receive(found, spare.unwrap_or_default())?);
             self.collect(from)?;
             if self.links[from as usize].receives() && !self.receives.contains(&from) {
                 self.receives.push(from);
@@ -169,7 +174,10 @@ impl<D: Dialect> Mpi<D> {
         while let Some((kind, bytes)) = link.pull(&self.calls)? {
             moved = true;
             match link.inbox.take(kind, bytes, self.limit) {
-                Ok(Joined::Part) => {}
+                Ok(Joined::Part(memory)) if kind == Kind::Part && self.spare.len() < TAKEN => {
+                    self.spare.push(memory);
+                }
+                Ok(Joined::Part(_)) => {}
                 Ok(Joined::Letter(bytes)) => {
                     self.ready.push_back(Arrival::Letter { from, bytes });
                 }
