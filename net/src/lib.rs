@@ -39,6 +39,8 @@ pub enum Arrival {
 /// further poll returns the same one.
 ///
 /// An orderly end takes three steps: [`Network::finish`], then polls until [`Arrival::End`], then drop.
+/// A site should have written its results before: a process may be held up, or ended by its launcher,
+/// once all have finished.
 /// Dropped earlier, the network stops at once and waits for nobody; the process should then end with an
 /// error, so that a launcher takes the others down.
 pub trait Network: Send {

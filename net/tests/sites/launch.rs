@@ -59,6 +59,11 @@ impl Launcher {
         ] {
             command.env(name, value);
         }
+        if case.ends_with("-tcp") {
+            let base = [("UCX_TLS", "tcp,self"), ("FI_PROVIDER", "tcp"), ("OMPI_MCA_pml", "ob1")];
+            command.envs(base);
+            command.env("OMPI_MCA_btl", "self,tcp").env("MPIR_CVAR_NOLOCAL", "1");
+        }
         // A launcher of its own folder, as from PyPI, has its library next to it.
         let folder = Path::new(&self.path).parent().and_then(Path::parent);
         if let Some(folder) = folder.map(|folder| folder.join("lib")).filter(|f| holds_mpi(f)) {

@@ -13,15 +13,18 @@ use launch::{End, Launcher};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// A case, how many sites play it, and how the job must end.
-const CASES: [(&str, u32, End); 19] = [
+/// A case, how many sites play it, and how the job must end. What ends in `-tcp` uses TCP instead of shared
+/// memory, where a message needs its sender until it has arrived.
+const CASES: [(&str, u32, End); 21] = [
     ("order", 2, End::Well),
     ("order", 3, End::Well),
     ("order", 8, End::Well),
+    ("order-tcp", 3, End::Well),
     ("sizes", 2, End::Well),
     ("long-and-short", 3, End::Well),
     ("last-letters", 4, End::Well),
     ("stopped", 4, End::Well),
+    ("stopped-tcp", 4, End::Well),
     ("idle", 4, End::Well),
     ("other-thread", 3, End::Well),
     ("by-hand", 2, End::Well),
@@ -58,6 +61,12 @@ fn main() -> ExitCode {
     let mut failures = 0;
     for launcher in &launchers {
         for (case, sites, end) in CASES.iter().filter(|(case, ..)| wanted(case)) {
+            // Debian's MPICH 4.0.2 now and then stands still in MPI_Finalize over TCP, whatever was sent:
+            // a program that sends ten bytes does too.
+            if launcher.family == "mpich" && case.ends_with("-tcp") {
+                println!("mpich     {case}: left out, for an error of the library");
+                continue;
+            }
             let start = Instant::now();
             let told = launcher.run(case, *sites, *end, Duration::from_secs(30));
             let seconds = start.elapsed().as_secs_f64();

@@ -103,7 +103,7 @@ pub fn play(case: &str, library: &str) {
             assert!(!has_opened("libmpi"), "opened for one process");
             return content(0);
         }
-        "stopped" => return still::stopped(),
+        "stopped" | "stopped-tcp" => return still::stopped(),
         "other-thread" => {
             let site = Site::open(&Choice::Auto);
             return std::thread::spawn(|| conformance::order(site)).join().unwrap();
@@ -119,7 +119,7 @@ pub fn play(case: &str, library: &str) {
     let site = Site::open(&Choice::Auto);
     assert!(has_opened(library), "not {library} but {}", site.network.name());
     match case {
-        "order" => conformance::order(site),
+        "order" | "order-tcp" => conformance::order(site),
         "sizes" => conformance::sizes(site),
         "long-and-short" => conformance::long_and_short(site),
         "last-letters" => conformance::last_letters(site),
