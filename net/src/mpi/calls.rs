@@ -16,6 +16,7 @@ use std::ptr::null_mut;
 macro_rules! functions {
     ($($field:ident $name:literal ($($argument:ty),*);)*) => {
         struct Functions<D: Dialect> {
+            // SAFETY: whoever calls one obeys MPI's rules for it.
             $($field: unsafe extern "C" fn($($argument),*) -> c_int,)*
         }
 
@@ -29,6 +30,19 @@ macro_rules! functions {
                         *found.map_err(|_| lacks(opened, $name))?
                     },)*
                 })
+            }
+
+            /// Functions that end the program.
+            #[cfg(test)]
+            fn none() -> Self {
+                Self {
+                    $($field: {
+                        extern "C" fn none<D: Dialect>($(_: $argument),*) -> c_int {
+                            std::process::abort()
+                        }
+                        none::<D>
+                    },)*
+                }
             }
         }
     };
@@ -91,6 +105,7 @@ const SIGUSR1: c_int = 10;
 const SIGUSR1: c_int = 30;
 const SIG_IGN: usize = 1;
 
+// SAFETY: the C library's function, with a handler as large as a pointer.
 unsafe extern "C" {
     fn signal(number: c_int, handler: usize) -> usize;
 }
@@ -259,5 +274,71 @@ impl<D: Dialect> Calls<D> {
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let why = if line.is_empty() { format!("error {code}") } else { line };
         Err(NetError::Call { call, why })
+    }
+}
+
+/// A library that keeps all that is sent until it is told otherwise.
+#[cfg(test)]
+pub mod fake {
+    use super::*;
+    use std::cell::Cell;
+
+    /// Handles are numbers; a status says nothing.
+    pub struct Fake;
+
+    impl Dialect for Fake {
+        type Handle = c_int;
+        type Status = c_int;
+        const ANY_SOURCE: c_int = -1;
+        const ANY_TAG: c_int = -1;
+        const THREAD_SERIALIZED: c_int = 2;
+
+        fn handles(_: &libloading::os::unix::Library) -> Result<Handles<c_int>, &'static str> {
+            Err("anything")
+        }
+
+        fn source(_: &c_int) -> c_int {
+            0
+        }
+
+        fn tag(_: &c_int) -> c_int {
+            0
+        }
+    }
+
+    thread_local! {
+        /// How many messages were handed over, and how many of the first have left.
+        pub static SENT: Cell<c_int> = const { Cell::new(0) };
+        pub static LEFT: Cell<c_int> = const { Cell::new(0) };
+    }
+
+    // SAFETY: called by `Calls::send`, with room for the request.
+    unsafe extern "C" fn isend(
+        _: *const c_void,
+        _: c_int,
+        _: c_int,
+        _: c_int,
+        _: c_int,
+        _: c_int,
+        request: *mut c_int,
+    ) -> c_int {
+        // SAFETY: as above.
+        unsafe { *request = SENT.get() };
+        SENT.set(SENT.get() + 1);
+        0
+    }
+
+    // SAFETY: called by `Calls::test`, with room for the answer.
+    unsafe extern "C" fn test(request: *mut c_int, done: *mut c_int, _: *mut c_int) -> c_int {
+        // SAFETY: as above.
+        unsafe { *done = c_int::from(*request < LEFT.get()) };
+        0
+    }
+
+    /// The library, initialized.
+    pub fn calls() -> Calls<Fake> {
+        let (world, byte, no_request, no_message, errors_return) = (0, 0, -1, -1, 0);
+        let handles = Handles { world, byte, no_request, no_message, errors_return };
+        Calls { functions: Functions { isend, test, ..Functions::none() }, handles }
     }
 }

@@ -77,11 +77,12 @@ fn load(path: &Path) -> Result<Library, String> {
 
 /// What the library calls itself, up to the first line's end or a comma. Empty if it does not say.
 fn version(library: &Library) -> String {
-    type GetVersion = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
     // SAFETY: this is the function's type in all families.
-    let Ok(get) = (unsafe { library.get::<GetVersion>("MPI_Get_library_version") }) else {
-        return String::new();
+    let found = unsafe {
+        type Get = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
+        library.get::<Get>("MPI_Get_library_version")
     };
+    let Ok(get) = found else { return String::new() };
     // No family writes more than 8192 bytes.
     let (mut text, mut length) = (vec![0_u8; 16384], 0);
     // SAFETY: the function may be called before initialization, and the text has room.
@@ -93,10 +94,13 @@ fn version(library: &Library) -> String {
 }
 
 fn family(library: &Library, path: &Path, version: &str) -> Option<Family> {
-    type GetAbi = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
     // MPICH 5 has the function in both of its libraries; the one with the old ABI says -1.
-    // SAFETY: this is the function's type; there is no other.
-    if let Ok(get) = unsafe { library.get::<GetAbi>("MPI_Abi_get_version") } {
+    // SAFETY: this is the function's only type.
+    let found = unsafe {
+        type Get = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+        library.get::<Get>("MPI_Abi_get_version")
+    };
+    if let Ok(get) = found {
         let (mut major, mut minor) = (0, 0);
         // SAFETY: the function may be called before initialization.
         let code = unsafe { get(&raw mut major, &raw mut minor) };

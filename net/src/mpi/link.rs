@@ -81,3 +81,34 @@ impl<D: Dialect> Link<D> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::calls::fake::{Fake, LEFT, SENT, calls};
+    use super::super::letter::CHUNK;
+    use super::*;
+
+    #[test]
+    fn the_library_holds_eight_messages_at_most() {
+        let (calls, mut link) = (calls(), Link::<Fake>::default());
+        link.outbox.post(vec![1; 5 * CHUNK]);
+        (0..10).for_each(|i| link.outbox.post(vec![i]));
+        // A length, five parts, ten letters.
+        for (left, sent, moves) in [(0, 8, true), (0, 8, false), (3, 11, true), (10, 16, true)] {
+            LEFT.set(left);
+            assert_eq!(link.push(&calls, 1), Ok(moves));
+            assert_eq!((SENT.get(), link.sends()), (sent, true));
+        }
+        LEFT.set(16);
+        assert_eq!((link.push(&calls, 1), link.sends()), (Ok(true), false));
+    }
+
+    #[test]
+    fn others_have_their_turn() {
+        let (calls, mut link) = (calls(), Link::<Fake>::default());
+        LEFT.set(1_000_000);
+        (0..100).for_each(|i| link.outbox.post(vec![i]));
+        assert_eq!(link.push(&calls, 1), Ok(true));
+        assert_eq!(SENT.get() as usize, TURN);
+    }
+}
