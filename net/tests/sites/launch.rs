@@ -102,7 +102,7 @@ fn wait(mut child: Child, limit: Duration) -> Option<ExitStatus> {
         std::thread::sleep(Duration::from_millis(5));
     }
     // Asked politely, a launcher ends its processes first.
-    let _ = Command::new("kill").arg(child.id().to_string()).status();
+    let _ = Command::new("sh").args(["-c", &format!("kill {}", child.id())]).status();
     std::thread::sleep(Duration::from_secs(2));
     let _ = child.kill();
     let _ = child.wait();

@@ -108,16 +108,19 @@ pub fn idle(mut site: Site) {
         site.letter();
     }
     let (start, before) = (Instant::now(), busy());
-    while start.elapsed() < Duration::from_secs(2) {
-        assert_eq!(site.look(), None);
+    let mut early = 0;
+    while early == 0 && start.elapsed() < Duration::from_secs(2) {
+        early += u32::from(site.look().is_some());
     }
+    // Others may have begun, and so end, a little sooner.
+    assert!(start.elapsed() > Duration::from_millis(1500));
     let share = (busy() - before).as_secs_f64() / start.elapsed().as_secs_f64();
     println!("idle at {:.1} % of a core", 100.0 * share);
     assert!(share <= 0.05, "{share}");
     for to in site.others() {
         site.network.send(to, vec![2]);
     }
-    for _ in site.others() {
+    for _ in early..site.sites - 1 {
         site.letter();
     }
     site.end();
