@@ -82,6 +82,14 @@ pub enum NetError {
         /// What the library says.
         why: String,
     },
+    /// The root cannot open its star.
+    #[error("cannot listen at '{address}': {why}")]
+    Listen {
+        /// Where it should.
+        address: String,
+        /// What the system says.
+        why: String,
+    },
     /// A letter to nobody.
     #[error("a letter to site {to}, but there are {sites} sites")]
     NoSite {

@@ -5,6 +5,8 @@ mod error;
 pub mod mpi;
 #[cfg(unix)]
 mod rest;
+#[cfg(unix)]
+pub mod tls;
 
 pub use error::NetError;
 use std::time::Duration;
@@ -22,9 +24,15 @@ pub enum Arrival {
         /// What was sent.
         bytes: Vec<u8>,
     },
-    /// A site that was not there from the start. Never over MPI.
-    Joined(SiteId),
-    /// A site that will never be heard of again. Never over MPI, where the others end with it.
+    /// A site that was not there from the start, and can be written to from now on. Never over MPI.
+    Joined {
+        /// Its place.
+        site: SiteId,
+        /// What it said of itself.
+        bytes: Vec<u8>,
+    },
+    /// A site that will never be heard of again; its place may be given to another process. Never over MPI,
+    /// where the others end with it. A site that has lost site 0 over TLS has lost all others too.
     Lost(SiteId),
     /// All sites have finished, and every letter has arrived. Nothing comes after this.
     End,
@@ -33,7 +41,8 @@ pub enum Arrival {
 /// One site's links to all others.
 ///
 /// Letters between two sites arrive in the order sent; no other order is guaranteed. A site may write
-/// to itself. Sending never blocks: what cannot leave yet waits in memory, without a limit.
+/// to itself. Sending never blocks: what cannot leave yet waits in memory, without a limit. A letter to a
+/// site that has not joined yet, or that was lost, goes nowhere.
 ///
 /// Whatever goes wrong while sending is told by the next [`Network::poll`]. After an error, every
 /// further poll returns the same one.
@@ -47,7 +56,8 @@ pub trait Network: Send {
     /// This site.
     fn me(&self) -> SiteId;
 
-    /// How many sites there were from the start.
+    /// How many places there are: the number of every site is below. Over MPI all are taken from the start;
+    /// over TLS only those of site 0 and of this one, and others as they join.
     fn sites(&self) -> u32;
 
     /// What carries the letters, in a few words for reports.
@@ -72,6 +82,6 @@ pub trait Network: Send {
     fn finish(&mut self);
 
     /// Ends at once after a failure. Over MPI that ends the job, this process too, with this exit code,
-    /// or with 1 if it is 0.
+    /// or with 1 if it is 0. Over TLS it ends this site's connections only.
     fn abort(&mut self, code: i32);
 }

@@ -73,17 +73,26 @@ impl Launcher {
         let mut told = String::new();
         File::open(&log).and_then(|mut file| file.read_to_string(&mut told)).unwrap();
         std::fs::remove_file(&log).unwrap();
-        let content = told.lines().filter(|line| line.ends_with("is content")).count() as u32;
-        match (status, end) {
-            (None, _) => Err(format!("still running after {limit:?}\n{told}")),
-            (Some(status), End::Well) if status.success() && content == sites => Ok(()),
-            (Some(_), End::One) if content > 0 => Ok(()),
-            (Some(status), End::Badly) if !status.success() && content == 0 => Ok(()),
-            (Some(status), End::Code(code)) if status.code() == Some(code) && content == 0 => {
-                Ok(())
-            }
-            (Some(status), _) => Err(format!("{status}, {content} sites content\n{told}")),
-        }
+        judge(status, sites, end, &told, limit)
+    }
+}
+
+/// Whether a job ended as it must, going by what its sites wrote. An error has that.
+pub fn judge(
+    status: Option<ExitStatus>,
+    sites: u32,
+    end: End,
+    told: &str,
+    limit: Duration,
+) -> Result<(), String> {
+    let content = told.lines().filter(|line| line.ends_with("is content")).count() as u32;
+    match (status, end) {
+        (None, _) => Err(format!("still running after {limit:?}\n{told}")),
+        (Some(status), End::Well) if status.success() && content == sites => Ok(()),
+        (Some(_), End::One) if content > 0 => Ok(()),
+        (Some(status), End::Badly) if !status.success() && content == 0 => Ok(()),
+        (Some(status), End::Code(code)) if status.code() == Some(code) && content == 0 => Ok(()),
+        (Some(status), _) => Err(format!("{status}, {content} sites content\n{told}")),
     }
 }
 
@@ -93,7 +102,7 @@ fn holds_mpi(folder: &Path) -> bool {
 }
 
 /// Waits, and ends the job if that takes too long.
-fn wait(mut child: Child, limit: Duration) -> Option<ExitStatus> {
+pub fn wait(mut child: Child, limit: Duration) -> Option<ExitStatus> {
     let deadline = Instant::now() + limit;
     while Instant::now() < deadline {
         if let Some(status) = child.try_wait().unwrap() {

@@ -1,8 +1,10 @@
 //! One site of a job: opens its network and plays a case.
 
+use crate::signal::Signal;
 use crate::{conformance, failing, still};
 use pleach_net::mpi::{self, Choice};
 use pleach_net::{Arrival, Network};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// The longest letter of any case.
@@ -18,16 +20,37 @@ pub struct Site {
     pub network: Box<dyn Network>,
     pub me: u32,
     pub sites: u32,
+    /// What came while others were still joining.
+    early: VecDeque<Arrival>,
+    /// Wakes this site, if the network does so.
+    signal: Signal,
     start: Instant,
 }
 
 impl Site {
     pub fn open(choice: &Choice) -> Self {
         let network = mpi::open(choice, LONGEST).unwrap_or_else(|error| panic!("{error}"));
-        let network = network.expect("no network");
+        Self::of(network.expect("no network"), Signal::default())
+    }
+
+    /// A site with this network, which all have joined, or will by the end of [`Site::gather`].
+    pub fn of(network: Box<dyn Network>, signal: Signal) -> Self {
         let (me, sites) = (network.me(), network.sites());
         assert!(me < sites);
-        Self { network, me, sites, start: Instant::now() }
+        Self { network, me, sites, early: VecDeque::new(), signal, start: Instant::now() }
+    }
+
+    /// Waits until so many others have joined.
+    pub fn gather(mut self, mut missing: u32) -> Self {
+        let mut early = VecDeque::new();
+        while missing > 0 {
+            match self.next() {
+                Arrival::Joined { .. } => missing -= 1,
+                other => early.push_back(other),
+            }
+        }
+        self.early = early;
+        self
     }
 
     pub fn others(&self) -> impl Iterator<Item = u32> + use<> {
@@ -38,12 +61,16 @@ impl Site {
     /// The next arrival, if there is one now. Rests as the network says if there is none.
     pub fn look(&mut self) -> Option<Arrival> {
         assert!(self.start.elapsed() < Duration::from_secs(25), "nothing comes");
+        if let Some(arrival) = self.early.pop_front() {
+            return Some(arrival);
+        }
         let arrival = self.network.poll().unwrap_or_else(|error| panic!("{error}"));
         if arrival.is_none() {
-            match self.network.rest().unwrap_or(Duration::from_millis(1)) {
+            match self.network.rest() {
+                None => self.signal.wait(Duration::from_secs(1)),
                 // Others may need this core.
-                Duration::ZERO => std::thread::yield_now(),
-                rest => std::thread::sleep(rest),
+                Some(Duration::ZERO) => std::thread::yield_now(),
+                Some(rest) => std::thread::sleep(rest),
             }
         }
         arrival
@@ -96,35 +123,41 @@ pub fn play(case: &str, library: &str) {
     match case {
         "by-hand" => {
             assert!(mpi::open(&Choice::Off, LONGEST).unwrap().is_none());
-            return by_hand(library);
+            by_hand(library);
         }
         "alone" => {
             assert!(mpi::open(&Choice::Auto, LONGEST).unwrap().is_none());
             assert!(!has_opened("libmpi"), "opened for one process");
-            return content(0);
+            content(0);
         }
-        "stopped" | "stopped-tcp" => return still::stopped(),
-        "other-thread" => {
+        _ => play_on(case, || {
             let site = Site::open(&Choice::Auto);
-            return std::thread::spawn(|| conformance::order(site)).join().unwrap();
+            assert!(has_opened(library), "not {library} but {}", site.network.name());
+            site
+        }),
+    }
+}
+
+/// Plays a case on any network.
+pub fn play_on(case: &str, open: impl FnOnce() -> Site) {
+    match case {
+        "order" | "order-tcp" => conformance::order(open()),
+        "sizes" => conformance::sizes(open()),
+        "long-and-short" => conformance::long_and_short(open()),
+        "last-letters" => conformance::last_letters(open()),
+        "idle" => still::idle(open()),
+        "stopped" | "stopped-tcp" => still::stopped(open),
+        "other-thread" => {
+            let site = open();
+            std::thread::spawn(|| conformance::order(site)).join().unwrap();
         }
         "panic" => {
-            let site = Site::open(&Choice::Auto);
+            let site = open();
             std::thread::spawn(|| failing::play("panic", site));
             // As a program that waits for another of its threads: it is the network that ends it.
-            return std::thread::sleep(Duration::from_secs(60));
+            std::thread::sleep(Duration::from_secs(60));
         }
-        _ => {}
-    }
-    let site = Site::open(&Choice::Auto);
-    assert!(has_opened(library), "not {library} but {}", site.network.name());
-    match case {
-        "order" | "order-tcp" => conformance::order(site),
-        "sizes" => conformance::sizes(site),
-        "long-and-short" => conformance::long_and_short(site),
-        "last-letters" => conformance::last_letters(site),
-        "idle" => still::idle(site),
-        _ => failing::play(case, site),
+        _ => failing::play(case, open()),
     }
 }
 
@@ -142,6 +175,5 @@ fn by_hand(library: &str) {
         mpi::open(&choice(names[1]), LONGEST)
     });
     let network = network.unwrap().expect("no network");
-    let (me, sites) = (network.me(), network.sites());
-    conformance::order(Site { network, me, sites, start: Instant::now() });
+    conformance::order(Site::of(network, Signal::default()));
 }

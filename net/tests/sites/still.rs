@@ -1,19 +1,18 @@
 //! Sites that stand still: one that the system stops, and all when nothing is to do.
 
 use crate::site::Site;
-use pleach_net::mpi::Choice;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A site that is stopped for a second does not stall the others, though all write it long letters.
-pub fn stopped() {
+pub fn stopped(open: impl FnOnce() -> Site) {
     // Started before the network, so that no process splits in two under it.
     let script =
         format!("read go && kill -STOP {0} && sleep 1; kill -CONT {0}", std::process::id());
     let mut helper =
         Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();
-    let site = Site::open(&Choice::Auto);
+    let site = open();
     let mut go = helper.stdin.take().unwrap();
     if site.me == 1 {
         stands_still(site, || go.write_all(b"go\n").unwrap());
