@@ -40,6 +40,8 @@ mod outbox;
 mod porter;
 mod secure;
 mod star;
+#[cfg(test)]
+mod tests;
 mod turns;
 mod wire;
 

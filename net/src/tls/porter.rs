@@ -13,14 +13,18 @@ use super::secure::Secure;
 use super::wire::{Broken, Turn, Wire};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
+use rustls::ServerConnection;
+use rustls::server::Acceptor;
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The first byte of a handshake.
 const HANDSHAKE: [u8; 1] = [0x16];
+/// The alert for no access.
+const DENIED: [u8; 7] = [0x15, 3, 3, 0, 2, 2, 49];
 const LISTENER: Token = Token(usize::MAX);
 /// The most strangers at once. One more, and the one that has been there longest must go.
 const STRANGERS: usize = 256;
@@ -43,6 +47,8 @@ struct Stranger {
     taken: usize,
     /// Until it sends a byte it costs nothing but its socket.
     silent: Option<TcpStream>,
+    /// Until its first message is whole.
+    first: Option<(TcpStream, Acceptor)>,
     wire: Option<Box<Wire>>,
 }
 
@@ -163,8 +169,10 @@ impl Porter {
         let (number, until) = (self.newest, now + PATIENCE);
         if self.poll.registry().register(&mut socket, Token(number), Interest::READABLE).is_ok() {
             let silent = Some(socket);
-            self.strangers
-                .insert(number, Stranger { address, until, taken: 0, silent, wire: None });
+            self.strangers.insert(
+                number,
+                Stranger { address, until, taken: 0, silent, first: None, wire: None },
+            );
         }
         while self.strangers.len() > STRANGERS {
             self.strangers.pop_first();
@@ -230,9 +238,22 @@ impl Stranger {
             }
         }
         if let Some(socket) = self.silent.take() {
-            match secure.server() {
-                Ok(tls) => self.wire = Some(Box::new(Wire::new(socket, tls.into(), now))),
-                Err(error) => return Fate::Goes(error.to_string()),
+            self.first = Some((socket, Acceptor::default()));
+        }
+        if let Some((mut socket, mut acceptor)) = self.first.take() {
+            match self.look(&mut socket, &mut acceptor, secure) {
+                Ok(Some(tls)) => self.wire = Some(Box::new(Wire::new(socket, tls.into(), now))),
+                Ok(None) => {
+                    self.first = Some((socket, acceptor));
+                    return Fate::Stays;
+                }
+                Err(broken) => {
+                    if broken == Broken::Key {
+                        // A joiner with another key may know why.
+                        let _ = socket.write(&DENIED);
+                    }
+                    return Fate::Goes(broken.to_string());
+                }
             }
         }
         loop {
@@ -243,6 +264,36 @@ impl Stranger {
                 Err(fate) => return fate,
             }
         }
+    }
+
+    /// Looks for the door word in the first message.
+    fn look(
+        &mut self,
+        socket: &mut TcpStream,
+        acceptor: &mut Acceptor,
+        secure: &Secure,
+    ) -> Result<Option<ServerConnection>, Broken> {
+        while self.taken < BEFORE_KEY {
+            let mut scratch = [0; BEFORE_KEY];
+            let length = match socket.read(&mut scratch[self.taken..]) {
+                Ok(0) => return Err(Broken::Socket("it left before its hello".into())),
+                Ok(length) => length,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(Broken::Socket(error.to_string())),
+            };
+            let mut rest = &scratch[self.taken..self.taken + length];
+            self.taken += length;
+            let told = |error: io::Error| Broken::Socket(error.to_string());
+            while !rest.is_empty() {
+                acceptor.read_tls(&mut rest).map_err(told)?;
+            }
+            match acceptor.accept() {
+                Ok(Some(accepted)) => return Ok(Some(secure.server(accepted)?)),
+                Ok(None) => {}
+                Err((error, _)) => return Err(error.into()),
+            }
+        }
+        Err(Broken::Socket("it sent too much before its hello".into()))
     }
 
     /// Takes what has come, up to what a stranger may send.

@@ -8,6 +8,10 @@
 //! signatures of the two ends differ in their context, so one cannot be sent back as the other.
 //! Session tickets and early data, which could be replayed, are off.
 //!
+//! Before any of that the root looks for the *door word* in the joiner's first message, which only the key
+//! gives: a hash of it, shown as the name of a protocol (ALPN). It proves nothing, for it can be overheard,
+//! but it turns strangers away before they cost more than a look.
+//!
 //! A joiner could pose as the root: whoever has the key is trusted that far. Joiners never listen.
 
 use super::Key;
@@ -18,7 +22,7 @@ use rustls::pki_types::{
     CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime,
 };
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
+use rustls::server::{Accepted, AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
 use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
 use rustls::{
@@ -36,12 +40,14 @@ const PKCS8: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4
 pub struct Secure {
     server: Arc<ServerConfig>,
     client: Arc<ClientConfig>,
+    #[cfg(test)]
+    pinned: Arc<Pinned>,
 }
 
 impl Secure {
     pub fn new(key: &Key) -> Result<Self, Error> {
         let provider = Arc::new(provider());
-        let private = PrivatePkcs8KeyDer::from([&PKCS8[..], key.bytes()].concat());
+        let private = PrivatePkcs8KeyDer::from(pkcs8(key));
         let private = ring::sign::any_eddsa_type(&private)?;
         let public = private.public_key().ok_or(Error::General("no public key".into()))?;
         let public = CertificateDer::from(public.to_vec());
@@ -50,24 +56,36 @@ impl Secure {
 
         let mut server = ServerConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&[&TLS13])?
-            .with_client_cert_verifier(pinned.clone())
+            .with_client_cert_verifier(pinned.clone() as Arc<dyn ClientCertVerifier>)
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(own.clone())));
         server.session_storage = Arc::new(NoServerSessionStorage {});
         server.send_tls13_tickets = 0;
+        server.alpn_protocols = vec![door_word(key)?];
 
         let mut client = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13])?
             .dangerous()
-            .with_custom_certificate_verifier(pinned)
+            .with_custom_certificate_verifier(pinned.clone())
             .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(own)));
         client.resumption = Resumption::disabled();
         client.enable_sni = false;
-        Ok(Self { server: Arc::new(server), client: Arc::new(client) })
+        client.alpn_protocols = vec![door_word(key)?];
+        Ok(Self {
+            server: Arc::new(server),
+            client: Arc::new(client),
+            #[cfg(test)]
+            pinned,
+        })
     }
 
-    /// The root's end of a connection.
-    pub fn server(&self) -> Result<ServerConnection, Error> {
-        ServerConnection::new(self.server.clone())
+    /// The root's end of a connection, if the joiner has the door word.
+    pub fn server(&self, accepted: Accepted) -> Result<ServerConnection, Error> {
+        let words = accepted.client_hello().alpn();
+        let known = |word: &[u8]| self.server.alpn_protocols.iter().any(|own| own == word);
+        if !words.is_some_and(|mut words| words.any(known)) {
+            return Err(unknown());
+        }
+        accepted.into_connection(self.server.clone()).map_err(|(error, _)| error)
     }
 
     /// A joiner's end.
@@ -76,6 +94,24 @@ impl Secure {
         let name = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
         ClientConnection::new(self.client.clone(), name)
     }
+}
+
+/// A key as other programs write it.
+pub fn pkcs8(key: &Key) -> Vec<u8> {
+    [&PKCS8[..], key.bytes()].concat()
+}
+
+/// Another key than this, or none.
+fn unknown() -> Error {
+    Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)
+}
+
+/// A hash of the key, which does not give it away.
+fn door_word(key: &Key) -> Result<Vec<u8>, Error> {
+    let suite = ring::cipher_suite::TLS13_AES_128_GCM_SHA256.tls13();
+    let hash = suite.ok_or(Error::General("no hash".into()))?.common.hash_provider;
+    let word = hash.hash(&[b"pleach door", &key.bytes()[..]].concat());
+    Ok(word.as_ref()[..16].iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect())
 }
 
 /// One way to agree on keys, and the fastest cipher first.
@@ -99,7 +135,7 @@ impl Pinned {
         if more.is_empty() && *shown == self.public {
             return Ok(());
         }
-        Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
+        Err(unknown())
     }
 
     fn signed(
@@ -195,5 +231,29 @@ impl ClientCertVerifier for Pinned {
 
     fn requires_raw_public_keys(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+impl Secure {
+    pub fn public(&self) -> CertificateDer<'static> {
+        self.pinned.public.clone()
+    }
+
+    pub fn provider(&self) -> Arc<CryptoProvider> {
+        self.pinned.provider.clone()
+    }
+
+    pub fn pinned(&self) -> Arc<dyn ServerCertVerifier> {
+        self.pinned.clone()
+    }
+
+    /// The root's end without a look at the door word.
+    pub fn unguarded(&self) -> Result<ServerConnection, Error> {
+        ServerConnection::new(self.server.clone())
+    }
+
+    pub fn word(&self) -> Vec<u8> {
+        self.client.alpn_protocols[0].clone()
     }
 }
