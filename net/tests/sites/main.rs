@@ -4,6 +4,7 @@
 //! `open-mpi`, `mpi-abi` or `mpich`, for MPI. This program is also what is started: a site, with a case to
 //! play.
 
+mod churn;
 mod conformance;
 mod failing;
 mod launch;
@@ -73,6 +74,10 @@ fn main() -> ExitCode {
             star::play(case, folder, number, sites);
             return ExitCode::SUCCESS;
         }
+        ["churn", role, address, key] => {
+            churn::play(role, address, key);
+            return ExitCode::SUCCESS;
+        }
         _ => {}
     }
     assert!(site::opens_nothing(), "a network without a launcher");
@@ -94,6 +99,10 @@ fn main() -> ExitCode {
         let start = Instant::now();
         let told: Result<(), String> = star::run(case, *sites, *end, LIMIT);
         tell("tls", case, *sites, start, told);
+    }
+    for (name, case) in churn::CASES.into_iter().filter(|(name, _)| wanted(name)) {
+        let start = Instant::now();
+        tell("tls", name, 3, start, churn::run(case));
     }
     let launchers = std::env::var("PLEACH_MPI").unwrap_or_default();
     if launchers.is_empty() {
