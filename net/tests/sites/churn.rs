@@ -181,10 +181,11 @@ fn reborn(folder: &Path) {
 }
 
 /// Plays a case with this process as the judge.
-pub const CASES: [(&str, fn(&Path)); 3] =
-    [("replaced", replaced), ("still", still), ("reborn", reborn)];
+pub const CASES: [(&str, Case); 3] = [("replaced", replaced), ("still", still), ("reborn", reborn)];
 
-pub fn run(case: fn(&Path)) -> Result<(), String> {
+type Case = fn(&Path);
+
+pub fn run(case: Case) -> Result<(), String> {
     let folder = Folder::new();
     let play = || case(&folder.0);
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(play)).map_err(|_| "see above".into())
