@@ -122,3 +122,27 @@ fn silence_is_noticed() {
     assert_eq!(rogue.end(), "silent for 3 s");
     assert!(rogue.heard.iter().any(|frame| frame.kind == Kind::Beat), "the root was silent too");
 }
+
+/// A welcome is not bound by the limit of letters, and arrives whole.
+#[test]
+fn a_long_welcome_arrives() {
+    let limits = Limits { letter: 1000, welcome: 30 << 20, ..Limits::default() };
+    let mut table = Table::new(2, limits);
+    let joining = table.joining();
+    let joiner = std::thread::spawn(move || {
+        crate::tls::join(joining, std::sync::Arc::new(|| {})).map(|(_, welcome)| welcome)
+    });
+    let welcome: Vec<u8> = (0..limits.welcome as u32).map(|i| (i >> 7) as u8).collect();
+    let start = Instant::now();
+    let knock = loop {
+        if let Some(crate::tls::Event::Knock(knock)) = table.door.next() {
+            break knock;
+        }
+        assert!(start.elapsed() < LONG);
+        super::table::rest();
+    };
+    assert_eq!(knock.hello.bytes, [9]);
+    table.door.admit(knock, 1, welcome.clone().into());
+    assert_eq!(table.next(), Arrival::Joined { site: 1, bytes: vec![9] });
+    assert!(joiner.join().unwrap().unwrap() == welcome);
+}
