@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The checks that are too long for every change: the largest rooms, five million random walks of custody and ten
-# million damaged letters, 200,000 random clusters, half of them of sites that come and go, and many random runs on
-# threads.
+# million damaged letters, as many damaged frames of TLS, 200,000 random clusters, half of them of sites that
+# come and go, and many random runs on threads.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,4 +11,5 @@ PLEACH_ROOM=3 run pleach every_schedule_of_four_peers_ends_rightly
 PLEACH_SEEDS=50000 run pleach searches_are_exact
 PLEACH_SEEDS=100000 run pleach searches_on_sites_are_exact
 PLEACH_LONG=yes cargo test --release -p pleach-core --lib custody -- --nocapture
+PLEACH_SEEDS=10000000 cargo test -p pleach-net --lib mutated -- --nocapture
 PLEACH_RUNS=20000 run pleach-run random_runs_count_exactly

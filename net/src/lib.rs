@@ -1,0 +1,87 @@
+//! Links between the processes of a run, its *sites*: they carry bytes and know nothing of work.
+
+mod error;
+#[cfg(unix)]
+pub mod mpi;
+#[cfg(unix)]
+mod rest;
+#[cfg(unix)]
+pub mod tls;
+
+pub use error::NetError;
+use std::time::Duration;
+
+/// The number of a site, from 0.
+pub type SiteId = u32;
+
+/// What a network brings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Bytes, whole and unchanged.
+    Letter {
+        /// Who sent them.
+        from: SiteId,
+        /// What was sent.
+        bytes: Vec<u8>,
+    },
+    /// A site that was not there from the start, and can be written to from now on. Never over MPI.
+    Joined {
+        /// Its place.
+        site: SiteId,
+        /// What it said of itself.
+        bytes: Vec<u8>,
+    },
+    /// A site that will never be heard of again; its place may be given to another process. Never over MPI,
+    /// where the others end with it. A site that has lost site 0 over TLS has lost all others too.
+    Lost(SiteId),
+    /// All sites have finished, and every letter has arrived. Nothing comes after this.
+    End,
+}
+
+/// One site's links to all others.
+///
+/// Letters between two sites arrive in the order sent; no other order is guaranteed. A site may write
+/// to itself. Sending never blocks: what cannot leave yet waits in memory, without a limit. A letter to a
+/// site that has not joined yet, or that was lost, goes nowhere.
+///
+/// Whatever goes wrong while sending is told by the next [`Network::poll`]. After an error, every
+/// further poll returns the same one.
+///
+/// An orderly end takes three steps: [`Network::finish`], then polls until [`Arrival::End`], then drop.
+/// A site should have written its results before: a process may be held up, or ended by its launcher,
+/// once all have finished.
+/// Dropped earlier, the network stops at once and waits for nobody; the process should then end with an
+/// error, so that a launcher takes the others down.
+pub trait Network: Send {
+    /// This site.
+    fn me(&self) -> SiteId;
+
+    /// How many places there are: the number of every site is below. Over MPI all are taken from the start;
+    /// over TLS only those of site 0 and of this one, and others as they join.
+    fn sites(&self) -> u32;
+
+    /// What carries the letters, in a few words for reports.
+    fn name(&self) -> &str;
+
+    /// Sends a letter.
+    fn send(&mut self, to: SiteId, bytes: Vec<u8>);
+
+    /// Takes the next arrival if there is one, and keeps what is being sent going.
+    ///
+    /// # Errors
+    ///
+    /// If a link fails for good, a letter is longer than allowed or has no such receiver, or something
+    /// arrives that no site sends.
+    fn poll(&mut self) -> Result<Option<Arrival>, NetError>;
+
+    /// How long the caller may rest before it polls again; it polls after a send at once. `None`: until
+    /// the network wakes it.
+    fn rest(&self) -> Option<Duration>;
+
+    /// Says that this site sends no more. Letters of others still arrive.
+    fn finish(&mut self);
+
+    /// Ends at once after a failure. Over MPI that ends the job, this process too, with this exit code,
+    /// or with 1 if it is 0. Over TLS it ends this site's connections only.
+    fn abort(&mut self, code: i32);
+}

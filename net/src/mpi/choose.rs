@@ -1,0 +1,179 @@
+//! Which MPI library to open, if any: decided from the launcher's environment before one is opened, for
+//! a library under the launcher of another may end the process in its first call.
+
+use super::dialect::Family;
+use crate::NetError;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// What the user says about MPI.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The library that goes with the launcher; no MPI without a launcher.
+    #[default]
+    Auto,
+    /// No MPI.
+    Off,
+    /// This library, whatever the launcher.
+    Path(PathBuf),
+}
+
+impl FromStr for Choice {
+    type Err = NetError;
+
+    /// Reads `auto`, `off`, or a path.
+    fn from_str(text: &str) -> Result<Self, NetError> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "off" => Ok(Self::Off),
+            // The system's loader would take an empty name for this program itself.
+            "" => Err(NetError::CannotOpen { path: String::new(), why: "an empty name".into() }),
+            path => Ok(Self::Path(path.into())),
+        }
+    }
+}
+
+/// A family of launchers, and what goes with it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Launcher {
+    /// Its name in messages.
+    pub name: &'static str,
+    /// Any of these variables gives it away. Settings such as `OMPI_MCA_…` do not: users set them too.
+    pub signs: &'static [&'static str],
+    /// The variables that say how many processes it started.
+    pub sizes: &'static [&'static str],
+    /// Libraries, the best first.
+    pub libraries: &'static [&'static str],
+    /// The families that understand it.
+    pub families: &'static [Family],
+    /// What to do if there is no library.
+    pub help: &'static str,
+}
+
+/// In this order: a job of the first kind may have been started inside one of the second.
+static LAUNCHERS: [Launcher; 2] = [
+    Launcher {
+        name: "a launcher that speaks PMIx",
+        signs: &["PMIX_RANK", "PMIX_NAMESPACE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"],
+        sizes: &["OMPI_COMM_WORLD_SIZE"],
+        libraries: &["libmpi.so.40"],
+        families: &[Family::OpenMpi],
+        help: "install Open MPI (on Debian, libopenmpi3), or name its library by hand",
+    },
+    Launcher {
+        name: "a launcher that speaks PMI",
+        signs: &["PMI_RANK", "PMI_FD"],
+        sizes: &["PMI_SIZE"],
+        libraries: &["libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi.so.12", "libmpich.so.12"],
+        families: &[Family::Abi, Family::Mpich],
+        help: "install MPICH (on Debian, libmpich12), add its folder to LD_LIBRARY_PATH, \
+               or name its library by hand",
+    },
+];
+
+/// What to open.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// Nothing.
+    Nothing,
+    /// One of the launcher's libraries.
+    Launched {
+        /// The launcher.
+        launcher: &'static Launcher,
+        /// The variable that gave it away.
+        sign: &'static str,
+        /// How many processes it started, if it says so.
+        size: Option<u32>,
+    },
+    /// A library named by hand.
+    ByHand {
+        /// Its path.
+        path: PathBuf,
+        /// How many processes a launcher says it started.
+        size: Option<u32>,
+    },
+}
+
+/// Decides from the environment, which `variable` looks up. A job of one process counts as none.
+pub fn choose(choice: &Choice, variable: &dyn Fn(&str) -> Option<String>) -> Plan {
+    let found = LAUNCHERS.iter().find_map(|launcher| {
+        let sign = launcher.signs.iter().copied().find(|name| variable(name).is_some())?;
+        let said = launcher.sizes.iter().find_map(|name| variable(name));
+        Some((launcher, sign, said.and_then(|text| text.trim().parse().ok())))
+    });
+    let size = found.and_then(|(_, _, size)| size);
+    match (choice, found) {
+        (Choice::Off, _) => Plan::Nothing,
+        _ if size == Some(1) => Plan::Nothing,
+        (Choice::Path(path), _) => Plan::ByHand { path: path.clone(), size },
+        (Choice::Auto, Some((launcher, sign, size))) => Plan::Launched { launcher, sign, size },
+        (Choice::Auto, None) => Plan::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is chosen where these variables are set.
+    fn chosen(choice: &str, variables: &[(&str, &str)]) -> Plan {
+        choose(&choice.parse().unwrap(), &|name| {
+            let found = variables.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| (*value).to_string())
+        })
+    }
+
+    /// The first library and the size of a launched plan.
+    fn launched(variables: &[(&str, &str)]) -> (&'static str, &'static str, Option<u32>) {
+        match chosen("auto", variables) {
+            Plan::Launched { launcher, sign, size } => (launcher.libraries[0], sign, size),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn without_a_launcher_nothing_is_opened() {
+        assert_eq!(chosen("auto", &[]), Plan::Nothing);
+        let settings = [("OMPI_MCA_btl", "self"), ("PMIX_MCA_gds", "hash"), ("SLURM_PROCID", "0")];
+        assert_eq!(chosen("auto", &settings), Plan::Nothing);
+    }
+
+    #[test]
+    fn each_launcher_gets_its_library() {
+        let open = "libmpi.so.40";
+        let of = |size| [("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", size)];
+        assert_eq!(launched(&of("4")), (open, "OMPI_COMM_WORLD_RANK", Some(4)));
+        assert_eq!(launched(&[("PMIX_RANK", "3")]), (open, "PMIX_RANK", None));
+        assert_eq!(launched(&[("PMIX_NAMESPACE", "job")]), (open, "PMIX_NAMESPACE", None));
+        let abi = "libmpi_abi.so.1";
+        let of = |size| [("PMI_RANK", "0"), ("PMI_SIZE", size)];
+        assert_eq!(launched(&of("2")), (abi, "PMI_RANK", Some(2)));
+        assert_eq!(launched(&[("PMI_FD", "6")]), (abi, "PMI_FD", None));
+        assert_eq!(launched(&of("many")), (abi, "PMI_RANK", None));
+    }
+
+    #[test]
+    fn pmix_goes_before_pmi() {
+        let both = [("PMI_RANK", "0"), ("PMI_SIZE", "1"), ("PMIX_RANK", "0")];
+        assert_eq!(launched(&both), ("libmpi.so.40", "PMIX_RANK", None));
+    }
+
+    #[test]
+    fn one_process_needs_no_mpi() {
+        assert_eq!(chosen("auto", &[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), Plan::Nothing);
+        let open = [("OMPI_COMM_WORLD_SIZE", "1"), ("PMIX_RANK", "0")];
+        assert_eq!(chosen("auto", &open), Plan::Nothing);
+        assert_eq!(chosen("/opt/libmpi.so", &open), Plan::Nothing);
+    }
+
+    #[test]
+    fn what_the_user_says_wins() {
+        let pmi = [("PMI_RANK", "0"), ("PMI_SIZE", "2")];
+        assert_eq!(chosen("off", &pmi), Plan::Nothing);
+        let path = PathBuf::from("/opt/libmpi.so.40");
+        let by_hand = |size| Plan::ByHand { path: path.clone(), size };
+        assert_eq!(chosen("/opt/libmpi.so.40", &pmi), by_hand(Some(2)));
+        assert_eq!(chosen("/opt/libmpi.so.40", &[]), by_hand(None));
+        assert!("".parse::<Choice>().is_err());
+    }
+}

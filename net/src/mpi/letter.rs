@@ -1,0 +1,291 @@
+//! Cuts letters into pieces that one message can carry, and joins pieces into letters. No network.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The most bytes of one message. Counts of MPI have 31 bits; pieces much smaller than that also keep a
+/// letter to another site from waiting behind a long one.
+pub const CHUNK: usize = 512 << 10;
+
+/// What a message carries; its tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole letter of at most [`CHUNK`] bytes.
+    Whole = 0,
+    /// The length of a longer one, in 8 bytes.
+    Length = 1,
+    /// The next bytes of it, as many as there are, at most [`CHUNK`].
+    Part = 2,
+    /// Nothing: the sender sends no more.
+    End = 3,
+}
+
+impl Kind {
+    pub fn from_tag(tag: i32) -> Option<Self> {
+        [Self::Whole, Self::Length, Self::Part, Self::End]
+            .into_iter()
+            .find(|&kind| kind as i32 == tag)
+    }
+}
+
+/// What one message carries: part of a letter's bytes, which are shared and not copied.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    pub kind: Kind,
+    letter: Arc<Vec<u8>>,
+    range: Range<usize>,
+}
+
+impl Piece {
+    fn new(kind: Kind, bytes: Vec<u8>) -> Self {
+        let range = 0..bytes.len();
+        Self { kind, letter: Arc::new(bytes), range }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.letter[self.range.clone()]
+    }
+}
+
+/// Letters on their way to one site.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    /// The rest of the first one is what its range still covers.
+    pieces: VecDeque<Piece>,
+}
+
+impl Outbox {
+    /// Adds a letter.
+    pub fn post(&mut self, bytes: Vec<u8>) {
+        if bytes.len() <= CHUNK {
+            return self.pieces.push_back(Piece::new(Kind::Whole, bytes));
+        }
+        let length = (bytes.len() as u64).to_le_bytes().to_vec();
+        self.pieces.push_back(Piece::new(Kind::Length, length));
+        self.pieces.push_back(Piece::new(Kind::Part, bytes));
+    }
+
+    /// Adds the end.
+    pub fn end(&mut self) {
+        self.pieces.push_back(Piece::new(Kind::End, Vec::new()));
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Takes what the next message carries.
+    pub fn take(&mut self) -> Option<Piece> {
+        let first = self.pieces.front_mut()?;
+        if first.range.len() <= CHUNK {
+            return self.pieces.pop_front();
+        }
+        let end = first.range.start + CHUNK;
+        let piece = Piece { range: first.range.start..end, ..first.clone() };
+        first.range.start = end;
+        Some(piece)
+    }
+}
+
+/// What is complete once a message has come.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// No letter yet; the memory of the message can be used again.
+    Part(Vec<u8>),
+    /// A letter.
+    Letter(Vec<u8>),
+    /// The sender sends no more.
+    End,
+}
+
+/// Why a message cannot come from a site like this one.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A longer letter than allowed.
+    TooLong(u64),
+    /// A message out of place.
+    Garbled(&'static str),
+}
+
+/// Letters on their way from one site.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    /// A letter of which more is to come, and its length.
+    open: Option<(Vec<u8>, usize)>,
+    ended: bool,
+}
+
+impl Inbox {
+    /// Takes the next message. No letter may be longer than `limit`, and no memory is taken for one
+    /// that is.
+    pub fn take(&mut self, kind: Kind, bytes: Vec<u8>, limit: usize) -> Result<Joined, Fault> {
+        if self.ended {
+            return Err(Fault::Garbled("a message after its last one"));
+        }
+        if self.open.is_some() != (kind == Kind::Part) {
+            return Err(Fault::Garbled("parts of letters out of order"));
+        }
+        match kind {
+            Kind::Whole if bytes.len() > limit => Err(Fault::TooLong(bytes.len() as u64)),
+            Kind::Whole => Ok(Joined::Letter(bytes)),
+            Kind::Length => self.begin(bytes, limit),
+            Kind::Part => self.add(bytes),
+            Kind::End => {
+                self.ended = true;
+                Ok(Joined::End)
+            }
+        }
+    }
+
+    fn begin(&mut self, bytes: Vec<u8>, limit: usize) -> Result<Joined, Fault> {
+        let length = bytes[..].try_into().map(u64::from_le_bytes);
+        let length = length.map_err(|_| Fault::Garbled("a length that is none"))?;
+        match usize::try_from(length) {
+            Ok(short) if short <= CHUNK => Err(Fault::Garbled("a short letter in parts")),
+            Ok(length) if length <= limit => {
+                self.open = Some((Vec::with_capacity(length), length));
+                Ok(Joined::Part(bytes))
+            }
+            _ => Err(Fault::TooLong(length)),
+        }
+    }
+
+    fn add(&mut self, bytes: Vec<u8>) -> Result<Joined, Fault> {
+        let Some((mut letter, length)) = self.open.take() else { return Ok(Joined::Part(bytes)) };
+        if bytes.is_empty() || bytes.len() > length - letter.len() {
+            return Err(Fault::Garbled("a part of a wrong length"));
+        }
+        letter.extend_from_slice(&bytes);
+        if letter.len() == length {
+            return Ok(Joined::Letter(letter));
+        }
+        self.open = Some((letter, length));
+        Ok(Joined::Part(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Sends everything from an outbox to an inbox.
+    fn travel(outbox: &mut Outbox, limit: usize) -> Result<Vec<Joined>, Fault> {
+        let mut inbox = Inbox::default();
+        let mut arrived = Vec::new();
+        while let Some(piece) = outbox.take() {
+            assert!(piece.bytes().len() <= CHUNK);
+            match inbox.take(piece.kind, piece.bytes().to_vec(), limit)? {
+                Joined::Part(_) => {}
+                whole => arrived.push(whole),
+            }
+        }
+        Ok(arrived)
+    }
+
+    /// Bytes in which no two chunks are the same.
+    fn filled(length: usize) -> Vec<u8> {
+        (0..length).map(|i| (i ^ (i >> 8) ^ (i >> 16)) as u8).collect()
+    }
+
+    fn lengths() -> impl Strategy<Value = usize> {
+        let near = |length: usize| length - 2..length + 3;
+        prop_oneof![0..100_usize, near(CHUNK), near(2 * CHUNK), CHUNK..5 * CHUNK]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn letters_arrive_whole_and_in_order(lengths in prop::collection::vec(lengths(), 0..6)) {
+            let mut outbox = Outbox::default();
+            let letters: Vec<_> = lengths.into_iter().map(filled).collect();
+            letters.iter().for_each(|letter| outbox.post(letter.clone()));
+            outbox.end();
+            let mut expected: Vec<_> = letters.into_iter().map(Joined::Letter).collect();
+            expected.push(Joined::End);
+            prop_assert_eq!(travel(&mut outbox, 5 * CHUNK), Ok(expected));
+            prop_assert!(outbox.is_empty());
+        }
+
+        #[test]
+        fn whatever_comes_no_letter_is_too_long(
+            messages in prop::collection::vec((0..5_i32, 0..70_u64), 0..40),
+        ) {
+            let (mut inbox, limit) = (Inbox::default(), CHUNK + 50);
+            for (tag, size) in messages {
+                let Some(kind) = Kind::from_tag(tag) else { continue };
+                let length = (CHUNK as u64 + size).to_le_bytes().to_vec();
+                let bytes = if kind == Kind::Length { length } else { filled(size as usize * 8000) };
+                match inbox.take(kind, bytes, limit) {
+                    Ok(Joined::Letter(letter)) => prop_assert!(letter.len() <= limit),
+                    Ok(_) => {}
+                    Err(_) => break,
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tags_are_the_kinds() {
+        for kind in [Kind::Whole, Kind::Length, Kind::Part, Kind::End] {
+            assert_eq!(Kind::from_tag(kind as i32), Some(kind));
+        }
+        assert_eq!((Kind::from_tag(-1), Kind::from_tag(4)), (None, None));
+    }
+
+    #[test]
+    fn parts_share_the_letter() {
+        let mut outbox = Outbox::default();
+        outbox.post(filled(2 * CHUNK));
+        let pieces: Vec<_> = std::iter::from_fn(|| outbox.take()).collect();
+        let kinds: Vec<_> = pieces.iter().map(|piece| piece.kind).collect();
+        assert_eq!(kinds, [Kind::Length, Kind::Part, Kind::Part]);
+        assert!(Arc::ptr_eq(&pieces[1].letter, &pieces[2].letter));
+    }
+
+    #[test]
+    fn lengths_are_bounded() {
+        let limit = 3 * CHUNK;
+        for (length, fits) in [(limit, true), (limit + 1, false)] {
+            let mut outbox = Outbox::default();
+            outbox.post(filled(length));
+            assert_eq!(travel(&mut outbox, limit).is_ok(), fits, "{length}");
+        }
+        let mut outbox = Outbox::default();
+        outbox.post(filled(9));
+        assert_eq!(travel(&mut outbox, 8), Err(Fault::TooLong(9)));
+        let huge = u64::MAX.to_le_bytes().to_vec();
+        let taken = Inbox::default().take(Kind::Length, huge, limit);
+        assert_eq!(taken, Err(Fault::TooLong(u64::MAX)));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let length = |length: usize| (Kind::Length, (length as u64).to_le_bytes().to_vec());
+        let part = |length| (Kind::Part, vec![0; length]);
+        let cases = [
+            vec![part(1)],
+            vec![length(2 * CHUNK), length(2 * CHUNK)],
+            vec![length(2 * CHUNK), (Kind::Whole, vec![1])],
+            vec![length(2 * CHUNK), (Kind::End, vec![])],
+            vec![length(2 * CHUNK), part(0)],
+            vec![length(CHUNK + 1), part(CHUNK), part(2)],
+            vec![length(CHUNK + 1), part(CHUNK), part(1), part(1)],
+            vec![length(CHUNK)],
+            vec![(Kind::Length, vec![0; 7])],
+            vec![(Kind::End, vec![]), (Kind::End, vec![])],
+            vec![(Kind::End, vec![]), (Kind::Whole, vec![1])],
+        ];
+        for messages in cases {
+            let mut inbox = Inbox::default();
+            let (last, first) = messages.split_last().unwrap();
+            for (kind, bytes) in first {
+                inbox.take(*kind, bytes.clone(), 4 * CHUNK).unwrap();
+            }
+            let taken = inbox.take(last.0, last.1.clone(), 4 * CHUNK);
+            assert!(matches!(taken, Err(Fault::Garbled(_))), "{:?}: {taken:?}", last.0);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Finds and opens the library of a [`Plan`], and tells its family.
+
+use super::choose::{Launcher, Plan};
+use super::dialect::Family;
+use crate::NetError;
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LAZY};
+use std::ffi::{c_char, c_int};
+use std::mem::ManuallyDrop;
+use std::path::Path;
+
+/// An open library. It is never closed: its functions may be called until the process ends.
+pub struct Opened {
+    pub library: ManuallyDrop<Library>,
+    /// As it was named.
+    pub path: String,
+    pub family: Family,
+    /// What it calls itself.
+    pub version: String,
+    /// How many processes a launcher says it started.
+    pub launched: Option<u32>,
+}
+
+/// Opens what the plan says, `None` if that is nothing.
+pub fn open(plan: &Plan) -> Result<Option<Opened>, NetError> {
+    match plan {
+        Plan::Nothing => Ok(None),
+        Plan::ByHand { path, size } => by_hand(path, *size).map(Some),
+        Plan::Launched { launcher, sign, size } => launched(launcher, sign, *size).map(Some),
+    }
+}
+
+fn by_hand(path: &Path, launched: Option<u32>) -> Result<Opened, NetError> {
+    let name = path.display().to_string();
+    let library = load(path).map_err(|why| NetError::CannotOpen { path: name.clone(), why })?;
+    let library = ManuallyDrop::new(library);
+    let version = version(&library);
+    match family(&library, path, &version) {
+        Some(family) => Ok(Opened { library, path: name, family, version, launched }),
+        None => {
+            let found = if version.is_empty() { version } else { format!(", found {version}") };
+            Err(NetError::UnknownLibrary { path: name, found })
+        }
+    }
+}
+
+/// The first library of the launcher that can be opened and understands it.
+fn launched(
+    launcher: &Launcher,
+    sign: &'static str,
+    size: Option<u32>,
+) -> Result<Opened, NetError> {
+    let mut tried = Vec::new();
+    for name in launcher.libraries {
+        match by_hand(Path::new(name), size) {
+            Ok(opened) if launcher.families.contains(&opened.family) => return Ok(opened),
+            Ok(opened) => tried.push(format!("{name}, which is {}", opened.version)),
+            Err(NetError::CannotOpen { why, .. }) if why.starts_with(&format!("{name}: ")) => {
+                tried.push((*name).to_string());
+            }
+            Err(error) => tried.push(error.to_string()),
+        }
+    }
+    let (found, launcher, help) = (sign, launcher.name, launcher.help);
+    Err(NetError::NoLibrary { found, launcher, tried: tried.join(", "), help })
+}
+
+fn load(path: &Path) -> Result<Library, String> {
+    // Parts that some libraries load later look for the functions of the first among the global ones.
+    // SAFETY: an MPI library may be opened at any time; its initialization assumes nothing of the
+    // program.
+    let opened = unsafe { Library::open(Some(path), RTLD_LAZY | RTLD_GLOBAL) };
+    opened.map_err(|error| match error {
+        libloading::Error::DlOpen { source } => source.to_string(),
+        other => other.to_string(),
+    })
+}
+
+/// What the library calls itself, up to the first line's end or a comma. Empty if it does not say.
+fn version(library: &Library) -> String {
+    // SAFETY: this is the function's type in all families.
+    let found = unsafe {
+        type Get = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
+        library.get::<Get>("MPI_Get_library_version")
+    };
+    let Ok(get) = found else { return String::new() };
+    // No family writes more than 8192 bytes.
+    let (mut text, mut length) = (vec![0_u8; 16384], 0);
+    // SAFETY: the function may be called before initialization, and the text has room.
+    let code = unsafe { get(text.as_mut_ptr().cast(), &raw mut length) };
+    let length = if code == 0 { usize::try_from(length).unwrap_or(0) } else { 0 };
+    let text = String::from_utf8_lossy(&text[..length.min(text.len())]);
+    let line = text.split(['\n', ',', '\0']).next().unwrap_or_default();
+    line.split_whitespace().filter(|word| *word != "Version:").collect::<Vec<_>>().join(" ")
+}
+
+fn family(library: &Library, path: &Path, version: &str) -> Option<Family> {
+    // MPICH 5 has the function in both of its libraries; the one with the old ABI says -1.
+    // SAFETY: this is the function's only type.
+    let found = unsafe {
+        type Get = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+        library.get::<Get>("MPI_Abi_get_version")
+    };
+    if let Ok(get) = found {
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: the function may be called before initialization.
+        let code = unsafe { get(&raw mut major, &raw mut minor) };
+        if code == 0 && major >= 1 {
+            return Some(Family::Abi);
+        }
+    }
+    let has = |name: &str| {
+        // SAFETY: nothing is done with what is found.
+        unsafe { library.get::<*mut ()>(name) }.is_ok()
+    };
+    let mpich = ["MPICH", "Intel(R) MPI", "MVAPICH"].iter().any(|name| version.contains(name));
+    let named = path.file_name().is_some_and(|name| name.to_string_lossy().contains("mpi_abi"));
+    if has("ompi_mpi_comm_world") {
+        Some(Family::OpenMpi)
+    } else if named && has("MPI_Init_thread") {
+        Some(Family::Abi)
+    } else {
+        mpich.then_some(Family::Mpich)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::choose::{Choice, choose};
+
+    fn fails(path: &str) -> String {
+        by_hand(Path::new(path), None).err().unwrap().to_string()
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_named() {
+        let text = fails("/nowhere/libmpi.so.40");
+        assert!(
+            text.starts_with("cannot open the MPI library '/nowhere/libmpi.so.40': "),
+            "{text}"
+        );
+        assert_eq!(text.lines().count(), 1);
+    }
+
+    #[cfg(target_env = "gnu")]
+    #[test]
+    fn another_library_is_refused() {
+        let text = fails("libc.so.6");
+        assert!(text.starts_with("'libc.so.6' is no MPI library that can be used"), "{text}");
+    }
+
+    #[test]
+    fn a_launcher_without_its_library_says_what_to_do() {
+        let Plan::Launched { launcher, .. } =
+            choose(&Choice::Auto, &|name| (name == "PMI_FD").then(|| "5".into()))
+        else {
+            panic!("no launcher");
+        };
+        let libraries = &["libmpi-nowhere.so.1", "libmpi-nowhere.so.2"];
+        let launcher = Launcher { libraries, ..*launcher };
+        let text = super::launched(&launcher, "PMI_FD", None).err().unwrap().to_string();
+        let start = "PMI_FD is set by a launcher that speaks PMI, but no library for it can be opened \
+                     (tried libmpi-nowhere.so.1, libmpi-nowhere.so.2): install MPICH";
+        assert!(text.starts_with(start), "{text}");
+    }
+}

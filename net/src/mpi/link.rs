@@ -1,0 +1,114 @@
+//! [`Link`]: what is on its way between this site and another one.
+
+use super::calls::{Calls, Room, Transfer};
+use super::dialect::Dialect;
+use super::letter::{Inbox, Kind, Outbox, Piece};
+use crate::{NetError, SiteId};
+use std::collections::VecDeque;
+
+/// The most messages to one site that the library holds.
+const OUTSTANDING: usize = 8;
+/// The most messages handed to the library before other sites have their turn.
+const TURN: usize = 32;
+
+/// What is on its way to and from one site.
+pub struct Link<D: Dialect> {
+    pub outbox: Outbox,
+    pub inbox: Inbox,
+    /// In the order sent, which may not be the order in which they are done.
+    sending: VecDeque<Transfer<D, Piece>>,
+    /// In the order of arrival. The library may finish a short one before a long one.
+    receiving: VecDeque<(Kind, Transfer<D, Room>)>,
+}
+
+impl<D: Dialect> Default for Link<D> {
+    fn default() -> Self {
+        Self {
+            outbox: Outbox::default(),
+            inbox: Inbox::default(),
+            sending: VecDeque::new(),
+            receiving: VecDeque::new(),
+        }
+    }
+}
+
+impl<D: Dialect> Link<D> {
+    /// Whether something is being sent or waits for that.
+    pub fn sends(&self) -> bool {
+        !self.sending.is_empty() || !self.outbox.is_empty()
+    }
+
+    /// Whether something is being received.
+    pub fn receives(&self) -> bool {
+        !self.receiving.is_empty()
+    }
+
+    /// Forgets what has been sent, and hands more to the library. Returns whether anything moved.
+    pub fn push(&mut self, calls: &Calls<D>, to: SiteId) -> Result<bool, NetError> {
+        let mut moved = false;
+        for _ in 0..TURN {
+            while let Some(first) = self.sending.pop_front() {
+                if let Err(again) = calls.sent(first)? {
+                    self.sending.push_front(again);
+                    break;
+                }
+                moved = true;
+            }
+            if self.sending.len() == OUTSTANDING {
+                break;
+            }
+            let Some(piece) = self.outbox.take() else { break };
+            self.sending.push_back(calls.send(to, piece)?);
+            moved = true;
+        }
+        Ok(moved)
+    }
+
+    /// Adds a message that is being received.
+    pub fn expect(&mut self, kind: Kind, transfer: Transfer<D, Room>) {
+        self.receiving.push_back((kind, transfer));
+    }
+
+    /// Takes the next message if it has arrived.
+    pub fn pull(&mut self, calls: &Calls<D>) -> Result<Option<(Kind, Vec<u8>)>, NetError> {
+        let Some((kind, transfer)) = self.receiving.pop_front() else { return Ok(None) };
+        match calls.received(transfer)? {
+            Ok(bytes) => Ok(Some((kind, bytes))),
+            Err(again) => {
+                self.receiving.push_front((kind, again));
+                Ok(None)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::calls::fake::{Fake, LEFT, SENT, calls};
+    use super::super::letter::CHUNK;
+    use super::*;
+
+    #[test]
+    fn the_library_holds_eight_messages_at_most() {
+        let (calls, mut link) = (calls(), Link::<Fake>::default());
+        link.outbox.post(vec![1; 5 * CHUNK]);
+        (0..10).for_each(|i| link.outbox.post(vec![i]));
+        // A length, five parts, ten letters.
+        for (left, sent, moves) in [(0, 8, true), (0, 8, false), (3, 11, true), (10, 16, true)] {
+            LEFT.set(left);
+            assert_eq!(link.push(&calls, 1), Ok(moves));
+            assert_eq!((SENT.get(), link.sends()), (sent, true));
+        }
+        LEFT.set(16);
+        assert_eq!((link.push(&calls, 1), link.sends()), (Ok(true), false));
+    }
+
+    #[test]
+    fn others_have_their_turn() {
+        let (calls, mut link) = (calls(), Link::<Fake>::default());
+        LEFT.set(1_000_000);
+        (0..100).for_each(|i| link.outbox.post(vec![i]));
+        assert_eq!(link.push(&calls, 1), Ok(true));
+        assert_eq!(SENT.get() as usize, TURN);
+    }
+}

@@ -1,0 +1,35 @@
+//! A network by MPI: for processes that a launcher starts together, and that end together.
+//!
+//! No library is linked. One is opened when a launcher has started this process, and the program runs
+//! where none is installed.
+
+mod calls;
+mod choose;
+mod dialect;
+mod letter;
+mod library;
+mod link;
+mod network;
+
+pub use choose::Choice;
+
+use crate::{NetError, Network};
+use dialect::{Abi, Family, Mpich, OpenMpi};
+
+/// Opens the network of the job that this process belongs to; `None` if it belongs to none, or to a
+/// job of one process. No letter may have more than `limit` bytes.
+///
+/// A process can do this once.
+///
+/// # Errors
+///
+/// If there is a launcher but no library that goes with it, or the library fails.
+pub fn open(choice: &Choice, limit: usize) -> Result<Option<Box<dyn Network>>, NetError> {
+    let plan = choose::choose(choice, &|name| std::env::var(name).ok());
+    let Some(opened) = library::open(&plan)? else { return Ok(None) };
+    match opened.family {
+        Family::Abi => network::network::<Abi>(&opened, limit),
+        Family::OpenMpi => network::network::<OpenMpi>(&opened, limit),
+        Family::Mpich => network::network::<Mpich>(&opened, limit),
+    }
+}

@@ -1,0 +1,267 @@
+//! [`Mpi`]: a network of all processes that a launcher started.
+
+use super::calls::Calls;
+use super::dialect::Dialect;
+use super::letter::{CHUNK, Fault, Joined, Kind};
+use super::library::Opened;
+use super::link::Link;
+use crate::rest::Rest;
+use crate::{Arrival, NetError, Network, SiteId};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// The most messages taken in one poll.
+const TAKEN: usize = 8;
+
+/// All processes of a job, by MPI.
+pub struct Mpi<D: Dialect> {
+    calls: Calls<D>,
+    name: String,
+    me: SiteId,
+    /// By site.
+    links: Vec<Link<D>>,
+    /// The sites to which something is being sent, and from which: each once.
+    sends: Vec<SiteId>,
+    receives: Vec<SiteId>,
+    /// Sites that have not said their last word.
+    talking: u32,
+    ready: VecDeque<Arrival>,
+    /// Memory for parts of long letters.
+    spare: Vec<Vec<u8>>,
+    rest: Rest,
+    /// The longest letter.
+    limit: usize,
+    failed: Option<NetError>,
+    finished: bool,
+    over: bool,
+}
+
+/// Initializes the library. `None` if there is only one process.
+pub fn network<D: Dialect>(
+    opened: &Opened,
+    limit: usize,
+) -> Result<Option<Box<dyn Network>>, NetError> {
+    let calls = Calls::<D>::initialize(opened)?;
+    let (me, sites) = calls.place()?;
+    if let Some(launched) = opened.launched.filter(|&launched| launched != sites) {
+        let library = opened.version.clone();
+        return Err(NetError::OtherLauncher { launched, seen: sites, library });
+    }
+    if sites == 1 {
+        calls.finalize()?;
+        return Ok(None);
+    }
+    Ok(Some(Box::new(Mpi {
+        calls,
+        name: format!("MPI ({})", opened.version),
+        me,
+        links: (0..sites).map(|_| Link::default()).collect(),
+        sends: Vec::new(),
+        receives: Vec::new(),
+        talking: sites - 1,
+        ready: VecDeque::new(),
+        spare: Vec::new(),
+        rest: Rest::new(Instant::now()),
+        limit,
+        failed: None,
+        finished: false,
+        over: false,
+    })))
+}
+
+impl<D: Dialect> Mpi<D> {
+    fn post(&mut self, to: SiteId, bytes: Vec<u8>) -> Result<(), NetError> {
+        let sites = self.sites();
+        if to >= sites {
+            return Err(NetError::NoSite { to, sites });
+        }
+        if self.finished {
+            return Err(NetError::Finished { to });
+        }
+        if bytes.len() > self.limit {
+            return Err(too_long(bytes.len() as u64, self.limit));
+        }
+        if to == self.me {
+            self.ready.push_back(Arrival::Letter { from: to, bytes });
+            return Ok(());
+        }
+        self.links[to as usize].outbox.post(bytes);
+        self.start(to)
+    }
+
+    /// Lets what waits for a site go as far as it can.
+    fn start(&mut self, to: SiteId) -> Result<(), NetError> {
+        self.rest.wake(Instant::now());
+        if !self.sends.contains(&to) {
+            self.sends.push(to);
+        }
+        self.links[to as usize].push(&self.calls, to)?;
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<(), NetError> {
+        let mut moved = self.push()?;
+        if self.ready.is_empty() {
+            moved |= self.pull()?;
+            moved |= self.find()?;
+        }
+        if moved {
+            self.rest.wake(Instant::now());
+        }
+        let silent = self.talking == 0 && self.sends.is_empty() && self.ready.is_empty();
+        if self.finished && silent {
+            self.over = true;
+            self.calls.finalize()?;
+            self.ready.push_back(Arrival::End);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self) -> Result<bool, NetError> {
+        let (mut moved, mut i) = (false, 0);
+        while let Some(&to) = self.sends.get(i) {
+            let link = &mut self.links[to as usize];
+            moved |= link.push(&self.calls, to)?;
+            if link.sends() {
+                i += 1;
+            } else {
+                self.sends.swap_remove(i);
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Takes what was matched before and has arrived since.
+    fn pull(&mut self) -> Result<bool, NetError> {
+        let (mut moved, mut i) = (false, 0);
+        while let Some(&from) = self.receives.get(i) {
+            moved |= self.collect(from)?;
+            if self.links[from as usize].receives() {
+                i += 1;
+            } else {
+                self.receives.swap_remove(i);
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Matches what has come, and takes what has come whole.
+    fn find(&mut self) -> Result<bool, NetError> {
+        for taken in 0..TAKEN {
+            let Some(found) = self.calls.find()? else { return Ok(taken > 0) };
+            let from = SiteId::try_from(found.from).unwrap_or(SiteId::MAX);
+            let garbled = |what| NetError::Garbled { from, what };
+            let Some(link) = self.links.get_mut(from as usize) else {
+                return Err(garbled("a message from nowhere"));
+            };
+            let kind = Kind::from_tag(found.tag).ok_or(garbled("a message with a foreign tag"))?;
+            if found.length > CHUNK {
+                return Err(garbled("a message of a foreign length"));
+            }
+            let spare = if kind == Kind::Part { self.spare.pop() } else { None };
+            link.expect(kind, self.calls.receive(found, spare.unwrap_or_default())?);
+            self.collect(from)?;
+            if self.links[from as usize].receives() && !self.receives.contains(&from) {
+                self.receives.push(from);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes what has arrived from a site.
+    fn collect(&mut self, from: SiteId) -> Result<bool, NetError> {
+        let (link, mut moved) = (&mut self.links[from as usize], false);
+        while let Some((kind, bytes)) = link.pull(&self.calls)? {
+            moved = true;
+            match link.inbox.take(kind, bytes, self.limit) {
+                Ok(Joined::Part(memory)) if kind == Kind::Part && self.spare.len() < TAKEN => {
+                    self.spare.push(memory);
+                }
+                Ok(Joined::Part(_)) => {}
+                Ok(Joined::Letter(bytes)) => {
+                    self.ready.push_back(Arrival::Letter { from, bytes });
+                }
+                Ok(Joined::End) => self.talking -= 1,
+                Err(Fault::TooLong(bytes)) => return Err(too_long(bytes, self.limit)),
+                Err(Fault::Garbled(what)) => return Err(NetError::Garbled { from, what }),
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Remembers the first failure.
+    fn keep(&mut self, result: Result<(), NetError>) {
+        if let Err(error) = result {
+            self.failed.get_or_insert(error);
+        }
+    }
+}
+
+fn too_long(bytes: u64, limit: usize) -> NetError {
+    NetError::TooLong { bytes, limit: limit as u64 }
+}
+
+impl<D: Dialect> Network for Mpi<D> {
+    fn me(&self) -> SiteId {
+        self.me
+    }
+
+    fn sites(&self) -> u32 {
+        self.links.len() as u32
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn send(&mut self, to: SiteId, bytes: Vec<u8>) {
+        if self.failed.is_none() {
+            let posted = self.post(to, bytes);
+            self.keep(posted);
+        }
+    }
+
+    fn poll(&mut self) -> Result<Option<Arrival>, NetError> {
+        if self.failed.is_none() && !self.over {
+            let advanced = self.advance();
+            self.keep(advanced);
+        }
+        match &self.failed {
+            Some(error) => Err(error.clone()),
+            None => Ok(self.ready.pop_front()),
+        }
+    }
+
+    fn rest(&self) -> Option<Duration> {
+        let now = Instant::now();
+        Some(if self.ready.is_empty() { self.rest.at(now) } else { Duration::ZERO })
+    }
+
+    fn finish(&mut self) {
+        if self.finished || self.failed.is_some() {
+            return;
+        }
+        self.finished = true;
+        let me = self.me;
+        for to in (0..self.sites()).filter(|&to| to != me) {
+            self.links[to as usize].outbox.end();
+            let started = self.start(to);
+            self.keep(started);
+        }
+    }
+
+    fn abort(&mut self, code: i32) {
+        if !self.over {
+            self.calls.abort(code);
+        }
+    }
+}
+
+impl<D: Dialect> Drop for Mpi<D> {
+    /// A panic ends the job: the others would wait for this site for ever.
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.over {
+            self.calls.abort(101);
+        }
+    }
+}

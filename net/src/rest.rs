@@ -1,0 +1,54 @@
+//! [`Rest`]: how long to rest between two looks at a network that wakes nobody.
+
+use std::time::{Duration, Instant};
+
+/// After any activity, no rest for this long: longer than the shortest rest that a system grants, which
+/// is some 80 µs. Else two sites that answer one another each rest because the other does, for ever.
+const AWAKE: Duration = Duration::from_micros(150);
+/// Rests are this much shorter than the silence before them, for the same reason.
+const FRACTION: u32 = 8;
+/// The longest rest.
+const LONGEST: Duration = Duration::from_millis(1);
+
+/// Knows when something last happened.
+#[derive(Clone, Copy, Debug)]
+pub struct Rest {
+    active: Instant,
+}
+
+impl Rest {
+    pub fn new(now: Instant) -> Self {
+        Self { active: now }
+    }
+
+    /// Something was sent or arrived.
+    pub fn wake(&mut self, now: Instant) {
+        self.active = now;
+    }
+
+    /// A fraction of the time in which nothing has happened so far.
+    pub fn at(&self, now: Instant) -> Duration {
+        let idle = now.saturating_duration_since(self.active);
+        if idle < AWAKE { Duration::ZERO } else { (idle / FRACTION).min(LONGEST) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rests_grow_up_to_the_longest() {
+        let start = Instant::now();
+        let mut rest = Rest::new(start);
+        let after = |micros| start + Duration::from_micros(micros);
+        for micros in [0, 149] {
+            assert_eq!(rest.at(after(micros)), Duration::ZERO);
+        }
+        for (micros, expected) in [(160, 20), (800, 100), (8000, 1000), (1_000_000, 1000)] {
+            assert_eq!(rest.at(after(micros)), Duration::from_micros(expected));
+        }
+        rest.wake(after(1_000_000));
+        assert_eq!(rest.at(after(1_000_149)), Duration::ZERO);
+    }
+}

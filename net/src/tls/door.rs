@@ -1,0 +1,131 @@
+//! [`listen`]: opens a star, and [`Door`], where its root decides who comes in.
+
+use super::hub::Hub;
+use super::logic::{Aside, Limits, Order};
+use super::mail::{Item, Mailbox, Orders, Wake};
+use super::porter::Porter;
+use super::secure::Secure;
+use super::star::Star;
+use super::turns::Turns;
+use super::{Hello, Key, PLACES_LIMIT};
+use crate::{NetError, SiteId};
+use mio::net::TcpListener;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+
+/// What a root needs to open a star.
+#[derive(Clone, Debug)]
+pub struct Listening {
+    /// Where to listen, as `HOST:PORT`. Port 0: one that the system chooses.
+    pub address: String,
+    /// Who may join.
+    pub key: Key,
+    /// The program's version, which joiners must have too.
+    pub version: String,
+    /// How many sites there may be at once, this one included.
+    pub places: u32,
+    /// What it may take and hold.
+    pub limits: Limits,
+}
+
+/// What happens at the door.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Somebody with the key and the same version asks to come in, and waits for an answer.
+    Knock(Knock),
+    /// Something worth a line for the user: a site that was lost and why, a stranger turned away.
+    Note(String),
+}
+
+/// Somebody at the door.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Knock {
+    /// Who it says it is.
+    pub hello: Hello,
+    number: u32,
+}
+
+/// Where a root decides who comes in. Knocks and notes wake the caller as letters do.
+pub struct Door {
+    address: SocketAddr,
+    orders: Arc<Orders>,
+    mailbox: Arc<Mailbox>,
+}
+
+impl Door {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The next event if there is one.
+    #[must_use]
+    pub fn next(&self) -> Option<Event> {
+        loop {
+            match self.mailbox.take_aside()? {
+                Aside::Knock { number, hello } => {
+                    return Some(Event::Knock(Knock { hello, number }));
+                }
+                Aside::Note(note) => return Some(Event::Note(note)),
+                Aside::Welcome { .. } | Aside::Refused(_) | Aside::Gone(_) => {}
+            }
+        }
+    }
+
+    /// Gives a newcomer a place that is free: nobody has had it yet, or the one who had it is lost. It gets
+    /// these bytes as its welcome. The network tells that it has joined; if it has left since, also that it
+    /// is lost.
+    pub fn admit(&self, knock: Knock, site: SiteId, welcome: Arc<[u8]>) {
+        self.orders.give(Item::Order(Order::Admit { number: knock.number, site, welcome }));
+    }
+
+    /// Sends a newcomer away, with a reason in one line.
+    pub fn refuse(&self, knock: Knock, reason: &str) {
+        let (number, reason) = (knock.number, reason.into());
+        self.orders.give(Item::Order(Order::Refuse { number, reason }));
+    }
+}
+
+/// Opens a star, as its root. `wake` is called, by another thread, when something arrives after a poll, or a
+/// look at the door, found nothing.
+///
+/// # Errors
+///
+/// If the address cannot be listened at, or there can be no such number of places.
+pub fn listen(listening: Listening, wake: Wake) -> Result<(Star, Door), NetError> {
+    let Listening { address, key, version, places, limits } = listening;
+    let fails = |why: String| NetError::Listen { address: address.clone(), why };
+    if !(1..=PLACES_LIMIT).contains(&places) {
+        return Err(fails(format!("{places} places: expected 1 to {PLACES_LIMIT}")));
+    }
+    let secure = Secure::new(&key).map_err(|error| fails(error.to_string()))?;
+    let told = |error: io::Error| fails(error.to_string());
+    let listener = bind(&address).map_err(told)?;
+    let local = listener.local_addr().map_err(told)?;
+    let mailbox = Arc::new(Mailbox::new(wake));
+    let turns = Turns::new(Hub::new(places, limits), limits, mailbox.clone()).map_err(told)?;
+    let orders = turns.orders();
+    let porter = Porter::new(listener, secure, version, orders.clone(), mailbox.clone());
+    let porter = porter.map_err(told)?;
+    let waker = porter.waker().map_err(told)?;
+    let thread = |name: &str| std::thread::Builder::new().name(name.into());
+    let mut star =
+        Star::new((0, places), limits, orders.clone(), mailbox.clone(), Some(waker), Vec::new());
+    star.keep(thread("tls").spawn(|| turns.run()).map_err(told)?);
+    star.keep(thread("tls-porter").spawn(|| porter.run()).map_err(told)?);
+    Ok((star, Door { address: local, orders, mailbox }))
+}
+
+/// Listens at the first of a name's addresses where that is possible.
+fn bind(address: &str) -> io::Result<TcpListener> {
+    let mut last = io::Error::other("the name has no address");
+    for address in address.to_socket_addrs()? {
+        match TcpListener::bind(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}

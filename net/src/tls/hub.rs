@@ -1,0 +1,274 @@
+//! [`Hub`]: the root's side. It gives places to those that join, passes on what one writes to another, and
+//! believes nobody: what is wrong with a frame ends its connection.
+
+use super::frame::{Fault, Frame, Kind};
+use super::hello::{Code, Hello, Refusal};
+use super::letters::{Course, Letters};
+use super::logic::{Aside, Limits, Logic, Order, Out, Told};
+use super::outbox::Outbox;
+use crate::SiteId;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The most that wait to be let in.
+const KNOCKING: usize = 256;
+
+/// A letter on its way through.
+#[derive(Default)]
+struct Passing {
+    course: Course,
+    /// For whom it is meant.
+    number: u32,
+}
+
+/// Somebody with the key.
+struct Member {
+    /// Nobody's, until it is let in.
+    site: Option<SiteId>,
+    hello: Hello,
+    outbox: Outbox,
+    /// Letters to the root.
+    letters: Letters,
+    /// Letters to others.
+    passing: BTreeMap<SiteId, Passing>,
+    finished: bool,
+}
+
+/// The root's side.
+pub struct Hub {
+    limits: Limits,
+    /// The number of each place's connection, or 0.
+    places: Vec<u32>,
+    members: BTreeMap<u32, Member>,
+    newest: u32,
+    finished: bool,
+    /// All have been told of the end.
+    ending: bool,
+    over: bool,
+    out: Out,
+}
+
+impl Hub {
+    /// A root with so many places, of which it has the first.
+    pub fn new(places: u32, limits: Limits) -> Self {
+        Self {
+            limits,
+            places: vec![0; places as usize],
+            members: BTreeMap::new(),
+            newest: 0,
+            finished: false,
+            ending: false,
+            over: false,
+            out: Out::default(),
+        }
+    }
+
+    fn knock(&mut self, number: u32, hello: Hello) {
+        let full = self.members.values().filter(|m| m.site.is_none()).count() >= KNOCKING;
+        let (outbox, letters, passing) = Default::default();
+        let member =
+            Member { site: None, hello: hello.clone(), outbox, letters, passing, finished: false };
+        self.members.insert(number, member);
+        self.newest = self.newest.max(number);
+        if self.finished {
+            self.refuse(number, "the search is over");
+        } else if full {
+            self.refuse(number, "too many ask to join at once");
+        } else {
+            self.out.asides.push(Aside::Knock { number, hello });
+        }
+    }
+
+    fn refuse(&mut self, number: u32, reason: &str) {
+        let knocks = |member: &Member| member.site.is_none();
+        if self.members.get(&number).is_some_and(knocks) {
+            self.members.remove(&number);
+            self.out.cut.push((number, Some(Refusal::new(Code::Refused, reason))));
+        }
+    }
+
+    fn admit(&mut self, number: u32, site: SiteId, welcome: Arc<[u8]>) {
+        if self.finished {
+            return self.refuse(number, "the search is over");
+        }
+        let free = site > 0 && self.places.get(site as usize) == Some(&0);
+        if !free || welcome.len() > self.limits.welcome {
+            let why = if free { "the welcome is too long" } else { "its place is taken" };
+            self.out.asides.push(Aside::Note(format!("site {site} cannot join: {why}")));
+            return self.refuse(number, why);
+        }
+        let Some(mut member) = self.members.remove(&number).filter(|m| m.site.is_none()) else {
+            // It has left since: the caller learns that the place is free again.
+            self.out.told.push(Told::Joined { site, number, bytes: Vec::new() });
+            return self.out.told.push(Told::Lost { site });
+        };
+        member.site = Some(site);
+        let places = (self.places.len() as u32).to_le_bytes().to_vec();
+        member.outbox.first(Frame::new(Kind::Welcome, site, number, places));
+        member.outbox.shared(0, 0, 0, welcome);
+        let bytes = member.hello.bytes.clone();
+        for (&other, its) in &mut self.members {
+            let Some(place) = its.site else { continue };
+            let its_bytes = its.hello.bytes.clone();
+            member.outbox.frame(place, Frame::new(Kind::Joined, place, other, its_bytes));
+            its.outbox.frame(site, Frame::new(Kind::Joined, site, number, bytes.clone()));
+            self.out.touched.push(other);
+        }
+        self.places[site as usize] = number;
+        self.members.insert(number, member);
+        self.out.touched.push(number);
+        self.out.told.push(Told::Joined { site, number, bytes });
+    }
+
+    fn send(&mut self, to: SiteId, number: u32, bytes: Vec<u8>) {
+        let there = number > 0 && self.places.get(to as usize) == Some(&number);
+        if let Some(member) = self.members.get_mut(&number).filter(|_| there) {
+            member.outbox.letter(0, 0, 0, bytes);
+            self.out.touched.push(number);
+            self.check(number);
+        }
+    }
+
+    /// Ends a connection that lets too much wait.
+    fn check(&mut self, number: u32) {
+        let slow = |member: &Member| member.outbox.waiting() > self.limits.waiting;
+        if self.members.get(&number).is_some_and(slow) {
+            let why = "it does not read what is sent to it";
+            self.out.cut.push((number, Some(Refusal::new(Code::Cut, why))));
+            self.gone(number, why);
+        }
+    }
+
+    /// Takes a piece of a letter of a site.
+    fn piece(&mut self, from: u32, site: SiteId, piece: Frame) -> Result<(), Fault> {
+        let (to, number, limit) = (piece.site, piece.number, self.limits.letter);
+        let Some(member) = self.members.get_mut(&from) else { return Ok(()) };
+        if member.finished {
+            return Err("a letter after the last one");
+        }
+        if to == site || to as usize >= self.places.len() {
+            return Err("a letter to nobody");
+        }
+        if to == 0 {
+            if number != 0 {
+                return Err("a letter to another root");
+            }
+            if let Some(bytes) = member.letters.take(piece, limit)? {
+                self.out.told.push(Told::Letter { from: site, number: from, bytes });
+            }
+            return Ok(());
+        }
+        let passing = member.passing.entry(to).or_default();
+        if !passing.course.is_open() {
+            passing.number = number;
+        }
+        if number != passing.number || number == 0 || number > self.newest {
+            return Err("a letter with a forged number");
+        }
+        let done = passing.course.step(&piece, limit)?;
+        if done {
+            member.passing.remove(&to);
+        }
+        if self.places[to as usize] == number
+            && let Some(receiver) = self.members.get_mut(&number)
+        {
+            receiver.outbox.frame(site, Frame { site, number: 0, ..piece });
+            self.out.touched.push(number);
+            self.check(number);
+        }
+        Ok(())
+    }
+
+    fn finish_of(&mut self, number: u32) -> Result<(), Fault> {
+        let Some(member) = self.members.get_mut(&number) else { return Ok(()) };
+        if member.finished || member.letters.is_open() || !member.passing.is_empty() {
+            return Err("an end in the middle");
+        }
+        member.finished = true;
+        self.settle();
+        Ok(())
+    }
+
+    /// Tells all of the end when all have finished, and the caller when all know.
+    fn settle(&mut self) {
+        let mut inside = self.members.values().filter(|member| member.site.is_some());
+        if self.finished && !self.ending && inside.all(|member| member.finished) {
+            self.ending = true;
+            for (&number, member) in self.members.iter_mut().filter(|(_, m)| m.site.is_some()) {
+                member.outbox.last(Kind::End);
+                self.out.touched.push(number);
+            }
+        }
+        let empty = self.members.values().all(|member| member.site.is_none());
+        if self.ending && empty && !self.over {
+            self.over = true;
+            self.out.told.push(Told::End);
+        }
+    }
+}
+
+impl Logic for Hub {
+    fn frame(&mut self, number: u32, frame: Frame) -> Result<(), Fault> {
+        let Some(member) = self.members.get(&number) else { return Ok(()) };
+        match (member.site, frame.kind) {
+            (_, Kind::Beat) => Ok(()),
+            (Some(site), Kind::Whole | Kind::Start | Kind::Part) => self.piece(number, site, frame),
+            (Some(_), Kind::Finish) => self.finish_of(number),
+            (Some(_), Kind::Bye) if self.ending => {
+                self.out.cut.push((number, None));
+                self.gone(number, "");
+                Ok(())
+            }
+            _ => Err("a frame out of place"),
+        }
+    }
+
+    fn order(&mut self, order: Order) {
+        match order {
+            Order::Send { to, number, bytes } => self.send(to, number, bytes),
+            Order::Knock { number, hello } => self.knock(number, hello),
+            Order::Admit { number, site, welcome } => self.admit(number, site, welcome),
+            Order::Refuse { number, reason } => self.refuse(number, &reason),
+            Order::Flooded { number } => {
+                if self.members.contains_key(&number) {
+                    let why = "it sends more than is read";
+                    self.out.cut.push((number, Some(Refusal::new(Code::Cut, why))));
+                    self.gone(number, why);
+                }
+            }
+            Order::Finish => {
+                self.finished = true;
+                let knocking = self.members.iter().filter(|(_, member)| member.site.is_none());
+                let knocking: Vec<u32> = knocking.map(|(&number, _)| number).collect();
+                knocking.iter().for_each(|&number| self.refuse(number, "the search is over"));
+                self.settle();
+            }
+        }
+    }
+
+    fn gone(&mut self, number: u32, why: &str) {
+        let Some(member) = self.members.remove(&number) else { return };
+        let Some(site) = member.site else { return };
+        self.places[site as usize] = 0;
+        if !self.ending {
+            self.out.told.push(Told::Lost { site });
+            let host = &member.hello.host;
+            self.out.asides.push(Aside::Note(format!("site {site} on {host} is lost: {why}")));
+            for (&other, its) in self.members.iter_mut().filter(|(_, its)| its.site.is_some()) {
+                its.outbox.frame(site, Frame::new(Kind::Lost, site, number, Vec::new()));
+                self.out.touched.push(other);
+            }
+        }
+        self.settle();
+    }
+
+    fn flushed(&mut self, _: u32) {}
+
+    fn outbox(&mut self, number: u32) -> Option<&mut Outbox> {
+        self.members.get_mut(&number).map(|member| &mut member.outbox)
+    }
+
+    fn out(&mut self) -> &mut Out {
+        &mut self.out
+    }
+}

@@ -1,0 +1,177 @@
+//! [`Leaf`]: a joiner's side. Its only connection, number 0, leads to the root.
+
+use super::frame::{Fault, Frame, Kind};
+use super::hello::{Code, Hello, Refusal};
+use super::letters::Letters;
+use super::logic::{Aside, Limits, Logic, Order, Out, Told};
+use super::outbox::Outbox;
+use crate::SiteId;
+use std::collections::BTreeMap;
+
+/// How far a joiner has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// It waits for a place.
+    Asking,
+    /// It has one, and waits for the caller's bytes.
+    Placed,
+    /// It has them.
+    Inside,
+    /// The end has come, and its last word is on its way.
+    Ending,
+    /// Nothing more happens.
+    Over,
+}
+
+/// A joiner's side.
+pub struct Leaf {
+    limits: Limits,
+    stage: Stage,
+    me: SiteId,
+    /// The number of each place's connection, or 0.
+    places: Vec<u32>,
+    /// Letters on their way here.
+    letters: BTreeMap<SiteId, Letters>,
+    outbox: Outbox,
+    out: Out,
+}
+
+impl Leaf {
+    /// A joiner that says hello.
+    pub fn new(hello: &Hello, limits: Limits) -> Self {
+        let mut outbox = Outbox::default();
+        outbox.first(Frame::new(Kind::Hello, 0, 0, hello.write()));
+        let out = Out { touched: vec![0], ..Out::default() };
+        let (places, letters) = (Vec::new(), BTreeMap::new());
+        Self { limits, stage: Stage::Asking, me: 0, places, letters, outbox, out }
+    }
+
+    fn welcome(&mut self, frame: &Frame) -> Result<(), Fault> {
+        let places = frame.body[..].try_into().map(u32::from_le_bytes);
+        let places = places.map_err(|_| "a welcome without places")?;
+        if frame.site == 0 || frame.site >= places || places > super::PLACES_LIMIT {
+            return Err("a place that cannot be");
+        }
+        self.me = frame.site;
+        self.places = vec![0; places as usize];
+        self.stage = Stage::Placed;
+        Ok(())
+    }
+
+    fn joined(&mut self, frame: Frame) -> Result<(), Fault> {
+        let Frame { site, number, body: bytes, .. } = frame;
+        let me = self.me;
+        let foreign = site != 0 && site != me && number != 0;
+        let place = self.places.get_mut(site as usize).filter(|place| foreign && **place == 0);
+        *place.ok_or("somebody joined where nobody can")? = number;
+        self.out.told.push(Told::Joined { site, number, bytes });
+        Ok(())
+    }
+
+    fn lost(&mut self, frame: &Frame) -> Result<(), Fault> {
+        let Frame { site, number, .. } = *frame;
+        let known = |place: &&mut u32| **place == number && number != 0;
+        *self.places.get_mut(site as usize).filter(known).ok_or("nobody is lost")? = 0;
+        self.letters.remove(&site);
+        self.out.told.push(Told::Lost { site });
+        Ok(())
+    }
+
+    fn piece(&mut self, piece: Frame) -> Result<(), Fault> {
+        let from = piece.site;
+        let number = *self.places.get(from as usize).ok_or("a letter of nobody")?;
+        if from != 0 && number == 0 {
+            return Err("a letter of nobody");
+        }
+        let first = from == 0 && self.stage == Stage::Placed;
+        let limit = if first { self.limits.welcome } else { self.limits.letter };
+        let letters = self.letters.entry(from).or_default();
+        let Some(bytes) = letters.take(piece, limit)? else { return Ok(()) };
+        if first {
+            self.stage = Stage::Inside;
+            let (site, places) = (self.me, self.places.len() as u32);
+            self.out.asides.push(Aside::Welcome { site, places, bytes });
+        } else {
+            self.out.told.push(Told::Letter { from, number, bytes });
+        }
+        Ok(())
+    }
+
+    fn refused(&mut self, body: &[u8]) -> Result<(), Fault> {
+        let refusal = Refusal::read(body)?;
+        self.out.cut.push((0, None));
+        if self.stage == Stage::Asking {
+            self.stage = Stage::Over;
+            self.out.asides.push(Aside::Refused(refusal));
+        } else {
+            self.gone(0, &format!("the root ended the connection: {}", refusal.reason));
+        }
+        Ok(())
+    }
+}
+
+impl Logic for Leaf {
+    fn frame(&mut self, _: u32, frame: Frame) -> Result<(), Fault> {
+        match (self.stage, frame.kind) {
+            (Stage::Over, _) | (_, Kind::Beat) => Ok(()),
+            (_, Kind::Refuse) => self.refused(&frame.body),
+            (Stage::Asking, Kind::Welcome) => self.welcome(&frame),
+            (Stage::Placed | Stage::Inside, Kind::Joined) => self.joined(frame),
+            (Stage::Placed | Stage::Inside, Kind::Lost) => self.lost(&frame),
+            (Stage::Placed | Stage::Inside, Kind::Whole | Kind::Start | Kind::Part) => {
+                self.piece(frame)
+            }
+            (Stage::Inside, Kind::End) if !self.letters.values().any(Letters::is_open) => {
+                self.stage = Stage::Ending;
+                self.outbox.last(Kind::Bye);
+                self.out.touched.push(0);
+                Ok(())
+            }
+            _ => Err("a frame out of place"),
+        }
+    }
+
+    fn order(&mut self, order: Order) {
+        match order {
+            Order::Send { to, number, bytes } => self.outbox.letter(to, to, number, bytes),
+            Order::Finish => self.outbox.last(Kind::Finish),
+            Order::Flooded { .. } => {
+                let why = "more came than was read";
+                self.out.cut.push((0, Some(Refusal::new(Code::Cut, why))));
+                return self.gone(0, why);
+            }
+            Order::Knock { .. } | Order::Admit { .. } | Order::Refuse { .. } => {}
+        }
+        self.out.touched.push(0);
+    }
+
+    fn gone(&mut self, _: u32, why: &str) {
+        let stage = std::mem::replace(&mut self.stage, Stage::Over);
+        match stage {
+            Stage::Over => {}
+            Stage::Ending => self.out.told.push(Told::End),
+            Stage::Asking | Stage::Placed => {
+                self.out.asides.push(Aside::Refused(Refusal::new(Code::Cut, why)));
+            }
+            Stage::Inside => {
+                self.out.asides.push(Aside::Gone(why.into()));
+                self.out.told.push(Told::Lost { site: 0 });
+            }
+        }
+    }
+
+    fn flushed(&mut self, _: u32) {
+        if self.stage == Stage::Ending {
+            self.stage = Stage::Over;
+            self.out.told.push(Told::End);
+        }
+    }
+
+    fn outbox(&mut self, _: u32) -> Option<&mut Outbox> {
+        (self.stage != Stage::Over).then_some(&mut self.outbox)
+    }
+
+    fn out(&mut self) -> &mut Out {
+        &mut self.out
+    }
+}

@@ -1,0 +1,79 @@
+//! [`Course`]: whether pieces of letters come in order, and [`Letters`]: the letters they make.
+
+use super::frame::{CHUNK, Fault, Frame, Kind};
+
+/// The pieces of one sender to one receiver.
+#[derive(Debug, Default)]
+pub struct Course {
+    /// Bytes of an open letter that are still to come.
+    left: u64,
+}
+
+impl Course {
+    pub fn is_open(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Takes a piece; says whether a letter is complete with it.
+    pub fn step(&mut self, piece: &Frame, limit: usize) -> Result<bool, Fault> {
+        if self.is_open() != (piece.kind == Kind::Part) {
+            return Err("pieces of letters out of order");
+        }
+        match piece.kind {
+            Kind::Whole if piece.body.len() <= limit => Ok(true),
+            Kind::Start => {
+                let length = piece.body[..].try_into().map(u64::from_le_bytes);
+                let length = length.map_err(|_| "a length that is none")?;
+                if length <= CHUNK as u64 {
+                    return Err("a short letter in pieces");
+                }
+                if length > limit as u64 {
+                    return Err("a letter longer than allowed");
+                }
+                self.left = length;
+                Ok(false)
+            }
+            Kind::Part => {
+                let length = piece.body.len() as u64;
+                self.left = self.left.checked_sub(length).ok_or("more bytes than announced")?;
+                Ok(self.left == 0)
+            }
+            _ => Err("a letter longer than allowed"),
+        }
+    }
+}
+
+/// Joins pieces into letters.
+#[derive(Debug, Default)]
+pub struct Letters {
+    course: Course,
+    open: Vec<u8>,
+}
+
+impl Letters {
+    pub fn is_open(&self) -> bool {
+        self.course.is_open()
+    }
+
+    pub fn take(&mut self, piece: Frame, limit: usize) -> Result<Option<Vec<u8>>, Fault> {
+        let done = self.course.step(&piece, limit)?;
+        match piece.kind {
+            Kind::Whole => return Ok(Some(piece.body)),
+            // Memory is taken as bytes come, not as they are announced.
+            Kind::Start => self.open = Vec::new(),
+            _ => self.add(&piece.body),
+        }
+        Ok(done.then(|| std::mem::take(&mut self.open)))
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let room = self.open.capacity() - self.open.len();
+        if room < bytes.len() {
+            // As much again, but never more than the letter will need.
+            let needed = bytes.len() + self.course.left as usize;
+            let more = needed.min(self.open.len().max(1 << 20)).max(bytes.len());
+            self.open.reserve_exact(more);
+        }
+        self.open.extend_from_slice(bytes);
+    }
+}

@@ -1,0 +1,101 @@
+//! [`Logic`]: what the loop asks of the root's and of a joiner's side, both pure: frames and orders in,
+//! frames and arrivals out. No socket, no clock.
+
+use super::frame::{Fault, Frame};
+use super::hello::{Hello, Refusal};
+use super::outbox::Outbox;
+use crate::SiteId;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a network may take and hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest letter. The same for all sites, or letters are refused where it is smaller.
+    pub letter: usize,
+    /// The longest welcome.
+    pub welcome: usize,
+    /// The most bytes that wait for one receiver. One that lets more wait is lost.
+    pub waiting: usize,
+    /// A connection that is silent for this long is lost; five seconds or so, never less than three.
+    pub silence: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let (letter, welcome) = (64 << 20, 64 << 20);
+        Self { letter, welcome, waiting: 512 << 20, silence: Duration::from_secs(6) }
+    }
+}
+
+/// What the caller wants.
+pub enum Order {
+    /// A letter, to the process that has this connection.
+    Send { to: SiteId, number: u32, bytes: Vec<u8> },
+    /// No more letters.
+    Finish,
+    /// Somebody with the key asks to come in on this connection.
+    Knock { number: u32, hello: Hello },
+    /// It may have this place.
+    Admit { number: u32, site: SiteId, welcome: Arc<[u8]> },
+    /// It may not.
+    Refuse { number: u32, reason: String },
+    /// This connection's letters are not read, and too many wait.
+    Flooded { number: u32 },
+}
+
+/// What the caller is told.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Told {
+    Letter { from: SiteId, number: u32, bytes: Vec<u8> },
+    Joined { site: SiteId, number: u32, bytes: Vec<u8> },
+    Lost { site: SiteId },
+    End,
+}
+
+/// What the caller may know beside the network.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Aside {
+    /// Somebody asks to come in.
+    Knock { number: u32, hello: Hello },
+    /// Something happened.
+    Note(String),
+    /// This joiner is in: its place, how many places there are, and the welcome.
+    Welcome { site: SiteId, places: u32, bytes: Vec<u8> },
+    /// This joiner is not in.
+    Refused(Refusal),
+    /// This joiner has lost the root, for this reason.
+    Gone(String),
+}
+
+/// What comes out.
+#[derive(Debug, Default)]
+pub struct Out {
+    pub told: Vec<Told>,
+    pub asides: Vec<Aside>,
+    /// Connections with something new to send.
+    pub touched: Vec<u32>,
+    /// Connections to end with a last word, if there is one.
+    pub cut: Vec<(u32, Option<Refusal>)>,
+}
+
+/// One side of the star.
+pub trait Logic: Send {
+    /// Takes a frame. After a fault the connection is ended.
+    fn frame(&mut self, number: u32, frame: Frame) -> Result<(), Fault>;
+
+    /// Takes an order.
+    fn order(&mut self, order: Order);
+
+    /// The connection is broken.
+    fn gone(&mut self, number: u32, why: &str);
+
+    /// Everything has left for a connection.
+    fn flushed(&mut self, number: u32);
+
+    /// What waits for a connection.
+    fn outbox(&mut self, number: u32) -> Option<&mut Outbox>;
+
+    /// What has come out since.
+    fn out(&mut self) -> &mut Out;
+}

@@ -1,0 +1,207 @@
+//! What the caller's thread and the loop's thread share: [`Orders`] one way, the [`Mailbox`] the other.
+
+use super::logic::{Aside, Order, Told};
+use super::wire::Wire;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Called, from a thread of the network, when something arrives after a poll found nothing.
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// An order, or a connection that goes with one.
+pub enum Item {
+    Order(Order),
+    Wire(u32, Box<Wire>, Order),
+}
+
+/// Orders on their way to a loop, which is woken for them.
+pub struct Orders {
+    queue: Mutex<Vec<Item>>,
+    waker: mio::Waker,
+    stop: AtomicBool,
+}
+
+impl Orders {
+    pub fn new(waker: mio::Waker) -> Self {
+        Self { queue: Mutex::default(), waker, stop: AtomicBool::new(false) }
+    }
+
+    pub fn give(&self, item: Item) {
+        let mut queue = lock(&self.queue);
+        queue.push(item);
+        let first = queue.len() == 1;
+        drop(queue);
+        if first {
+            self.wake();
+        }
+    }
+
+    /// Takes all, in their order.
+    pub fn take(&self, into: &mut Vec<Item>) {
+        std::mem::swap(&mut *lock(&self.queue), into);
+    }
+
+    /// Ends the loop.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    fn wake(&self) {
+        // It fails only without memory; the loop looks by itself twice a second.
+        let _: io::Result<()> = self.waker.wake();
+    }
+}
+
+/// The most asides that wait for the caller.
+const ASIDES: usize = 1000;
+
+#[derive(Default)]
+struct Inside {
+    told: VecDeque<Told>,
+    asides: VecDeque<Aside>,
+    /// Bytes of letters that wait, by the connection that they came on.
+    unread: BTreeMap<u32, usize>,
+}
+
+/// What the loop has for the caller.
+pub struct Mailbox {
+    inside: Mutex<Inside>,
+    wake: Wake,
+}
+
+impl Mailbox {
+    pub fn new(wake: Wake) -> Self {
+        Self { inside: Mutex::default(), wake }
+    }
+
+    /// Adds what is told, and wakes the caller if it may sleep. Returns the connections of which more
+    /// letters wait than this many bytes.
+    pub fn put(&self, told: &mut Vec<Told>, asides: &mut Vec<Aside>, most: usize) -> Vec<u32> {
+        if told.is_empty() && asides.is_empty() {
+            return Vec::new();
+        }
+        let mut inside = lock(&self.inside);
+        let wake = !told.is_empty() && inside.told.is_empty()
+            || !asides.is_empty() && inside.asides.is_empty();
+        let mut flooded = Vec::new();
+        for told in told.drain(..) {
+            if let Some((number, bytes)) = weight(&told) {
+                let unread = inside.unread.entry(number).or_default();
+                *unread += bytes;
+                if *unread > most && !flooded.contains(&number) {
+                    flooded.push(number);
+                }
+            }
+            inside.told.push_back(told);
+        }
+        for aside in asides.drain(..) {
+            let keep = inside.asides.len() < ASIDES || !matches!(aside, Aside::Note(_));
+            if keep {
+                inside.asides.push_back(aside);
+            }
+        }
+        drop(inside);
+        if wake {
+            (self.wake)();
+        }
+        flooded
+    }
+
+    pub fn take(&self) -> Option<Told> {
+        let mut inside = lock(&self.inside);
+        let told = inside.told.pop_front()?;
+        if let Some((number, bytes)) = weight(&told)
+            && let Some(unread) = inside.unread.get_mut(&number)
+        {
+            *unread -= bytes;
+            if *unread == 0 {
+                inside.unread.remove(&number);
+            }
+        }
+        Some(told)
+    }
+
+    pub fn take_aside(&self) -> Option<Aside> {
+        lock(&self.inside).asides.pop_front()
+    }
+}
+
+/// The connection of a letter, and what it counts.
+fn weight(told: &Told) -> Option<(u32, usize)> {
+    match told {
+        // A letter takes memory even if it is empty.
+        Told::Letter { number, bytes, .. } => Some((*number, bytes.len() + 64)),
+        _ => None,
+    }
+}
+
+/// A panic elsewhere does not spoil a queue.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Notes on strangers, not more than a few at once and then one a second.
+pub struct Notes {
+    left: u32,
+    since: Instant,
+    silent: u64,
+}
+
+impl Notes {
+    const BURST: u32 = 5;
+
+    pub fn new(now: Instant) -> Self {
+        Self { left: Self::BURST, since: now, silent: 0 }
+    }
+
+    /// The note, if it may be told now, with how many were not.
+    pub fn tell(&mut self, note: &str, now: Instant) -> Option<String> {
+        let seconds = now.saturating_duration_since(self.since).as_secs();
+        self.since += Duration::from_secs(seconds);
+        self.left = Self::BURST.min(self.left.saturating_add(seconds as u32));
+        if self.left == 0 {
+            self.silent += 1;
+            return None;
+        }
+        self.left -= 1;
+        let silent = std::mem::take(&mut self.silent);
+        let more = format!(" ({silent} more were not told)");
+        Some(format!("{note}{}", if silent > 0 { &more } else { "" }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_told_now_and_then() {
+        let start = Instant::now();
+        let mut notes = Notes::new(start);
+        let told = (0..1000).filter_map(|_| notes.tell("a", start)).count();
+        assert_eq!(told, 5);
+        let later = start + Duration::from_millis(1500);
+        assert_eq!(notes.tell("b", later), Some("b (995 more were not told)".into()));
+        assert_eq!(notes.tell("c", later), None);
+    }
+
+    #[test]
+    fn letters_that_wait_are_counted_by_connection() {
+        let mailbox = Mailbox::new(Arc::new(|| {}));
+        let letter = |number| Told::Letter { from: 1, number, bytes: vec![0; 36] };
+        let put = |number, most| mailbox.put(&mut vec![letter(number)], &mut Vec::new(), most);
+        assert_eq!(put(3, 150), []);
+        assert_eq!(put(4, 150), []);
+        assert_eq!(put(3, 150), [3]);
+        while mailbox.take().is_some() {}
+        assert_eq!(mailbox.put(&mut vec![letter(3)], &mut Vec::new(), 150), []);
+    }
+}

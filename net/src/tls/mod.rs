@@ -1,0 +1,58 @@
+//! A network by TLS over TCP: a star for processes that join, leave and die.
+//!
+//! The root listens, all others connect out to it, and it passes on what one writes to another; so only the
+//! root must be reachable. Whoever joins gets a *place*: a site number, which a later process may get when
+//! its holder is lost. All sites share a [`Key`].
+//!
+//! ```no_run
+//! use pleach_net::tls::{self, Event, Key, Limits, Listening};
+//! use std::sync::Arc;
+//!
+//! let key = Key::make("run.key".as_ref())?;
+//! let address = "0.0.0.0:7400".to_string();
+//! let version = "1.0".to_string();
+//! let limits = Limits::default();
+//! let me = std::thread::current();
+//! let wake = Arc::new(move || me.unpark());
+//! let listening = Listening { address, key, version, places: 64, limits };
+//! let (network, door) = tls::listen(listening, wake)?;
+//! while let Some(event) = door.next() {
+//!     match event {
+//!         Event::Knock(knock) => door.admit(knock, 1, Arc::from(&b"the instance"[..])),
+//!         Event::Note(note) => eprintln!("{note}"),
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod door;
+mod frame;
+mod hello;
+mod hub;
+mod join;
+mod join_error;
+mod key;
+mod leaf;
+mod letters;
+mod logic;
+mod mail;
+mod outbox;
+mod porter;
+mod secure;
+mod star;
+#[cfg(test)]
+mod tests;
+mod turns;
+mod wire;
+
+pub use door::{Door, Event, Knock, Listening, listen};
+pub use hello::Hello;
+pub use join::{Joining, join};
+pub use join_error::{JoinError, Stage};
+pub use key::{Key, KeyError};
+pub use logic::Limits;
+pub use mail::Wake;
+pub use star::Star;
+
+/// The most places of a star.
+pub const PLACES_LIMIT: u32 = 1 << 16;

@@ -1,0 +1,195 @@
+//! [`Outbox`]: what waits to be sent on one connection.
+//!
+//! It has a lane for each site that letters go to, or come from. Lanes take turns, a frame at a time, so
+//! that short letters do not wait behind long ones of another lane; within a lane order is kept.
+
+use super::frame::{CHUNK, Frame, HEAD, Kind};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// A letter's bytes.
+enum Body {
+    Own(Vec<u8>),
+    /// The same for all that join.
+    Shared(Arc<[u8]>),
+}
+
+impl Body {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Shared(bytes) => bytes,
+        }
+    }
+
+    /// What it counts for as long as it waits.
+    fn weight(&self) -> usize {
+        match self {
+            Self::Own(bytes) => bytes.len() + HEAD,
+            Self::Shared(_) => HEAD,
+        }
+    }
+}
+
+/// A frame, or a long letter that becomes many.
+struct Item {
+    kind: Kind,
+    site: u32,
+    number: u32,
+    body: Body,
+    /// What has left of a long letter.
+    sent: Option<usize>,
+}
+
+/// Frames on their way out.
+#[derive(Default)]
+pub struct Outbox {
+    /// Before all others.
+    first: VecDeque<Frame>,
+    lanes: BTreeMap<u32, VecDeque<Item>>,
+    /// Lanes that are not empty, in the order of their turns.
+    turns: VecDeque<u32>,
+    /// After all others.
+    last: VecDeque<Kind>,
+    waiting: usize,
+}
+
+impl Outbox {
+    /// How many bytes wait, without those that are shared.
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.turns.is_empty() && self.last.is_empty()
+    }
+
+    /// Adds a frame that goes before all others.
+    pub fn first(&mut self, frame: Frame) {
+        self.first.push_back(frame);
+    }
+
+    /// Adds a frame that goes after all others.
+    pub fn last(&mut self, kind: Kind) {
+        self.last.push_back(kind);
+    }
+
+    /// Adds a frame to a lane.
+    pub fn frame(&mut self, lane: u32, frame: Frame) {
+        let Frame { kind, site, number, body } = frame;
+        self.add(lane, Item { kind, site, number, body: Body::Own(body), sent: None });
+    }
+
+    /// Adds a letter of any length to a lane.
+    pub fn letter(&mut self, lane: u32, site: u32, number: u32, bytes: Vec<u8>) {
+        self.add(
+            lane,
+            Item { kind: Kind::Whole, site, number, body: Body::Own(bytes), sent: None },
+        );
+    }
+
+    /// Adds a letter of any length to a lane, without a copy of it.
+    pub fn shared(&mut self, lane: u32, site: u32, number: u32, bytes: Arc<[u8]>) {
+        let body = Body::Shared(bytes);
+        self.add(lane, Item { kind: Kind::Whole, site, number, body, sent: None });
+    }
+
+    fn add(&mut self, lane: u32, item: Item) {
+        self.waiting += item.body.weight();
+        let items = self.lanes.entry(lane).or_default();
+        if items.is_empty() {
+            self.turns.push_back(lane);
+        }
+        items.push_back(item);
+    }
+
+    /// Writes frames until there are so many bytes or no more frames.
+    pub fn fill(&mut self, out: &mut Vec<u8>, until: usize) {
+        while out.len() < until && self.next(out) {}
+    }
+
+    fn next(&mut self, out: &mut Vec<u8>) -> bool {
+        if let Some(frame) = self.first.pop_front() {
+            put(out, frame.kind, frame.site, frame.number, &frame.body);
+            return true;
+        }
+        let Some(lane) = self.turns.pop_front() else {
+            let Some(kind) = self.last.pop_front() else { return false };
+            put(out, kind, 0, 0, &[]);
+            return true;
+        };
+        let Some(items) = self.lanes.get_mut(&lane) else { return true };
+        if let Some(item) = items.front_mut()
+            && step(item, out)
+        {
+            self.waiting -= item.body.weight();
+            items.pop_front();
+        }
+        if items.is_empty() {
+            self.lanes.remove(&lane);
+        } else {
+            self.turns.push_back(lane);
+        }
+        true
+    }
+}
+
+/// Writes the next frame of an item; says whether it was the last.
+fn step(item: &mut Item, out: &mut Vec<u8>) -> bool {
+    let (site, number, bytes) = (item.site, item.number, item.body.bytes());
+    if item.kind != Kind::Whole || bytes.len() <= CHUNK {
+        put(out, item.kind, site, number, bytes);
+        return true;
+    }
+    let Some(sent) = item.sent else {
+        put(out, Kind::Start, site, number, &(bytes.len() as u64).to_le_bytes());
+        item.sent = Some(0);
+        return false;
+    };
+    let end = bytes.len().min(sent + CHUNK);
+    put(out, Kind::Part, site, number, &bytes[sent..end]);
+    item.sent = Some(end);
+    end == bytes.len()
+}
+
+fn put(out: &mut Vec<u8>, kind: Kind, site: u32, number: u32, body: &[u8]) {
+    out.extend(Frame::head(kind, site, number, body.len()));
+    out.extend_from_slice(body);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::Reader;
+    use super::super::letters::Letters;
+    use super::*;
+
+    fn frames(outbox: &mut Outbox) -> Vec<Frame> {
+        let mut bytes = Vec::new();
+        outbox.fill(&mut bytes, usize::MAX);
+        let (mut rest, mut reader) = (&bytes[..], Reader::default());
+        std::iter::from_fn(|| reader.take(&mut rest).unwrap()).collect()
+    }
+
+    #[test]
+    fn lanes_take_turns_and_the_end_comes_last() {
+        let mut outbox = Outbox::default();
+        outbox.last(Kind::Finish);
+        outbox.letter(1, 1, 5, vec![1; 3 * CHUNK - 1]);
+        outbox.letter(1, 1, 5, vec![3]);
+        outbox.shared(2, 2, 6, vec![2; 7].into());
+        outbox.first(Frame::new(Kind::Beat, 0, 0, Vec::new()));
+        assert_eq!(outbox.waiting(), 3 * CHUNK - 1 + 1 + 3 * HEAD);
+        let frames = frames(&mut outbox);
+        let kinds: Vec<(Kind, u32)> = frames.iter().map(|f| (f.kind, f.site)).collect();
+        use Kind::{Beat, Finish, Part, Start, Whole};
+        let part = (Part, 1);
+        let expected = [(Beat, 0), (Start, 1), (Whole, 2), part, part, part, (Whole, 1)];
+        assert_eq!(kinds, [&expected[..], &[(Finish, 0)]].concat());
+        assert!(outbox.is_empty() && outbox.waiting() == 0);
+        let mut letters = Letters::default();
+        let ones = frames.into_iter().filter(|frame| frame.site == 1);
+        let whole: Vec<Vec<u8>> =
+            ones.filter_map(|f| letters.take(f, 3 * CHUNK).unwrap()).collect();
+        assert_eq!(whole, [vec![1; 3 * CHUNK - 1], vec![3]]);
+    }
+}

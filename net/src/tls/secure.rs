@@ -1,0 +1,259 @@
+//! [`Secure`]: how TLS is set up, and why nobody joins without the key.
+//!
+//! TLS 1.3 alone, with raw public keys (RFC 7250) in place of certificates. All sites share one private key
+//! of Ed25519. Both ends must show the public half of it, and prove by a signature over this very handshake
+//! that they have the private one; each compares what it is shown with its own. So whoever lacks the file
+//! is believed by neither end. The keys that encrypt come from fresh random numbers of both (X25519), so
+//! nothing that was recorded can be used again or read, not even by whoever gets the key later. The
+//! signatures of the two ends differ in their context, so one cannot be sent back as the other.
+//! Session tickets and early data, which could be replayed, are off.
+//!
+//! Before any of that the root looks for the *door word* in the joiner's first message, which only the key
+//! gives: a hash of it, shown as the name of a protocol (ALPN). It proves nothing, for it can be overheard,
+//! but it turns strangers away before they cost more than a look.
+//!
+//! A joiner could pose as the root: whoever has the key is trusted that far. Joiners never listen.
+
+use super::Key;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
+use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature_with_raw_key};
+use rustls::pki_types::{
+    CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime,
+};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{Accepted, AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
+use rustls::sign::CertifiedKey;
+use rustls::version::TLS13;
+use rustls::{
+    CertificateError, CipherSuite, ClientConfig, ClientConnection, DigitallySignedStruct,
+    DistinguishedName, Error, ServerConfig, ServerConnection, SignatureScheme,
+};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+/// What comes before the 32 bytes of a private key of Ed25519 in PKCS #8.
+const PKCS8: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+
+/// Both ends' settings, made from a key.
+#[derive(Clone)]
+pub struct Secure {
+    server: Arc<ServerConfig>,
+    client: Arc<ClientConfig>,
+    #[cfg(test)]
+    pinned: Arc<Pinned>,
+}
+
+impl Secure {
+    pub fn new(key: &Key) -> Result<Self, Error> {
+        let provider = Arc::new(provider());
+        let private = PrivatePkcs8KeyDer::from(pkcs8(key));
+        let private = ring::sign::any_eddsa_type(&private)?;
+        let public = private.public_key().ok_or(Error::General("no public key".into()))?;
+        let public = CertificateDer::from(public.to_vec());
+        let pinned = Arc::new(Pinned { public: public.clone(), provider: provider.clone() });
+        let own = Arc::new(CertifiedKey::new(vec![public], private));
+
+        let mut server = ServerConfig::builder_with_provider(provider.clone())
+            .with_protocol_versions(&[&TLS13])?
+            .with_client_cert_verifier(pinned.clone() as Arc<dyn ClientCertVerifier>)
+            .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(own.clone())));
+        server.session_storage = Arc::new(NoServerSessionStorage {});
+        server.send_tls13_tickets = 0;
+        server.alpn_protocols = vec![door_word(key)?];
+
+        let mut client = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&TLS13])?
+            .dangerous()
+            .with_custom_certificate_verifier(pinned.clone())
+            .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(own)));
+        client.resumption = Resumption::disabled();
+        client.enable_sni = false;
+        client.alpn_protocols = vec![door_word(key)?];
+        Ok(Self {
+            server: Arc::new(server),
+            client: Arc::new(client),
+            #[cfg(test)]
+            pinned,
+        })
+    }
+
+    /// The root's end of a connection, if the joiner has the door word.
+    pub fn server(&self, accepted: Accepted) -> Result<ServerConnection, Error> {
+        let words = accepted.client_hello().alpn();
+        let known = |word: &[u8]| self.server.alpn_protocols.iter().any(|own| own == word);
+        if !words.is_some_and(|mut words| words.any(known)) {
+            return Err(unknown());
+        }
+        accepted.into_connection(self.server.clone()).map_err(|(error, _)| error)
+    }
+
+    /// A joiner's end.
+    pub fn client(&self) -> Result<ClientConnection, Error> {
+        // The key says who is meant; a name is not sent.
+        let name = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
+        ClientConnection::new(self.client.clone(), name)
+    }
+}
+
+/// A key as other programs write it.
+pub fn pkcs8(key: &Key) -> Vec<u8> {
+    [&PKCS8[..], key.bytes()].concat()
+}
+
+/// Another key than this, or none.
+fn unknown() -> Error {
+    Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)
+}
+
+/// A hash of the key, which does not give it away.
+fn door_word(key: &Key) -> Result<Vec<u8>, Error> {
+    let suite = ring::cipher_suite::TLS13_AES_128_GCM_SHA256.tls13();
+    let hash = suite.ok_or(Error::General("no hash".into()))?.common.hash_provider;
+    let word = hash.hash(&[b"pleach door", &key.bytes()[..]].concat());
+    Ok(word.as_ref()[..16].iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect())
+}
+
+/// One way to agree on keys, and the fastest cipher first.
+fn provider() -> CryptoProvider {
+    let mut provider = ring::default_provider();
+    provider.kx_groups = vec![ring::kx_group::X25519];
+    let first = |suite: CipherSuite| suite != CipherSuite::TLS13_AES_128_GCM_SHA256;
+    provider.cipher_suites.sort_by_key(|suite| first(suite.suite()));
+    provider
+}
+
+/// Believes one public key.
+#[derive(Debug)]
+struct Pinned {
+    public: CertificateDer<'static>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Pinned {
+    fn knows(&self, shown: &CertificateDer<'_>, more: &[CertificateDer<'_>]) -> Result<(), Error> {
+        if more.is_empty() && *shown == self.public {
+            return Ok(());
+        }
+        Err(unknown())
+    }
+
+    fn signed(
+        &self,
+        message: &[u8],
+        shown: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let public = SubjectPublicKeyInfoDer::from(shown.as_ref());
+        let known = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature_with_raw_key(message, &public, signature, known)
+    }
+}
+
+fn old_tls() -> Error {
+    Error::General("a signature of TLS 1.2".into())
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        shown: &CertificateDer<'_>,
+        more: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.knows(shown, more).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(old_tls())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        shown: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.signed(message, shown, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
+
+impl ClientCertVerifier for Pinned {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        shown: &CertificateDer<'_>,
+        more: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.knows(shown, more).map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(old_tls())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        shown: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.signed(message, shown, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+impl Secure {
+    pub fn public(&self) -> CertificateDer<'static> {
+        self.pinned.public.clone()
+    }
+
+    pub fn provider(&self) -> Arc<CryptoProvider> {
+        self.pinned.provider.clone()
+    }
+
+    pub fn pinned(&self) -> Arc<dyn ServerCertVerifier> {
+        self.pinned.clone()
+    }
+
+    /// The root's end without a look at the door word.
+    pub fn unguarded(&self) -> Result<ServerConnection, Error> {
+        ServerConnection::new(self.server.clone())
+    }
+
+    pub fn word(&self) -> Vec<u8> {
+        self.client.alpn_protocols[0].clone()
+    }
+}

@@ -1,0 +1,174 @@
+//! [`Star`]: the network of one site, as its caller sees it.
+
+use super::logic::{Aside, Limits, Order, Told};
+use super::mail::{Item, Mailbox, Orders};
+use crate::{Arrival, NetError, Network, SiteId};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The root and all that have joined it.
+pub struct Star {
+    me: SiteId,
+    /// The number of each place's connection, as far as the caller knows, or 0.
+    places: Vec<u32>,
+    limits: Limits,
+    orders: Arc<Orders>,
+    mailbox: Arc<Mailbox>,
+    /// Letters to this site itself.
+    own: VecDeque<Vec<u8>>,
+    failed: Option<NetError>,
+    finished: bool,
+    over: bool,
+    gone: Option<String>,
+    /// Wakes the thread that listens.
+    porter: Option<mio::Waker>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Star {
+    pub(super) fn new(
+        (me, places): (SiteId, u32),
+        limits: Limits,
+        orders: Arc<Orders>,
+        mailbox: Arc<Mailbox>,
+        porter: Option<mio::Waker>,
+        threads: Vec<JoinHandle<()>>,
+    ) -> Self {
+        Self {
+            me,
+            places: vec![0; places as usize],
+            limits,
+            orders,
+            mailbox,
+            own: VecDeque::new(),
+            failed: None,
+            finished: false,
+            over: false,
+            gone: None,
+            porter,
+            threads,
+        }
+    }
+
+    /// Adds a thread, which ends with the network.
+    pub(super) fn keep(&mut self, thread: JoinHandle<()>) {
+        self.threads.push(thread);
+    }
+
+    /// Why a joiner has lost the root, once it has.
+    #[must_use]
+    pub fn why(&mut self) -> Option<&str> {
+        if self.me != 0 {
+            while let Some(aside) = self.mailbox.take_aside() {
+                if let Aside::Gone(why) = aside {
+                    self.gone = Some(why);
+                }
+            }
+        }
+        self.gone.as_deref()
+    }
+
+    fn post(&mut self, to: SiteId, bytes: Vec<u8>) -> Result<(), NetError> {
+        let sites = self.sites();
+        if to >= sites {
+            return Err(NetError::NoSite { to, sites });
+        }
+        if self.finished {
+            return Err(NetError::Finished { to });
+        }
+        if bytes.len() > self.limits.letter {
+            let (bytes, limit) = (bytes.len() as u64, self.limits.letter as u64);
+            return Err(NetError::TooLong { bytes, limit });
+        }
+        let number = self.places[to as usize];
+        if to == self.me {
+            self.own.push_back(bytes);
+        } else if to == 0 || number != 0 {
+            self.orders.give(Item::Order(Order::Send { to, number, bytes }));
+        }
+        Ok(())
+    }
+
+    fn arrival(&mut self, told: Told) -> Arrival {
+        match told {
+            Told::Letter { from, bytes, .. } => Arrival::Letter { from, bytes },
+            Told::Joined { site, number, bytes } => {
+                self.places[site as usize] = number;
+                Arrival::Joined { site, bytes }
+            }
+            Told::Lost { site } => {
+                self.places[site as usize] = 0;
+                Arrival::Lost(site)
+            }
+            Told::End => {
+                self.over = true;
+                Arrival::End
+            }
+        }
+    }
+
+    fn stop(&mut self) {
+        self.orders.stop();
+        if let Some(porter) = &self.porter {
+            // It fails only without memory.
+            let _ = porter.wake();
+        }
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Network for Star {
+    fn me(&self) -> SiteId {
+        self.me
+    }
+
+    fn sites(&self) -> u32 {
+        self.places.len() as u32
+    }
+
+    fn name(&self) -> &str {
+        "TLS"
+    }
+
+    fn send(&mut self, to: SiteId, bytes: Vec<u8>) {
+        if self.failed.is_none() {
+            self.failed = self.post(to, bytes).err();
+        }
+    }
+
+    fn poll(&mut self) -> Result<Option<Arrival>, NetError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        if let Some(bytes) = self.own.pop_front() {
+            return Ok(Some(Arrival::Letter { from: self.me, bytes }));
+        }
+        let told = self.mailbox.take();
+        Ok(told.map(|told| self.arrival(told)))
+    }
+
+    fn rest(&self) -> Option<Duration> {
+        (!self.own.is_empty()).then_some(Duration::ZERO)
+    }
+
+    fn finish(&mut self) {
+        if !self.finished && self.failed.is_none() {
+            self.finished = true;
+            self.orders.give(Item::Order(Order::Finish));
+        }
+    }
+
+    fn abort(&mut self, _: i32) {
+        self.stop();
+    }
+}
+
+impl Drop for Star {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

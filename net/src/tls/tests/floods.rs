@@ -1,0 +1,95 @@
+//! Strangers in numbers: the run goes on, and others can join.
+
+use super::super::outbox::Outbox;
+use super::super::secure::Secure;
+use super::super::wire::Wire;
+use super::table::{LONG, Table};
+use crate::tls::{Key, Limits, Star};
+use crate::{Arrival, Network};
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// The middle of a letter's time there and back.
+fn round_trip(table: &mut Table) -> Duration {
+    let mut times = Vec::new();
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(400) {
+        let start = Instant::now();
+        table.star.send(1, vec![1; 64]);
+        assert!(matches!(table.next(), Arrival::Letter { .. }));
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// Floods that address with such connections until told to stop.
+fn flood(kind: &str, address: SocketAddr, stop: &AtomicBool, count: &AtomicU64) {
+    let secure = Secure::new(&Key::random().unwrap()).unwrap();
+    let mut open = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let Ok(mut socket) = TcpStream::connect_timeout(&address, Duration::from_millis(100))
+        else {
+            continue;
+        };
+        match kind {
+            "plain" => drop(socket.write_all(b"GET / HTTP/1.1\r\n\r\n")),
+            "hello" => {
+                let _ = socket.set_nonblocking(true);
+                let socket = mio::net::TcpStream::from_std(socket.try_clone().unwrap());
+                let tls = secure.client().unwrap();
+                let mut wire = Wire::new(socket, tls.into(), Instant::now());
+                let _ = wire.write(&mut Outbox::default(), Instant::now());
+            }
+            _ => {}
+        }
+        count.fetch_add(1, Ordering::Relaxed);
+        open.push(socket);
+        if open.len() == 300 {
+            open.clear();
+        }
+        // As from afar: the test must not take the cores for itself.
+        std::thread::sleep(Duration::from_micros(300));
+    }
+}
+
+#[test]
+fn a_flood_of_strangers_slows_nobody() {
+    let mut table = Table::new(3, Limits::default());
+    let echo = |mut star: Star| {
+        let start = Instant::now();
+        while start.elapsed() < 3 * LONG {
+            match super::table::next(&mut star) {
+                Arrival::Letter { from, bytes } => star.send(from, bytes),
+                Arrival::Lost(0) => return,
+                _ => {}
+            }
+        }
+    };
+    let threads = table.seat(vec![echo]);
+    let calm = round_trip(&mut table);
+    for kind in ["plain", "hello", "silent"] {
+        let stop = Arc::new(AtomicBool::new(false));
+        let count = Arc::new(AtomicU64::new(0));
+        let (address, halt, counter) = (table.address(), stop.clone(), count.clone());
+        let flooder = std::thread::spawn(move || flood(kind, address, &halt, &counter));
+        let busy = round_trip(&mut table);
+        // Others still get in.
+        let join = table.joins(table.joining());
+        let start = Instant::now();
+        table.until_joined(2);
+        let joined = start.elapsed();
+        join.join().unwrap().unwrap();
+        assert_eq!(table.next(), Arrival::Lost(2));
+        stop.store(true, Ordering::Relaxed);
+        flooder.join().unwrap();
+        let strangers = count.load(Ordering::Relaxed);
+        println!("{kind}: {strangers} strangers, {calm:?} became {busy:?}, joined in {joined:?}");
+        assert!(busy < 20 * calm + Duration::from_millis(5), "{kind}: {busy:?} after {calm:?}");
+    }
+    drop(table);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}

@@ -1,0 +1,148 @@
+//! Letters under load: none waits behind another's, and nobody's waiting fills the memory.
+
+use super::super::frame::{Frame, Kind};
+use super::table::{LONG, Table, next};
+use crate::tls::{Limits, Star};
+use crate::{Arrival, Network};
+use std::time::{Duration, Instant};
+
+/// Waits until so many others have joined.
+fn gather(star: &mut Star, others: usize) {
+    for _ in 0..others {
+        assert!(matches!(next(star), Arrival::Joined { .. }));
+    }
+}
+
+fn end(star: &mut Star) {
+    star.finish();
+    while next(star) != Arrival::End {}
+}
+
+/// Two exchange 40 MB through the root while a third plays ping-pong with it.
+#[test]
+fn short_letters_do_not_wait_behind_long_ones() {
+    const LETTERS: usize = 10;
+    let long = 4 << 20;
+    let mut table = Table::new(4, Limits::default());
+    let exchanges = move |other: u32| {
+        move |mut star: Star| {
+            gather(&mut star, 2);
+            (0..LETTERS).for_each(|i| star.send(other, vec![i as u8; long]));
+            for i in 0..LETTERS {
+                let Arrival::Letter { from, bytes } = next(&mut star) else { panic!("no letter") };
+                assert!(from == other && bytes.len() == long && bytes[long - 1] == i as u8);
+            }
+            star.send(0, Vec::new());
+            end(&mut star);
+        }
+    };
+    let plays = |mut star: Star| {
+        gather(&mut star, 2);
+        loop {
+            match next(&mut star) {
+                Arrival::Letter { bytes, .. } if bytes.is_empty() => break end(&mut star),
+                Arrival::Letter { from, bytes } => star.send(from, bytes),
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    let parts: Vec<Box<dyn FnOnce(Star) + Send>> =
+        vec![Box::new(exchanges(2)), Box::new(exchanges(1)), Box::new(plays)];
+    let threads = table.seat(parts);
+    let (mut times, mut done) = (Vec::new(), 0);
+    while done < 2 {
+        let start = Instant::now();
+        table.star.send(3, vec![1]);
+        loop {
+            match table.next() {
+                Arrival::Letter { from: 3, .. } => break times.push(start.elapsed()),
+                Arrival::Letter { .. } => done += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    table.star.send(3, Vec::new());
+    end(&mut table.star);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    times.sort_unstable();
+    let (p50, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
+    println!("{} round trips under load: p50 {p50:?}, p99 {p99:?}", times.len());
+    assert!(p50 < Duration::from_millis(100), "{p50:?}");
+}
+
+/// Who does not read is lost once too much waits for it, and the others go on.
+#[test]
+fn a_deaf_site_is_lost() {
+    let limits = Limits { waiting: 20 << 20, ..Limits::default() };
+    let mut table = Table::new(3, limits);
+    let deaf = table.rogue(1);
+    let mut other = table.rogue(2);
+    let start = Instant::now();
+    let mut sent = 0;
+    while table.star.poll().unwrap() != Some(Arrival::Lost(1)) {
+        table.star.send(1, vec![0; 1 << 20]);
+        sent += 1;
+        assert!(start.elapsed() < LONG && sent < 10_000);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(sent >= 20, "lost after {sent} MB");
+    table.noted("does not read");
+    other.say(Frame::new(Kind::Whole, 0, 0, vec![4]));
+    assert_eq!(table.next(), Arrival::Letter { from: 2, bytes: vec![4] });
+    drop(deaf);
+}
+
+/// Who sends more than the root's caller reads is lost too.
+#[test]
+fn a_site_that_floods_the_caller_is_lost() {
+    let limits = Limits { waiting: 4 << 20, letter: 1 << 20, ..Limits::default() };
+    let mut table = Table::new(2, limits);
+    let mut rogue = table.rogue(1);
+    let start = Instant::now();
+    while !rogue.ended {
+        rogue.say(Frame::new(Kind::Whole, 0, 0, vec![0; 30_000]));
+        assert!(start.elapsed() < LONG);
+    }
+    table.noted("it sends more than is read");
+    let mut letters = 0;
+    while let Arrival::Letter { .. } = table.next() {
+        letters += 1;
+    }
+    assert!(((4 << 20) / 30_100..1000).contains(&letters), "{letters} letters");
+}
+
+/// A site that is silent is lost, and is told so.
+#[test]
+fn silence_is_noticed() {
+    let mut table = Table::new(2, Limits { silence: Duration::from_secs(3), ..Limits::default() });
+    let mut rogue = table.rogue(1);
+    let start = Instant::now();
+    assert_eq!(table.next(), Arrival::Lost(1));
+    assert!(start.elapsed() > Duration::from_secs(2));
+    assert_eq!(rogue.end(), "silent for 3 s");
+    assert!(rogue.heard.iter().any(|frame| frame.kind == Kind::Beat), "the root was silent too");
+}
+
+/// A welcome is not bound by the limit of letters, and arrives whole.
+#[test]
+fn a_long_welcome_arrives() {
+    let limits = Limits { letter: 1000, welcome: 30 << 20, ..Limits::default() };
+    let mut table = Table::new(2, limits);
+    let joining = table.joining();
+    let joiner = std::thread::spawn(move || {
+        crate::tls::join(joining, std::sync::Arc::new(|| {})).map(|(_, welcome)| welcome)
+    });
+    let welcome: Vec<u8> = (0..limits.welcome as u32).map(|i| (i >> 7) as u8).collect();
+    let start = Instant::now();
+    let knock = loop {
+        if let Some(crate::tls::Event::Knock(knock)) = table.door.next() {
+            break knock;
+        }
+        assert!(start.elapsed() < LONG);
+        super::table::rest();
+    };
+    assert_eq!(knock.hello.bytes, [9]);
+    table.door.admit(knock, 1, welcome.clone().into());
+    assert_eq!(table.next(), Arrival::Joined { site: 1, bytes: vec![9] });
+    assert!(joiner.join().unwrap().unwrap() == welcome);
+}

@@ -1,0 +1,10 @@
+//! Tests of stars inside one process, with peers that break every rule.
+
+mod floods;
+mod flow;
+mod forged;
+mod keys;
+mod mutated;
+mod refusals;
+mod strangers;
+mod table;

@@ -1,0 +1,227 @@
+//! Frames and handshakes that chance has changed: an error each time or a harmless meaning, never a panic,
+//! and no memory for it. `PLEACH_SEEDS` says how many frames, if not the 200,000 of every run.
+
+use super::super::frame::{CHUNK, Fault, Frame, Kind, Reader};
+use super::super::hello::Hello;
+use super::super::hub::Hub;
+use super::super::leaf::Leaf;
+use super::super::logic::{Logic, Order};
+use super::super::secure::Secure;
+use super::table::{frames, hello};
+use crate::tls::{Key, Limits};
+use oorandom::Rand32;
+use rustls::Connection;
+use std::sync::Arc;
+
+fn count() -> u64 {
+    std::env::var("PLEACH_SEEDS").ok().and_then(|word| word.parse().ok()).unwrap_or(200_000)
+}
+
+const LIMITS: Limits = Limits {
+    letter: 3 * CHUNK,
+    welcome: 1000,
+    waiting: 1 << 20,
+    silence: std::time::Duration::from_secs(5),
+};
+const PLACES: u32 = 4;
+
+fn written(frame: &Frame) -> Vec<u8> {
+    let head = Frame::head(frame.kind, frame.site, frame.number, frame.body.len());
+    [&head[..], &frame.body].concat()
+}
+
+/// Something that a site might send, more or less.
+fn some_frame(random: &mut Rand32) -> Frame {
+    use Kind::{Beat, Bye, End, Finish, Hello, Joined, Lost, Part, Refuse, Start, Welcome, Whole};
+    let kinds = [Beat, Hello, Refuse, Welcome, Joined, Lost, Finish, End, Bye];
+    let letters = [Whole, Start, Part];
+    let kind = match random.rand_range(0..4) {
+        0 => kinds[random.rand_range(0..kinds.len() as u32) as usize],
+        _ => letters[random.rand_range(0..3) as usize],
+    };
+    let (site, number) = (random.rand_range(0..PLACES + 1), random.rand_range(0..6));
+    let number = if site == 0 { 0 } else { number };
+    let body = match kind {
+        Start => u64::from(random.rand_range(CHUNK as u32..3 * CHUNK as u32)).to_le_bytes().into(),
+        Whole | Part => vec![7; random.rand_range(1..300) as usize],
+        Welcome => PLACES.to_le_bytes().to_vec(),
+        Hello => hello().write(),
+        Refuse => vec![1, b'x'],
+        Joined => vec![1; 3],
+        _ => Vec::new(),
+    };
+    Frame::new(kind, site, number, body)
+}
+
+/// Changes, cuts, repeats or leaves bytes.
+fn mutate(bytes: &mut Vec<u8>, random: &mut Rand32) {
+    for _ in 0..random.rand_range(0..3) {
+        if bytes.is_empty() {
+            return;
+        }
+        let at = random.rand_range(0..bytes.len() as u32) as usize;
+        match random.rand_range(0..6) {
+            0 => bytes[at] ^= 1 << random.rand_range(0..8),
+            1 => bytes[at] = random.rand_u32() as u8,
+            2 => bytes.truncate(at),
+            3 => bytes.insert(at, random.rand_u32() as u8),
+            4 => drop(bytes.remove(at)),
+            // The head is where it hurts.
+            _ => bytes[at % 16] = random.rand_range(0..5) as u8,
+        }
+    }
+}
+
+/// Takes bytes as a connection would, until there is a fault.
+fn feed(
+    logic: &mut dyn Logic,
+    reader: &mut Reader,
+    number: u32,
+    bytes: &[u8],
+) -> Result<(), Fault> {
+    let mut rest = bytes;
+    while let Some(frame) = reader.take(&mut rest)? {
+        logic.frame(number, frame)?;
+    }
+    Ok(())
+}
+
+/// A root with two honest sites and one that is not.
+fn root() -> Hub {
+    let mut hub = Hub::new(PLACES, LIMITS);
+    for number in 1..PLACES {
+        hub.order(Order::Knock { number, hello: hello() });
+        hub.order(Order::Admit { number, site: number, welcome: Arc::from([1]) });
+    }
+    hub
+}
+
+/// A joiner that was welcomed.
+fn joiner() -> Leaf {
+    let mut leaf = Leaf::new(&hello(), LIMITS);
+    leaf.frame(0, Frame::new(Kind::Welcome, 1, 1, PLACES.to_le_bytes().into())).unwrap();
+    leaf.frame(0, Frame::new(Kind::Joined, 2, 2, Vec::new())).unwrap();
+    leaf
+}
+
+/// Feeds so many frames to sides made by `make`, a new one after each fault.
+fn storm<L: Logic>(frames: u64, number: u32, seed: u64, make: impl Fn() -> L) -> u64 {
+    let mut random = Rand32::new(seed);
+    let (mut side, mut reader, mut faults) = (make(), Reader::default(), 0);
+    for i in 0..frames {
+        let mut bytes = written(&some_frame(&mut random));
+        mutate(&mut bytes, &mut random);
+        let fed = feed(&mut side, &mut reader, number, &bytes);
+        side.out().told.clear();
+        side.out().asides.clear();
+        let cut = !side.out().cut.is_empty();
+        for other in 0..PLACES {
+            if let Some(outbox) = side.outbox(other) {
+                assert!(outbox.waiting() <= LIMITS.waiting);
+                if i % 16 == 0 {
+                    outbox.fill(&mut Vec::new(), usize::MAX);
+                }
+            }
+        }
+        if fed.is_err() || cut {
+            faults += 1;
+            side.gone(number, "a fault");
+            (side, reader) = (make(), Reader::default());
+        }
+    }
+    faults
+}
+
+#[test]
+fn frames_after_the_handshake() {
+    let frames = count();
+    let faults = storm(frames / 2, 3, 1, root) + storm(frames / 2, 0, 2, joiner);
+    println!("{frames} frames, {faults} faults");
+    assert!(faults > frames / 20 && faults < frames);
+}
+
+#[test]
+fn frames_before_the_welcome() {
+    let frames = count() / 4;
+    let knocking = || {
+        let mut hub = Hub::new(PLACES, LIMITS);
+        hub.order(Order::Knock { number: 3, hello: hello() });
+        hub
+    };
+    let faults = storm(frames, 3, 3, knocking);
+    let faults = faults + storm(frames, 0, 4, || Leaf::new(&hello(), LIMITS));
+    assert!(faults > frames / 4, "{faults}");
+}
+
+#[test]
+fn hellos() {
+    let mut random = Rand32::new(5);
+    let (mut good, all) = (0, count() / 2);
+    for _ in 0..all {
+        let mut bytes = hello().write();
+        mutate(&mut bytes, &mut random);
+        match Hello::read(&bytes, "1") {
+            Ok(hello) => {
+                assert!(hello.host.len() <= 100 && !hello.host.chars().any(char::is_control));
+                good += 1;
+            }
+            Err(refusal) => assert_eq!(refusal.frame().kind, Kind::Refuse),
+        }
+    }
+    assert!(good > all / 10 && good < all);
+}
+
+/// What TLS has to say.
+fn said(end: &mut Connection) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while end.wants_write() {
+        end.write_tls(&mut bytes).unwrap();
+    }
+    bytes
+}
+
+/// A handshake with one of its flights changed.
+#[test]
+fn handshakes() {
+    let secure = Secure::new(&Key::random().unwrap()).unwrap();
+    let (mut random, all) = (Rand32::new(6), count() / 100);
+    let mut whole = 0;
+    for _ in 0..all {
+        let mut client: Connection = secure.client().unwrap().into();
+        let mut server: Connection = secure.unguarded().unwrap().into();
+        let changed = random.rand_range(0..2);
+        for flight in 0..2 {
+            let mut bytes = said(&mut client);
+            if flight == changed {
+                mutate(&mut bytes, &mut random);
+            }
+            let mut rest = &bytes[..];
+            let mut broken = false;
+            while !rest.is_empty() && !broken {
+                broken =
+                    server.read_tls(&mut rest).is_err() || server.process_new_packets().is_err();
+            }
+            if broken {
+                break;
+            }
+            whole += u64::from(flight == 1 && !server.is_handshaking());
+            let answer = said(&mut server);
+            let mut rest = &answer[..];
+            while !rest.is_empty() {
+                if client.read_tls(&mut rest).is_err() || client.process_new_packets().is_err() {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(whole > 0 && whole < all, "{whole} of {all}");
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let mut random = Rand32::new(7);
+    for _ in 0..1000 {
+        let frame = some_frame(&mut random);
+        assert_eq!(frames(&written(&frame)), [frame]);
+    }
+}

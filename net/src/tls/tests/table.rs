@@ -1,0 +1,213 @@
+//! [`Table`]: a root that lets all in, joiners, and raw connections, for tests.
+
+use super::super::frame::{Frame, Kind, Reader};
+use super::super::hello::Hello;
+use super::super::outbox::Outbox;
+use super::super::secure::Secure;
+use super::super::wire::{Broken, Turn, Wire};
+use crate::tls::{self, Door, Event, JoinError, Joining, Key, Limits, Listening, Star};
+use crate::{Arrival, Network, SiteId};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long anything may take on a busy machine.
+pub const LONG: Duration = Duration::from_secs(20);
+
+/// A thread sleeps until its network has something, or a little.
+pub fn rest() {
+    std::thread::park_timeout(Duration::from_millis(5));
+}
+
+fn wake() -> tls::Wake {
+    let me = std::thread::current();
+    Arc::new(move || me.unpark())
+}
+
+/// A root with what it saw.
+pub struct Table {
+    pub star: Star,
+    pub door: Door,
+    pub key: Key,
+    pub limits: Limits,
+    pub notes: Vec<String>,
+    places: u32,
+}
+
+impl Table {
+    pub fn new(places: u32, limits: Limits) -> Self {
+        let key = Key::random().unwrap();
+        let (address, version) = ("127.0.0.1:0".into(), "1".into());
+        let listening = Listening { address, key: key.clone(), version, places, limits };
+        let (star, door) = tls::listen(listening, wake()).unwrap();
+        Self { star, door, key, limits, notes: Vec::new(), places }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.door.address()
+    }
+
+    pub fn joining(&self) -> Joining {
+        let (address, key, version) = (self.address().to_string(), self.key.clone(), "1".into());
+        Joining { address, key, version, bytes: vec![9], limits: self.limits, patience: LONG }
+    }
+
+    /// Lets in whoever knocks, at the lowest place that is free of those given.
+    pub fn open_door(&mut self, free: &mut Vec<SiteId>) {
+        while let Some(event) = self.door.next() {
+            match event {
+                Event::Knock(knock) if free.is_empty() => self.door.refuse(knock, "full"),
+                Event::Knock(knock) => self.door.admit(knock, free.remove(0), Arc::from([5; 99])),
+                Event::Note(note) => self.notes.push(note),
+            }
+        }
+    }
+
+    /// The next arrival, with the door closed.
+    pub fn next(&mut self) -> Arrival {
+        next(&mut self.star)
+    }
+
+    /// Lets so many joiners in, which are threads that begin with these.
+    pub fn seat<F>(&mut self, parts: Vec<F>) -> Vec<std::thread::JoinHandle<()>>
+    where
+        F: FnOnce(Star) + Send + 'static,
+    {
+        let mut threads = Vec::new();
+        for (site, part) in (1..self.places).zip(parts) {
+            let joining = self.joining();
+            threads.push(std::thread::spawn(|| {
+                let (star, welcome) = tls::join(joining, wake()).unwrap();
+                assert_eq!(welcome, [5; 99]);
+                part(star);
+            }));
+            self.until_joined(site);
+        }
+        threads
+    }
+
+    /// Lets somebody in.
+    pub fn until_joined(&mut self, site: SiteId) {
+        let (mut free, start) = (vec![site], Instant::now());
+        loop {
+            self.open_door(&mut free);
+            match self.star.poll().unwrap() {
+                Some(Arrival::Joined { site: joined, .. }) if joined == site => return,
+                Some(other) => panic!("{other:?} instead of {site}"),
+                None => rest(),
+            }
+            assert!(start.elapsed() < LONG, "nobody joins: {:?}", self.notes);
+        }
+    }
+
+    /// Waits for a note with this in it.
+    pub fn noted(&mut self, part: &str) {
+        let start = Instant::now();
+        while !self.notes.iter().any(|note| note.contains(part)) {
+            assert!(start.elapsed() < LONG, "no '{part}' in {:?}", self.notes);
+            self.open_door(&mut Vec::new());
+            rest();
+        }
+        self.notes.clear();
+    }
+
+    /// A joiner in a thread of its own: whether it gets in.
+    pub fn joins(&self, joining: Joining) -> std::thread::JoinHandle<Result<(), JoinError>> {
+        std::thread::spawn(|| tls::join(joining, wake()).map(|_| ()))
+    }
+
+    /// A connection that has shown the key, and says what it wants.
+    pub fn raw(&self) -> Raw {
+        Raw::new(self.address(), &self.key)
+    }
+
+    /// Such a connection that was let in at this place.
+    pub fn rogue(&mut self, site: SiteId) -> Raw {
+        let mut raw = self.raw();
+        raw.say(Frame::new(Kind::Hello, 0, 0, hello().write()));
+        self.until_joined(site);
+        while !raw.heard.iter().any(|frame| frame.kind == Kind::Welcome) {
+            raw.listen();
+        }
+        raw
+    }
+}
+
+pub fn hello() -> Hello {
+    Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() }
+}
+
+/// The next arrival.
+pub fn next(star: &mut Star) -> Arrival {
+    let start = Instant::now();
+    loop {
+        if let Some(arrival) = star.poll().unwrap() {
+            return arrival;
+        }
+        assert!(start.elapsed() < LONG, "nothing comes");
+        rest();
+    }
+}
+
+/// The end of a connection in the hands of a test.
+pub struct Raw {
+    wire: Wire,
+    outbox: Outbox,
+    pub heard: Vec<Frame>,
+    pub ended: bool,
+}
+
+impl Raw {
+    pub fn new(address: SocketAddr, key: &Key) -> Self {
+        let socket = TcpStream::connect(address).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let tls = Secure::new(key).unwrap().client().unwrap();
+        let wire = Wire::new(mio::net::TcpStream::from_std(socket), tls.into(), Instant::now());
+        let mut raw = Self { wire, outbox: Outbox::default(), heard: Vec::new(), ended: false };
+        let start = Instant::now();
+        while raw.wire.is_stranger() && !raw.ended {
+            raw.listen();
+            assert!(start.elapsed() < LONG);
+        }
+        raw
+    }
+
+    /// Sends and takes what it can.
+    pub fn listen(&mut self) {
+        let written = self.wire.write(&mut self.outbox, Instant::now());
+        let heard = &mut self.heard;
+        let mut each = |frame| {
+            heard.push(frame);
+            Ok(())
+        };
+        match self.wire.read(&mut [0; 65536], &mut each) {
+            Ok((Turn::Ended, _)) | Err(Broken::Socket(_)) => self.ended = true,
+            Ok((_, 0)) => rest(),
+            Ok(_) => {}
+            Err(broken) => panic!("{broken}"),
+        }
+        self.ended |= written.is_err();
+    }
+
+    pub fn say(&mut self, frame: Frame) {
+        self.outbox.frame(0, frame);
+        self.listen();
+    }
+
+    /// Listens until the root ends the connection; returns its reason, or nothing.
+    pub fn end(&mut self) -> String {
+        let start = Instant::now();
+        while !self.ended {
+            self.listen();
+            assert!(start.elapsed() < LONG, "not ended");
+        }
+        let last = self.heard.iter().find(|frame| frame.kind == Kind::Refuse);
+        last.map(|frame| String::from_utf8_lossy(&frame.body[1..]).into()).unwrap_or_default()
+    }
+}
+
+/// All frames in these bytes, which must be whole.
+pub fn frames(mut bytes: &[u8]) -> Vec<Frame> {
+    let mut reader = Reader::default();
+    std::iter::from_fn(|| reader.take(&mut bytes).unwrap()).collect()
+}

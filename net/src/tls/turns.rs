@@ -1,0 +1,267 @@
+//! [`Turns`]: the loop of one side. One thread has all connections with those that have shown the key, and
+//! gives them turns.
+
+use super::frame::{Frame, Kind};
+use super::hello::{Code, Refusal};
+use super::logic::{Limits, Logic, Order};
+use super::mail::{Item, Mailbox, Orders};
+use super::outbox::Outbox;
+use super::wire::{Broken, TURN, Turn, Wire};
+use mio::{Events, Interest, Poll, Token, Waker};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Wakes the loop.
+const WAKE: Token = Token(usize::MAX);
+/// A connection that has said nothing for this long says that it is still there.
+const BEAT: Duration = Duration::from_millis(900);
+/// How often that is looked at.
+const TICK: Duration = Duration::from_millis(500);
+/// How long a connection that ends may take to do so.
+const PARTING: Duration = Duration::from_secs(2);
+
+struct Link {
+    wire: Wire,
+    /// Its last word, and until when it may be sent: the other side of it is forgotten.
+    parting: Option<(Outbox, Instant)>,
+}
+
+/// The loop of one side.
+pub struct Turns<L> {
+    logic: L,
+    limits: Limits,
+    poll: Poll,
+    orders: Arc<Orders>,
+    mailbox: Arc<Mailbox>,
+    links: BTreeMap<u32, Link>,
+    /// Connections from which more can be read, and to which more can be written.
+    reads: BTreeSet<u32>,
+    writes: BTreeSet<u32>,
+    scratch: Vec<u8>,
+    ticked: Instant,
+}
+
+impl<L: Logic> Turns<L> {
+    pub fn new(logic: L, limits: Limits, mailbox: Arc<Mailbox>) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let orders = Arc::new(Orders::new(Waker::new(poll.registry(), WAKE)?));
+        Ok(Self {
+            logic,
+            limits,
+            poll,
+            orders,
+            mailbox,
+            links: BTreeMap::new(),
+            reads: BTreeSet::new(),
+            writes: BTreeSet::new(),
+            scratch: vec![0; TURN],
+            ticked: Instant::now(),
+        })
+    }
+
+    pub fn orders(&self) -> Arc<Orders> {
+        self.orders.clone()
+    }
+
+    /// Takes over a connection. It may have been told apart by another thread before.
+    pub fn add(&mut self, number: u32, mut wire: Wire) {
+        let both = Interest::READABLE | Interest::WRITABLE;
+        let token = Token(number as usize);
+        match self.poll.registry().register(&mut wire.socket, token, both) {
+            Ok(()) => {
+                self.links.insert(number, Link { wire, parting: None });
+                self.reads.insert(number);
+                self.writes.insert(number);
+            }
+            Err(error) => self.logic.gone(number, &error.to_string()),
+        }
+    }
+
+    /// Runs until it is told to stop.
+    pub fn run(mut self) {
+        let mut events = Events::with_capacity(256);
+        let mut orders = Vec::new();
+        while !self.orders.stopped() {
+            let wait = if self.reads.is_empty() && self.writes.is_empty() {
+                TICK.saturating_sub(self.ticked.elapsed())
+            } else {
+                Duration::ZERO
+            };
+            if self.poll.poll(&mut events, Some(wait)).is_err() {
+                // A signal: nothing was waited for.
+                events.clear();
+            }
+            for event in events.iter().filter(|event| event.token() != WAKE) {
+                let number = event.token().0 as u32;
+                if event.is_readable() || event.is_read_closed() || event.is_error() {
+                    self.reads.insert(number);
+                }
+                if event.is_writable() {
+                    self.writes.insert(number);
+                }
+            }
+            self.orders.take(&mut orders);
+            for item in orders.drain(..) {
+                match item {
+                    Item::Order(order) => self.logic.order(order),
+                    Item::Wire(number, wire, order) => {
+                        self.logic.order(order);
+                        self.add(number, *wire);
+                    }
+                }
+            }
+            let now = Instant::now();
+            self.settle(now);
+            self.read(now);
+            self.settle(now);
+            self.write(now);
+            self.settle(now);
+            if now.duration_since(self.ticked) >= TICK {
+                self.tick(now);
+                self.settle(now);
+            }
+        }
+        for link in self.links.values_mut() {
+            link.wire.close();
+        }
+    }
+
+    /// Gives each connection a turn to be read.
+    fn read(&mut self, now: Instant) {
+        for number in std::mem::take(&mut self.reads) {
+            let Some(link) = self.links.get_mut(&number) else { continue };
+            let logic = &mut self.logic;
+            let parting = link.parting.is_some();
+            let mut each = |frame| if parting { Ok(()) } else { logic.frame(number, frame) };
+            match link.wire.read(&mut self.scratch, &mut each) {
+                Ok((turn, length)) => {
+                    if length > 0 {
+                        link.wire.heard = now;
+                    }
+                    match turn {
+                        Turn::More => drop(self.reads.insert(number)),
+                        Turn::Done => {}
+                        Turn::Ended => self.ended(number, "its connection was closed"),
+                    }
+                    // TLS itself may have something to say.
+                    self.writes.insert(number);
+                }
+                Err(broken) => self.broken(number, &broken, now),
+            }
+        }
+    }
+
+    /// Gives each connection that has something to send a turn.
+    fn write(&mut self, now: Instant) {
+        for number in std::mem::take(&mut self.writes) {
+            let Some(link) = self.links.get_mut(&number) else { continue };
+            let mut none = Outbox::default();
+            let parting = link.parting.is_some();
+            let outbox = match &mut link.parting {
+                Some((outbox, _)) => outbox,
+                None => self.logic.outbox(number).unwrap_or(&mut none),
+            };
+            match link.wire.write(outbox, now) {
+                Ok(Turn::More) => drop(self.writes.insert(number)),
+                Ok(Turn::Done) if outbox.is_empty() && link.wire.is_flushed() => {
+                    if parting {
+                        link.wire.close();
+                    } else {
+                        self.logic.flushed(number);
+                    }
+                }
+                Ok(Turn::Done) => {}
+                Ok(Turn::Ended) => self.ended(number, "its connection was closed"),
+                Err(broken) => self.broken(number, &broken, now),
+            }
+        }
+    }
+
+    /// Looks who has been silent for too long, and tells the others that this side is not.
+    fn tick(&mut self, now: Instant) {
+        // Time in which this process stood still is nobody else's silence.
+        let still = now.duration_since(self.ticked).saturating_sub(2 * TICK);
+        self.ticked = now;
+        let (mut silent, mut late) = (Vec::new(), Vec::new());
+        for (&number, link) in &mut self.links {
+            link.wire.heard += still;
+            match &link.parting {
+                Some((_, until)) if now >= *until => late.push(number),
+                Some(_) => {}
+                None if now.saturating_duration_since(link.wire.heard) > self.limits.silence => {
+                    silent.push(number);
+                }
+                None => {
+                    if now.saturating_duration_since(link.wire.said) >= BEAT
+                        && let Some(outbox) = self.logic.outbox(number).filter(|o| o.is_empty())
+                    {
+                        outbox.first(Frame::new(Kind::Beat, 0, 0, Vec::new()));
+                        self.writes.insert(number);
+                    }
+                }
+            }
+        }
+        late.into_iter().for_each(|number| self.drop_link(number));
+        for number in silent {
+            let why = format!("silent for {:.0} s", self.limits.silence.as_secs_f64());
+            self.logic.gone(number, &why);
+            self.part(number, Some(Refusal::new(Code::Cut, &why)), now);
+        }
+    }
+
+    fn ended(&mut self, number: u32, why: &str) {
+        self.drop_link(number);
+        self.logic.gone(number, why);
+    }
+
+    fn broken(&mut self, number: u32, broken: &Broken, now: Instant) {
+        let why = broken.to_string();
+        match broken {
+            Broken::Frame(_) => self.part(number, Some(Refusal::new(Code::Cut, &why)), now),
+            _ => self.drop_link(number),
+        }
+        self.logic.gone(number, &why);
+    }
+
+    /// Ends a connection, with a last word if there is one.
+    fn part(&mut self, number: u32, word: Option<Refusal>, now: Instant) {
+        if let Some(link) = self.links.get_mut(&number).filter(|link| link.parting.is_none()) {
+            let mut outbox = Outbox::default();
+            if let Some(word) = word {
+                outbox.first(word.frame());
+            }
+            link.parting = Some((outbox, now + PARTING));
+            self.writes.insert(number);
+        }
+    }
+
+    fn drop_link(&mut self, number: u32) {
+        if let Some(mut link) = self.links.remove(&number) {
+            let _ = self.poll.registry().deregister(&mut link.wire.socket);
+        }
+        self.reads.remove(&number);
+        self.writes.remove(&number);
+    }
+
+    /// Carries out what has come of frames and orders.
+    fn settle(&mut self, now: Instant) {
+        loop {
+            let out = self.logic.out();
+            self.writes.extend(out.touched.drain(..));
+            let cut = std::mem::take(&mut out.cut);
+            let most = self.limits.waiting;
+            let flooded = self.mailbox.put(&mut out.told, &mut out.asides, most);
+            if cut.is_empty() && flooded.is_empty() {
+                return;
+            }
+            for (number, word) in cut {
+                self.part(number, word, now);
+            }
+            for number in flooded {
+                self.logic.order(Order::Flooded { number });
+            }
+        }
+    }
+}

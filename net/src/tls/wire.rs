@@ -1,0 +1,193 @@
+//! [`Wire`]: one connection, a socket with TLS and frames on top. It does as much as can be done without
+//! waiting, but no more than a turn, so that other connections have theirs.
+
+use super::frame::{Fault, Frame, Reader};
+use super::outbox::Outbox;
+use mio::net::TcpStream;
+use rustls::{CertificateError, Connection, Error};
+use std::io::{ErrorKind, Read, Write};
+use std::time::Instant;
+
+/// The most bytes read or written in a turn.
+pub const TURN: usize = 64 << 10;
+/// The most bytes that the system holds unsent: what it holds cannot be overtaken.
+#[cfg(target_os = "linux")]
+const UNSENT: u32 = 256 << 10;
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Nothing more for now.
+    Done,
+    /// There is more to do.
+    More,
+    /// The other end has closed.
+    Ended,
+}
+
+/// Why a connection cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// The system says so.
+    Socket(String),
+    /// The other end speaks something else.
+    NoTls,
+    /// The other end has another key, or none.
+    Key,
+    /// The other end does not keep to TLS.
+    Tls(String),
+    /// The other end does not keep to the frames.
+    Frame(Fault),
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Socket(why) => f.write_str(why),
+            Self::NoTls => f.write_str("it does not speak TLS 1.3 as Pleach does"),
+            Self::Key => f.write_str("it does not have this key"),
+            Self::Tls(why) => write!(f, "TLS failed: {why}"),
+            Self::Frame(fault) => f.write_str(fault),
+        }
+    }
+}
+
+impl From<Error> for Broken {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)
+            | Error::InvalidCertificate(CertificateError::BadSignature)
+            | Error::NoCertificatesPresented => Self::Key,
+            Error::AlertReceived(alert) if is_about_keys(alert) => Self::Key,
+            Error::InvalidMessage(_)
+            | Error::InappropriateMessage { .. }
+            | Error::PeerIncompatible(_)
+            | Error::AlertReceived(_) => Self::NoTls,
+            other => Self::Tls(other.to_string()),
+        }
+    }
+}
+
+fn is_about_keys(alert: rustls::AlertDescription) -> bool {
+    use rustls::AlertDescription as Alert;
+    let known = [
+        Alert::BadCertificate,
+        Alert::CertificateUnknown,
+        Alert::CertificateRequired,
+        Alert::AccessDenied,
+        Alert::DecryptError,
+    ];
+    known.contains(&alert)
+}
+
+/// A connection.
+pub struct Wire {
+    pub socket: TcpStream,
+    tls: Connection,
+    reader: Reader,
+    /// Plain frames on their way into TLS.
+    batch: Vec<u8>,
+    /// When something last came, and went.
+    pub heard: Instant,
+    pub said: Instant,
+}
+
+impl Wire {
+    pub fn new(socket: TcpStream, tls: Connection, now: Instant) -> Self {
+        // Best effort: without them all works, but more slowly.
+        let _ = socket.set_nodelay(true);
+        #[cfg(target_os = "linux")]
+        let _ = socket2::SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT);
+        let (reader, batch) = (Reader::default(), Vec::new());
+        let mut wire = Self { socket, tls, reader, batch, heard: now, said: now };
+        wire.tls.set_buffer_limit(None);
+        wire
+    }
+
+    /// Whether the other end has not proven yet that it has the key.
+    pub fn is_stranger(&self) -> bool {
+        self.tls.is_handshaking()
+    }
+
+    /// Takes what has come, at most as much as `scratch` holds. Returns how many bytes that were too.
+    pub fn read(
+        &mut self,
+        scratch: &mut [u8],
+        each: &mut dyn FnMut(Frame) -> Result<(), Fault>,
+    ) -> Result<(Turn, usize), Broken> {
+        let length = match self.socket.read(scratch) {
+            Ok(0) => return Ok((Turn::Ended, 0)),
+            Ok(length) => length,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok((Turn::Done, 0)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok((Turn::More, 0)),
+            Err(error) => return Err(Broken::Socket(error.to_string())),
+        };
+        let mut rest = &scratch[..length];
+        while !rest.is_empty() {
+            self.tls.read_tls(&mut rest).map_err(|error| Broken::Tls(error.to_string()))?;
+            if self.accept(each)? {
+                return Ok((Turn::Ended, length));
+            }
+        }
+        Ok((if length == scratch.len() { Turn::More } else { Turn::Done }, length))
+    }
+
+    /// Takes frames out of what TLS has. Returns whether the other end has closed.
+    fn accept(&mut self, each: &mut dyn FnMut(Frame) -> Result<(), Fault>) -> Result<bool, Broken> {
+        let state = self.tls.process_new_packets()?;
+        if state.plaintext_bytes_to_read() > 0 {
+            let mut plain = self.tls.reader();
+            while let Ok(mut bytes @ [_, ..]) = std::io::BufRead::fill_buf(&mut plain) {
+                let length = bytes.len();
+                while !bytes.is_empty() {
+                    match self.reader.take(&mut bytes) {
+                        Ok(Some(frame)) => each(frame).map_err(Broken::Frame)?,
+                        Ok(None) => break,
+                        Err(fault) => return Err(Broken::Frame(fault)),
+                    }
+                }
+                std::io::BufRead::consume(&mut plain, length);
+            }
+        }
+        Ok(state.peer_has_closed())
+    }
+
+    /// Sends what waits.
+    pub fn write(&mut self, outbox: &mut Outbox, now: Instant) -> Result<Turn, Broken> {
+        let mut written = 0;
+        loop {
+            while self.tls.wants_write() {
+                match self.tls.write_tls(&mut self.socket) {
+                    Ok(0) => return Ok(Turn::Ended),
+                    Ok(length) => written += length,
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Turn::Done),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => return Err(Broken::Socket(error.to_string())),
+                }
+                self.said = now;
+            }
+            if self.is_stranger() || outbox.is_empty() {
+                return Ok(Turn::Done);
+            }
+            if written >= TURN {
+                return Ok(Turn::More);
+            }
+            self.batch.clear();
+            outbox.fill(&mut self.batch, TURN);
+            let taken = self.tls.writer().write_all(&self.batch);
+            taken.map_err(|error| Broken::Tls(error.to_string()))?;
+        }
+    }
+
+    /// Whether everything given has left for the system.
+    pub fn is_flushed(&self) -> bool {
+        !self.tls.wants_write()
+    }
+
+    /// Says that nothing more follows.
+    pub fn close(&mut self) {
+        self.tls.send_close_notify();
+        let _ = self.tls.write_tls(&mut self.socket);
+        let _ = self.socket.shutdown(std::net::Shutdown::Write);
+    }
+}
