@@ -41,8 +41,9 @@ pub enum Arrival {
 /// One site's links to all others.
 ///
 /// Letters between two sites arrive in the order sent; no other order is guaranteed. A site may write
-/// to itself. Sending never blocks: what cannot leave yet waits in memory, without a limit. A letter to a
-/// site that has not joined yet, or that was lost, goes nowhere.
+/// to itself. Sending never blocks: what cannot leave yet waits in memory: over MPI without a limit,
+/// and over TLS a site for which too much waits is lost. A letter to a site that has not joined yet, or
+/// that was lost, goes nowhere.
 ///
 /// Whatever goes wrong while sending is told by the next [`Network::poll`]. After an error, every
 /// further poll returns the same one.
@@ -50,6 +51,7 @@ pub enum Arrival {
 /// An orderly end takes three steps: [`Network::finish`], then polls until [`Arrival::End`], then drop.
 /// A site should have written its results before: a process may be held up, or ended by its launcher,
 /// once all have finished.
+/// To a joiner, [`Arrival::Lost`] of site 0 is an end too: nothing comes after it.
 /// Dropped earlier, the network stops at once and waits for nobody; the process should then end with an
 /// error, so that a launcher takes the others down.
 pub trait Network: Send {

@@ -219,6 +219,13 @@ impl Logic for Hub {
                 self.gone(number, "");
                 Ok(())
             }
+            // It says why it ends the connection.
+            (_, Kind::Refuse) => {
+                let why = Refusal::read(&frame.body)?.reason;
+                self.out.cut.push((number, None));
+                self.gone(number, &why);
+                Ok(())
+            }
             _ => Err("a frame out of place"),
         }
     }
@@ -270,5 +277,26 @@ impl Logic for Hub {
 
     fn out(&mut self) -> &mut Out {
         &mut self.out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A site that ends its connection with a reason used to be told that its frame was out of place.
+    #[test]
+    fn the_reason_of_a_site_that_leaves_is_noted() {
+        let mut hub = Hub::new(4, Limits::default());
+        let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
+        hub.order(Order::Knock { number: 7, hello });
+        hub.order(Order::Admit { number: 7, site: 2, welcome: Arc::from([]) });
+        let refusal = Refusal::new(Code::Cut, "more came than was read");
+        assert_eq!(hub.frame(7, refusal.frame()), Ok(()));
+        let lost = hub.out().told.last();
+        assert_eq!(lost, Some(&Told::Lost { site: 2 }));
+        let noted =
+            |aside: &Aside| matches!(aside, Aside::Note(line) if line.contains("more came"));
+        assert!(hub.out().asides.iter().any(noted), "{:?}", hub.out().asides);
     }
 }

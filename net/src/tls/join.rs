@@ -176,8 +176,11 @@ fn connect(
     let found: Vec<SocketAddr> = found.map_err(|error| unknown(error.to_string()))?.collect();
     stage(Stage::Connection);
     let mut why = None;
-    let socket = found.iter().find_map(|found| {
-        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+    // Each address has its part of the time: the first may be one that never answers.
+    let mut addresses = (1..=found.len() as u32).rev().zip(&found);
+    let socket = addresses.find_map(|(to_try, found)| {
+        let left = deadline.saturating_duration_since(Instant::now()) / to_try;
+        let left = left.max(Duration::from_millis(1));
         TcpStream::connect_timeout(found, left).map_err(|error| why = Some(error)).ok()
     });
     let Some(socket) = socket else {

@@ -132,6 +132,10 @@ impl Logic for Leaf {
     }
 
     fn order(&mut self, order: Order) {
+        // Without the root nothing would ever leave.
+        if matches!(self.stage, Stage::Over) {
+            return;
+        }
         match order {
             Order::Send { to, number, bytes } => self.outbox.letter(to, to, number, bytes),
             Order::Finish => self.outbox.last(Kind::Finish),
@@ -147,6 +151,7 @@ impl Logic for Leaf {
 
     fn gone(&mut self, _: u32, why: &str) {
         let stage = std::mem::replace(&mut self.stage, Stage::Over);
+        self.outbox = Outbox::default();
         match stage {
             Stage::Over => {}
             Stage::Ending => self.out.told.push(Told::End),
@@ -173,5 +178,23 @@ impl Logic for Leaf {
 
     fn out(&mut self) -> &mut Out {
         &mut self.out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An orphan used to keep all that it wrote to a root that was gone.
+    #[test]
+    fn without_the_root_nothing_waits() {
+        let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
+        let mut leaf = Leaf::new(&hello, Limits::default());
+        leaf.frame(0, Frame::new(Kind::Welcome, 1, 1, 4_u32.to_le_bytes().into())).unwrap();
+        leaf.order(Order::Send { to: 0, number: 0, bytes: vec![1; 100] });
+        assert!(leaf.outbox.waiting() > 100);
+        leaf.gone(0, "it was closed");
+        leaf.order(Order::Send { to: 0, number: 0, bytes: vec![1; 100] });
+        assert_eq!(leaf.outbox.waiting(), 0);
     }
 }

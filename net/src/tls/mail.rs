@@ -129,6 +129,11 @@ impl Mailbox {
         Some(told)
     }
 
+    /// Whether something waits to be taken.
+    pub fn has_mail(&self) -> bool {
+        !lock(&self.inside).told.is_empty()
+    }
+
     pub fn take_aside(&self) -> Option<Aside> {
         lock(&self.inside).asides.pop_front()
     }

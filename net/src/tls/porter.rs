@@ -26,7 +26,7 @@ const HANDSHAKE: [u8; 1] = [0x16];
 /// The alert for no access.
 const DENIED: [u8; 7] = [0x15, 3, 3, 0, 2, 2, 49];
 const LISTENER: Token = Token(usize::MAX);
-/// The most strangers at once. One more, and the one that has been there longest must go.
+/// The most strangers at once. One more, and one that has been there longest must go.
 const STRANGERS: usize = 256;
 /// How long one may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -175,7 +175,12 @@ impl Porter {
             );
         }
         while self.strangers.len() > STRANGERS {
-            self.strangers.pop_first();
+            // Whoever has shown that it knows the key's hash goes last.
+            let known = |stranger: &Stranger| stranger.wire.is_some();
+            let first = self.strangers.iter().find(|(_, stranger)| !known(stranger));
+            let Some(goes) = first.or(self.strangers.first_key_value()) else { break };
+            let goes = *goes.0;
+            self.strangers.remove(&goes);
         }
         self.hear(number, now);
     }

@@ -20,7 +20,6 @@ pub struct Star {
     own: VecDeque<Vec<u8>>,
     failed: Option<NetError>,
     finished: bool,
-    over: bool,
     gone: Option<String>,
     /// Wakes the thread that listens.
     porter: Option<mio::Waker>,
@@ -45,7 +44,6 @@ impl Star {
             own: VecDeque::new(),
             failed: None,
             finished: false,
-            over: false,
             gone: None,
             porter,
             threads,
@@ -102,10 +100,7 @@ impl Star {
                 self.places[site as usize] = 0;
                 Arrival::Lost(site)
             }
-            Told::End => {
-                self.over = true;
-                Arrival::End
-            }
+            Told::End => Arrival::End,
         }
     }
 
@@ -152,7 +147,8 @@ impl Network for Star {
     }
 
     fn rest(&self) -> Option<Duration> {
-        (!self.own.is_empty()).then_some(Duration::ZERO)
+        let waits = !self.own.is_empty() || self.failed.is_some() || self.mailbox.has_mail();
+        waits.then_some(Duration::ZERO)
     }
 
     fn finish(&mut self) {

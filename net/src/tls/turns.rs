@@ -65,10 +65,12 @@ impl<L: Logic> Turns<L> {
         self.orders.clone()
     }
 
-    /// Takes over a connection. It may have been told apart by another thread before.
+    /// Takes over a connection. Another thread may have done its handshake.
     pub fn add(&mut self, number: u32, mut wire: Wire) {
         let both = Interest::READABLE | Interest::WRITABLE;
         let token = Token(number as usize);
+        // Only from now on can its silence be heard.
+        wire.heard = Instant::now();
         match self.poll.registry().register(&mut wire.socket, token, both) {
             Ok(()) => {
                 self.links.insert(number, Link { wire, parting: None });

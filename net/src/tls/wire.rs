@@ -129,7 +129,8 @@ impl Wire {
                 return Ok((Turn::Ended, length));
             }
         }
-        Ok((if length == scratch.len() { Turn::More } else { Turn::Done }, length))
+        // An end that came with these bytes is told only by another read: no event will announce it.
+        Ok((Turn::More, length))
     }
 
     /// Takes frames out of what TLS has. Returns whether the other end has closed.
