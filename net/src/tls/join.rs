@@ -43,8 +43,8 @@ enum Report {
     Failed(JoinError),
 }
 
-/// Joins the run that listens there. Returns the network, and the welcome of the root's caller. `wake` is called, by another thread, when something arrives after a poll
-/// found nothing.
+/// Joins the run that listens there. Returns the network, and the welcome of the root's caller. `wake` is
+/// called, by another thread, when something arrives after a poll found nothing.
 ///
 /// # Errors
 ///
@@ -100,9 +100,10 @@ impl Waiting {
                     self.stage = Stage::Answer;
                     self.begun = Some((orders, mailbox));
                 }
-                Ok(Report::Failed(error)) => return Err(error),
+                // Both threads watch the same deadline: whichever sees it first, it took too long.
+                Ok(Report::Failed(error)) if Instant::now() < self.deadline => return Err(error),
                 Ok(Report::Answer) => {}
-                Err(RecvTimeoutError::Timeout) => {
+                Ok(Report::Failed(_)) | Err(RecvTimeoutError::Timeout) => {
                     let (address, stage) = (address.into(), self.stage);
                     return Err(JoinError::TimedOut {
                         address,

@@ -84,6 +84,6 @@ fn dropped(mut site: Site) {
     assert!(!matches!(site.network.poll(), Ok(Some(Arrival::End))));
     let start = Instant::now();
     drop(site);
-    assert!(start.elapsed() < Duration::from_millis(500));
+    assert!(start.elapsed() < Duration::from_secs(5));
     content(me);
 }

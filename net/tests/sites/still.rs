@@ -81,7 +81,7 @@ fn exchanges(mut site: Site) {
     println!("{tokens} tokens, {longest:?} without one, stood still for {stood} ms");
     assert_eq!(long, LONG);
     assert!(stood >= 900 && tokens > 100);
-    assert!(longest < Duration::from_millis(500), "stalled for {longest:?}");
+    assert!(longest < Duration::from_millis(800), "stalled for {longest:?}");
     // The token may still be on its way here.
     site.network.finish();
     while site.next() != pleach_net::Arrival::End {}

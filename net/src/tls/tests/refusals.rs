@@ -65,7 +65,7 @@ fn others_listen_there() {
     let mut table = Table::new(2, Limits::default());
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
-    let patience = Duration::from_millis(300);
+    let patience = Duration::from_secs(1);
     let error = refused(&mut table, |joining| {
         (joining.address, joining.patience) = (address.clone(), patience);
     });
@@ -80,7 +80,7 @@ fn others_listen_there() {
     assert!(matches!(error, JoinError::NotPleach { .. }), "{error}");
     web.join().unwrap();
     // A root that never answers a knock.
-    let patience = Duration::from_millis(500);
+    let patience = Duration::from_secs(3);
     let thread = table.joins(Joining { patience, ..table.joining() });
     let error = thread.join().unwrap().unwrap_err();
     assert!(error.to_string().ends_with("to answer"), "{error}");
