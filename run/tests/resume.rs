@@ -173,7 +173,7 @@ fn give_on(
     open.iter().for_each(|piece| explorer.put(&piece.bytes).unwrap());
     let mut part = Certificate::<Portion<Counts>>::default();
     for _ in 0..2 {
-        let ran = explorer.run(rng.rand_range(0..150), i64::MAX);
+        let ran = explorer.run(rng.rand_range(0..20), i64::MAX);
         part.content.done.add(&ran.counts);
         let gift = (depth > 0).then(|| explorer.split(0.5)).flatten();
         if let Some(gift) = gift {
