@@ -2,7 +2,7 @@
 //!
 //! The root holds all nodes of the limit and hands them out in parts that shrink, so that no site explores
 //! beyond it, and little of it is left unused when the last part is gone. A site without work hands back what
-//! it has left; what a site has left when it dies is not explored.
+//! it has left; what a site has left when it dies or leaves is not explored.
 
 /// A site is granted at least so many nodes, if there are as many.
 const LEAST: u64 = 4096;
