@@ -121,3 +121,25 @@ pub enum NetError {
         what: &'static str,
     },
 }
+
+impl NetError {
+    /// A letter of so many bytes, where there is a limit.
+    pub(crate) fn too_long(bytes: u64, limit: usize) -> Self {
+        Self::TooLong { bytes, limit: limit as u64 }
+    }
+
+    /// Whether a letter may be sent at all: to one of these sites, before the end, and not too long.
+    pub(crate) fn check_letter(
+        (to, sites): (SiteId, u32),
+        finished: bool,
+        (bytes, limit): (usize, usize),
+    ) -> Result<(), Self> {
+        if to >= sites {
+            return Err(Self::NoSite { to, sites });
+        }
+        if finished {
+            return Err(Self::Finished { to });
+        }
+        if bytes > limit { Err(Self::too_long(bytes as u64, limit)) } else { Ok(()) }
+    }
+}

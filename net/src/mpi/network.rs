@@ -71,16 +71,7 @@ pub fn network<D: Dialect>(
 
 impl<D: Dialect> Mpi<D> {
     fn post(&mut self, to: SiteId, bytes: Vec<u8>) -> Result<(), NetError> {
-        let sites = self.sites();
-        if to >= sites {
-            return Err(NetError::NoSite { to, sites });
-        }
-        if self.finished {
-            return Err(NetError::Finished { to });
-        }
-        if bytes.len() > self.limit {
-            return Err(too_long(bytes.len() as u64, self.limit));
-        }
+        NetError::check_letter((to, self.sites()), self.finished, (bytes.len(), self.limit))?;
         if to == self.me {
             self.ready.push_back(Arrival::Letter { from: to, bytes });
             return Ok(());
@@ -182,7 +173,9 @@ impl<D: Dialect> Mpi<D> {
                     self.ready.push_back(Arrival::Letter { from, bytes });
                 }
                 Ok(Joined::End) => self.talking -= 1,
-                Err(Fault::TooLong(bytes)) => return Err(too_long(bytes, self.limit)),
+                Err(Fault::TooLong(bytes)) => {
+                    return Err(NetError::too_long(bytes, self.limit));
+                }
                 Err(Fault::Garbled(what)) => return Err(NetError::Garbled { from, what }),
             }
         }
@@ -195,10 +188,6 @@ impl<D: Dialect> Mpi<D> {
             self.failed.get_or_insert(error);
         }
     }
-}
-
-fn too_long(bytes: u64, limit: usize) -> NetError {
-    NetError::TooLong { bytes, limit: limit as u64 }
 }
 
 impl<D: Dialect> Network for Mpi<D> {

@@ -1,7 +1,7 @@
 //! [`JoinError`]: why a process could not join, each in one line that names the cause.
 
-/// Why a process could not join. All but [`JoinError::WrongKey`], [`JoinError::WrongVersion`] and
-/// [`JoinError::Bytes`] may pass: it may try again.
+/// Why a process could not join. Trying again can help, except after [`JoinError::WrongVersion`],
+/// [`JoinError::Bytes`] and, unless somebody on the way forges it, [`JoinError::WrongKey`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {

@@ -69,17 +69,8 @@ impl Star {
     }
 
     fn post(&mut self, to: SiteId, bytes: Vec<u8>) -> Result<(), NetError> {
-        let sites = self.sites();
-        if to >= sites {
-            return Err(NetError::NoSite { to, sites });
-        }
-        if self.finished {
-            return Err(NetError::Finished { to });
-        }
-        if bytes.len() > self.limits.letter {
-            let (bytes, limit) = (bytes.len() as u64, self.limits.letter as u64);
-            return Err(NetError::TooLong { bytes, limit });
-        }
+        let lengths = (bytes.len(), self.limits.letter);
+        NetError::check_letter((to, self.sites()), self.finished, lengths)?;
         let number = self.places[to as usize];
         if to == self.me {
             self.own.push_back(bytes);

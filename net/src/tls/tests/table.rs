@@ -116,7 +116,7 @@ impl Table {
         std::thread::spawn(|| tls::join(joining, wake()).map(|_| ()))
     }
 
-    /// A connection that has shown the key, and says what it wants.
+    /// A connection with the key, whose frames the test chooses.
     pub fn raw(&self) -> Raw {
         Raw::new(self.address(), &self.key)
     }
