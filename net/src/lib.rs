@@ -1,6 +1,7 @@
 //! Links between the processes of a run, its *sites*: they carry bytes and know nothing of work.
 
 mod error;
+mod host;
 #[cfg(unix)]
 pub mod mpi;
 #[cfg(unix)]
@@ -9,6 +10,8 @@ mod rest;
 pub mod tls;
 
 pub use error::NetError;
+pub use host::host;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The number of a site, from 0.
@@ -86,4 +89,33 @@ pub trait Network: Send {
     /// Ends at once after a failure. Over MPI that ends the job, this process too, with this exit code,
     /// or with 1 if it is 0. Over TLS it ends this site's connections only.
     fn abort(&mut self, code: i32);
+}
+
+/// What happens at an entrance.
+#[derive(Debug)]
+pub enum Caller {
+    /// Somebody who may join waits for an answer.
+    Knock {
+        /// By which the answer finds it.
+        number: u32,
+        /// The machine that it is on.
+        host: String,
+        /// What it says of itself.
+        bytes: Vec<u8>,
+    },
+    /// A line for the user: somebody was turned away, or a site was lost and why.
+    Note(String),
+}
+
+/// Where processes come in that join later.
+pub trait Entrance: Send {
+    /// The next event if there is one.
+    fn next(&mut self) -> Option<Caller>;
+
+    /// Gives whoever knocked a place that is free, and these bytes as a welcome. The network tells when it has
+    /// joined.
+    fn admit(&mut self, knock: u32, site: SiteId, welcome: Arc<[u8]>);
+
+    /// Sends whoever knocked away, with a reason in one line.
+    fn refuse(&mut self, knock: u32, reason: &str);
 }

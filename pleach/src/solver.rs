@@ -117,7 +117,7 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// [`Solver::run`] then ends with an error, and so it does if another run saves to the file.
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>, every: Duration) -> Self {
-        self.settings.save = Some(Save { path: path.into(), every, about: String::new() });
+        self.settings.save = Some(Save { path: path.into(), every });
         self
     }
 

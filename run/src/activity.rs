@@ -51,6 +51,20 @@ impl Activity {
         self.nodes[last] += nodes_left;
     }
 
+    /// The same activity on a clock that is so much ahead.
+    #[must_use]
+    pub fn later(&self, by_ns: u64) -> Self {
+        let mut moved = Self::default();
+        for (step, (&busy_ns, &nodes)) in (0..).zip(self.busy_ns.iter().zip(&self.nodes)) {
+            if busy_ns > 0 {
+                let active = self.active_ns[step] as f64 / busy_ns as f64;
+                let from_ns = (step as u64).saturating_mul(self.step_ns).saturating_add(by_ns);
+                moved.add(from_ns.min(u64::MAX / 4), busy_ns.min(u64::MAX / 4), nodes, active);
+            }
+        }
+        moved
+    }
+
     fn double(&mut self) {
         self.step_ns *= 2;
         for column in [&mut self.busy_ns, &mut self.nodes, &mut self.active_ns] {

@@ -41,6 +41,16 @@ impl<'a, E: Executor, T: Transport> Body<'a, E, T> {
         Self { me, commons, executor, transport, report, balance, wake_at_ns, asked_at_ns, aside }
     }
 
+    /// Everything that the unit has, and what it has counted. It keeps nothing, and reads no mail of before.
+    pub fn hand_over(&mut self, on_the_way: OnTheWay<Arc<Work>>) -> Cut {
+        self.report.counts.add(&self.executor.flush().counts);
+        while self.transport.poll().is_some() {}
+        self.wake_at_ns = None;
+        self.commons.gauge(self.me).hold(0.0);
+        let work = self.executor.explorer().drain();
+        Cut { peer: self.me, work, counts: self.report.counts, on_the_way }
+    }
+
     /// Counts a message that is about to be read.
     pub fn note_mail(&mut self, message: &Message) {
         if message.brings_work() {
@@ -73,7 +83,9 @@ impl<E: Executor, T: Transport> Verbs for Body<'_, E, T> {
 
     fn put(&mut self, piece: Arc<Work>) -> Result<(), RunError> {
         self.executor.explorer().put(&piece.bytes)?;
-        self.commons.gauge(self.me).take(piece.least_bound);
+        let gauge = self.commons.gauge(self.me);
+        gauge.take(piece.least_bound);
+        gauge.hold(self.executor.explorer().size());
         Ok(())
     }
 
@@ -103,7 +115,16 @@ impl<E: Executor, T: Transport> Verbs for Body<'_, E, T> {
     }
 
     fn leave(&mut self) -> Result<bool, RunError> {
-        Ok(self.commons.control().leave())
+        let Some(yard) = self.commons.yard() else { return Ok(self.commons.control().leave()) };
+        if self.executor.explorer().size() == 0.0 {
+            self.report.counts.add(&self.executor.flush().counts);
+            yard.settle(self.me, self.report.counts);
+        }
+        if self.commons.control().leave() {
+            yard.ring();
+        }
+        // The gate knows when the search is over.
+        Ok(false)
     }
 
     /// Units of one process share the incumbent.

@@ -1,9 +1,9 @@
-//! [`Commons`]: everything that the units of a run share. Units of one process share memory; whatever
-//! runs units in several processes puts another one in its place.
+//! [`Commons`]: everything that the units of a process share.
 
 use crate::control::{Control, Stop};
 use crate::gauge::Gauge;
 use crate::save::Saver;
+use crate::sites::yard::Yard;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};
 use pleach_core::balance::PeerId;
 use pleach_core::checkpoint::{Checkpoint, Cut};
@@ -29,6 +29,8 @@ pub(crate) struct Commons<'a> {
     saver: Option<Saver<'a>>,
     /// Lines to be shown to the user.
     warnings: Mutex<VecDeque<String>>,
+    /// What the units share with the gate, where there are other sites.
+    yard: Option<Yard>,
 }
 
 impl<'a> Commons<'a> {
@@ -39,6 +41,7 @@ impl<'a> Commons<'a> {
         units: u32,
         (start, saver): (Instant, Option<Saver<'a>>),
         warnings: VecDeque<String>,
+        yard: Option<Yard>,
     ) -> Self {
         Self {
             goal,
@@ -50,6 +53,7 @@ impl<'a> Commons<'a> {
             start,
             saver,
             warnings: Mutex::new(warnings),
+            yard,
         }
     }
 
@@ -82,9 +86,35 @@ impl<'a> Commons<'a> {
     pub fn offer(&self, found: Solution) -> bool {
         let better = self.control.offer(found);
         if self.goal == Goal::Find {
-            self.control.stop(Stop::Found);
+            self.halt(Stop::Found);
+        } else if let Some(yard) = self.yard.as_ref().filter(|_| better) {
+            yard.ring();
         }
         better
+    }
+
+    /// Stops the search: at once where it has one process, and else as soon as the sites can.
+    pub fn halt(&self, why: Stop) {
+        match &self.yard {
+            None => self.control.stop(why),
+            Some(yard) => yard.wish(why),
+        }
+    }
+
+    /// What the units share with the gate, where there are other sites.
+    pub fn yard(&self) -> Option<&Yard> {
+        self.yard.as_ref()
+    }
+
+    /// The round that the units work in; always the same one where there is one process.
+    pub fn round(&self) -> u64 {
+        self.yard.as_ref().map_or(0, Yard::round)
+    }
+
+    /// Whether units that began in a round are to go on.
+    #[inline]
+    pub fn goes_on(&self, round: u64) -> bool {
+        self.control.stopped().is_none() && self.round() == round
     }
 
     /// Shows what a unit has counted. Stops the run if too many nodes are open.
@@ -93,7 +123,7 @@ impl<'a> Commons<'a> {
         if open_nodes > MOST_OPEN as f64 / self.gauges.len() as f64 {
             let open = self.gauges.iter().map(Gauge::open_nodes).fold(0, u64::saturating_add);
             if open > MOST_OPEN {
-                self.control.stop(Stop::Memory);
+                self.halt(Stop::Memory);
             }
         }
     }
@@ -120,8 +150,10 @@ impl<'a> Commons<'a> {
 
     /// Takes a unit's part of a snapshot.
     pub fn hand_in(&self, cut: Cut) {
-        if let Some(saver) = &self.saver {
-            saver.hand_in(cut);
+        match (&self.yard, &self.saver) {
+            (Some(yard), _) => yard.hand_in(cut),
+            (None, Some(saver)) => saver.hand_in(cut),
+            (None, None) => {}
         }
     }
 

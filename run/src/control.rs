@@ -25,16 +25,46 @@ pub enum Stop {
 const STOPS: [Stop; 6] =
     [Stop::Time, Stop::Nodes, Stop::Asked, Stop::Found, Stop::Memory, Stop::Failed];
 
+impl Stop {
+    /// The reason with a number, if there is one.
+    pub(crate) fn of(number: u8) -> Option<Self> {
+        STOPS.get(usize::from(number).checked_sub(1)?).copied()
+    }
+}
+
+/// The first of several reasons to stop.
+pub(crate) struct Reason(AtomicU8);
+
+impl Reason {
+    /// None yet.
+    pub fn new() -> Self {
+        Self(AtomicU8::new(0))
+    }
+
+    /// Gives a reason; the first one is kept.
+    pub fn give(&self, why: Stop) {
+        let _ = self.0.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// The reason that was given.
+    #[inline]
+    pub fn given(&self) -> Option<Stop> {
+        Stop::of(self.0.load(Ordering::Relaxed))
+    }
+}
+
 /// The shared state of a run.
 pub(crate) struct Control {
     best: AtomicI64,
     solution: Mutex<Option<Solution>>,
     /// The nodes that may still be explored; `u64::MAX` if there is no limit.
     fuel: AtomicU64,
+    /// So much fuel is little.
+    low: AtomicU64,
     units: u64,
     /// Units that are not idle, plus messages on their way that matter.
     busy: AtomicU64,
-    stop: AtomicU8,
+    stop: Reason,
 }
 
 #[cfg_attr(loom, allow(dead_code))]
@@ -46,9 +76,10 @@ impl Control {
             best: AtomicI64::new(best),
             solution: Mutex::new(start),
             fuel: AtomicU64::new(node_limit.unwrap_or(u64::MAX)),
+            low: AtomicU64::new(0),
             units: u64::from(units),
             busy: AtomicU64::new(units.into()),
-            stop: AtomicU8::new(0),
+            stop: Reason::new(),
         }
     }
 
@@ -92,6 +123,41 @@ impl Control {
         let _ = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left_after);
     }
 
+    /// Fuel left; `u64::MAX` if there is no limit.
+    pub fn fuel(&self) -> u64 {
+        self.fuel.load(Ordering::Relaxed)
+    }
+
+    /// Whether half of what was added last is gone.
+    pub fn is_low(&self) -> bool {
+        self.fuel() <= self.low.load(Ordering::Relaxed)
+    }
+
+    /// Adds fuel, where there is a limit.
+    pub fn refuel(&self, fuel: u64) {
+        self.low.store(fuel / 2, Ordering::Relaxed);
+        let more =
+            |left: u64| (left < u64::MAX).then(|| left.saturating_add(fuel).min(u64::MAX - 1));
+        // Without a limit there is always enough.
+        let _ = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+    }
+
+    /// Takes all fuel away, where there is a limit.
+    pub fn dry(&self) {
+        let none = |left: u64| (left < u64::MAX).then_some(0);
+        let _ = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, none);
+    }
+
+    /// Whether no unit is busy, and no message that matters is on its way.
+    pub fn is_idle(&self) -> bool {
+        self.busy.load(Ordering::Acquire) == 0
+    }
+
+    /// Counts all units as busy again. None of them is at work.
+    pub fn recount(&self) {
+        self.busy.store(self.units, Ordering::Release);
+    }
+
     /// Adds one to the busy count. The caller must know that it is above 0: it is counted itself,
     /// or what it has just received is.
     pub fn join(&self) {
@@ -111,16 +177,13 @@ impl Control {
 
     /// Signals the run to stop; the first reason is kept.
     pub fn stop(&self, why: Stop) {
-        let _ = self.stop.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
+        self.stop.give(why);
     }
 
     /// Why the run should stop, if it should.
     #[inline]
     pub fn stopped(&self) -> Option<Stop> {
-        match self.stop.load(Ordering::Relaxed) {
-            0 => None,
-            why => Some(STOPS[usize::from(why) - 1]),
-        }
+        self.stop.given()
     }
 }
 

@@ -6,6 +6,7 @@ use crate::error::RunError;
 use crate::executor::{Budget, Executor, Stretch};
 use crate::outcome::{Balance, UnitReport};
 use crate::side::Side;
+use crate::sites::yard::Yard;
 use crate::transport::{Envelope, Transport};
 use pleach_core::balance::{Event, Host, Peer, Seeded};
 use pleach_core::work::Work;
@@ -22,6 +23,8 @@ pub(crate) struct Unit<'a, E, T> {
     body: Body<'a, E, T>,
     /// The snapshot that the peer was told of last.
     epoch: u64,
+    /// The round that the unit works in.
+    round: u64,
     /// When the unit last explored.
     explored_ns: u64,
     /// A heuristic that the unit runs beside its search.
@@ -48,18 +51,50 @@ pub(crate) struct Left {
 impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     pub fn new(peer: Peer, seed: u64, body: Body<'a, E, T>, side: Option<Side<'a>>) -> Self {
         let chooser = Seeded::new(seed, peer.me());
-        let snapshots = body.commons.saver().is_some();
-        let host = Host::new(peer, snapshots);
-        Self { host, chooser, body, epoch: 0, explored_ns: 0, side }
+        let commons = body.commons;
+        let host = Host::new(peer, commons.saver().is_some() || commons.yard().is_some());
+        Self { host, chooser, body, epoch: 0, round: 0, explored_ns: 0, side }
     }
 
     /// Runs until all work is done or the run is stopped.
     pub fn drive(mut self) -> Result<Left, RunError> {
         let commons = self.body.commons;
         let started_ns = commons.now_ns();
-        self.tell(Event::Stepped { nodes: 0, busy_ns: 0 }, None, started_ns)?;
-        let mut now_ns = started_ns;
-        while !self.host.peer().finished() && commons.control().stopped().is_none() {
+        match commons.yard() {
+            None => self.work(started_ns)?,
+            Some(yard) => self.dwell(yard, started_ns)?,
+        }
+        Ok(self.leave(started_ns))
+    }
+
+    /// Works for as long as the site does. Whenever its gate takes all work from the units, they hand it in
+    /// and begin anew.
+    fn dwell(&mut self, yard: &Yard, started_ns: u64) -> Result<(), RunError> {
+        let new = self.host.peer().clone();
+        loop {
+            self.work(started_ns)?;
+            if yard.is_over() || self.body.commons.control().stopped().is_some() {
+                return Ok(());
+            }
+            yard.hand_over(self.body.hand_over(self.host.on_the_way()));
+            self.host = Host::new(new.clone(), true);
+            self.round = loop {
+                match yard.next_round() {
+                    Some(round) => break round,
+                    None if yard.is_over() => return Ok(()),
+                    None if self.body.commons.control().stopped().is_some() => return Ok(()),
+                    None => {}
+                }
+            };
+        }
+    }
+
+    /// Works until all work is done, the round ends, or the run is stopped.
+    fn work(&mut self, started_ns: u64) -> Result<(), RunError> {
+        let commons = self.body.commons;
+        let mut now_ns = commons.now_ns();
+        self.tell(Event::Stepped { nodes: 0, busy_ns: 0 }, None, now_ns)?;
+        while !self.host.peer().finished() && commons.goes_on(self.round) {
             if self.side.as_ref().is_some_and(|side| side.due(now_ns - started_ns)) {
                 now_ns = self.improve(now_ns);
             } else if self.body.executor.explorer().size() > 0.0 {
@@ -79,7 +114,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             }
             self.begin_snapshot(now_ns)?;
         }
-        Ok(self.leave(started_ns))
+        Ok(())
     }
 
     /// What is left at the end.
@@ -112,7 +147,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Explores for a stretch and tells the peer. Returns the time after it.
     fn step(&mut self, now_ns: u64) -> Result<u64, RunError> {
-        let Some(stretch) = self.explore() else { return Ok(now_ns) };
+        let Some(stretch) = self.explore() else { return Ok(self.await_fuel()) };
         let Body { me, commons, executor, report, .. } = &mut self.body;
         let Stretch { progress, busy_ns, active } = stretch;
         if let Some(activity) = &mut report.activity {
@@ -128,7 +163,10 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         if let Some(found) = progress.found {
             commons.offer(found);
         }
-        commons.show(*me, &report.counts, executor.explorer().open_nodes());
+        let explorer = executor.explorer();
+        commons.show(*me, &report.counts, explorer.open_nodes());
+        commons.gauge(*me).hold(explorer.size());
+        commons.gauge(*me).spend(busy_ns);
         self.answer_look();
         self.explored_ns = now_ns;
         self.tell(Event::Stepped { nodes: progress.used, busy_ns }, None, now_ns)?;
@@ -140,8 +178,15 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let Body { commons, executor, transport, .. } = &mut self.body;
         let control = commons.control();
         let granted = control.draw(executor.appetite());
+        match commons.yard() {
+            None if granted == 0 => {
+                control.stop(Stop::Nodes);
+                return None;
+            }
+            Some(yard) if control.is_low() => yard.ring(),
+            _ => {}
+        }
         if granted == 0 {
-            control.stop(Stop::Nodes);
             return None;
         }
         let stretch = executor.explore(&Budget {
@@ -152,6 +197,14 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         });
         control.refund(granted, stretch.progress.used);
         Some(stretch)
+    }
+
+    /// Waits for something to happen: fuel comes from other sites, if it comes. Returns the time.
+    fn await_fuel(&mut self) -> u64 {
+        if self.body.commons.control().stopped().is_none() {
+            self.body.transport.wait(None);
+        }
+        self.body.commons.now_ns()
     }
 
     /// Tells the first peer if a snapshot was asked for since the last time.
@@ -174,7 +227,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let commons = self.body.commons;
         let found = side.improver.improve();
         let after_ns = commons.now_ns();
-        let gained = found.is_some_and(|found| commons.control().offer(found));
+        let gained = found.is_some_and(|found| commons.offer(found));
         side.note(after_ns - now_ns, gained);
         self.answer_look();
         after_ns

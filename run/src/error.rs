@@ -3,6 +3,7 @@
 use pleach_core::tree::WrongBound;
 use pleach_core::wire::Unreadable;
 use pleach_core::work::Malformed;
+use pleach_net::NetError;
 use std::io;
 use std::path::PathBuf;
 
@@ -46,6 +47,23 @@ pub enum RunError {
     /// No device can be used, and no thread was asked for.
     #[error("{0}")]
     NoUnit(String),
+    /// The links to other processes fail.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// A process that joined has lost the root.
+    #[error("{0}")]
+    Lost(String),
+    /// Another process has found something that ends the search.
+    #[error("site {site}: {why}")]
+    Site {
+        /// Its number.
+        site: u32,
+        /// What it says.
+        why: String,
+    },
+    /// A process cannot follow the root, whose search is another one here.
+    #[error("{0}")]
+    Follow(&'static str),
     /// A checkpoint belongs to another search, or its content is damaged.
     #[error(transparent)]
     Resume(#[from] Unreadable),

@@ -24,8 +24,7 @@ pub(crate) fn gather(
     let mut balance = Balance::default();
     let mut open = 0.0;
     let (mut explored_ns, mut ended_ns) = (0, 0);
-    // No solution beats the incumbent or the least open bound. With no node open, the incumbent is best.
-    let mut lower_bound = control.best();
+    let mut least_bound = i64::MAX;
     let setup_ns = left.first().map_or(0, |unit| unit.started_ns);
     let mut units = Vec::new();
     for unit in left {
@@ -34,7 +33,7 @@ pub(crate) fn gather(
         counts.add(&unit.report.counts);
         balance.add(unit.balance);
         open += unit.open;
-        lower_bound = lower_bound.min(unit.least_bound.unwrap_or(i64::MAX));
+        least_bound = least_bound.min(unit.least_bound.unwrap_or(i64::MAX));
         pieces.extend(unit.work.filter(|work| !work.bytes.is_empty()));
         units.push(unit.report);
     }
@@ -42,29 +41,37 @@ pub(crate) fn gather(
     // Work that travels with any other message is also somewhere else.
     for work in letters.filter(|letter| letter.message.brings_work()).filter_map(|l| l.work) {
         open += work.size;
-        lower_bound = lower_bound.min(work.least_bound);
+        least_bound = least_bound.min(work.least_bound);
         pieces.push(Arc::unwrap_or_clone(work));
     }
     balance.ending_ns = ended_ns.saturating_sub(explored_ns);
-    // What is known without searching counts too, but no bound goes beyond the incumbent.
-    lower_bound = lower_bound.max(commons.least_score.min(control.best()));
-    // A stop that came when nothing was left that could matter is none.
-    let done = open == 0.0 || lower_bound == control.best() && lower_bound < i64::MAX;
-    let stop = control.stopped().filter(|&why| !done || why == Stop::Found);
-    let outcome = Outcome {
+    let mut outcome = Outcome {
         goal: problem.goal(),
         counts,
         solution: control.solution(),
-        stop,
-        lower_bound,
+        stop: control.stopped(),
+        lower_bound: i64::MIN,
         open,
         seconds: 0.0,
         earlier_seconds: commons.before.elapsed_ns as f64 * 1e-9,
         setup_seconds: setup_ns as f64 * 1e-9,
         units,
         balance,
+        sites: Vec::new(),
     };
+    settle(commons, &mut outcome, least_bound);
     (outcome, pieces)
+}
+
+/// Sees what is proven where the least bound of all open nodes is this one, and whether the stop matters.
+pub(crate) fn settle(commons: &Commons<'_>, outcome: &mut Outcome, least_bound: i64) {
+    let best = commons.control().best();
+    // No solution beats the incumbent or the least open bound. With no node open, the incumbent is best. What is
+    // known without searching counts too, but no bound goes beyond the incumbent.
+    outcome.lower_bound = best.min(least_bound).max(commons.least_score.min(best));
+    // A stop that came when nothing was left that could matter is none.
+    let done = outcome.open == 0.0 || outcome.lower_bound == best && best < i64::MAX;
+    outcome.stop = outcome.stop.filter(|&why| !done || why == Stop::Found);
 }
 
 /// Computes the solution's value again.

@@ -16,6 +16,10 @@ pub(crate) struct Gauge {
     open: AtomicU64,
     /// Open nodes in memory.
     open_nodes: AtomicU64,
+    /// The size of the work here, as the bits of an `f64`.
+    size: AtomicU64,
+    /// Time spent exploring.
+    busy_ns: AtomicU64,
     /// The least bound of all work here or on its way from here.
     least_bound: AtomicI64,
     /// The look that `open` and `least_bound` answer.
@@ -33,6 +37,8 @@ impl Default for Gauge {
             total: zero(),
             open: AtomicU64::new(f64::NAN.to_bits()),
             open_nodes: zero(),
+            size: zero(),
+            busy_ns: zero(),
             least_bound: AtomicI64::new(i64::MIN),
             answered: zero(),
             rises: zero(),
@@ -72,6 +78,28 @@ impl Gauge {
         self.open_nodes.load(Ordering::Relaxed)
     }
 
+    /// The size of the work here, as far as is known.
+    pub fn size(&self) -> f64 {
+        f64::from_bits(self.size.load(Ordering::Relaxed))
+    }
+
+    /// Shows how much work is here.
+    pub fn hold(&self, size: f64) {
+        self.size.store(size.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Nodes explored so far, and the time that this took.
+    pub fn spent(&self) -> (u64, u64) {
+        let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        (read(&self.bounded), read(&self.busy_ns))
+    }
+
+    /// Counts time spent exploring. Only the unit itself does.
+    pub fn spend(&self, busy_ns: u64) {
+        let before_ns = self.busy_ns.load(Ordering::Relaxed);
+        self.busy_ns.store(before_ns + busy_ns, Ordering::Relaxed);
+    }
+
     /// Shows what was counted, and how many nodes are open.
     pub fn show(&self, counts: &Counts, open_nodes: f64) {
         self.branched.store(counts.branched, Ordering::Relaxed);
@@ -97,6 +125,7 @@ impl Gauge {
     /// Answers this and all later looks, until the unit has work again.
     pub fn park(&self, least_bound: i64) {
         self.open_nodes.store(0, Ordering::Relaxed);
+        self.hold(0.0);
         self.answer(PARKED, 0.0, least_bound);
     }
 

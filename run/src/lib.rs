@@ -39,6 +39,8 @@ mod settings;
 #[cfg(not(loom))]
 mod side;
 #[cfg(not(loom))]
+mod sites;
+#[cfg(not(loom))]
 mod start;
 #[cfg(not(loom))]
 mod units;
@@ -55,10 +57,12 @@ pub use error::RunError;
 #[cfg(not(loom))]
 pub use lock::Lock;
 #[cfg(not(loom))]
-pub use outcome::{Balance, Outcome, Sight, UnitReport};
+pub use outcome::{Balance, Outcome, Parting, Sight, SiteReport, SitesSight, UnitReport};
 #[cfg(not(loom))]
 pub use save::{Save, load};
 #[cfg(not(loom))]
 pub use settings::{Settings, cores};
+#[cfg(not(loom))]
+pub use sites::{Bell, Cluster, Order};
 #[cfg(not(loom))]
 pub use start::run;

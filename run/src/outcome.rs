@@ -19,6 +19,49 @@ pub struct Sight {
     pub bound: Option<i64>,
     /// A problem that does not stop the run; reported once.
     pub warning: Option<String>,
+    /// How the sites are, where there are several.
+    pub sites: Option<SitesSight>,
+}
+
+/// How the sites of a search are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SitesSight {
+    /// Sites that are there.
+    pub sites: u32,
+    /// Their units.
+    pub units: u32,
+    /// Units that have work.
+    pub busy: u32,
+}
+
+/// How a site ended before the search did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parting {
+    /// In order: it handed back what it had.
+    Left,
+    /// It died, or could not be reached any more.
+    Lost,
+}
+
+/// What one process did, where several search together.
+#[derive(Clone, Debug, Default)]
+pub struct SiteReport {
+    /// Its name: `site0`.
+    pub name: String,
+    /// The machine that it ran on.
+    pub host: String,
+    /// Its units, as places in [`Outcome::units`]; none if it did not live to tell.
+    pub units: Vec<usize>,
+    /// Seconds from the start until it came, and until it went.
+    pub joined_s: f64,
+    /// Seconds from the start until it went, if it went before the end.
+    pub left_s: Option<f64>,
+    /// How it went, if it did.
+    pub end: Option<Parting>,
+    /// Certificates of its work that it sent.
+    pub commits: u64,
+    /// Nodes that it explored in vain, as far as is known: others did them again.
+    pub redone: u64,
 }
 
 /// What one unit did.
@@ -115,4 +158,6 @@ pub struct Outcome {
     pub units: Vec<UnitReport>,
     /// What it took to keep the units busy.
     pub balance: Balance,
+    /// What each process did, where several search together.
+    pub sites: Vec<SiteReport>,
 }

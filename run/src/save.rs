@@ -5,6 +5,8 @@ use crate::error::RunError;
 use crate::lock::Lock;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::checkpoint::{Checkpoint, Cut, assemble};
+use pleach_core::custody::Certificate;
+use pleach_core::gate::Portion;
 use pleach_core::tree::Counts;
 use pleach_core::work::Work;
 use std::fs::File;
@@ -20,8 +22,6 @@ pub struct Save {
     pub path: PathBuf,
     /// Time between two saves.
     pub every: Duration,
-    /// Text to be found in the file again.
-    pub about: String,
 }
 
 impl Save {
@@ -113,8 +113,13 @@ pub(crate) struct Saver<'a> {
 
 impl<'a> Saver<'a> {
     /// A saver for a run that resumes `before`.
-    pub fn new(save: &'a Save, before: &Checkpoint, units: u32, start: Instant) -> Self {
-        let before = Checkpoint { about: save.about.clone(), pieces: Vec::new(), ..before.clone() };
+    pub fn new(
+        (save, about): (&'a Save, &str),
+        before: &Checkpoint,
+        units: u32,
+        start: Instant,
+    ) -> Self {
+        let before = Checkpoint { about: about.into(), pieces: Vec::new(), ..before.clone() };
         Self {
             save,
             before,
@@ -185,8 +190,21 @@ impl<'a> Saver<'a> {
     /// Writes the file with what was counted in this run, and what is open.
     pub fn write(&self, counts: &Counts, pieces: Vec<Work>, control: &Control) -> io::Result<()> {
         let mut all = Checkpoint { pieces, ..self.before.clone() };
-        all.elapsed_ns = all.elapsed_ns.saturating_add(self.start.elapsed().as_nanos() as u64);
         all.counts.add(counts);
+        self.put(all, control)
+    }
+
+    /// Writes the file with what the root of several sites says of the whole.
+    pub fn write_whole(
+        &self,
+        whole: &Certificate<Portion<Counts>>,
+        control: &Control,
+    ) -> io::Result<()> {
+        self.put(self.before.clone().with_certificate(whole), control)
+    }
+
+    fn put(&self, mut all: Checkpoint, control: &Control) -> io::Result<()> {
+        all.elapsed_ns = all.elapsed_ns.saturating_add(self.start.elapsed().as_nanos() as u64);
         all.best = control.best();
         all.solution = control.solution();
         replace(&self.save.path, &all.to_bytes())?;

@@ -2,6 +2,7 @@
 
 use crate::executor::gpu::spec::Spec;
 use crate::save::Save;
+use crate::sites::Cluster;
 use pleach_core::balance::Policy;
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::tree::Solution;
@@ -43,6 +44,10 @@ pub struct Settings {
     pub save: Option<Save>,
     /// The saved run to resume.
     pub resume: Option<Arc<Checkpoint>>,
+    /// What the search is, in words that a file keeps, and that other processes are told.
+    pub about: String,
+    /// The processes that search together, if this one is not alone.
+    pub cluster: Option<Arc<Cluster>>,
 }
 
 impl Default for Settings {
@@ -64,6 +69,8 @@ impl Default for Settings {
             look_every: Duration::from_millis(100),
             save: None,
             resume: None,
+            about: String::new(),
+            cluster: None,
         }
     }
 }

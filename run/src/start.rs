@@ -16,12 +16,12 @@ use crate::side::Side;
 use crate::transport::local::Office;
 use crate::units::{Plan, Planned, plan};
 use crate::watch::{Watcher, watch_over};
-use pleach_core::balance::{End, Peer, PeerId, PeerTree};
+use pleach_core::balance::{End, Peer, PeerTree};
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Solution;
 use pleach_core::wire::Unreadable;
-use pleach_core::work::Malformed;
+use pleach_core::work::{Malformed, Work};
 use std::time::Instant;
 
 /// Searches a problem's whole tree, or as much as the limits allow, with the crew of the process.
@@ -51,17 +51,24 @@ impl Crew {
     ) -> Result<Outcome, RunError> {
         let start = Instant::now();
         let settings = &complete(settings);
+        if let Some(cluster) = &settings.cluster {
+            return self.run_with_others(problem, settings, cluster, watch);
+        }
         if settings.policy.is_late() {
             late::check(problem, settings)?;
         }
         problem.hurry(false);
         let Plan { units, warnings } = plan(problem, settings, self.shelf())?;
         let n_units = units.len() as u32;
-        let before = &before(problem, settings)?;
-        let saver = settings.save.as_ref().map(|save| Saver::new(save, before, n_units, start));
+        // This process is alone: what others held when a file was written is its own now.
+        let before =
+            &before(problem, settings)?.folded().map_err(|why| RunError::Resume(why.into()))?;
+        let saver = settings.save.as_ref().map(|save| (save, &*settings.about));
+        let saver = saver.map(|save| Saver::new(save, before, n_units, start));
         let about = (problem.goal(), problem.least_score());
-        let control = control(problem, settings, before, n_units);
-        let commons = &Commons::new(about, before, control, n_units, (start, saver), warnings);
+        let control = control(problem, settings, before, settings.node_limit, n_units);
+        let commons =
+            &Commons::new(about, before, control, n_units, (start, saver), warnings, None);
         let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), commons.control());
         let _lock = commons.saver().map(begin).transpose()?;
         let office = &Office::new(n_units);
@@ -78,11 +85,7 @@ impl Crew {
                 commons.warn(warning);
             }
         }
-        while let Some(warning) = commons.next_warning() {
-            let seconds = commons.seconds();
-            // There is nothing left to stop.
-            let _ = watch(&Sight { warning: Some(warning), seconds, ..Sight::default() });
-        }
+        last_warnings(commons, watch);
         outcome.counts.add(&before.counts);
         outcome.seconds = commons.seconds();
         Ok(outcome)
@@ -103,7 +106,9 @@ impl Crew {
         let jobs = (0..n_units).zip(units).map(|(me, planned)| {
             let peer = Peer::new(me, tree, settings.policy.clone());
             let improves = me == improves;
-            let job = move || ground.unit(me, peer, planned, (n_units, improves));
+            let pieces = &ground.commons.before.pieces;
+            let pieces = pieces.iter().skip(me as usize).step_by(n_units as usize);
+            let job = move || ground.unit(peer, planned, pieces, improves);
             Box::new(job) as Box<dyn FnOnce() -> Result<Left, RunError> + Send + '_>
         });
         let ended = self.side_by_side(jobs.collect(), |latch| {
@@ -120,25 +125,25 @@ impl Crew {
 }
 
 /// What the units of a run work on.
-struct Ground<'a> {
-    problem: &'a dyn Problem,
-    settings: &'a Settings,
-    commons: &'a Commons<'a>,
-    office: &'a Office,
+pub(crate) struct Ground<'a> {
+    pub problem: &'a dyn Problem,
+    pub settings: &'a Settings,
+    pub commons: &'a Commons<'a>,
+    pub office: &'a Office,
 }
 
 impl<'a> Ground<'a> {
-    /// Runs one unit on the thread that calls this.
-    fn unit(
+    /// Runs one unit, which begins with these pieces, on the thread that calls this.
+    pub fn unit(
         &self,
-        me: PeerId,
         peer: Peer,
         planned: Planned<'a>,
-        (n_units, improves): (u32, bool),
+        pieces: impl Iterator<Item = &'a Work>,
+        improves: bool,
     ) -> Result<Left, RunError> {
         let Ground { problem, settings, commons, office } = *self;
         let mut guard = self.guard();
-        let pieces = commons.before.pieces.iter().skip(me as usize).step_by(n_units as usize);
+        let me = peer.me();
         let activity = settings.trace.then(Default::default);
         let report = UnitReport { name: planned.name.clone(), activity, ..UnitReport::default() };
         let executor = planned.executor(problem, pieces, commons)?;
@@ -155,16 +160,16 @@ impl<'a> Ground<'a> {
         Ok(left)
     }
 
-    fn guard(&self) -> Guard<'a> {
+    pub fn guard(&self) -> Guard<'a> {
         Guard { control: self.commons.control(), office: self.office, well: false }
     }
 }
 
 /// Stops all units when one of them or the watcher fails: an error or a panic leaves `well` unset.
-struct Guard<'a> {
+pub(crate) struct Guard<'a> {
     control: &'a Control,
     office: &'a Office,
-    well: bool,
+    pub well: bool,
 }
 
 impl Drop for Guard<'_> {
@@ -187,11 +192,21 @@ fn complete(settings: &Settings) -> Settings {
     settings
 }
 
+/// Shows the user what is left to say.
+pub(crate) fn last_warnings(commons: &Commons<'_>, watch: &mut Watcher<'_>) {
+    while let Some(warning) = commons.next_warning() {
+        let seconds = commons.seconds();
+        // There is nothing left to stop.
+        let _ = watch(&Sight { warning: Some(warning), seconds, ..Sight::default() });
+    }
+}
+
 /// What the run resumes, or a search that has not begun.
-fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
+pub(crate) fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
     let Some(before) = &settings.resume else {
-        // A print may take a while, and is needed only where a file is.
-        let fingerprint = settings.save.as_ref().map_or(0, |_| problem.fingerprint());
+        // A print may take a while, and is needed only where others may doubt it.
+        let doubted = settings.save.is_some() || settings.cluster.is_some();
+        let fingerprint = if doubted { problem.fingerprint() } else { 0 };
         let (best, pieces) = (i64::MAX, vec![problem.root()]);
         return Ok(Checkpoint { fingerprint, best, pieces, ..Checkpoint::default() });
     };
@@ -199,10 +214,10 @@ fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunE
         return Err(Unreadable::Foreign.into());
     }
     let content = |why: Malformed| RunError::Resume(why.into());
-    // This process is alone: what others held when the file was written is its own now.
-    let before = Checkpoint::clone(before).folded().map_err(content)?;
+    let before = Checkpoint::clone(before);
     let mut explorer = problem.explorer();
-    before.pieces.iter().try_for_each(|piece| explorer.put(&piece.bytes)).map_err(content)?;
+    let read = |piece: &Work| explorer.put(&piece.bytes);
+    before.clone().folded().map_err(content)?.pieces.iter().try_for_each(read).map_err(content)?;
     let plan = before.solution.as_ref().map(|best| &best.plan);
     match plan.and_then(|plan| problem.check(plan)) {
         Some(Err(_)) => Err(content(Malformed::Range)),
@@ -211,9 +226,15 @@ fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunE
 }
 
 /// The incumbent, the fuel and the counter of a run.
-fn control(problem: &dyn Problem, settings: &Settings, before: &Checkpoint, units: u32) -> Control {
+pub(crate) fn control(
+    problem: &dyn Problem,
+    settings: &Settings,
+    before: &Checkpoint,
+    fuel: Option<u64>,
+    units: u32,
+) -> Control {
     let best = settings.best.map_or(i64::MAX, |value| problem.goal().score(value));
     let starts = [settings.start.clone(), before.solution.clone()];
     let start = starts.into_iter().flatten().min_by_key(|solution: &Solution| solution.score);
-    Control::new(best.min(before.best), start, settings.node_limit, units)
+    Control::new(best.min(before.best), start, fuel, units)
 }

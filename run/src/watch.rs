@@ -5,12 +5,13 @@ use crate::commons::Commons;
 use crate::control::Stop;
 use crate::crew::Latch;
 use crate::gauge::Gauge;
-use crate::outcome::Sight;
+use crate::outcome::{Sight, SitesSight};
 use crate::save::Saver;
 use crate::settings::Settings;
+use crate::sites::others::Together;
 use crate::transport::local::Office;
 use pleach_core::problem::Problem;
-use pleach_core::tree::Goal;
+use pleach_core::tree::{Counts, Goal};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -19,6 +20,9 @@ pub type Watcher<'a> = dyn FnMut(&Sight) -> ControlFlow<()> + 'a;
 
 /// How often to check whether the snapshot under way is complete.
 const ASK_EVERY: Duration = Duration::from_millis(1);
+
+/// How often to look for a certificate to save.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Waits for the units to end, reports progress, saves the run, and stops it at its limits.
 pub(crate) fn watch_over(
@@ -30,17 +34,18 @@ pub(crate) fn watch_over(
     watcher: &mut Watcher<'_>,
 ) {
     let control = commons.control();
-    let stop = |why| {
-        control.stop(why);
+    let halt = |why| {
+        commons.halt(why);
         problem.hurry(true);
         office.ring_all();
     };
     let mut proven = commons.least_score;
     let mut saving = Saving::new(commons, office);
     let mut look_at = settings.look_every;
+    let mut halted = false;
     loop {
         let now = commons.elapsed();
-        let limit = settings.time_limit.filter(|_| control.stopped().is_none());
+        let limit = settings.time_limit.filter(|_| !halted && control.stopped().is_none());
         let mut until = limit.map_or(look_at, |limit| look_at.min(limit));
         until = saving.next(now).map_or(until, |at| until.min(at));
         if latch.wait(until.saturating_sub(now)) == 0 {
@@ -51,14 +56,16 @@ pub(crate) fn watch_over(
             problem.hurry(true);
             look_at = now.saturating_add(settings.look_every);
         } else if limit.is_some_and(|limit| now >= limit) {
-            stop(Stop::Time);
+            halted = true;
+            halt(Stop::Time);
             look_at = now.saturating_add(settings.look_every);
         } else {
             let warning = saving.proceed(now).or_else(|| commons.next_warning());
             if now >= look_at || warning.is_some() {
                 look_at = now.saturating_add(settings.look_every);
                 if watcher(&Sight { warning, ..sight(commons, &mut proven) }).is_break() {
-                    stop(Stop::Asked);
+                    halted = true;
+                    halt(Stop::Asked);
                 }
             }
         }
@@ -84,13 +91,21 @@ impl<'a> Saving<'a> {
 
     /// When there is something to do.
     fn next(&self, now: Duration) -> Option<Duration> {
-        self.saver.map(|_| if self.under_way || self.at <= now { now + ASK_EVERY } else { self.at })
+        // A gate makes certificates at times of its own.
+        let ask_every = self.commons.yard().map_or(ASK_EVERY, |_| LOOK_EVERY);
+        self.saver.map(|_| if self.under_way || self.at <= now { now + ask_every } else { self.at })
     }
 
     /// Asks for a snapshot if it is time, and writes the one under way if it is complete. Returns a
     /// warning if that fails for the first time.
     fn proceed(&mut self, now: Duration) -> Option<String> {
         let saver = self.saver?;
+        if let Some(yard) = self.commons.yard() {
+            let whole = if now >= self.at { yard.take_certificate() } else { None };
+            let written = saver.write_whole(&whole?, self.commons.control());
+            self.at = now.saturating_add(saver.every());
+            return written.err().and_then(|why| saver.warn(&why, false));
+        }
         if self.under_way {
             let written = saver.write_if_whole(self.commons.control());
             self.under_way = matches!(written, Ok(false));
@@ -124,6 +139,9 @@ fn sight(commons: &Commons<'_>, proven: &mut i64) -> Sight {
     }
     let together = rises() == before;
     commons.ask_for_look();
+    if let Some(yard) = commons.yard() {
+        return sight_of_all(commons, counts, &yard.others.together());
+    }
     if all && together {
         *proven = bound.max(*proven);
     }
@@ -138,5 +156,20 @@ fn sight(commons: &Commons<'_>, proven: &mut i64) -> Sight {
         bound: (optimises && ![i64::MIN, i64::MAX].contains(&bound))
             .then(|| commons.goal.value(bound)),
         warning: None,
+        sites: None,
     }
+}
+
+/// A look at a run of several sites. What is open, and what none can beat, is known to nobody at one moment.
+fn sight_of_all(commons: &Commons<'_>, mut counts: Counts, others: &Together) -> Sight {
+    let gauges = &commons.gauges()[1..];
+    let busy = gauges.iter().filter(|gauge| gauge.size() > 0.0).count() as u32;
+    counts.add(&others.counts);
+    let best = commons.control().solution().map(|best| commons.goal.value(best.score));
+    let sites = SitesSight {
+        sites: 1 + others.sites,
+        units: gauges.len() as u32 + others.units,
+        busy: busy + others.busy,
+    };
+    Sight { seconds: commons.seconds(), counts, best, sites: Some(sites), ..Sight::default() }
 }

@@ -37,7 +37,7 @@ fn problems_for_good() -> [(&'static dyn Problem, i64); 2] {
     [(queens, i64::MAX), (flowshop, best)]
 }
 
-fn spec(words: &str) -> Spec {
+pub fn spec(words: &str) -> Spec {
     Spec::parse(words).unwrap()
 }
 
@@ -220,8 +220,7 @@ fn a_run_with_a_device_is_stopped_and_gone_on_with() {
     let path = std::env::temp_dir().join(format!("pleach-{}-gpu.pleach", std::process::id()));
     let mut limit = 2000;
     let mut settings = devices(1, &["emulated:explorers=4:budget=20"]);
-    settings.save =
-        Some(Save { path: path.clone(), every: Duration::from_millis(1), about: String::new() });
+    settings.save = Some(Save { path: path.clone(), every: Duration::from_millis(1) });
     for stops in 0.. {
         settings.node_limit = Some(limit);
         let outcome = go(&queens, &settings);

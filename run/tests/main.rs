@@ -9,4 +9,5 @@ mod hostile;
 mod late;
 mod looks;
 mod resume;
+mod sites;
 mod transport;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A problem of some size on a code path, and its starting value, if any.
-fn problem(which: u64, level: Level) -> (Box<dyn Problem>, Option<i64>) {
+pub fn problem(which: u64, level: Level) -> (Box<dyn Problem>, Option<i64>) {
     let uts = |words| Box::new(Uts::new(Parameters::parse(words).unwrap(), level));
     match which {
         0 => (uts("T1"), None),
@@ -40,25 +40,25 @@ fn problem(which: u64, level: Level) -> (Box<dyn Problem>, Option<i64>) {
     }
 }
 
-fn counted(which: u64) -> Counts {
+pub fn counted(which: u64) -> Counts {
     let (problem, best) = problem(which, Level::best());
     let settings = Settings { threads: 1, best, ..Settings::default() };
     run(&*problem, &settings, &mut |_| ControlFlow::Continue(())).unwrap().counts
 }
 
 /// A file that is removed when the test ends.
-struct Scratch(PathBuf);
+pub struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         Self(std::env::temp_dir().join(format!("pleach-{}-{name}.pleach", std::process::id())))
     }
 
-    fn save(&self, every: Duration) -> Save {
-        Save { path: self.0.clone(), every, about: String::new() }
+    pub fn save(&self, every: Duration) -> Save {
+        Save { path: self.0.clone(), every }
     }
 
-    fn read(&self) -> Arc<Checkpoint> {
+    pub fn read(&self) -> Arc<Checkpoint> {
         Arc::new(Checkpoint::from_bytes(&fs::read(&self.0).unwrap()).unwrap())
     }
 }

@@ -70,7 +70,10 @@ pub trait Inside {
     fn best(&self) -> Option<Solution>;
 
     /// What the units have done since this, [`Inside::empty`] or the beginning. They are idle.
-    fn settle(&mut self) -> Self::Done;
+    ///
+    /// # Errors
+    /// If that is less than nothing.
+    fn settle(&mut self) -> Result<Self::Done, Self::Error>;
 
     /// Stops the units where they are, and takes from them what they have done and what is open.
     ///

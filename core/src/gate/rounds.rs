@@ -39,7 +39,7 @@ impl<D: Tally> Gate<D> {
     fn is_dry<I: Inside<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> Result<(), I::Error> {
         self.learn(now_ns, inside)?;
         if let Some(held) = self.desk.at_work.take() {
-            let done = inside.settle();
+            let done = inside.settle()?;
             self.put_back(held, &Portion { done, open: Vec::new() });
         }
         self.proceed(now_ns, inside)

@@ -8,7 +8,7 @@ use super::secure::Secure;
 use super::star::Star;
 use super::turns::Turns;
 use super::{Hello, Key, PLACES_LIMIT};
-use crate::{NetError, SiteId};
+use crate::{Caller, Entrance, NetError, SiteId};
 use mio::net::TcpListener;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -84,6 +84,26 @@ impl Door {
     /// Sends a newcomer away, with a reason in one line.
     pub fn refuse(&self, knock: Knock, reason: &str) {
         let (number, reason) = (knock.number, reason.into());
+        self.orders.give(Item::Order(Order::Refuse { number, reason }));
+    }
+}
+
+impl Entrance for Door {
+    fn next(&mut self) -> Option<Caller> {
+        Some(match Door::next(self)? {
+            Event::Knock(Knock { hello, number }) => {
+                Caller::Knock { number, host: hello.host, bytes: hello.bytes }
+            }
+            Event::Note(line) => Caller::Note(line),
+        })
+    }
+
+    fn admit(&mut self, number: u32, site: SiteId, welcome: Arc<[u8]>) {
+        self.orders.give(Item::Order(Order::Admit { number, site, welcome }));
+    }
+
+    fn refuse(&mut self, number: u32, reason: &str) {
+        let reason = reason.into();
         self.orders.give(Item::Order(Order::Refuse { number, reason }));
     }
 }

@@ -1,6 +1,6 @@
 //! [`join`]: comes into a star, or says why not.
 
-use super::hello::{BYTES_LIMIT, Code, Hello, host};
+use super::hello::{BYTES_LIMIT, Code, Hello};
 use super::join_error::{JoinError, Stage};
 use super::leaf::Leaf;
 use super::logic::{Aside, Limits};
@@ -10,6 +10,7 @@ use super::star::Star;
 use super::turns::Turns;
 use super::wire::{Broken, Turn, Wire};
 use super::{Key, outbox::Outbox};
+use crate::host;
 use mio::{Events, Interest, Poll, Token};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;

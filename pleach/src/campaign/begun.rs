@@ -81,12 +81,18 @@ impl<'s, 'a> Begun<'s, 'a> {
         ready.settings.time_limit = limit.map(|left| left.max(SHORTEST));
         // A finished first search must not overwrite the saved second one.
         if ready.state["first"].is_null() {
-            ready.settings.save = self.saved.save(&ready.state);
+            ready.settings.save = self.saved.save();
         }
+        ready.settings.about = self.about(&ready.state);
         let mut report = self.search(problem, &ready.settings)?;
         report.outcome.seconds += setup_s;
         report.outcome.setup_seconds += setup_s;
         Ok(report)
+    }
+
+    /// What the search in this state is, for those that resume or join it.
+    pub fn about(&self, state: &Value) -> String {
+        self.saved.about(&self.search.settings.about, state)
     }
 
     /// Runs a search.

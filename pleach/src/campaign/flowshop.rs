@@ -280,7 +280,8 @@ fn count_optima(
         improve: false,
         time_limit: settings.time_limit.map(|limit| limit.saturating_sub(spent).max(SHORTEST)),
         node_limit: settings.node_limit.map(|limit| limit.saturating_sub(nodes).max(1)),
-        save: begun.saved.save(&state),
+        save: begun.saved.save(),
+        about: begun.about(&state),
         resume: second,
         // No device counts schedules.
         devices: Vec::new(),

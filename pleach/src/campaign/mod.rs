@@ -18,7 +18,6 @@ pub(crate) use saved::described;
 use pleach_core::work::Nodes;
 use pleach_problems::simd::Level;
 use pleach_run::{Settings, Sight};
-use serde_json::Value;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -83,8 +82,6 @@ pub struct Checkpoint {
     pub path: PathBuf,
     /// Time between two saves.
     pub every: Duration,
-    /// The command line that a command writes beside the search.
-    pub(crate) origin: Value,
     /// The file of the search to resume, whatever that search was asked for.
     pub(crate) from: Option<PathBuf>,
 }
@@ -93,7 +90,7 @@ impl Checkpoint {
     /// Saves to a file, twice a minute.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), every: Self::EVERY, origin: Value::Null, from: None }
+        Self { path: path.into(), every: Self::EVERY, from: None }
     }
 
     /// Time between two saves if nobody says otherwise.

@@ -26,7 +26,7 @@ impl Saved {
     /// Opens the file for a campaign that is asked for this; only to be read if `reading`.
     pub fn open(file: Option<Checkpoint>, asked: Value, reading: bool) -> Result<Self, Error> {
         let Some(file) = file else { return Ok(Self { asked, ..Self::default() }) };
-        let save = Save { path: file.path.clone(), every: file.every, about: String::new() };
+        let save = Save { path: file.path.clone(), every: file.every };
         let wrong = |why| Error::file(&file.path, why);
         let lock = if reading { None } else { Some(Lock::hold(&file.path).map_err(wrong)?) };
         save.may_replace().map_err(wrong)?;
@@ -57,13 +57,19 @@ impl Saved {
         file.from.as_deref().unwrap_or(&file.path)
     }
 
-    /// How to save a search, with the state to resume it from.
-    pub fn save(&self, state: &Value) -> Option<Save> {
+    /// How to save a search.
+    pub fn save(&self) -> Option<Save> {
         let file = self.file.as_ref()?;
-        let mut about = file.origin.clone();
+        Some(Save { path: file.path.clone(), every: file.every })
+    }
+
+    /// What is written beside a search, or told to those that join it: where it comes from, and the state to
+    /// continue from.
+    pub fn about(&self, origin: &str, state: &Value) -> String {
+        let mut about: Value = serde_json::from_str(origin).unwrap_or_default();
         about["state"] = state.clone();
         about["state"]["asked"] = self.asked.clone();
-        Some(Save { path: file.path.clone(), every: file.every, about: about.to_string() })
+        about.to_string()
     }
 
     /// The error of a file whose search has another fingerprint.

@@ -74,7 +74,8 @@ impl Mailbox {
     }
 }
 
-/// The mailboxes of a process.
+/// The mailboxes of a process. Clones are the same ones.
+#[derive(Clone)]
 pub struct Office {
     boxes: Arc<[Mailbox]>,
 }
@@ -84,6 +85,12 @@ impl Office {
     #[must_use]
     pub fn new(peers: u32) -> Self {
         Self { boxes: (0..peers).map(|_| Mailbox::default()).collect() }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn peers(&self) -> u32 {
+        self.boxes.len() as u32
     }
 
     /// A peer's access to the mail.

@@ -190,10 +190,10 @@ impl<L: Load> Inside for Indoors<'_, '_, L> {
         (score < self.hall.yard.start).then(|| Solution { score, plan: vec![score] })
     }
 
-    fn settle(&mut self) -> WorkDone {
+    fn settle(&mut self) -> Result<WorkDone, String> {
         let done = self.hall.yard.done(self.site);
         self.hall.yard.homes[self.site as usize].base.add(&done);
-        done
+        Ok(done)
     }
 
     fn empty(&mut self) -> Result<Portion<WorkDone>, String> {

@@ -168,11 +168,10 @@ impl Given {
         let checkpoint = self.get(&CHECKPOINT)?.map(|path| Checkpoint {
             path: path.into(),
             every,
-            origin,
             from: from.map(PathBuf::from),
         });
         Ok(Search {
-            settings: self.settings()?,
+            settings: Settings { about: origin.to_string(), ..self.settings()? },
             simd: self.simd()?,
             nodes: self.get(&NODES)?.unwrap_or(Nodes::Pool),
             checkpoint,

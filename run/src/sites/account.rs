@@ -1,0 +1,153 @@
+//! [`Account`]: what a site has done, told to the root at the end.
+
+use crate::activity::Activity;
+use crate::outcome::{Balance, UnitReport};
+use pleach_core::work::{Malformed, Pack, Reader};
+
+/// What a site has done.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Account {
+    /// The machine that it ran on.
+    pub host: String,
+    pub units: Vec<UnitReport>,
+    pub balance: Balance,
+    /// Certificates that it sent.
+    pub commits: u64,
+    /// The time from the order to its first node.
+    pub lag_ns: u64,
+}
+
+/// At most so many steps of activity, or waiting times, are taken from another site.
+const MOST: usize = 1 << 16;
+
+fn pack_text(text: &str, out: &mut Vec<u8>) {
+    text.as_bytes().to_vec().pack(out);
+}
+
+fn unpack_text(from: &mut Reader<'_>) -> Result<String, Malformed> {
+    String::from_utf8(Pack::unpack(from)?).map_err(|_| Malformed::Range)
+}
+
+fn unpack_short(from: &mut Reader<'_>) -> Result<Vec<u64>, Malformed> {
+    let list: Vec<u64> = Pack::unpack(from)?;
+    if list.len() > MOST { Err(Malformed::Range) } else { Ok(list) }
+}
+
+fn micros(seconds: f64) -> u64 {
+    (seconds * 1e6) as u64
+}
+
+fn seconds(micros: u64) -> f64 {
+    micros as f64 * 1e-6
+}
+
+impl Pack for UnitReport {
+    const LEAST: usize = 1;
+
+    fn pack(&self, out: &mut Vec<u8>) {
+        pack_text(&self.name, out);
+        self.counts.pack(out);
+        let times = [self.busy_s, self.improve_s, self.idle_s].map(micros);
+        (times, self.steals, self.power).pack(out);
+        self.activity.is_some().pack(out);
+        if let Some(activity) = &self.activity {
+            let Activity { step_ns, busy_ns, nodes, active_ns } = activity;
+            step_ns.pack(out);
+            [busy_ns, nodes, active_ns].into_iter().for_each(|list| list.pack(out));
+        }
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let name = unpack_text(from)?;
+        let counts = Pack::unpack(from)?;
+        let (times, steals, power): ([u64; 3], u64, u64) = Pack::unpack(from)?;
+        let [busy_s, improve_s, idle_s] = times.map(seconds);
+        let activity = bool::unpack(from)?.then(|| unpack_activity(from)).transpose()?;
+        Ok(Self { name, counts, busy_s, improve_s, idle_s, steals, power, activity })
+    }
+}
+
+fn unpack_activity(from: &mut Reader<'_>) -> Result<Activity, Malformed> {
+    let step_ns = u64::unpack(from)?;
+    let [busy_ns, nodes, active_ns] =
+        [unpack_short(from)?, unpack_short(from)?, unpack_short(from)?];
+    let even = nodes.len() == busy_ns.len() && active_ns.len() == busy_ns.len();
+    if step_ns == 0 || !even {
+        Err(Malformed::Range)
+    } else {
+        Ok(Activity { step_ns, busy_ns, nodes, active_ns })
+    }
+}
+
+impl Pack for Balance {
+    const LEAST: usize = 8;
+
+    fn pack(&self, out: &mut Vec<u8>) {
+        let Balance { requests, served, refused, messages, moved_bytes, redundant, .. } = self;
+        [*requests, *served, *refused, *messages, *moved_bytes, *redundant].pack(out);
+        self.ending_ns.pack(out);
+        self.steal_ns.pack(out);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let [requests, served, refused, messages, moved_bytes, redundant]: [u64; 6] =
+            Pack::unpack(from)?;
+        let ending_ns = Pack::unpack(from)?;
+        let steal_ns = unpack_short(from)?;
+        Ok(Self {
+            requests,
+            served,
+            refused,
+            messages,
+            moved_bytes,
+            redundant,
+            ending_ns,
+            steal_ns,
+        })
+    }
+}
+
+impl Pack for Account {
+    const LEAST: usize = 2;
+
+    fn pack(&self, out: &mut Vec<u8>) {
+        pack_text(&self.host, out);
+        self.units.pack(out);
+        self.balance.pack(out);
+        (self.commits, self.lag_ns).pack(out);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let host = unpack_text(from)?;
+        let (units, balance, commits, lag_ns) = Pack::unpack(from)?;
+        Ok(Self { host, units, balance, commits, lag_ns })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accounts_survive_the_way() {
+        let mut activity = Activity::default();
+        activity.add(3_000_000, 9_000_000, 77, 0.5);
+        let unit = UnitReport {
+            name: "cpu0".into(),
+            busy_s: 1.5,
+            steals: 3,
+            activity: Some(activity),
+            ..UnitReport::default()
+        };
+        let balance = Balance { requests: 4, steal_ns: vec![5, 6], ..Balance::default() };
+        let account =
+            Account { host: "a".into(), units: vec![unit], balance, commits: 2, lag_ns: 8 };
+        let mut bytes = Vec::new();
+        account.pack(&mut bytes);
+        let read = Account::unpack(&mut Reader::new(&bytes)).unwrap();
+        assert_eq!(format!("{account:?}"), format!("{read:?}"));
+        for end in 0..bytes.len() {
+            assert!(Account::unpack(&mut Reader::new(&bytes[..end])).is_err(), "{end}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! [`Bell`]: wakes whoever of this process waits for the network.
+
+use crate::sync::{Condvar, Mutex, lock};
+use crate::transport::local::Office;
+use std::time::Duration;
+
+/// Wakes whoever of this process waits for the network: the gate during a search, or else the thread that waits
+/// for one to begin.
+#[derive(Default)]
+pub struct Bell {
+    rung: Mutex<bool>,
+    heard: Condvar,
+    /// The gate's mailbox is the first of these.
+    gate: Mutex<Option<Office>>,
+}
+
+impl Bell {
+    /// Wakes whoever waits, or will wait next.
+    pub fn ring(&self) {
+        if let Some(office) = &*lock(&self.gate) {
+            office.ring(0);
+        }
+        *lock(&self.rung) = true;
+        self.heard.notify_all();
+    }
+
+    /// A gate is to hear it from now on, or none.
+    pub(super) fn connect(&self, gate: Option<Office>) {
+        *lock(&self.gate) = gate;
+        // What came before nobody has heard.
+        self.ring();
+    }
+
+    /// Waits until it is rung, or the time is up.
+    pub(super) fn wait(&self, at_most: Duration) {
+        let rung = lock(&self.rung);
+        let waited = self.heard.wait_timeout_while(rung, at_most, |rung| !*rung);
+        *waited.unwrap_or_else(std::sync::PoisonError::into_inner).0 = false;
+    }
+}

@@ -1,0 +1,143 @@
+//! [`Cluster`]: the processes that search together, as one of them sees them.
+
+use super::bell::Bell;
+use super::link::{Heard, Link};
+use super::parcel::{Order, Parcel};
+use crate::error::RunError;
+use crate::sync::{Mutex, lock};
+use pleach_core::custody::Terms;
+use pleach_net::{Entrance, Network, SiteId};
+use std::sync::{Arc, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// The processes that search together. Site 0, the *root*, decides what is searched; the others follow.
+pub struct Cluster {
+    me: SiteId,
+    name: String,
+    /// Whether processes come and go.
+    open: bool,
+    /// When work is told of, and who is taken for dead.
+    terms: Terms,
+    bell: Arc<Bell>,
+    link: Mutex<Link>,
+}
+
+/// How long the end of a network may take.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// The longest wait between two looks at whether to go on waiting.
+const LOOK: Duration = Duration::from_millis(50);
+
+impl Cluster {
+    /// The processes of a network. Others may come in where there is an entrance. Whatever wakes the caller of
+    /// the network must ring the bell.
+    #[must_use]
+    pub fn new(
+        network: Box<dyn Network>,
+        entrance: Option<Box<dyn Entrance>>,
+        bell: Arc<Bell>,
+        open: bool,
+        terms: Terms,
+    ) -> Self {
+        let (me, name) = (network.me(), network.name().to_string());
+        let link = Mutex::new(Link::new(network, entrance, open));
+        Self { me, name, open, terms, bell, link }
+    }
+
+    /// The number of this process.
+    #[must_use]
+    pub fn me(&self) -> SiteId {
+        self.me
+    }
+
+    /// Whether this process decides what is searched.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.me == 0
+    }
+
+    /// Whether processes come and go.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// What connects the processes, in a few words.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn terms(&self) -> Terms {
+        self.terms
+    }
+
+    pub(super) fn bell(&self) -> &Bell {
+        &self.bell
+    }
+
+    /// The network, for as long as a search lasts.
+    pub(super) fn link(&self) -> MutexGuard<'_, Link> {
+        lock(&self.link)
+    }
+
+    /// Waits for the next search that this site is to take part in. `None` if there is none any more, or
+    /// `waits` says so.
+    ///
+    /// # Errors
+    /// If the network fails, or the root is lost.
+    pub fn next_order(&self, waits: impl Fn() -> bool) -> Result<Option<Order>, RunError> {
+        let mut link = self.link();
+        while waits() {
+            if let Some(order) = link.next_order() {
+                return Ok(order);
+            }
+            match link.hear()? {
+                Some(Heard::Lost(0)) => return Err(RunError::Lost(link.why())),
+                Some(_) => {}
+                None => self.rest(&link, LOOK),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits for the network to bring something.
+    pub(super) fn rest(&self, link: &Link, at_most: Duration) {
+        match link.rest().map_or(at_most, |rest| rest.min(at_most)) {
+            Duration::ZERO => std::thread::yield_now(),
+            rest => self.bell.wait(rest),
+        }
+    }
+
+    /// Ends it in order: no search follows. What is to be shown to anybody should have been shown.
+    pub fn end(&self) {
+        let mut link = self.link();
+        if self.is_root() {
+            link.send_all(&Parcel::Dismissed);
+        }
+        link.finish();
+        let start = Instant::now();
+        // A network that has failed has ended, too.
+        while let Ok(heard) = link.hear() {
+            match heard {
+                Some(Heard::End) => return,
+                Some(Heard::Lost(0)) if !self.is_root() => return,
+                Some(_) => {}
+                None if start.elapsed() > FAREWELL && self.open => return,
+                None => self.rest(&link, LOOK),
+            }
+        }
+    }
+
+    /// Ends it at once, after a failure. A network whose processes end together ends this one, too, with this
+    /// exit code.
+    pub fn abort(&self, code: i32) {
+        self.link().abort(code);
+    }
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "site {} over {}", self.me, self.name)
+    }
+}

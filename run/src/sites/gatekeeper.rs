@@ -1,0 +1,255 @@
+//! [`Gatekeeper`]: the thread of a site's gate: it hears units and other sites, and lets the gate act.
+
+use super::cluster::Cluster;
+use super::house::House;
+use super::link::{Heard, Link};
+use super::parcel::{Parcel, Sighting};
+use super::yard::Yard;
+use crate::commons::Commons;
+use crate::control::Stop;
+use crate::error::RunError;
+use crate::outcome::Balance;
+use crate::transport::Transport;
+use pleach_core::balance::{Event, Message};
+use pleach_core::custody::Word;
+use pleach_core::gate::{Gate, Letter, Portion, Post};
+use pleach_core::tree::{Counts, Solution};
+use std::time::Duration;
+
+/// Time between two words to the root about how far a site is.
+const SIGHT_EVERY_NS: u64 = 250_000_000;
+
+/// The most parcels taken before the units are heard again.
+const TAKEN: usize = 64;
+
+/// The thread of a site's gate.
+pub(super) struct Gatekeeper<'a> {
+    pub gate: Gate<Counts>,
+    pub house: House<'a>,
+    pub cluster: &'a Cluster,
+    pub link: &'a mut Link,
+    pub commons: &'a Commons<'a>,
+    pub yard: &'a Yard,
+    pub fingerprint: u64,
+    /// What the network has brought while the gate was at rest.
+    pub next: Option<Heard>,
+    /// Why the search stops, at the root.
+    pub stop: Option<Stop>,
+    pub sighted_ns: u64,
+    pub commits: u64,
+}
+
+/// What a gate leaves behind.
+pub(super) struct Kept {
+    /// What became of the whole search, at the root.
+    pub whole: Option<Portion<Counts>>,
+    pub best: Option<Solution>,
+    pub stop: Option<Stop>,
+    pub balance: Balance,
+    pub commits: u64,
+}
+
+impl Gatekeeper<'_> {
+    /// Keeps the gate until the search is over.
+    pub fn keep(mut self, resumed: bool) -> Result<Kept, RunError> {
+        self.house.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
+        if resumed {
+            self.gate.resume(self.commons.now_ns(), &mut self.house)?;
+        }
+        while self.commons.control().stopped().is_none() {
+            self.house.attend()?;
+            self.hear_sites()?;
+            let now_ns = self.commons.now_ns();
+            let cut = self.house.cut()?;
+            self.gate.turn(cut.as_ref(), now_ns, &mut self.house)?;
+            if self.house.look_at_ns <= now_ns {
+                self.house.look_at_ns = u64::MAX;
+                let next_ns = self.gate.look(now_ns, &mut self.house)?;
+                self.house.look_at_ns = self.house.look_at_ns.min(next_ns);
+            }
+            self.obey()?;
+            self.send()?;
+            if self.is_over()? {
+                break;
+            }
+            self.tell_how_far();
+            self.rest()?;
+        }
+        self.send()?;
+        self.yard.end();
+        let whole = self.gate.site().estate(None).map(|whole| whole.part().content.clone());
+        Ok(Kept {
+            whole,
+            best: self.gate.site().best().cloned(),
+            stop: self.stop,
+            balance: self.house.seat.balance,
+            commits: self.commits,
+        })
+    }
+
+    /// Takes in what the network has brought.
+    fn hear_sites(&mut self) -> Result<(), RunError> {
+        for _ in 0..TAKEN {
+            let next = self.next.take();
+            let Some(heard) = next.map_or_else(|| self.link.hear(), |heard| Ok(Some(heard)))?
+            else {
+                break;
+            };
+            self.take(heard)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, heard: Heard) -> Result<(), RunError> {
+        let now_ns = self.commons.now_ns();
+        let root = self.cluster.is_root();
+        match heard {
+            Heard::Parcel(from, Parcel::Gate(bytes)) => {
+                let read = Letter::from_bytes(&bytes, self.fingerprint, self.link.places());
+                match read.ok().filter(|letter| letter.from == from) {
+                    Some(letter) => {
+                        self.gate.hear(from, letter.post, now_ns, &mut self.house)?;
+                    }
+                    None => {
+                        let line = format!("site {from} sent a letter that is not of this search");
+                        self.commons.warn(line);
+                    }
+                }
+            }
+            Heard::Parcel(from, Parcel::Sighting(sighting)) if root => {
+                self.yard.others.see(from, sighting);
+            }
+            Heard::Parcel(_, Parcel::Wish(why)) if root => self.yard.wish(why),
+            Heard::Parcel(site, Parcel::Failed(why)) if root || site == 0 => {
+                return Err(RunError::Site { site, why });
+            }
+            Heard::Parcel(from, Parcel::Account(account)) if root => {
+                self.yard.others.account(from, account);
+            }
+            Heard::Parcel(..) | Heard::Nothing => {}
+            Heard::Joined(site) => {
+                let host = self.link.host_of(site).to_string();
+                self.yard.others.join(site, host, self.commons.now_ns());
+            }
+            Heard::Lost(site) => {
+                self.yard.others.lose(site, now_ns);
+                if site == 0 {
+                    return Err(RunError::Lost(self.link.why()));
+                }
+                self.gate.lost(site, now_ns, &mut self.house)?;
+            }
+            Heard::Note(line) => self.commons.warn(line),
+            Heard::End => return Err(RunError::Lost("the network has ended".into())),
+        }
+        Ok(())
+    }
+
+    /// Does what the units, or whoever watches them, want.
+    fn obey(&mut self) -> Result<(), RunError> {
+        let Some(why) = self.yard.wished() else { return Ok(()) };
+        let now_ns = self.commons.now_ns();
+        if self.cluster.is_root() {
+            if self.stop.is_none() {
+                self.stop = Some(why);
+                self.gate.stop(now_ns, &mut self.house)?;
+            }
+        } else if self.stop.is_none() {
+            self.stop = Some(why);
+            match why {
+                // The root hears of the solution as of any other.
+                Stop::Found => {}
+                Stop::Asked => self.gate.leave(now_ns, &mut self.house)?,
+                _ => {
+                    self.link.send(0, &Parcel::Wish(why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the search is over for this site.
+    fn is_over(&mut self) -> Result<bool, RunError> {
+        if self.gate.is_gathered() && !self.gate.over() {
+            self.gate.close(self.commons.now_ns(), &mut self.house)?;
+            self.send()?;
+        }
+        if self.gate.stopped() && self.stop.is_none() && self.cluster.is_root() {
+            // The gate stops by itself when the limit of nodes is reached.
+            self.stop = Some(Stop::Nodes);
+        }
+        let left = self.stop == Some(Stop::Asked) && self.gate.site().has_left();
+        Ok(self.gate.over() || left && !self.cluster.is_root())
+    }
+
+    /// Sends what the gate has to say.
+    fn send(&mut self) -> Result<(), RunError> {
+        while !self.house.posts.is_empty() {
+            let mut missing = Vec::new();
+            for (to, post) in std::mem::take(&mut self.house.posts) {
+                note(&mut self.house.seat.balance, &mut self.commits, &post);
+                let letter = Letter { from: self.cluster.me(), post };
+                let parcel = Parcel::Gate(letter.to_bytes(self.fingerprint));
+                if !self.link.send(to, &parcel) && !missing.contains(&to) {
+                    missing.push(to);
+                }
+            }
+            for site in missing {
+                let now_ns = self.commons.now_ns();
+                self.gate.lost(site, now_ns, &mut self.house)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the root now and then how far this site is.
+    fn tell_how_far(&mut self) {
+        let now_ns = self.commons.now_ns();
+        if self.cluster.is_root() || now_ns < self.sighted_ns {
+            return;
+        }
+        self.sighted_ns = now_ns + SIGHT_EVERY_NS;
+        let mut sighting = Sighting { units: self.yard.peers() - 1, ..Sighting::default() };
+        for gauge in &self.commons.gauges()[1..] {
+            sighting.counts.add(&gauge.read().0);
+            sighting.busy += u32::from(gauge.size() > 0.0);
+        }
+        self.link.send(0, &Parcel::Sighting(sighting));
+    }
+
+    /// Waits for the units, the network or the clock.
+    fn rest(&mut self) -> Result<(), RunError> {
+        loop {
+            if self.next.is_none() {
+                self.next = self.link.hear()?;
+            }
+            let peer_ns = self.house.seat.wake_at_ns.unwrap_or(u64::MAX);
+            let sight_ns = if self.cluster.is_root() { u64::MAX } else { self.sighted_ns };
+            let until_ns = peer_ns.min(self.house.look_at_ns).min(sight_ns);
+            let left_ns = until_ns.saturating_sub(self.commons.now_ns());
+            if self.next.is_some() || left_ns == 0 || self.house.seat.desk.waiting() {
+                return Ok(());
+            }
+            let left = Duration::from_nanos(left_ns);
+            match self.link.rest() {
+                None => self.house.seat.desk.wait(Some(left)),
+                Some(Duration::ZERO) => std::thread::yield_now(),
+                Some(rest) => self.house.seat.desk.wait(Some(rest.min(left))),
+            }
+        }
+    }
+}
+
+/// Counts what a gate sends.
+fn note(balance: &mut Balance, commits: &mut u64, post: &Post<Counts>) {
+    balance.messages += 1;
+    match post {
+        Post::Peer(Message::Ask { .. }) => balance.requests += 1,
+        Post::Peer(Message::Refuse) => balance.refused += 1,
+        Post::Gift(..) => {
+            balance.served += 1;
+            balance.moved_bytes += post.bytes();
+        }
+        Post::Word(Word::Commit { .. } | Word::Return { .. }) => *commits += 1,
+        _ => {}
+    }
+}

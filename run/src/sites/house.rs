@@ -1,0 +1,247 @@
+//! [`House`]: this site, as its gate sees it.
+
+use super::seat::Seat;
+use super::spare::Spare;
+use super::yard::Yard;
+use crate::commons::Commons;
+use crate::error::RunError;
+use crate::outcome::Balance;
+use crate::transport::{Envelope, Transport};
+use pleach_core::balance::{Event, Host, Peer, PeerTree, Policy, Seeded};
+use pleach_core::checkpoint::{Cut, assemble};
+use pleach_core::custody::{Certificate, SiteId};
+use pleach_core::gate::{Inside, Portion, Post};
+use pleach_core::problem::Problem;
+use pleach_core::tree::{Counts, Solution};
+use pleach_core::work::Work;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// This site, as its gate sees it.
+pub(super) struct House<'a> {
+    pub seat: Seat<'a>,
+    host: Host<Arc<Work>>,
+    chooser: Seeded,
+    /// The gate's peer as it is at the beginning of each round.
+    new: Peer,
+    units: u32,
+    epoch: u64,
+    /// What the units had counted when the estate at work was opened.
+    base: Counts,
+    /// What they had spent when the gate last asked.
+    spent: (u64, u64),
+    /// The score that the gate knows of.
+    known: i64,
+    /// When the gate wants to look at the clock.
+    pub look_at_ns: u64,
+    /// What is to be sent to other sites.
+    pub posts: Vec<(SiteId, Post<Counts>)>,
+}
+
+/// How long to wait for a unit that is to hand over what it has, before a look at whether it has failed.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+impl<'a> House<'a> {
+    pub fn new(
+        problem: &'a dyn Problem,
+        commons: &'a Commons<'a>,
+        yard: &'a Yard,
+        (policy, seed): (&Policy, u64),
+    ) -> Self {
+        let tree = PeerTree::new(yard.peers(), policy.tree, seed);
+        let new = Peer::new(0, &tree, policy.clone());
+        let (spare, desk) = (Spare::new(problem), yard.office().desk(0));
+        let balance = Balance::default();
+        Self {
+            seat: Seat { commons, yard, spare, desk, balance, wake_at_ns: None },
+            host: Host::new(new.clone(), true),
+            chooser: Seeded::new(seed, 0),
+            new,
+            units: yard.peers() - 1,
+            epoch: 0,
+            base: Counts::default(),
+            spent: (0, 0),
+            known: commons.control().best(),
+            look_at_ns: 0,
+            posts: Vec::new(),
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.seat.commons.now_ns()
+    }
+
+    /// Tells the gate's peer inside of an event, with the work that came with it.
+    pub fn hear(&mut self, event: Event, work: Option<Arc<Work>>) -> Result<(), RunError> {
+        let now_ns = self.now_ns();
+        self.host.tell(event, work, now_ns, &mut self.chooser, &mut self.seat)
+    }
+
+    /// Reads the mail from the units, and wakes the peer if it is time.
+    pub fn attend(&mut self) -> Result<(), RunError> {
+        while let Some(Envelope { from, message, work }) = self.seat.desk.poll() {
+            self.hear(Event::Mail { from, message }, work)?;
+        }
+        if self.seat.wake_at_ns.is_some_and(|at_ns| at_ns <= self.now_ns()) {
+            self.seat.wake_at_ns = None;
+            self.hear(Event::Woke, None)?;
+        }
+        Ok(())
+    }
+
+    /// The cut that was asked for, once all units have made theirs.
+    pub fn cut(&mut self) -> Result<Option<Portion<Counts>>, RunError> {
+        let Some(cuts) = self.seat.yard.whole() else { return Ok(None) };
+        let (all, open) = assemble(cuts);
+        Ok(Some(portion(since(&all, &self.base)?, open)))
+    }
+
+    /// Waits until all units have handed in what they have.
+    fn all_handed_in(&mut self) -> Result<Vec<Cut>, RunError> {
+        loop {
+            if let Some(ends) = self.seat.yard.all_ends() {
+                return Ok(ends);
+            }
+            if self.seat.commons.control().stopped().is_some() {
+                // The unit that has failed says why.
+                return Err(RunError::Protocol("the units of a site have ended".into()));
+            }
+            // Units of this round may still write; nobody reads it any more.
+            while self.seat.desk.poll().is_some() {}
+            self.seat.desk.wait(Some(PATIENCE));
+        }
+    }
+}
+
+fn portion(done: Counts, open: Vec<Work>) -> Portion<Counts> {
+    Portion { done, open: open.into_iter().map(Arc::new).collect() }
+}
+
+/// What was counted since.
+fn since(all: &Counts, before: &Counts) -> Result<Counts, RunError> {
+    all.without(before).ok_or_else(|| RunError::Protocol("less was counted than before".into()))
+}
+
+impl Inside for House<'_> {
+    type Done = Counts;
+    type Error = RunError;
+
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    fn spare(&self) -> f64 {
+        self.seat.spare.size()
+    }
+
+    fn in_hand(&self) -> f64 {
+        self.seat.commons.gauges().iter().map(crate::gauge::Gauge::size).sum()
+    }
+
+    fn is_hungry(&self) -> bool {
+        self.seat.commons.gauges()[1..].iter().any(|gauge| gauge.size() == 0.0)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.seat.commons.control().is_idle()
+    }
+
+    fn spent(&mut self) -> (u64, u64) {
+        let gauges = self.seat.commons.gauges()[1..].iter().map(crate::gauge::Gauge::spent);
+        let all = gauges.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
+        let before = std::mem::replace(&mut self.spent, all);
+        let busy_ns = all.1.saturating_sub(before.1) / u64::from(self.units.max(1));
+        (all.0.saturating_sub(before.0), busy_ns)
+    }
+
+    fn allowed(&self) -> u64 {
+        self.seat.commons.control().fuel()
+    }
+
+    fn allow(&mut self, nodes: u64) {
+        self.seat.commons.control().refuel(nodes);
+        self.seat.yard.office().ring_all();
+    }
+
+    fn forbid(&mut self) {
+        self.seat.commons.control().dry();
+    }
+
+    fn put(&mut self, work: &Work) -> Result<(), RunError> {
+        Ok(self.seat.spare.put(&work.bytes)?)
+    }
+
+    fn tell(&mut self, event: Event) -> Result<(), RunError> {
+        self.hear(event, None)
+    }
+
+    fn split(&mut self, share: f64) -> Option<Work> {
+        self.seat.spare.split(share)
+    }
+
+    fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
+        self.seat.spare.divide(piece, share)
+    }
+
+    fn begin_cut(&mut self) -> Result<(), RunError> {
+        // The cut is counted until the peer has passed it on.
+        self.seat.commons.control().join();
+        self.seat.yard.forget_cuts();
+        self.epoch += 1;
+        self.hear(Event::Snapshot { epoch: self.epoch }, None)
+    }
+
+    fn best(&self) -> Option<Solution> {
+        let control = self.seat.commons.control();
+        if control.best() < self.known { control.solution() } else { None }
+    }
+
+    fn settle(&mut self) -> Result<Counts, RunError> {
+        let all = self.seat.yard.settled();
+        let before = std::mem::replace(&mut self.base, all);
+        since(&all, &before)
+    }
+
+    fn empty(&mut self) -> Result<Portion<Counts>, RunError> {
+        let yard = self.seat.yard;
+        yard.close_round();
+        let (work, on_the_way) = (self.seat.spare.drain(), self.host.on_the_way());
+        yard.hand_over(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
+        let (all, open) = assemble(self.all_handed_in()?);
+        let done = since(&all, &self.base)?;
+        self.base = all;
+        // Whatever is still in a mailbox is also with whoever sent it.
+        drop(yard.office().leftovers());
+        while self.seat.desk.poll().is_some() {}
+        self.seat.wake_at_ns = None;
+        self.host = Host::new(self.new.clone(), true);
+        self.epoch = 0;
+        self.seat.commons.control().recount();
+        yard.begin_round();
+        self.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
+        Ok(portion(done, open))
+    }
+
+    fn beat(&mut self, best: &Solution) -> Result<(), RunError> {
+        self.known = self.known.min(best.score);
+        self.seat.commons.offer(best.clone());
+        Ok(())
+    }
+
+    fn post(&mut self, to: SiteId, post: Post<Counts>) {
+        self.posts.push((to, post));
+    }
+
+    fn wake_at(&mut self, at_ns: u64) {
+        self.look_at_ns = self.look_at_ns.min(at_ns);
+    }
+
+    fn save(
+        &mut self,
+        whole: &Certificate<Portion<Counts>>,
+        _best: Option<&Solution>,
+    ) -> Result<(), RunError> {
+        self.seat.yard.certify(whole.clone());
+        Ok(())
+    }
+}

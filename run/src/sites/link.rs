@@ -1,0 +1,254 @@
+//! [`Link`]: a network that carries parcels, and who is there.
+
+use super::parcel::{Order, Parcel};
+use crate::error::RunError;
+use pleach_net::{Arrival, Caller, Entrance, Network, SiteId};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a network has brought.
+pub(super) enum Heard {
+    /// About the search under way.
+    Parcel(SiteId, Parcel),
+    Joined(SiteId),
+    Lost(SiteId),
+    /// A line for the user.
+    Note(String),
+    End,
+    /// Nothing that matters now.
+    Nothing,
+}
+
+/// A network that carries parcels, and who is there.
+pub(super) struct Link {
+    network: Box<dyn Network>,
+    entrance: Option<Box<dyn Entrance>>,
+    /// The number of the search under way, or of the last one.
+    search: u64,
+    /// Whether there is somebody at each place.
+    there: Vec<bool>,
+    /// Whether each place was given to somebody, who may not be there yet.
+    given: Vec<bool>,
+    /// The machine at each place, as far as is known.
+    hosts: Vec<String>,
+    /// Parcels about searches that have not begun here.
+    early: VecDeque<(SiteId, u64, Parcel)>,
+    /// What newcomers are told of the search under way.
+    welcome: Option<Arc<[u8]>>,
+    /// Callers that wait for a search to begin.
+    callers: Vec<(u32, String)>,
+    /// The search that this site is to take part in, and when it heard of it.
+    order: Option<(Order, Instant)>,
+    dismissed: bool,
+    finished: bool,
+}
+
+impl Link {
+    pub fn new(network: Box<dyn Network>, entrance: Option<Box<dyn Entrance>>, open: bool) -> Self {
+        let (me, places) = (network.me(), network.sites());
+        let there: Vec<bool> = (0..places).map(|site| !open || site == 0 || site == me).collect();
+        Self {
+            network,
+            entrance,
+            search: 0,
+            given: there.clone(),
+            there,
+            hosts: vec![String::new(); places as usize],
+            early: VecDeque::new(),
+            welcome: None,
+            callers: Vec::new(),
+            order: None,
+            dismissed: false,
+            finished: false,
+        }
+    }
+
+    /// How many places there are for sites.
+    pub fn places(&self) -> u32 {
+        self.there.len() as u32
+    }
+
+    /// Whether somebody is at a place.
+    pub fn is_there(&self, site: SiteId) -> bool {
+        self.there.get(site as usize).copied().unwrap_or_default()
+    }
+
+    /// The other sites that are there.
+    pub fn others(&self) -> Vec<SiteId> {
+        let me = self.network.me();
+        (0..self.places()).filter(|&site| site != me && self.is_there(site)).collect()
+    }
+
+    /// The machine that a site is on, as far as is known.
+    pub fn host_of(&self, site: SiteId) -> &str {
+        self.hosts.get(site as usize).map_or("", String::as_str)
+    }
+
+    /// Sends to a site about the search under way. Returns whether anybody is there.
+    pub fn send(&mut self, to: SiteId, parcel: &Parcel) -> bool {
+        let there = self.is_there(to) && !self.finished;
+        if there {
+            self.network.send(to, parcel.to_bytes(self.search));
+        }
+        there
+    }
+
+    /// Sends to all others.
+    pub fn send_all(&mut self, parcel: &Parcel) {
+        for to in self.others() {
+            self.send(to, parcel);
+        }
+    }
+
+    /// The root begins a search.
+    pub fn begin(&mut self, order: Order) {
+        self.search += 1;
+        let parcel = Parcel::Begin(order);
+        self.send_all(&parcel);
+        self.welcome = Some(parcel.to_bytes(self.search).into());
+        for (number, host) in std::mem::take(&mut self.callers) {
+            self.let_in(number, host);
+        }
+    }
+
+    /// The root ends a search: newcomers wait for the next one.
+    pub fn pause(&mut self) {
+        self.welcome = None;
+    }
+
+    /// Takes what a newcomer was told at the entrance.
+    pub fn welcomed(&mut self, bytes: &[u8]) -> Result<(), RunError> {
+        let (search, parcel) = Parcel::from_bytes(bytes)?;
+        self.early.push_back((0, search, parcel));
+        Ok(())
+    }
+
+    /// The next search that has been announced; inside, `None` if there will be none.
+    pub fn next_order(&mut self) -> Option<Option<Order>> {
+        let begins = |(_, search, parcel): &(SiteId, u64, Parcel)| {
+            *search > self.search && matches!(parcel, Parcel::Begin(_))
+        };
+        if let Some(at) = self.early.iter().position(begins) {
+            let (_, search, parcel) = self.early.remove(at)?;
+            self.search = search;
+            self.early.retain(|(_, about, _)| *about >= search);
+            if let Parcel::Begin(order) = parcel {
+                self.order = Some((order.clone(), Instant::now()));
+                return Some(Some(order));
+            }
+        }
+        self.dismissed.then_some(None)
+    }
+
+    /// The search that this site is to take part in now, and when it heard of it.
+    pub fn take_order(&mut self) -> Option<(Order, Instant)> {
+        self.order.take()
+    }
+
+    /// What the network has brought, if it has brought anything.
+    pub fn hear(&mut self) -> Result<Option<Heard>, RunError> {
+        let now = self.early.iter().position(|(_, search, parcel)| {
+            *search == self.search && !matches!(parcel, Parcel::Begin(_))
+        });
+        if let Some((from, _, parcel)) = now.and_then(|at| self.early.remove(at)) {
+            return Ok(Some(Heard::Parcel(from, parcel)));
+        }
+        if let Some(note) = self.look_at_the_entrance() {
+            return Ok(Some(Heard::Note(note)));
+        }
+        let Some(arrival) = self.network.poll()? else { return Ok(None) };
+        Ok(Some(match arrival {
+            Arrival::Letter { from, bytes } => self.read(from, &bytes),
+            Arrival::Joined { site, .. } => {
+                self.set(site, true);
+                Heard::Joined(site)
+            }
+            Arrival::Lost(site) => {
+                self.set(site, false);
+                Heard::Lost(site)
+            }
+            Arrival::End => Heard::End,
+        }))
+    }
+
+    fn set(&mut self, site: SiteId, there: bool) {
+        for places in [&mut self.there, &mut self.given] {
+            if let Some(place) = places.get_mut(site as usize) {
+                *place = there;
+            }
+        }
+    }
+
+    fn read(&mut self, from: SiteId, bytes: &[u8]) -> Heard {
+        match Parcel::from_bytes(bytes) {
+            // Only the root says what is searched.
+            Ok((_, Parcel::Begin(_) | Parcel::Dismissed)) if from != 0 => {
+                Heard::Note(format!("site {from} gave an order that only the root may give"))
+            }
+            Ok((_, Parcel::Dismissed)) => {
+                self.dismissed = true;
+                Heard::Nothing
+            }
+            Ok((search, parcel)) if search > self.search => {
+                self.early.push_back((from, search, parcel));
+                Heard::Nothing
+            }
+            Ok((search, parcel)) if search == self.search => Heard::Parcel(from, parcel),
+            Ok(_) => Heard::Nothing,
+            Err(why) => Heard::Note(format!("site {from} sent what no site sends: {why}")),
+        }
+    }
+
+    /// Lets callers in. Returns a line for the user if there is one.
+    fn look_at_the_entrance(&mut self) -> Option<String> {
+        while let Some(caller) = self.entrance.as_mut().and_then(|entrance| entrance.next()) {
+            match caller {
+                Caller::Knock { number, host, .. } => self.let_in(number, host),
+                Caller::Note(note) => return Some(note),
+            }
+        }
+        None
+    }
+
+    /// Gives a caller the first free place, or has it wait for a search to begin.
+    fn let_in(&mut self, number: u32, host: String) {
+        let Some(entrance) = &mut self.entrance else { return };
+        if self.finished {
+            return entrance.refuse(number, "the search is over");
+        }
+        let Some(welcome) = &self.welcome else { return self.callers.push((number, host)) };
+        match self.given.iter().position(|given| !given) {
+            Some(place) => {
+                entrance.admit(number, place as SiteId, Arc::clone(welcome));
+                self.hosts[place] = host;
+                self.given[place] = true;
+            }
+            None => entrance.refuse(number, "all places are taken"),
+        }
+    }
+
+    /// How long there is nothing to do for the network; `None`: until it wakes this process.
+    pub fn rest(&self) -> Option<Duration> {
+        self.network.rest()
+    }
+
+    /// Why the root is lost.
+    pub fn why(&self) -> String {
+        "the connection to the root is lost".into()
+    }
+
+    pub fn finish(&mut self) {
+        self.finished = true;
+        for (number, _) in std::mem::take(&mut self.callers) {
+            if let Some(entrance) = &mut self.entrance {
+                entrance.refuse(number, "the search is over");
+            }
+        }
+        self.network.finish();
+    }
+
+    pub fn abort(&mut self, code: i32) {
+        self.network.abort(code);
+    }
+}

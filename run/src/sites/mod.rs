@@ -1,0 +1,20 @@
+//! A search by several processes: each of them is a *site*, with a gate between its units and the others.
+//!
+//! `core/src/gate` decides; here are the threads, the clock and the network that it needs.
+
+mod account;
+mod bell;
+mod cluster;
+mod gatekeeper;
+mod house;
+mod link;
+pub(crate) mod others;
+mod parcel;
+mod run;
+mod seat;
+mod spare;
+pub(crate) mod yard;
+
+pub use bell::Bell;
+pub use cluster::Cluster;
+pub use parcel::Order;

@@ -1,0 +1,122 @@
+//! [`Others`]: what the root knows of the other sites: who is there, how far they are, what they did.
+
+use super::account::Account;
+use super::parcel::Sighting;
+use crate::outcome::{Parting, SiteReport};
+use crate::sync::{Mutex, lock};
+use pleach_core::custody::SiteId;
+use pleach_core::tree::Counts;
+use std::collections::BTreeMap;
+
+/// One process that was a site, for as long as it was.
+#[derive(Clone, Debug, Default)]
+struct Stay {
+    host: String,
+    joined_ns: u64,
+    left_ns: Option<u64>,
+    end: Option<Parting>,
+    sighting: Sighting,
+    account: Option<Account>,
+}
+
+/// What the root knows of the other sites.
+#[derive(Default)]
+pub(crate) struct Others {
+    /// By place; a place may have had several sites, one after the other.
+    stays: Mutex<BTreeMap<SiteId, Vec<Stay>>>,
+}
+
+/// How the other sites are, all together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Together {
+    /// Sites that are there, and units of theirs, and how many of those have work.
+    pub sites: u32,
+    pub units: u32,
+    pub busy: u32,
+    /// What all have counted so far, also those that are gone.
+    pub counts: Counts,
+}
+
+impl Others {
+    fn last(&self, site: SiteId, change: impl FnOnce(&mut Stay)) {
+        if let Some(stay) = lock(&self.stays).get_mut(&site).and_then(|stays| stays.last_mut()) {
+            change(stay);
+        }
+    }
+
+    /// A process takes a place.
+    pub fn join(&self, site: SiteId, host: String, now_ns: u64) {
+        let stay = Stay { host, joined_ns: now_ns, ..Stay::default() };
+        lock(&self.stays).entry(site).or_default().push(stay);
+    }
+
+    /// A process is gone.
+    pub fn lose(&self, site: SiteId, now_ns: u64) {
+        self.last(site, |stay| {
+            stay.left_ns.get_or_insert(now_ns);
+            // Whoever leaves in order tells before what it did.
+            let left = if stay.account.is_some() { Parting::Left } else { Parting::Lost };
+            stay.end.get_or_insert(left);
+        });
+    }
+
+    /// A site has told how far it is.
+    pub fn see(&self, site: SiteId, sighting: Sighting) {
+        self.last(site, |stay| stay.sighting = sighting);
+    }
+
+    /// A site has told what it did: it takes no further part.
+    pub fn account(&self, site: SiteId, account: Account) {
+        self.last(site, |stay| {
+            if stay.host.is_empty() {
+                stay.host.clone_from(&account.host);
+            }
+            stay.account = Some(account);
+        });
+    }
+
+    /// The sites that are there and have yet to tell what they did.
+    pub fn owing(&self) -> bool {
+        let stays = lock(&self.stays);
+        let there = stays.values().filter_map(|stays| stays.last());
+        there.filter(|stay| stay.end.is_none()).any(|stay| stay.account.is_none())
+    }
+
+    /// How all are now.
+    pub fn together(&self) -> Together {
+        let mut sum = Together::default();
+        for stay in lock(&self.stays).values().flatten() {
+            sum.counts.add(&stay.sighting.counts);
+            if stay.end.is_none() {
+                sum.sites += 1;
+                sum.units += stay.sighting.units;
+                sum.busy += stay.sighting.busy;
+            }
+        }
+        sum
+    }
+
+    /// What each did, and the units of those that told.
+    pub fn reports(&self) -> Vec<(SiteReport, Option<Account>)> {
+        let mut all = Vec::new();
+        for (site, stays) in &*lock(&self.stays) {
+            for (nth, stay) in stays.iter().enumerate() {
+                let again = if nth > 0 { format!(".{nth}") } else { String::new() };
+                all.push((
+                    SiteReport {
+                        name: format!("site{site}{again}"),
+                        host: stay.host.clone(),
+                        units: Vec::new(),
+                        joined_s: stay.joined_ns as f64 * 1e-9,
+                        left_s: stay.left_ns.map(|ns| ns as f64 * 1e-9),
+                        end: stay.end,
+                        commits: stay.account.as_ref().map_or(0, |account| account.commits),
+                        redone: 0,
+                    },
+                    stay.account.clone(),
+                ));
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,148 @@
+//! [`Parcel`]: what the processes of a search write to one another.
+
+use super::account::Account;
+use crate::control::Stop;
+use pleach_core::tree::Counts;
+use pleach_core::work::{Malformed, Pack, Reader};
+
+/// What one site writes to another about one search.
+#[derive(Clone, Debug)]
+pub(super) enum Parcel {
+    /// From the root: a search begins.
+    Begin(Order),
+    /// Between two gates.
+    Gate(Vec<u8>),
+    /// To the root, now and then: how far the sender is.
+    Sighting(Sighting),
+    /// To the root: the search should stop, for this reason.
+    Wish(Stop),
+    /// The sender ends, for this reason: whoever did the same would end as well.
+    Failed(String),
+    /// To the root, at the end: what the sender did.
+    Account(Account),
+    /// From the root: no search follows.
+    Dismissed,
+}
+
+/// A search that a site is to take part in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Order {
+    /// The print of the problem.
+    pub fingerprint: u64,
+    /// The score that solutions must beat.
+    pub best: i64,
+    /// Whether there is a limit of nodes.
+    pub limited: bool,
+    /// Whether heuristics run beside the search.
+    pub improve: bool,
+    /// Whether to record what the units do over time.
+    pub trace: bool,
+    /// What the search is, in words of whoever began it.
+    pub about: Vec<u8>,
+}
+
+pleach_core::pack_struct!(Order {
+    fingerprint: u64,
+    best: i64,
+    limited: bool,
+    improve: bool,
+    trace: bool,
+    about: Vec<u8>,
+});
+
+/// How far a site is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Sighting {
+    /// What its units have counted.
+    pub counts: Counts,
+    /// How many units it has, and how many of them have work.
+    pub units: u32,
+    pub busy: u32,
+}
+
+pleach_core::pack_struct!(Sighting { counts: Counts, units: u32, busy: u32 });
+
+impl Parcel {
+    /// The parcel as a letter about a search, which has this number.
+    pub fn to_bytes(&self, search: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        search.pack(&mut out);
+        match self {
+            Parcel::Begin(order) => {
+                0u8.pack(&mut out);
+                order.pack(&mut out);
+            }
+            Parcel::Gate(bytes) => {
+                1u8.pack(&mut out);
+                out.extend_from_slice(bytes);
+            }
+            Parcel::Sighting(sighting) => {
+                2u8.pack(&mut out);
+                sighting.pack(&mut out);
+            }
+            Parcel::Wish(why) => (3u8, *why as u8).pack(&mut out),
+            Parcel::Failed(why) => (4u8, why.as_bytes().to_vec()).pack(&mut out),
+            Parcel::Account(account) => {
+                5u8.pack(&mut out);
+                account.pack(&mut out);
+            }
+            Parcel::Dismissed => 6u8.pack(&mut out),
+        }
+        out
+    }
+
+    /// Reads a letter: the number of the search, and the parcel.
+    pub fn from_bytes(bytes: &[u8]) -> Result<(u64, Self), Malformed> {
+        let mut from = Reader::new(bytes);
+        let search = u64::unpack(&mut from)?;
+        let parcel = match u8::unpack(&mut from)? {
+            0 => Parcel::Begin(Pack::unpack(&mut from)?),
+            1 => {
+                let left = from.left();
+                Parcel::Gate(from.take(left)?.to_vec())
+            }
+            2 => Parcel::Sighting(Pack::unpack(&mut from)?),
+            3 => Parcel::Wish(Stop::of(u8::unpack(&mut from)?).ok_or(Malformed::Range)?),
+            4 => {
+                let text: Vec<u8> = Pack::unpack(&mut from)?;
+                Parcel::Failed(String::from_utf8(text).map_err(|_| Malformed::Range)?)
+            }
+            5 => Parcel::Account(Pack::unpack(&mut from)?),
+            6 => Parcel::Dismissed,
+            _ => return Err(Malformed::Range),
+        };
+        from.finish()?;
+        Ok((search, parcel))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parcels_survive_the_way() {
+        let counts = Counts { branched: 7, bounded: 30, total: 2, depth: 4 };
+        let order = Order { best: -5, limited: true, about: b"{}".to_vec(), ..Order::default() };
+        let parcels = [
+            Parcel::Begin(order),
+            Parcel::Gate(vec![1, 2, 3]),
+            Parcel::Sighting(Sighting { counts, units: 3, busy: 2 }),
+            Parcel::Wish(Stop::Memory),
+            Parcel::Failed("a bound is wrong".into()),
+            Parcel::Account(Account::default()),
+            Parcel::Dismissed,
+        ];
+        for parcel in parcels {
+            let (search, read) = Parcel::from_bytes(&parcel.to_bytes(9)).unwrap();
+            assert_eq!((search, format!("{read:?}")), (9, format!("{parcel:?}")));
+        }
+    }
+
+    #[test]
+    fn what_is_no_parcel_is_refused() {
+        for bytes in [&[][..], &[0], &[0, 9], &[0, 3, 99], &[0, 3], &[0, 6, 1], &[0, 4, 1, 0xff]] {
+            assert!(Parcel::from_bytes(bytes).is_err(), "{bytes:?}");
+        }
+    }
+}

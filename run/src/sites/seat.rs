@@ -1,0 +1,116 @@
+//! [`Seat`]: what the gate can do as a peer among the units of its site.
+
+use super::spare::Spare;
+use super::yard::Yard;
+use crate::commons::Commons;
+use crate::error::RunError;
+use crate::outcome::Balance;
+use crate::transport::local::Desk;
+use crate::transport::{Envelope, Transport};
+use pleach_core::balance::late::Verbs as LateVerbs;
+use pleach_core::balance::{Law, Message, OnTheWay, PeerId, Verbs};
+use pleach_core::checkpoint::Cut;
+use pleach_core::tree::Counts;
+use pleach_core::work::Work;
+use std::sync::Arc;
+
+/// The gate among the units: peer 0, with work that it does not explore.
+pub(super) struct Seat<'a> {
+    pub commons: &'a Commons<'a>,
+    pub yard: &'a Yard,
+    pub spare: Spare<'a>,
+    pub desk: Desk,
+    pub balance: Balance,
+    /// When its peer wants to be woken.
+    pub wake_at_ns: Option<u64>,
+}
+
+impl Verbs for Seat<'_> {
+    type Piece = Arc<Work>;
+    type Error = RunError;
+
+    /// It gives all that it has, and so it pretends to have one node more.
+    fn size(&mut self) -> f64 {
+        let spare = self.spare.size();
+        if spare > 0.0 { spare + 1.0 } else { 0.0 }
+    }
+
+    fn size_of(&self, piece: &Arc<Work>) -> f64 {
+        piece.size
+    }
+
+    fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, RunError> {
+        Ok(self.spare.split(share).map(Arc::new))
+    }
+
+    fn put(&mut self, piece: Arc<Work>) -> Result<(), RunError> {
+        Ok(self.spare.put(&piece.bytes)?)
+    }
+
+    fn send(&mut self, to: PeerId, message: Message, work: Option<Arc<Work>>) {
+        self.balance.messages += 1;
+        if let Some(work) = work.as_ref().filter(|_| message.brings_work()) {
+            self.balance.moved_bytes += work.bytes.len() as u64;
+        }
+        self.desk.send(to, Envelope { from: 0, message, work });
+    }
+
+    fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), RunError> {
+        let work = self.spare.copy();
+        self.yard.hand_in(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
+        Ok(())
+    }
+
+    fn join(&mut self) -> Result<(), RunError> {
+        self.commons.control().join();
+        Ok(())
+    }
+
+    /// It sees by itself when nobody is busy.
+    fn leave(&mut self) -> Result<bool, RunError> {
+        self.commons.control().leave();
+        Ok(false)
+    }
+
+    /// Units of one process share the incumbent.
+    fn beat(&mut self, _score: i64) {}
+
+    fn wake_at(&mut self, at_ns: u64) {
+        self.wake_at_ns = Some(at_ns);
+    }
+
+    fn finish(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    fn broken(&mut self, law: Law) -> Result<(), RunError> {
+        Err(RunError::Protocol(format!("the gate: {law:?}")))
+    }
+}
+
+/// Nobody gives late inside a site.
+impl LateVerbs for Seat<'_> {
+    fn copy(&mut self) -> Result<Arc<Work>, RunError> {
+        Err(late())
+    }
+
+    fn split_copy(
+        &mut self,
+        _copy: &Arc<Work>,
+        _share: f64,
+    ) -> Result<(Arc<Work>, Option<Arc<Work>>), RunError> {
+        Err(late())
+    }
+
+    fn intersect(&mut self, _copy: &Arc<Work>, _left: &Arc<Work>) -> Result<Arc<Work>, RunError> {
+        Err(late())
+    }
+
+    fn trim(&mut self, _away: &Arc<Work>) -> Result<(), RunError> {
+        Err(late())
+    }
+}
+
+fn late() -> RunError {
+    RunError::Protocol("late giving inside a site".into())
+}

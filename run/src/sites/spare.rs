@@ -1,0 +1,58 @@
+//! [`Spare`]: the work that a gate holds and does not explore.
+
+use pleach_core::explorer::Explorer;
+use pleach_core::problem::Problem;
+use pleach_core::work::{Malformed, Work};
+use std::sync::Mutex;
+
+use crate::sync::lock;
+
+/// Above this share a split takes all.
+const ALL: f64 = 0.999;
+
+/// The work that a gate holds and does not explore.
+pub(super) struct Spare<'p> {
+    held: Box<dyn Explorer + 'p>,
+    /// Divides pieces that nobody here works on; empty between two of them.
+    table: Mutex<Box<dyn Explorer + 'p>>,
+}
+
+impl<'p> Spare<'p> {
+    pub fn new(problem: &'p dyn Problem) -> Self {
+        Self { held: problem.explorer(), table: Mutex::new(problem.explorer()) }
+    }
+
+    pub fn size(&self) -> f64 {
+        self.held.size()
+    }
+
+    pub fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        self.held.put(work)
+    }
+
+    pub fn copy(&mut self) -> Work {
+        self.held.copy()
+    }
+
+    pub fn drain(&mut self) -> Work {
+        self.held.drain()
+    }
+
+    /// Splits a share off: all of it, if the share is 1 or it cannot be divided.
+    pub fn split(&mut self, share: f64) -> Option<Work> {
+        let size = self.size();
+        if size >= 2.0 && share < ALL {
+            return self.held.split(share);
+        }
+        (size > 0.0).then(|| self.held.drain())
+    }
+
+    /// Divides a piece: what is left of it, and a share.
+    pub fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
+        let mut table = lock(&self.table);
+        table.put(&piece.bytes).ok()?;
+        let given = if table.size() < 2.0 { None } else { table.split(share) };
+        let left = table.drain();
+        given.map(|given| (left, given))
+    }
+}

@@ -1,0 +1,199 @@
+//! [`Yard`]: what the gate of a site shares with the units, and with whoever watches them.
+
+use super::others::Others;
+use crate::control::{Reason, Stop};
+use crate::sync::{AtomicU64, Condvar, Mutex, Ordering, lock};
+use crate::transport::local::Office;
+use pleach_core::balance::PeerId;
+use pleach_core::checkpoint::Cut;
+use pleach_core::custody::Certificate;
+use pleach_core::gate::Portion;
+use pleach_core::tree::Counts;
+use std::time::Duration;
+
+/// The round after the last one.
+const OVER: u64 = u64::MAX;
+
+/// Rounds have even numbers. Between two of them the units hand in what they have.
+const fn is_round(number: u64) -> bool {
+    number.is_multiple_of(2)
+}
+
+/// How long a unit that waits for the next round goes without a look at whether the run has failed.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What the gate of a site shares with the units, and with whoever watches them.
+///
+/// Units work in *rounds*. A round ends when the gate takes everything from them: each hands in its work, and
+/// waits for the next round.
+pub(crate) struct Yard {
+    office: Office,
+    round: AtomicU64,
+    turn: Mutex<()>,
+    turned: Condvar,
+    /// What each unit had counted when it was last without work. The gate's own place stays empty.
+    settled: Vec<Mutex<Counts>>,
+    /// Cuts of the snapshot that is under way.
+    cuts: Mutex<Vec<Cut>>,
+    /// What peers had at the end of the round.
+    ends: Mutex<Vec<Cut>>,
+    /// Why the units, or whoever watches them, want the search to stop.
+    wish: Reason,
+    /// What the root knows of the other sites.
+    pub others: Others,
+    /// The root's last certificate, until somebody takes it.
+    whole: Mutex<Option<Certificate<Portion<Counts>>>>,
+}
+
+impl Yard {
+    /// The yard of a site whose units have these mailboxes, after the gate's.
+    pub fn new(office: Office) -> Self {
+        let peers = office.peers();
+        Self {
+            office,
+            round: AtomicU64::new(0),
+            turn: Mutex::new(()),
+            turned: Condvar::new(),
+            settled: (0..peers).map(|_| Mutex::default()).collect(),
+            cuts: Mutex::default(),
+            ends: Mutex::default(),
+            wish: Reason::new(),
+            others: Others::default(),
+            whole: Mutex::default(),
+        }
+    }
+
+    /// The units' mailboxes, and the gate's.
+    pub fn office(&self) -> &Office {
+        &self.office
+    }
+
+    /// Peers of the site: its units, and the gate.
+    pub fn peers(&self) -> u32 {
+        self.office.peers()
+    }
+
+    /// Wakes the gate.
+    pub fn ring(&self) {
+        self.office.ring(0);
+    }
+
+    /// Asks the gate to stop the search, or to leave it.
+    pub fn wish(&self, why: Stop) {
+        self.wish.give(why);
+        self.ring();
+    }
+
+    /// What was asked of the gate.
+    pub fn wished(&self) -> Option<Stop> {
+        self.wish.given()
+    }
+
+    /// The round under way.
+    #[inline]
+    pub fn round(&self) -> u64 {
+        self.round.load(Ordering::Acquire)
+    }
+
+    /// Whether the site has come to its end.
+    pub fn is_over(&self) -> bool {
+        self.round() == OVER
+    }
+
+    /// Waits for the round that follows, but not so long that a failed run goes unnoticed. `None` if there is
+    /// none yet, or never.
+    pub fn next_round(&self) -> Option<u64> {
+        let turn = lock(&self.turn);
+        if !is_round(self.round()) && !self.is_over() {
+            // Whether it was woken or not, the round tells.
+            let _ = self.turned.wait_timeout(turn, LOOK);
+        }
+        Some(self.round()).filter(|&round| is_round(round))
+    }
+
+    /// Ends the round: all units hand in what they have.
+    pub fn close_round(&self) {
+        self.change_to(self.round() + 1);
+    }
+
+    /// Begins the next round, once all units have handed in what they had.
+    pub fn begin_round(&self) {
+        self.forget_cuts();
+        self.change_to(self.round() + 1);
+    }
+
+    /// Ends the site: no round follows.
+    pub fn end(&self) {
+        self.change_to(OVER);
+    }
+
+    fn change_to(&self, round: u64) {
+        let turn = lock(&self.turn);
+        self.round.store(round, Ordering::Release);
+        drop(turn);
+        self.turned.notify_all();
+        self.office.ring_all();
+    }
+
+    /// A unit is without work, and has counted this.
+    pub fn settle(&self, me: PeerId, counts: Counts) {
+        *lock(&self.settled[me as usize]) = counts;
+    }
+
+    /// What all units have counted, once all are without work.
+    pub fn settled(&self) -> Counts {
+        let mut sum = Counts::default();
+        self.settled.iter().for_each(|counts| sum.add(&lock(counts)));
+        sum
+    }
+
+    /// Takes a peer's part of a snapshot.
+    pub fn hand_in(&self, cut: Cut) {
+        self.add(&self.cuts, cut);
+    }
+
+    /// Takes what a peer had at the end of a round.
+    pub fn hand_over(&self, all: Cut) {
+        self.add(&self.ends, all);
+    }
+
+    fn add(&self, list: &Mutex<Vec<Cut>>, cut: Cut) {
+        let mut list = lock(list);
+        list.push(cut);
+        let all = list.len() == self.peers() as usize;
+        drop(list);
+        if all {
+            self.ring();
+        }
+    }
+
+    fn take(&self, list: &Mutex<Vec<Cut>>) -> Option<Vec<Cut>> {
+        let mut list = lock(list);
+        (list.len() == self.peers() as usize).then(|| std::mem::take(&mut *list))
+    }
+
+    /// The cuts of all peers, once all are here.
+    pub fn whole(&self) -> Option<Vec<Cut>> {
+        self.take(&self.cuts)
+    }
+
+    /// What all peers had at the end of the round, once all have handed it over.
+    pub fn all_ends(&self) -> Option<Vec<Cut>> {
+        self.take(&self.ends)
+    }
+
+    /// Puts the root's newest certificate down.
+    pub fn certify(&self, whole: Certificate<Portion<Counts>>) {
+        *lock(&self.whole) = Some(whole);
+    }
+
+    /// Takes the root's newest certificate, if there is one that nobody has taken.
+    pub fn take_certificate(&self) -> Option<Certificate<Portion<Counts>>> {
+        lock(&self.whole).take()
+    }
+
+    /// Forgets the cuts of a snapshot that nobody wants any more.
+    pub fn forget_cuts(&self) {
+        lock(&self.cuts).clear();
+    }
+}
