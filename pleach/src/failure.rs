@@ -12,6 +12,10 @@ pub enum Failure {
     Machine(String),
     /// The program or the problem's own code is wrong.
     Inside(String),
+    /// The process that leads the search cannot be reached any more.
+    Lost(String),
+    /// The process that leads the search has failed.
+    Ended(String),
 }
 
 /// Bad usage with this explanation.
@@ -31,7 +35,11 @@ impl Failure {
                 RunError::Late(_) => Failure::Usage(format!("--balance {why}")),
                 RunError::Load { .. } => Failure::Usage(format!("cannot resume {why}")),
                 RunError::Resume(why) => Failure::Usage(format!("cannot resume: {why}")),
-                RunError::Thread(..) => Failure::Machine(why.to_string()),
+                RunError::Thread(..) | RunError::Net(_) | RunError::Follow(_) => {
+                    Failure::Machine(why.to_string())
+                }
+                RunError::Lost(why) => Failure::Lost(why),
+                RunError::Site { site: 0, why } => Failure::Ended(why),
                 _ => Failure::Inside(why.to_string()),
             },
         }
@@ -50,7 +58,11 @@ impl Failure {
     /// Its message.
     pub fn words(self) -> String {
         match self {
-            Failure::Usage(why) | Failure::Machine(why) | Failure::Inside(why) => why,
+            Failure::Usage(why)
+            | Failure::Machine(why)
+            | Failure::Inside(why)
+            | Failure::Lost(why)
+            | Failure::Ended(why) => why,
         }
     }
 }

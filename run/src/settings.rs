@@ -20,6 +20,8 @@ pub struct Settings {
     pub make_room: bool,
     /// An artificial slow-down factor per thread. Threads without one run at full speed.
     pub slow: Vec<f64>,
+    /// The most nodes that a unit explores in a second; it sleeps when it is ahead.
+    pub pace: Option<u64>,
     /// How work is balanced.
     pub policy: Policy,
     /// The value that a solution must beat.
@@ -57,6 +59,7 @@ impl Default for Settings {
             devices: Vec::new(),
             make_room: false,
             slow: Vec::new(),
+            pace: None,
             policy: Policy::default(),
             best: None,
             start: None,

@@ -40,6 +40,8 @@ pub struct Launcher {
     pub name: &'static str,
     /// Any of these variables gives it away. Settings such as `OMPI_MCA_…` do not: users set them too.
     pub signs: &'static [&'static str],
+    /// The variables that number its processes.
+    pub ranks: &'static [&'static str],
     /// The variables that say how many processes it started.
     pub sizes: &'static [&'static str],
     /// Libraries, the best first.
@@ -55,6 +57,7 @@ static LAUNCHERS: [Launcher; 2] = [
     Launcher {
         name: "a launcher that speaks PMIx",
         signs: &["PMIX_RANK", "PMIX_NAMESPACE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"],
+        ranks: &["OMPI_COMM_WORLD_RANK", "PMIX_RANK"],
         sizes: &["OMPI_COMM_WORLD_SIZE"],
         libraries: &["libmpi.so.40"],
         families: &[Family::OpenMpi],
@@ -63,6 +66,7 @@ static LAUNCHERS: [Launcher; 2] = [
     Launcher {
         name: "a launcher that speaks PMI",
         signs: &["PMI_RANK", "PMI_FD"],
+        ranks: &["PMI_RANK"],
         sizes: &["PMI_SIZE"],
         libraries: &["libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi.so.12", "libmpich.so.12"],
         families: &[Family::Abi, Family::Mpich],
@@ -92,6 +96,12 @@ pub enum Plan {
         /// How many processes a launcher says it started.
         size: Option<u32>,
     },
+}
+
+/// The number that a launcher gave this process, as the environment says, which `variable` looks up.
+pub fn rank(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
+    let names = LAUNCHERS.iter().flat_map(|launcher| launcher.ranks);
+    names.filter_map(|name| variable(name)).find_map(|text| text.trim().parse().ok())
 }
 
 /// Decides from the environment, which `variable` looks up. A job of one process counts as none.

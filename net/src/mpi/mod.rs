@@ -16,6 +16,12 @@ pub use choose::Choice;
 use crate::{NetError, Network};
 use dialect::{Abi, Family, Mpich, OpenMpi};
 
+/// The number that a launcher gave this process, if one has started it and says so. No library is opened.
+#[must_use]
+pub fn rank() -> Option<u32> {
+    choose::rank(&|name| std::env::var(name).ok())
+}
+
 /// Opens the network of the job that this process belongs to; `None` if it belongs to none, or to a
 /// job of one process. No letter may have more than `limit` bytes.
 ///

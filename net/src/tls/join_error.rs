@@ -85,6 +85,14 @@ pub enum JoinError {
     },
 }
 
+impl JoinError {
+    /// Whether a later try may succeed although nobody does anything about it.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Lost { .. } | Self::TimedOut { .. })
+    }
+}
+
 /// What a joiner waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {

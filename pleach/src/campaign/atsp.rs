@@ -1,7 +1,7 @@
 //! The campaign for the asymmetric travelling salesman: a tour of least length, with proof.
 
 use super::begun::{Begun, Ready};
-use super::{Best, Contents, Error, Search};
+use super::{Best, Seen, Error, Search};
 use crate::report::{Report, Status};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
@@ -81,8 +81,8 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
 }
 
 /// Reads the checkpoint of a search.
-pub(crate) fn look(instance: &Instance, mut options: Options<'_>) -> Result<Contents, Error> {
-    let (begun, atsp, _) = prepare(instance, &mut options, true)?;
+pub(crate) fn look(instance: &Instance, mut options: Options<'_>) -> Result<Seen, Error> {
+    let (mut begun, atsp, _) = prepare(instance, &mut options, true)?;
     begun.look(&atsp)
 }
 

@@ -1,7 +1,7 @@
 //! [`Begun`]: a campaign under way: its clock, its checkpoint file and its searches.
 
 use super::saved::Saved;
-use super::{Contents, Error, Search};
+use super::{Contents, Error, Search, Seen};
 use crate::report::Report;
 use crate::solver;
 use pleach_core::checkpoint::Checkpoint as Content;
@@ -37,7 +37,12 @@ impl<'s, 'a> Begun<'s, 'a> {
     /// Starts the clock and opens the checkpoint file; `asked` tells this search from others.
     pub fn new(search: &'s mut Search<'a>, asked: Value, looking: bool) -> Result<Self, Error> {
         let started = Instant::now();
-        let saved = Saved::open(search.checkpoint.clone(), asked, looking)?;
+        let follows = looking && search.settings.cluster.is_some();
+        let saved = if follows {
+            Saved::told(&search.settings.about)
+        } else {
+            Saved::open(search.checkpoint.clone(), asked, looking)?
+        };
         Ok(Self { started, search, saved, looking })
     }
 
@@ -96,7 +101,7 @@ impl<'s, 'a> Begun<'s, 'a> {
     }
 
     /// Runs a search.
-    pub fn search(&mut self, problem: &impl Problem, settings: &Settings) -> Result<Report, Error> {
+    pub fn search(&mut self, problem: &dyn Problem, settings: &Settings) -> Result<Report, Error> {
         let content = settings.resume.as_ref();
         if let Some(content) = content.filter(|it| it.fingerprint != problem.fingerprint()) {
             return Err(self.saved.foreign(content));
@@ -120,8 +125,12 @@ impl<'s, 'a> Begun<'s, 'a> {
         })
     }
 
-    /// Reads the checkpoint of this problem.
-    pub fn look(&self, problem: &dyn Problem) -> Result<Contents, Error> {
+    /// Reads the checkpoint of this problem, or takes part in the search that another process has begun.
+    pub fn look(&mut self, problem: &dyn Problem) -> Result<Seen, Error> {
+        if self.settings().cluster.is_some() {
+            let settings = self.settings().clone();
+            return Ok(Seen::Part(Box::new(self.search(problem, &settings)?)));
+        }
         let Some(content) = self.resumed() else {
             return Err(Error::Input("there is no saved search to look at".into()));
         };
@@ -129,6 +138,7 @@ impl<'s, 'a> Begun<'s, 'a> {
             return Err(self.saved.foreign(content));
         }
         Contents::new(problem, content, &self.saved.state, self.search.nodes)
+            .map(Seen::Contents)
             .map_err(|why| Error::resume(self.saved.path(), why))
     }
 }

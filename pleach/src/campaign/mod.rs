@@ -9,9 +9,11 @@ pub mod knapsack;
 pub(crate) mod plain;
 pub mod queens;
 mod saved;
+mod seen;
 pub mod uts;
 
 pub(crate) use contents::Contents;
+pub(crate) use seen::Seen;
 pub use error::Error;
 pub(crate) use saved::described;
 

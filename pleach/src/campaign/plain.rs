@@ -1,7 +1,7 @@
 //! Campaigns of problems that need no preparation: one search, from a value to beat or from none.
 
 use super::begun::{Begun, Ready};
-use super::{Contents, Error, Search};
+use super::{Error, Search, Seen};
 use crate::report::Report;
 use pleach_core::problem::Problem;
 use pleach_run::Settings;
@@ -24,7 +24,7 @@ pub(crate) fn look(
     problem: &dyn Problem,
     best: Option<i64>,
     search: &mut Search<'_>,
-) -> Result<Contents, Error> {
+) -> Result<Seen, Error> {
     Begun::new(search, asked(best), true)?.look(problem)
 }
 

@@ -51,6 +51,14 @@ impl Saved {
         Ok(Self { file: Some(file), ..saved })
     }
 
+    /// A search that another process has begun and told of, with none of its work.
+    pub fn told(about: &str) -> Self {
+        let about: Value = serde_json::from_str(about).unwrap_or_default();
+        let state = about["state"].clone();
+        let content = Content { best: i64::MAX, ..Content::default() };
+        Self { asked: state["asked"].clone(), state, content: Some(Arc::new(content)), ..Self::default() }
+    }
+
     /// Where the search comes from.
     pub fn path(&self) -> &Path {
         let Some(file) = &self.file else { return Path::new("") };

@@ -7,6 +7,7 @@ use super::progress::{Progress, interrupts};
 use super::resume::{holds, origin, origin_again};
 use super::show::{quoted, show};
 use crate::draw;
+use crate::campaign::Seen;
 use crate::failure::Failure;
 use crate::registry::{Done, Ended, Mode, Start};
 use crate::report::{Status, trace};
@@ -34,10 +35,13 @@ impl Job<'_, '_> {
         let Job { console, name, instance, words, inputs, given } = self;
         if given.on("show") {
             let search = given.search().map_err(Failure::Usage)?;
-            let Ended::Seen(contents) = start(search, Mode::Look)? else {
-                return Err(Failure::Inside("a look at a saved search ran it".into()));
+            return match start(search, Mode::Look)? {
+                Ended::Seen(seen) => match *seen {
+                    Seen::Contents(contents) => show(console, (name, instance), given, &contents),
+                    Seen::Part(_) => Err(ran()),
+                },
+                Ended::Done(_) => Err(ran()),
             };
-            return show(console, (name, instance), given, &contents);
         }
         keep_apart(given, &inputs)?;
         let [trace, solution, gantt] =
@@ -61,9 +65,18 @@ impl Job<'_, '_> {
     }
 }
 
+fn ran() -> Failure {
+    Failure::Inside("a look at a saved search ran it".into())
+}
+
 /// Writes down how the search is saved; gives the file that seems to hold it already.
 fn save(words: &[String], inputs: &[String], given: &mut Given) -> Result<Option<String>, Failure> {
-    let Some(path) = given.word("checkpoint").map(str::to_string) else { return Ok(None) };
+    let Some(path) = given.word("checkpoint").map(str::to_string) else {
+        if given.cluster.is_some() {
+            given.saving.origin = origin(words, inputs, given);
+        }
+        return Ok(None);
+    };
     let inputs: Vec<String> = inputs.iter().filter(|word| **word != path).cloned().collect();
     if given.saving.from.is_some() {
         given.saving.origin = origin_again(given);

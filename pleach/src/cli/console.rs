@@ -1,13 +1,13 @@
 //! [`Console`]: where a command prints, and its exit codes.
 
 use crate::failure::Failure;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The exit codes of a command.
 pub const DONE: u8 = 0;
-const FAILED: u8 = 1;
+pub const FAILED: u8 = 1;
 const BAD_USAGE: u8 = 2;
 pub const STOPPED: u8 = 3;
 
@@ -19,6 +19,8 @@ pub struct Console<'a> {
     pub own: bool,
     out: RefCell<&'a mut dyn Write>,
     err: RefCell<&'a mut dyn Write>,
+    /// Whether another process says all that is to be said.
+    mute: Cell<bool>,
 }
 
 impl<'a> Console<'a> {
@@ -29,11 +31,24 @@ impl<'a> Console<'a> {
         out: &'a mut dyn Write,
         err: &'a mut dyn Write,
     ) -> Self {
-        Self { program: program.into(), own, out: RefCell::new(out), err: RefCell::new(err) }
+        Self { program: program.into(), own, out: RefCell::new(out), err: RefCell::new(err), mute: Cell::new(false) }
+    }
+
+    /// Says nothing more, or something again.
+    pub fn mute(&self, mute: bool) {
+        self.mute.set(mute);
+    }
+
+    /// Whether it says nothing.
+    pub fn is_mute(&self) -> bool {
+        self.mute.get()
     }
 
     /// Prints a result; a reader that closed the pipe is no failure.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
+        if self.mute.get() {
+            return Ok(());
+        }
         match writeln!(self.out.borrow_mut(), "{text}") {
             Err(why) if why.kind() != ErrorKind::BrokenPipe => {
                 Err(Failure::Machine(format!("cannot write to standard output: {why}")))
@@ -44,6 +59,9 @@ impl<'a> Console<'a> {
 
     /// Prints a line beside the result, with the program's name.
     pub fn note(&self, line: &str) {
+        if self.mute.get() {
+            return;
+        }
         // There is no other place to report that this failed.
         let _ = writeln!(self.err.borrow_mut(), "{}: {line}", self.program);
     }
@@ -57,7 +75,7 @@ impl<'a> Console<'a> {
                 self.note(&line);
                 BAD_USAGE
             }
-            Failure::Machine(line) => {
+            Failure::Machine(line) | Failure::Lost(line) | Failure::Ended(line) => {
                 self.note(&line);
                 FAILED
             }

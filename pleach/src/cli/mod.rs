@@ -1,10 +1,12 @@
 //! The command: words, flags, progress, results and exit codes.
 
+mod company;
 mod conduct;
 pub(crate) mod console;
 mod devices;
 mod files;
 pub(crate) mod flags;
+mod follow;
 mod help;
 mod line;
 mod own;
@@ -53,14 +55,29 @@ pub(crate) fn run(
         }
         let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
         match words[..] {
-            ["resume", file] => {
-                let saved = resume::read(file, &line.given, console.own)?;
-                act(registry, console, saved)
-            }
-            ["resume", ..] => usage("resume: expected FILE, one that --checkpoint wrote"),
+            ["join", address] => follow::join(registry, console, address, &line.given),
+            ["join", ..] => usage("join: expected HOST:PORT, where another process listens"),
+            ["solve" | "count" | "resume", ..] => company::with(console, line, |line| {
+                search(registry, console, line)
+            }, |cluster, line| follow::follow(registry, console, cluster, line)),
             _ => act(registry, console, line),
         }
     })
+}
+
+/// Searches, or resumes a search.
+fn search(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Failure> {
+    let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["resume", file] => {
+            let cluster = line.given.cluster.clone();
+            let mut saved = resume::read(file, &line.given, console.own)?;
+            saved.given.cluster = cluster;
+            act(registry, console, saved)
+        }
+        ["resume", ..] => usage("resume: expected FILE, one that --checkpoint wrote"),
+        _ => act(registry, console, line),
+    }
 }
 
 /// Carries out what words and flags say.
@@ -124,7 +141,8 @@ fn of_problem(
     no_more(&line.words, if verb == Verb::Check { 4 } else { 3 })?;
     let resumed = line.given.saving.from.is_some();
     let note = |text: &str| console.note(text);
-    let request = Request { instance: &instance, given: &line.given, resumed, note: &note };
+    let request =
+        Request { instance: &instance, given: &line.given, resumed, follows: false, note: &note };
     let search = match task.act {
         Act::Search(search) => search(&request)?,
         Act::Check(check) => {

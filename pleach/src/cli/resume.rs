@@ -17,14 +17,22 @@ pub fn origin(words: &[String], inputs: &[String], given: &Given) -> Value {
         Some((word.clone(), json!({ "path": place, "print": print_of(Path::new(word))? })))
     };
     let files: Map<String, Value> = inputs.iter().filter_map(input).collect();
-    json!({ "words": words, "flags": lasting(given), "files": files })
+    told(json!({ "words": words, "flags": lasting(given), "files": files }), given)
+}
+
+/// The same for other processes too, which have no files: with the texts that were read.
+fn told(mut origin: Value, given: &Given) -> Value {
+    if given.cluster.is_some() {
+        origin["texts"] = json!(*given.texts.borrow());
+    }
+    origin
 }
 
 /// The same for a search that is resumed: its words stay as they were, flags may be new.
 pub fn origin_again(given: &Given) -> Value {
     let mut origin = given.saving.origin.clone();
     origin["flags"] = json!(lasting(given));
-    origin
+    told(origin, given)
 }
 
 /// The flags that a checkpoint remembers. Outputs stay where they were asked for, wherever the search is

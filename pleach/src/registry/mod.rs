@@ -12,7 +12,7 @@ mod text;
 mod uts;
 
 use self::posed::{Load, Posed};
-use crate::campaign::{Best, Contents, Search};
+use crate::campaign::{Best, Search, Seen};
 use crate::cli::flags::{self, Given, Use, Verb};
 use crate::failure::{Failure, usage};
 use crate::input::{text_of, text_of_stdin};
@@ -77,6 +77,8 @@ pub struct Request<'a> {
     pub given: &'a Given,
     /// Whether a saved search is resumed: what it began with is in its checkpoint.
     pub resumed: bool,
+    /// Whether another process has begun the search.
+    pub follows: bool,
     /// Prints a line beside the result.
     pub note: &'a dyn Fn(&str),
 }
@@ -84,7 +86,8 @@ pub struct Request<'a> {
 /// A search that has been read and can be run, or looked at where it was saved.
 pub type Start<'p> = Box<dyn FnOnce(Search<'_>, Mode) -> Result<Ended, Failure> + 'p>;
 
-/// Whether to search, or to look at what a checkpoint holds.
+/// Whether to search, or to look at a search that has begun: at what its checkpoint holds, or, where another
+/// process has begun it, to take part in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Run,
@@ -95,8 +98,8 @@ pub enum Mode {
 pub enum Ended {
     /// A report.
     Done(Box<Done>),
-    /// The contents of a checkpoint.
-    Seen(Box<Contents>),
+    /// What comes of looking at a search that has begun.
+    Seen(Box<Seen>),
 }
 
 /// A search that has ended.
@@ -168,20 +171,30 @@ impl Request<'_> {
     /// If it cannot be read; `expected` says what else the word could have been.
     pub fn text(&self, expected: &str) -> Result<String, Failure> {
         let word = self.instance;
-        if word == "-" {
-            if self.given.has("checkpoint") {
-                return usage(
-                    "--checkpoint cannot be combined with '-': resuming reads the instance again; \
-                     put it into a file",
-                );
-            }
-            return text_of_stdin().or_else(|why| usage(format!("standard input: {why}")));
+        let texts = &self.given.texts;
+        if let Some(text) = texts.borrow().get(word) {
+            return Ok(text.clone());
         }
-        text_of(word).or_else(|why| usage(format!("{word}: {why}; expected {expected}")))
+        let text = if word != "-" {
+            text_of(word).or_else(|why| usage(format!("{word}: {why}; expected {expected}")))?
+        } else if self.given.has("checkpoint") {
+            return usage(
+                "--checkpoint cannot be combined with '-': resuming reads the instance again; \
+                 put it into a file",
+            );
+        } else {
+            text_of_stdin().or_else(|why| usage(format!("standard input: {why}")))?
+        };
+        texts.borrow_mut().insert(word.into(), text.clone());
+        Ok(text)
     }
 
     /// Whether the instance, which has the name of a built-in one, is a file here: then the file is meant.
     pub fn hides_a_name(&self) -> bool {
+        if self.follows {
+            // The process that began the search has read the file, if that is what was meant.
+            return self.given.texts.borrow().contains_key(self.instance);
+        }
         let hides = is_here(self.instance);
         if hides && !self.given.on("quiet") && !self.given.on("json") {
             let word = self.instance;

@@ -44,6 +44,21 @@ impl Cluster {
         Self { me, name, open, terms, bell, link }
     }
 
+    /// A network that this process has joined, and what it was told at the entrance.
+    ///
+    /// # Errors
+    /// If that is nothing that a root says.
+    pub fn joined(
+        network: Box<dyn Network>,
+        welcome: &[u8],
+        bell: Arc<Bell>,
+        terms: Terms,
+    ) -> Result<Self, RunError> {
+        let cluster = Self::new(network, None, bell, true, terms);
+        cluster.link().welcomed(welcome)?;
+        Ok(cluster)
+    }
+
     /// The number of this process.
     #[must_use]
     pub fn me(&self) -> SiteId {

@@ -124,7 +124,9 @@ impl Gatekeeper<'_> {
                 return Err(RunError::Site { site, why });
             }
             Heard::Parcel(from, Parcel::Account(account)) if root => {
+                // It leaves before the end, and waits until that is known.
                 self.yard.others.account(from, account);
+                self.link.send(from, &Parcel::Dismissed);
             }
             Heard::Parcel(..) | Heard::Nothing => {}
             Heard::Joined(site) => {

@@ -2,7 +2,7 @@
 
 use super::units::{Units, slow_factors};
 use super::{
-    About, Applies, BALANCE, CHECKPOINT, EVERY, FLAGS, Flag, Lasts, NODE_LIMIT, NODES, SEED, SIMD,
+    About, Applies, BALANCE, CHECKPOINT, EVERY, FLAGS, Flag, Lasts, NODE_LIMIT, NODES, PACE, SEED, SIMD,
     TIME_LIMIT, Use, Verb, WORD, applies,
 };
 use crate::campaign::{Checkpoint, Search};
@@ -10,10 +10,12 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use pleach_core::work::Nodes;
 use pleach_problems::simd::Level;
-use pleach_run::Settings;
+use pleach_run::{Cluster, Settings};
 use serde_json::{Map, Value};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The flags of a command line.
@@ -23,7 +25,14 @@ pub struct Given {
     units: OnceCell<Result<Units, String>>,
     /// How the search is saved, as the command line says it.
     pub saving: Saving,
+    /// The processes that search together, if this one is not alone.
+    pub cluster: Option<Arc<Cluster>>,
+    /// The texts of input files, by their words: as they were read, or as another process has sent them.
+    pub texts: Texts,
 }
+
+/// Texts by the words that name their files.
+pub type Texts = RefCell<BTreeMap<String, String>>;
 
 /// What is written beside a saved search.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +61,13 @@ const LOOK_TRACED: Duration = Duration::from_millis(10);
 impl Given {
     /// The flags that were parsed.
     pub fn new(matches: ArgMatches) -> Self {
-        Self { matches, units: OnceCell::new(), saving: Saving::default() }
+        Self {
+            matches,
+            units: OnceCell::new(),
+            saving: Saving::default(),
+            cluster: None,
+            texts: Texts::default(),
+        }
     }
 
     /// Whether a flag is on the command line.
@@ -133,6 +148,11 @@ impl Given {
         if self.has("every") && !self.has("checkpoint") {
             return Err("--every has no effect without --checkpoint FILE".into());
         }
+        for name in ["key", "places"] {
+            if verb != Verb::Join && self.has(name) && !self.has("listen") {
+                return Err(format!("--{name} has no effect without --listen HOST:PORT"));
+            }
+        }
         Ok(())
     }
 
@@ -152,7 +172,9 @@ impl Given {
             time_limit: self.get(&TIME_LIMIT)?.flatten(),
             node_limit: self.get(&NODE_LIMIT)?.flatten(),
             seed: self.get(&SEED)?.unwrap_or(0),
+            pace: self.get(&PACE)?,
             trace,
+            cluster: self.cluster.clone(),
             look_every: if trace { LOOK_TRACED } else { LOOK },
             ..Settings::default()
         })

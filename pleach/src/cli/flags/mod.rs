@@ -1,5 +1,6 @@
 //! The flags, one item each: its words, its help, its parsing, where it applies, how it is recorded.
 
+mod cluster;
 mod given;
 mod limits;
 mod numbers;
@@ -8,6 +9,7 @@ mod search;
 mod sim;
 mod units;
 
+pub use cluster::{KEY, LISTEN, MPI, PATIENCE, PLACES, address};
 pub use given::{Given, Kind, Saving};
 pub use limits::{CHECKPOINT, EVERY, NODE_LIMIT, SHOW, TIME_LIMIT};
 pub use output::{GANTT, JSON, QUIET, SOLUTION, TRACE};
@@ -15,7 +17,7 @@ pub use search::{
     ALL as ALL_OPTIMA, BEST, BOUND, BRANCHING, JOBS_FIRST, NODES, SEED, START, Start, value_to_beat,
 };
 pub use sim::{PEERS, SVG};
-pub use units::{BALANCE, DEVICES, SIMD, SLOW, THREADS};
+pub use units::{BALANCE, DEVICES, PACE, SIMD, SLOW, THREADS};
 
 use clap::{Arg, ArgAction};
 use serde_json::Value;
@@ -24,10 +26,11 @@ use serde_json::Value;
 pub const WORD: char = '\u{1}';
 
 /// The flags that there are, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 26] = [
+pub static FLAGS: [&(dyn Item + Sync); 32] = [
     &THREADS,
     &DEVICES,
     &SLOW,
+    &PACE,
     &BALANCE,
     &BEST,
     &START,
@@ -40,6 +43,11 @@ pub static FLAGS: [&(dyn Item + Sync); 26] = [
     &NODES,
     &CHECKPOINT,
     &EVERY,
+    &LISTEN,
+    &KEY,
+    &PLACES,
+    &PATIENCE,
+    &MPI,
     &SIMD,
     &SEED,
     &TRACE,
@@ -99,6 +107,7 @@ pub enum Group {
     Search,
     Units,
     Limits,
+    Processes,
     Output,
 }
 
@@ -109,6 +118,7 @@ impl Group {
             Group::Search => "Search",
             Group::Units => "Units and balance",
             Group::Limits => "Limits and saving",
+            Group::Processes => "Several processes",
             Group::Output => "Output",
         }
     }
@@ -123,6 +133,7 @@ pub enum Verb {
     Sim,
     Devices,
     Resume,
+    Join,
     /// A user's own command.
     Own,
 }
@@ -137,6 +148,7 @@ impl Verb {
             Verb::Sim => "sim",
             Verb::Devices => "devices",
             Verb::Resume => "resume",
+            Verb::Join => "join",
             Verb::Own => "",
         }
     }

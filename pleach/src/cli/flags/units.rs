@@ -22,7 +22,11 @@ const ABOUT: About = About {
 };
 
 const SEARCHES_AND_SIM: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim];
-const CODE_PATHS: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Sim, Verb::Devices];
+const UNITS: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join];
+const THREADS_OF: &[Verb] =
+    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join, Verb::Sim];
+const CODE_PATHS: &[Verb] =
+    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Join, Verb::Sim, Verb::Devices];
 
 /// `--threads`.
 pub static THREADS: Flag<u32> = Flag {
@@ -31,7 +35,7 @@ pub static THREADS: Flag<u32> = Flag {
         value: Some("N"),
         help: "number of CPU threads",
         default: "all cores",
-        applies: Applies::To(SEARCHES_AND_SIM),
+        applies: Applies::To(THREADS_OF),
         ..ABOUT
     },
     parse: |word| whole(word, 1, 1024).map(|threads| threads as u32),
@@ -46,6 +50,7 @@ pub static DEVICES: Flag<String> = Flag {
         help: "comma-separated list of cpu, gpu (all of them), gpu0 and so on, emulated (GPU code on the CPU, for \
                tests); options follow after colons, such as gpu:explorers=2048:inside=adapt",
         default: "cpu,gpu where a GPU works",
+        applies: Applies::To(UNITS),
         ..ABOUT
     },
     parse: text,
@@ -59,11 +64,27 @@ pub static SLOW: Flag<String> = Flag {
         value: Some("UNIT=F"),
         help: "slow down a thread by a factor, to try unequal machines (cpu1=4)",
         default: "none",
+        applies: Applies::To(UNITS),
         accepts: Accepts::Several,
         ..ABOUT
     },
     parse: text,
     record: |given| Some(json!(given.slow())),
+};
+
+/// `--pace`.
+pub static PACE: Flag<u64> = Flag {
+    about: About {
+        name: "pace",
+        value: Some("N"),
+        help: "have every unit explore at most N nodes a second, by sleeping: many processes on few cores \
+               then behave as many slow machines",
+        default: "off",
+        applies: Applies::To(UNITS),
+        ..ABOUT
+    },
+    parse: |word| whole(word, 1, 1_000_000_000),
+    record: |given| Some(json!(given.get(&PACE).ok().flatten())),
 };
 
 /// `--balance`.

@@ -1,0 +1,111 @@
+//! The processes that a search has: those that a launcher started, or those that join.
+
+use super::console::Console;
+use super::flags::{Given, KEY, LISTEN, MPI, PLACES};
+use super::line::Line;
+use crate::failure::{Failure, usage};
+use pleach_core::custody::Terms;
+use pleach_net::mpi::{self, Choice};
+use pleach_net::tls::{self, Key, Limits, Listening};
+use pleach_run::{Bell, Cluster};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The version that all processes of a search must have.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The longest letter between two processes.
+const LETTER: usize = 1 << 30;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Times for processes that live and die together: nobody is ever taken for dead.
+const LASTING: Terms =
+    Terms { commit_ns: 2 * SECOND, lease_ns: 3600 * SECOND, patience_ns: 36_000 * SECOND };
+
+/// Times for processes that come and go.
+pub const CHANGING: Terms =
+    Terms { commit_ns: SECOND, lease_ns: 10 * SECOND, patience_ns: 60 * SECOND };
+
+/// Runs a command with the processes that its flags and its launcher name. The first one leads; the others
+/// follow.
+pub fn with(
+    console: &Console<'_>,
+    mut line: Line,
+    lead: impl FnOnce(Line) -> Result<u8, Failure>,
+    follow: impl FnOnce(&Arc<Cluster>, &Line) -> Result<u8, Failure>,
+) -> Result<u8, Failure> {
+    // What is wrong for all is said by one.
+    console.mute(mpi::rank().is_some_and(|rank| rank > 0));
+    if line.given.on("show") {
+        return lead(line);
+    }
+    let Some(cluster) = company(console, &line.given)? else { return lead(line) };
+    if !cluster.is_root() {
+        return follow(&cluster, &line);
+    }
+    line.given.cluster = Some(Arc::clone(&cluster));
+    let ended = lead(line);
+    match &ended {
+        // A failure inside may have broken the network, too.
+        Ok(_) | Err(Failure::Usage(_)) => {
+            let code = console.finish(|| ended);
+            cluster.end();
+            Ok(code)
+        }
+        Err(_) => {
+            let code = console.finish(|| ended);
+            cluster.abort(code.into());
+            Ok(code)
+        }
+    }
+}
+
+/// The processes of a search; `None` if this one is alone.
+fn company(console: &Console<'_>, given: &Given) -> Result<Option<Arc<Cluster>>, Failure> {
+    let choice: Choice = match given.get(&MPI).map_err(Failure::Usage)? {
+        Some(word) => word.parse().map_err(|why| Failure::Usage(format!("--mpi: {why}")))?,
+        None => Choice::Auto,
+    };
+    let launched = mpi::open(&choice, LETTER);
+    let launched = launched.map_err(|why| Failure::Machine(why.to_string()))?;
+    let address = given.get(&LISTEN).map_err(Failure::Usage)?;
+    match (launched, address) {
+        (None, None) => Ok(None),
+        (Some(network), None) => {
+            let bell = Arc::new(Bell::default());
+            Ok(Some(Arc::new(Cluster::new(network, None, bell, false, LASTING))))
+        }
+        (None, Some(address)) => listen(console, given, address).map(Some),
+        (Some(mut network), Some(_)) => {
+            network.abort(2);
+            usage("--listen cannot be combined with a launcher: its processes end together")
+        }
+    }
+}
+
+/// Opens a search for processes that join it.
+fn listen(console: &Console<'_>, given: &Given, address: String) -> Result<Arc<Cluster>, Failure> {
+    let path = key_path(given);
+    let key = Key::make(Path::new(&path));
+    let key = key.map_err(|why| Failure::Usage(format!("--key {why}")))?;
+    let places = given.get(&PLACES).map_err(Failure::Usage)?.unwrap_or(64);
+    let limits = Limits::default();
+    let version = VERSION.to_string();
+    let bell = Arc::new(Bell::default());
+    let rings = Arc::clone(&bell);
+    let wake = Arc::new(move || rings.ring());
+    let (star, door) = tls::listen(Listening { address, key, version, places, limits }, wake)
+        .map_err(|why| Failure::Usage(format!("--listen {why}")))?;
+    if !given.on("quiet") {
+        let at = door.address();
+        console.note(&format!("to join: {} join {at} --key {path}", console.program));
+    }
+    let entrance = Some(Box::new(door) as Box<dyn pleach_net::Entrance>);
+    Ok(Arc::new(Cluster::new(Box::new(star), entrance, bell, true, CHANGING)))
+}
+
+/// The file of the key.
+pub fn key_path(given: &Given) -> String {
+    given.word("key").unwrap_or(KEY.about.default).to_string()
+}

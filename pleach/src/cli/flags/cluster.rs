@@ -1,0 +1,95 @@
+//! Flags for searches by several processes.
+
+use super::numbers::{time, whole};
+use super::{About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, text};
+use serde_json::json;
+use std::time::Duration;
+
+const ABOUT: About = About {
+    name: "",
+    value: None,
+    help: "",
+    default: "",
+    group: Group::Processes,
+    applies: Applies::To(SEARCHES),
+    lasts: Lasts::OneRun,
+    accepts: Accepts::One,
+};
+
+const KEYED: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join];
+
+/// `--listen`.
+pub static LISTEN: Flag<String> = Flag {
+    about: About {
+        name: "listen",
+        value: Some("HOST:PORT"),
+        help: "open the search for processes that join it with 'pleach join'",
+        default: "off",
+        ..ABOUT
+    },
+    parse: address,
+    record: |given| Some(json!(given.word("listen"))),
+};
+
+/// `--key`.
+pub static KEY: Flag<String> = Flag {
+    about: About {
+        name: "key",
+        value: Some("FILE"),
+        help: "key of the search: whoever has it may join; made if it is not there",
+        default: "pleach.key",
+        applies: Applies::To(KEYED),
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("key"))),
+};
+
+/// `--places`.
+pub static PLACES: Flag<u32> = Flag {
+    about: About {
+        name: "places",
+        value: Some("N"),
+        help: "how many processes can take part at once, this one included",
+        default: "64",
+        ..ABOUT
+    },
+    parse: |word| whole(word, 2, 4096).map(|places| places as u32),
+    record: |given| Some(json!(given.get(&PLACES).ok().flatten())),
+};
+
+/// `--patience`.
+pub static PATIENCE: Flag<Option<Duration>> = Flag {
+    about: About {
+        name: "patience",
+        value: Some("T"),
+        help: "how long to try to reach the search, also after it was lost; none: for ever",
+        default: "60s",
+        applies: Applies::To(&[Verb::Join]),
+        ..ABOUT
+    },
+    parse: |word| if word == "none" { Ok(None) } else { time(word).map(Some) },
+    record: |given| Some(json!(given.word("patience"))),
+};
+
+/// `--mpi`.
+pub static MPI: Flag<String> = Flag {
+    about: About {
+        name: "mpi",
+        value: Some("auto|off|PATH"),
+        help: "MPI library to use where a launcher such as mpiexec or srun has started several processes",
+        default: "auto",
+        ..ABOUT
+    },
+    parse: |word| if word.is_empty() { Err("expected auto, off or a path".into()) } else { text(word) },
+    record: |given| Some(json!(given.word("mpi").unwrap_or(MPI.about.default))),
+};
+
+/// A host and a port.
+pub fn address(word: &str) -> Result<String, String> {
+    let port = word.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    match port.and_then(|(_, port)| port.parse::<u16>().ok()) {
+        Some(_) => Ok(word.into()),
+        None => Err(format!("{word}: expected HOST:PORT, such as 0.0.0.0:7400")),
+    }
+}
