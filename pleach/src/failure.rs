@@ -16,6 +16,8 @@ pub enum Failure {
     Lost(String),
     /// The process that leads the search has failed.
     Ended(String),
+    /// The process that leads has begun another search.
+    Replaced,
 }
 
 /// Bad usage with this explanation.
@@ -39,6 +41,7 @@ impl Failure {
                     Failure::Machine(why.to_string())
                 }
                 RunError::Lost(why) => Failure::Lost(why),
+                RunError::Replaced => Failure::Replaced,
                 RunError::Site { site: 0, why } => Failure::Ended(why),
                 _ => Failure::Inside(why.to_string()),
             },
@@ -63,6 +66,7 @@ impl Failure {
             | Failure::Inside(why)
             | Failure::Lost(why)
             | Failure::Ended(why) => why,
+            Failure::Replaced => "the search was replaced by another one".into(),
         }
     }
 }

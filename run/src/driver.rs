@@ -5,6 +5,7 @@ use crate::control::Stop;
 use crate::error::RunError;
 use crate::executor::{Budget, Executor, Stretch};
 use crate::outcome::{Balance, UnitReport};
+use crate::pace::Pace;
 use crate::side::Side;
 use crate::sites::yard::Yard;
 use crate::transport::{Envelope, Transport};
@@ -29,6 +30,8 @@ pub(crate) struct Unit<'a, E, T> {
     explored_ns: u64,
     /// A heuristic that the unit runs beside its search.
     side: Option<Side<'a>>,
+    /// How fast it may explore, if that is limited.
+    pace: Option<Pace>,
 }
 
 /// What a unit leaves behind.
@@ -49,11 +52,17 @@ pub(crate) struct Left {
 }
 
 impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
-    pub fn new(peer: Peer, seed: u64, body: Body<'a, E, T>, side: Option<Side<'a>>) -> Self {
+    pub fn new(
+        peer: Peer,
+        (seed, pace): (u64, Option<u64>),
+        body: Body<'a, E, T>,
+        side: Option<Side<'a>>,
+    ) -> Self {
+        let pace = pace.map(Pace::new);
         let chooser = Seeded::new(seed, peer.me());
         let commons = body.commons;
         let host = Host::new(peer, commons.saver().is_some() || commons.yard().is_some());
-        Self { host, chooser, body, epoch: 0, round: 0, explored_ns: 0, side }
+        Self { host, chooser, body, epoch: 0, round: 0, explored_ns: 0, side, pace }
     }
 
     /// Runs until all work is done or the run is stopped.
@@ -97,13 +106,13 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         while !self.host.peer().finished() && commons.goes_on(self.round) {
             if self.side.as_ref().is_some_and(|side| side.due(now_ns - started_ns)) {
                 now_ns = self.improve(now_ns);
-            } else if self.body.executor.explorer().size() > 0.0 {
-                now_ns = self.step(now_ns)?;
-            } else {
+            } else if self.body.executor.explorer().size() == 0.0 {
                 self.park();
-                let wake_in = self.body.wake_at_ns.map(|at| at.saturating_sub(now_ns));
-                self.body.transport.wait(wake_in.map(Duration::from_nanos));
-                now_ns = commons.now_ns();
+                now_ns = self.wait(u64::MAX, now_ns);
+            } else if let Some(rest_ns) = self.pace.as_ref().and_then(|pace| pace.rest_ns(now_ns)) {
+                now_ns = self.wait(rest_ns, now_ns);
+            } else {
+                now_ns = self.step(now_ns)?;
             }
             while let Some(envelope) = self.body.transport.poll() {
                 self.read(envelope, now_ns)?;
@@ -115,6 +124,14 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             self.begin_snapshot(now_ns)?;
         }
         Ok(())
+    }
+
+    /// Waits for mail, the time to wake the peer, or this long. Returns the time after it.
+    fn wait(&mut self, at_most_ns: u64, now_ns: u64) -> u64 {
+        let wake_in_ns = self.body.wake_at_ns.map_or(u64::MAX, |at| at.saturating_sub(now_ns));
+        let wait_ns = Some(wake_in_ns.min(at_most_ns)).filter(|&ns| ns < u64::MAX);
+        self.body.transport.wait(wait_ns.map(Duration::from_nanos));
+        self.body.commons.now_ns()
     }
 
     /// What is left at the end.
@@ -147,9 +164,16 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Explores for a stretch and tells the peer. Returns the time after it.
     fn step(&mut self, now_ns: u64) -> Result<u64, RunError> {
-        let Some(stretch) = self.explore() else { return Ok(self.await_fuel()) };
+        let Some(stretch) = self.explore() else {
+            // Fuel comes from other sites, if it comes.
+            let over = self.body.commons.control().stopped().is_some();
+            return Ok(if over { now_ns } else { self.wait(u64::MAX, now_ns) });
+        };
         let Body { me, commons, executor, report, .. } = &mut self.body;
-        let Stretch { progress, busy_ns, active } = stretch;
+        let Stretch { progress, mut busy_ns, active } = stretch;
+        if let Some(pace) = &mut self.pace {
+            busy_ns = pace.pay(now_ns, progress.used).max(busy_ns);
+        }
         if let Some(activity) = &mut report.activity {
             activity.add(now_ns, busy_ns, progress.used, active.unwrap_or(1.0));
         }
@@ -177,7 +201,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     fn explore(&mut self) -> Option<Stretch> {
         let Body { commons, executor, transport, .. } = &mut self.body;
         let control = commons.control();
-        let granted = control.draw(executor.appetite());
+        let most = self.pace.as_ref().map_or(u64::MAX, Pace::fuel);
+        let granted = control.draw(executor.appetite().min(most));
         match commons.yard() {
             None if granted == 0 => {
                 control.stop(Stop::Nodes);
@@ -191,20 +216,12 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         }
         let stretch = executor.explore(&Budget {
             time_ns: STRETCH_NS,
-            fuel: granted,
+            fuel: granted.min(most),
             best: &|| control.best(),
             interrupted: &|| transport.waiting() || control.stopped().is_some(),
         });
         control.refund(granted, stretch.progress.used);
         Some(stretch)
-    }
-
-    /// Waits for something to happen: fuel comes from other sites, if it comes. Returns the time.
-    fn await_fuel(&mut self) -> u64 {
-        if self.body.commons.control().stopped().is_none() {
-            self.body.transport.wait(None);
-        }
-        self.body.commons.now_ns()
     }
 
     /// Tells the first peer if a snapshot was asked for since the last time.

@@ -53,6 +53,9 @@ pub enum RunError {
     /// A process that joined has lost the root.
     #[error("{0}")]
     Lost(String),
+    /// A process came back to a root that searches something else now, or has given its place away.
+    #[error("the search was replaced by another one")]
+    Replaced,
     /// Another process has found something that ends the search.
     #[error("site {site}: {why}")]
     Site {

@@ -31,6 +31,8 @@ mod lock;
 #[cfg(not(loom))]
 mod outcome;
 #[cfg(not(loom))]
+mod pace;
+#[cfg(not(loom))]
 mod pins;
 #[cfg(not(loom))]
 mod save;
@@ -63,6 +65,6 @@ pub use save::{Save, load};
 #[cfg(not(loom))]
 pub use settings::{Settings, cores};
 #[cfg(not(loom))]
-pub use sites::{Bell, Cluster, Order};
+pub use sites::{Bell, Cluster, Entered, Order, Return};
 #[cfg(not(loom))]
 pub use start::run;

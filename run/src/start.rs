@@ -155,7 +155,7 @@ impl<'a> Ground<'a> {
             .flatten();
         let aside = settings.policy.is_late().then(|| Aside(problem.explorer()));
         let body = Body::new(me, commons, executor, desk, report, aside);
-        let left = Unit::new(peer, settings.seed, body, side).drive()?;
+        let left = Unit::new(peer, (settings.seed, settings.pace), body, side).drive()?;
         guard.well = true;
         Ok(left)
     }

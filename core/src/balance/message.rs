@@ -134,6 +134,11 @@ pub enum Event {
     Refilled,
     /// It has work, but too little for what it is to hold ready for others: it asks for more.
     Short,
+    /// A peer is there from now on, where peers come and go.
+    Came {
+        /// The peer.
+        peer: PeerId,
+    },
     /// A peer is gone: it will not answer, and what it asked for is void.
     Lost {
         /// The peer.

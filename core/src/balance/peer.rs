@@ -47,6 +47,8 @@ pub struct Peer {
     left: bool,
     /// The best score heard of.
     best: i64,
+    /// The other peers that are there, in order; `None` if all are.
+    others: Option<Vec<PeerId>>,
     /// The last epoch that began with a cut.
     pub(super) epoch: u64,
     finished: bool,
@@ -78,11 +80,18 @@ impl Peer {
             unacknowledged: 0,
             left: false,
             best: i64::MAX,
+            others: None,
             epoch: 0,
             finished: false,
             #[cfg(test)]
             mutant: Mutant::None,
         }
+    }
+
+    /// The same peer where the others come and go: it asks only those of which it was told that they came.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { others: Some(Vec::new()), ..self }
     }
 
     /// The peer's number.
@@ -165,6 +174,7 @@ impl Peer {
             // Without any it asks below.
             Event::Short if size > 0.0 => self.ask(now_ns, chooser, actions),
             Event::Short => {}
+            Event::Came { peer } => self.on_came(peer),
             Event::Lost { peer } => self.on_lost(peer),
             Event::AllIdle => self.end(self.me, actions),
             Event::Found { score } => self.spread(score, self.me, actions),
@@ -224,8 +234,21 @@ impl Peer {
         self.serve_waiting(size, actions);
     }
 
+    /// A peer has come.
+    fn on_came(&mut self, peer: PeerId) {
+        if let Some(others) = &mut self.others
+            && let Err(at) = others.binary_search(&peer)
+            && peer != self.me
+        {
+            others.insert(at, peer);
+        }
+    }
+
     /// A peer is gone.
     fn on_lost(&mut self, peer: PeerId) {
+        if let Some(others) = &mut self.others {
+            others.retain(|&other| other != peer);
+        }
         self.thieves.remove(peer);
         self.asking.on_lost(peer, &self.policy);
         if self.policy.victim == Victim::Broker && self.me == 0 {
@@ -384,6 +407,7 @@ impl Peer {
                 policy: &self.policy,
                 place: &self.place,
                 thieves: &self.thieves,
+                others: self.others.as_deref(),
             };
             let (to, waits) = match self.asking.next(&context, chooser) {
                 Next::Ask(to) => (to, false),

@@ -279,6 +279,13 @@ impl<C: Content> Site<C> {
         }
     }
 
+    /// Asks for all that a site holds, which may just have come back.
+    pub fn ask_all_of(&self, holder: SiteId, deeds: &mut Deeds<C>) {
+        let live = self.estates.iter().filter(|estate| !estate.returning);
+        let held = live.flat_map(|estate| &estate.part.subs).filter(|(_, it)| it.holder == holder);
+        held.for_each(|(&lien, _)| self.ask(lien, deeds));
+    }
+
     /// Takes a lien back from a holder that is silent or gone. If it is neither, that costs only time.
     pub fn suspect(&mut self, lien: Lien, deeds: &mut Deeds<C>) {
         let rec = self.live_recs(lien).next();

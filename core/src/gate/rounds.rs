@@ -206,6 +206,33 @@ impl<D: Tally> Gate<D> {
         self.act(now_ns, inside, None, |it, deeds| it.site().commit(held, part, deeds))
     }
 
+    /// Another site is there from now on, where sites come and go.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn came<I: Inside<Done = D>>(
+        &mut self,
+        site: SiteId,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        self.tell(Event::Came { peer: site }, None, now_ns, inside)?;
+        self.act(now_ns, inside, None, |it, deeds| it.site().ask_all_of(site, deeds))
+    }
+
+    /// Another site cannot be reached now. What it holds is left to it until a lease is over.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn unreachable<I: Inside<Done = D>>(
+        &mut self,
+        site: SiteId,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        self.tell(Event::Lost { peer: site }, None, now_ns, inside)
+    }
+
     /// Another site is gone, as far as the network can tell.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! The campaign for the asymmetric travelling salesman: a tour of least length, with proof.
 
 use super::begun::{Begun, Ready};
-use super::{Best, Seen, Error, Search};
+use super::{Best, Error, Search, Seen};
 use crate::report::{Report, Status};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;

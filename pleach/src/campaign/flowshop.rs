@@ -2,7 +2,7 @@
 
 use super::begun::{Begun, Ready, SHORTEST};
 use super::saved::{finished, over};
-use super::{Best, Seen, Error, Search};
+use super::{Best, Error, Search, Seen};
 use crate::report::{Report, Status};
 use pleach_core::checkpoint::Checkpoint as Content;
 use pleach_core::problem::Problem;
@@ -105,8 +105,7 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
 
 /// Reads the checkpoint of a search.
 pub(crate) fn look(instance: &Instance, mut options: Options<'_>) -> Result<Seen, Error> {
-    let Prepared { mut begun, flowshop, ready, second } =
-        prepare(instance, &mut options, true)?;
+    let Prepared { mut begun, flowshop, ready, second } = prepare(instance, &mut options, true)?;
     match second {
         None => begun.look(&flowshop),
         Some(_) => begun.look(&counting(&flowshop, ready.state["first"]["best"].as_i64())),

@@ -13,9 +13,9 @@ mod seen;
 pub mod uts;
 
 pub(crate) use contents::Contents;
-pub(crate) use seen::Seen;
 pub use error::Error;
 pub(crate) use saved::described;
+pub(crate) use seen::Seen;
 
 use pleach_core::work::Nodes;
 use pleach_problems::simd::Level;

@@ -56,7 +56,12 @@ impl Saved {
         let about: Value = serde_json::from_str(about).unwrap_or_default();
         let state = about["state"].clone();
         let content = Content { best: i64::MAX, ..Content::default() };
-        Self { asked: state["asked"].clone(), state, content: Some(Arc::new(content)), ..Self::default() }
+        Self {
+            asked: state["asked"].clone(),
+            state,
+            content: Some(Arc::new(content)),
+            ..Self::default()
+        }
     }
 
     /// Where the search comes from.

@@ -31,7 +31,13 @@ impl<'a> Console<'a> {
         out: &'a mut dyn Write,
         err: &'a mut dyn Write,
     ) -> Self {
-        Self { program: program.into(), own, out: RefCell::new(out), err: RefCell::new(err), mute: Cell::new(false) }
+        Self {
+            program: program.into(),
+            own,
+            out: RefCell::new(out),
+            err: RefCell::new(err),
+            mute: Cell::new(false),
+        }
     }
 
     /// Says nothing more, or something again.
@@ -75,10 +81,6 @@ impl<'a> Console<'a> {
                 self.note(&line);
                 BAD_USAGE
             }
-            Failure::Machine(line) | Failure::Lost(line) | Failure::Ended(line) => {
-                self.note(&line);
-                FAILED
-            }
             Failure::Inside(line) if self.own => {
                 self.note(&format!("{line}; the fault is most likely in this problem's own code"));
                 FAILED
@@ -87,6 +89,10 @@ impl<'a> Console<'a> {
                 self.note(&format!(
                     "{line}; this is a bug, please report it with the command line"
                 ));
+                FAILED
+            }
+            other => {
+                self.note(&other.words());
                 FAILED
             }
         })

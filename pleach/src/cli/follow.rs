@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::registry::{Act, Ended, Entry, Mode, Request, entry};
 use crate::report::{Report, grouped};
 use pleach_net::tls::{self, Joining, Key, Limits};
-use pleach_run::{Bell, Cluster, Order, RunError, Stop};
+use pleach_run::{Bell, Cluster, Entered, Order, Stop};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -69,64 +69,63 @@ pub fn join(
     let key = key.map_err(|why| Failure::Usage(format!("--key {why}")))?;
     let patience = given.get(&PATIENCE).map_err(Failure::Usage)?;
     let patience = patience.unwrap_or(Some(Duration::from_secs(60)));
-    let follower = Follower { registry, console, own: given, cancel: interrupts() };
-    let mut since = Instant::now();
-    loop {
-        let left = patience.map(|patience| patience.saturating_sub(since.elapsed()));
-        let cluster = match enter(&at, &key, left) {
-            Ok(cluster) => cluster,
-            Err(why) => {
-                let again = why.may_pass && left.is_none_or(|left| left > AGAIN);
-                if !again || follower.cancel.is_cancelled() {
-                    return Err(Failure::Machine(format!("cannot join {at}: {}", why.words)));
-                }
-                std::thread::sleep(AGAIN);
-                continue;
-            }
-        };
-        follower.note(&format!("joined {at} as site {}", cluster.me()));
-        match follower.all(&cluster) {
-            Ok(Parted::Dismissed) => {
-                cluster.end();
-                return Ok(DONE);
-            }
-            Ok(Parted::Left) => {
-                follower.note("left the search");
-                return Ok(DONE);
-            }
-            Err(Failure::Lost(why)) => {
-                follower.note(&format!("{why}; trying to reach {at} again"));
-                since = Instant::now();
-            }
-            Err(why) => return Err(why),
+    let cancel = interrupts();
+    let bell = Arc::new(Bell::default());
+    let way = Way { at, key, patience, bell: Arc::clone(&bell), cancel: cancel.clone() };
+    let entered = way.enter(None).map_err(Failure::Machine)?;
+    let follower = Follower { registry, console, own: given, cancel };
+    let at = way.at.clone();
+    let again = Arc::new(move |place| way.enter(Some(place)));
+    let mut terms = CHANGING;
+    terms.patience_ns = patience.map_or(u64::MAX, |it| it.as_nanos() as u64).max(terms.lease_ns);
+    let cluster = Arc::new(Cluster::joined(entered, again, bell, terms)?);
+    follower.note(&format!("joined {at} as site {}", cluster.me()));
+    match follower.all(&cluster)? {
+        Parted::Dismissed => cluster.end(),
+        Parted::Left => {
+            cluster.leave();
+            follower.note("left the search");
         }
     }
+    Ok(DONE)
 }
 
-/// Why a process could not join, and whether it may succeed later.
-struct Outside {
-    words: String,
-    may_pass: bool,
+/// The way to a root.
+struct Way {
+    at: String,
+    key: Key,
+    patience: Option<Duration>,
+    bell: Arc<Bell>,
+    cancel: Cancel,
 }
 
-/// Joins once.
-fn enter(at: &str, key: &Key, left: Option<Duration>) -> Result<Arc<Cluster>, Outside> {
-    let bell = Arc::new(Bell::default());
-    let rings = Arc::clone(&bell);
-    let joining = Joining {
-        address: at.into(),
-        key: key.clone(),
-        version: VERSION.into(),
-        bytes: Vec::new(),
-        limits: Limits::default(),
-        patience: left.unwrap_or(Duration::MAX),
-    };
-    let joined = tls::join(joining, Arc::new(move || rings.ring()));
-    let (star, welcome) = joined
-        .map_err(|why| Outside { may_pass: why.may_pass(), words: why.to_string() })?;
-    let cluster = Cluster::joined(Box::new(star), &welcome, bell, CHANGING);
-    let foreign = |why: RunError| Outside { words: why.to_string(), may_pass: false };
-    cluster.map(Arc::new).map_err(foreign)
+impl Way {
+    /// Joins, at a place that this process had before if it is free. Tries again for as long as patience lasts.
+    fn enter(&self, place: Option<u32>) -> Result<Entered, String> {
+        let start = Instant::now();
+        loop {
+            let left = self.patience.map(|patience| patience.saturating_sub(start.elapsed()));
+            let rings = Arc::clone(&self.bell);
+            let joining = Joining {
+                address: self.at.clone(),
+                key: self.key.clone(),
+                version: VERSION.into(),
+                bytes: place.map_or(Vec::new(), |place| place.to_le_bytes().to_vec()),
+                limits: Limits::default(),
+                patience: left.unwrap_or(Duration::MAX).max(AGAIN),
+            };
+            match tls::join(joining, Arc::new(move || rings.ring())) {
+                Ok((star, welcome)) => return Ok((Box::new(star), welcome)),
+                Err(why) => {
+                    let again = why.may_pass() && left.is_none_or(|left| left > AGAIN);
+                    if !again || self.cancel.is_cancelled() {
+                        return Err(format!("cannot join {}: {why}", self.at));
+                    }
+                }
+            }
+            std::thread::sleep(AGAIN);
+        }
+    }
 }
 
 /// How a process came to take no further part.
@@ -160,7 +159,10 @@ impl Follower<'_, '_> {
                 let left = self.cancel.is_cancelled();
                 return Ok(if left { Parted::Left } else { Parted::Dismissed });
             };
-            let report = self.one(cluster, &order)?;
+            let report = match self.one(cluster, &order) {
+                Err(Failure::Replaced) => continue,
+                report => report?,
+            };
             if report.outcome.stop == Some(Stop::Asked) {
                 let start = Instant::now();
                 // Until the root has noticed, what is on its way there must not be lost.
@@ -217,9 +219,9 @@ impl Follower<'_, '_> {
             })
         });
         let own = self.own.lasting(&[Lasts::Kept, Lasts::OneRun]);
-        flags.extend(own.into_iter().filter(|flag| {
-            name(flag).is_some_and(|name| OWN.contains(&&*name))
-        }));
+        flags.extend(
+            own.into_iter().filter(|flag| name(flag).is_some_and(|name| OWN.contains(&&*name))),
+        );
         Some(parse_again(&words, flags))
     }
 }

@@ -57,9 +57,12 @@ pub(crate) fn run(
         match words[..] {
             ["join", address] => follow::join(registry, console, address, &line.given),
             ["join", ..] => usage("join: expected HOST:PORT, where another process listens"),
-            ["solve" | "count" | "resume", ..] => company::with(console, line, |line| {
-                search(registry, console, line)
-            }, |cluster, line| follow::follow(registry, console, cluster, line)),
+            ["solve" | "count" | "resume", ..] => company::with(
+                console,
+                line,
+                |line| search(registry, console, line),
+                |cluster, line| follow::follow(registry, console, cluster, line),
+            ),
             _ => act(registry, console, line),
         }
     })

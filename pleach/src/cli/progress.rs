@@ -4,7 +4,7 @@ use super::console::Console;
 use crate::campaign::Cancel;
 use crate::report::{estimate, gap, grouped, short};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pleach_run::Sight;
+use pleach_run::{Sight, SitesSight};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -83,6 +83,11 @@ fn words(sight: &Sight, rate: f64) -> String {
         if let Some(best) = sight.best {
             text += &format!("  gap {:.2} %", 100.0 * gap(best, bound));
         }
+    }
+    if let Some(sites) = &sight.sites {
+        let SitesSight { sites, units, busy } = sites;
+        let many = if *sites == 1 { "" } else { "s" };
+        text += &format!("  {sites} site{many}, {busy} of {units} units busy");
     }
     let nodes = sight.counts.bounded;
     if sight.counts.total > 0 && sight.counts.total != u128::from(nodes) {

@@ -111,7 +111,8 @@ fn tour(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
 
 fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
-    let request = Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} };
+    let request =
+        Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} };
     let bound = Bound::parse(load.bound.as_deref().unwrap_or("auto"));
     let bound = bound.or_else(|why| usage(format!("load.bound {why}")))?;
     if load.branching.is_some() {

@@ -160,7 +160,8 @@ fn schedule(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
 
 fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
-    let request = Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} };
+    let request =
+        Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} };
     let mut problem = Flowshop::new(instance(&request)?, simd);
     let bound = Bound::parse(load.bound.as_deref().unwrap_or("auto"));
     problem.bound = bound.map_err(|why| Failure::Usage(format!("load.bound {why}")))?;

@@ -48,8 +48,13 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
 }
 
 fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
-    let knapsack =
-        knapsack(&Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} })?;
+    let knapsack = knapsack(&Request {
+        instance: &load.instance,
+        given,
+        resumed: false,
+        follows: false,
+        note: &|_| {},
+    })?;
     let posed = Posed::plain(load, Plain(knapsack), |plain, best| record(&plain.0, best));
     posed.map_err(Failure::Usage)
 }

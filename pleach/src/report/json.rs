@@ -2,7 +2,7 @@
 
 use super::Report;
 use pleach_core::tree::Goal;
-use pleach_run::Outcome;
+use pleach_run::{Outcome, Parting, SiteReport};
 use serde_json::{Map, Value, json};
 
 impl Report {
@@ -55,6 +55,7 @@ impl Report {
             ("seconds", round(self.outcome.seconds)),
             ("setup_seconds", round(self.outcome.setup_seconds)),
             ("units", units.into()),
+            ("sites", sites(&self.outcome)),
             (
                 "balance",
                 json!({
@@ -76,6 +77,30 @@ impl Report {
         }
         all.into()
     }
+}
+
+/// What each process did, where several searched together.
+fn sites(outcome: &Outcome) -> Value {
+    let end = |end| match end {
+        Parting::Left => "left",
+        Parting::Lost => "lost",
+    };
+    let site = |site: &SiteReport| {
+        json!({
+            "name": site.name,
+            "host": site.host,
+            "units": site.units,
+            "joined_s": round(site.joined_s),
+            "left_s": site.left_s.map(round),
+            "end": site.end.map(end),
+            "commits": whole(site.commits.into()),
+            "redone": whole(site.redone.into()),
+        })
+    };
+    if outcome.sites.is_empty() {
+        return Value::Null;
+    }
+    outcome.sites.iter().map(site).collect()
 }
 
 /// The largest whole number that every reader of JSON keeps exactly.

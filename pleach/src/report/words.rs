@@ -2,7 +2,7 @@
 
 use super::{Report, Status};
 use pleach_core::tree::Goal;
-use pleach_run::{Outcome, Stop};
+use pleach_run::{Outcome, Parting, SiteReport, Stop};
 use std::fmt::Write;
 
 impl Report {
@@ -45,9 +45,10 @@ impl Report {
             let numbers: Vec<String> = plan.iter().map(ToString::to_string).collect();
             let _ = write!(out, "\n{}", numbers.join(" "));
         }
-        let Outcome { counts, seconds, units, balance, .. } = &self.outcome;
+        let Outcome { counts, seconds, units, balance, sites, .. } = &self.outcome;
         let rate = counts.bounded as f64 / seconds.max(1e-9);
-        let only_threads = units.iter().all(|unit| unit.name.starts_with("cpu"));
+        let own = |name: &str| name.rsplit('/').next().is_some_and(|own| own.starts_with("cpu"));
+        let only_threads = units.iter().all(|unit| own(&unit.name));
         let kind = if only_threads { "thread" } else { "unit" };
         let many = if units.len() == 1 { "" } else { "s" };
         if counts.bounded == 0 {
@@ -56,9 +57,10 @@ impl Report {
         }
         let _ = write!(
             out,
-            "\n{} nodes in {seconds:.3} s on {} {kind}{many}, {} a second",
+            "\n{} nodes in {seconds:.3} s on {} {kind}{many}{}, {} a second",
             grouped(counts.bounded.into()),
             units.len(),
+            of_sites(sites),
             short(rate),
         );
         if balance.redundant > 0 {
@@ -66,6 +68,23 @@ impl Report {
         }
         out
     }
+}
+
+/// How many processes there were, and what became of those that did not stay.
+fn of_sites(sites: &[SiteReport]) -> String {
+    let ended = |how| sites.iter().filter(|site| site.end == Some(how)).count();
+    let mut out = match sites.len() {
+        0 => return String::new(),
+        1 => " of one process".to_string(),
+        many => format!(" of {many} processes"),
+    };
+    let told = [(ended(Parting::Left), "left"), (ended(Parting::Lost), "lost")];
+    let told: Vec<String> =
+        told.iter().filter(|(n, _)| *n > 0).map(|(n, how)| format!("{n} {how}")).collect();
+    if !told.is_empty() {
+        let _ = write!(out, " ({})", told.join(", "));
+    }
+    out
 }
 
 fn reason(why: Stop) -> &'static str {

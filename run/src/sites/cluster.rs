@@ -1,5 +1,6 @@
 //! [`Cluster`]: the processes that search together, as one of them sees them.
 
+use super::adrift::{Entered, Return, Way};
 use super::bell::Bell;
 use super::link::{Heard, Link};
 use super::parcel::{Order, Parcel};
@@ -20,10 +21,15 @@ pub struct Cluster {
     terms: Terms,
     bell: Arc<Bell>,
     link: Mutex<Link>,
+    /// How to come back when the root is lost.
+    again: Option<Return>,
 }
 
 /// How long the end of a network may take.
 const FAREWELL: Duration = Duration::from_secs(10);
+
+/// How long a process that leaves waits for its last word to go out.
+const LAST_WORD: Duration = Duration::from_millis(100);
 
 /// The longest wait between two looks at whether to go on waiting.
 const LOOK: Duration = Duration::from_millis(50);
@@ -41,7 +47,7 @@ impl Cluster {
     ) -> Self {
         let (me, name) = (network.me(), network.name().to_string());
         let link = Mutex::new(Link::new(network, entrance, open));
-        Self { me, name, open, terms, bell, link }
+        Self { me, name, open, terms, bell, link, again: None }
     }
 
     /// A network that this process has joined, and what it was told at the entrance.
@@ -49,13 +55,13 @@ impl Cluster {
     /// # Errors
     /// If that is nothing that a root says.
     pub fn joined(
-        network: Box<dyn Network>,
-        welcome: &[u8],
+        (network, welcome): Entered,
+        again: Return,
         bell: Arc<Bell>,
         terms: Terms,
     ) -> Result<Self, RunError> {
-        let cluster = Self::new(network, None, bell, true, terms);
-        cluster.link().welcomed(welcome)?;
+        let cluster = Self { again: Some(again), ..Self::new(network, None, bell, true, terms) };
+        cluster.link().welcomed(&welcome)?;
         Ok(cluster)
     }
 
@@ -91,6 +97,13 @@ impl Cluster {
         &self.bell
     }
 
+    /// Begins to come back to the root, which is lost; `None` if there is no way back.
+    pub(super) fn begin_to_return(&self, link: &mut Link) -> Option<Way> {
+        let again = self.again.as_ref()?;
+        link.drift();
+        Some(Way::begin(again, link.me(), &self.bell))
+    }
+
     /// The network, for as long as a search lasts.
     pub(super) fn link(&self) -> MutexGuard<'_, Link> {
         lock(&self.link)
@@ -103,12 +116,24 @@ impl Cluster {
     /// If the network fails, or the root is lost.
     pub fn next_order(&self, waits: impl Fn() -> bool) -> Result<Option<Order>, RunError> {
         let mut link = self.link();
+        let mut way: Option<Way> = None;
         while waits() {
             if let Some(order) = link.next_order() {
                 return Ok(order);
             }
+            match way.as_ref().and_then(Way::end) {
+                Some(Ok(entered)) => {
+                    link.come_back(entered)?;
+                    way = None;
+                }
+                Some(Err(why)) => return Err(RunError::Lost(why)),
+                None => {}
+            }
             match link.hear()? {
-                Some(Heard::Lost(0)) => return Err(RunError::Lost(link.why())),
+                Some(Heard::Lost(0)) => {
+                    let lost = RunError::Lost(link.why());
+                    way = Some(self.begin_to_return(&mut link).ok_or(lost)?);
+                }
                 Some(_) => {}
                 None => self.rest(&link, LOOK),
             }
@@ -141,6 +166,17 @@ impl Cluster {
                 None if start.elapsed() > FAREWELL && self.open => return,
                 None => self.rest(&link, LOOK),
             }
+        }
+    }
+
+    /// Leaves before the end; the root knows, and holds what this process had.
+    pub fn leave(&self) {
+        let mut link = self.link();
+        link.finish();
+        let start = Instant::now();
+        // For as long as the last word takes.
+        while start.elapsed() < LAST_WORD && matches!(link.hear(), Ok(None | Some(_))) {
+            self.rest(&link, LAST_WORD / 4);
         }
     }
 

@@ -1,5 +1,6 @@
 //! [`Gatekeeper`]: the thread of a site's gate: it hears units and other sites, and lets the gate act.
 
+use super::adrift::Way;
 use super::cluster::Cluster;
 use super::house::House;
 use super::link::{Heard, Link};
@@ -37,6 +38,8 @@ pub(super) struct Gatekeeper<'a> {
     pub stop: Option<Stop>,
     pub sighted_ns: u64,
     pub commits: u64,
+    /// The way back to a root that is lost.
+    pub way: Option<Way>,
 }
 
 /// What a gate leaves behind.
@@ -53,11 +56,15 @@ impl Gatekeeper<'_> {
     /// Keeps the gate until the search is over.
     pub fn keep(mut self, resumed: bool) -> Result<Kept, RunError> {
         self.house.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
+        for site in self.link.others() {
+            self.gate.came(site, self.commons.now_ns(), &mut self.house)?;
+        }
         if resumed {
             self.gate.resume(self.commons.now_ns(), &mut self.house)?;
         }
         while self.commons.control().stopped().is_none() {
             self.house.attend()?;
+            self.look_for_the_root()?;
             self.hear_sites()?;
             let now_ns = self.commons.now_ns();
             let cut = self.house.cut()?;
@@ -131,12 +138,13 @@ impl Gatekeeper<'_> {
             Heard::Parcel(..) | Heard::Nothing => {}
             Heard::Joined(site) => {
                 let host = self.link.host_of(site).to_string();
-                self.yard.others.join(site, host, self.commons.now_ns());
+                self.yard.others.join(site, host, now_ns);
+                self.gate.came(site, now_ns, &mut self.house)?;
             }
             Heard::Lost(site) => {
                 self.yard.others.lose(site, now_ns);
                 if site == 0 {
-                    return Err(RunError::Lost(self.link.why()));
+                    return self.lose_the_root(now_ns);
                 }
                 self.gate.lost(site, now_ns, &mut self.house)?;
             }
@@ -144,6 +152,30 @@ impl Gatekeeper<'_> {
             Heard::End => return Err(RunError::Lost("the network has ended".into())),
         }
         Ok(())
+    }
+
+    /// The root is lost. The units go on with what they have: whoever resumes the search may adopt it.
+    fn lose_the_root(&mut self, now_ns: u64) -> Result<(), RunError> {
+        let others = self.link.others();
+        self.commons.warn(format!("{}; trying to come back", self.link.why()));
+        let lost = RunError::Lost(self.link.why());
+        self.way = Some(self.cluster.begin_to_return(self.link).ok_or(lost)?);
+        for site in others {
+            self.gate.unreachable(site, now_ns, &mut self.house)?;
+        }
+        self.gate.unreachable(0, now_ns, &mut self.house)
+    }
+
+    /// Sees whether the way back to the root has come to an end.
+    fn look_for_the_root(&mut self) -> Result<(), RunError> {
+        let Some(end) = self.way.as_ref().and_then(Way::end) else { return Ok(()) };
+        self.way = None;
+        self.link.come_back(end.map_err(RunError::Lost)?)?;
+        if !self.link.goes_on(self.cluster.me(), self.fingerprint) {
+            return Err(RunError::Replaced);
+        }
+        self.commons.warn("reached the root again".into());
+        self.gate.came(0, self.commons.now_ns(), &mut self.house)
     }
 
     /// Does what the units, or whoever watches them, want.
@@ -188,16 +220,21 @@ impl Gatekeeper<'_> {
         while !self.house.posts.is_empty() {
             let mut missing = Vec::new();
             for (to, post) in std::mem::take(&mut self.house.posts) {
+                let gives = matches!(post, Post::Gift(..));
                 note(&mut self.house.seat.balance, &mut self.commits, &post);
                 let letter = Letter { from: self.cluster.me(), post };
                 let parcel = Parcel::Gate(letter.to_bytes(self.fingerprint));
-                if !self.link.send(to, &parcel) && !missing.contains(&to) {
-                    missing.push(to);
+                if !self.link.send(to, &parcel) {
+                    missing.push((to, gives));
                 }
             }
-            for site in missing {
+            for (site, gives) in missing {
                 let now_ns = self.commons.now_ns();
-                self.gate.lost(site, now_ns, &mut self.house)?;
+                if gives {
+                    self.gate.lost(site, now_ns, &mut self.house)?;
+                } else {
+                    self.gate.unreachable(site, now_ns, &mut self.house)?;
+                }
             }
         }
         Ok(())

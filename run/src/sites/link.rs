@@ -1,5 +1,6 @@
 //! [`Link`]: a network that carries parcels, and who is there.
 
+use super::adrift::{Adrift, Entered};
 use super::parcel::{Order, Parcel};
 use crate::error::RunError;
 use pleach_net::{Arrival, Caller, Entrance, Network, SiteId};
@@ -20,6 +21,14 @@ pub(super) enum Heard {
     Nothing,
 }
 
+/// Somebody at the entrance.
+struct Knock {
+    number: u32,
+    host: String,
+    /// The place that it had before it lost the root.
+    was: Option<SiteId>,
+}
+
 /// A network that carries parcels, and who is there.
 pub(super) struct Link {
     network: Box<dyn Network>,
@@ -37,7 +46,7 @@ pub(super) struct Link {
     /// What newcomers are told of the search under way.
     welcome: Option<Arc<[u8]>>,
     /// Callers that wait for a search to begin.
-    callers: Vec<(u32, String)>,
+    callers: Vec<Knock>,
     /// The search that this site is to take part in, and when it heard of it.
     order: Option<(Order, Instant)>,
     dismissed: bool,
@@ -62,6 +71,34 @@ impl Link {
             dismissed: false,
             finished: false,
         }
+    }
+
+    pub fn me(&self) -> SiteId {
+        self.network.me()
+    }
+
+    /// The root is lost, and with it all others.
+    pub fn drift(&mut self) {
+        self.network = Box::new(Adrift { me: self.me(), places: self.places() });
+        self.there.fill(false);
+    }
+
+    /// Goes on in a network that it has entered again.
+    pub fn come_back(&mut self, (network, welcome): Entered) -> Result<(), RunError> {
+        *self = Self::new(network, None, true);
+        self.welcomed(&welcome)
+    }
+
+    /// Whether the search that it was told of when it came back is this one; it goes on if so.
+    pub fn goes_on(&mut self, me: SiteId, fingerprint: u64) -> bool {
+        let begun = self.early.front().and_then(|(_, search, parcel)| match parcel {
+            Parcel::Begin(order) if order.fingerprint == fingerprint => Some(*search),
+            _ => None,
+        });
+        let Some(search) = begun.filter(|_| me == self.me()) else { return false };
+        self.early.pop_front();
+        self.search = search;
+        true
     }
 
     /// How many places there are for sites.
@@ -107,8 +144,8 @@ impl Link {
         let parcel = Parcel::Begin(order);
         self.send_all(&parcel);
         self.welcome = Some(parcel.to_bytes(self.search).into());
-        for (number, host) in std::mem::take(&mut self.callers) {
-            self.let_in(number, host);
+        for knock in std::mem::take(&mut self.callers) {
+            self.let_in(knock);
         }
     }
 
@@ -204,21 +241,27 @@ impl Link {
     fn look_at_the_entrance(&mut self) -> Option<String> {
         while let Some(caller) = self.entrance.as_mut().and_then(|entrance| entrance.next()) {
             match caller {
-                Caller::Knock { number, host, .. } => self.let_in(number, host),
+                Caller::Knock { number, host, bytes } => {
+                    let was = bytes.try_into().map(SiteId::from_le_bytes).ok();
+                    self.let_in(Knock { number, host, was });
+                }
                 Caller::Note(note) => return Some(note),
             }
         }
         None
     }
 
-    /// Gives a caller the first free place, or has it wait for a search to begin.
-    fn let_in(&mut self, number: u32, host: String) {
+    /// Gives a caller the place that it had, or the first free one, or has it wait for a search to begin.
+    fn let_in(&mut self, knock: Knock) {
         let Some(entrance) = &mut self.entrance else { return };
         if self.finished {
-            return entrance.refuse(number, "the search is over");
+            return entrance.refuse(knock.number, "the search is over");
         }
-        let Some(welcome) = &self.welcome else { return self.callers.push((number, host)) };
-        match self.given.iter().position(|given| !given) {
+        let Some(welcome) = &self.welcome else { return self.callers.push(knock) };
+        let Knock { number, host, was } = knock;
+        let free = |&place: &usize| self.given.get(place) == Some(&false);
+        let was = was.map(|site| site as usize).filter(free);
+        match was.or_else(|| self.given.iter().position(|given| !given)) {
             Some(place) => {
                 entrance.admit(number, place as SiteId, Arc::clone(welcome));
                 self.hosts[place] = host;
@@ -240,7 +283,7 @@ impl Link {
 
     pub fn finish(&mut self) {
         self.finished = true;
-        for (number, _) in std::mem::take(&mut self.callers) {
+        for Knock { number, .. } in std::mem::take(&mut self.callers) {
             if let Some(entrance) = &mut self.entrance {
                 entrance.refuse(number, "the search is over");
             }

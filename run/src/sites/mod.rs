@@ -3,6 +3,7 @@
 //! `core/src/gate` decides; here are the threads, the clock and the network that it needs.
 
 mod account;
+mod adrift;
 mod bell;
 mod cluster;
 mod gatekeeper;
@@ -15,6 +16,7 @@ mod seat;
 mod spare;
 pub(crate) mod yard;
 
+pub use adrift::{Entered, Return};
 pub use bell::Bell;
 pub use cluster::Cluster;
 pub use parcel::Order;

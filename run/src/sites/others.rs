@@ -96,8 +96,8 @@ impl Others {
         sum
     }
 
-    /// What each did, and the units of those that told.
-    pub fn reports(&self) -> Vec<(SiteReport, Option<Account>)> {
+    /// What each did, as far as it told, and how far it was when it last told.
+    pub fn reports(&self) -> Vec<(SiteReport, Option<Account>, Counts)> {
         let mut all = Vec::new();
         for (site, stays) in &*lock(&self.stays) {
             for (nth, stay) in stays.iter().enumerate() {
@@ -114,6 +114,7 @@ impl Others {
                         redone: 0,
                     },
                     stay.account.clone(),
+                    stay.sighting.counts,
                 ));
             }
         }

@@ -13,7 +13,7 @@ use crate::crew::Crew;
 use crate::driver::Left;
 use crate::error::RunError;
 use crate::gather::{check, settle};
-use crate::outcome::{Balance, Outcome, SiteReport, UnitReport};
+use crate::outcome::{Balance, Outcome, Parting, SiteReport, UnitReport};
 use crate::save::Saver;
 use crate::settings::Settings;
 use crate::start::{Ground, before, control, last_warnings};
@@ -104,7 +104,12 @@ impl Crew {
             Ok(ended) => ended,
             Err(why) => {
                 link.pause();
-                link.send_all(&Parcel::Failed(why.to_string()));
+                // Whoever has lost the root, or hears from it that all is over, has nothing to tell.
+                let told = matches!(why, RunError::Lost(_) | RunError::Replaced)
+                    || matches!(why, RunError::Site { site: 0, .. });
+                if !told {
+                    link.send_all(&Parcel::Failed(why.to_string()));
+                }
                 return Err(why);
             }
         };
@@ -198,6 +203,7 @@ impl<'a> Part<'a> {
         }
         let sites = PeerTree::new(link.places(), policy.tree, 0);
         let peer = Peer::new(me, &sites, policy);
+        let peer = if cluster.is_open() { peer.alone() } else { peer };
         let chooser = Seeded::new(settings.seed, me);
         let mut terms = cluster.terms();
         if let Some(save) = &settings.save {
@@ -234,6 +240,7 @@ impl<'a> Part<'a> {
             stop: None,
             sighted_ns: 0,
             commits: 0,
+            way: None,
         }
     }
 
@@ -341,6 +348,8 @@ impl<'a> Part<'a> {
 
     /// What each site did, with its units.
     fn report(&self, outcome: &mut Outcome, commits: u64) {
+        let before = self.commons.before.counted().unwrap_or_default().bounded;
+        let counted = outcome.counts.bounded.saturating_sub(before);
         let mut units = std::mem::take(&mut outcome.units);
         let name = |site: &str, unit: &mut UnitReport| unit.name = format!("{site}/{}", unit.name);
         let root = SiteReport {
@@ -352,7 +361,9 @@ impl<'a> Part<'a> {
         };
         units.iter_mut().for_each(|unit| name(&root.name, unit));
         let mut sites = vec![root];
-        for (mut report, account) in self.yard().others.reports() {
+        let mut explored = units.iter().map(|unit| unit.counts.bounded).sum::<u64>();
+        for (mut report, account, seen) in self.yard().others.reports() {
+            let account_came = account.is_some();
             let account = account.unwrap_or_default();
             let first = units.len();
             let late_ns = (report.joined_s * 1e9) as u64 + account.lag_ns;
@@ -362,9 +373,16 @@ impl<'a> Part<'a> {
                 units.push(unit);
             }
             report.units = (first..units.len()).collect();
+            explored += units[first..].iter().map(|unit| unit.counts.bounded).sum::<u64>();
+            explored += if account_came { 0 } else { seen.bounded };
             outcome.balance.add(Balance { ending_ns: 0, ..account.balance });
             sites.push(report);
         }
+        // Only those that were lost can have explored in vain.
+        let lost: Vec<&mut SiteReport> =
+            sites.iter_mut().filter(|site| site.end == Some(Parting::Lost)).collect();
+        let each = explored.saturating_sub(counted) / (lost.len() as u64).max(1);
+        lost.into_iter().for_each(|site| site.redone = each);
         (outcome.units, outcome.sites) = (units, sites);
     }
 }

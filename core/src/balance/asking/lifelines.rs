@@ -35,7 +35,7 @@ impl Asking {
         if self.asked() {
             Next::Nothing
         } else if self.refusals < context.policy.rests.patience {
-            Next::Ask(random(context, chooser))
+            random(context, chooser)
         } else {
             let dimensions = u32::BITS - (context.peers - 1).leading_zeros();
             let neighbours = (0..dimensions).map(|bit| context.me ^ (1 << bit));

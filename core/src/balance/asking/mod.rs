@@ -57,6 +57,15 @@ pub(super) struct Context<'a> {
     pub policy: &'a Policy,
     pub place: &'a TreePlace,
     pub thieves: &'a Thieves,
+    /// The other peers that are there, in order; `None` if all are.
+    pub others: Option<&'a [PeerId]>,
+}
+
+impl Context<'_> {
+    /// Whether a peer is there.
+    fn has(&self, peer: PeerId) -> bool {
+        self.others.is_none_or(|others| others.binary_search(&peer).is_ok())
+    }
 }
 
 impl Asking {
@@ -138,6 +147,12 @@ impl Asking {
             Victim::Broker | Victim::Late => self.at_peer_0(context),
             Victim::Parent { siblings } => self.parent(context, siblings),
         };
+        let next = match next {
+            Next::Ask(peer) | Next::Wait(peer) if !context.has(peer) => {
+                self.at_random(context, chooser)
+            }
+            next => next,
+        };
         match next {
             Next::Ask(victim) => self.asked = Some(victim),
             Next::Wait(victim) => self.waiting.push(victim),
@@ -157,8 +172,14 @@ impl Asking {
     }
 }
 
-/// Any other peer.
-fn random(context: &Context<'_>, chooser: &mut dyn Chooser) -> PeerId {
-    let other = chooser.choose(context.peers - 1);
-    other + u32::from(other >= context.me)
+/// Asks any other peer that is there, or rests if there is none.
+fn random(context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
+    match context.others {
+        None => {
+            let other = chooser.choose(context.peers - 1);
+            Next::Ask(other + u32::from(other >= context.me))
+        }
+        Some([]) => Next::Rest(context.policy.rests.longest_ns),
+        Some(others) => Next::Ask(others[chooser.choose(others.len() as u32) as usize]),
+    }
 }

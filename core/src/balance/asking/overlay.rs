@@ -19,7 +19,9 @@ impl Asking {
         if self.asked() {
             return Next::Nothing;
         }
-        let open = |&child: &PeerId| !context.thieves.has(child) && !self.empty.contains(&child);
+        let open = |&child: &PeerId| {
+            context.has(child) && !context.thieves.has(child) && !self.empty.contains(&child)
+        };
         let open: Vec<PeerId> = context.place.children().filter(open).collect();
         if open.is_empty() {
             return self.wait_at(context.place.parent().into_iter());

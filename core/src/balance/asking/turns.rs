@@ -5,7 +5,7 @@ use crate::balance::Chooser;
 
 impl Asking {
     pub(super) fn at_random(&mut self, context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
-        self.rest(context).unwrap_or_else(|| Next::Ask(random(context, chooser)))
+        self.rest(context).unwrap_or_else(|| random(context, chooser))
     }
 
     pub(super) fn in_a_ring(&mut self, context: &Context<'_>) -> Next {

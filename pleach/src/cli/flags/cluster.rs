@@ -81,7 +81,9 @@ pub static MPI: Flag<String> = Flag {
         default: "auto",
         ..ABOUT
     },
-    parse: |word| if word.is_empty() { Err("expected auto, off or a path".into()) } else { text(word) },
+    parse: |word| {
+        if word.is_empty() { Err("expected auto, off or a path".into()) } else { text(word) }
+    },
     record: |given| Some(json!(given.word("mpi").unwrap_or(MPI.about.default))),
 };
 

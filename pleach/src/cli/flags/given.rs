@@ -2,8 +2,8 @@
 
 use super::units::{Units, slow_factors};
 use super::{
-    About, Applies, BALANCE, CHECKPOINT, EVERY, FLAGS, Flag, Lasts, NODE_LIMIT, NODES, PACE, SEED, SIMD,
-    TIME_LIMIT, Use, Verb, WORD, applies,
+    About, Applies, BALANCE, CHECKPOINT, EVERY, FLAGS, Flag, Lasts, NODE_LIMIT, NODES, PACE, SEED,
+    SIMD, TIME_LIMIT, Use, Verb, WORD, applies,
 };
 use crate::campaign::{Checkpoint, Search};
 use clap::ArgMatches;

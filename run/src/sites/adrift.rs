@@ -1,0 +1,77 @@
+//! [`Adrift`]: the network of a site that has lost the root, and [`Way`], by which it comes back.
+
+use super::bell::Bell;
+use pleach_net::{Arrival, NetError, Network, SiteId};
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::Duration;
+
+/// A network, and what was said at its entrance.
+pub type Entered = (Box<dyn Network>, Vec<u8>);
+
+/// Enters the network again, at this place if it is free, or says why that is impossible. It may take long.
+pub type Return =
+    Arc<dyn Fn(SiteId) -> Result<Entered, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
+
+/// A network that reaches nobody.
+pub(super) struct Adrift {
+    pub me: SiteId,
+    pub places: u32,
+}
+
+impl Network for Adrift {
+    fn me(&self) -> SiteId {
+        self.me
+    }
+
+    fn sites(&self) -> u32 {
+        self.places
+    }
+
+    fn name(&self) -> &str {
+        "nothing"
+    }
+
+    fn send(&mut self, _to: SiteId, _bytes: Vec<u8>) {}
+
+    fn poll(&mut self) -> Result<Option<Arrival>, NetError> {
+        Ok(None)
+    }
+
+    fn rest(&self) -> Option<Duration> {
+        None
+    }
+
+    fn finish(&mut self) {}
+
+    fn abort(&mut self, _code: i32) {}
+}
+
+/// A try to come back that is under way on a thread of its own.
+pub(super) struct Way(Receiver<Result<Entered, String>>);
+
+impl Way {
+    /// Begins to come back to a place. The bell is rung when that has succeeded or failed.
+    pub fn begin(enter: &Return, place: SiteId, bell: &Arc<Bell>) -> Self {
+        let (tell, told) = channel();
+        let (enter, bell) = (Arc::clone(enter), Arc::clone(bell));
+        let go = move || {
+            // Nobody may wait for it any more.
+            let _ = tell.send(enter(place));
+            bell.ring();
+        };
+        // Without a thread nothing is ever told, which is seen below.
+        let _ = std::thread::Builder::new().name("return".into()).spawn(go);
+        Self(told)
+    }
+
+    /// What has come of it, once it has ended.
+    pub fn end(&self) -> Option<Result<Entered, String>> {
+        match self.0.try_recv() {
+            Ok(end) => Some(end),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err("no thread to be had".into())),
+        }
+    }
+}
