@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs what every network must obey under three MPI launchers: Debian's Open MPI, Debian's MPICH, and
-# PyPI's MPICH with the MPI 5 ABI. Installs what is missing if it may; exits with 77 if one stays missing.
+# Runs what every network must obey, and whole searches, under three MPI launchers: Debian's Open MPI, Debian's
+# MPICH, and PyPI's MPICH with the MPI 5 ABI. Installs what is missing if it may; exits with 77 if one stays missing.
 #
 #   ci/mpi.sh [CASE...]
 set -euo pipefail
@@ -15,6 +15,7 @@ cannot() {
 need=()
 command -v mpiexec.openmpi >/dev/null || need+=(openmpi-bin)
 command -v mpiexec.mpich >/dev/null || need+=(mpich)
+command -v pkill >/dev/null || need+=(procps)
 python3 -c 'import venv, ensurepip' 2>/dev/null || need+=(python3-venv)
 if ((${#need[@]})) && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
     export DEBIAN_FRONTEND=noninteractive
@@ -43,3 +44,51 @@ add open-mpi mpiexec.openmpi
 add mpich mpiexec.mpich
 add mpi-abi "$venv/bin/mpiexec"
 PLEACH_MPI="${launchers[*]}" cargo test -p pleach-net --test sites -- "$@"
+
+# Searches by several processes: the same results as by one, printed once.
+cargo build --release -p pleach
+pleach=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/release/pleach
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+# expect CODE TEXT COMMAND...: the command ends with this code and prints this text, once.
+expect() {
+    local want=$1 text=$2 code=0
+    shift 2
+    timeout 120 "$@" >"$work/out" 2>"$work/err" || code=$?
+    if [ "$code" != "$want" ] || [ "$(cat "$work/out" "$work/err" | grep -cF -- "$text")" != 1 ]; then
+        echo "mpi: $*: exit code $code, expected $want and once: $text" >&2
+        cat "$work/out" "$work/err" >&2
+        exit 1
+    fi
+}
+
+for launcher in "${launchers[@]}"; do
+    name=${launcher%%=*} mpiexec=${launcher#*=} more=()
+    [ "$name" = open-mpi ] && more=(--oversubscribe)
+    for n in 2 4 8; do
+        expect 0 "4,674,889 nodes" "$mpiexec" "${more[@]}" -n "$n" "$pleach" count queens 13 --threads 1
+    done
+    expect 0 '"branched":2415779,"bounded":45246962' "$mpiexec" "${more[@]}" -n 3 \
+        "$pleach" solve flowshop ta030 --best optimum --bound one --json --threads 1
+    expect 0 '"branched":824953,"bounded":4130070' "$mpiexec" "${more[@]}" -n 2 \
+        "$pleach" count uts T1 --balance lifelines --json
+    expect 2 "queens 99: expected a board" "$mpiexec" "${more[@]}" -n 3 "$pleach" count queens 99
+    # Stopped by a limit, and by a rank that dies; resumed by other numbers of processes, and by one.
+    saved=$work/$name.pleach
+    slow=(--threads 1 --pace 400000 --checkpoint "$saved" --every 200ms)
+    expect 3 "stopped by the node limit" "$mpiexec" "${more[@]}" -n 4 \
+        "$pleach" count queens 13 --node-limit 1000000 "${slow[@]}"
+    "$mpiexec" "${more[@]}" -n 3 "$pleach" resume "$saved" --pace 400000 --every 200ms \
+        >"$work/killed" 2>&1 &
+    job=$!
+    sleep 1.5
+    pkill -9 -n -f "resume $saved" || { echo "mpi: $name: no rank to kill" >&2; exit 1; }
+    if wait "$job"; then
+        echo "mpi: $name: a job that lost a rank ended well" >&2
+        exit 1
+    fi
+    expect 0 "4,674,889 nodes" "$mpiexec" "${more[@]}" -n 2 "$pleach" resume "$saved" --pace 1000000000
+    echo "mpi: $name: searches end as they should"
+done

@@ -2,6 +2,7 @@
 
 mod atsp;
 mod circles;
+mod cluster;
 mod command;
 mod devices;
 mod flowshop;

@@ -61,6 +61,8 @@ pub(crate) struct Control {
     fuel: AtomicU64,
     /// So much fuel is little.
     low: AtomicU64,
+    /// Fuel that was used although there was none: stretches are not cut to the node.
+    beyond: AtomicU64,
     units: u64,
     /// Units that are not idle, plus messages on their way that matter.
     busy: AtomicU64,
@@ -77,6 +79,7 @@ impl Control {
             solution: Mutex::new(start),
             fuel: AtomicU64::new(node_limit.unwrap_or(u64::MAX)),
             low: AtomicU64::new(0),
+            beyond: AtomicU64::new(0),
             units: u64::from(units),
             busy: AtomicU64::new(units.into()),
             stop: Reason::new(),
@@ -120,7 +123,12 @@ impl Control {
     pub fn refund(&self, drawn: u64, used: u64) {
         let left_after = |left: u64| (left < u64::MAX).then(|| (left + drawn).saturating_sub(used));
         // Without a limit there is nothing to account for.
-        let _ = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left_after);
+        if let Ok(left) = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left_after) {
+            let beyond = used.saturating_sub(left + drawn);
+            if beyond > 0 {
+                self.beyond.fetch_add(beyond, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Fuel left; `u64::MAX` if there is no limit.
@@ -136,6 +144,10 @@ impl Control {
     /// Adds fuel, where there is a limit.
     pub fn refuel(&self, fuel: u64) {
         self.low.store(fuel / 2, Ordering::Relaxed);
+        // What was used beyond earlier fuel is paid first.
+        let pay = |beyond: u64| Some(beyond - beyond.min(fuel));
+        let owed = self.beyond.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay);
+        let fuel = fuel - owed.unwrap_or(0).min(fuel);
         let more =
             |left: u64| (left < u64::MAX).then(|| left.saturating_add(fuel).min(u64::MAX - 1));
         // Without a limit there is always enough.

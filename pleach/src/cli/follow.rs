@@ -38,7 +38,8 @@ pub fn follow(
 ) -> Result<u8, Failure> {
     // The root stops in order; whoever is needed for that must not end before.
     let _ = interrupts();
-    let follower = Follower { registry, console, own: &line.given, cancel: Cancel::default() };
+    let cancel = Cancel::default();
+    let follower = Follower { registry, console, own: &line.given, same: true, cancel };
     match follower.all(cluster) {
         Ok(_) => {
             cluster.end();
@@ -73,7 +74,7 @@ pub fn join(
     let bell = Arc::new(Bell::default());
     let way = Way { at, key, patience, bell: Arc::clone(&bell), cancel: cancel.clone() };
     let entered = way.enter(None).map_err(Failure::Machine)?;
-    let follower = Follower { registry, console, own: given, cancel };
+    let follower = Follower { registry, console, own: given, same: false, cancel };
     let at = way.at.clone();
     let again = Arc::new(move |place| way.enter(Some(place)));
     let mut terms = CHANGING;
@@ -141,6 +142,8 @@ struct Follower<'a, 'o> {
     registry: &'a [Entry],
     console: &'a Console<'o>,
     own: &'a Given,
+    /// Whether its own command line is the root's.
+    same: bool,
     cancel: Cancel,
 }
 
@@ -215,13 +218,15 @@ impl Follower<'_, '_> {
             // The start is with the root.
             about.is_some_and(|about| {
                 let shapes = about.lasts == Lasts::Frozen || SHAPING.contains(&about.name);
-                shapes && about.name != "start"
+                let shared = self.same && OWN.contains(&about.name);
+                (shapes || shared) && about.name != "start"
             })
         });
-        let own = self.own.lasting(&[Lasts::Kept, Lasts::OneRun]);
-        flags.extend(
-            own.into_iter().filter(|flag| name(flag).is_some_and(|name| OWN.contains(&&*name))),
-        );
+        if !self.same {
+            let own = self.own.lasting(&[Lasts::Kept, Lasts::OneRun]);
+            let is_own = |flag: &String| name(flag).is_some_and(|name| OWN.contains(&&*name));
+            flags.extend(own.into_iter().filter(is_own));
+        }
         Some(parse_again(&words, flags))
     }
 }

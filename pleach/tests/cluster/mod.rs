@@ -1,0 +1,108 @@
+//! Searches by several processes: as many as join, whatever befalls them.
+
+mod kills;
+mod party;
+mod proxy;
+
+use crate::outside::{json, refused};
+use party::{Party, Search};
+use std::time::Duration;
+
+/// A search that takes four paced units about two seconds, whose counts are published.
+const QUEENS: Search =
+    Search { words: "count queens 13", count: Some(73_712), branched: None, bounded: 4_674_889 };
+
+#[test]
+fn joiners_change_no_count() {
+    let mut party = Party::begin("join", &QUEENS, 600_000, &[]);
+    (0..3).for_each(|_| party.join());
+    let report = party.end();
+    QUEENS.check(&report);
+    let sites = report["sites"].as_array().unwrap();
+    assert_eq!(sites.len(), 4);
+    let alone = json("count queens 13");
+    assert!(alone["sites"].is_null());
+    assert_eq!(alone["nodes"], report["nodes"]);
+    for (site, joiner) in sites[1..].iter().zip(party.joiners.drain(..)) {
+        assert!(site["end"].is_null() && site["units"].as_array().unwrap().len() == 1, "{site}");
+        let output = joiner.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(output.stdout, b"");
+    }
+}
+
+#[test]
+fn a_joiner_leaves_in_order() {
+    let mut party = Party::begin("leave", &QUEENS, 600_000, &[]);
+    party.join();
+    party.join();
+    party.wait_for_sites(3);
+    party.signal(0, "-INT");
+    let report = party.end();
+    QUEENS.check(&report);
+    let ends: Vec<_> = report["sites"].as_array().unwrap().iter().map(|it| &it["end"]).collect();
+    assert_eq!(ends.iter().filter(|end| **end == "left").count(), 1, "{ends:?}");
+    let units = report["units"].as_array().unwrap();
+    assert_eq!(units.len(), 3, "whoever leaves tells what it did");
+    let left = party.joiners.remove(0).wait_with_output().unwrap();
+    assert_eq!(left.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&left.stderr).contains("left the search"));
+}
+
+#[test]
+fn limits_hold_for_all_processes_together() {
+    let mut party = Party::begin("limit", &QUEENS, 600_000, &["--node-limit", "2000000"]);
+    party.join();
+    let report = party.end();
+    assert_eq!(report["status"], "stopped");
+    let nodes = report["nodes"]["bounded"].as_u64().unwrap();
+    assert!((1_990_000..2_010_000).contains(&nodes), "{nodes}");
+}
+
+#[test]
+fn the_second_search_of_a_command_is_joined_too() {
+    let search = Search {
+        words: "solve flowshop VFR10_5_1 --best optimum --bound one --all",
+        count: None,
+        branched: None,
+        bounded: 0,
+    };
+    let mut party = Party::begin("all", &search, 400_000, &[]);
+    party.join();
+    let report = party.end();
+    let alone = json("solve flowshop VFR10_5_1 --best optimum --bound one --all");
+    for key in ["status", "objective", "lower_bound", "count"] {
+        assert_eq!(report[key], alone[key], "{key}");
+    }
+}
+
+#[test]
+fn an_instance_travels_to_those_that_have_no_file() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/knapsack/correlated-60.txt");
+    let words = format!("solve knapsack {file}");
+    let search = Search { words: &words, count: None, branched: None, bounded: 0 };
+    let mut party = Party::begin("file", &search, 1_500_000, &[]);
+    party.join();
+    let report = party.end();
+    let alone = json(&words);
+    assert_eq!(report["status"], "optimal");
+    assert_eq!(report["objective"], alone["objective"]);
+}
+
+#[test]
+fn whoever_cannot_join_is_told_why() {
+    refused("join somewhere", "join somewhere: expected HOST:PORT");
+    refused("join 127.0.0.1:1 --key /nowhere/at.key", "cannot read the key file");
+    refused("join 127.0.0.1:1 --listen 127.0.0.1:2", "--listen does not apply to 'join'");
+    refused("count queens 8 --key some.key", "--key has no effect without --listen");
+    refused("count queens 8 --listen nowhere", "expected HOST:PORT");
+    let party = Party::begin("refuse", &QUEENS, 200_000, &[]);
+    let other = party.folder.join("other.key");
+    let mut stranger = Party::begin_with_key("stranger", &QUEENS, 2_000_000, &other);
+    party.wait_for(&other);
+    let why = party.why_not(&other);
+    assert!(why.contains("another key"), "{why}");
+    stranger.end();
+    let nobody = party.why_not_at("127.0.0.1:1", Duration::from_millis(600));
+    assert!(nobody.contains("cannot reach '127.0.0.1:1'"), "{nobody}");
+}
