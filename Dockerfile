@@ -1,3 +1,4 @@
+# Pleach on Debian. Pleach needs Rust 1.89 or later.
 FROM rust:1.90-bookworm AS build
 WORKDIR /src
 COPY . .

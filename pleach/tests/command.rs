@@ -42,6 +42,7 @@ fn json_has_always_the_same_keys() {
         "seconds",
         "setup_seconds",
         "units",
+        "sites",
         "balance",
         "settings",
         "seed",

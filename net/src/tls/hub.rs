@@ -259,8 +259,11 @@ impl Logic for Hub {
         self.places[site as usize] = 0;
         if !self.ending {
             self.out.told.push(Told::Lost { site });
-            let host = &member.hello.host;
-            self.out.asides.push(Aside::Note(format!("site {site} on {host} is lost: {why}")));
+            if !member.finished {
+                let host = &member.hello.host;
+                let note = format!("site {site} on {host} is lost: {why}");
+                self.out.asides.push(Aside::Note(note));
+            }
             for (&other, its) in self.members.iter_mut().filter(|(_, its)| its.site.is_some()) {
                 its.outbox.frame(site, Frame::new(Kind::Lost, site, number, Vec::new()));
                 self.out.touched.push(other);

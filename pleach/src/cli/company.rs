@@ -1,13 +1,14 @@
 //! The processes that a search has: those that a launcher started, or those that join.
 
 use super::console::Console;
-use super::flags::{Given, KEY, LISTEN, MPI, PLACES};
+use super::flags::{Given, KEY, LISTEN, MPI, PLACES, PLACES_THERE_ARE};
 use super::line::Line;
 use crate::failure::{Failure, usage};
 use pleach_core::custody::Terms;
 use pleach_net::mpi::{self, Choice};
 use pleach_net::tls::{self, Key, Limits, Listening};
 use pleach_run::{Bell, Cluster};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -78,8 +79,10 @@ fn company(console: &Console<'_>, given: &Given) -> Result<Option<Arc<Cluster>>,
         }
         (None, Some(address)) => listen(console, given, address).map(Some),
         (Some(mut network), Some(_)) => {
-            network.abort(2);
-            usage("--listen cannot be combined with a launcher: its processes end together")
+            let why = "--listen cannot be combined with a launcher: its processes end together";
+            let code = console.finish(|| usage(why));
+            network.abort(code.into());
+            usage(why)
         }
     }
 }
@@ -88,21 +91,30 @@ fn company(console: &Console<'_>, given: &Given) -> Result<Option<Arc<Cluster>>,
 fn listen(console: &Console<'_>, given: &Given, address: String) -> Result<Arc<Cluster>, Failure> {
     let path = key_path(given);
     let key = Key::make(Path::new(&path));
-    let key = key.map_err(|why| Failure::Usage(format!("--key {why}")))?;
-    let places = given.get(&PLACES).map_err(Failure::Usage)?.unwrap_or(64);
+    let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
+    let places = given.get(&PLACES).map_err(Failure::Usage)?.unwrap_or(PLACES_THERE_ARE);
     let limits = Limits::default();
     let version = VERSION.to_string();
     let bell = Arc::new(Bell::default());
     let rings = Arc::clone(&bell);
     let wake = Arc::new(move || rings.ring());
     let (star, door) = tls::listen(Listening { address, key, version, places, limits }, wake)
-        .map_err(|why| Failure::Usage(format!("--listen {why}")))?;
+        .map_err(|why| Failure::Usage(format!("--listen: {why}")))?;
     if !given.on("quiet") {
-        let at = door.address();
+        let at = reachable(door.address());
         console.note(&format!("to join: {} join {at} --key {path}", console.program));
     }
     let entrance = Some(Box::new(door) as Box<dyn pleach_net::Entrance>);
     Ok(Arc::new(Cluster::new(Box::new(star), entrance, bell, true, CHANGING)))
+}
+
+/// An address by which other machines reach this one.
+fn reachable(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        format!("{}:{}", pleach_net::host(), address.port())
+    } else {
+        address.to_string()
+    }
 }
 
 /// The file of the key.

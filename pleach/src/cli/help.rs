@@ -10,12 +10,13 @@ Exit codes: 0 finished and proven, 1 internal error or machine failure,
 2 bad usage or bad input, 3 stopped by a limit or by Ctrl-C with what is known so far.";
 
 /// The commands, in the order in which help shows them.
-const COMMANDS: [(&str, &str); 6] = [
+const COMMANDS: [(&str, &str); 7] = [
     ("solve PROBLEM INSTANCE", "find a solution, and prove that it is the best"),
     ("count PROBLEM INSTANCE", "count all solutions, or all nodes of a tree"),
     ("check PROBLEM INSTANCE FILE", "compute the value of the solution in FILE"),
     ("sim SCENARIO | PROBLEM INSTANCE", "simulate a run on a cluster of many peers"),
     ("resume FILE", "continue a search that --checkpoint saved"),
+    ("join HOST:PORT", "take part in a search that --listen opened on another machine"),
     ("devices", "show what this machine offers, with measured rates"),
 ];
 
@@ -37,6 +38,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> String {
         "sim" => Verb::Sim,
         "devices" => Verb::Devices,
         "resume" => Verb::Resume,
+        "join" => Verb::Join,
         _ => return overview(registry),
     };
     match (verb, entry(registry, word(1))) {
@@ -47,6 +49,11 @@ pub fn help(registry: &[Entry], words: &[String]) -> String {
             let about = "Continue a search that --checkpoint saved. What defines the search, such as \
                          its bound, cannot change; units, limits and output can.";
             flags(about, "pleach resume FILE [FLAGS]", &applying(verb, &[]), "")
+        }
+        (Verb::Join, _) => {
+            let about = "Take part in a search that --listen opened on another machine. What it searches \
+                         comes from there. Ctrl-C leaves in order.";
+            flags(about, "pleach join HOST:PORT [FLAGS]", &applying(verb, &[]), "")
         }
         _ => flags(
             "Show what this machine offers, with measured rates.",

@@ -8,6 +8,7 @@ mod files;
 pub(crate) mod flags;
 mod follow;
 mod help;
+mod join;
 mod line;
 mod own;
 mod progress;
@@ -26,6 +27,7 @@ use crate::registry::{Act, ENTRIES, Entry, Request, entry, names};
 use conduct::Job;
 use console::{Console, DONE};
 use flags::{Kind, Verb};
+use follow::{Known, follow};
 use line::Line;
 use serde_json::json;
 use std::ffi::OsString;
@@ -55,13 +57,13 @@ pub(crate) fn run(
         }
         let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
         match words[..] {
-            ["join", address] => follow::join(registry, console, address, &line.given),
+            ["join", at] => join::join(Known::Registry(registry), console, at, &line.given),
             ["join", ..] => usage("join: expected HOST:PORT, where another process listens"),
             ["solve" | "count" | "resume", ..] => company::with(
                 console,
                 line,
                 |line| search(registry, console, line),
-                |cluster, line| follow::follow(registry, console, cluster, line),
+                |cluster, line| follow(Known::Registry(registry), console, cluster, line),
             ),
             _ => act(registry, console, line),
         }

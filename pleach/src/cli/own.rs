@@ -3,8 +3,9 @@
 use super::conduct::Job;
 use super::console::{Console, DONE};
 use super::flags::{Kind, Use, Verb, value_to_beat};
+use super::follow::{Known, follow};
 use super::line::Line;
-use super::{help, line, resume};
+use super::{company, help, join, line, resume};
 use crate::campaign::{Search, plain};
 use crate::failure::{Failure, usage};
 use crate::registry::{Ended, Mode};
@@ -24,7 +25,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let console = Console::new(program(), true, &mut out, &mut err);
     let code = console.finish(|| {
-        let mut line = own()?;
+        let line = own()?;
         let named = named(S::Tree::GOAL);
         if line.given.on("help") {
             return console.print(&help::own(&console.program, named)).map(|()| DONE);
@@ -33,15 +34,24 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
         line.given.check(kind).map_err(Failure::Usage)?;
         let best = value_to_beat(&line.given).map_err(Failure::Usage)?;
         let problem = Plain(source.into_tree().map_err(Failure::Usage)?);
-        let instance = line.words.join(" ");
-        let files = line.words.iter().filter(|word| Path::new(word).is_file());
-        let inputs = inputs(files.cloned().collect(), line.given.word("checkpoint"));
-        let Line { words, given } = &mut line;
-        let job = Job { console: &console, name: &name, instance: &instance, words, inputs, given };
-        job.conduct(Box::new(move |mut search: Search<'_>, mode| match mode {
+        let start = |mut search: Search<'_>, mode| match mode {
             Mode::Run => Ok(Ended::plain(plain::run(&problem, best, &mut search)?)),
             Mode::Look => Ok(Ended::Seen(Box::new(plain::look(&problem, best, &mut search)?))),
-        }))
+        };
+        if let Some(ended) = join::go_on(Known::Own(&start), &console, &line.given) {
+            return ended;
+        }
+        let lead = |mut line: Line| {
+            let instance = line.words.join(" ");
+            let files = line.words.iter().filter(|word| Path::new(word).is_file());
+            let inputs = inputs(files.cloned().collect(), line.given.word("checkpoint"));
+            let Line { words, given } = &mut line;
+            let (console, name, instance) = (&console, &*name, &*instance);
+            Job { console, name, instance, words, inputs, given }.conduct(Box::new(start))
+        };
+        company::with(&console, line, lead, |cluster, line| {
+            follow(Known::Own(&start), &console, cluster, line)
+        })
     });
     ExitCode::from(code)
 }
@@ -91,6 +101,7 @@ fn own() -> Result<Line, Failure> {
         [verb, file] if verb == "resume" && !line.given.on("help") => {
             resume::read(file, &line.given, true)
         }
+        [verb, at] if verb == "join" && !line.given.on("help") => join::early(at, &line.given),
         [verb, ..] if verb == "resume" && !line.given.on("help") => {
             usage("resume: expected FILE, one that --checkpoint wrote")
         }

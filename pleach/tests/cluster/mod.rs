@@ -45,7 +45,7 @@ fn a_joiner_leaves_in_order() {
     let units = report["units"].as_array().unwrap();
     assert_eq!(units.len(), 3, "whoever leaves tells what it did");
     let left = party.joiners.remove(0).wait_with_output().unwrap();
-    assert_eq!(left.status.code(), Some(0));
+    assert_eq!(left.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&left.stderr).contains("left the search"));
 }
 

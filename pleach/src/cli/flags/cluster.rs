@@ -1,7 +1,7 @@
 //! Flags for searches by several processes.
 
 use super::numbers::{time, whole};
-use super::{About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, text};
+use super::{About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, text, unrecorded};
 use serde_json::json;
 use std::time::Duration;
 
@@ -42,8 +42,14 @@ pub static KEY: Flag<String> = Flag {
         ..ABOUT
     },
     parse: text,
-    record: |given| Some(json!(given.word("key"))),
+    record: |given| {
+        let key = given.word("key").unwrap_or(KEY.about.default);
+        Some(json!(given.word("listen").map(|_| key)))
+    },
 };
+
+/// Places where nothing is said.
+pub const PLACES_THERE_ARE: u32 = 64;
 
 /// `--places`.
 pub static PLACES: Flag<u32> = Flag {
@@ -55,7 +61,10 @@ pub static PLACES: Flag<u32> = Flag {
         ..ABOUT
     },
     parse: |word| whole(word, 2, 4096).map(|places| places as u32),
-    record: |given| Some(json!(given.get(&PLACES).ok().flatten())),
+    record: |given| {
+        let places = given.get(&PLACES).ok().flatten().unwrap_or(PLACES_THERE_ARE);
+        Some(json!(given.word("listen").map(|_| places)))
+    },
 };
 
 /// `--patience`.
@@ -69,7 +78,7 @@ pub static PATIENCE: Flag<Option<Duration>> = Flag {
         ..ABOUT
     },
     parse: |word| if word == "none" { Ok(None) } else { time(word).map(Some) },
-    record: |given| Some(json!(given.word("patience"))),
+    record: unrecorded,
 };
 
 /// `--mpi`.

@@ -9,7 +9,7 @@ mod search;
 mod sim;
 mod units;
 
-pub use cluster::{KEY, LISTEN, MPI, PATIENCE, PLACES, address};
+pub use cluster::{KEY, LISTEN, MPI, PATIENCE, PLACES, PLACES_THERE_ARE, address};
 pub use given::{Given, Kind, Saving};
 pub use limits::{CHECKPOINT, EVERY, NODE_LIMIT, SHOW, TIME_LIMIT};
 pub use output::{GANTT, JSON, QUIET, SOLUTION, TRACE};

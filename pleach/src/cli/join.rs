@@ -1,0 +1,140 @@
+//! `join HOST:PORT`: takes part in a search that another machine has opened.
+
+use super::company::{CHANGING, VERSION, key_path};
+use super::console::{Console, DONE, STOPPED};
+use super::flags::{Given, Kind, PATIENCE, Verb, address};
+use super::follow::{Follower, Known, Parted, line};
+use super::line::Line;
+use super::progress::interrupts;
+use crate::campaign::Cancel;
+use crate::failure::{Failure, usage};
+use pleach_net::tls::{self, JoinError, Joining, Key, Limits};
+use pleach_run::{Bell, Cluster, Entered, Order};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// How long a process waits between two tries to reach the root.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// A search that this process has joined, and the first order that it has heard.
+type Joined = (Arc<Cluster>, Order);
+
+/// Joins a search, and takes part in it until its end.
+pub fn join(
+    known: Known<'_>,
+    console: &Console<'_>,
+    at: &str,
+    given: &Given,
+) -> Result<u8, Failure> {
+    let cluster = enter(at, given)?;
+    take_part(known, console, given, (&cluster, None))
+}
+
+/// Takes part in a search that this process has joined.
+fn take_part(
+    known: Known<'_>,
+    console: &Console<'_>,
+    own: &Given,
+    (cluster, first): (&Arc<Cluster>, Option<Order>),
+) -> Result<u8, Failure> {
+    let follower = Follower { known, console, own, same: false, cancel: interrupts() };
+    follower.note(&format!("joined as site {}", cluster.me()));
+    let parted = match follower.all(cluster, first) {
+        // Whoever is to leave need not find the root again.
+        Err(Failure::Lost(_)) if follower.cancel.is_cancelled() => Parted::Left,
+        parted => parted?,
+    };
+    match parted {
+        Parted::Dismissed => {
+            cluster.end();
+            Ok(DONE)
+        }
+        Parted::Left => {
+            cluster.leave();
+            follower.note("left the search");
+            Ok(STOPPED)
+        }
+    }
+}
+
+/// A problem of the user's own needs the words of the search before it can be made.
+static OWN: OnceLock<Joined> = OnceLock::new();
+
+/// Joins a search, once, and returns its command line with the units of this process.
+pub fn early(at: &str, given: &Given) -> Result<Line, Failure> {
+    if OWN.get().is_none() {
+        let cluster = enter(at, given)?;
+        let cancel = interrupts();
+        let order = cluster.next_order(|| !cancel.is_cancelled())?;
+        let Some(order) = order else { return usage("join: the search is over") };
+        // Nobody else has set it.
+        let _ = OWN.set((cluster, order));
+    }
+    let Some((_, order)) = OWN.get() else { return usage("join: the search is over") };
+    line(order, (given, false)).map(|(_, line)| line)
+}
+
+/// Takes part in the search that was joined early, if one was.
+pub fn go_on(known: Known<'_>, console: &Console<'_>, own: &Given) -> Option<Result<u8, Failure>> {
+    let (cluster, order) = OWN.get()?;
+    Some(take_part(known, console, own, (cluster, Some(order.clone()))))
+}
+
+/// Joins a search.
+fn enter(at: &str, given: &Given) -> Result<Arc<Cluster>, Failure> {
+    given.check(Kind { verb: Verb::Join, problem: "", named: &[] }).map_err(Failure::Usage)?;
+    let at = address(at).map_err(|why| Failure::Usage(format!("join {why}")))?;
+    let key = Key::read(Path::new(&key_path(given)));
+    let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
+    let patience = given.get(&PATIENCE).map_err(Failure::Usage)?;
+    let patience = patience.unwrap_or(Some(Duration::from_secs(60)));
+    let bell = Arc::new(Bell::default());
+    let way = Way { at, key, patience, bell: Arc::clone(&bell), cancel: interrupts() };
+    let entered = way.enter(None).map_err(Failure::Machine)?;
+    let again = Arc::new(move |place| way.enter(Some(place)));
+    let mut terms = CHANGING;
+    terms.patience_ns = patience.map_or(u64::MAX, |it| it.as_nanos() as u64).max(terms.lease_ns);
+    Ok(Arc::new(Cluster::joined(entered, again, bell, terms)?))
+}
+
+/// The way to a root.
+struct Way {
+    at: String,
+    key: Key,
+    patience: Option<Duration>,
+    bell: Arc<Bell>,
+    cancel: Cancel,
+}
+
+impl Way {
+    /// Joins, at a place that this process had before if it is free. Tries again for as long as patience lasts.
+    fn enter(&self, place: Option<u32>) -> Result<Entered, String> {
+        let start = Instant::now();
+        loop {
+            let left = self.patience.map(|patience| patience.saturating_sub(start.elapsed()));
+            let rings = Arc::clone(&self.bell);
+            let joining = Joining {
+                address: self.at.clone(),
+                key: self.key.clone(),
+                version: VERSION.into(),
+                bytes: place.map_or(Vec::new(), |place| place.to_le_bytes().to_vec()),
+                limits: Limits::default(),
+                patience: left.unwrap_or(Duration::MAX).max(AGAIN),
+            };
+            match tls::join(joining, Arc::new(move || rings.ring())) {
+                Ok((star, welcome)) => return Ok((Box::new(star), welcome)),
+                Err(why) => {
+                    // Whoever was there knows that the name is right.
+                    let named = place.is_some() && matches!(why, JoinError::NoSuchName { .. });
+                    let passes = why.may_pass() || named;
+                    let again = passes && left.is_none_or(|left| left > AGAIN);
+                    if !again || self.cancel.is_cancelled() {
+                        return Err(format!("cannot join: {why}"));
+                    }
+                }
+            }
+            std::thread::sleep(AGAIN);
+        }
+    }
+}
