@@ -307,7 +307,8 @@ crate::pack_struct!(Ticket { giver: PeerId, number: u64 });
 crate::pack_struct!(Counts { branched: u64, bounded: u64, total: u128, depth: u32 });
 
 /// Whether a search can go on from these counts: what it adds must not come to more than can be counted.
-pub(crate) fn can_grow(counts: &Counts) -> bool {
+#[must_use]
+pub fn can_grow(counts: &Counts) -> bool {
     let Counts { branched, bounded, total, .. } = *counts;
     branched.max(bounded) <= u64::MAX / 2 && total <= u128::MAX / 2
 }

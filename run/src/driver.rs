@@ -87,14 +87,14 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             }
             yard.hand_over(self.body.hand_over(self.host.on_the_way()));
             self.host = Host::new(new.clone(), true);
-            self.round = loop {
-                match yard.next_round() {
-                    Some(round) => break round,
-                    None if yard.is_over() => return Ok(()),
-                    None if self.body.commons.control().stopped().is_some() => return Ok(()),
-                    None => {}
+            // If that has come and gone meanwhile, nothing is handed over from it.
+            self.round += 2;
+            while yard.round() < self.round {
+                if self.body.commons.control().stopped().is_some() {
+                    return Ok(());
                 }
-            };
+                yard.await_round(self.round);
+            }
         }
     }
 

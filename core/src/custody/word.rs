@@ -83,6 +83,17 @@ impl<C> Word<C> {
         }
     }
 
+    /// The solution that it brings, if it brings one.
+    #[must_use]
+    pub fn best(&self) -> Option<&Solution> {
+        match self {
+            Word::Work { best, .. } | Word::Commit { best, .. } | Word::Return { best, .. } => {
+                best.as_ref()
+            }
+            _ => None,
+        }
+    }
+
     /// The certificate that it brings, if it brings one.
     #[must_use]
     pub fn certificate(&self) -> Option<&Certificate<C>> {

@@ -6,7 +6,7 @@ use super::inside::Inside;
 use super::portion::{Portion, Tally};
 use super::post::Post;
 use crate::balance::{Event, Host, Message, Peer, Seeded, Ticket};
-use crate::custody::{Deed, Held, Keeper, Lien, Site, SiteId, Terms};
+use crate::custody::{Deed, Held, Keeper, Lien, Site, SiteId, Terms, Word};
 use crate::tree::Solution;
 use crate::work::Work;
 use std::collections::{HashMap, VecDeque};
@@ -193,6 +193,10 @@ impl<D: Tally> Gate<D> {
                 inside.post(from, Post::Peer(Message::Done));
             }
             return Ok(());
+        }
+        let unaware = matches!(post, Post::Draw { .. } | Post::Word(Word::Commit { .. }));
+        if self.desk.stopped && unaware {
+            inside.post(from, Post::Stop);
         }
         match post {
             Post::Peer(Message::Ask { .. }) if self.site().leaving() || self.desk.stopped => {

@@ -217,6 +217,10 @@ impl<D: Tally> Gate<D> {
         inside: &mut I,
     ) -> Result<(), I::Error> {
         self.tell(Event::Came { peer: site }, None, now_ns, inside)?;
+        if self.desk.stopped {
+            // It has not heard of it.
+            inside.post(site, Post::Stop);
+        }
         self.act(now_ns, inside, None, |it, deeds| it.site().ask_all_of(site, deeds))
     }
 

@@ -51,6 +51,13 @@ impl<'s, 'a> Begun<'s, 'a> {
         &self.search.settings
     }
 
+    /// Searches on threads only.
+    pub fn use_no_devices(&mut self) {
+        let settings = &mut self.search.settings;
+        settings.devices.clear();
+        settings.threads = settings.threads.max(1);
+    }
+
     /// The search that is resumed, if one is.
     pub fn resumed(&self) -> Option<&Arc<Content>> {
         self.saved.content.as_ref()

@@ -106,6 +106,9 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
 /// Reads the checkpoint of a search.
 pub(crate) fn look(instance: &Instance, mut options: Options<'_>) -> Result<Seen, Error> {
     let Prepared { mut begun, flowshop, ready, second } = prepare(instance, &mut options, true)?;
+    if second.is_some() {
+        begun.use_no_devices();
+    }
     match second {
         None => begun.look(&flowshop),
         Some(_) => begun.look(&counting(&flowshop, ready.state["first"]["best"].as_i64())),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The longest letter between two processes.
-const LETTER: usize = 1 << 30;
+const LETTER: usize = 1 << 29;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -28,6 +28,11 @@ const LASTING: Terms =
 pub const CHANGING: Terms =
     Terms { commit_ns: SECOND, lease_ns: 10 * SECOND, patience_ns: 60 * SECOND };
 
+/// Of the processes that a launcher has started, one says what is to be said by all.
+pub fn only_one_speaks(console: &Console<'_>) {
+    console.mute(mpi::rank().is_some_and(|rank| rank > 0));
+}
+
 /// Runs a command with the processes that its flags and its launcher name. The first one leads; the others
 /// follow.
 pub fn with(
@@ -36,12 +41,14 @@ pub fn with(
     lead: impl FnOnce(Line) -> Result<u8, Failure>,
     follow: impl FnOnce(&Arc<Cluster>, &Line) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
-    // What is wrong for all is said by one.
-    console.mute(mpi::rank().is_some_and(|rank| rank > 0));
     if line.given.on("show") {
         return lead(line);
     }
-    let Some(cluster) = company(console, &line.given)? else { return lead(line) };
+    let company = company(console, &line.given).inspect_err(|why| {
+        // It may be wrong here only.
+        console.mute(console.is_mute() && !matches!(why, Failure::Machine(_)));
+    });
+    let Some(cluster) = company? else { return lead(line) };
     if !cluster.is_root() {
         return follow(&cluster, &line);
     }
@@ -93,7 +100,7 @@ fn listen(console: &Console<'_>, given: &Given, address: String) -> Result<Arc<C
     let key = Key::make(Path::new(&path));
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
     let places = given.get(&PLACES).map_err(Failure::Usage)?.unwrap_or(PLACES_THERE_ARE);
-    let limits = Limits::default();
+    let limits = limits();
     let version = VERSION.to_string();
     let bell = Arc::new(Bell::default());
     let rings = Arc::clone(&bell);
@@ -115,6 +122,11 @@ fn reachable(address: SocketAddr) -> String {
     } else {
         address.to_string()
     }
+}
+
+/// What links between processes carry: at a stop, a site hands over all that it has in one letter.
+pub fn limits() -> Limits {
+    Limits { letter: LETTER, waiting: 2 * LETTER, ..Limits::default() }
 }
 
 /// The file of the key.

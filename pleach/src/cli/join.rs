@@ -1,6 +1,6 @@
 //! `join HOST:PORT`: takes part in a search that another machine has opened.
 
-use super::company::{CHANGING, VERSION, key_path};
+use super::company::{CHANGING, VERSION, key_path, limits};
 use super::console::{Console, DONE, STOPPED};
 use super::flags::{Given, Kind, PATIENCE, Verb, address};
 use super::follow::{Follower, Known, Parted, line};
@@ -8,7 +8,7 @@ use super::line::Line;
 use super::progress::interrupts;
 use crate::campaign::Cancel;
 use crate::failure::{Failure, usage};
-use pleach_net::tls::{self, JoinError, Joining, Key, Limits};
+use pleach_net::tls::{self, JoinError, Joining, Key};
 use pleach_run::{Bell, Cluster, Entered, Order};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -119,7 +119,7 @@ impl Way {
                 key: self.key.clone(),
                 version: VERSION.into(),
                 bytes: place.map_or(Vec::new(), |place| place.to_le_bytes().to_vec()),
-                limits: Limits::default(),
+                limits: limits(),
                 patience: left.unwrap_or(Duration::MAX).max(AGAIN),
             };
             match tls::join(joining, Arc::new(move || rings.ring())) {

@@ -38,6 +38,7 @@ use std::process::ExitCode;
 pub fn pleach() -> ExitCode {
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let console = Console::new("pleach", false, &mut out, &mut err);
+    company::only_one_speaks(&console);
     ExitCode::from(run(&ENTRIES, &console, std::env::args_os().skip(1)))
 }
 

@@ -24,6 +24,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
     let name = full.rsplit("::").next().unwrap_or(full).to_lowercase();
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let console = Console::new(program(), true, &mut out, &mut err);
+    company::only_one_speaks(&console);
     let code = console.finish(|| {
         let line = own()?;
         let named = named(S::Tree::GOAL);
@@ -66,7 +67,9 @@ pub fn words() -> Vec<String> {
         Ok(line) => line.words,
         Err(why) => {
             let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
-            let code = Console::new(program(), true, &mut out, &mut err).finish(|| Err(why));
+            let console = Console::new(program(), true, &mut out, &mut err);
+            company::only_one_speaks(&console);
+            let code = console.finish(|| Err(why));
             std::process::exit(code.into())
         }
     }

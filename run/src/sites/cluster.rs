@@ -8,12 +8,14 @@ use crate::error::RunError;
 use crate::sync::{Mutex, lock};
 use pleach_core::custody::Terms;
 use pleach_net::{Entrance, Network, SiteId};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// The processes that search together. Site 0, the *root*, decides what is searched; the others follow.
 pub struct Cluster {
-    me: SiteId,
+    /// It may be another one after a return.
+    me: AtomicU32,
     name: String,
     /// Whether processes come and go.
     open: bool,
@@ -45,7 +47,7 @@ impl Cluster {
         open: bool,
         terms: Terms,
     ) -> Self {
-        let (me, name) = (network.me(), network.name().to_string());
+        let (me, name) = (network.me().into(), network.name().to_string());
         let link = Mutex::new(Link::new(network, entrance, open));
         Self { me, name, open, terms, bell, link, again: None }
     }
@@ -68,13 +70,13 @@ impl Cluster {
     /// The number of this process.
     #[must_use]
     pub fn me(&self) -> SiteId {
-        self.me
+        self.me.load(Ordering::Relaxed)
     }
 
     /// Whether this process decides what is searched.
     #[must_use]
     pub fn is_root(&self) -> bool {
-        self.me == 0
+        self.me() == 0
     }
 
     /// Whether processes come and go.
@@ -123,7 +125,7 @@ impl Cluster {
             }
             match way.as_ref().and_then(Way::end) {
                 Some(Ok(entered)) => {
-                    link.come_back(entered)?;
+                    self.come_back(&mut link, entered)?;
                     way = None;
                 }
                 Some(Err(why)) => return Err(RunError::Lost(why)),
@@ -139,6 +141,13 @@ impl Cluster {
             }
         }
         Ok(None)
+    }
+
+    /// Goes on in a network that was entered again, perhaps at another place.
+    pub(super) fn come_back(&self, link: &mut Link, entered: Entered) -> Result<(), RunError> {
+        link.come_back(entered)?;
+        self.me.store(link.me(), Ordering::Relaxed);
+        Ok(())
     }
 
     /// Waits for the network to bring something.
@@ -189,6 +198,6 @@ impl Cluster {
 
 impl std::fmt::Debug for Cluster {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "site {} over {}", self.me, self.name)
+        write!(f, "site {} over {}", self.me(), self.name)
     }
 }

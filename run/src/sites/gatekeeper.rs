@@ -14,7 +14,7 @@ use crate::transport::Transport;
 use pleach_core::balance::{Event, Message};
 use pleach_core::custody::Word;
 use pleach_core::gate::{Gate, Letter, Portion, Post};
-use pleach_core::tree::{Counts, Solution};
+use pleach_core::tree::{Counts, Goal};
 use std::time::Duration;
 
 /// Time between two words to the root about how far a site is.
@@ -34,8 +34,10 @@ pub(super) struct Gatekeeper<'a> {
     pub fingerprint: u64,
     /// What the network has brought while the gate was at rest.
     pub next: Option<Heard>,
-    /// Why the search stops, at the root.
+    /// Why the search stops, or what this site wants of the root.
     pub stop: Option<Stop>,
+    /// Whether it leaves before the end.
+    pub leaving: bool,
     pub sighted_ns: u64,
     pub commits: u64,
     /// The way back to a root that is lost.
@@ -46,7 +48,6 @@ pub(super) struct Gatekeeper<'a> {
 pub(super) struct Kept {
     /// What became of the whole search, at the root.
     pub whole: Option<Portion<Counts>>,
-    pub best: Option<Solution>,
     pub stop: Option<Stop>,
     pub balance: Balance,
     pub commits: u64,
@@ -85,13 +86,7 @@ impl Gatekeeper<'_> {
         self.send()?;
         self.yard.end();
         let whole = self.gate.site().estate(None).map(|whole| whole.part().content.clone());
-        Ok(Kept {
-            whole,
-            best: self.gate.site().best().cloned(),
-            stop: self.stop,
-            balance: self.house.seat.balance,
-            commits: self.commits,
-        })
+        Ok(Kept { whole, stop: self.stop, balance: self.house.seat.balance, commits: self.commits })
     }
 
     /// Takes in what the network has brought.
@@ -113,20 +108,20 @@ impl Gatekeeper<'_> {
         match heard {
             Heard::Parcel(from, Parcel::Gate(bytes)) => {
                 let read = Letter::from_bytes(&bytes, self.fingerprint, self.link.places());
-                match read.ok().filter(|letter| letter.from == from) {
+                let letter = read.ok().filter(|letter| letter.from == from);
+                match letter.filter(|letter| self.may_be(&letter.post)) {
                     Some(letter) => {
                         self.gate.hear(from, letter.post, now_ns, &mut self.house)?;
                     }
                     None => {
-                        let line = format!("site {from} sent a letter that is not of this search");
-                        self.commons.warn(line);
+                        self.commons.warn(format!("site {from} sent what no site sends"));
                     }
                 }
             }
             Heard::Parcel(from, Parcel::Sighting(sighting)) if root => {
                 self.yard.others.see(from, sighting);
             }
-            Heard::Parcel(_, Parcel::Wish(why)) if root => self.yard.wish(why),
+            Heard::Parcel(_, Parcel::Wish(Stop::Memory)) if root => self.yard.wish(Stop::Memory),
             Heard::Parcel(site, Parcel::Failed(why)) if root || site == 0 => {
                 return Err(RunError::Site { site, why });
             }
@@ -154,6 +149,28 @@ impl Gatekeeper<'_> {
         Ok(())
     }
 
+    /// Whether an honest site can have sent this: nobody tells the root of the end, nobody but the root begins a
+    /// stop, and every solution has the value that it is said to have.
+    fn may_be(&self, post: &Post<Counts>) -> bool {
+        let root = self.cluster.is_root();
+        let best = match post {
+            Post::Peer(Message::Done) => return !root,
+            Post::Stop => return !root || self.gate.stopped(),
+            Post::Best(best) => Some(best),
+            Post::Gift(_, word) | Post::Word(word) => word.best(),
+            _ => None,
+        };
+        let Some(best) = best.filter(|best| best.score < self.commons.control().best()) else {
+            return true;
+        };
+        let goal = self.commons.goal;
+        match self.house.problem.check(&best.plan) {
+            None => true,
+            Some(Ok(value)) => value == goal.value(best.score) || goal == Goal::Find,
+            Some(Err(_)) => false,
+        }
+    }
+
     /// The root is lost. The units go on with what they have: whoever resumes the search may adopt it.
     fn lose_the_root(&mut self, now_ns: u64) -> Result<(), RunError> {
         let others = self.link.others();
@@ -170,8 +187,9 @@ impl Gatekeeper<'_> {
     fn look_for_the_root(&mut self) -> Result<(), RunError> {
         let Some(end) = self.way.as_ref().and_then(Way::end) else { return Ok(()) };
         self.way = None;
-        self.link.come_back(end.map_err(RunError::Lost)?)?;
-        if !self.link.goes_on(self.cluster.me(), self.fingerprint) {
+        let me = self.cluster.me();
+        self.cluster.come_back(self.link, end.map_err(RunError::Lost)?)?;
+        if !self.link.goes_on(me, self.fingerprint) {
             return Err(RunError::Replaced);
         }
         self.commons.warn("reached the root again".into());
@@ -180,25 +198,23 @@ impl Gatekeeper<'_> {
 
     /// Does what the units, or whoever watches them, want.
     fn obey(&mut self) -> Result<(), RunError> {
-        let Some(why) = self.yard.wished() else { return Ok(()) };
         let now_ns = self.commons.now_ns();
-        if self.cluster.is_root() {
-            if self.stop.is_none() {
-                self.stop = Some(why);
-                self.gate.stop(now_ns, &mut self.house)?;
-            }
-        } else if self.stop.is_none() {
-            self.stop = Some(why);
-            match why {
-                // The root hears of the solution as of any other.
-                Stop::Found => {}
-                Stop::Asked => self.gate.leave(now_ns, &mut self.house)?,
-                _ => {
-                    self.link.send(0, &Parcel::Wish(why));
-                }
-            }
+        let follows = !self.cluster.is_root();
+        if follows && self.yard.asked_to_leave() && !self.leaving {
+            (self.leaving, self.stop) = (true, Some(Stop::Asked));
+            self.gate.leave(now_ns, &mut self.house)?;
         }
-        Ok(())
+        let Some(why) = self.yard.wished().filter(|_| self.stop.is_none()) else { return Ok(()) };
+        self.stop = Some(why);
+        match why {
+            // The root hears of the solution as of any other.
+            Stop::Found if follows => Ok(()),
+            _ if follows => {
+                self.link.send(0, &Parcel::Wish(why));
+                Ok(())
+            }
+            _ => self.gate.stop(now_ns, &mut self.house),
+        }
     }
 
     /// Whether the search is over for this site.
@@ -211,8 +227,9 @@ impl Gatekeeper<'_> {
             // The gate stops by itself when the limit of nodes is reached.
             self.stop = Some(Stop::Nodes);
         }
-        let left = self.stop == Some(Stop::Asked) && self.gate.site().has_left();
-        Ok(self.gate.over() || left && !self.cluster.is_root())
+        let follows = !self.cluster.is_root();
+        let left = self.leaving && self.gate.site().has_left();
+        Ok(self.gate.over() || follows && (left || self.link.is_past()))
     }
 
     /// Sends what the gate has to say.

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 /// This site, as its gate sees it.
 pub(super) struct House<'a> {
+    pub problem: &'a dyn Problem,
     pub seat: Seat<'a>,
     host: Host<Arc<Work>>,
     chooser: Seeded,
@@ -53,6 +54,7 @@ impl<'a> House<'a> {
         let (spare, desk) = (Spare::new(problem), yard.office().desk(0));
         let balance = Balance::default();
         Self {
+            problem,
             seat: Seat { commons, yard, spare, desk, balance, wake_at_ns: None },
             host: Host::new(new.clone(), true),
             chooser: Seeded::new(seed, 0),
@@ -197,6 +199,8 @@ impl Inside for House<'_> {
     }
 
     fn settle(&mut self) -> Result<Counts, RunError> {
+        // All have made their cuts by now, and nobody wants them any more.
+        self.seat.yard.forget_cuts();
         let all = self.seat.yard.settled();
         let before = std::mem::replace(&mut self.base, all);
         since(&all, &before)
@@ -204,6 +208,7 @@ impl Inside for House<'_> {
 
     fn empty(&mut self) -> Result<Portion<Counts>, RunError> {
         let yard = self.seat.yard;
+        self.problem.hurry(true);
         yard.close_round();
         let (work, on_the_way) = (self.seat.spare.drain(), self.host.on_the_way());
         yard.hand_over(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
@@ -217,6 +222,7 @@ impl Inside for House<'_> {
         self.host = Host::new(self.new.clone(), true);
         self.epoch = 0;
         self.seat.commons.control().recount();
+        self.problem.hurry(false);
         yard.begin_round();
         self.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
         Ok(portion(done, open))

@@ -4,7 +4,7 @@ use super::adrift::{Adrift, Entered};
 use super::parcel::{Order, Parcel};
 use crate::error::RunError;
 use pleach_net::{Arrival, Caller, Entrance, Network, SiteId};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -45,6 +45,8 @@ pub(super) struct Link {
     early: VecDeque<(SiteId, u64, Parcel)>,
     /// What newcomers are told of the search under way.
     welcome: Option<Arc<[u8]>>,
+    /// The search that each newcomer was told of.
+    told: HashMap<SiteId, u64>,
     /// Callers that wait for a search to begin.
     callers: Vec<Knock>,
     /// The search that this site is to take part in, and when it heard of it.
@@ -66,6 +68,7 @@ impl Link {
             hosts: vec![String::new(); places as usize],
             early: VecDeque::new(),
             welcome: None,
+            told: HashMap::new(),
             callers: Vec::new(),
             order: None,
             dismissed: false,
@@ -178,6 +181,14 @@ impl Link {
         self.dismissed.then_some(None)
     }
 
+    /// Whether the root has ended the search under way, or begun another one.
+    pub fn is_past(&self) -> bool {
+        let begins = |(_, search, parcel): &(SiteId, u64, Parcel)| {
+            *search > self.search && matches!(parcel, Parcel::Begin(_))
+        };
+        self.dismissed || self.early.iter().any(begins)
+    }
+
     /// The search that this site is to take part in now, and when it heard of it.
     pub fn take_order(&mut self) -> Option<(Order, Instant)> {
         self.order.take()
@@ -199,6 +210,7 @@ impl Link {
             Arrival::Letter { from, bytes } => self.read(from, &bytes),
             Arrival::Joined { site, .. } => {
                 self.set(site, true);
+                self.bring_up_to_date(site);
                 Heard::Joined(site)
             }
             Arrival::Lost(site) => {
@@ -207,6 +219,18 @@ impl Link {
             }
             Arrival::End => Heard::End,
         }))
+    }
+
+    /// Whoever was let in may have been told of a search that is over.
+    fn bring_up_to_date(&mut self, site: SiteId) {
+        if self.network.me() != 0 || self.told.get(&site) == Some(&self.search) {
+            return;
+        }
+        if let Some(welcome) = self.welcome.as_deref().map(<[u8]>::to_vec) {
+            self.network.send(site, welcome);
+        } else if self.finished {
+            self.network.send(site, Parcel::Dismissed.to_bytes(self.search));
+        }
     }
 
     fn set(&mut self, site: SiteId, there: bool) {
@@ -227,7 +251,8 @@ impl Link {
                 self.dismissed = true;
                 Heard::Nothing
             }
-            Ok((search, parcel)) if search > self.search => {
+            // Nobody knows of a search before the root does.
+            Ok((search, parcel)) if search > self.search && self.network.me() != 0 => {
                 self.early.push_back((from, search, parcel));
                 Heard::Nothing
             }
@@ -264,6 +289,7 @@ impl Link {
         match was.or_else(|| self.given.iter().position(|given| !given)) {
             Some(place) => {
                 entrance.admit(number, place as SiteId, Arc::clone(welcome));
+                self.told.insert(place as SiteId, self.search);
                 self.hosts[place] = host;
                 self.given[place] = true;
             }

@@ -3,6 +3,7 @@
 use super::account::Account;
 use crate::control::Stop;
 use pleach_core::tree::Counts;
+use pleach_core::wire::can_grow;
 use pleach_core::work::{Malformed, Pack, Reader};
 
 /// What one site writes to another about one search.
@@ -49,6 +50,9 @@ pleach_core::pack_struct!(Order {
     trace: bool,
     about: Vec<u8>,
 });
+
+/// No site has more units.
+const MOST_UNITS: u32 = 1 << 14;
 
 /// How far a site is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -101,13 +105,27 @@ impl Parcel {
                 let left = from.left();
                 Parcel::Gate(from.take(left)?.to_vec())
             }
-            2 => Parcel::Sighting(Pack::unpack(&mut from)?),
+            2 => {
+                let sighting: Sighting = Pack::unpack(&mut from)?;
+                if !can_grow(&sighting.counts) || sighting.units > MOST_UNITS {
+                    return Err(Malformed::Range);
+                }
+                Parcel::Sighting(sighting)
+            }
             3 => Parcel::Wish(Stop::of(u8::unpack(&mut from)?).ok_or(Malformed::Range)?),
             4 => {
                 let text: Vec<u8> = Pack::unpack(&mut from)?;
                 Parcel::Failed(String::from_utf8(text).map_err(|_| Malformed::Range)?)
             }
-            5 => Parcel::Account(Pack::unpack(&mut from)?),
+            5 => {
+                let account: Account = Pack::unpack(&mut from)?;
+                let units = &account.units;
+                if units.len() > MOST_UNITS as usize || units.iter().any(|it| !can_grow(&it.counts))
+                {
+                    return Err(Malformed::Range);
+                }
+                Parcel::Account(account)
+            }
             6 => Parcel::Dismissed,
             _ => return Err(Malformed::Range),
         };

@@ -104,10 +104,10 @@ impl Crew {
             Ok(ended) => ended,
             Err(why) => {
                 link.pause();
-                // Whoever has lost the root, or hears from it that all is over, has nothing to tell.
-                let told = matches!(why, RunError::Lost(_) | RunError::Replaced)
-                    || matches!(why, RunError::Site { site: 0, .. });
-                if !told {
+                // What is wrong with the problem is wrong for all; what fails here alone costs only this site
+                // where sites come and go.
+                let for_all = matches!(why, RunError::Bound(_) | RunError::Solution(_));
+                if for_all || cluster.is_root() || !cluster.is_open() {
                     link.send_all(&Parcel::Failed(why.to_string()));
                 }
                 return Err(why);
@@ -238,6 +238,7 @@ impl<'a> Part<'a> {
             fingerprint: commons.before.fingerprint,
             next: None,
             stop: None,
+            leaving: false,
             sighted_ns: 0,
             commits: 0,
             way: None,
@@ -270,7 +271,7 @@ impl<'a> Part<'a> {
         let mut outcome = Outcome {
             goal: problem.goal(),
             counts,
-            solution: kept.best.or_else(|| commons.control().solution()),
+            solution: commons.control().solution(),
             stop: kept.stop,
             lower_bound: i64::MIN,
             open: 0.0,
@@ -296,13 +297,18 @@ impl<'a> Part<'a> {
                 self.judge(&mut outcome, &whole);
                 check(problem, &outcome)?;
                 self.save(&outcome, &whole);
-                self.hear_accounts(link)?;
+                // Whoever comes now waits for the next search.
                 link.pause();
+                let took = commons.seconds();
+                self.hear_accounts(link)?;
+                outcome.seconds = took;
                 self.report(&mut outcome, kept.commits);
             }
         }
         last_warnings(commons, watch);
-        outcome.seconds = commons.seconds();
+        if !cluster.is_root() {
+            outcome.seconds = commons.seconds();
+        }
         debug_assert!(cluster.is_root() || outcome.sites.is_empty());
         Ok(outcome)
     }
@@ -335,8 +341,10 @@ impl<'a> Part<'a> {
                 Some(Heard::Parcel(from, Parcel::Account(account))) => {
                     others.account(from, account);
                 }
+                // It comes too late to matter: all was counted.
                 Some(Heard::Parcel(site, Parcel::Failed(why))) => {
-                    return Err(RunError::Site { site, why });
+                    self.commons.warn(format!("site {site}: {why}"));
+                    others.account(site, Account::default());
                 }
                 Some(Heard::Lost(site)) => others.lose(site, self.commons.now_ns()),
                 Some(_) => {}

@@ -2,7 +2,7 @@
 
 use super::others::Others;
 use crate::control::{Reason, Stop};
-use crate::sync::{AtomicU64, Condvar, Mutex, Ordering, lock};
+use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering, lock};
 use crate::transport::local::Office;
 use pleach_core::balance::PeerId;
 use pleach_core::checkpoint::Cut;
@@ -14,18 +14,13 @@ use std::time::Duration;
 /// The round after the last one.
 const OVER: u64 = u64::MAX;
 
-/// Rounds have even numbers. Between two of them the units hand in what they have.
-const fn is_round(number: u64) -> bool {
-    number.is_multiple_of(2)
-}
-
 /// How long a unit that waits for the next round goes without a look at whether the run has failed.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// What the gate of a site shares with the units, and with whoever watches them.
 ///
-/// Units work in *rounds*. A round ends when the gate takes everything from them: each hands in its work, and
-/// waits for the next round.
+/// Units work in *rounds*, which have even numbers. A round ends when the gate takes everything from them: each
+/// hands in its work, and waits for the next round.
 pub(crate) struct Yard {
     office: Office,
     round: AtomicU64,
@@ -39,6 +34,7 @@ pub(crate) struct Yard {
     ends: Mutex<Vec<Cut>>,
     /// Why the units, or whoever watches them, want the search to stop.
     wish: Reason,
+    asked: AtomicBool,
     /// What the root knows of the other sites.
     pub others: Others,
     /// The root's last certificate, until somebody takes it.
@@ -58,6 +54,7 @@ impl Yard {
             cuts: Mutex::default(),
             ends: Mutex::default(),
             wish: Reason::new(),
+            asked: AtomicBool::new(false),
             others: Others::default(),
             whole: Mutex::default(),
         }
@@ -80,8 +77,16 @@ impl Yard {
 
     /// Asks the gate to stop the search, or to leave it.
     pub fn wish(&self, why: Stop) {
+        if why == Stop::Asked {
+            self.asked.store(true, Ordering::Relaxed);
+        }
         self.wish.give(why);
         self.ring();
+    }
+
+    /// Whether the user, or the caller, wants this process to end its part.
+    pub fn asked_to_leave(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
     }
 
     /// What was asked of the gate.
@@ -100,15 +105,13 @@ impl Yard {
         self.round() == OVER
     }
 
-    /// Waits for the round that follows, but not so long that a failed run goes unnoticed. `None` if there is
-    /// none yet, or never.
-    pub fn next_round(&self) -> Option<u64> {
+    /// Waits for a round, but not so long that a failed run goes unnoticed.
+    pub fn await_round(&self, round: u64) {
         let turn = lock(&self.turn);
-        if !is_round(self.round()) && !self.is_over() {
+        if self.round() < round {
             // Whether it was woken or not, the round tells.
             let _ = self.turned.wait_timeout(turn, LOOK);
         }
-        Some(self.round()).filter(|&round| is_round(round))
     }
 
     /// Ends the round: all units hand in what they have.
