@@ -1,7 +1,7 @@
 //! [`Pace`]: has a unit explore no faster than a machine of its own would.
 
 /// About how long a stretch of a paced unit takes.
-const STRETCH_NS: f64 = 1e6;
+const STRETCH_NS: f64 = 4e6;
 
 /// A unit that falls behind by more than this does not catch up.
 const BEHIND_NS: f64 = 20e6;
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn nodes_take_their_time_also_after_a_late_start() {
         let mut pace = Pace::new(1000);
-        assert_eq!((pace.fuel(), pace.rest_ns(0)), (2, None));
+        assert_eq!((pace.fuel(), pace.rest_ns(0)), (5, None));
         assert_eq!(pace.pay(0, 3), 3_000_000);
         assert_eq!(pace.rest_ns(1_000_000), Some(2_000_000));
         assert_eq!(pace.rest_ns(3_000_000), None);

@@ -22,7 +22,7 @@ use pleach_core::problem::Problem;
 use pleach_core::tree::Solution;
 use pleach_core::wire::Unreadable;
 use pleach_core::work::{Malformed, Work};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Searches a problem's whole tree, or as much as the limits allow, with the crew of the process.
 ///
@@ -148,7 +148,8 @@ impl<'a> Ground<'a> {
         let report = UnitReport { name: planned.name.clone(), activity, ..UnitReport::default() };
         let executor = planned.executor(problem, pieces, commons)?;
         let mut desk = office.desk(me);
-        desk.spin = settings.spin;
+        // A unit that is to behave as a machine of its own shares its core with others.
+        desk.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };
         let hope = commons.control().best() > commons.least_score;
         let side = (settings.improve && hope && improves)
             .then(|| problem.improver(settings.seed).map(Side::new))

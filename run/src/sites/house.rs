@@ -51,7 +51,9 @@ impl<'a> House<'a> {
     ) -> Self {
         let tree = PeerTree::new(yard.peers(), policy.tree, seed);
         let new = Peer::new(0, &tree, policy.clone());
-        let (spare, desk) = (Spare::new(problem), yard.office().desk(0));
+        let (spare, mut desk) = (Spare::new(problem), yard.office().desk(0));
+        // It has no core of its own.
+        desk.spin = Duration::ZERO;
         let balance = Balance::default();
         Self {
             problem,
