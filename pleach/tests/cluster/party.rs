@@ -41,6 +41,7 @@ pub struct Party {
     pub joiners: Vec<Child>,
     pub proxy: Proxy,
     root: Child,
+    words: Vec<String>,
     address: String,
     key: PathBuf,
     pace: u64,
@@ -81,7 +82,8 @@ impl Party {
         let words: Vec<&str> = words.collect();
         let root = start(&folder, key, &address, pace, &words);
         let key = key.to_path_buf();
-        Self { folder, joiners: Vec::new(), proxy, root, address, key, pace }
+        let words = words.into_iter().map(str::to_string).collect();
+        Self { folder, joiners: Vec::new(), proxy, root, words, address, key, pace }
     }
 
     fn joining(&self, key: &Path, address: &str) -> Command {
@@ -145,11 +147,14 @@ impl Party {
         gone.wait().unwrap();
     }
 
-    /// Ends the root at once, and resumes the search from its file.
+    /// Ends the root at once, and resumes the search from its file, if it had come to write one.
     pub fn kill_root(&mut self) {
         self.root.kill().unwrap();
         self.root.wait().unwrap();
-        self.root = start(&self.folder, &self.key, &self.address, self.pace, &["resume"]);
+        let saved = self.folder.join("run.pleach").exists();
+        let words = if saved { vec!["resume".to_string()] } else { self.words.clone() };
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.root = start(&self.folder, &self.key, &self.address, self.pace, &words);
     }
 
     /// Whether the search has ended.

@@ -183,3 +183,45 @@ fn random(context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
         Some(others) => Next::Ask(others[chooser.choose(others.len() as u32) as usize]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::balance::{PRESETS, PeerTree, Seeded};
+
+    #[test]
+    fn only_peers_that_are_there_are_asked() {
+        let places = 9;
+        for preset in PRESETS {
+            let more = if preset.0 == "weighted" { ":weights=1/2" } else { "" };
+            let policy = &Policy::parse(&format!("{}{more}", preset.0)).unwrap();
+            for (me, there) in [(5, &[0, 2][..]), (0, &[7]), (3, &[]), (0, &[])] {
+                let tree = PeerTree::new(places, policy.tree, 0);
+                let (place, thieves) = (&TreePlace::new(me, &tree), &Thieves::default());
+                let others = Some(there);
+                let context = Context { me, peers: places, policy, place, thieves, others };
+                let (mut asking, chooser) = (Asking::default(), &mut Seeded::new(1, me));
+                let mut asked = 0;
+                for _ in 0..200 {
+                    match asking.next(&context, chooser) {
+                        Next::Ask(peer) => {
+                            assert!(there.contains(&peer), "{} asks {peer}", preset.0);
+                            asking.on_refusal(peer, policy);
+                            asked += 1;
+                        }
+                        Next::Wait(peer) => {
+                            assert!(there.contains(&peer), "{} waits at {peer}", preset.0);
+                            asked += 1;
+                        }
+                        Next::Rest(_) => asking.on_woke(),
+                        Next::Nothing => break,
+                    }
+                }
+                let masters = ["static", "dynamic", "guided", "master-worker"];
+                let alone = there.is_empty() || me == 0 && masters.contains(&preset.0);
+                let down = me == 0 && preset.0 == "hierarchical-master-worker";
+                assert!(asked > 0 || alone || down, "{} asks nobody of {there:?}", preset.0);
+            }
+        }
+    }
+}
