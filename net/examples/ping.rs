@@ -4,8 +4,9 @@
 //! One way is half a round trip. Both sides rest as the network says.
 
 use pleach_net::mpi::{self, Choice};
-use pleach_net::tls::{self, Event, Joining, Key, Limits, Listening};
+use pleach_net::tls::{self, Joining, Key, Limits, Listening};
 use pleach_net::{Arrival, Network};
+use pleach_net::{Caller, Entrance};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -135,17 +136,17 @@ fn root() {
     let key = Key::make(&file).unwrap_or_else(|error| panic!("{error}"));
     let (address, version) = ("127.0.0.1:0".into(), "ping".into());
     let listening = Listening { address, key, version, places: 2, limits: Limits::default() };
-    let (star, door) = tls::listen(listening, wake()).unwrap_or_else(|error| panic!("{error}"));
+    let (star, mut door) = tls::listen(listening, wake()).unwrap_or_else(|error| panic!("{error}"));
     let mut network: Link = Box::new(star);
     let program = std::env::current_exe().unwrap();
     let address = door.address().to_string();
     let joiner = Command::new(program).args(["join", &address]).arg(&file).spawn();
     let mut joined = 0;
     while joined <= JOINS {
-        while let Some(event) = door.next() {
-            match event {
-                Event::Knock(knock) => door.admit(knock, 1, Arc::from(vec![7; 10_000])),
-                Event::Note(_) => {}
+        while let Some(caller) = door.next() {
+            match caller {
+                Caller::Knock { number, .. } => door.admit(number, 1, Arc::from(vec![7; 10_000])),
+                Caller::Note(_) => {}
             }
         }
         match network.poll().unwrap() {

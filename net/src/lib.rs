@@ -112,8 +112,8 @@ pub trait Entrance: Send {
     /// The next event if there is one.
     fn next(&mut self) -> Option<Caller>;
 
-    /// Gives whoever knocked a place that is free, and these bytes as a welcome. The network tells when it has
-    /// joined.
+    /// Gives whoever knocked a place that is free, and these bytes as a welcome: nobody has had it yet, or the one
+    /// who had it is lost. The network tells that it has joined; if it has left since, also that it is lost.
     fn admit(&mut self, knock: u32, site: SiteId, welcome: Arc<[u8]>);
 
     /// Sends whoever knocked away, with a reason in one line.

@@ -1,5 +1,6 @@
 //! [`listen`]: opens a star, and [`Door`], where its root decides who comes in.
 
+use super::hello::Hello;
 use super::hub::Hub;
 use super::logic::{Aside, Limits, Order};
 use super::mail::{Item, Mailbox, Orders, Wake};
@@ -7,7 +8,7 @@ use super::porter::Porter;
 use super::secure::Secure;
 use super::star::Star;
 use super::turns::Turns;
-use super::{Hello, Key, PLACES_LIMIT};
+use super::{Key, PLACES_LIMIT};
 use crate::{Caller, Entrance, NetError, SiteId};
 use mio::net::TcpListener;
 use std::io;
@@ -29,23 +30,6 @@ pub struct Listening {
     pub limits: Limits,
 }
 
-/// What happens at the door.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Event {
-    /// Somebody with the key and the same version asks to come in, and waits for an answer.
-    Knock(Knock),
-    /// Something worth a line for the user: a site that was lost and why, a stranger turned away.
-    Note(String),
-}
-
-/// Somebody at the door.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Knock {
-    /// Who it says it is.
-    pub hello: Hello,
-    number: u32,
-}
-
 /// Where a root decides who comes in. Knocks and notes wake the caller as letters do.
 pub struct Door {
     address: SocketAddr,
@@ -59,43 +43,20 @@ impl Door {
     pub fn address(&self) -> SocketAddr {
         self.address
     }
-
-    /// The next event if there is one.
-    #[must_use]
-    pub fn next(&self) -> Option<Event> {
-        loop {
-            match self.mailbox.take_aside()? {
-                Aside::Knock { number, hello } => {
-                    return Some(Event::Knock(Knock { hello, number }));
-                }
-                Aside::Note(note) => return Some(Event::Note(note)),
-                Aside::Welcome { .. } | Aside::Refused(_) | Aside::Gone(_) => {}
-            }
-        }
-    }
-
-    /// Gives a newcomer a place that is free: nobody has had it yet, or the one who had it is lost. It gets
-    /// these bytes as its welcome. The network tells that it has joined; if it has left since, also that it
-    /// is lost.
-    pub fn admit(&self, knock: Knock, site: SiteId, welcome: Arc<[u8]>) {
-        self.orders.give(Item::Order(Order::Admit { number: knock.number, site, welcome }));
-    }
-
-    /// Sends a newcomer away, with a reason in one line.
-    pub fn refuse(&self, knock: Knock, reason: &str) {
-        let (number, reason) = (knock.number, reason.into());
-        self.orders.give(Item::Order(Order::Refuse { number, reason }));
-    }
 }
 
 impl Entrance for Door {
     fn next(&mut self) -> Option<Caller> {
-        Some(match Door::next(self)? {
-            Event::Knock(Knock { hello, number }) => {
-                Caller::Knock { number, host: hello.host, bytes: hello.bytes }
+        loop {
+            match self.mailbox.take_aside()? {
+                Aside::Knock { number, hello } => {
+                    let Hello { host, bytes, .. } = hello;
+                    return Some(Caller::Knock { number, host, bytes });
+                }
+                Aside::Note(note) => return Some(Caller::Note(note)),
+                Aside::Welcome { .. } | Aside::Refused(_) | Aside::Gone(_) => {}
             }
-            Event::Note(line) => Caller::Note(line),
-        })
+        }
     }
 
     fn admit(&mut self, number: u32, site: SiteId, welcome: Arc<[u8]>) {

@@ -4,7 +4,7 @@
 use super::frame::{Fault, Frame, Kind};
 use super::hello::{Code, Hello, Refusal};
 use super::letters::{Course, Letters};
-use super::logic::{Aside, Limits, Logic, Order, Out, Told};
+use super::logic::{Aside, CLOSED, Limits, Logic, Order, Out, Told};
 use super::outbox::Outbox;
 use crate::SiteId;
 use std::collections::BTreeMap;
@@ -259,7 +259,8 @@ impl Logic for Hub {
         self.places[site as usize] = 0;
         if !self.ending {
             self.out.told.push(Told::Lost { site });
-            if !member.finished {
+            // Whoever has said its last word may go.
+            if !member.finished || why != CLOSED {
                 let host = &member.hello.host;
                 let note = format!("site {site} on {host} is lost: {why}");
                 self.out.asides.push(Aside::Note(note));

@@ -28,6 +28,9 @@ impl Default for Limits {
     }
 }
 
+/// Why a connection ends that the other side closes.
+pub const CLOSED: &str = "its connection was closed";
+
 /// What the caller wants.
 pub enum Order {
     /// A letter, to the process that has this connection.

@@ -5,7 +5,8 @@
 //! its holder is lost. All sites share a [`Key`].
 //!
 //! ```no_run
-//! use pleach_net::tls::{self, Event, Key, Limits, Listening};
+//! use pleach_net::tls::{self, Key, Limits, Listening};
+//! use pleach_net::{Caller, Entrance};
 //! use std::sync::Arc;
 //!
 //! let key = Key::make("run.key".as_ref())?;
@@ -15,11 +16,11 @@
 //! let me = std::thread::current();
 //! let wake = Arc::new(move || me.unpark());
 //! let listening = Listening { address, key, version, places: 64, limits };
-//! let (network, door) = tls::listen(listening, wake)?;
-//! while let Some(event) = door.next() {
-//!     match event {
-//!         Event::Knock(knock) => door.admit(knock, 1, Arc::from(&b"the instance"[..])),
-//!         Event::Note(note) => eprintln!("{note}"),
+//! let (network, mut door) = tls::listen(listening, wake)?;
+//! while let Some(caller) = door.next() {
+//!     match caller {
+//!         Caller::Knock { number, .. } => door.admit(number, 1, Arc::from(&b"the instance"[..])),
+//!         Caller::Note(note) => eprintln!("{note}"),
 //!     }
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,8 +46,7 @@ mod tests;
 mod turns;
 mod wire;
 
-pub use door::{Door, Event, Knock, Listening, listen};
-pub use hello::Hello;
+pub use door::{Door, Listening, listen};
 pub use join::{Joining, join};
 pub use join_error::{JoinError, Stage};
 pub use key::{Key, KeyError};

@@ -3,7 +3,7 @@
 
 use super::frame::{Frame, Kind};
 use super::hello::{Code, Refusal};
-use super::logic::{Limits, Logic, Order};
+use super::logic::{CLOSED, Limits, Logic, Order};
 use super::mail::{Item, Mailbox, Orders};
 use super::outbox::Outbox;
 use super::wire::{Broken, TURN, Turn, Wire};
@@ -145,7 +145,7 @@ impl<L: Logic> Turns<L> {
                     match turn {
                         Turn::More => drop(self.reads.insert(number)),
                         Turn::Done => {}
-                        Turn::Ended => self.ended(number, "its connection was closed"),
+                        Turn::Ended => self.ended(number, CLOSED),
                     }
                     // TLS itself may have something to say.
                     self.writes.insert(number);
@@ -175,7 +175,7 @@ impl<L: Logic> Turns<L> {
                     }
                 }
                 Ok(Turn::Done) => {}
-                Ok(Turn::Ended) => self.ended(number, "its connection was closed"),
+                Ok(Turn::Ended) => self.ended(number, CLOSED),
                 Err(broken) => self.broken(number, &broken, now),
             }
         }

@@ -2,8 +2,9 @@
 
 use crate::signal::Signal;
 use crate::star::{Folder, VERSION, limits};
-use pleach_net::tls::{self, Door, Event, Joining, Key, Limits, Listening, Star};
+use pleach_net::tls::{self, Door, Joining, Key, Limits, Listening, Star};
 use pleach_net::{Arrival, Network};
+use pleach_net::{Caller, Entrance};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -72,13 +73,15 @@ impl Root {
     fn next(&mut self) -> Arrival {
         let start = Instant::now();
         loop {
-            while let Some(event) = self.door.next() {
-                match event {
-                    Event::Knock(knock) if self.free.is_empty() => self.door.refuse(knock, "full"),
-                    Event::Knock(knock) => {
-                        self.door.admit(knock, self.free.remove(0), Arc::from([]));
+            while let Some(caller) = self.door.next() {
+                match caller {
+                    Caller::Knock { number, .. } if self.free.is_empty() => {
+                        self.door.refuse(number, "full");
                     }
-                    Event::Note(_) => {}
+                    Caller::Knock { number, .. } => {
+                        self.door.admit(number, self.free.remove(0), Arc::from([]));
+                    }
+                    Caller::Note(_) => {}
                 }
             }
             if let Some(arrival) = self.star.poll().unwrap() {

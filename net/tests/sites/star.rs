@@ -3,7 +3,8 @@
 use crate::launch::{End, judge, wait};
 use crate::signal::Signal;
 use crate::site::{LONGEST, Site};
-use pleach_net::tls::{self, Event, Joining, Key, Limits, Listening};
+use pleach_net::tls::{self, Joining, Key, Limits, Listening};
+use pleach_net::{Caller, Entrance};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -73,17 +74,17 @@ fn open(folder: &Path, sites: u32) -> Site {
     let key = Key::make(&folder.join("key")).unwrap();
     let (address, version) = ("127.0.0.1:0".into(), VERSION.into());
     let listening = Listening { address, key, version, places: sites, limits: limits() };
-    let (star, door) = tls::listen(listening, signal.wake()).unwrap();
+    let (star, mut door) = tls::listen(listening, signal.wake()).unwrap();
     fs::write(folder.join("draft"), door.address().to_string()).unwrap();
     fs::rename(folder.join("draft"), folder.join("address")).unwrap();
     let mut next = 1;
     while next < sites {
         match door.next() {
-            Some(Event::Knock(knock)) => {
-                door.admit(knock, next, Arc::from(&b"welcome"[..]));
+            Some(Caller::Knock { number, .. }) => {
+                door.admit(number, next, Arc::from(&b"welcome"[..]));
                 next += 1;
             }
-            Some(Event::Note(note)) => println!("{note}"),
+            Some(Caller::Note(note)) => println!("{note}"),
             None => signal.wait(Duration::from_secs(1)),
         }
     }

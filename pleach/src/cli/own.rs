@@ -105,6 +105,9 @@ fn own() -> Result<Line, Failure> {
             resume::read(file, &line.given, true)
         }
         [verb, at] if verb == "join" && !line.given.on("help") => join::early(at, &line.given),
+        [verb] if verb == "join" && line.given.has("key") => {
+            usage("join: expected HOST:PORT, where another process listens")
+        }
         [verb, ..] if verb == "resume" && !line.given.on("help") => {
             usage("resume: expected FILE, one that --checkpoint wrote")
         }

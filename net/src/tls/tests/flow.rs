@@ -4,6 +4,7 @@ use super::super::frame::{Frame, Kind};
 use super::table::{LONG, Table, next};
 use crate::tls::{Limits, Star};
 use crate::{Arrival, Network};
+use crate::{Caller, Entrance};
 use std::time::{Duration, Instant};
 
 /// Waits until so many others have joined.
@@ -134,14 +135,14 @@ fn a_long_welcome_arrives() {
     });
     let welcome: Vec<u8> = (0..limits.welcome as u32).map(|i| (i >> 7) as u8).collect();
     let start = Instant::now();
-    let knock = loop {
-        if let Some(crate::tls::Event::Knock(knock)) = table.door.next() {
-            break knock;
+    let (knock, bytes) = loop {
+        if let Some(Caller::Knock { number, bytes, .. }) = table.door.next() {
+            break (number, bytes);
         }
         assert!(start.elapsed() < LONG);
         super::table::rest();
     };
-    assert_eq!(knock.hello.bytes, [9]);
+    assert_eq!(bytes, [9]);
     table.door.admit(knock, 1, welcome.clone().into());
     assert_eq!(table.next(), Arrival::Joined { site: 1, bytes: vec![9] });
     assert!(joiner.join().unwrap().unwrap() == welcome);

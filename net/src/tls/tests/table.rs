@@ -5,8 +5,9 @@ use super::super::hello::Hello;
 use super::super::outbox::Outbox;
 use super::super::secure::Secure;
 use super::super::wire::{Broken, Turn, Wire};
-use crate::tls::{self, Door, Event, JoinError, Joining, Key, Limits, Listening, Star};
+use crate::tls::{self, Door, JoinError, Joining, Key, Limits, Listening, Star};
 use crate::{Arrival, Network, SiteId};
+use crate::{Caller, Entrance};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -54,11 +55,13 @@ impl Table {
 
     /// Lets in whoever knocks, at the lowest place that is free of those given.
     pub fn open_door(&mut self, free: &mut Vec<SiteId>) {
-        while let Some(event) = self.door.next() {
-            match event {
-                Event::Knock(knock) if free.is_empty() => self.door.refuse(knock, "full"),
-                Event::Knock(knock) => self.door.admit(knock, free.remove(0), Arc::from([5; 99])),
-                Event::Note(note) => self.notes.push(note),
+        while let Some(caller) = self.door.next() {
+            match caller {
+                Caller::Knock { number, .. } if free.is_empty() => self.door.refuse(number, "full"),
+                Caller::Knock { number, .. } => {
+                    self.door.admit(number, free.remove(0), Arc::from([5; 99]));
+                }
+                Caller::Note(note) => self.notes.push(note),
             }
         }
     }
