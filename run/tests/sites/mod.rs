@@ -1,5 +1,6 @@
 //! Searches by several sites, each of them a thread of the test with units of its own.
 
+mod hostile;
 mod post;
 
 use crate::resume::{Scratch, counted, problem};

@@ -12,15 +12,23 @@ struct Hall {
     boxes: Vec<Mutex<VecDeque<Arrival>>>,
     bells: Vec<Arc<Bell>>,
     finished: Mutex<u32>,
+    /// All letters that were sent.
+    sent: Mutex<Vec<Vec<u8>>>,
 }
 
 /// One site's links.
-struct Post {
+#[derive(Clone)]
+pub struct Post {
     hall: Arc<Hall>,
     me: SiteId,
 }
 
 impl Post {
+    /// All letters that anybody has sent.
+    pub fn sent(&self) -> Vec<Vec<u8>> {
+        self.hall.sent.lock().unwrap().clone()
+    }
+
     fn put(&self, to: SiteId, arrival: Arrival) {
         self.hall.boxes[to as usize].lock().unwrap().push_back(arrival);
         self.hall.bells[to as usize].ring();
@@ -41,6 +49,7 @@ impl Network for Post {
     }
 
     fn send(&mut self, to: SiteId, bytes: Vec<u8>) {
+        self.hall.sent.lock().unwrap().push(bytes.clone());
         self.put(to, Arrival::Letter { from: self.me, bytes });
     }
 
@@ -69,12 +78,19 @@ pub const LASTING: Terms =
 
 /// So many processes that live as long as the search.
 pub fn clusters(sites: u32) -> Vec<Arc<Cluster>> {
+    with_links(sites, LASTING).into_iter().map(|(cluster, _)| cluster).collect()
+}
+
+/// So many processes, each with its links.
+pub fn with_links(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, Post)> {
     let bells: Vec<Arc<Bell>> = (0..sites).map(|_| Arc::default()).collect();
     let boxes = (0..sites).map(|_| Mutex::default()).collect();
-    let hall = Arc::new(Hall { boxes, bells, finished: Mutex::new(0) });
+    let (finished, sent) = (Mutex::new(0), Mutex::default());
+    let hall = Arc::new(Hall { boxes, bells, finished, sent });
     let cluster = |me: SiteId| {
-        let post = Box::new(Post { hall: hall.clone(), me });
-        Arc::new(Cluster::new(post, None, hall.bells[me as usize].clone(), false, LASTING))
+        let post = Post { hall: hall.clone(), me };
+        let bell = hall.bells[me as usize].clone();
+        (Arc::new(Cluster::new(Box::new(post.clone()), None, bell, false, terms)), post)
     };
     (0..sites).map(cluster).collect()
 }

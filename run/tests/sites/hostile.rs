@@ -1,0 +1,98 @@
+//! A site that sends what no site sends: the others do no more than ignore it.
+
+use super::post::{LASTING, with_links};
+use super::settings;
+use oorandom::Rand64;
+use pleach_core::custody::Terms;
+use pleach_core::laws::mutate;
+use pleach_net::Network;
+use pleach_problems::queens::Queens;
+use pleach_problems::simd::Level;
+use pleach_run::{Crew, RunError, Settings, Stop};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Whoever takes work and says nothing loses it soon.
+const IMPATIENT: Terms =
+    Terms { commit_ns: 5_000_000, lease_ns: 200_000_000, patience_ns: 1_000_000_000 };
+
+/// What honest sites write to one another in a search like the one below.
+fn letters(queens: &Queens) -> Vec<Vec<u8>> {
+    let parts = with_links(3, LASTING);
+    let part = |at: usize| {
+        let (cluster, _) = &parts[at];
+        let (cluster, pace) = (Some(Arc::clone(cluster)), Some(1_000_000));
+        let settings = Settings { cluster, pace, ..settings(1) };
+        let cluster = &parts[at].0;
+        if at > 0 {
+            cluster.next_order(|| true).unwrap();
+        }
+        Crew::default().run(queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+        cluster.end();
+    };
+    thread::scope(|scope| (0..3).for_each(|at| drop(scope.spawn(move || part(at)))));
+    parts[0].1.sent()
+}
+
+#[test]
+fn damaged_and_repeated_letters_change_no_count() {
+    let queens = Queens::new(12, Level::best()).unwrap();
+    let letters = &letters(&queens);
+    assert!(letters.len() > 10);
+    let mut ended = 0;
+    for seed in 0..10 {
+        let mut parts = with_links(3, IMPATIENT);
+        let (_, mut rogue) = parts.pop().unwrap();
+        let over = &AtomicBool::new(false);
+        let parts = &parts;
+        let queens = &queens;
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let rng = &mut Rand64::new(seed);
+                while !over.load(Ordering::Relaxed) {
+                    for _ in 0..50 {
+                        let which = rng.rand_range(0..letters.len() as u64) as usize;
+                        let mut bytes = letters[which].clone();
+                        if rng.rand_range(0..8) > 0 {
+                            bytes = mutate(&bytes, rng);
+                        }
+                        rogue.send(rng.rand_range(0..2) as u32, bytes);
+                    }
+                    thread::sleep(Duration::from_micros(200));
+                }
+            });
+            scope.spawn(move || {
+                let (cluster, _) = &parts[1];
+                let settings = Settings { cluster: Some(Arc::clone(cluster)), ..settings(1) };
+                let waits = || !over.load(Ordering::Relaxed);
+                if matches!(cluster.next_order(waits), Ok(Some(_))) {
+                    // It may be told of an end, or of a failure, that is none.
+                    let _ =
+                        Crew::default().run(queens, &settings, &mut |_| ControlFlow::Continue(()));
+                }
+            });
+            let (cluster, _) = &parts[0];
+            let settings = Settings {
+                cluster: Some(Arc::clone(cluster)),
+                pace: Some(2_000_000),
+                ..settings(1)
+            };
+            let outcome =
+                Crew::default().run(queens, &settings, &mut |_| ControlFlow::Continue(()));
+            over.store(true, Ordering::Relaxed);
+            // Any site may say that the search must stop, or end, and why. Nothing else stops it.
+            match outcome {
+                Ok(outcome) if outcome.stop == Some(Stop::Memory) => {}
+                Ok(outcome) => {
+                    ended += 1;
+                    assert_eq!((outcome.counts.total, outcome.stop), (14_200, None), "{seed}");
+                }
+                Err(why) => assert!(matches!(why, RunError::Site { .. }), "{why}"),
+            }
+        });
+    }
+    assert!(ended > 0, "{ended} searches came to their end");
+}
