@@ -104,6 +104,12 @@ pub fn rank(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
     names.filter_map(|name| variable(name)).find_map(|text| text.trim().parse().ok())
 }
 
+/// How many processes of the job a launcher has started on this machine, if it says so.
+pub fn beside(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
+    let names = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"];
+    names.iter().filter_map(|name| variable(name)).find_map(|text| text.trim().parse().ok())
+}
+
 /// Decides from the environment, which `variable` looks up. A job of one process counts as none.
 pub fn choose(choice: &Choice, variable: &dyn Fn(&str) -> Option<String>) -> Plan {
     let found = LAUNCHERS.iter().find_map(|launcher| {

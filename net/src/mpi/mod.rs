@@ -22,6 +22,12 @@ pub fn rank() -> Option<u32> {
     choose::rank(&|name| std::env::var(name).ok())
 }
 
+/// How many processes of this one's job are on this machine, this one included, if a launcher says so.
+#[must_use]
+pub fn beside() -> Option<u32> {
+    choose::beside(&|name| std::env::var(name).ok())
+}
+
 /// Opens the network of the job that this process belongs to; `None` if it belongs to none, or to a
 /// job of one process. No letter may have more than `limit` bytes.
 ///

@@ -75,6 +75,10 @@ fn company(console: &Console<'_>, given: &Given) -> Result<Option<Arc<Cluster>>,
         Some(word) => word.parse().map_err(|why| Failure::Usage(format!("--mpi: {why}")))?,
         None => Choice::Auto,
     };
+    if choice == Choice::Off {
+        // Each process searches alone.
+        console.mute(false);
+    }
     let launched = mpi::open(&choice, LETTER);
     let launched = launched.map_err(|why| Failure::Machine(why.to_string()))?;
     let address = given.get(&LISTEN).map_err(Failure::Usage)?;

@@ -50,6 +50,10 @@ pub(crate) fn run(
 ) -> u8 {
     console.finish(|| {
         let line = line::parse(args)?;
+        // What is no search each process does, and says, for itself.
+        let searches = ["solve", "count", "resume"].map(Some);
+        let first = line.words.first().map(String::as_str);
+        console.mute(console.is_mute() && searches.contains(&first));
         if line.given.on("version") {
             return console.print(concat!("pleach ", env!("CARGO_PKG_VERSION"))).map(|()| DONE);
         }

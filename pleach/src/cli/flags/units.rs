@@ -3,6 +3,7 @@
 use super::numbers::whole;
 use super::{About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, text};
 use pleach_core::balance::Policy;
+use pleach_net::mpi;
 use pleach_problems::simd::Level;
 use pleach_run::cores;
 use pleach_run::executor::gpu::count;
@@ -123,6 +124,18 @@ pub static SIMD: Flag<Level> = Flag {
 /// Devices at most: no machine has more.
 const MOST_DEVICES: usize = 64;
 
+/// The cores of this machine; 0 if that is unknown.
+fn machine_cores() -> u32 {
+    let about = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    about.lines().filter(|line| line.starts_with("processor")).count() as u32
+}
+
+/// The threads of one of several processes on a machine, where its launcher has not given each its own cores.
+fn fair_share(allowed: u32, there: u32, processes: u32) -> u32 {
+    let bound = there > 0 && allowed < there;
+    if bound { allowed } else { (allowed / processes.max(1)).max(1) }
+}
+
 /// Threads and devices.
 #[derive(Clone)]
 pub struct Units {
@@ -148,7 +161,7 @@ impl Units {
     /// One line: which flag, which value, and what was expected.
     pub fn read(threads: Option<&str>, devices: Option<&str>) -> Result<Self, String> {
         let wanted = match threads {
-            None => cores(),
+            None => fair_share(cores(), machine_cores(), mpi::beside().unwrap_or(1)),
             Some(word) => (THREADS.parse)(word).map_err(|why| format!("--threads {why}"))?,
         };
         let Some(list) = devices else {
@@ -215,6 +228,16 @@ pub fn slow_factors(words: &[&str], threads: u32) -> Result<Vec<f64>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processes_share_the_cores_of_a_machine() {
+        assert_eq!(fair_share(8, 8, 1), 8);
+        assert_eq!(fair_share(8, 8, 3), 2);
+        assert_eq!(fair_share(2, 2, 16), 1);
+        // Each has its own already.
+        assert_eq!(fair_share(2, 8, 4), 2);
+        assert_eq!(fair_share(4, 0, 2), 2);
+    }
 
     #[test]
     fn slow_units_are_named() {
