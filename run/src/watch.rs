@@ -140,36 +140,55 @@ fn sight(commons: &Commons<'_>, proven: &mut i64) -> Sight {
     let together = rises() == before;
     commons.ask_for_look();
     if let Some(yard) = commons.yard() {
-        return sight_of_all(commons, counts, &yard.others.together());
+        *proven = yard.least_bound().max(*proven);
+        return sight_of_all(commons, counts, &yard.others.together(), *proven);
     }
     if all && together {
         *proven = bound.max(*proven);
     }
     let best = commons.control().solution().map(|best| best.score);
-    let bound = commons.control().best().min(*proven);
-    let optimises = matches!(commons.goal, Goal::Minimise | Goal::Maximise);
     Sight {
         seconds: commons.seconds(),
         counts,
         done: (look > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
         best: best.map(|score| commons.goal.value(score)),
-        bound: (optimises && ![i64::MIN, i64::MAX].contains(&bound))
-            .then(|| commons.goal.value(bound)),
+        bound: known_bound(commons, *proven),
         warning: None,
         sites: None,
     }
 }
 
-/// A look at a run of several sites. What is open, and what none can beat, is known to nobody at one moment.
-fn sight_of_all(commons: &Commons<'_>, mut counts: Counts, others: &Together) -> Sight {
+/// What no solution can beat, if that is known.
+fn known_bound(commons: &Commons<'_>, proven: i64) -> Option<i64> {
+    let bound = commons.control().best().min(proven);
+    let optimises = matches!(commons.goal, Goal::Minimise | Goal::Maximise);
+    let known = optimises && ![i64::MIN, i64::MAX].contains(&bound);
+    known.then(|| commons.goal.value(bound))
+}
+
+/// A look at a run of several sites. How much is open is known to nobody at one moment.
+fn sight_of_all(
+    commons: &Commons<'_>,
+    mut counts: Counts,
+    others: &Together,
+    proven: i64,
+) -> Sight {
     let gauges = &commons.gauges()[1..];
     let busy = gauges.iter().filter(|gauge| gauge.size() > 0.0).count() as u32;
     counts.add(&others.counts);
     let best = commons.control().solution().map(|best| commons.goal.value(best.score));
+    let bound = known_bound(commons, proven);
     let sites = SitesSight {
         sites: 1 + others.sites,
         units: gauges.len() as u32 + others.units,
         busy: busy + others.busy,
     };
-    Sight { seconds: commons.seconds(), counts, best, sites: Some(sites), ..Sight::default() }
+    Sight {
+        seconds: commons.seconds(),
+        counts,
+        best,
+        bound,
+        sites: Some(sites),
+        ..Sight::default()
+    }
 }

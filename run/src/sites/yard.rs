@@ -2,7 +2,7 @@
 
 use super::others::Others;
 use crate::control::{Reason, Stop};
-use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering, lock};
+use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Condvar, Mutex, Ordering, lock};
 use crate::transport::local::Office;
 use pleach_core::balance::PeerId;
 use pleach_core::checkpoint::Cut;
@@ -39,6 +39,7 @@ pub(crate) struct Yard {
     pub others: Others,
     /// The root's last certificate, until somebody takes it.
     whole: Mutex<Option<Certificate<Portion<Counts>>>>,
+    least_bound: AtomicI64,
 }
 
 impl Yard {
@@ -57,6 +58,7 @@ impl Yard {
             asked: AtomicBool::new(false),
             others: Others::default(),
             whole: Mutex::default(),
+            least_bound: AtomicI64::new(i64::MIN),
         }
     }
 
@@ -187,7 +189,17 @@ impl Yard {
 
     /// Puts the root's newest certificate down.
     pub fn certify(&self, whole: Certificate<Portion<Counts>>) {
+        let own = whole.content.open.iter();
+        let given = whole.nested().flat_map(|(_, rec)| &rec.content().open);
+        let least = own.chain(given).map(|piece| piece.least_bound).min().unwrap_or(i64::MAX);
+        self.least_bound.fetch_max(least, Ordering::Relaxed);
         *lock(&self.whole) = Some(whole);
+    }
+
+    /// What no solution can beat but the incumbent, as far as the root's certificates tell. They may be old, but
+    /// they leave no open node out.
+    pub fn least_bound(&self) -> i64 {
+        self.least_bound.load(Ordering::Relaxed)
     }
 
     /// Takes the root's newest certificate, if there is one that nobody has taken.
