@@ -193,6 +193,10 @@ impl Gatekeeper<'_> {
             return Err(RunError::Replaced);
         }
         self.commons.warn("reached the root again".into());
+        if let Some(why) = self.stop.filter(|&why| why == Stop::Memory) {
+            // The one before has not heard of it, or does not live to do it.
+            self.link.send(0, &Parcel::Wish(why));
+        }
         self.gate.came(0, self.commons.now_ns(), &mut self.house)
     }
 
