@@ -83,7 +83,12 @@ for launcher in "${launchers[@]}"; do
     "$mpiexec" "${more[@]}" -n 3 "$pleach" resume "$saved" --pace 400000 --every 200ms \
         >"$work/killed" 2>&1 &
     job=$!
-    sleep 1.5
+    # The launcher and its three ranks.
+    for _ in {1..200}; do
+        [ "$(pgrep -fc "resume $saved")" -ge 4 ] && break
+        sleep 0.1
+    done
+    sleep 1
     pkill -9 -n -f "resume $saved" || { echo "mpi: $name: no rank to kill" >&2; exit 1; }
     if wait "$job"; then
         echo "mpi: $name: a job that lost a rank ended well" >&2

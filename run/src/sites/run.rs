@@ -1,22 +1,20 @@
 //! A run as one site of several: the same units as ever, and a gate beside them.
 
-use super::account::Account;
 use super::cluster::Cluster;
 use super::gatekeeper::{Gatekeeper, Kept};
 use super::house::House;
-use super::link::{Heard, Link};
+use super::link::Link;
 use super::parcel::{Order, Parcel};
+use super::part::Part;
 use super::yard::Yard;
 use crate::commons::Commons;
-use crate::control::Stop;
 use crate::crew::Crew;
 use crate::driver::Left;
 use crate::error::RunError;
-use crate::gather::{check, settle};
-use crate::outcome::{Balance, Outcome, Parting, SiteReport, UnitReport};
+use crate::outcome::Outcome;
 use crate::save::Saver;
 use crate::settings::Settings;
-use crate::start::{Ground, before, control, last_warnings};
+use crate::start::{Ground, before, control};
 use crate::sync::{Mutex, lock};
 use crate::transport::local::Office;
 use crate::units::{Plan, Planned, plan};
@@ -24,11 +22,11 @@ use crate::watch::{Watcher, watch_over};
 use pleach_core::balance::{End, Growth, Peer, PeerTree, Policy, Seeded, TreeShape};
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::custody::Site;
-use pleach_core::gate::{Gate, Portion};
+use pleach_core::gate::Gate;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use std::hash::{BuildHasher, RandomState};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// How long the gate's own work may be missing before it asks other sites: a few times as long as they take to
 /// answer.
@@ -37,9 +35,6 @@ const LOW_NS: u64 = 200_000;
 /// Rests between two requests to other sites, which take longer to answer than threads.
 const FIRST_REST_NS: u64 = 50_000;
 const LONGEST_REST_NS: u64 = 5_000_000;
-
-/// How long the root waits for others to tell what they did, where they may have died.
-const ACCOUNTS: Duration = Duration::from_secs(3);
 
 /// The most bytes of a certificate.
 const CERTIFICATE: u64 = 1 << 20;
@@ -63,18 +58,14 @@ impl Crew {
         problem.hurry(false);
         let Plan { units, warnings } = plan(problem, settings, self.shelf())?;
         let peers = units.len() as u32 + 1;
-        let before = before(problem, settings)?;
-        let before = &if cluster.is_open() {
-            before
-        } else {
+        let before = &match &ordered {
+            Some((order, _)) => told(problem, order)?,
+            None if cluster.is_open() => before(problem, settings)?,
             // Nobody from before waits to be adopted.
-            before.folded().map_err(|why| RunError::Resume(why.into()))?
+            None => {
+                before(problem, settings)?.folded().map_err(|why| RunError::Resume(why.into()))?
+            }
         };
-        if ordered.as_ref().is_some_and(|(order, _)| order.fingerprint != before.fingerprint) {
-            return Err(RunError::Follow(
-                "the root searches something that is another problem here",
-            ));
-        }
         let limited = ordered.as_ref().map_or(settings.node_limit.is_some(), |(it, _)| it.limited);
         let fuel = limited.then_some(0);
         let control = control(problem, settings, before, fuel, peers);
@@ -118,20 +109,7 @@ impl Crew {
     }
 }
 
-/// This process's part in a search.
-struct Part<'a> {
-    problem: &'a dyn Problem,
-    settings: &'a Settings,
-    commons: &'a Commons<'a>,
-    cluster: &'a Cluster,
-    limited: bool,
-}
-
 impl<'a> Part<'a> {
-    fn yard(&self) -> &'a Yard {
-        self.commons.yard().expect("a site has a yard")
-    }
-
     /// Has all units work, and the gate beside them, while the run is watched.
     fn work(
         &self,
@@ -244,155 +222,6 @@ impl<'a> Part<'a> {
             way: None,
         }
     }
-
-    /// What comes of it: at the root of the whole search, elsewhere of this part.
-    fn close(
-        &self,
-        link: &mut Link,
-        (kept, left): (Kept, Vec<Left>),
-        lag_ns: u64,
-        watch: &mut Watcher<'_>,
-    ) -> Result<Outcome, RunError> {
-        let Part { problem, commons, cluster, .. } = *self;
-        let mut balance = Balance::default();
-        let (mut explored_ns, mut ended_ns) = (0, 0);
-        let setup_ns = left.first().map_or(0, |unit| unit.started_ns);
-        let mut units = Vec::new();
-        for unit in left {
-            explored_ns = unit.explored_ns.max(explored_ns);
-            ended_ns = unit.ended_ns.max(ended_ns);
-            balance.add(unit.balance);
-            units.push(unit.report);
-        }
-        balance.add(kept.balance);
-        balance.ending_ns = ended_ns.saturating_sub(explored_ns);
-        let mut counts = Counts::default();
-        units.iter().for_each(|unit| counts.add(&unit.counts));
-        let mut outcome = Outcome {
-            goal: problem.goal(),
-            counts,
-            solution: commons.control().solution(),
-            stop: kept.stop,
-            lower_bound: i64::MIN,
-            open: 0.0,
-            seconds: 0.0,
-            earlier_seconds: commons.before.elapsed_ns as f64 * 1e-9,
-            setup_seconds: setup_ns as f64 * 1e-9,
-            units,
-            balance,
-            sites: Vec::new(),
-        };
-        match kept.whole {
-            None => {
-                let account = Account {
-                    host: pleach_net::host(),
-                    units: outcome.units.clone(),
-                    balance: outcome.balance.clone(),
-                    commits: kept.commits,
-                    lag_ns,
-                };
-                link.send(0, &Parcel::Account(account));
-            }
-            Some(whole) => {
-                self.judge(&mut outcome, &whole);
-                check(problem, &outcome)?;
-                self.save(&outcome, &whole);
-                // Whoever comes now waits for the next search.
-                link.pause();
-                let took = commons.seconds();
-                self.hear_accounts(link)?;
-                outcome.seconds = took;
-                self.report(&mut outcome, kept.commits);
-            }
-        }
-        last_warnings(commons, watch);
-        if !cluster.is_root() {
-            outcome.seconds = commons.seconds();
-        }
-        debug_assert!(cluster.is_root() || outcome.sites.is_empty());
-        Ok(outcome)
-    }
-
-    /// What the whole tells: counts, bound, and whether anything is left.
-    fn judge(&self, outcome: &mut Outcome, whole: &Portion<Counts>) {
-        outcome.counts = whole.done;
-        outcome.open = whole.size();
-        let bounds = whole.open.iter().map(|piece| piece.least_bound);
-        let least = bounds.min().unwrap_or(i64::MAX);
-        settle(self.commons, outcome, least);
-    }
-
-    fn save(&self, outcome: &Outcome, whole: &Portion<Counts>) {
-        let Some(saver) = self.commons.saver() else { return };
-        let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
-        let open = if stopped { whole.clone() } else { Portion { done: whole.done, open: vec![] } };
-        let whole = pleach_core::custody::Certificate::of(open);
-        let saved = saver.write_whole(&whole, self.commons.control());
-        if let Some(warning) = saved.err().and_then(|why| saver.warn(&why, true)) {
-            self.commons.warn(warning);
-        }
-    }
-
-    /// Hears what the other sites did.
-    fn hear_accounts(&self, link: &mut Link) -> Result<(), RunError> {
-        let (others, start) = (&self.yard().others, Instant::now());
-        while others.owing() && (!self.cluster.is_open() || start.elapsed() < ACCOUNTS) {
-            match link.hear()? {
-                Some(Heard::Parcel(from, Parcel::Account(account))) => {
-                    others.account(from, account);
-                }
-                // It comes too late to matter: all was counted.
-                Some(Heard::Parcel(site, Parcel::Failed(why))) => {
-                    self.commons.warn(format!("site {site}: {why}"));
-                    others.account(site, Account::default());
-                }
-                Some(Heard::Lost(site)) => others.lose(site, self.commons.now_ns()),
-                Some(_) => {}
-                None => self.cluster.rest(link, Duration::from_millis(10)),
-            }
-        }
-        Ok(())
-    }
-
-    /// What each site did, with its units.
-    fn report(&self, outcome: &mut Outcome, commits: u64) {
-        let before = self.commons.before.counted().unwrap_or_default().bounded;
-        let counted = outcome.counts.bounded.saturating_sub(before);
-        let mut units = std::mem::take(&mut outcome.units);
-        let name = |site: &str, unit: &mut UnitReport| unit.name = format!("{site}/{}", unit.name);
-        let root = SiteReport {
-            name: "site0".into(),
-            host: pleach_net::host(),
-            units: (0..units.len()).collect(),
-            commits,
-            ..SiteReport::default()
-        };
-        units.iter_mut().for_each(|unit| name(&root.name, unit));
-        let mut sites = vec![root];
-        let mut explored = units.iter().map(|unit| unit.counts.bounded).sum::<u64>();
-        for (mut report, account, seen) in self.yard().others.reports() {
-            let account_came = account.is_some();
-            let account = account.unwrap_or_default();
-            let first = units.len();
-            let late_ns = (report.joined_s * 1e9) as u64 + account.lag_ns;
-            for mut unit in account.units {
-                name(&report.name, &mut unit);
-                unit.activity = unit.activity.map(|activity| activity.later(late_ns));
-                units.push(unit);
-            }
-            report.units = (first..units.len()).collect();
-            explored += units[first..].iter().map(|unit| unit.counts.bounded).sum::<u64>();
-            explored += if account_came { 0 } else { seen.bounded };
-            outcome.balance.add(Balance { ending_ns: 0, ..account.balance });
-            sites.push(report);
-        }
-        // Only those that were lost can have explored in vain.
-        let lost: Vec<&mut SiteReport> =
-            sites.iter_mut().filter(|site| site.end == Some(Parting::Lost)).collect();
-        let each = explored.saturating_sub(counted) / (lost.len() as u64).max(1);
-        lost.into_iter().for_each(|site| site.redone = each);
-        (outcome.units, outcome.sites) = (units, sites);
-    }
 }
 
 /// The settings with what the root orders.
@@ -408,7 +237,7 @@ fn followed(
         return Ok(settings);
     }
     let order = order.ok_or(RunError::Follow("the root has ordered no search"))?;
-    let goal_free = Settings {
+    let followed = Settings {
         best: None,
         start: None,
         time_limit: None,
@@ -416,12 +245,18 @@ fn followed(
         save: None,
         improve: order.improve,
         trace: order.trace,
-        resume: Some(std::sync::Arc::new(Checkpoint {
-            fingerprint: order.fingerprint,
-            best: order.best,
-            ..Checkpoint::default()
-        })),
+        resume: None,
         ..settings
     };
-    Ok(goal_free)
+    Ok(followed)
+}
+
+/// What this process begins with in a search that the root has ordered: nothing but a value to beat.
+fn told(problem: &dyn Problem, order: &Order) -> Result<Checkpoint, RunError> {
+    let (fingerprint, best) = (problem.fingerprint(), order.best);
+    if fingerprint != order.fingerprint {
+        let why = "the root's search is another one here: is this program, or its input, the same?";
+        return Err(RunError::Follow(why));
+    }
+    Ok(Checkpoint { fingerprint, best, ..Checkpoint::default() })
 }
