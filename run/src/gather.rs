@@ -16,26 +16,15 @@ pub(crate) fn gather(
     problem: &dyn Problem,
     commons: &Commons<'_>,
     office: &Office,
-    left: Vec<Left>,
+    mut left: Vec<Left>,
 ) -> (Outcome, Vec<Work>) {
-    let control = commons.control();
-    let mut pieces = Vec::new();
-    let mut counts = Counts::default();
-    let mut balance = Balance::default();
-    let mut open = 0.0;
-    let (mut explored_ns, mut ended_ns) = (0, 0);
-    let mut least_bound = i64::MAX;
-    let setup_ns = left.first().map_or(0, |unit| unit.started_ns);
-    let mut units = Vec::new();
-    for unit in left {
-        debug_assert!(unit.kept == 0 || control.stopped().is_some(), "a piece was left over");
-        (explored_ns, ended_ns) = (unit.explored_ns.max(explored_ns), unit.ended_ns.max(ended_ns));
-        counts.add(&unit.report.counts);
-        balance.add(unit.balance);
+    let (mut pieces, mut open, mut least_bound) = (Vec::new(), 0.0, i64::MAX);
+    for unit in &mut left {
+        let stopped = commons.control().stopped().is_some();
+        debug_assert!(unit.kept == 0 || stopped, "a piece was left over");
         open += unit.open;
         least_bound = least_bound.min(unit.least_bound.unwrap_or(i64::MAX));
-        pieces.extend(unit.work.filter(|work| !work.bytes.is_empty()));
-        units.push(unit.report);
+        pieces.extend(unit.work.take().filter(|work| !work.bytes.is_empty()));
     }
     let letters = office.leftovers().into_iter();
     // Work that travels with any other message is also somewhere else.
@@ -44,23 +33,39 @@ pub(crate) fn gather(
         least_bound = least_bound.min(work.least_bound);
         pieces.push(Arc::unwrap_or_clone(work));
     }
+    let mut outcome = Outcome { open, ..sum(problem, commons, left) };
+    settle(commons, &mut outcome, least_bound);
+    (outcome, pieces)
+}
+
+/// What the units of this process did, before anything is said of what is open or proven.
+pub(crate) fn sum(problem: &dyn Problem, commons: &Commons<'_>, left: Vec<Left>) -> Outcome {
+    let control = commons.control();
+    let (mut counts, mut balance) = (Counts::default(), Balance::default());
+    let (mut explored_ns, mut ended_ns) = (0, 0);
+    let setup_ns = left.first().map_or(0, |unit| unit.started_ns);
+    let mut units = Vec::new();
+    for unit in left {
+        (explored_ns, ended_ns) = (unit.explored_ns.max(explored_ns), unit.ended_ns.max(ended_ns));
+        counts.add(&unit.report.counts);
+        balance.add(unit.balance);
+        units.push(unit.report);
+    }
     balance.ending_ns = ended_ns.saturating_sub(explored_ns);
-    let mut outcome = Outcome {
+    Outcome {
         goal: problem.goal(),
         counts,
         solution: control.solution(),
         stop: control.stopped(),
         lower_bound: i64::MIN,
-        open,
+        open: 0.0,
         seconds: 0.0,
         earlier_seconds: commons.before.elapsed_ns as f64 * 1e-9,
         setup_seconds: setup_ns as f64 * 1e-9,
         units,
         balance,
         sites: Vec::new(),
-    };
-    settle(commons, &mut outcome, least_bound);
-    (outcome, pieces)
+    }
 }
 
 /// Sees what is proven where the least bound of all open nodes is this one, and whether the stop matters.

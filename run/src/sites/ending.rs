@@ -8,7 +8,7 @@ use super::part::Part;
 use crate::control::Stop;
 use crate::driver::Left;
 use crate::error::RunError;
-use crate::gather::{check, settle};
+use crate::gather::{check, settle, sum};
 use crate::outcome::{Balance, Outcome, Parting, SiteReport, UnitReport};
 use crate::start::last_warnings;
 use crate::watch::Watcher;
@@ -29,35 +29,9 @@ impl Part<'_> {
         lag_ns: u64,
         watch: &mut Watcher<'_>,
     ) -> Result<Outcome, RunError> {
-        let Part { problem, commons, cluster, .. } = *self;
-        let mut balance = Balance::default();
-        let (mut explored_ns, mut ended_ns) = (0, 0);
-        let setup_ns = left.first().map_or(0, |unit| unit.started_ns);
-        let mut units = Vec::new();
-        for unit in left {
-            explored_ns = unit.explored_ns.max(explored_ns);
-            ended_ns = unit.ended_ns.max(ended_ns);
-            balance.add(unit.balance);
-            units.push(unit.report);
-        }
-        balance.add(kept.balance);
-        balance.ending_ns = ended_ns.saturating_sub(explored_ns);
-        let mut counts = Counts::default();
-        units.iter().for_each(|unit| counts.add(&unit.counts));
-        let mut outcome = Outcome {
-            goal: problem.goal(),
-            counts,
-            solution: commons.control().solution(),
-            stop: kept.stop,
-            lower_bound: i64::MIN,
-            open: 0.0,
-            seconds: 0.0,
-            earlier_seconds: commons.before.elapsed_ns as f64 * 1e-9,
-            setup_seconds: setup_ns as f64 * 1e-9,
-            units,
-            balance,
-            sites: Vec::new(),
-        };
+        let Part { problem, commons, .. } = *self;
+        let mut outcome = Outcome { stop: kept.stop, ..sum(problem, commons, left) };
+        outcome.balance.add(kept.balance);
         match kept.whole {
             None => {
                 let account = Account {
@@ -68,6 +42,7 @@ impl Part<'_> {
                     lag_ns,
                 };
                 link.send(0, &Parcel::Account(account));
+                outcome.seconds = commons.seconds();
             }
             Some(whole) => {
                 self.judge(&mut outcome, &whole);
@@ -75,17 +50,12 @@ impl Part<'_> {
                 self.save(&outcome, &whole);
                 // Whoever comes now waits for the next search.
                 link.pause();
-                let took = commons.seconds();
+                outcome.seconds = commons.seconds();
                 self.hear_accounts(link)?;
-                outcome.seconds = took;
                 self.report(&mut outcome, kept.commits);
             }
         }
         last_warnings(commons, watch);
-        if !cluster.is_root() {
-            outcome.seconds = commons.seconds();
-        }
-        debug_assert!(cluster.is_root() || outcome.sites.is_empty());
         Ok(outcome)
     }
 
