@@ -2,7 +2,7 @@
 
 use super::adrift::{Entered, Return, Way};
 use super::bell::Bell;
-use super::link::{Heard, Link};
+use super::link::{Heard, Link, ROOT_LOST};
 use super::parcel::{Order, Parcel};
 use crate::error::RunError;
 use crate::sync::{Mutex, lock};
@@ -80,15 +80,8 @@ impl Cluster {
     }
 
     /// Whether processes come and go.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         self.open
-    }
-
-    /// What connects the processes, in a few words.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     pub(super) fn terms(&self) -> Terms {
@@ -133,7 +126,7 @@ impl Cluster {
             }
             match link.hear()? {
                 Some(Heard::Lost(0)) => {
-                    let lost = RunError::Lost(link.why());
+                    let lost = RunError::Lost(ROOT_LOST.into());
                     way = Some(self.begin_to_return(&mut link).ok_or(lost)?);
                 }
                 Some(_) => {}

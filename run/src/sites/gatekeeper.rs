@@ -3,7 +3,7 @@
 use super::adrift::Way;
 use super::cluster::Cluster;
 use super::house::House;
-use super::link::{Heard, Link};
+use super::link::{Heard, Link, ROOT_LOST};
 use super::parcel::{Parcel, Sighting};
 use super::yard::Yard;
 use crate::commons::Commons;
@@ -174,8 +174,8 @@ impl Gatekeeper<'_> {
     /// The root is lost. The units go on with what they have: whoever resumes the search may adopt it.
     fn lose_the_root(&mut self, now_ns: u64) -> Result<(), RunError> {
         let others = self.link.others();
-        self.commons.warn(format!("{}; trying to come back", self.link.why()));
-        let lost = RunError::Lost(self.link.why());
+        self.commons.warn(format!("{ROOT_LOST}; trying to come back"));
+        let lost = RunError::Lost(ROOT_LOST.into());
         self.way = Some(self.cluster.begin_to_return(self.link).ok_or(lost)?);
         for site in others {
             self.gate.unreachable(site, now_ns, &mut self.house)?;

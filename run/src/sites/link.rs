@@ -8,6 +8,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// What a site says that has lost the root.
+pub(super) const ROOT_LOST: &str = "the connection to the root is lost";
+
 /// What a network has brought.
 pub(super) enum Heard {
     /// About the search under way.
@@ -164,12 +167,16 @@ impl Link {
         Ok(())
     }
 
+    /// Where the root's next order lies among what came early.
+    fn announced(&self) -> Option<usize> {
+        self.early.iter().position(|(_, search, parcel)| {
+            *search > self.search && matches!(parcel, Parcel::Begin(_))
+        })
+    }
+
     /// The next search that has been announced; inside, `None` if there will be none.
     pub fn next_order(&mut self) -> Option<Option<Order>> {
-        let begins = |(_, search, parcel): &(SiteId, u64, Parcel)| {
-            *search > self.search && matches!(parcel, Parcel::Begin(_))
-        };
-        if let Some(at) = self.early.iter().position(begins) {
+        if let Some(at) = self.announced() {
             let (_, search, parcel) = self.early.remove(at)?;
             self.search = search;
             self.early.retain(|(_, about, _)| *about >= search);
@@ -183,10 +190,7 @@ impl Link {
 
     /// Whether the root has ended the search under way, or begun another one.
     pub fn is_past(&self) -> bool {
-        let begins = |(_, search, parcel): &(SiteId, u64, Parcel)| {
-            *search > self.search && matches!(parcel, Parcel::Begin(_))
-        };
-        self.dismissed || self.early.iter().any(begins)
+        self.dismissed || self.announced().is_some()
     }
 
     /// The search that this site is to take part in now, and when it heard of it.
@@ -243,7 +247,7 @@ impl Link {
 
     fn read(&mut self, from: SiteId, bytes: &[u8]) -> Heard {
         match Parcel::from_bytes(bytes) {
-            // Only the root says what is searched.
+            // Only the root gives orders.
             Ok((_, Parcel::Begin(_) | Parcel::Dismissed)) if from != 0 => {
                 Heard::Note(format!("site {from} gave an order that only the root may give"))
             }
@@ -300,11 +304,6 @@ impl Link {
     /// How long there is nothing to do for the network; `None`: until it wakes this process.
     pub fn rest(&self) -> Option<Duration> {
         self.network.rest()
-    }
-
-    /// Why the root is lost.
-    pub fn why(&self) -> String {
-        "the connection to the root is lost".into()
     }
 
     pub fn finish(&mut self) {
