@@ -1,7 +1,7 @@
 //! The processes that a search has: those that a launcher started, or those that join.
 
 use super::console::Console;
-use super::flags::{Given, KEY, LISTEN, MPI, PLACES, PLACES_THERE_ARE};
+use super::flags::{DEFAULT_PLACES, Given, KEY, LISTEN, MPI, PLACES};
 use super::line::Line;
 use crate::failure::{Failure, usage};
 use pleach_core::custody::Terms;
@@ -28,7 +28,7 @@ const LASTING: Terms =
 pub const CHANGING: Terms =
     Terms { commit_ns: SECOND, lease_ns: 10 * SECOND, patience_ns: 60 * SECOND };
 
-/// Of the processes that a launcher has started, one says what is to be said by all.
+/// Mutes all processes of a job but the first.
 pub fn only_one_speaks(console: &Console<'_>) {
     console.mute(mpi::rank().is_some_and(|rank| rank > 0));
 }
@@ -54,19 +54,15 @@ pub fn with(
     }
     line.given.cluster = Some(Arc::clone(&cluster));
     let ended = lead(line);
-    match &ended {
-        // A failure inside may have broken the network, too.
-        Ok(_) | Err(Failure::Usage(_)) => {
-            let code = console.finish(|| ended);
-            cluster.end();
-            Ok(code)
-        }
-        Err(_) => {
-            let code = console.finish(|| ended);
-            cluster.abort(code.into());
-            Ok(code)
-        }
+    let in_order = matches!(ended, Ok(_) | Err(Failure::Usage(_)));
+    // The result comes first: a network may be slow to end.
+    let code = console.finish(|| ended);
+    if in_order {
+        cluster.end();
+    } else {
+        cluster.abort(code.into());
     }
+    Ok(code)
 }
 
 /// The processes of a search; `None` if this one is alone.
@@ -103,7 +99,7 @@ fn listen(console: &Console<'_>, given: &Given, address: String) -> Result<Arc<C
     let path = key_path(given);
     let key = Key::make(Path::new(&path));
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
-    let places = given.get(&PLACES).map_err(Failure::Usage)?.unwrap_or(PLACES_THERE_ARE);
+    let places = given.get(&PLACES).map_err(Failure::Usage)?.unwrap_or(DEFAULT_PLACES);
     let limits = limits();
     let version = VERSION.to_string();
     let bell = Arc::new(Bell::default());

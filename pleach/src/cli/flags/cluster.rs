@@ -1,7 +1,10 @@
 //! Flags for searches by several processes.
 
 use super::numbers::{time, whole};
-use super::{About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, text, unrecorded};
+use super::{
+    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, SEARCHES_AND_JOIN, Verb, text,
+    unrecorded,
+};
 use serde_json::json;
 use std::time::Duration;
 
@@ -15,8 +18,6 @@ const ABOUT: About = About {
     lasts: Lasts::OneRun,
     accepts: Accepts::One,
 };
-
-const KEYED: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join];
 
 /// `--listen`.
 pub static LISTEN: Flag<String> = Flag {
@@ -38,7 +39,7 @@ pub static KEY: Flag<String> = Flag {
         value: Some("FILE"),
         help: "key of the search: whoever has it may join; made if it is not there",
         default: "pleach.key",
-        applies: Applies::To(KEYED),
+        applies: Applies::To(SEARCHES_AND_JOIN),
         ..ABOUT
     },
     parse: text,
@@ -48,8 +49,8 @@ pub static KEY: Flag<String> = Flag {
     },
 };
 
-/// Places where nothing is said.
-pub const PLACES_THERE_ARE: u32 = 64;
+/// Places without the flag.
+pub const DEFAULT_PLACES: u32 = 64;
 
 /// `--places`.
 pub static PLACES: Flag<u32> = Flag {
@@ -62,7 +63,7 @@ pub static PLACES: Flag<u32> = Flag {
     },
     parse: |word| whole(word, 2, 4096).map(|places| places as u32),
     record: |given| {
-        let places = given.get(&PLACES).ok().flatten().unwrap_or(PLACES_THERE_ARE);
+        let places = given.get(&PLACES).ok().flatten().unwrap_or(DEFAULT_PLACES);
         Some(json!(given.word("listen").map(|_| places)))
     },
 };

@@ -9,7 +9,7 @@ mod search;
 mod sim;
 mod units;
 
-pub use cluster::{KEY, LISTEN, MPI, PATIENCE, PLACES, PLACES_THERE_ARE, address};
+pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, address};
 pub use given::{Given, Kind, Saving};
 pub use limits::{CHECKPOINT, EVERY, NODE_LIMIT, SHOW, TIME_LIMIT};
 pub use output::{GANTT, JSON, QUIET, SOLUTION, TRACE};
@@ -156,6 +156,9 @@ impl Verb {
 
 /// Commands that search.
 const SEARCHES: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own];
+
+/// Commands that have units.
+const SEARCHES_AND_JOIN: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join];
 
 /// Where a flag applies.
 #[derive(Clone, Copy)]

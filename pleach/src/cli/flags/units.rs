@@ -1,7 +1,7 @@
 //! Flags for the units of a run, and for how they share the work.
 
 use super::numbers::whole;
-use super::{About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, text};
+use super::{About, Accepts, Applies, Flag, Group, Lasts, SEARCHES_AND_JOIN, Verb, text};
 use pleach_core::balance::Policy;
 use pleach_net::mpi;
 use pleach_problems::simd::Level;
@@ -17,13 +17,12 @@ const ABOUT: About = About {
     help: "",
     default: "",
     group: Group::Units,
-    applies: Applies::To(SEARCHES),
+    applies: Applies::To(SEARCHES_AND_JOIN),
     lasts: Lasts::Kept,
     accepts: Accepts::One,
 };
 
 const SEARCHES_AND_SIM: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim];
-const UNITS: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join];
 const THREADS_OF: &[Verb] =
     &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join, Verb::Sim];
 const CODE_PATHS: &[Verb] =
@@ -51,7 +50,6 @@ pub static DEVICES: Flag<String> = Flag {
         help: "comma-separated list of cpu, gpu (all of them), gpu0 and so on, emulated (GPU code on the CPU, for \
                tests); options follow after colons, such as gpu:explorers=2048:inside=adapt",
         default: "cpu,gpu where a GPU works",
-        applies: Applies::To(UNITS),
         ..ABOUT
     },
     parse: text,
@@ -65,7 +63,6 @@ pub static SLOW: Flag<String> = Flag {
         value: Some("UNIT=F"),
         help: "slow down a thread by a factor, to try unequal machines (cpu1=4)",
         default: "none",
-        applies: Applies::To(UNITS),
         accepts: Accepts::Several,
         ..ABOUT
     },
@@ -81,7 +78,6 @@ pub static PACE: Flag<u64> = Flag {
         help: "have every unit explore at most N nodes a second, by sleeping: many processes on few cores \
                then behave as many slow machines",
         default: "off",
-        applies: Applies::To(UNITS),
         ..ABOUT
     },
     parse: |word| whole(word, 1, 1_000_000_000),
