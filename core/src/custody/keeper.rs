@@ -1,6 +1,7 @@
 //! [`Keeper`]: a site with a clock: when to commit, to ask again, to suspect and to give up.
 
 use super::certificate::Content;
+use super::estate::Estate;
 use super::lien::{Held, Lien, SiteId};
 use super::site::Site;
 use super::word::{Deed, Word};
@@ -13,7 +14,8 @@ pub struct Terms {
     pub commit_ns: u64,
     /// A holder that is silent for this long has lost its work. Half of it, and it is asked.
     pub lease_ns: u64,
-    /// An orphan is dropped after this time, and so is work whose patron is silent for as long.
+    /// Work whose patron is silent or gone is dropped after this time. Work that its patron does not know is dropped
+    /// after two leases already: within one, whoever answers for it instead finds out and says so.
     pub patience_ns: u64,
 }
 
@@ -31,6 +33,8 @@ struct Times {
     took_ns: u64,
     /// When a commit that the patron asked for is due.
     owed_ns: u64,
+    /// Whether the patron has said that it does not know of it.
+    unknown: bool,
 }
 
 /// A site with a clock.
@@ -72,6 +76,7 @@ impl<C: Content> Keeper<C> {
     pub fn on(&mut self, from: SiteId, word: Word<C>, now_ns: u64, deeds: &mut Vec<Deed<C>>) {
         let lien = word.lien();
         let is_commit = matches!(word, Word::Commit { .. });
+        let unknown = matches!(word, Word::Unknown { .. });
         let heard = match word {
             Word::Ack { .. } | Word::Commit { .. } => {
                 self.holders.get_mut(&lien).map(|it| &mut it.0)
@@ -82,6 +87,10 @@ impl<C: Content> Keeper<C> {
             *heard_ns = now_ns;
         }
         self.site.on(from, word, deeds);
+        if let Some(times) = self.estates.get_mut(&Some(lien)) {
+            let orphan = self.site.estate(Some(lien)).is_some_and(Estate::is_orphan);
+            times.unknown = orphan && (unknown || times.unknown);
+        }
         // A patron that only listens would seem to be silent.
         if is_commit && self.site.lists(lien) {
             deeds.push(Deed::Send { to: from, word: Word::Committed { lien } });
@@ -98,7 +107,13 @@ impl<C: Content> Keeper<C> {
     }
 
     fn times(&mut self, held: Held, now_ns: u64) -> &mut Times {
-        let new = Times { heard_ns: now_ns, told_ns: now_ns, took_ns: 0, owed_ns: u64::MAX };
+        let new = Times {
+            heard_ns: now_ns,
+            told_ns: now_ns,
+            took_ns: 0,
+            owed_ns: u64::MAX,
+            unknown: false,
+        };
         self.estates.entry(held).or_insert(new)
     }
 
@@ -151,7 +166,7 @@ impl<C: Content> Keeper<C> {
         {
             return;
         }
-        let held: Vec<Held> = held.iter().map(super::Estate::held).collect();
+        let held: Vec<Held> = held.iter().map(Estate::held).collect();
         self.estates.retain(|it, _| held.contains(it));
         held.into_iter().for_each(|it| {
             self.times(it, now_ns);
@@ -163,7 +178,12 @@ impl<C: Content> Keeper<C> {
         let Terms { lease_ns, patience_ns, .. } = self.terms;
         for (held, times) in &mut self.estates {
             let (Some(lien), Some(estate)) = (*held, self.site.estate(*held)) else { continue };
-            if now_ns >= times.heard_ns.saturating_add(patience_ns) {
+            let wait_ns = if times.unknown {
+                lease_ns.saturating_mul(2).min(patience_ns)
+            } else {
+                patience_ns
+            };
+            if now_ns >= times.heard_ns.saturating_add(wait_ns) {
                 self.site.abandon(lien, deeds);
             } else if estate.returning() && now_ns >= times.told_ns.saturating_add(lease_ns / 2) {
                 times.told_ns = now_ns;
