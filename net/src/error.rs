@@ -82,6 +82,9 @@ pub enum NetError {
         /// What the library says.
         why: String,
     },
+    /// The other end of a link has died. The network survives that, and tells of a site that is lost.
+    #[error("a process of the job has died")]
+    Died,
     /// The root cannot open its star.
     #[error("cannot listen at '{address}': {why}")]
     Listen {

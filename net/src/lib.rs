@@ -17,6 +17,17 @@ use std::time::Duration;
 /// The number of a site, from 0.
 pub type SiteId = u32;
 
+/// Which processes a network has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Members {
+    /// The same ones from the start to the end: when one dies, all end.
+    Fixed,
+    /// All are there from the start, and when one dies the others go on.
+    Mortal,
+    /// They join, leave and die.
+    Changing,
+}
+
 /// What a network brings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
@@ -34,8 +45,8 @@ pub enum Arrival {
         /// What it said of itself.
         bytes: Vec<u8>,
     },
-    /// A site that will never be heard of again; its place may be given to another process. Never over MPI,
-    /// where the others end with it. A site that has lost site 0 over TLS has lost all others too.
+    /// A site that will never be heard of again; over TLS, its place may be given to another process. A site that
+    /// has lost site 0 over TLS has lost all others too.
     Lost(SiteId),
     /// All sites have finished, and every letter has arrived. Nothing comes after this.
     End,
@@ -64,6 +75,9 @@ pub trait Network: Send {
     /// How many places there are: the number of every site is below. Over MPI all are taken from the start;
     /// over TLS only those of site 0 and of this one, and others as they join.
     fn sites(&self) -> u32;
+
+    /// Which processes it has.
+    fn members(&self) -> Members;
 
     /// What carries the letters, in a few words for reports.
     fn name(&self) -> &str;

@@ -4,6 +4,7 @@
 //! Messages are received by `Improbe`, `Imrecv` and `Test`. `Recv` would wait for the rest of a long
 //! message, and stand still with a sender that was stopped in the middle of it.
 
+use super::deaths::Deaths;
 use super::dialect::{Dialect, Handles};
 use super::letter::Piece;
 use super::library::Opened;
@@ -73,6 +74,7 @@ fn lacks(opened: &Opened, symbol: &str) -> NetError {
 pub struct Calls<D: Dialect> {
     functions: Functions<D>,
     handles: Handles<D::Handle>,
+    deaths: Option<Deaths<D>>,
 }
 
 /// A message that is being sent or received, with the memory that the library reads or writes. Dropped
@@ -119,7 +121,7 @@ impl<D: Dialect> Calls<D> {
         // Hydra tells survivors of a death by this signal, which would end them.
         // SAFETY: nothing of this program handles the signal, and to ignore it needs no handler.
         unsafe { signal(SIGUSR1, SIG_IGN) };
-        let calls = Self { functions, handles };
+        let mut calls = Self { functions, handles, deaths: None };
         let mut offered = 0;
         // SAFETY: no arguments are passed on; `offered` has room for the answer.
         let code = unsafe {
@@ -132,6 +134,7 @@ impl<D: Dialect> Calls<D> {
             (calls.functions.set_errhandler)(calls.handles.world, calls.handles.errors_return)
         };
         calls.check("MPI_Comm_set_errhandler", code)?;
+        calls.deaths = Deaths::load(&opened.library, calls.handles.world);
         if offered < D::THREAD_SERIALIZED {
             return Err(NetError::ThreadLevel { offered, needed: D::THREAD_SERIALIZED });
         }
@@ -151,6 +154,18 @@ impl<D: Dialect> Calls<D> {
             (Ok(me), Ok(sites)) if me < sites => Ok((me, sites)),
             _ => Err(NetError::Rank { rank, size }),
         }
+    }
+
+    /// Whether the others live on when a process dies.
+    pub fn survive(&self) -> bool {
+        self.deaths.is_some()
+    }
+
+    /// The ranks of all that are known to have died. Once they are, messages of the others are found again.
+    pub fn dead(&self) -> Result<Vec<c_int>, NetError> {
+        let dead = self.deaths.as_ref().map(Deaths::acknowledge);
+        let failed = |code| self.error("MPIX_Comm_get_failed", code);
+        dead.unwrap_or(Ok(Vec::new())).map_err(failed)
     }
 
     /// Begins to send a piece, which is no longer than a chunk.
@@ -260,9 +275,14 @@ impl<D: Dialect> Calls<D> {
     }
 
     fn check(&self, call: &'static str, code: c_int) -> Result<(), NetError> {
-        if code == 0 {
-            return Ok(());
+        match &self.deaths {
+            _ if code == 0 => Ok(()),
+            Some(deaths) if deaths.explain(code) => Err(NetError::Died),
+            _ => Err(self.error(call, code)),
         }
+    }
+
+    fn error(&self, call: &'static str, code: c_int) -> NetError {
         // No family writes more than 1024 bytes.
         let (mut text, mut length) = (vec![0_u8; 4096], 0);
         // SAFETY: the text has room.
@@ -273,7 +293,7 @@ impl<D: Dialect> Calls<D> {
         let text = String::from_utf8_lossy(&text);
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let why = if line.is_empty() { format!("error {code}") } else { line };
-        Err(NetError::Call { call, why })
+        NetError::Call { call, why }
     }
 }
 
@@ -339,6 +359,6 @@ pub mod fake {
     pub fn calls() -> Calls<Fake> {
         let (world, byte, no_request, no_message, errors_return) = (0, 0, -1, -1, 0);
         let handles = Handles { world, byte, no_request, no_message, errors_return };
-        Calls { functions: Functions { isend, test, ..Functions::none() }, handles }
+        Calls { functions: Functions { isend, test, ..Functions::none() }, handles, deaths: None }
     }
 }

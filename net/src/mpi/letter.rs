@@ -117,6 +117,11 @@ pub struct Inbox {
 }
 
 impl Inbox {
+    /// Whether the sender has said that it sends no more.
+    pub fn is_ended(&self) -> bool {
+        self.ended
+    }
+
     /// Takes the next message. No letter may be longer than `limit`, and no memory is taken for one
     /// that is.
     pub fn take(&mut self, kind: Kind, bytes: Vec<u8>, limit: usize) -> Result<Joined, Fault> {

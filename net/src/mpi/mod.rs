@@ -1,10 +1,12 @@
-//! A network by MPI: for processes that a launcher starts together, and that end together.
+//! A network by MPI: for processes that a launcher starts together. They end together, too, except under a launcher
+//! that lets the others live on when one dies.
 //!
 //! No library is linked. One is opened when a launcher has started this process, and the program runs
 //! where none is installed.
 
 mod calls;
 mod choose;
+mod deaths;
 mod dialect;
 mod letter;
 mod library;

@@ -6,7 +6,7 @@ use super::letter::{CHUNK, Fault, Joined, Kind};
 use super::library::Opened;
 use super::link::Link;
 use crate::rest::Rest;
-use crate::{Arrival, NetError, Network, SiteId};
+use crate::{Arrival, Members, NetError, Network, SiteId};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,8 @@ pub struct Mpi<D: Dialect> {
     /// The sites to which something is being sent, and from which: each once.
     sends: Vec<SiteId>,
     receives: Vec<SiteId>,
+    /// The sites that have died.
+    dead: Vec<SiteId>,
     /// Sites that have not said their last word.
     talking: u32,
     ready: VecDeque<Arrival>,
@@ -58,6 +60,7 @@ pub fn network<D: Dialect>(
         links: (0..sites).map(|_| Link::default()).collect(),
         sends: Vec::new(),
         receives: Vec::new(),
+        dead: Vec::new(),
         talking: sites - 1,
         ready: VecDeque::new(),
         spare: Vec::new(),
@@ -76,6 +79,9 @@ impl<D: Dialect> Mpi<D> {
             self.ready.push_back(Arrival::Letter { from: to, bytes });
             return Ok(());
         }
+        if self.dead.contains(&to) {
+            return Ok(());
+        }
         self.links[to as usize].outbox.post(bytes);
         self.start(to)
     }
@@ -86,8 +92,33 @@ impl<D: Dialect> Mpi<D> {
         if !self.sends.contains(&to) {
             self.sends.push(to);
         }
-        self.links[to as usize].push(&self.calls, to)?;
+        self.push_to(to)?;
         Ok(())
+    }
+
+    fn push_to(&mut self, to: SiteId) -> Result<bool, NetError> {
+        let pushed = self.links[to as usize].push(&self.calls, to);
+        self.or_lose(to, pushed)
+    }
+
+    /// What came of dealing with a site; it is lost if it has died.
+    fn or_lose(&mut self, site: SiteId, result: Result<bool, NetError>) -> Result<bool, NetError> {
+        if result != Err(NetError::Died) {
+            return result;
+        }
+        self.lose(site);
+        Ok(true)
+    }
+
+    /// A site has died. What was under way to and from it stays with the library.
+    fn lose(&mut self, site: SiteId) {
+        if self.dead.contains(&site) {
+            return;
+        }
+        self.dead.push(site);
+        let link = std::mem::take(&mut self.links[site as usize]);
+        self.talking -= u32::from(!link.inbox.is_ended());
+        self.ready.push_back(Arrival::Lost(site));
     }
 
     fn advance(&mut self) -> Result<(), NetError> {
@@ -102,7 +133,10 @@ impl<D: Dialect> Mpi<D> {
         let silent = self.talking == 0 && self.sends.is_empty() && self.ready.is_empty();
         if self.finished && silent {
             self.over = true;
-            self.calls.finalize()?;
+            // The library would wait for the dead.
+            if self.dead.is_empty() {
+                self.calls.finalize()?;
+            }
             self.ready.push_back(Arrival::End);
         }
         Ok(())
@@ -111,9 +145,8 @@ impl<D: Dialect> Mpi<D> {
     fn push(&mut self) -> Result<bool, NetError> {
         let (mut moved, mut i) = (false, 0);
         while let Some(&to) = self.sends.get(i) {
-            let link = &mut self.links[to as usize];
-            moved |= link.push(&self.calls, to)?;
-            if link.sends() {
+            moved |= self.push_to(to)?;
+            if self.links[to as usize].sends() {
                 i += 1;
             } else {
                 self.sends.swap_remove(i);
@@ -126,7 +159,8 @@ impl<D: Dialect> Mpi<D> {
     fn pull(&mut self) -> Result<bool, NetError> {
         let (mut moved, mut i) = (false, 0);
         while let Some(&from) = self.receives.get(i) {
-            moved |= self.collect(from)?;
+            let collected = self.collect(from);
+            moved |= self.or_lose(from, collected)?;
             if self.links[from as usize].receives() {
                 i += 1;
             } else {
@@ -139,19 +173,34 @@ impl<D: Dialect> Mpi<D> {
     /// Matches what has come, and takes what has come whole.
     fn find(&mut self) -> Result<bool, NetError> {
         for taken in 0..TAKEN {
-            let Some(found) = self.calls.find()? else { return Ok(taken > 0) };
+            let found = match self.calls.find() {
+                Err(NetError::Died) => {
+                    let dead = self.calls.dead()?.into_iter();
+                    dead.flat_map(SiteId::try_from).for_each(|site| self.lose(site));
+                    return Ok(true);
+                }
+                found => found?,
+            };
+            let Some(found) = found else { return Ok(taken > 0) };
             let from = SiteId::try_from(found.from).unwrap_or(SiteId::MAX);
             let garbled = |what| NetError::Garbled { from, what };
-            let Some(link) = self.links.get_mut(from as usize) else {
+            if self.dead.contains(&from) {
+                continue;
+            }
+            if from >= self.sites() {
                 return Err(garbled("a message from nowhere"));
-            };
+            }
             let kind = Kind::from_tag(found.tag).ok_or(garbled("a message with a foreign tag"))?;
             if found.length > CHUNK {
                 return Err(garbled("a message of a foreign length"));
             }
             let spare = if kind == Kind::Part { self.spare.pop() } else { None };
-            link.expect(kind, self.calls.receive(found, spare.unwrap_or_default())?);
-            self.collect(from)?;
+            let received = self.calls.receive(found, spare.unwrap_or_default());
+            let collected = received.and_then(|received| {
+                self.links[from as usize].expect(kind, received);
+                self.collect(from)
+            });
+            self.or_lose(from, collected)?;
             if self.links[from as usize].receives() && !self.receives.contains(&from) {
                 self.receives.push(from);
             }
@@ -199,6 +248,10 @@ impl<D: Dialect> Network for Mpi<D> {
         self.links.len() as u32
     }
 
+    fn members(&self) -> Members {
+        if self.calls.survive() { Members::Mortal } else { Members::Fixed }
+    }
+
     fn name(&self) -> &str {
         &self.name
     }
@@ -232,7 +285,8 @@ impl<D: Dialect> Network for Mpi<D> {
         }
         self.finished = true;
         let me = self.me;
-        for to in (0..self.sites()).filter(|&to| to != me) {
+        let lives = |to: &SiteId| *to != me && !self.dead.contains(to);
+        for to in (0..self.sites()).filter(lives).collect::<Vec<_>>() {
             self.links[to as usize].outbox.end();
             let started = self.start(to);
             self.keep(started);

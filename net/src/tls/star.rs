@@ -2,7 +2,7 @@
 
 use super::logic::{Aside, Limits, Order, Told};
 use super::mail::{Item, Mailbox, Orders};
-use crate::{Arrival, NetError, Network, SiteId};
+use crate::{Arrival, Members, NetError, Network, SiteId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -114,6 +114,10 @@ impl Network for Star {
 
     fn sites(&self) -> u32 {
         self.places.len() as u32
+    }
+
+    fn members(&self) -> Members {
+        Members::Changing
     }
 
     fn name(&self) -> &str {

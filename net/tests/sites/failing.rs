@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 pub fn play(case: &str, mut site: Site) {
     match case {
         "dropped" => dropped(site),
+        "survived" => survived(site),
         _ => {
             meet(&mut site);
             if site.me == 1 {
@@ -42,12 +43,43 @@ fn fail(case: &str, mut site: Site) {
             drop(site);
             std::process::exit(3);
         }
-        "killed" => {
-            let script = format!("kill -KILL {}", std::process::id());
-            std::process::Command::new("sh").args(["-c", &script]).status().unwrap();
-        }
+        "killed" => die(),
         _ => panic!("no case {case}"),
     }
+}
+
+fn die() -> ! {
+    let script = format!("kill -KILL {}", std::process::id());
+    std::process::Command::new("sh").args(["-c", &script]).status().unwrap();
+    panic!("still alive");
+}
+
+/// All hear of a death, whatever they had to say to the dead; then they talk to one another, and end in order.
+fn survived(mut site: Site) {
+    meet(&mut site);
+    if site.me == 1 {
+        die();
+    }
+    site.network.send(1, vec![4; 20_000_000]);
+    let others: Vec<u32> = site.others().filter(|&to| to != 1).collect();
+    for &to in &others {
+        site.network.send(to, vec![6; 1_000_000]);
+    }
+    let (mut lost, mut letters) = (false, 0);
+    while !lost || letters < others.len() {
+        match site.next() {
+            Arrival::Lost(1) => lost = true,
+            Arrival::Letter { bytes, .. } => {
+                assert!(bytes.len() == 1_000_000 && bytes.iter().all(|&byte| byte == 6));
+                letters += 1;
+            }
+            _ => panic!("what nobody has sent"),
+        }
+    }
+    site.network.send(1, vec![5]);
+    site.network.finish();
+    assert_eq!(site.next(), Arrival::End);
+    content(site.me);
 }
 
 /// A mistake is told by the next poll, and again by all others.

@@ -13,6 +13,8 @@ pub enum End {
     Well,
     /// A site is content and leaves without a word to the others, which the launcher may not like.
     One,
+    /// One site is killed; all others are content, and so is the launcher.
+    AllButOne,
     /// The launcher reports a failure.
     Badly,
     /// The launcher ends with this exit code.
@@ -32,13 +34,22 @@ impl Launcher {
     pub fn read(text: &str) -> Self {
         let (family, path) = text.split_once('=').expect("FAMILY=PATH in PLEACH_MPI");
         let library = match family {
-            "open-mpi" => "/libmpi.so.40",
+            "open-mpi" | "ulfm" => "/libmpi.so.40",
             "mpi-abi" => "/libmpi_abi.so",
             "mpich" => ".so.12",
-            _ => panic!("{family}: expected open-mpi, mpi-abi or mpich"),
+            _ => panic!("{family}: expected open-mpi, ulfm, mpi-abi or mpich"),
         };
         assert!(Path::new(path).exists(), "no launcher {path}");
         Self { family: family.into(), path: path.into(), library }
+    }
+
+    /// Whether a case can be played: where a job survives a death, none comes down with one.
+    pub fn plays(&self, case: &str) -> bool {
+        match case {
+            "survived" => self.family == "ulfm",
+            "killed" | "quit" => self.family != "ulfm",
+            _ => true,
+        }
     }
 
     /// Plays a case. An error has what the sites wrote.
@@ -46,6 +57,9 @@ impl Launcher {
         let log = std::env::temp_dir().join(format!("pleach-net-{}.log", std::process::id()));
         let file = File::create(&log).unwrap();
         let mut command = Command::new(&self.path);
+        if self.family == "ulfm" {
+            command.args(["--with-ft", "ulfm"]);
+        }
         command.args(["-n", &sites.to_string()]);
         command.arg(std::env::current_exe().unwrap()).args(["site", case, self.library]);
         command.stdin(Stdio::null());
@@ -89,6 +103,7 @@ pub fn judge(
     match (status, end) {
         (None, _) => Err(format!("still running after {limit:?}\n{told}")),
         (Some(status), End::Well) if status.success() && content == sites => Ok(()),
+        (Some(status), End::AllButOne) if status.success() && content + 1 == sites => Ok(()),
         (Some(_), End::One) if content > 0 => Ok(()),
         (Some(status), End::Badly) if !status.success() && content == 0 => Ok(()),
         (Some(status), End::Code(code)) if status.code() == Some(code) && content == 0 => Ok(()),

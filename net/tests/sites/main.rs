@@ -1,7 +1,7 @@
 //! Runs what every network must obey between real processes.
 //!
 //! Stars over TLS always run. `PLEACH_MPI` lists launchers, each as `FAMILY=PATH`, with a family of
-//! `open-mpi`, `mpi-abi` or `mpich`, for MPI. This program is also what is started: a site, with a case to
+//! `open-mpi`, `ulfm` (Open MPI 5, with jobs that survive deaths), `mpi-abi` or `mpich`, for MPI. This program is also what is started: a site, with a case to
 //! play.
 
 mod churn;
@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// A case, how many sites play it, and how the job must end. What ends in `-tcp` uses TCP instead of shared
 /// memory, where a message needs its sender until it has arrived.
-const CASES: [(&str, u32, End); 21] = [
+const CASES: [(&str, u32, End); 22] = [
     ("order", 2, End::Well),
     ("order", 3, End::Well),
     ("order", 8, End::Well),
@@ -44,6 +44,7 @@ const CASES: [(&str, u32, End); 21] = [
     ("panic", 3, End::Badly),
     ("quit", 3, End::Badly),
     ("killed", 3, End::Badly),
+    ("survived", 4, End::AllButOne),
 ];
 
 /// The same for stars.
@@ -111,6 +112,9 @@ fn main() -> ExitCode {
     let launchers: Vec<Launcher> = launchers.split_whitespace().map(Launcher::read).collect();
     for launcher in &launchers {
         for (case, sites, end) in CASES.iter().filter(|(case, ..)| wanted(case)) {
+            if !launcher.plays(case) {
+                continue;
+            }
             // Debian's MPICH 4.0.2 now and then stands still in MPI_Finalize over TCP, whatever was sent:
             // a program that sends ten bytes does too.
             if launcher.family == "mpich" && case.ends_with("-tcp") {

@@ -5,6 +5,7 @@ use super::flags::{DEFAULT_PLACES, Given, KEY, LISTEN, MPI, PLACES};
 use super::line::Line;
 use crate::failure::{Failure, usage};
 use pleach_core::custody::Terms;
+use pleach_net::Members;
 use pleach_net::mpi::{self, Choice};
 use pleach_net::tls::{self, Key, Limits, Listening};
 use pleach_run::{Bell, Cluster};
@@ -24,7 +25,7 @@ const SECOND: u64 = 1_000_000_000;
 const LASTING: Terms =
     Terms { commit_ns: 2 * SECOND, lease_ns: 3600 * SECOND, patience_ns: 36_000 * SECOND };
 
-/// Times for processes that come and go.
+/// Times for processes that come, go and die.
 pub const CHANGING: Terms =
     Terms { commit_ns: SECOND, lease_ns: 10 * SECOND, patience_ns: 60 * SECOND };
 
@@ -81,8 +82,8 @@ fn company(console: &Console<'_>, given: &Given) -> Result<Option<Arc<Cluster>>,
     match (launched, address) {
         (None, None) => Ok(None),
         (Some(network), None) => {
-            let bell = Arc::new(Bell::default());
-            Ok(Some(Arc::new(Cluster::new(network, None, bell, false, LASTING))))
+            let terms = if network.members() == Members::Fixed { LASTING } else { CHANGING };
+            Ok(Some(Arc::new(Cluster::new(network, None, Arc::default(), terms))))
         }
         (None, Some(address)) => listen(console, given, address).map(Some),
         (Some(mut network), Some(_)) => {
@@ -112,7 +113,7 @@ fn listen(console: &Console<'_>, given: &Given, address: String) -> Result<Arc<C
         console.note(&format!("to join: {} join {at} --key {path}", console.program));
     }
     let entrance = Some(Box::new(door) as Box<dyn pleach_net::Entrance>);
-    Ok(Arc::new(Cluster::new(Box::new(star), entrance, bell, true, CHANGING)))
+    Ok(Arc::new(Cluster::new(Box::new(star), entrance, bell, CHANGING)))
 }
 
 /// An address by which other machines reach this one.

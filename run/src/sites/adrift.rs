@@ -1,7 +1,7 @@
 //! [`Adrift`]: the network of a site that has lost the root, and [`Way`], by which it comes back.
 
 use super::bell::Bell;
-use pleach_net::{Arrival, NetError, Network, SiteId};
+use pleach_net::{Arrival, Members, NetError, Network, SiteId};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -27,6 +27,10 @@ impl Network for Adrift {
 
     fn sites(&self) -> u32 {
         self.places
+    }
+
+    fn members(&self) -> Members {
+        Members::Changing
     }
 
     fn name(&self) -> &str {

@@ -7,7 +7,7 @@ use super::parcel::{Order, Parcel};
 use crate::error::RunError;
 use crate::sync::{Mutex, lock};
 use pleach_core::custody::Terms;
-use pleach_net::{Entrance, Network, SiteId};
+use pleach_net::{Entrance, Members, Network, SiteId};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ pub struct Cluster {
     /// It may be another one after a return.
     me: AtomicU32,
     name: String,
-    /// Whether processes come and go.
+    /// Whether it goes on when a process dies.
     open: bool,
     /// When work is told of, and who is taken for dead.
     terms: Terms,
@@ -44,11 +44,11 @@ impl Cluster {
         network: Box<dyn Network>,
         entrance: Option<Box<dyn Entrance>>,
         bell: Arc<Bell>,
-        open: bool,
         terms: Terms,
     ) -> Self {
         let (me, name) = (network.me().into(), network.name().to_string());
-        let link = Mutex::new(Link::new(network, entrance, open));
+        let open = network.members() != Members::Fixed;
+        let link = Mutex::new(Link::new(network, entrance));
         Self { me, name, open, terms, bell, link, again: None }
     }
 
@@ -62,7 +62,7 @@ impl Cluster {
         bell: Arc<Bell>,
         terms: Terms,
     ) -> Result<Self, RunError> {
-        let cluster = Self { again: Some(again), ..Self::new(network, None, bell, true, terms) };
+        let cluster = Self { again: Some(again), ..Self::new(network, None, bell, terms) };
         cluster.link().welcomed(&welcome)?;
         Ok(cluster)
     }
@@ -79,7 +79,7 @@ impl Cluster {
         self.me() == 0
     }
 
-    /// Whether processes come and go.
+    /// Whether it goes on when a process dies.
     pub(super) fn is_open(&self) -> bool {
         self.open
     }

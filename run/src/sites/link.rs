@@ -3,7 +3,7 @@
 use super::adrift::{Adrift, Entered};
 use super::parcel::{Order, Parcel};
 use crate::error::RunError;
-use pleach_net::{Arrival, Caller, Entrance, Network, SiteId};
+use pleach_net::{Arrival, Caller, Entrance, Members, Network, SiteId};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -59,9 +59,10 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub fn new(network: Box<dyn Network>, entrance: Option<Box<dyn Entrance>>, open: bool) -> Self {
+    pub fn new(network: Box<dyn Network>, entrance: Option<Box<dyn Entrance>>) -> Self {
         let (me, places) = (network.me(), network.sites());
-        let there: Vec<bool> = (0..places).map(|site| !open || site == 0 || site == me).collect();
+        let all = network.members() != Members::Changing;
+        let there: Vec<bool> = (0..places).map(|site| all || site == 0 || site == me).collect();
         Self {
             network,
             entrance,
@@ -91,7 +92,7 @@ impl Link {
 
     /// Goes on in a network that it has entered again.
     pub fn come_back(&mut self, (network, welcome): Entered) -> Result<(), RunError> {
-        *self = Self::new(network, None, true);
+        *self = Self::new(network, None);
         self.welcomed(&welcome)
     }
 

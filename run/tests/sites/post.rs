@@ -1,7 +1,7 @@
 //! A network between the threads of a test, each of them a site.
 
 use pleach_core::custody::Terms;
-use pleach_net::{Arrival, NetError, Network, SiteId};
+use pleach_net::{Arrival, Members, NetError, Network, SiteId};
 use pleach_run::{Bell, Cluster};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -42,6 +42,10 @@ impl Network for Post {
 
     fn sites(&self) -> u32 {
         self.hall.boxes.len() as u32
+    }
+
+    fn members(&self) -> Members {
+        Members::Fixed
     }
 
     fn name(&self) -> &str {
@@ -90,7 +94,7 @@ pub fn with_links(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, Post)> {
     let cluster = |me: SiteId| {
         let post = Post { hall: hall.clone(), me };
         let bell = hall.bells[me as usize].clone();
-        (Arc::new(Cluster::new(Box::new(post.clone()), None, bell, false, terms)), post)
+        (Arc::new(Cluster::new(Box::new(post.clone()), None, bell, terms)), post)
     };
     (0..sites).map(cluster).collect()
 }
