@@ -9,14 +9,21 @@ use crate::outcome::{Sight, SitesSight};
 use crate::save::Saver;
 use crate::settings::Settings;
 use crate::sites::others::Together;
+use crate::sites::yard::{Yard, share_open};
 use crate::transport::local::Office;
+use pleach_core::custody::Certificate;
+use pleach_core::gate::Portion;
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Goal};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Is shown the run now and then, and stops it by breaking.
 pub type Watcher<'a> = dyn FnMut(&Sight) -> ControlFlow<()> + 'a;
+
+/// How far all sites are, as the root knows it.
+type Whole = Arc<Certificate<Portion<Counts>>>;
 
 /// How often to check whether the snapshot under way is complete.
 const ASK_EVERY: Duration = Duration::from_millis(1);
@@ -39,7 +46,7 @@ pub(crate) fn watch_over(
         problem.hurry(true);
         office.ring_all();
     };
-    let mut proven = commons.least_score;
+    let mut known = Known { proven: commons.least_score, ..Known::default() };
     let mut saving = Saving::new(commons, office);
     let mut look_at = settings.look_every;
     let mut halted = false;
@@ -63,7 +70,7 @@ pub(crate) fn watch_over(
             let warning = saving.proceed(now).or_else(|| commons.next_warning());
             if now >= look_at || warning.is_some() {
                 look_at = now.saturating_add(settings.look_every);
-                if watcher(&Sight { warning, ..sight(commons, &mut proven) }).is_break() {
+                if watcher(&Sight { warning, ..sight(problem, commons, &mut known) }).is_break() {
                     halted = true;
                     halt(Stop::Asked);
                 }
@@ -79,6 +86,8 @@ struct Saving<'a> {
     saver: Option<&'a Saver<'a>>,
     under_way: bool,
     at: Duration,
+    /// The certificate that was saved last.
+    last: Option<Whole>,
 }
 
 impl<'a> Saving<'a> {
@@ -86,7 +95,7 @@ impl<'a> Saving<'a> {
         let saver = commons.saver();
         let first = |saver: &Saver<'_>| commons.elapsed().saturating_add(saver.every());
         let at = saver.map_or(Duration::MAX, first);
-        Self { commons, office, saver, under_way: false, at }
+        Self { commons, office, saver, under_way: false, at, last: None }
     }
 
     /// When there is something to do.
@@ -101,9 +110,11 @@ impl<'a> Saving<'a> {
     fn proceed(&mut self, now: Duration) -> Option<String> {
         let saver = self.saver?;
         if let Some(yard) = self.commons.yard() {
-            let whole = if now >= self.at { yard.take_certificate() } else { None };
-            let written = saver.write_whole(&whole?, self.commons.control());
+            let newest = if now >= self.at { yard.certificate() } else { None };
+            let new = newest.filter(|newest| !is_same(Some(newest), self.last.as_ref()))?;
+            let written = saver.write_whole(&new, self.commons.control());
             self.at = now.saturating_add(saver.every());
+            self.last = Some(new);
             return written.err().and_then(|why| saver.warn(&why, false));
         }
         if self.under_way {
@@ -121,8 +132,35 @@ impl<'a> Saving<'a> {
     }
 }
 
-/// A look at the run. `proven` is the best bound that was ever proven.
-fn sight(commons: &Commons<'_>, proven: &mut i64) -> Sight {
+/// What is known for good, once it was seen.
+#[derive(Default)]
+struct Known {
+    /// The best bound that was ever proven.
+    proven: i64,
+    /// How much is done by the last certificate of all sites, and that.
+    done: Option<f64>,
+    whole: Option<Whole>,
+}
+
+impl Known {
+    /// Takes in the root's newest certificate.
+    fn see(&mut self, problem: &dyn Problem, yard: &Yard) {
+        self.proven = yard.least_bound().max(self.proven);
+        let newest = yard.certificate();
+        if !is_same(newest.as_ref(), self.whole.as_ref()) {
+            let open = newest.as_deref().and_then(|whole| share_open(problem, whole));
+            self.done = open.map(|open| (1.0 - open).clamp(0.0, 1.0));
+            self.whole = newest;
+        }
+    }
+}
+
+fn is_same(one: Option<&Whole>, other: Option<&Whole>) -> bool {
+    one.map(Arc::as_ptr) == other.map(Arc::as_ptr)
+}
+
+/// A look at the run.
+fn sight(problem: &dyn Problem, commons: &Commons<'_>, known: &mut Known) -> Sight {
     let mut counts = commons.before.counts;
     let mut open = 0.0;
     let mut bound = commons.control().best();
@@ -140,11 +178,11 @@ fn sight(commons: &Commons<'_>, proven: &mut i64) -> Sight {
     let together = rises() == before;
     commons.ask_for_look();
     if let Some(yard) = commons.yard() {
-        *proven = yard.least_bound().max(*proven);
-        return sight_of_all(commons, counts, &yard.others.together(), *proven);
+        known.see(problem, yard);
+        return sight_of_all(commons, counts, &yard.others.together(), known);
     }
     if all && together {
-        *proven = bound.max(*proven);
+        known.proven = bound.max(known.proven);
     }
     let best = commons.control().solution().map(|best| best.score);
     Sight {
@@ -152,7 +190,7 @@ fn sight(commons: &Commons<'_>, proven: &mut i64) -> Sight {
         counts,
         done: (look > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
         best: best.map(|score| commons.goal.value(score)),
-        bound: known_bound(commons, *proven),
+        bound: known_bound(commons, known.proven),
         warning: None,
         sites: None,
     }
@@ -166,18 +204,18 @@ fn known_bound(commons: &Commons<'_>, proven: i64) -> Option<i64> {
     known.then(|| commons.goal.value(bound))
 }
 
-/// A look at a run of several sites. How much is open is known to nobody at one moment.
+/// A look at a run of several sites. What is open they tell the root now and then.
 fn sight_of_all(
     commons: &Commons<'_>,
     mut counts: Counts,
     others: &Together,
-    proven: i64,
+    known: &Known,
 ) -> Sight {
     let gauges = &commons.gauges()[1..];
     let busy = gauges.iter().filter(|gauge| gauge.size() > 0.0).count() as u32;
     counts.add(&others.counts);
     let best = commons.control().solution().map(|best| commons.goal.value(best.score));
-    let bound = known_bound(commons, proven);
+    let bound = known_bound(commons, known.proven);
     let sites = SitesSight {
         sites: 1 + others.sites,
         units: gauges.len() as u32 + others.units,
@@ -186,6 +224,7 @@ fn sight_of_all(
     Sight {
         seconds: commons.seconds(),
         counts,
+        done: known.done,
         best,
         bound,
         sites: Some(sites),

@@ -8,7 +8,10 @@ use pleach_core::balance::PeerId;
 use pleach_core::checkpoint::Cut;
 use pleach_core::custody::Certificate;
 use pleach_core::gate::Portion;
+use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
+use pleach_core::work::Work;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The round after the last one.
@@ -38,7 +41,7 @@ pub(crate) struct Yard {
     /// What the root knows of the other sites.
     pub others: Others,
     /// The root's last certificate, until somebody takes it.
-    whole: Mutex<Option<Certificate<Portion<Counts>>>>,
+    whole: Mutex<Option<Arc<Certificate<Portion<Counts>>>>>,
     least_bound: AtomicI64,
 }
 
@@ -189,11 +192,9 @@ impl Yard {
 
     /// Puts the root's newest certificate down.
     pub fn certify(&self, whole: Certificate<Portion<Counts>>) {
-        let own = whole.content.open.iter();
-        let given = whole.nested().flat_map(|(_, rec)| &rec.content().open);
-        let least = own.chain(given).map(|piece| piece.least_bound).min().unwrap_or(i64::MAX);
+        let least = all_open(&whole).map(|piece| piece.least_bound).min().unwrap_or(i64::MAX);
         self.least_bound.fetch_max(least, Ordering::Relaxed);
-        *lock(&self.whole) = Some(whole);
+        *lock(&self.whole) = Some(Arc::new(whole));
     }
 
     /// What no solution can beat but the incumbent, as far as the root's certificates tell. They may be old, but
@@ -202,13 +203,31 @@ impl Yard {
         self.least_bound.load(Ordering::Relaxed)
     }
 
-    /// Takes the root's newest certificate, if there is one that nobody has taken.
-    pub fn take_certificate(&self) -> Option<Certificate<Portion<Counts>>> {
-        lock(&self.whole).take()
+    /// The root's newest certificate.
+    pub fn certificate(&self) -> Option<Arc<Certificate<Portion<Counts>>>> {
+        lock(&self.whole).clone()
     }
 
     /// Forgets the cuts of a snapshot that nobody wants any more.
     pub fn forget_cuts(&self) {
         lock(&self.cuts).clear();
     }
+}
+
+/// All pieces that a certificate has open, those given on included.
+fn all_open(whole: &Certificate<Portion<Counts>>) -> impl Iterator<Item = &Work> {
+    let given = whole.nested().flat_map(|(_, rec)| &rec.content().open);
+    whole.content.open.iter().chain(given).map(AsRef::as_ref)
+}
+
+/// The part of the tree that a certificate has open, if that is known.
+pub(crate) fn share_open(
+    problem: &dyn Problem,
+    whole: &Certificate<Portion<Counts>>,
+) -> Option<f64> {
+    let mut explorer = problem.explorer();
+    all_open(whole).try_for_each(|piece| explorer.put(&piece.bytes)).ok()?;
+    let open = explorer.open_nodes();
+    // Nodes from a device do not tell which part of the tree they are.
+    explorer.open_share().filter(|&share| share > 0.0 || open == 0.0)
 }

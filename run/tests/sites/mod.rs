@@ -11,15 +11,24 @@ use pleach_core::tree::{Children, Goal, Tree};
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::{Queens, first::FirstQueens};
 use pleach_problems::simd::Level;
-use pleach_run::{Crew, Outcome, RunError, Settings, Stop, run};
+use pleach_run::{Crew, Outcome, RunError, Settings, Sight, Stop, run};
 use post::clusters;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 /// Runs a search on so many sites, each with settings of its own, and returns what each says of it.
 fn each(problem: &dyn Problem, settings: &[Settings]) -> Vec<Result<Outcome, RunError>> {
+    watched(problem, settings, &|_| ())
+}
+
+/// The same, with somebody who looks at the root's progress.
+fn watched(
+    problem: &dyn Problem,
+    settings: &[Settings],
+    see: &(dyn Fn(&Sight) + Sync),
+) -> Vec<Result<Outcome, RunError>> {
     let clusters = clusters(settings.len() as u32);
     let site = |at: usize| {
         let (cluster, crew) = (&clusters[at], Crew::default());
@@ -27,7 +36,12 @@ fn each(problem: &dyn Problem, settings: &[Settings]) -> Vec<Result<Outcome, Run
         if at > 0 {
             cluster.next_order(|| true).unwrap();
         }
-        let outcome = crew.run(problem, &settings, &mut |_| ControlFlow::Continue(()));
+        let outcome = crew.run(problem, &settings, &mut |sight| {
+            if at == 0 {
+                see(sight);
+            }
+            ControlFlow::Continue(())
+        });
         if outcome.is_ok() {
             cluster.end();
         }
@@ -146,6 +160,20 @@ fn a_time_limit_gathers_what_was_done() {
     let counted: u64 = outcome.units.iter().map(|unit| unit.counts.bounded).sum();
     assert_eq!(counted, outcome.counts.bounded);
     assert_eq!(scratch.read().counted().unwrap(), outcome.counts);
+}
+
+#[test]
+fn the_root_estimates_how_much_all_have_done() {
+    let queens = Queens::new(10, Level::Off).unwrap();
+    let look_every = Duration::from_millis(5);
+    let slow = Settings { look_every, pace: Some(30_000), ..settings(1) };
+    let shares = Mutex::new(Vec::new());
+    let see = |sight: &Sight| shares.lock().unwrap().extend(sight.done);
+    let outcomes = watched(&queens, &[slow.clone(), slow], &see);
+    assert_eq!(outcomes[0].as_ref().unwrap().counts.total, 724);
+    let shares = shares.into_inner().unwrap();
+    assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{shares:?}");
+    assert!(shares.iter().any(|share| (0.1..0.9).contains(share)), "{shares:?}");
 }
 
 /// Units of one site are devices, those of the other threads.
