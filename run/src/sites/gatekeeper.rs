@@ -133,7 +133,7 @@ impl Gatekeeper<'_> {
             Heard::Parcel(..) | Heard::Nothing => {}
             Heard::Joined(site) => {
                 let host = self.link.host_of(site).to_string();
-                self.yard.others.join(site, host, now_ns);
+                self.yard.others.join(site, host, self.link.is_back(site), now_ns);
                 self.gate.came(site, now_ns, &mut self.house)?;
             }
             Heard::Lost(site) => {

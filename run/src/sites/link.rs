@@ -44,6 +44,8 @@ pub(super) struct Link {
     given: Vec<bool>,
     /// The machine at each place, as far as is known.
     hosts: Vec<String>,
+    /// Whether whoever was let in last at each place had it before.
+    again: Vec<bool>,
     /// Parcels about searches that have not begun here.
     early: VecDeque<(SiteId, u64, Parcel)>,
     /// What newcomers are told of the search under way.
@@ -70,6 +72,7 @@ impl Link {
             given: there.clone(),
             there,
             hosts: vec![String::new(); places as usize],
+            again: vec![false; places as usize],
             early: VecDeque::new(),
             welcome: None,
             told: HashMap::new(),
@@ -127,6 +130,11 @@ impl Link {
     /// The machine that a site is on, as far as is known.
     pub fn host_of(&self, site: SiteId) -> &str {
         self.hosts.get(site as usize).map_or("", String::as_str)
+    }
+
+    /// Whether the site at a place had it before, and lost the root.
+    pub fn is_back(&self, site: SiteId) -> bool {
+        self.again.get(site as usize).copied().unwrap_or_default()
     }
 
     /// Sends to a site about the search under way. Returns whether anybody is there.
@@ -296,6 +304,7 @@ impl Link {
                 entrance.admit(number, place as SiteId, Arc::clone(welcome));
                 self.told.insert(place as SiteId, self.search);
                 self.hosts[place] = host;
+                self.again[place] = was == Some(place);
                 self.given[place] = true;
             }
             None => entrance.refuse(number, "all places are taken"),

@@ -44,10 +44,16 @@ impl Others {
         }
     }
 
-    /// A process takes a place.
-    pub fn join(&self, site: SiteId, host: String, now_ns: u64) {
+    /// A process takes a place, perhaps one that it had before.
+    pub fn join(&self, site: SiteId, host: String, again: bool, now_ns: u64) {
         let stay = Stay { host, joined_ns: now_ns, ..Stay::default() };
-        lock(&self.stays).entry(site).or_default().push(stay);
+        let mut stays = lock(&self.stays);
+        let stays = stays.entry(site).or_default();
+        if let Some(before) = stays.last_mut().filter(|_| again) {
+            // From now on it tells of all that it did.
+            before.sighting.counts = Counts::default();
+        }
+        stays.push(stay);
     }
 
     /// A process is gone.

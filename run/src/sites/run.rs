@@ -204,7 +204,7 @@ impl<'a> Part<'a> {
         let yard = self.yard();
         for site in link.others().into_iter().filter(|_| cluster.is_root()) {
             let host = link.host_of(site).to_string();
-            yard.others.join(site, host, commons.now_ns());
+            yard.others.join(site, host, false, commons.now_ns());
         }
         Gatekeeper {
             gate,
