@@ -104,10 +104,17 @@ pub fn rank(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
     names.filter_map(|name| variable(name)).find_map(|text| text.trim().parse().ok())
 }
 
-/// How many processes of the job a launcher has started on this machine, if it says so.
+/// How many processes of the job a launcher has started on this machine, if it says so. Slurm says `2(x3),1` for two
+/// on each of three machines and one on the fourth.
 pub fn beside(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
-    let names = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"];
-    names.iter().filter_map(|name| variable(name)).find_map(|text| text.trim().parse().ok())
+    let names = [
+        "OMPI_COMM_WORLD_LOCAL_SIZE",
+        "MPI_LOCALNRANKS",
+        "PMI_LOCAL_SIZE",
+        "SLURM_STEP_TASKS_PER_NODE",
+    ];
+    let first = |text: String| text.trim().split(['(', ',']).next()?.parse().ok();
+    names.iter().filter_map(|name| variable(name)).find_map(first)
 }
 
 /// Decides from the environment, which `variable` looks up. A job of one process counts as none.
@@ -166,6 +173,17 @@ mod tests {
         assert_eq!(launched(&of("2")), (abi, "PMI_RANK", Some(2)));
         assert_eq!(launched(&[("PMI_FD", "6")]), (abi, "PMI_FD", None));
         assert_eq!(launched(&of("many")), (abi, "PMI_RANK", None));
+    }
+
+    #[test]
+    fn launchers_say_how_many_are_beside() {
+        let says = |name: &'static str, value: &'static str| {
+            beside(&move |asked| (asked == name).then(|| value.into()))
+        };
+        assert_eq!(says("PMI_LOCAL_SIZE", "3"), Some(3));
+        assert_eq!(says("SLURM_STEP_TASKS_PER_NODE", "2(x3),1"), Some(2));
+        assert_eq!(says("SLURM_STEP_TASKS_PER_NODE", "many"), None);
+        assert_eq!(says("SLURM_NTASKS", "4"), None);
     }
 
     #[test]
