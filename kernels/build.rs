@@ -15,9 +15,11 @@ fn main() {
 /// Builds one library per kernel, each with a single entry point, and one for their common part.
 #[cfg(feature = "emulated")]
 fn emulated() -> Result<(), cc::Error> {
-    for kernel in ["queens", "flowshop", "uts", "diverging"] {
+    for kernel in ["queens", "flowshop", "uts", "diverging", "flowshop_bounds"] {
+        let bounds = kernel.ends_with("_bounds");
         build()
             .file("emulated/kernel.cpp")
+            .define("PLEACH_BOUNDS", if bounds { "1" } else { "0" })
             .define("PLEACH_SOURCE", format!("\"{kernel}.cu\"").as_str())
             .define("PLEACH_LAUNCH", format!("pleach_emulated_{kernel}").as_str())
             .try_compile(&format!("pleach_emulated_{kernel}"))?;

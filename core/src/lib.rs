@@ -8,6 +8,7 @@ pub mod balance;
 pub mod checkpoint;
 pub mod custody;
 pub mod device;
+pub mod evaluate;
 pub mod explorer;
 pub mod gate;
 pub mod laws;

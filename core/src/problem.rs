@@ -1,6 +1,7 @@
 //! [`Problem`]: what a run needs to know of a problem, whoever explores it.
 
 use crate::device::OnDevice;
+use crate::evaluate::Host;
 use crate::explorer::{Explorer, TreeExplorer};
 use crate::tree::{Goal, Solution, Tree};
 use crate::work::{Pool, Work};
@@ -21,6 +22,14 @@ pub trait Problem: Sync {
     /// # Errors
     /// For which part of the problem there is no kernel.
     fn on_device(&self) -> Result<&dyn OnDevice, &'static str> {
+        Err("this problem")
+    }
+
+    /// A search on the host whose nodes a device bounds, with nothing to do yet.
+    ///
+    /// # Errors
+    /// For which part of the problem there is no kernel.
+    fn evaluation(&self) -> Result<Box<dyn Host + '_>, &'static str> {
         Err("this problem")
     }
 

@@ -75,7 +75,7 @@ constexpr u32 ALL_LANES = 0xffffffffu;
 // Threads per block.
 [[maybe_unused]] constexpr u32 THREADS = 128;
 // Nodes per page.
-constexpr u32 PAGE = 64;
+[[maybe_unused]] constexpr u32 PAGE = 64;
 
 // Constants of the instance: compile-time constants if the host defines them, else launch
 // arguments.

@@ -7,18 +7,22 @@
 namespace {
 #include PLEACH_SOURCE
 
-template <void entry(Launch)> void block_of(const void *launch) {
-    entry(*static_cast<const Launch *>(launch));
+template <class Record, void entry(Record)> void block_of(const void *launch) {
+    entry(*static_cast<const Record *>(launch));
 }
 
+#if PLEACH_BOUNDS
+constexpr emulated::Block::Body BODIES[] = {block_of<Bounding, bound>};
+#else
 // In the order of `Entry` in the host's code.
-constexpr emulated::Block::Body BODIES[] = {block_of<explore>, block_of<balance>, block_of<put>,
-                                            block_of<take>};
+constexpr emulated::Block::Body BODIES[] = {block_of<Launch, explore>, block_of<Launch, balance>,
+                                            block_of<Launch, put>, block_of<Launch, take>};
+#endif
 // Blocks in flight, where several can be.
 constexpr unsigned AT_ONCE = 8;
 
 // Runs block after block: there is only one copy of shared memory.
-std::string one_by_one(emulated::Block::Body body, const Launch *launch, unsigned blocks,
+std::string one_by_one(emulated::Block::Body body, const void *launch, unsigned blocks,
                        unsigned threads, unsigned long long seed) {
     emulated::Block block(threads, seed);
     for (unsigned i = 0; i < blocks; ++i) {
@@ -32,7 +36,7 @@ std::string one_by_one(emulated::Block::Body body, const Launch *launch, unsigne
 }
 
 // Interleaves the threads of several blocks; a block that ends makes way for the next.
-std::string side_by_side(emulated::Block::Body body, const Launch *launch, unsigned blocks,
+std::string side_by_side(emulated::Block::Body body, const void *launch, unsigned blocks,
                          unsigned threads, unsigned long long seed) {
     std::minstd_rand chance(unsigned(seed) + 1);
     std::vector<std::unique_ptr<emulated::Block>> running;
@@ -55,7 +59,7 @@ std::string side_by_side(emulated::Block::Body body, const Launch *launch, unsig
 } // namespace
 
 // `text` receives what went wrong, at most `room` bytes with the final zero; empty if nothing did.
-extern "C" void PLEACH_LAUNCH(unsigned entry, const Launch *launch, unsigned blocks,
+extern "C" void PLEACH_LAUNCH(unsigned entry, const void *launch, unsigned blocks,
                               unsigned threads, unsigned long long seed, char *text, size_t room) {
     auto run = entry == 0 ? one_by_one : side_by_side;
     std::string fault = run(BODIES[entry], launch, blocks, threads, seed);

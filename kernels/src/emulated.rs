@@ -1,6 +1,8 @@
 //! The emulated device: kernels on the CPU, each thread a fiber, in an order given by a seed.
 
+use crate::bounding::{BOUND, Bounding};
 use crate::launch::{Entry, Launch, THREADS, blocks};
+use std::ffi::c_void;
 
 /// Why a launch failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +26,7 @@ pub enum Fault {
 }
 
 // SAFETY: the caller vouches for the addresses in `launch`.
-type Emulated = unsafe extern "C" fn(u32, *const Launch, u32, u32, u64, *mut u8, usize);
+type Emulated = unsafe extern "C" fn(u32, *const c_void, u32, u32, u64, *mut u8, usize);
 
 #[cfg(emulated)]
 macro_rules! kernels {
@@ -33,7 +35,7 @@ macro_rules! kernels {
         unsafe extern "C" {
             $(fn $launch(
                 entry: u32,
-                launch: *const Launch,
+                launch: *const c_void,
                 blocks: u32,
                 threads: u32,
                 seed: u64,
@@ -50,6 +52,7 @@ kernels! {
     "queens", pleach_emulated_queens;
     "flowshop", pleach_emulated_flowshop;
     "uts", pleach_emulated_uts;
+    "flowshop_bounds", pleach_emulated_flowshop_bounds;
     // Made of mistakes, to test that they are caught.
     "diverging", pleach_emulated_diverging;
 }
@@ -99,17 +102,58 @@ fn check(launch: &Launch) -> Result<(), Fault> {
 /// tables, which nobody else uses during the launch; stacks must have pages for their nodes, and
 /// moves must stay within them.
 pub unsafe fn launch(kernel: &str, entry: Entry, launch: &Launch, seed: u64) -> Result<(), Fault> {
-    let known = KERNELS.iter().find(|(name, _)| *name == kernel);
-    let (_, run) = known.ok_or_else(|| Fault::Unknown(kernel.into()))?;
+    let run = find(kernel)?;
     check(launch)?;
+    let record = std::ptr::from_ref(launch).cast();
+    // SAFETY: the caller vouches for the addresses.
+    unsafe {
+        go((kernel, run), (entry as u32, entry.name()), record, blocks(launch.explorers), seed)
+    }
+}
+
+/// Bounds the children of all parents.
+///
+/// # Errors
+/// As [`launch`].
+///
+/// # Safety
+/// All addresses must point to memory of the sizes given in [`Bounding`], and to the kernel's own tables, which nobody
+/// else uses during the launch; each parent must have the children that it is said to have.
+pub unsafe fn bound(kernel: &str, launch: &Bounding, seed: u64) -> Result<(), Fault> {
+    let run = find(kernel)?;
+    let Bounding { starts, parents, bounds, tables, count, .. } = *launch;
+    if [starts, parents, bounds, tables].iter().any(|at| *at == 0 || at % 4 != 0) {
+        return Err(Fault::Record("an address is null or misaligned"));
+    }
+    if count == 0 {
+        return Err(Fault::Record("no parents"));
+    }
+    let record = std::ptr::from_ref(launch).cast();
+    // SAFETY: the caller vouches for the addresses.
+    unsafe { go((kernel, run), (0, BOUND), record, launch.blocks(), seed) }
+}
+
+fn find(kernel: &str) -> Result<Emulated, Fault> {
+    let known = KERNELS.iter().find(|(name, _)| *name == kernel);
+    known.map(|(_, run)| *run).ok_or_else(|| Fault::Unknown(kernel.into()))
+}
+
+/// Runs an entry point on as many blocks.
+// SAFETY: the caller vouches for the addresses in the record, which is the one that the entry point takes.
+unsafe fn go(
+    (kernel, run): (&str, Emulated),
+    (entry, name): (u32, &'static str),
+    record: *const c_void,
+    n_blocks: u32,
+    seed: u64,
+) -> Result<(), Fault> {
     let mut text = [0_u8; 512];
-    let n_blocks = blocks(launch.explorers);
-    // SAFETY: the caller vouches for the addresses; `text` has the length passed.
-    unsafe { run(entry as u32, launch, n_blocks, THREADS, seed, text.as_mut_ptr(), text.len()) };
+    // SAFETY: as above; `text` has the length passed.
+    unsafe { run(entry, record, n_blocks, THREADS, seed, text.as_mut_ptr(), text.len()) };
     let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
     if end == 0 {
         return Ok(());
     }
     let text = String::from_utf8_lossy(&text[..end]).into_owned();
-    Err(Fault::Stuck { kernel: kernel.into(), entry: entry.name(), text })
+    Err(Fault::Stuck { kernel: kernel.into(), entry: name, text })
 }

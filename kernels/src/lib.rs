@@ -2,32 +2,39 @@
 //!
 //! With the feature `emulated`, the same sources compiled for the CPU serve as a device too.
 
+pub mod bounding;
 #[cfg(feature = "emulated")]
 pub mod emulated;
 pub mod launch;
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 11] = [
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
     ("moves.cuh", include_str!("../cuda/moves.cuh")),
     ("explorer.cuh", include_str!("../cuda/explorer.cuh")),
     ("lanes.cuh", include_str!("../cuda/lanes.cuh")),
     ("balance.cuh", include_str!("../cuda/balance.cuh")),
+    ("bounding.cuh", include_str!("../cuda/bounding.cuh")),
     ("queens.cu", include_str!("../cuda/queens.cu")),
     ("flowshop.cu", include_str!("../cuda/flowshop.cu")),
     ("uts.cu", include_str!("../cuda/uts.cu")),
+    ("flowshop_bounds.cu", include_str!("../cuda/flowshop_bounds.cu")),
 ];
 
 /// The kernels compiled for any instance.
-const PTX: [(&str, &str); 3] = [
+const PTX: [(&str, &str); 4] = [
     ("queens", include_str!("../ptx/queens.ptx")),
     ("flowshop", include_str!("../ptx/flowshop.ptx")),
     ("uts", include_str!("../ptx/uts.ptx")),
+    ("flowshop_bounds", include_str!("../ptx/flowshop_bounds.ptx")),
 ];
 
-/// All kernels.
+/// The kernels that explore.
 pub const NAMES: [&str; 3] = ["queens", "flowshop", "uts"];
+
+/// The kernels that bound the children of parents on the host.
+pub const BOUNDS: [&str; 1] = ["flowshop_bounds"];
 
 /// A kernel's source with everything it includes pasted in, as C++17.
 ///
@@ -36,7 +43,7 @@ pub const NAMES: [&str; 3] = ["queens", "flowshop", "uts"];
 #[must_use]
 pub fn source(kernel: &str) -> Option<String> {
     let mut text = String::new();
-    let known = NAMES.contains(&kernel);
+    let known = NAMES.contains(&kernel) || BOUNDS.contains(&kernel);
     known.then(|| paste(&format!("{kernel}.cu"), &mut Vec::new(), &mut text)).map(|()| text)
 }
 
@@ -82,6 +89,12 @@ mod tests {
                 let compiled = ptx(kernel).unwrap();
                 assert!(compiled.contains(&format!(".visible .entry {}(", entry.name())));
             }
+        }
+        for kernel in BOUNDS {
+            let text = source(kernel).unwrap();
+            assert!(!text.contains("#include"), "{kernel}");
+            assert_eq!(text.matches("ENTRY bound(Bounding launch)").count(), 1, "{kernel}");
+            assert!(ptx(kernel).unwrap().contains(".visible .entry bound("));
         }
         assert_eq!(source("knapsack"), None);
         assert_eq!(source("launch"), None);

@@ -72,8 +72,14 @@ impl<N> Pool<N> {
         if self.stack.is_empty() {
             *self = other;
         } else {
+            // Only what is as deep as the newcomers can be out of order.
+            let least = other.stack.first().map_or(u32::MAX, |first| first.depth);
+            let from = self.stack.partition_point(|entry| entry.depth <= least);
             self.stack.append(&mut other.stack);
-            self.sort();
+            let tail = &mut self.stack[from..];
+            if !tail.is_sorted_by_key(|entry| entry.depth) {
+                tail.sort_by_key(|entry| entry.depth);
+            }
         }
     }
 

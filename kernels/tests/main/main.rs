@@ -1,6 +1,7 @@
 //! Kernels on the emulated device, compared with the CPU's explorers.
 
 mod balance;
+mod bounds;
 mod device;
 mod faults;
 mod flowshop;

@@ -5,6 +5,7 @@
 
 use super::bound::Bound;
 use super::branching::Branching;
+use super::instance::Instance;
 use super::{Flowshop, Node};
 use pleach_core::device::{Layout, OnDevice};
 use pleach_core::explorer::read;
@@ -23,11 +24,8 @@ const ORDER: usize = 4;
 impl Flowshop {
     /// What of this instance or this search the kernel does not support, if anything.
     pub(super) fn fits_device(&self) -> Result<(), &'static str> {
-        let (jobs, machines) = (self.instance.jobs(), self.instance.machines());
-        let size = jobs <= MOST_JOBS && machines <= MOST_MACHINES && jobs * machines <= MOST_TIMES;
+        fits(&self.instance)?;
         let faults = [
-            (!size, "more than 64 jobs, 64 machines or 2048 operations"),
-            (self.instance.longest_path() >= u64::from(u16::MAX), "sums of 65,535 or more"),
             (self.nodes != Nodes::Pool, "intervals"),
             (self.all, "all optimal schedules"),
             (self.bounding() != Bound::One, "bounds other than one"),
@@ -71,8 +69,20 @@ impl Flowshop {
     }
 }
 
+/// What of an instance is too large for kernels, if anything.
+pub(super) fn fits(instance: &Instance) -> Result<(), &'static str> {
+    let (jobs, machines) = (instance.jobs(), instance.machines());
+    if jobs > MOST_JOBS || machines > MOST_MACHINES || jobs * machines > MOST_TIMES {
+        return Err("more than 64 jobs, 64 machines or 2048 operations");
+    }
+    if instance.longest_path() >= u64::from(u16::MAX) {
+        return Err("sums of 65,535 or more");
+    }
+    Ok(())
+}
+
 /// Packs two words of an array over machines into one.
-fn halves(array: &[u32]) -> impl Iterator<Item = u32> {
+pub(super) fn halves(array: &[u32]) -> impl Iterator<Item = u32> {
     array.chunks_exact(2).map(|both| both[0] | both[1] << 16)
 }
 
@@ -130,7 +140,6 @@ impl OnDevice for Flowshop {
 mod tests {
     use super::super::named::named;
     use super::*;
-    use crate::flowshop::instance::Instance;
     use crate::simd::Level;
     use oorandom::Rand64;
     use pleach_core::explorer::Explorer;

@@ -3,6 +3,7 @@
 pub mod bound;
 pub mod branching;
 mod device;
+mod evaluate;
 mod explorer;
 mod frame;
 pub mod heuristic;
@@ -29,6 +30,7 @@ use instance::{Instance, plan};
 use johnson::JohnsonOrders;
 pub use node::Node;
 use pleach_core::device::OnDevice;
+use pleach_core::evaluate::{Evaluation, Host};
 use pleach_core::explorer::Explorer;
 use pleach_core::problem::{Improver, Problem};
 use pleach_core::tree::{Children, Goal, Tree};
@@ -139,6 +141,26 @@ impl Flowshop {
         left.iter().map(child).collect()
     }
 
+    /// Makes the children of a node, given the bounds of all at both ends.
+    fn branch_with(
+        &self,
+        node: &Node,
+        left: &[u16],
+        bounds: &[[u32; 2]],
+        out: &mut Children<'_, Self>,
+    ) {
+        let back = self.at_back(node.placed(), bounds);
+        let mut children: Vec<(u32, u16)> =
+            bounds.iter().zip(left).map(|(ends, &job)| (ends[usize::from(back)], job)).collect();
+        children.sort_unstable();
+        for &(bound, job) in &children {
+            let mut child = node.clone();
+            child.place(job, back);
+            out.child_within(bound.into(), child);
+        }
+        out.leaves(self.branching.bounded(left.len()) - left.len() as u64);
+    }
+
     /// Whether to branch at the back, given the bounds of the children.
     fn at_back(&self, depth: usize, bounds: &[[u32; 2]]) -> bool {
         self.branching.fixed(depth).unwrap_or_else(|| {
@@ -176,20 +198,7 @@ impl Tree for Flowshop {
             }
             return out.solution(makespan.into(), || plan(&node.schedule(last)));
         }
-        let bounds = self.bounds(&partial, &left);
-        let back = self.at_back(node.placed(), &bounds);
-        let mut children: Vec<(u32, u16)> = bounds
-            .iter()
-            .zip(&left)
-            .map(|(bounds, &job)| (bounds[usize::from(back)], job))
-            .collect();
-        children.sort_unstable();
-        for &(bound, job) in &children {
-            let mut child = node.clone();
-            child.place(job, back);
-            out.child_within(bound.into(), child);
-        }
-        out.leaves(self.branching.bounded(left.len()) - left.len() as u64);
+        self.branch_with(node, &left, &self.bounds(&partial, &left), out);
     }
 
     fn valid(&self, entry: &Entry<Node>) -> bool {
@@ -227,6 +236,10 @@ impl Problem for Flowshop {
 
     fn on_device(&self) -> Result<&dyn OnDevice, &'static str> {
         self.fits_device().map(|()| self as &dyn OnDevice)
+    }
+
+    fn evaluation(&self) -> Result<Box<dyn Host + '_>, &'static str> {
+        self.fits_evaluation().map(|()| Box::new(Evaluation::new(self)) as Box<dyn Host>)
     }
 
     fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {

@@ -1,0 +1,35 @@
+//! What a launch takes that bounds the children of parents on the host: matches `cuda/bounding.cuh`.
+
+use crate::launch::THREADS;
+
+/// What the entry point `bound` takes, by value. Addresses are device addresses.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bounding {
+    /// `u32[count + 1]`: how many children come before those of each parent, and how many there are.
+    pub starts: u64,
+    /// `u32[count * words]`: the parents.
+    pub parents: u64,
+    /// `u32[children]`: room for the bounds of each child, at the front in the lower half, at the back in the
+    /// upper.
+    pub bounds: u64,
+    /// `u32[]`: the problem's tables. Aligned to eight bytes.
+    pub tables: u64,
+    /// Parents.
+    pub count: u32,
+    /// Children of all parents.
+    pub children: u32,
+    /// Constants of the instance.
+    pub sizes: [u32; 10],
+}
+
+/// The entry point of kernels that bound.
+pub const BOUND: &str = "bound";
+
+impl Bounding {
+    /// Blocks in a launch: a thread for each child and each end.
+    #[must_use]
+    pub fn blocks(&self) -> u32 {
+        (2 * u64::from(self.children)).div_ceil(u64::from(THREADS)) as u32
+    }
+}
