@@ -1,29 +1,16 @@
 //! [`Evaluation`]: a search on the host whose nodes are bounded elsewhere, many at a time.
 
+use crate::device::Layout;
 use crate::explorer::{Explorer, Progress, TreeExplorer, hand_down, read};
 use crate::tree::{Children, Counts, Found, Tree};
 use crate::work::{Entry, Malformed, Pool, Work, portion};
 use std::collections::VecDeque;
 
-/// What computing the bounds takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BoundsLayout {
-    /// The kernel's name.
-    pub kernel: &'static str,
-    /// The instance's constants, in the order in which the kernel names them.
-    pub sizes: Vec<u32>,
-    /// Words of each parent.
-    pub words: usize,
-    /// The most children of a parent; each has one word of bounds.
-    pub width: usize,
-    /// Data shared by all parents.
-    pub tables: Vec<u32>,
-}
-
 /// A tree whose children can be bounded elsewhere.
 pub trait BoundedElsewhere: Tree {
-    /// What that takes.
-    fn layout(&self) -> BoundsLayout;
+    /// What that takes. A node's words are those of [`BoundedElsewhere::write_parent`]; solutions have none, and each
+    /// child has one word of bounds.
+    fn layout(&self) -> Layout;
 
     /// Appends what must be known of a node to bound its children. Returns how many it has; 0 if they need no
     /// bounds, and then nothing is appended.
@@ -80,7 +67,7 @@ impl Parents {
 /// counted. So whoever computes the bounds may fail at any time.
 pub trait Host: Explorer {
     /// What computing the bounds takes.
-    fn layout(&self) -> BoundsLayout;
+    fn layout(&self) -> Layout;
 
     /// Sends a batch of at most so many of the deepest nodes. Nodes that need no bounds are branched at once.
     fn send(&mut self, most: usize, best: i64, parents: &mut Parents) -> (Batch, Progress);
@@ -157,7 +144,7 @@ impl<'t, T: BoundedElsewhere> Evaluation<'t, T> {
 }
 
 impl<T: BoundedElsewhere> Host for Evaluation<'_, T> {
-    fn layout(&self) -> BoundsLayout {
+    fn layout(&self) -> Layout {
         self.tree.layout()
     }
 

@@ -30,7 +30,7 @@ pub trait Problem: Sync {
     /// # Errors
     /// For which part of the problem there is no kernel.
     fn evaluation(&self) -> Result<Box<dyn Host + '_>, &'static str> {
-        Err("this problem")
+        Err("the rules of this problem")
     }
 
     /// Computes a solution's value again, from the problem alone, where the problem can.

@@ -5,6 +5,7 @@
 // kernel=NAME (it cannot read the code that it is given), gpus=2, version=12080, memory=BYTES,
 // fail=9 (the launch in which the device is lost).
 #include "block.hpp"
+#include "streams.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -18,10 +19,14 @@ typedef int Result;
 typedef void Launcher(u32, const void *, u32, u32, u64, char *, size_t);
 
 constexpr Result SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_DEVICE = 101,
-                 INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NOT_FOUND = 500, LAUNCH_FAILED = 719;
+                 INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, LAUNCH_FAILED = 719;
+
+// As large as the record of kernels that bound.
+constexpr size_t BOUNDING_BYTES = 4 * 8 + 12 * 4;
 
 extern "C" {
-Launcher pleach_emulated_queens, pleach_emulated_flowshop, pleach_emulated_uts;
+Launcher pleach_emulated_queens, pleach_emulated_flowshop, pleach_emulated_uts,
+    pleach_emulated_flowshop_bounds;
 }
 
 namespace {
@@ -35,10 +40,11 @@ u64 told(const std::string &key, u64 otherwise) {
 Launcher *kernel() {
     std::string text = std::getenv("PLEACH_DRIVER") ? std::getenv("PLEACH_DRIVER") : "";
     auto named = [&](const char *name) { return text.find(std::string("kernel=") + name) == 0; };
-    return named("queens")     ? pleach_emulated_queens
-           : named("flowshop") ? pleach_emulated_flowshop
-           : named("uts")      ? pleach_emulated_uts
-                               : nullptr;
+    return named("queens")            ? pleach_emulated_queens
+           : named("flowshop_bounds") ? pleach_emulated_flowshop_bounds
+           : named("flowshop")        ? pleach_emulated_flowshop
+           : named("uts")             ? pleach_emulated_uts
+                                      : nullptr;
 }
 
 std::recursive_mutex one_at_a_time;
@@ -46,6 +52,8 @@ std::map<u64, size_t> memory;
 size_t used = 0;
 u64 launches = 0;
 bool lost = false;
+streams::Queues queues;
+std::map<u64, size_t> pinned;
 thread_local void *current = nullptr;
 
 // Every call takes its turn; nothing works without a context, or once the device is lost.
@@ -120,9 +128,8 @@ Result cuCtxSetCurrent(void *context) {
     return SUCCESS;
 }
 
-// Launches run at once, so there is never anything to wait for.
 Result cuCtxSynchronize() {
-    return bound([] { return SUCCESS; });
+    return bound([] { return queues.finish(); });
 }
 
 Result cuCtxSetFlags(u32) {
@@ -181,7 +188,8 @@ Result cuModuleLoadData(void **module, const void *image) {
         *module = numbered(1);
         const char *text = static_cast<const char *>(image);
         bool compiled = std::strstr(text, ".version 8.0\n") && !std::strstr(text, "used_bytes_mask") &&
-                        std::strstr(text, ".visible .entry explore(");
+                        (std::strstr(text, ".visible .entry explore(") ||
+                         std::strstr(text, ".visible .entry bound("));
         return compiled && kernel() ? SUCCESS : INVALID_IMAGE;
     });
 }
@@ -190,8 +198,8 @@ Result cuModuleUnload(void *) { return SUCCESS; }
 
 // A function is the index of an entry point, plus one.
 Result cuModuleGetFunction(void **function, void *, const char *name) {
-    const char *names[] = {"explore", "balance", "put", "take"};
-    for (u64 i = 0; i < 4; ++i) {
+    const char *names[] = {"explore", "balance", "put", "take", "bound"};
+    for (u64 i = 0; i < 5; ++i) {
         if (std::strcmp(name, names[i]) == 0) {
             *function = numbered(i + 1);
             return SUCCESS;
@@ -205,8 +213,24 @@ Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *,
     return SUCCESS;
 }
 
-Result cuLaunchKernel(void *function, u32 blocks, u32, u32, u32 threads, u32, u32, u32, void *,
+// Launches of the default stream run at once; those of others wait for their turn.
+Result cuLaunchKernel(void *function, u32 blocks, u32, u32, u32 threads, u32, u32, u32, void *stream,
                       void **parameters, void **) {
+    if (stream) {
+        // The record of kernels that bound, which have a single entry point.
+        std::string record(static_cast<const char *>(parameters[0]), BOUNDING_BYTES);
+        return bound([&] {
+            queues.of_stream[u64(stream)].push_back([=] {
+                char text[512] = "";
+                lost = ++launches == told("fail", 0);
+                if (!lost)
+                    kernel()(0, record.data(), blocks, threads, launches, text, sizeof text);
+                lost |= *text != 0;
+                return lost ? LAUNCH_FAILED : SUCCESS;
+            });
+            return SUCCESS;
+        });
+    }
     return bound([&] {
         char text[512] = "";
         lost = ++launches == told("fail", 0);
@@ -219,7 +243,72 @@ Result cuLaunchKernel(void *function, u32 blocks, u32, u32, u32 threads, u32, u3
 }
 
 Result cuStreamSynchronize(void *) {
-    return bound([] { return SUCCESS; });
+    return bound([] { return queues.finish(); });
+}
+
+Result cuStreamCreate(void **stream, u32) {
+    return bound([&] { return *stream = numbered(queues.create()), SUCCESS; });
+}
+
+Result cuStreamDestroy_v2(void *stream) {
+    return call([&] { return queues.of_stream.erase(u64(stream)), SUCCESS; });
+}
+
+Result cuEventCreate(void **event, u32) {
+    return bound([&] { return *event = numbered(queues.create_event()), SUCCESS; });
+}
+
+Result cuEventDestroy_v2(void *event) {
+    return call([&] { return queues.events.erase(u64(event)), SUCCESS; });
+}
+
+Result cuEventRecord(void *event, void *stream) {
+    return bound([&] { return queues.record(u64(event), u64(stream)), SUCCESS; });
+}
+
+Result cuEventQuery(void *event) {
+    return call([&] {
+        Result error = queues.go_on();
+        return error ? error : queues.events[u64(event)] ? SUCCESS : NOT_READY;
+    });
+}
+
+Result cuEventSynchronize(void *event) {
+    return call([&] { return queues.events[u64(event)] ? SUCCESS : queues.finish(); });
+}
+
+Result cuMemHostAlloc(void **memory, size_t bytes, u32) {
+    return bound([&] {
+        *memory = std::malloc(bytes);
+        pinned[u64(*memory)] = bytes;
+        return std::memset(*memory, streams::POISON, bytes), SUCCESS;
+    });
+}
+
+Result cuMemFreeHost(void *memory) {
+    return call([&] { return pinned.erase(u64(memory)) ? std::free(memory), SUCCESS : INVALID_VALUE; });
+}
+
+// Whether this is part of page-locked memory, which copies need that happen later.
+static bool is_pinned(const void *at, size_t bytes) {
+    auto array = pinned.upper_bound(u64(at));
+    return array != pinned.begin() && (--array, u64(at) + bytes <= array->first + array->second);
+}
+
+Result cuMemcpyHtoDAsync_v2(u64 to, const void *from, size_t bytes, void *stream) {
+    return bound([&] {
+        if (!lies(to, bytes) || !is_pinned(from, bytes))
+            return INVALID_VALUE;
+        return queues.copy_later(u64(stream), numbered(to), from, bytes), SUCCESS;
+    });
+}
+
+Result cuMemcpyDtoHAsync_v2(void *to, u64 from, size_t bytes, void *stream) {
+    return bound([&] {
+        if (!lies(from, bytes) || !is_pinned(to, bytes))
+            return INVALID_VALUE;
+        return queues.copy_later(u64(stream), to, numbered(from), bytes), SUCCESS;
+    });
 }
 
 Result cuGetErrorName(Result, const char **name) {

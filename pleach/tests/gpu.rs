@@ -21,6 +21,7 @@ fn make() -> Option<PathBuf> {
     for (name, file) in [
         ("queens", "kernel.cpp"),
         ("flowshop", "kernel.cpp"),
+        ("flowshop_bounds", "kernel.cpp"),
         ("uts", "kernel.cpp"),
         ("block", "block.cpp"),
         ("driver", "driver.cpp"),
@@ -31,6 +32,7 @@ fn make() -> Option<PathBuf> {
             .args(["-c", "-O1", "-fPIC", "-std=c++17", "-Wno-unknown-pragmas"])
             .arg(format!("-DPLEACH_SOURCE=\"{name}.cu\""))
             .arg(format!("-DPLEACH_LAUNCH=pleach_emulated_{name}"))
+            .arg(format!("-DPLEACH_BOUNDS={}", u8::from(name.ends_with("_bounds"))))
             .arg("-I")
             .arg(kernels.join("cuda"))
             .args([source(file), "-o".into(), part.clone().into_os_string()])
@@ -42,7 +44,7 @@ fn make() -> Option<PathBuf> {
     for mut compiler in compilers {
         assert!(compiler.wait().unwrap().success());
     }
-    let compiler = parts.split_off(5);
+    let compiler = parts.split_off(6);
     for (parts, name) in [(parts, "cuda"), (compiler, "nvrtc")] {
         let place = folder.join(name);
         std::fs::create_dir_all(&place).unwrap();
@@ -54,7 +56,7 @@ fn make() -> Option<PathBuf> {
 }
 
 /// Runs the command with a driver that is like this.
-fn pleach(words: &str, driver_is: &str) -> Option<Output> {
+pub fn pleach(words: &str, driver_is: &str) -> Option<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
     command
         .env("LD_LIBRARY_PATH", driver()?.join("cuda"))
@@ -73,7 +75,7 @@ fn compiling(compiler_is: &str, kept: &Path) -> Option<Output> {
     Some(command.output().unwrap())
 }
 
-fn answer(output: &Output) -> Value {
+pub fn answer(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     serde_json::from_slice(&output.stdout).unwrap()

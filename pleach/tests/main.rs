@@ -5,6 +5,7 @@ mod circles;
 mod cluster;
 mod command;
 mod devices;
+mod evaluate;
 mod flowshop;
 mod gpu;
 mod house;

@@ -4,10 +4,11 @@ use crate::commons::Commons;
 use crate::error::RunError;
 use crate::executor::Executor;
 use crate::executor::gpu::DeviceError;
-use crate::executor::gpu::executor::DeviceExecutor;
+use crate::executor::gpu::evaluate::Evaluator;
+use crate::executor::gpu::executor::{DeviceExecutor, Rounds};
 use crate::executor::gpu::explorer::DeviceExplorer;
 use crate::executor::gpu::shelf::Shelf;
-use crate::executor::gpu::spec::{Kind, Spec};
+use crate::executor::gpu::spec::{Kind, Mode, Spec};
 use crate::executor::threads::ThreadExecutor;
 use crate::settings::Settings;
 use pleach_core::problem::Problem;
@@ -29,7 +30,7 @@ pub(crate) struct Planned<'p> {
 
 enum Make<'p> {
     Thread { slow: f64 },
-    Device(Box<DeviceExplorer<'p>>),
+    Device(Box<dyn Rounds + 'p>),
 }
 
 /// The units of a run. A device that cannot be used is left out.
@@ -49,7 +50,7 @@ pub(crate) fn plan<'p>(
     let (mut devices, mut emulated, mut gpus) = (Vec::new(), 0, 0);
     for spec in &settings.devices {
         // A problem without kernels is worth a line only if the device was asked for.
-        if !spec.asked && problem.on_device().is_err() {
+        if !spec.asked && problem.on_device().is_err() && problem.evaluation().is_err() {
             continue;
         }
         let name = match spec.kind {
@@ -62,7 +63,7 @@ pub(crate) fn plan<'p>(
         match device(problem, spec, shelf) {
             Ok(explorer) => {
                 gpus += u32::from(matches!(spec.kind, Kind::Gpu(_)));
-                devices.push(Planned { name, make: Make::Device(Box::new(explorer)) });
+                devices.push(Planned { name, make: Make::Device(explorer) });
             }
             Err(why) => warnings.push_back(format!("{name} not used: {why}")),
         }
@@ -77,14 +78,30 @@ pub(crate) fn plan<'p>(
     Ok(Plan { units, warnings })
 }
 
+/// What drives a device. Where nothing else was asked for, it explores if there is a kernel for that.
 fn device<'p>(
     problem: &'p dyn Problem,
     spec: &Spec,
     shelf: &Arc<Shelf>,
-) -> Result<DeviceExplorer<'p>, DeviceError> {
+) -> Result<Box<dyn Rounds + 'p>, DeviceError> {
     let no_kernel = |what| DeviceError::Failed(format!("it has no kernel for {what}"));
-    let on = problem.on_device().map_err(no_kernel)?;
-    DeviceExplorer::new(shelf.take(spec)?, problem, on, spec)
+    let explores = || {
+        let on = problem.on_device().map_err(no_kernel)?;
+        let explorer = DeviceExplorer::new(shelf.take(spec)?, problem, on, spec)?;
+        Ok(Box::new(explorer) as Box<dyn Rounds + 'p>)
+    };
+    let evaluates = || {
+        let no_bounds =
+            |what| DeviceError::Failed(format!("it has no kernel that bounds with {what}"));
+        let host = problem.evaluation().map_err(no_bounds)?;
+        let evaluator = Evaluator::new(shelf.take(spec)?, problem, host, spec)?;
+        Ok(Box::new(evaluator) as Box<dyn Rounds + 'p>)
+    };
+    match spec.mode {
+        Some(Mode::Evaluate) => evaluates(),
+        None if problem.on_device().is_err() && problem.evaluation().is_ok() => evaluates(),
+        Some(Mode::Explore) | None => explores(),
+    }
 }
 
 impl<'p> Planned<'p> {
@@ -104,7 +121,7 @@ impl<'p> Planned<'p> {
             Make::Thread { slow } => Box::new(ThreadExecutor::new(problem.explorer(), slow)),
             Make::Device(explorer) => {
                 let warn = Box::new(|line| commons.warn(line));
-                Box::new(DeviceExecutor::new(self.name, *explorer, warn))
+                Box::new(DeviceExecutor::new(self.name, explorer, warn))
             }
         };
         for piece in pieces {

@@ -8,6 +8,7 @@ use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
+use pleach_run::executor::gpu::executor::Rounds;
 use pleach_run::executor::gpu::explorer::DeviceExplorer;
 use pleach_run::executor::gpu::open;
 use pleach_run::executor::gpu::spec::Spec;

@@ -3,6 +3,7 @@
 
 mod crew;
 mod engine;
+mod evaluate;
 mod executor;
 mod gpu;
 mod hostile;

@@ -6,7 +6,8 @@
 use super::bound::{Bound, least_tails};
 use super::device::{fits, halves};
 use super::{Flowshop, Node};
-use pleach_core::evaluate::{BoundedElsewhere, BoundsLayout};
+use pleach_core::device::Layout;
+use pleach_core::evaluate::BoundedElsewhere;
 use pleach_core::tree::Children;
 use pleach_core::work::Nodes;
 
@@ -26,7 +27,7 @@ impl Flowshop {
 }
 
 impl BoundedElsewhere for Flowshop {
-    fn layout(&self) -> BoundsLayout {
+    fn layout(&self) -> Layout {
         let (jobs, machines) = (self.instance.jobs(), self.instance.machines());
         let pairs = self.pairs().map_or(&[][..], |pairs| &pairs.0);
         let times = (0..jobs as u16).flat_map(|job| halves(self.tables.job(job)));
@@ -35,11 +36,13 @@ impl BoundedElsewhere for Flowshop {
             let [before, lag, after] = step.times;
             [u32::from(step.job) | lag << 16, before | after << 16]
         });
-        BoundsLayout {
+        Layout {
             kernel: "flowshop_bounds",
             sizes: vec![jobs as u32, machines as u32, pairs.len() as u32],
             words: LEFT + 2 * machines,
+            plan: 0,
             width: jobs,
+            depth: jobs,
             // Steps are read two words at a time.
             tables: steps.chain(of_pair).chain(halves(self.tables.least())).chain(times).collect(),
         }

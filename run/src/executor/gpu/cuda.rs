@@ -2,6 +2,7 @@
 
 use super::DeviceError;
 use super::compile::KernelForms;
+use super::cuda_slots::Queue;
 use super::memory::Memory;
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DeviceRepr};
 use cudarc::driver::{DriverError, LaunchConfig, PushKernelArg, result, sys};
@@ -15,10 +16,11 @@ const LEAST_VERSION: i32 = 12_010;
 
 /// A GPU, the memory allocated on it, and its kernels.
 pub(super) struct Gpu {
-    context: Arc<CudaContext>,
+    pub(super) context: Arc<CudaContext>,
     kernels: Vec<CudaFunction>,
     taken: Vec<sys::CUdeviceptr>,
-    multiprocessors: i32,
+    pub(super) multiprocessors: i32,
+    pub(super) queue: Option<Queue>,
 }
 
 /// The launch record, a kernel's only parameter.
@@ -28,7 +30,7 @@ struct Record(Launch);
 // SAFETY: only integers of fixed size, in C layout.
 unsafe impl DeviceRepr for Record {}
 
-fn failed(why: DriverError) -> DeviceError {
+pub(super) fn failed(why: DriverError) -> DeviceError {
     DeviceError::Failed(why.to_string())
 }
 
@@ -69,7 +71,7 @@ impl Gpu {
         let _ = context.set_blocking_synchronize();
         let count = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let multiprocessors = context.attribute(count).map_err(failed)?;
-        Ok(Self { context, kernels: Vec::new(), taken: Vec::new(), multiprocessors })
+        Ok(Self { context, kernels: Vec::new(), taken: Vec::new(), multiprocessors, queue: None })
     }
 
     /// Its name and its memory in bytes.
@@ -79,7 +81,7 @@ impl Gpu {
     }
 
     /// Loads the first form of a kernel that the driver accepts.
-    fn load(&self, layout: &Layout) -> Result<Arc<CudaModule>, DeviceError> {
+    pub(super) fn load(&self, layout: &Layout) -> Result<Arc<CudaModule>, DeviceError> {
         let mut fault = None;
         let mut forms =
             KernelForms::new(layout, self.context.compute_capability().map_err(failed)?);
@@ -115,6 +117,7 @@ impl Memory for Gpu {
         self.context.bind_to_thread().map_err(failed)?;
         // No kernel may still be using the arrays.
         self.context.synchronize().map_err(failed)?;
+        self.queue = None;
         let mut freed = Ok(());
         for address in self.taken.drain(..) {
             // SAFETY: each was allocated once, and no kernel uses it any more.

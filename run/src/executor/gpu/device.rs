@@ -2,6 +2,7 @@
 
 use super::memory::Memory;
 use super::moves::{share, spread};
+use super::slots::Slots;
 use super::{DeviceError, Inside, Returned, Round};
 use pleach_core::device::Layout;
 use pleach_core::tree::Counts;
@@ -109,6 +110,26 @@ impl Device {
     pub fn clear(&mut self) -> Result<(), DeviceError> {
         (self.nodes, self.launch) = (0, Launch::default());
         self.memory.clear()
+    }
+
+    /// Makes slots for batches. Anything the device held before is gone. Returns how many children it can bound at
+    /// once.
+    ///
+    /// # Errors
+    /// If memory is too small or the kernel cannot be built.
+    pub fn make_slots(
+        &mut self,
+        layout: &Layout,
+        slots: usize,
+        most: usize,
+    ) -> Result<u32, DeviceError> {
+        self.clear()?;
+        self.memory.make_slots(layout, slots, most)
+    }
+
+    /// Its slots.
+    pub(super) fn slots(&mut self) -> &mut dyn Slots {
+        &mut *self.memory
     }
 
     fn read(&mut self, from: u64, words: usize) -> Result<Vec<u32>, DeviceError> {

@@ -1,6 +1,7 @@
 //! The emulated device, for tests: runs the kernels on the CPU, one device thread at a time.
 
 use super::DeviceError;
+use super::emulated_slots::Queue;
 use super::memory::Memory;
 use pleach_core::device::Layout;
 use pleach_kernels::emulated::launch;
@@ -17,12 +18,22 @@ pub(super) struct Emulated {
     arrays: Vec<Vec<u64>>,
     launches: u32,
     fail: Option<u32>,
+    pub(super) queue: Option<Queue>,
 }
 
 impl Emulated {
     /// A device; it fails in launch `fail`, if given.
     pub fn new(fail: Option<u32>) -> Self {
-        Self { kernel: "", arrays: Vec::new(), launches: 0, fail }
+        Self { kernel: "", arrays: Vec::new(), launches: 0, fail, queue: None }
+    }
+
+    /// Counts a launch, which fails if it is told to. Returns a seed for it.
+    pub(super) fn launched(&mut self) -> Result<u64, DeviceError> {
+        self.launches += 1;
+        if self.fail == Some(self.launches) {
+            return Err(DeviceError::Failed("told to fail".into()));
+        }
+        Ok(self.launches.into())
     }
 
     /// The words from an address on.
@@ -44,6 +55,7 @@ impl Memory for Emulated {
 
     fn clear(&mut self) -> Result<(), DeviceError> {
         self.arrays.clear();
+        self.queue = None;
         Ok(())
     }
 
@@ -72,13 +84,10 @@ impl Memory for Emulated {
     }
 
     fn launch(&mut self, entry: Entry, record: &Launch) -> Result<(), DeviceError> {
-        self.launches += 1;
-        if self.fail == Some(self.launches) {
-            return Err(DeviceError::Failed("told to fail".into()));
-        }
+        let seed = self.launched()?;
         // SAFETY: the addresses are those of this device's arrays, which are as long as the record
         // states.
-        let done = unsafe { launch(self.kernel, entry, record, self.launches.into()) };
+        let done = unsafe { launch(self.kernel, entry, record, seed) };
         done.map_err(|why| DeviceError::Failed(why.to_string()))
     }
 }

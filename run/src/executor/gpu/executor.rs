@@ -1,13 +1,33 @@
 //! [`DeviceExecutor`]: a device on the thread that drives it, one round at a time.
 
-use super::explorer::DeviceExplorer;
+use super::DeviceError;
 use crate::executor::{Budget, Executor, Stretch};
 use pleach_core::explorer::{Explorer, Progress};
 use std::time::Instant;
 
+/// An explorer whose work a device does, one round at a time.
+pub trait Rounds: Explorer {
+    /// Explores for one round, or about as long without the device. Counts may be reported later.
+    fn step(&mut self, fuel: u64, best: i64) -> Progress;
+
+    /// Reports all counts held back.
+    fn flush(&mut self) -> Progress {
+        Progress::default()
+    }
+
+    /// The fuel of a full round.
+    fn appetite(&self) -> u64;
+
+    /// How much of the device had work at the end of the last round, and how much took part.
+    fn active(&self) -> (u32, u32);
+
+    /// Why the device was given up, if it was; reported once.
+    fn lost(&mut self) -> Option<DeviceError>;
+}
+
 /// A device, and whom to warn if it fails.
 pub struct DeviceExecutor<'p> {
-    explorer: DeviceExplorer<'p>,
+    explorer: Box<dyn Rounds + 'p>,
     warn: Box<dyn Fn(String) + Send + 'p>,
     name: String,
 }
@@ -17,7 +37,7 @@ impl<'p> DeviceExecutor<'p> {
     #[must_use]
     pub fn new(
         name: String,
-        explorer: DeviceExplorer<'p>,
+        explorer: Box<dyn Rounds + 'p>,
         warn: Box<dyn Fn(String) + Send + 'p>,
     ) -> Self {
         Self { explorer, warn, name }
@@ -32,7 +52,7 @@ impl<'p> DeviceExecutor<'p> {
 
 impl Executor for DeviceExecutor<'_> {
     fn explorer(&mut self) -> &mut dyn Explorer {
-        &mut self.explorer
+        &mut *self.explorer
     }
 
     fn appetite(&self) -> u64 {

@@ -1,5 +1,6 @@
 //! [`DeviceExplorer`]: a device with all its stacks, as a single explorer.
 
+use super::executor::Rounds;
 use super::kept::GuardedDevice;
 use super::shelf::Borrowed;
 use super::spec::Spec;
@@ -64,40 +65,6 @@ impl<'p> DeviceExplorer<'p> {
         })
     }
 
-    /// Why the device was given up, if it was; reported once.
-    pub fn lost(&mut self) -> Option<DeviceError> {
-        self.lost.take()
-    }
-
-    /// How many explorers had work at the end of the last round, and how many took part.
-    #[must_use]
-    pub fn active(&self) -> (u32, u32) {
-        self.active
-    }
-
-    /// The fuel of a full round.
-    #[must_use]
-    pub fn appetite(&self) -> u64 {
-        STEP * u64::from(self.tune.explorers()) * u64::from(self.tune.budget())
-    }
-
-    /// Explores for one round, or about as long without the device. Counts may be reported later.
-    pub fn step(&mut self, fuel: u64, best: i64) -> Progress {
-        self.reduced = false;
-        let mut progress = match &mut self.state {
-            State::Plain(plain, _) => plain.run(fuel.min(WITHOUT), best),
-            State::Device(_) => self.round(fuel, best),
-        };
-        progress.counts.add(&self.take_counts());
-        progress
-    }
-
-    /// Renews the image, so that everything explored can be reported; returns the counts.
-    pub fn flush(&mut self) -> Progress {
-        self.attempt(|device| device.renew());
-        Progress { counts: self.take_counts(), ..Progress::default() }
-    }
-
     /// Runs one round; its counts are reported later.
     fn round(&mut self, fuel: u64, best: i64) -> Progress {
         let explorers = self.tune.explorers();
@@ -154,6 +121,35 @@ impl<'p> DeviceExplorer<'p> {
             State::Device(device) => device.take_counts(),
             State::Plain(_, reportable) => std::mem::take(reportable),
         }
+    }
+}
+
+impl Rounds for DeviceExplorer<'_> {
+    fn lost(&mut self) -> Option<DeviceError> {
+        self.lost.take()
+    }
+
+    fn active(&self) -> (u32, u32) {
+        self.active
+    }
+
+    fn appetite(&self) -> u64 {
+        STEP * u64::from(self.tune.explorers()) * u64::from(self.tune.budget())
+    }
+
+    fn step(&mut self, fuel: u64, best: i64) -> Progress {
+        self.reduced = false;
+        let mut progress = match &mut self.state {
+            State::Plain(plain, _) => plain.run(fuel.min(WITHOUT), best),
+            State::Device(_) => self.round(fuel, best),
+        };
+        progress.counts.add(&self.take_counts());
+        progress
+    }
+
+    fn flush(&mut self) -> Progress {
+        self.attempt(|device| device.renew());
+        Progress { counts: self.take_counts(), ..Progress::default() }
     }
 }
 

@@ -1,11 +1,12 @@
 //! [`Memory`]: what a kind of device provides: memory that kernels can reach, and launching them.
 
 use super::DeviceError;
+use super::slots::Slots;
 use pleach_core::device::Layout;
 use pleach_kernels::launch::{Entry, Launch};
 
 /// Memory that kernels can reach, and launching them. After an error it is not used again.
-pub(super) trait Memory: Send {
+pub(super) trait Memory: Slots {
     /// The number of free bytes.
     fn bytes(&self) -> u64;
 

@@ -1,16 +1,22 @@
 //! Devices: memory with many stacks of nodes, and kernels that explore all of them at once.
 
+mod batch;
 mod compile;
 mod cuda;
+mod cuda_slots;
 pub mod device;
 #[cfg(feature = "emulated")]
 mod emulated;
+#[cfg(feature = "emulated")]
+mod emulated_slots;
+pub mod evaluate;
 pub mod executor;
 pub mod explorer;
 mod kept;
 mod memory;
 mod moves;
 pub mod shelf;
+mod slots;
 pub mod spec;
 mod tune;
 

@@ -11,11 +11,26 @@ pub enum Kind {
     Gpu(u32),
 }
 
+/// What a device does for a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It explores by itself.
+    Explore,
+    /// It bounds the nodes that the host branches.
+    Evaluate,
+}
+
 /// A device with options; those not given are tuned while running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Which device.
     pub kind: Kind,
+    /// What it does; if not given, it explores where it can.
+    pub mode: Option<Mode>,
+    /// Batches under way, if it bounds.
+    pub rmax: Option<u32>,
+    /// Parents in a batch, if it bounds.
+    pub pool: Option<u32>,
     /// The number of stacks, each with its own explorer.
     pub explorers: Option<u32>,
     /// How explorers exchange nodes.
@@ -35,7 +50,8 @@ impl Spec {
     #[must_use]
     pub fn of(kind: Kind) -> Self {
         let (explorers, budget, trigger, fail) = (None, None, None, None);
-        Self { kind, explorers, inside: Inside::default(), budget, trigger, fail, asked: true }
+        let (mode, rmax, pool, inside) = (None, None, None, Inside::default());
+        Self { kind, mode, rmax, pool, explorers, inside, budget, trigger, fail, asked: true }
     }
 
     /// Parses `emulated`, `gpu` or `gpu0`, with `key=value` after colons.
@@ -58,6 +74,7 @@ impl Spec {
         for part in parts {
             spec.set(part).map_err(|expected| format!("{words}: '{part}', {expected}"))?;
         }
+        spec.settle().map_err(|why| format!("{words}: {why}"))?;
         Ok(spec)
     }
 
@@ -68,6 +85,11 @@ impl Spec {
             number.map(Some).ok_or_else(|| format!("expected a whole number from 1 to {most}"))
         };
         match (key, value) {
+            ("mode", "explore") => self.mode = Some(Mode::Explore),
+            ("mode", "evaluate") => self.mode = Some(Mode::Evaluate),
+            ("mode", _) => return Err("expected explore or evaluate".into()),
+            ("rmax", _) => self.rmax = number(64)?,
+            ("pool", _) => self.pool = number(1 << 20)?,
             ("explorers", _) => self.explorers = number(1 << 20)?,
             ("budget", _) => self.budget = number(1_000_000)?,
             ("trigger", _) => self.trigger = number(1 << 20)?,
@@ -77,11 +99,32 @@ impl Spec {
             ("inside", _) => return Err("expected hypercube or adapt".into()),
             _ => {
                 return Err(
-                    "expected explorers, inside, budget, trigger, or fail (emulated)".into()
+                    "expected mode, rmax, pool, explorers, inside, budget, trigger, or fail (emulated)"
+                        .into(),
                 );
             }
         }
         Ok(())
+    }
+
+    /// Options of one mode leave no choice.
+    fn settle(&mut self) -> Result<(), &'static str> {
+        let bounds = self.rmax.is_some() || self.pool.is_some();
+        let explores = self.explorers.is_some() || self.budget.is_some() || self.trigger.is_some();
+        match self.mode {
+            Some(Mode::Explore) if bounds => Err("rmax and pool are for mode=evaluate"),
+            Some(Mode::Evaluate) if explores => {
+                Err("explorers, budget and trigger are for mode=explore")
+            }
+            None if bounds && explores => {
+                Err("rmax and pool are for mode=evaluate; explorers, budget and trigger are not")
+            }
+            None if bounds => {
+                self.mode = Some(Mode::Evaluate);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -1,0 +1,56 @@
+//! GPUs that bound what the host branches, by the stand-in driver: copies and kernels happen late, in random order.
+
+use crate::gpu::{answer, pleach};
+use serde_json::Value;
+
+const DRIVER: &str = "kernel=flowshop_bounds";
+
+/// What a search from the optimum says.
+fn search(bound: &str, devices: &str, driver: &str) -> Option<(Value, String)> {
+    let command = format!("solve flowshop VFR10_10_2 --best optimum --bound {bound}");
+    let output = pleach(&format!("{command} --devices {devices} --json --quiet"), driver)?;
+    Some((answer(&output), String::from_utf8_lossy(&output.stderr).into_owned()))
+}
+
+#[test]
+fn trees_are_those_of_the_cpu_however_many_batches_are_under_way() {
+    for bound in ["one", "one-tight", "two"] {
+        let Some((wanted, _)) = search(bound, "cpu", DRIVER) else { return };
+        let gpu = "gpu:mode=evaluate";
+        for devices in [gpu, "gpu:rmax=1", "gpu:rmax=5:pool=3", "cpu,gpu:mode=evaluate:pool=40"] {
+            let (answer, said) = search(bound, devices, DRIVER).unwrap();
+            assert_eq!(answer["nodes"], wanted["nodes"], "{bound} on {devices}");
+            assert_eq!(said, "", "{bound} on {devices}");
+        }
+        let (answer, _) =
+            search(bound, "gpu0:rmax=2,gpu1:rmax=3", &format!("{DRIVER},gpus=2")).unwrap();
+        assert_eq!(answer["nodes"], wanted["nodes"], "{bound} on two GPUs");
+    }
+}
+
+/// Whichever batch is lost, the host has its nodes.
+#[test]
+fn a_gpu_that_fails_loses_nothing() {
+    let Some((wanted, _)) = search("two", "cpu", DRIVER) else { return };
+    for fail in 1..20 {
+        let (answer, said) =
+            search("two", "gpu:rmax=3:pool=2", &format!("{DRIVER},fail={fail}")).unwrap();
+        assert_eq!(answer["nodes"], wanted["nodes"], "launch {fail}");
+        assert!(said.contains("its work continues on the CPU"), "launch {fail}: {said}");
+    }
+}
+
+#[test]
+fn a_gpu_that_cannot_bound_is_left_out() {
+    for (command, driver, reason) in [
+        ("--bound auto", DRIVER, "it has no kernel that bounds with bound auto"),
+        ("--bound two --nodes interval", DRIVER, "it has no kernel that bounds with intervals"),
+        ("--bound two", "kernel=flowshop_bounds,memory=1000", "bytes of memory, only"),
+        ("--bound two", "kernel=none", "cannot build kernel 'flowshop_bounds'"),
+    ] {
+        let words = format!("solve flowshop VFR10_5_3 {command} --devices cpu,gpu:mode=evaluate");
+        let Some(output) = pleach(&words, driver) else { return };
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && said.contains(reason), "{command}, {driver}: {said}");
+    }
+}

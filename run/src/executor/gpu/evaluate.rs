@@ -1,0 +1,249 @@
+//! [`Evaluator`]: a search on the host whose nodes a device bounds, several batches side by side.
+
+use super::DeviceError;
+use super::batch::BatchSize;
+use super::executor::Rounds;
+use super::shelf::Borrowed;
+use super::spec::Spec;
+use pleach_core::evaluate::{Batch, Host, Parents};
+use pleach_core::explorer::{Explorer, Progress};
+use pleach_core::problem::Problem;
+use pleach_core::work::{Malformed, Work};
+use std::time::{Duration, Instant};
+
+/// Batches under way if not given otherwise.
+const SLOTS: u32 = 3;
+/// Memory for all batches under way, in words.
+const MOST_WORDS: usize = 16 << 20;
+/// Fuel of a step when the device is gone.
+const WITHOUT: u64 = 1 << 16;
+/// How long a batch may take before the device counts as lost.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long to look for bounds without a pause, and the pauses after that.
+const EAGER: Duration = Duration::from_micros(100);
+const PAUSE: Duration = Duration::from_micros(20);
+
+/// A search whose nodes a device bounds. If the device fails, a CPU explorer continues the work.
+pub struct Evaluator<'p> {
+    problem: &'p dyn Problem,
+    state: State<'p>,
+    /// Why the device was given up, until reported.
+    lost: Option<DeviceError>,
+}
+
+enum State<'p> {
+    Device(Box<OnDevice<'p>>),
+    Plain(Box<dyn Explorer + 'p>),
+}
+
+/// A host's search and the device that bounds for it.
+struct OnDevice<'p> {
+    host: Box<dyn Host + 'p>,
+    device: Borrowed,
+    free: Vec<usize>,
+    /// In the order sent.
+    under_way: Vec<Sent>,
+    slots: u32,
+    size: BatchSize,
+    /// The most children of a parent.
+    width: u64,
+    /// The last batch sent; kept for its memory.
+    parents: Parents,
+}
+
+/// A batch under way.
+struct Sent {
+    slot: usize,
+    batch: Batch,
+    children: u32,
+    since: Instant,
+}
+
+impl<'p> Evaluator<'p> {
+    /// Prepares a device to bound for a search.
+    ///
+    /// # Errors
+    /// If the device cannot run the kernel.
+    pub fn new(
+        device: impl Into<Borrowed>,
+        problem: &'p dyn Problem,
+        host: Box<dyn Host + 'p>,
+        spec: &Spec,
+    ) -> Result<Self, DeviceError> {
+        let (mut device, layout) = (device.into(), host.layout());
+        let slots = spec.rmax.unwrap_or(SLOTS);
+        let each = 1 + layout.words + layout.width;
+        let room = (MOST_WORDS / slots as usize / each).max(1);
+        let most = spec.pool.map_or(room, |pool| (pool as usize).min(room));
+        let at_once = device.make_slots(&layout, slots as usize, most);
+        let at_once = at_once.inspect_err(|_| device.lose())?;
+        let width = layout.width.max(1);
+        let wave = (at_once as usize).div_ceil(width);
+        let on = OnDevice {
+            host,
+            device,
+            free: (0..slots as usize).rev().collect(),
+            under_way: Vec::new(),
+            slots,
+            size: BatchSize::new(wave, most, spec.pool.is_some()),
+            width: width as u64,
+            parents: Parents::default(),
+        };
+        Ok(Self { problem, state: State::Device(Box::new(on)), lost: None })
+    }
+
+    fn explorer(&self) -> &dyn Explorer {
+        match &self.state {
+            State::Device(on) => &*on.host,
+            State::Plain(plain) => &**plain,
+        }
+    }
+
+    fn explorer_mut(&mut self) -> &mut dyn Explorer {
+        match &mut self.state {
+            State::Device(on) => &mut *on.host,
+            State::Plain(plain) => &mut **plain,
+        }
+    }
+
+    /// Takes the search away from a device that has failed.
+    fn give_up(&mut self, why: DeviceError) {
+        if let State::Device(on) = &mut self.state {
+            on.device.lose();
+            let mut plain = self.problem.explorer();
+            let all = on.host.drain();
+            plain.put(&all.bytes).expect("a problem reads work of its own");
+            (self.state, self.lost) = (State::Plain(plain), Some(why));
+        }
+    }
+}
+
+impl OnDevice<'_> {
+    /// Fills free slots, and branches what has come back. Waits for one batch if there is any.
+    fn step(&mut self, best: i64, done: &mut Progress) -> Result<(), DeviceError> {
+        let start = Instant::now();
+        let mut came = false;
+        while !came && done.found.is_none() {
+            self.fill(best, done)?;
+            if self.under_way.is_empty() {
+                break;
+            }
+            let mut at = 0;
+            while at < self.under_way.len() && done.found.is_none() {
+                if self.device.slots().is_done(self.under_way[at].slot)? {
+                    let sent = self.under_way.remove(at);
+                    self.take(&sent, best, done)?;
+                    came = true;
+                } else if self.under_way[at].since.elapsed() > PATIENCE {
+                    let why = format!("no bounds came for {} s", PATIENCE.as_secs());
+                    return Err(DeviceError::Failed(why));
+                } else {
+                    at += 1;
+                }
+            }
+            if !came && start.elapsed() > EAGER {
+                std::thread::sleep(PAUSE);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends batches for as long as there are nodes and slots.
+    fn fill(&mut self, best: i64, done: &mut Progress) -> Result<(), DeviceError> {
+        while done.found.is_none()
+            && let Some(slot) = self.free.pop()
+        {
+            let (batch, alone) = self.host.send(self.size.now(), best, &mut self.parents);
+            done.add(alone);
+            if self.parents.is_empty() {
+                self.free.push(slot);
+                break;
+            }
+            self.device.slots().start(slot, &self.parents)?;
+            let children = self.parents.children();
+            self.under_way.push(Sent { slot, batch, children, since: Instant::now() });
+        }
+        Ok(())
+    }
+
+    /// Branches a batch whose bounds have come.
+    fn take(&mut self, sent: &Sent, best: i64, done: &mut Progress) -> Result<(), DeviceError> {
+        let bounds = self.device.slots().bounds(sent.slot)?;
+        let bounds = &bounds[..sent.children as usize];
+        done.add(self.host.receive(sent.batch, bounds, best));
+        self.free.push(sent.slot);
+        self.size.note(sent.children, sent.since.elapsed());
+        Ok(())
+    }
+}
+
+impl Rounds for Evaluator<'_> {
+    fn step(&mut self, fuel: u64, best: i64) -> Progress {
+        let mut done = Progress::default();
+        match &mut self.state {
+            State::Plain(plain) => return plain.run(fuel.min(WITHOUT), best),
+            State::Device(on) => {
+                if let Err(why) = on.step(best, &mut done) {
+                    self.give_up(why);
+                }
+            }
+        }
+        done
+    }
+
+    fn appetite(&self) -> u64 {
+        match &self.state {
+            State::Plain(_) => WITHOUT,
+            State::Device(on) => on.size.now() as u64 * on.width,
+        }
+    }
+
+    fn active(&self) -> (u32, u32) {
+        match &self.state {
+            State::Plain(_) => (0, 1),
+            State::Device(on) => (on.under_way.len() as u32, on.slots),
+        }
+    }
+
+    fn lost(&mut self) -> Option<DeviceError> {
+        self.lost.take()
+    }
+}
+
+impl Explorer for Evaluator<'_> {
+    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        self.explorer_mut().put(work)
+    }
+
+    fn size(&self) -> f64 {
+        self.explorer().size()
+    }
+
+    fn least_bound(&self) -> Option<i64> {
+        self.explorer().least_bound()
+    }
+
+    fn open_share(&self) -> Option<f64> {
+        self.explorer().open_share()
+    }
+
+    fn run(&mut self, fuel: u64, best: i64) -> Progress {
+        let mut progress = Progress::default();
+        while progress.used < fuel && progress.found.is_none() && self.size() > 0.0 {
+            progress.add(self.step(fuel - progress.used, best));
+        }
+        progress
+    }
+
+    fn split(&mut self, share: f64) -> Option<Work> {
+        self.explorer_mut().split(share)
+    }
+
+    fn drain(&mut self) -> Work {
+        self.explorer_mut().drain()
+    }
+
+    fn copy(&mut self) -> Work {
+        self.explorer_mut().copy()
+    }
+}
