@@ -1,29 +1,44 @@
 //! [`Evaluation`]: a search on the host whose nodes are bounded elsewhere, many at a time.
 
 use crate::device::Layout;
-use crate::explorer::{Explorer, Progress, TreeExplorer, hand_down, read};
-use crate::tree::{Children, Counts, Found, Tree};
+use crate::explorer::{Explorer, Progress, TreeExplorer, read};
+use crate::tree::{Counts, Tree};
 use crate::work::{Entry, Malformed, Pool, Work, portion};
 use std::collections::VecDeque;
 
-/// A tree whose children can be bounded elsewhere.
-pub trait BoundedElsewhere: Tree {
-    /// What that takes. A node's words are those of [`BoundedElsewhere::write_parent`]; solutions have none, and each
-    /// child has one word of bounds.
+/// How the children of a tree's nodes are bounded elsewhere. Each node has a [`Tree::weight`] of 1.
+pub trait BoundedElsewhere: Send {
+    /// The tree.
+    type Tree: Tree;
+    /// A node as the host holds it, with whatever saves time.
+    type Held: Clone + Send;
+
+    /// The tree.
+    fn tree(&self) -> &Self::Tree;
+
+    /// What bounding takes. A node's words are those of [`BoundedElsewhere::write_parent`]; solutions have none, and
+    /// each child has one word of bounds.
     fn layout(&self) -> Layout;
+
+    /// A node as the host holds it.
+    fn hold(&self, node: &<Self::Tree as Tree>::Node) -> Self::Held;
+
+    /// The node.
+    fn node(&self, held: &Self::Held) -> <Self::Tree as Tree>::Node;
 
     /// Appends what must be known of a node to bound its children. Returns how many it has; 0 if they need no
     /// bounds, and then nothing is appended.
-    fn write_parent(&self, node: &Self::Node, words: &mut Vec<u32>) -> usize;
+    fn write_parent(&self, held: &Self::Held, words: &mut Vec<u32>) -> usize;
 
-    /// Does what [`Tree::expand`] does, with the bounds of all children.
+    /// Appends the children that [`Tree::expand`] makes and whose scores are below the cutoff, the best first, each
+    /// with its score. Returns how many were made.
     fn branch(
         &self,
-        node: &Self::Node,
+        held: &Self::Held,
         bounds: &[u32],
-        best: Option<i64>,
-        out: &mut Children<'_, Self>,
-    );
+        cutoff: i64,
+        children: &mut Vec<(i64, Self::Held)>,
+    ) -> u64;
 }
 
 /// Parents whose children are to be bounded.
@@ -85,19 +100,22 @@ pub trait Host: Explorer {
 pub struct Batch(u64);
 
 /// A search by a tree's own rules.
-pub struct Evaluation<'t, T: BoundedElsewhere> {
-    tree: &'t T,
-    pool: Pool<T::Node>,
+pub struct Evaluation<B: BoundedElsewhere> {
+    by: B,
+    pool: Pool<B::Held>,
     /// The batches under way, each node with the number of its children.
-    sent: VecDeque<(Batch, Vec<(Entry<T::Node>, usize)>)>,
+    sent: VecDeque<(Batch, Vec<(Entry<B::Held>, usize)>)>,
     batches: u64,
+    /// Kept for its memory.
+    children: Vec<(i64, B::Held)>,
 }
 
-impl<'t, T: BoundedElsewhere> Evaluation<'t, T> {
+impl<B: BoundedElsewhere> Evaluation<B> {
     /// A search with nothing to do yet.
     #[must_use]
-    pub fn new(tree: &'t T) -> Self {
-        Self { tree, pool: Pool::default(), sent: VecDeque::new(), batches: 0 }
+    pub fn new(by: B) -> Self {
+        let (pool, sent, children) = (Pool::default(), VecDeque::new(), Vec::new());
+        Self { by, pool, sent, batches: 0, children }
     }
 
     /// How many nodes are sent.
@@ -105,47 +123,38 @@ impl<'t, T: BoundedElsewhere> Evaluation<'t, T> {
         self.sent.iter().map(|(_, nodes)| nodes.len()).sum()
     }
 
-    fn sent(&self) -> impl Iterator<Item = &Entry<T::Node>> {
+    fn sent(&self) -> impl Iterator<Item = &Entry<B::Held>> {
         self.sent.iter().flat_map(|(_, nodes)| nodes.iter().map(|(node, _)| node))
     }
 
-    /// Branches nodes with what `expand` makes of them, and adds the children to the pool.
-    fn grow<B>(
-        &mut self,
-        nodes: impl Iterator<Item = (Entry<T::Node>, B)>,
-        best: i64,
-        expand: impl Fn(&T, &T::Node, B, Option<i64>, &mut Children<'_, T>),
-    ) -> Progress {
-        let (mut counts, mut used, mut found) = (Counts::default(), 0, Found::default());
-        let mut grown = Vec::new();
-        let mut out = Children::new(self.tree, &mut grown, &mut found, u64::MAX, best);
-        for (Entry { bound, depth, mut share, node }, bounds) in nodes {
-            // The incumbent may have improved since the node was sent.
-            if bound >= out.cutoff {
-                continue;
-            }
-            counts.branched += self.tree.weight(&node);
-            (out.bound, out.depth, out.made, out.others) = (bound, depth + 1, 0, 0);
-            expand(self.tree, &node, bounds, T::GOAL.to_beat(out.cutoff), &mut out);
-            used += out.made.max(1);
-            counts.bounded += out.made;
-            counts.depth = counts.depth.max(depth + u32::from(out.made > 0));
-            let Some((bound, node)) = out.first.take() else { continue };
-            if out.others > 0 {
-                share = hand_down(share, out.others, out.stack);
-            }
-            out.stack.push(Entry { bound, depth: out.depth, share, node });
-        }
-        counts.total = out.total;
-        self.pool.append(Pool::new(grown));
-        let Found { solution: found, fault } = found;
-        Progress { counts, used, found, fault }
+    /// Branches a node that needs no bounds.
+    fn expand(&mut self, entry: &Entry<B::Held>, best: i64) -> Progress {
+        let mut alone = TreeExplorer::new(self.by.tree());
+        alone.put_pool(Pool::new(vec![with(entry, self.by.node(&entry.node))]));
+        let progress = alone.run(1, best);
+        let made = alone.take_pool().into_entries();
+        let made = made.iter().map(|entry| with(entry, self.by.hold(&entry.node)));
+        self.pool.append(Pool::new(made.collect()));
+        progress
+    }
+
+    /// The open nodes as they leave the search.
+    fn canonical<'a>(&self, held: impl Iterator<Item = &'a Entry<B::Held>>) -> Work
+    where
+        B::Held: 'a,
+    {
+        Pool::new(held.map(|entry| with(entry, self.by.node(&entry.node))).collect()).to_work()
     }
 }
 
-impl<T: BoundedElsewhere> Host for Evaluation<'_, T> {
+/// What is known of a node, with another form of it.
+fn with<N, M>(entry: &Entry<N>, node: M) -> Entry<M> {
+    Entry { bound: entry.bound, depth: entry.depth, share: entry.share, node }
+}
+
+impl<B: BoundedElsewhere> Host for Evaluation<B> {
     fn layout(&self) -> Layout {
-        self.tree.layout()
+        self.by.layout()
     }
 
     fn send(&mut self, most: usize, best: i64, parents: &mut Parents) -> (Batch, Progress) {
@@ -156,12 +165,9 @@ impl<T: BoundedElsewhere> Host for Evaluation<'_, T> {
             if entry.bound >= best {
                 continue;
             }
-            let children = self.tree.write_parent(&entry.node, &mut parents.words);
+            let children = self.by.write_parent(&entry.node, &mut parents.words);
             if children == 0 {
-                let alone = std::iter::once((entry, ()));
-                done.add(self.grow(alone, best, |tree, node, (), best, out| {
-                    tree.expand(node, best, out);
-                }));
+                done.add(self.expand(&entry, best));
             } else {
                 parents.starts.push(parents.children() + children as u32);
                 sent.push((entry, children));
@@ -180,15 +186,28 @@ impl<T: BoundedElsewhere> Host for Evaluation<'_, T> {
         let Some((_, nodes)) = at.and_then(|at| self.sent.remove(at)) else {
             return Progress::default();
         };
-        let mut left = bounds;
-        let nodes = nodes.into_iter().map(|(entry, children)| {
-            let (own, others) = left.split_at(children);
-            left = others;
-            (entry, own)
-        });
-        self.grow(nodes, best, |tree, node, bounds, best, out| {
-            tree.branch(node, bounds, best, out);
-        })
+        let (mut counts, mut used, mut from) = (Counts::default(), 0, 0);
+        let mut grown = Vec::with_capacity(2 * nodes.len());
+        for (Entry { bound, depth, share, node }, all) in nodes {
+            let bounds = &bounds[from..from + all];
+            from += all;
+            // The incumbent may have improved since the node was sent.
+            if bound >= best {
+                continue;
+            }
+            let made = self.by.branch(&node, bounds, best, &mut self.children);
+            counts.branched += 1;
+            counts.bounded += made;
+            used += made.max(1);
+            let reached = depth + u32::from(made > 0);
+            counts.depth = counts.depth.max(reached);
+            let share = share / self.children.len().max(1) as f32;
+            let child =
+                |(score, node)| Entry { bound: bound.max(score), depth: depth + 1, share, node };
+            grown.extend(self.children.drain(..).rev().map(child));
+        }
+        self.pool.append(Pool::new(grown));
+        Progress { counts, used, ..Progress::default() }
     }
 
     fn recall(&mut self) {
@@ -199,9 +218,11 @@ impl<T: BoundedElsewhere> Host for Evaluation<'_, T> {
     }
 }
 
-impl<T: BoundedElsewhere> Explorer for Evaluation<'_, T> {
+impl<B: BoundedElsewhere> Explorer for Evaluation<B> {
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        self.pool.append(read(self.tree, work)?);
+        let entries = read(self.by.tree(), work)?.into_entries();
+        let held = entries.iter().map(|entry| with(entry, self.by.hold(&entry.node)));
+        self.pool.append(Pool::new(held.collect()));
         Ok(())
     }
 
@@ -219,11 +240,12 @@ impl<T: BoundedElsewhere> Explorer for Evaluation<'_, T> {
 
     /// Bounds its nodes itself.
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
-        self.recall();
-        let mut explorer = TreeExplorer::new(self.tree);
-        explorer.put_pool(std::mem::take(&mut self.pool));
-        let progress = explorer.run(fuel, best);
-        self.pool = explorer.take_pool();
+        let all = self.drain();
+        let mut plain = TreeExplorer::new(self.by.tree());
+        plain.put(&all.bytes).expect("a search takes its own work back");
+        let progress = plain.run(fuel, best);
+        let left = plain.drain();
+        self.put(&left.bytes).expect("a search takes its own work back");
         progress
     }
 
@@ -235,18 +257,17 @@ impl<T: BoundedElsewhere> Explorer for Evaluation<'_, T> {
             self.recall();
         }
         let share = wanted as f64 / self.pool.len().max(1) as f64;
-        self.pool.split(share).map(|given| given.to_work())
+        let given = self.pool.split(share)?;
+        Some(self.canonical(given.entries().iter()))
     }
 
     fn drain(&mut self) -> Work {
         self.recall();
-        std::mem::take(&mut self.pool).to_work()
+        let all = std::mem::take(&mut self.pool);
+        self.canonical(all.entries().iter())
     }
 
     fn copy(&mut self) -> Work {
-        let sent: Vec<Entry<T::Node>> = self.sent().cloned().collect();
-        let mut all = self.pool.clone();
-        all.append(Pool::new(sent));
-        all.to_work()
+        self.canonical(self.pool.entries().iter().chain(self.sent()))
     }
 }

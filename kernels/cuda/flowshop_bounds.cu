@@ -15,14 +15,17 @@ struct Shape {
     u32 jobs;
     u32 machines;
     u32 pairs;
+    // Whether parents come with the least time from each machine to the end, not with the work left there.
+    u32 tight;
 
     __device__ explicit Shape(const Bounding &launch) {
         jobs = SIZE(launch, 0);
         machines = SIZE(launch, 1);
         pairs = SIZE(launch, 2);
+        tight = SIZE(launch, 3);
     }
 
-    // A parent: a bit for each job left; the end of each machine; the least time from there on.
+    // A parent: a bit for each job left; the end of each machine; the work left on each.
     __device__ u32 parent() const { return 2 + 2 * machines; }
 };
 
@@ -35,7 +38,7 @@ struct alignas(8) Step {
 // One end of a schedule, as a lane sees it: from its own end, where its child puts the job.
 struct Side {
     const u32 *ends;
-    const u32 *rests;
+    const u32 *work;
     const u32 *least;
     u32 machines;
     u32 back;
@@ -91,7 +94,8 @@ ENTRY bound(Bounding launch) {
     u32 end = 0, most = 0;
     for (u32 i = 0; i < shape.machines; ++i) {
         u32 begin = greater(end, side.of(side.ends, i));
-        most = greater(most, begin + side.of(side.rests, i));
+        u32 rest = side.of(side.work, i) + (shape.tight ? 0 : side.beyond(i));
+        most = greater(most, begin + rest);
         end = begin + side.of(times + job * shape.machines, i);
         columns[i][threadIdx.x] = u16(end);
     }

@@ -8,11 +8,7 @@ use super::device::{fits, halves};
 use super::{Flowshop, Node};
 use pleach_core::device::Layout;
 use pleach_core::evaluate::BoundedElsewhere;
-use pleach_core::tree::Children;
 use pleach_core::work::Nodes;
-
-/// Words of the jobs left.
-const LEFT: usize = 2;
 
 impl Flowshop {
     /// What of this instance or this search the kernel does not support, if anything.
@@ -26,58 +22,165 @@ impl Flowshop {
     }
 }
 
-impl BoundedElsewhere for Flowshop {
+/// A flowshop whose children are bounded elsewhere.
+pub(super) struct Elsewhere<'f> {
+    flowshop: &'f Flowshop,
+    /// Times by job and machine.
+    times: Vec<u32>,
+    machines: usize,
+    /// Words of the order.
+    orders: usize,
+}
+
+/// A partial schedule in words: how many jobs are at the front (low half) and at the back; the order, a byte for each
+/// job; a bit for each job left, in two words; the end of each machine; the work left on each.
+#[derive(Clone)]
+pub(super) struct Held(Box<[u32]>);
+
+/// Where the order begins.
+const ORDER: usize = 1;
+/// Words of the jobs left.
+const LEFT: usize = 2;
+
+impl<'f> Elsewhere<'f> {
+    pub fn new(flowshop: &'f Flowshop) -> Self {
+        let (jobs, machines) = (flowshop.instance.jobs(), flowshop.instance.machines());
+        let times = (0..jobs as u16).flat_map(|job| halves(flowshop.tables.job(job))).collect();
+        Self { flowshop, times, machines, orders: jobs.div_ceil(4) }
+    }
+
+    /// Where the jobs left begin.
+    fn left_at(&self) -> usize {
+        ORDER + self.orders
+    }
+
+    fn jobs(&self) -> usize {
+        self.flowshop.instance.jobs()
+    }
+
+    /// A child: the job at one end.
+    fn child(&self, held: &Held, job: usize, back: bool) -> Held {
+        let mut child = held.clone();
+        let words = &mut child.0;
+        let placed = words[0] >> (16 * u32::from(back)) & 0xffff;
+        let at = if back { self.jobs() - 1 - placed as usize } else { placed as usize };
+        words[0] += 1 << (16 * u32::from(back));
+        words[ORDER + at / 4] |= (job as u32) << (at % 4 * 8);
+        words[self.left_at() + job / 32] &= !(1 << (job % 32));
+        let (ends, work) = words[self.left_at() + LEFT..].split_at_mut(self.machines);
+        let times = &self.times[job * self.machines..][..self.machines];
+        let (shift, others) = if back { (16, 0xffff) } else { (0, 0xffff_0000) };
+        let mut end = 0;
+        for ((word, work), &time) in ends.iter_mut().zip(work).zip(times) {
+            // Neither half is less than what is taken from it.
+            *work -= time;
+            end = end.max(*word >> shift & 0xffff) + (time >> shift & 0xffff);
+            *word = *word & others | end << shift;
+        }
+        child
+    }
+}
+
+impl BoundedElsewhere for Elsewhere<'_> {
+    type Tree = Flowshop;
+    type Held = Held;
+
+    fn tree(&self) -> &Flowshop {
+        self.flowshop
+    }
+
     fn layout(&self) -> Layout {
-        let (jobs, machines) = (self.instance.jobs(), self.instance.machines());
-        let pairs = self.pairs().map_or(&[][..], |pairs| &pairs.0);
-        let times = (0..jobs as u16).flat_map(|job| halves(self.tables.job(job)));
+        let pairs = self.flowshop.pairs().map_or(&[][..], |pairs| &pairs.0);
+        let tight = self.flowshop.bound == Bound::OneTight;
         let of_pair = pairs.iter().map(|pair| pair.first as u32 | (pair.second as u32) << 16);
         let steps = pairs.iter().flat_map(|pair| &pair.steps).flat_map(|step| {
             let [before, lag, after] = step.times;
             [u32::from(step.job) | lag << 16, before | after << 16]
         });
+        let least = halves(self.flowshop.tables.least());
+        let (jobs, machines) = (self.jobs() as u32, self.machines as u32);
         Layout {
             kernel: "flowshop_bounds",
-            sizes: vec![jobs as u32, machines as u32, pairs.len() as u32],
-            words: LEFT + 2 * machines,
+            sizes: vec![jobs, machines, pairs.len() as u32, tight.into()],
+            words: LEFT + 2 * self.machines,
             plan: 0,
-            width: jobs,
-            depth: jobs,
-            // Steps are read two words at a time.
-            tables: steps.chain(of_pair).chain(halves(self.tables.least())).chain(times).collect(),
+            width: self.jobs(),
+            depth: self.jobs(),
+            // Steps come first: they are read two words at a time.
+            tables: steps.chain(of_pair).chain(least).chain(self.times.iter().copied()).collect(),
         }
     }
 
-    fn write_parent(&self, node: &Node, words: &mut Vec<u32>) -> usize {
-        let jobs = self.instance.jobs();
-        if node.placed() + 1 == jobs {
+    fn hold(&self, node: &Node) -> Held {
+        let jobs = self.jobs();
+        let mut words = vec![node.front.len() as u32 | (node.back.len() as u32) << 16];
+        words.resize(self.left_at(), 0);
+        let back = node.back.iter().enumerate().map(|(i, &job)| (jobs - 1 - i, job));
+        for (at, job) in node.front.iter().copied().enumerate().chain(back) {
+            words[ORDER + at / 4] |= u32::from(job) << (at % 4 * 8);
+        }
+        let left = node.left(jobs).iter().fold(0_u64, |left, job| left | 1 << job);
+        words.extend([left as u32, (left >> 32) as u32]);
+        let partial = self.flowshop.partial(node);
+        for array in [&partial.ends, &partial.left] {
+            words.extend(halves(&array[..2 * self.machines]));
+        }
+        Held(words.into())
+    }
+
+    fn node(&self, Held(words): &Held) -> Node {
+        let at = |place: usize| (words[ORDER + place / 4] >> (place % 4 * 8) & 0xff) as u16;
+        let (front, back) = (words[0] as usize & 0xffff, words[0] as usize >> 16);
+        let last = self.jobs() - 1;
+        Node {
+            front: (0..front).map(at).collect(),
+            back: (0..back).map(|i| at(last - i)).collect(),
+        }
+    }
+
+    fn write_parent(&self, held: &Held, words: &mut Vec<u32>) -> usize {
+        let parent = &held.0[self.left_at()..];
+        let left = (parent[0].count_ones() + parent[1].count_ones()) as usize;
+        if left <= 1 {
             return 0;
         }
-        let placed = node.front.iter().chain(&node.back).fold(0_u64, |set, job| set | 1 << job);
-        let left = !placed & (u64::MAX >> (64 - jobs));
-        words.extend([left as u32, (left >> 32) as u32]);
-        let mut partial = self.partial(node);
-        if self.bound == Bound::OneTight {
-            let mut least = self.tables.least().to_vec();
-            least_tails(&self.tables, &node.left(jobs), &mut least);
+        if self.flowshop.bound == Bound::OneTight {
+            let node = self.node(held);
+            let (tables, mut partial) = (&self.flowshop.tables, self.flowshop.partial(&node));
+            let mut least = tables.least().to_vec();
+            least_tails(tables, &node.left(self.jobs()), &mut least);
             partial.look_ahead(&least);
+            words.extend_from_slice(&parent[..LEFT + self.machines]);
+            words.extend(halves(&partial.rest[..2 * self.machines]));
+        } else {
+            words.extend_from_slice(parent);
         }
-        let width = 2 * self.instance.machines();
-        for array in [&partial.ends, &partial.rest] {
-            words.extend(halves(&array[..width]));
-        }
-        jobs - node.placed()
+        left
     }
 
     fn branch(
         &self,
-        node: &Node,
+        held: &Held,
         bounds: &[u32],
-        _best: Option<i64>,
-        out: &mut Children<'_, Self>,
-    ) {
-        let left = node.left(self.instance.jobs());
-        let bounds: Vec<[u32; 2]> = bounds.iter().map(|both| [both & 0xffff, both >> 16]).collect();
-        self.branch_with(node, &left, &bounds, out);
+        cutoff: i64,
+        children: &mut Vec<(i64, Held)>,
+    ) -> u64 {
+        let placed = self.jobs() - bounds.len();
+        let both = bounds.iter().map(|both| [both & 0xffff, both >> 16]);
+        let back = self.flowshop.at_back(placed, both);
+        let left = &held.0[self.left_at()..];
+        let mut left = u64::from(left[0]) | u64::from(left[1]) << 32;
+        let first = children.len();
+        for both in bounds {
+            let (job, bound) = (left.trailing_zeros() as usize, both >> (16 * u32::from(back)));
+            left &= left - 1;
+            let bound = i64::from(bound & 0xffff);
+            if bound < cutoff {
+                children.push((bound, self.child(held, job, back)));
+            }
+        }
+        // On equal bounds, the job with the lower number comes first.
+        children[first..].sort_by_key(|(bound, _)| *bound);
+        self.flowshop.branching.bounded(bounds.len())
     }
 }

@@ -25,6 +25,7 @@ mod tests;
 use crate::simd::Level;
 use bound::Bound;
 use branching::{Branching, Ends};
+use evaluate::Elsewhere;
 use heuristic::Together;
 use instance::{Instance, plan};
 use johnson::JohnsonOrders;
@@ -141,33 +142,13 @@ impl Flowshop {
         left.iter().map(child).collect()
     }
 
-    /// Makes the children of a node, given the bounds of all at both ends.
-    fn branch_with(
-        &self,
-        node: &Node,
-        left: &[u16],
-        bounds: &[[u32; 2]],
-        out: &mut Children<'_, Self>,
-    ) {
-        let back = self.at_back(node.placed(), bounds);
-        let mut children: Vec<(u32, u16)> =
-            bounds.iter().zip(left).map(|(ends, &job)| (ends[usize::from(back)], job)).collect();
-        children.sort_unstable();
-        for &(bound, job) in &children {
-            let mut child = node.clone();
-            child.place(job, back);
-            out.child_within(bound.into(), child);
-        }
-        out.leaves(self.branching.bounded(left.len()) - left.len() as u64);
-    }
-
     /// Whether to branch at the back, given the bounds of the children.
-    fn at_back(&self, depth: usize, bounds: &[[u32; 2]]) -> bool {
+    fn at_back(&self, depth: usize, bounds: impl Iterator<Item = [u32; 2]> + Clone) -> bool {
         self.branching.fixed(depth).unwrap_or_else(|| {
-            let least = bounds.iter().flatten().min().copied().unwrap_or(0);
+            let least = bounds.clone().flatten().min().unwrap_or(0);
             let mut ends = Ends::default();
             for bounds in bounds {
-                for (side, &bound) in bounds.iter().enumerate() {
+                for (side, bound) in bounds.into_iter().enumerate() {
                     ends.kept[side] += u32::from(i64::from(bound) < self.reference);
                     ends.least[side] += u32::from(bound == least);
                 }
@@ -198,7 +179,20 @@ impl Tree for Flowshop {
             }
             return out.solution(makespan.into(), || plan(&node.schedule(last)));
         }
-        self.branch_with(node, &left, &self.bounds(&partial, &left), out);
+        let bounds = self.bounds(&partial, &left);
+        let back = self.at_back(node.placed(), bounds.iter().copied());
+        let mut children: Vec<(u32, u16)> = bounds
+            .iter()
+            .zip(&left)
+            .map(|(bounds, &job)| (bounds[usize::from(back)], job))
+            .collect();
+        children.sort_unstable();
+        for &(bound, job) in &children {
+            let mut child = node.clone();
+            child.place(job, back);
+            out.child_within(bound.into(), child);
+        }
+        out.leaves(self.branching.bounded(left.len()) - left.len() as u64);
     }
 
     fn valid(&self, entry: &Entry<Node>) -> bool {
@@ -239,7 +233,8 @@ impl Problem for Flowshop {
     }
 
     fn evaluation(&self) -> Result<Box<dyn Host + '_>, &'static str> {
-        self.fits_evaluation().map(|()| Box::new(Evaluation::new(self)) as Box<dyn Host>)
+        self.fits_evaluation()
+            .map(|()| Box::new(Evaluation::new(Elsewhere::new(self))) as Box<dyn Host>)
     }
 
     fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
