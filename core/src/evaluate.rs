@@ -99,12 +99,15 @@ pub trait Host: Explorer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch(u64);
 
+/// A batch under way: its nodes, each with the number of its children.
+type Sent<N> = (Batch, Vec<(Entry<N>, usize)>);
+
 /// A search by a tree's own rules.
 pub struct Evaluation<B: BoundedElsewhere> {
     by: B,
     pool: Pool<B::Held>,
-    /// The batches under way, each node with the number of its children.
-    sent: VecDeque<(Batch, Vec<(Entry<B::Held>, usize)>)>,
+    /// In the order sent.
+    sent: VecDeque<Sent<B::Held>>,
     batches: u64,
     /// Kept for its memory.
     children: Vec<(i64, B::Held)>,
