@@ -14,4 +14,5 @@ mod resume;
 mod saving;
 mod sim;
 mod simulated;
+mod stand_in;
 mod wording;

@@ -6,6 +6,7 @@ use crate::executor::Executor;
 use crate::executor::gpu::DeviceError;
 use crate::executor::gpu::executor::DeviceExecutor;
 use crate::executor::gpu::explorer::DeviceExplorer;
+use crate::executor::gpu::form::{Built, Form};
 use crate::executor::gpu::shelf::Shelf;
 use crate::executor::gpu::spec::{Kind, Spec};
 use crate::executor::threads::ThreadExecutor;
@@ -61,6 +62,14 @@ pub(crate) fn plan<'p>(
         };
         match device(problem, spec, shelf) {
             Ok(explorer) => {
+                let fell_back = explorer
+                    .built()
+                    .filter(|built| built.form == Form::Committed && !built.log.is_empty());
+                if let Some(Built { log, .. }) = fell_back {
+                    warnings.push_back(format!(
+                        "{name} uses the kernel for any instance, which is slower: {log}"
+                    ));
+                }
                 gpus += u32::from(matches!(spec.kind, Kind::Gpu(_)));
                 devices.push(Planned { name, make: Make::Device(Box::new(explorer)) });
             }
@@ -91,6 +100,14 @@ impl<'p> Planned<'p> {
     /// Whether it is a thread of the CPU.
     pub fn is_thread(&self) -> bool {
         matches!(self.make, Make::Thread { .. })
+    }
+
+    /// The form of a device's kernels, where there are several.
+    pub fn built(&self) -> Option<&Built> {
+        match &self.make {
+            Make::Thread { .. } => None,
+            Make::Device(explorer) => explorer.built(),
+        }
     }
 
     /// The unit's executor with its first pieces. To be called on the thread that runs the unit.

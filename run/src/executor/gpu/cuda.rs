@@ -2,33 +2,47 @@
 
 use super::DeviceError;
 use super::compile::KernelForms;
+use super::form::{Built, Handling};
 use super::memory::Memory;
-use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DeviceRepr};
-use cudarc::driver::{DriverError, LaunchConfig, PushKernelArg, result, sys};
-use cudarc::nvrtc::Ptx;
+use super::module::{Function, Module};
+use cudarc::driver::{CudaContext, DriverError, LaunchConfig, result, sys};
 use pleach_core::device::Layout;
 use pleach_kernels::launch::{EXPLORERS, Entry, Launch, THREADS, blocks};
+use std::ptr::null_mut;
 use std::sync::Arc;
+use std::thread::{sleep, yield_now};
+use std::time::{Duration, Instant};
 
 /// The oldest CUDA version with all functions used here; calling a missing one would panic.
 const LEAST_VERSION: i32 = 12_010;
 
+/// Seconds after which a kernel that has not ended counts as hung. Others may use the GPU as well.
+const WAIT: u32 = 10;
+/// More time for each step that every explorer may make; a step takes far less.
+const WAIT_PER_STEP: Duration = Duration::from_micros(100);
+/// How long a wait may keep its core.
+const SHORT: Duration = Duration::from_micros(100);
+
 /// A GPU, the memory allocated on it, and its kernels.
 pub(super) struct Gpu {
     context: Arc<CudaContext>,
-    kernels: Vec<CudaFunction>,
+    kernels: Vec<Function>,
+    module: Option<Module>,
+    handling: Handling,
+    built: Option<Built>,
     taken: Vec<sys::CUdeviceptr>,
     multiprocessors: i32,
+    /// How long the kernels that were launched may take, while nobody has waited for them.
+    running: Option<Duration>,
+    /// Whether a kernel did not end: then the driver must not be waited for any more.
+    hung: bool,
 }
 
-/// The launch record, a kernel's only parameter.
-#[repr(transparent)]
-struct Record(Launch);
-
-// SAFETY: only integers of fixed size, in C layout.
-unsafe impl DeviceRepr for Record {}
-
 fn failed(why: DriverError) -> DeviceError {
+    if why.0 == sys::CUresult::CUDA_ERROR_STUB_LIBRARY {
+        let why = "the library path has a stub in place of the CUDA driver; remove the folder 'stubs' from it";
+        return DeviceError::Failed(why.into());
+    }
     DeviceError::Failed(why.to_string())
 }
 
@@ -69,7 +83,17 @@ impl Gpu {
         let _ = context.set_blocking_synchronize();
         let count = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let multiprocessors = context.attribute(count).map_err(failed)?;
-        Ok(Self { context, kernels: Vec::new(), taken: Vec::new(), multiprocessors })
+        Ok(Self {
+            context,
+            kernels: Vec::new(),
+            module: None,
+            handling: Handling::default(),
+            built: None,
+            taken: Vec::new(),
+            multiprocessors,
+            running: None,
+            hung: false,
+        })
     }
 
     /// Its name and its memory in bytes.
@@ -79,28 +103,64 @@ impl Gpu {
     }
 
     /// Loads the first form of a kernel that the driver accepts.
-    fn load(&self, layout: &Layout) -> Result<Arc<CudaModule>, DeviceError> {
-        let mut fault = None;
-        let mut forms =
-            KernelForms::new(layout, self.context.compute_capability().map_err(failed)?);
-        while let Some(form) = forms.next() {
-            let load = |text: String| self.context.load_module(Ptx::from_src(text));
-            match form.and_then(|text| load(text).map_err(|why| why.to_string())) {
+    fn load(&self, layout: &Layout) -> Result<(Module, Built), DeviceError> {
+        let mut log = Vec::new();
+        let capability = self.context.compute_capability().map_err(failed)?;
+        let mut forms = KernelForms::new(layout, capability, self.handling);
+        while let Some((form, text)) = forms.next() {
+            let load = |text: String| Module::load(&self.context, &text, self.handling.lines);
+            match text.and_then(load) {
                 Ok(module) => {
                     forms.keep();
-                    return Ok(module);
+                    return Ok((module, Built { form, log: log.join("; ") }));
                 }
-                // The error of the best form says most.
-                Err(why) => fault = fault.or(Some(why)),
+                Err(why) => log.push(format!("{form}: {why}")),
             }
         }
-        let why = fault.unwrap_or_else(|| "no such kernel".into());
+        let why = if log.is_empty() { "no such kernel".into() } else { log.join("; ") };
         Err(DeviceError::Kernel(layout.kernel.into(), why))
+    }
+
+    /// Waits for all kernels that were launched, but not for ever.
+    fn finish(&mut self) -> Result<(), DeviceError> {
+        let Some(limit) = self.running.take() else { return self.responds() };
+        let start = Instant::now();
+        loop {
+            // SAFETY: the default stream, on which all kernels run, always exists.
+            match unsafe { sys::cuStreamQuery(null_mut()) } {
+                sys::CUresult::CUDA_ERROR_NOT_READY => {}
+                other => return other.result().map_err(failed),
+            }
+            let waited = start.elapsed();
+            if waited >= limit {
+                self.hung = true;
+                return self.responds();
+            }
+            if waited < SHORT {
+                yield_now();
+            } else {
+                // Late by a small part of the time that the kernels take.
+                sleep((waited / 64).clamp(SHORT / 10, Duration::from_millis(10)));
+            }
+        }
+    }
+
+    fn responds(&self) -> Result<(), DeviceError> {
+        if self.hung {
+            return Err(DeviceError::Failed("a kernel does not end".into()));
+        }
+        Ok(())
     }
 }
 
 impl Drop for Gpu {
     fn drop(&mut self) {
+        if self.hung {
+            // Whatever touches the context would wait for the kernel: it stays until the process ends.
+            std::mem::forget(self.module.take());
+            std::mem::forget(Arc::clone(&self.context));
+            return;
+        }
         // A lost device has already freed its memory.
         let _ = self.clear();
     }
@@ -111,8 +171,18 @@ impl Memory for Gpu {
         self.context.mem_get_info().map_or(0, |(free, _)| free as u64)
     }
 
+    fn handle(&mut self, handling: Handling) {
+        self.handling = handling;
+    }
+
+    fn built(&self) -> Option<Built> {
+        self.built.clone()
+    }
+
     fn clear(&mut self) -> Result<(), DeviceError> {
+        self.responds()?;
         self.context.bind_to_thread().map_err(failed)?;
+        self.finish()?;
         // No kernel may still be using the arrays.
         self.context.synchronize().map_err(failed)?;
         let mut freed = Ok(());
@@ -126,14 +196,18 @@ impl Memory for Gpu {
     fn build_kernels(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
         self.context.bind_to_thread().map_err(failed)?;
         let fault = |why: DriverError| DeviceError::Kernel(layout.kernel.into(), why.to_string());
-        let module = self.load(layout)?;
-        let kernel = |entry: Entry| module.load_function(entry.name()).map_err(fault);
+        let (module, built) = self.load(layout)?;
+        let kernel = |entry: Entry| module.function(entry.name()).map_err(fault);
         self.kernels = Entry::ALL.into_iter().map(kernel).collect::<Result<_, _>>()?;
-        let explore = &self.kernels[Entry::Explore as usize];
-        let blocks = explore.occupancy_max_active_blocks_per_multiprocessor(THREADS, 0, None);
-        match blocks.map_err(failed)? {
+        (self.module, self.built) = (Some(module), Some(built));
+        let explore = self.kernels[Entry::Explore as usize];
+        match explore.blocks().map_err(failed)? {
             0 => Err(DeviceError::Failed("it cannot run a single thread block".into())),
-            blocks => Ok(blocks * EXPLORERS * self.multiprocessors as u32),
+            blocks => {
+                // Only a hint: without it the driver decides.
+                let _ = explore.carve_out(&self.context, blocks);
+                Ok(blocks * EXPLORERS * self.multiprocessors as u32)
+            }
         }
     }
 
@@ -153,6 +227,7 @@ impl Memory for Gpu {
             return Ok(());
         }
         self.context.bind_to_thread().map_err(failed)?;
+        self.finish()?;
         // SAFETY: the caller guarantees an array with this many words from `to` on.
         unsafe { result::memcpy_htod_sync(to, words) }.map_err(failed)
     }
@@ -162,12 +237,15 @@ impl Memory for Gpu {
             return Ok(());
         }
         self.context.bind_to_thread().map_err(failed)?;
+        self.finish()?;
         // SAFETY: the caller guarantees an array with this many words from `from` on.
         unsafe { result::memcpy_dtoh_sync(words, from) }.map_err(failed)
     }
 
     fn launch(&mut self, entry: Entry, record: &Launch) -> Result<(), DeviceError> {
-        let Some(function) = self.kernels.get(entry as usize) else {
+        self.responds()?;
+        self.context.bind_to_thread().map_err(failed)?;
+        let Some(&function) = self.kernels.get(entry as usize) else {
             return Err(DeviceError::Failed("its kernels are not loaded".into()));
         };
         let shape = LaunchConfig {
@@ -175,9 +253,10 @@ impl Memory for Gpu {
             block_dim: (THREADS, 1, 1),
             shared_mem_bytes: 0,
         };
-        let (stream, record) = (self.context.default_stream(), Record(*record));
+        let wait = Duration::from_secs(self.handling.wait.unwrap_or(WAIT).into());
+        let limit = wait + record.budget * WAIT_PER_STEP;
+        self.running = Some(self.running.map_or(limit, |other| other.max(limit)));
         // SAFETY: the kernels take this record, and its arrays have the sizes it states.
-        unsafe { stream.launch_builder(function).arg(&record).launch(shape) }.map_err(failed)?;
-        Ok(())
+        unsafe { function.launch(shape, record) }.map_err(failed)
     }
 }

@@ -1,5 +1,6 @@
 //! [`DeviceExplorer`]: a device with all its stacks, as a single explorer.
 
+use super::form::Built;
 use super::kept::GuardedDevice;
 use super::shelf::Borrowed;
 use super::spec::Spec;
@@ -29,6 +30,7 @@ pub struct DeviceExplorer<'p> {
     lost: Option<DeviceError>,
     /// Whether giving up the device left fewer than two nodes where there were more.
     reduced: bool,
+    built: Option<Built>,
 }
 
 enum State<'p> {
@@ -50,8 +52,9 @@ impl<'p> DeviceExplorer<'p> {
     ) -> Result<Self, DeviceError> {
         let mut device = device.into();
         let layout = on.layout();
+        device.handle(spec.handling);
         device.prepare(&layout, spec.explorers).inspect_err(|_| device.lose())?;
-        let explorers = device.explorers();
+        let (explorers, built) = (device.explorers(), device.built());
         Ok(Self {
             problem,
             on,
@@ -61,12 +64,19 @@ impl<'p> DeviceExplorer<'p> {
             active: (0, explorers),
             lost: None,
             reduced: false,
+            built,
         })
     }
 
     /// Why the device was given up, if it was; reported once.
     pub fn lost(&mut self) -> Option<DeviceError> {
         self.lost.take()
+    }
+
+    /// The form of the device's kernels, where there are several.
+    #[must_use]
+    pub fn built(&self) -> Option<&Built> {
+        self.built.as_ref()
     }
 
     /// How many explorers had work at the end of the last round, and how many took part.
