@@ -216,6 +216,50 @@ fn a_device_that_hangs_is_given_up() {
 }
 
 #[test]
+fn all_kernels_are_checked_in_one_process() {
+    // The large instances take the emulated device for ever.
+    let Some(output) = pleach("devices --check gpu0 --time-limit 45s", "") else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains(" right, 0 wrong, 0 failed"), "{text}");
+    for kernel in ["flowshop", "queens", "uts"] {
+        for choice in ["explorers=1 ", "explorers=33 ", "explorers=all ", "inside=adapt "] {
+            let right = |line: &str| line.starts_with(&format!("ok     {kernel} "));
+            assert!(text.lines().any(|line| right(line) && line.contains(choice)), "{text}");
+        }
+    }
+    let output =
+        pleach("devices uts --check gpu0:explorers=3 --json --quiet --time-limit 3s", "").unwrap();
+    let checks = answer(&output)["checks"].clone();
+    assert!(checks.as_array().unwrap().iter().all(|row| row["problem"] == "uts"), "{checks}");
+    assert!(checks.as_array().unwrap().len() >= 8 && output.stderr.is_empty(), "{checks}");
+}
+
+#[test]
+fn a_kernel_that_fails_does_not_keep_others_from_being_checked() {
+    for (fault, result, said) in [
+        ("wrong=4", "wrong", ""),
+        ("fail=3", "failed", "unspecified launch failure"),
+        ("hang=3", "failed", "a kernel does not end"),
+        ("kernel=uts", "failed", "the stand-in refuses it"),
+    ] {
+        // Flowshop comes first, UTS last.
+        let like = format!("{fault},faulty=flowshop");
+        let words = "devices --check gpu0:wait=1:explorers=3 --json --quiet --time-limit 9s";
+        let Some(output) = pleach(words, &like) else { return };
+        assert_eq!(output.status.code(), Some(1), "{like}: {output:?}");
+        let all: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let rows = all["checks"].as_array().unwrap();
+        let of = |kernel: &'static str| rows.iter().filter(move |row| row["problem"] == kernel);
+        let bad = of("flowshop").find(|row| row["result"] == result).expect("it shows");
+        assert!(bad["why"].as_str().unwrap_or_default().contains(said), "{like}: {bad}");
+        let right = of("uts").filter(|row| row["result"] == "ok").count();
+        assert!(right >= 4 && of("uts").all(|row| row["result"] != "wrong"), "{all}");
+        assert_ne!(all[result], 0, "{all}");
+    }
+}
+
+#[test]
 fn gpus_are_shown_with_a_rate() {
     let Some(output) = pleach("devices", "kernel=queens") else { return };
     let text = String::from_utf8_lossy(&output.stdout);
