@@ -7,6 +7,7 @@ mod command;
 mod devices;
 mod flowshop;
 mod gpu;
+mod gpu_first;
 mod house;
 mod library;
 mod outside;
