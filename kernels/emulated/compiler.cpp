@@ -1,9 +1,11 @@
-// A stand-in for NVRTC that compiles nothing: its output satisfies the stand-in driver beside it.
+// A stand-in for NVRTC that compiles nothing: its output satisfies the stand-in driver beside it, which
+// knows the kernel by a word.
 //
 // PLEACH_COMPILER selects its behaviour: broken; newer than the driver, which accepts its output
 // under an older version number; or another, whose output the driver rejects.
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 typedef int Result;
 
@@ -13,10 +15,18 @@ bool is(const char *word) {
     return like && std::strcmp(like, word) == 0;
 }
 
-const char *text() {
-    return is("newer")    ? ".version 9.9\n  .pragma \"used_bytes_mask 3\";\n.visible .entry explore("
-           : is("another") ? "code that this driver does not know"
-                           : ".version 8.0\n.visible .entry explore(";
+// A program is its source.
+std::string text(void *program) {
+    const char *source = static_cast<const char *>(program);
+    const char *word = std::strstr(source, "ALONE")       ? "ALONE"
+                       : std::strstr(source, "JOBS_ROOM") ? "JOBS_ROOM"
+                       : std::strstr(source, "columns")   ? "columns"
+                                                          : "3Uts";
+    const char *entry = std::strstr(source, "ENTRY bound(") ? "bound" : "explore";
+    return std::string(is("newer")     ? ".version 9.9\n  .pragma \"used_bytes_mask 3\";\n.visible .entry "
+                       : is("another") ? "code that this driver does not know"
+                                       : ".version 8.0\n.visible .entry ") +
+           entry + "(\n// " + word;
 }
 } // namespace
 
@@ -46,13 +56,13 @@ Result nvrtcGetProgramLog(void *, char *log) {
     return 0;
 }
 
-Result nvrtcGetPTXSize(void *, size_t *bytes) {
-    *bytes = std::strlen(text()) + 1;
+Result nvrtcGetPTXSize(void *program, size_t *bytes) {
+    *bytes = text(program).size() + 1;
     return 0;
 }
 
-Result nvrtcGetPTX(void *, char *to) {
-    std::strcpy(to, text());
+Result nvrtcGetPTX(void *program, char *to) {
+    std::strcpy(to, text(program).c_str());
     return 0;
 }
 

@@ -82,7 +82,7 @@ fn a_device_that_cannot_be_used_is_left_out() {
         ("count queens 9 --nodes interval", "intervals"),
         ("count uts gen_mx=5,g=2", "hashes that are computed more than once"),
         ("count uts shape=expdec,b0=3,gen_mx=5", "trees of unlimited depth"),
-        ("solve flowshop ta001 --bound two", "bounds other than one"),
+        ("solve flowshop ta001 --bound auto", "bounds other than one"),
         ("solve flowshop ta091 --bound one", "more than 64 jobs, 64 machines or 2048 operations"),
     ] {
         refused(&format!("{words} --devices emulated"), &format!("it has no kernel for {said}"));

@@ -40,6 +40,17 @@ fn a_gpu_that_fails_loses_nothing() {
     }
 }
 
+/// The host waits for a second; then it has the CPU go on, and leaves the GPU alone.
+#[test]
+fn a_kernel_that_hangs_holds_nobody_up() {
+    let Some((wanted, _)) = search("two", "cpu", DRIVER) else { return };
+    for (devices, hang) in [("gpu:rmax=1:wait=1", 2), ("gpu:rmax=3:pool=2:wait=1", 9)] {
+        let (answer, said) = search("two", devices, &format!("{DRIVER},hang={hang}")).unwrap();
+        assert_eq!(answer["nodes"], wanted["nodes"], "{devices}");
+        assert!(said.contains("a kernel does not end"), "{devices}: {said}");
+    }
+}
+
 #[test]
 fn a_gpu_that_cannot_bound_is_left_out() {
     for (command, driver, reason) in [

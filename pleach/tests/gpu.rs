@@ -1,78 +1,31 @@
 //! What drives GPUs, with a driver that has the emulated device for one, and a compiler that is none.
 
 use crate::outside::folder;
+use crate::stand_in::stand_in;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
-
-/// The folder of the driver, made once; nothing where there is no compiler.
-fn driver() -> Option<&'static Path> {
-    static MADE: OnceLock<Option<PathBuf>> = OnceLock::new();
-    MADE.get_or_init(make).as_deref()
-}
-
-fn make() -> Option<PathBuf> {
-    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
-    let folder = folder("driver");
-    let source = |name: &str| kernels.join("emulated").join(name).into_os_string();
-    let mut parts = Vec::new();
-    let mut compilers = Vec::new();
-    for (name, file) in [
-        ("queens", "kernel.cpp"),
-        ("flowshop", "kernel.cpp"),
-        ("flowshop_bounds", "kernel.cpp"),
-        ("uts", "kernel.cpp"),
-        ("block", "block.cpp"),
-        ("driver", "driver.cpp"),
-        ("compiler", "compiler.cpp"),
-    ] {
-        let part = folder.join(format!("{name}.o"));
-        let compiler = Command::new("c++")
-            .args(["-c", "-O1", "-fPIC", "-std=c++17", "-Wno-unknown-pragmas"])
-            .arg(format!("-DPLEACH_SOURCE=\"{name}.cu\""))
-            .arg(format!("-DPLEACH_LAUNCH=pleach_emulated_{name}"))
-            .arg(format!("-DPLEACH_BOUNDS={}", u8::from(name.ends_with("_bounds"))))
-            .arg("-I")
-            .arg(kernels.join("cuda"))
-            .args([source(file), "-o".into(), part.clone().into_os_string()])
-            .spawn()
-            .ok()?;
-        compilers.push(compiler);
-        parts.push(part);
-    }
-    for mut compiler in compilers {
-        assert!(compiler.wait().unwrap().success());
-    }
-    let compiler = parts.split_off(6);
-    for (parts, name) in [(parts, "cuda"), (compiler, "nvrtc")] {
-        let place = folder.join(name);
-        std::fs::create_dir_all(&place).unwrap();
-        let library = place.join(format!("lib{name}.so"));
-        let linked = Command::new("c++").arg("-shared").args(parts).arg("-o").arg(library).status();
-        assert!(linked.unwrap().success());
-    }
-    Some(folder)
-}
 
 /// Runs the command with a driver that is like this.
 pub fn pleach(words: &str, driver_is: &str) -> Option<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
-    command
-        .env("LD_LIBRARY_PATH", driver()?.join("cuda"))
-        .env("XDG_CACHE_HOME", folder("no-kernels"));
+    stand_in(&mut command, true, &folder("some-kernels"))?;
     Some(command.env("PLEACH_DRIVER", driver_is).args(words.split_whitespace()).output().unwrap())
 }
 
-/// Counts queens, with a compiler that is like this too, which keeps what it makes there.
-fn compiling(compiler_is: &str, kept: &Path) -> Option<Output> {
-    let both = ["cuda", "nvrtc"].map(|name| driver().map(|driver| driver.join(name)));
-    let [Some(cuda), Some(nvrtc)] = both else { return None };
+/// Counts queens on a device, with a compiler that is like this or absent, which keeps what it makes there.
+fn compiling(device: &str, compiler_is: &str, kept: &Path) -> Option<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
-    command.env("LD_LIBRARY_PATH", std::env::join_paths([cuda, nvrtc]).unwrap());
+    stand_in(&mut command, compiler_is != "absent", kept)?;
     command.env("PLEACH_DRIVER", "kernel=queens").env("PLEACH_COMPILER", compiler_is);
-    command.env("XDG_CACHE_HOME", kept).args(["count", "queens", "8", "--devices", "gpu"]);
+    command.args(["count", "queens", "8", "--json", "--devices", device]);
     Some(command.output().unwrap())
+}
+
+/// The form of the only unit's kernel, and why there is no better one.
+fn form(output: &Output) -> [String; 2] {
+    let unit = answer(output)["units"][0].clone();
+    ["kernel", "kernel_log"].map(|key| unit[key].as_str().unwrap_or_default().to_string())
 }
 
 pub fn answer(output: &Output) -> Value {
@@ -146,10 +99,11 @@ fn gpus_take_part_without_being_asked() {
 fn what_is_wrong_with_a_gpu_is_said_and_the_run_goes_on() {
     for (like, said) in [
         ("kernel=queens,gpus=0", "gpu0 not used: the CUDA driver sees no GPU"),
+        ("kernel=queens,stub=1", "has a stub in place of the CUDA driver"),
         ("kernel=queens,version=11080", "supports CUDA 11.8, expected 12.1 or later"),
         ("kernel=queens,memory=20000", "bytes of memory, only"),
         ("kernel=queens,memory=5000000", "bytes of memory, only"),
-        ("kernel=none", "cannot build kernel 'queens'"),
+        ("kernel=none", "ptxas application ptx input; the stand-in refuses it"),
         ("kernel=queens,fail=1", "gpu0: "),
         ("kernel=queens,fail=6", "gpu0: "),
         ("kernel=queens,fail=11", "gpu0: "),
@@ -180,11 +134,14 @@ fn what_is_wrong_with_a_gpu_is_said_and_the_run_goes_on() {
 #[test]
 fn kernels_are_kept_and_made_anew_where_what_is_kept_is_broken() {
     let place = folder("kernels");
-    let count = |compiler_is: &str| {
-        let output = compiling(compiler_is, &place)?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(text.starts_with("queens 8: 92 (counted)"), "{output:?}");
-        assert!(output.stderr.is_empty(), "{output:?}");
+    let count = |compiler_is: &str, wanted: &str| {
+        let output = compiling("gpu", compiler_is, &place)?;
+        assert_eq!(answer(&output)["count"], 92, "{output:?}");
+        let [kernel, log] = form(&output);
+        assert_eq!(kernel, wanted, "{output:?}");
+        let warned = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(warned.is_empty(), wanted != "committed", "{compiler_is}: {output:?}");
+        assert!(wanted != "committed" || warned.contains(&log), "{warned}");
         Some(())
     };
     let files = || -> Vec<PathBuf> {
@@ -192,27 +149,114 @@ fn kernels_are_kept_and_made_anew_where_what_is_kept_is_broken() {
         files.map(|file| file.unwrap().path()).collect()
     };
     files().iter().for_each(|file| std::fs::remove_file(file).unwrap());
-    if count("").is_none() {
+    if count("", "compiled").is_none() {
         return;
     }
     let [file] = &files()[..] else { panic!("{:?}", files()) };
     let good = std::fs::read_to_string(file).unwrap();
     for broken in ["", "\0", "nothing that was compiled"] {
         std::fs::write(file, broken).unwrap();
-        count("").unwrap();
+        count("", "compiled").unwrap();
         assert_eq!(std::fs::read_to_string(file).unwrap(), good);
     }
     // What is kept is used: a compiler that fails by now is not asked.
-    count("broken").unwrap();
+    count("broken", "cached").unwrap();
     // Without it there is still what was compiled for any instance, which is not kept.
-    for compiler_is in ["broken", "another"] {
+    for compiler_is in ["broken", "another", "absent"] {
         std::fs::remove_file(file).unwrap_or_default();
-        count(compiler_is).unwrap();
+        count(compiler_is, "committed").unwrap();
         assert!(!file.exists());
     }
     // What a compiler makes that is newer than the driver is taken all the same.
-    count("newer").unwrap();
+    let output = compiling("gpu", "newer", &place).unwrap();
+    let [kernel, log] = form(&output);
+    assert_eq!(kernel, "lowered");
+    assert!(log.contains("compiled: ") && log.contains("the stand-in refuses it"), "{log}");
     assert_eq!(std::fs::read_to_string(file).unwrap().trim(), good.trim());
+}
+
+#[test]
+fn a_form_can_be_forced() {
+    let place = folder("forced");
+    for (device, compiler_is, kernel) in [
+        ("gpu:form=compiled", "", "compiled"),
+        ("gpu:form=compiled", "", "compiled"),
+        ("gpu:form=compiled:lineinfo=yes", "newer", "lowered"),
+        ("gpu:form=committed", "", "committed"),
+        ("gpu:form=committed", "broken", "committed"),
+    ] {
+        let Some(output) = compiling(device, compiler_is, &place) else { return };
+        assert_eq!(form(&output)[0], kernel, "{device} {compiler_is}");
+        assert!(output.stderr.is_empty(), "{device} {compiler_is}: {output:?}");
+    }
+    for (compiler_is, said) in [
+        ("broken", "compiled: NvrtcError(NVRTC_ERROR_COMPILATION); refused"),
+        ("another", "lowered: DriverError(CUDA_ERROR_INVALID_IMAGE"),
+        ("absent", "compiled: NVRTC not found"),
+    ] {
+        let output = compiling("gpu:form=compiled", compiler_is, &place).unwrap();
+        let warned = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{warned}");
+        assert!(warned.contains(said) && warned.lines().count() == 1, "{warned}");
+    }
+}
+
+/// A kernel that does not end: everything that would wait for it does not return either.
+#[test]
+fn a_device_that_hangs_is_given_up() {
+    for launch in [1, 2, 9] {
+        let hangs = format!("hang={launch}");
+        let words = "count queens 10 --devices gpu0:wait=1 --json --quiet";
+        let Some(output) = pleach(words, &hangs) else { return };
+        assert_eq!(answer(&output)["count"], 724, "{hangs}");
+        let warned = String::from_utf8_lossy(&output.stderr);
+        let said = "gpu0 failed: a kernel does not end; its work continues on the CPU";
+        assert!(warned.contains(said), "{hangs}: {warned}");
+    }
+}
+
+#[test]
+fn all_kernels_are_checked_in_one_process() {
+    // The large instances take the emulated device for ever.
+    let Some(output) = pleach("devices --check gpu0 --time-limit 45s", "") else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains(" right, 0 wrong, 0 failed"), "{text}");
+    for kernel in ["flowshop", "queens", "uts"] {
+        for choice in ["explorers=1 ", "explorers=33 ", "explorers=all ", "inside=adapt "] {
+            let right = |line: &str| line.starts_with(&format!("ok     {kernel} "));
+            assert!(text.lines().any(|line| right(line) && line.contains(choice)), "{text}");
+        }
+    }
+    let output =
+        pleach("devices uts --check gpu0:explorers=3 --json --quiet --time-limit 3s", "").unwrap();
+    let checks = answer(&output)["checks"].clone();
+    assert!(checks.as_array().unwrap().iter().all(|row| row["problem"] == "uts"), "{checks}");
+    assert!(checks.as_array().unwrap().len() >= 8 && output.stderr.is_empty(), "{checks}");
+}
+
+#[test]
+fn a_kernel_that_fails_does_not_keep_others_from_being_checked() {
+    for (fault, result, said) in [
+        ("wrong=4", "wrong", ""),
+        ("fail=3", "failed", "unspecified launch failure"),
+        ("hang=3", "failed", "a kernel does not end"),
+        ("kernel=uts", "failed", "the stand-in refuses it"),
+    ] {
+        // Flowshop comes first, UTS last.
+        let like = format!("{fault},faulty=flowshop");
+        let words = "devices --check gpu0:wait=1:explorers=3 --json --quiet --time-limit 9s";
+        let Some(output) = pleach(words, &like) else { return };
+        assert_eq!(output.status.code(), Some(1), "{like}: {output:?}");
+        let all: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let rows = all["checks"].as_array().unwrap();
+        let of = |kernel: &'static str| rows.iter().filter(move |row| row["problem"] == kernel);
+        let bad = of("flowshop").find(|row| row["result"] == result).expect("it shows");
+        assert!(bad["why"].as_str().unwrap_or_default().contains(said), "{like}: {bad}");
+        let right = of("uts").filter(|row| row["result"] == "ok").count();
+        assert!(right >= 4 && of("uts").all(|row| row["result"] != "wrong"), "{all}");
+        assert_ne!(all[result], 0, "{all}");
+    }
 }
 
 #[test]

@@ -69,6 +69,10 @@ pub struct SiteReport {
 pub struct UnitReport {
     /// Its name: `cpu0`, `emulated0`.
     pub name: String,
+    /// The form of its kernels, for a GPU: `cached`, `compiled`, `lowered` or `committed`.
+    pub kernel: String,
+    /// Why better forms failed, in one line; empty if none did.
+    pub kernel_log: String,
     /// What it counted.
     pub counts: Counts,
     /// Seconds spent exploring.

@@ -145,7 +145,11 @@ impl<'a> Ground<'a> {
         let mut guard = self.guard();
         let me = peer.me();
         let activity = settings.trace.then(Default::default);
-        let report = UnitReport { name: planned.name.clone(), activity, ..UnitReport::default() };
+        let (kernel, kernel_log) = planned
+            .built()
+            .map_or_else(Default::default, |built| (built.form.to_string(), built.log.clone()));
+        let name = planned.name.clone();
+        let report = UnitReport { name, kernel, kernel_log, activity, ..UnitReport::default() };
         let executor = planned.executor(problem, pieces, commons)?;
         let mut desk = office.desk(me);
         // A unit that is to behave as a machine of its own shares its core with others.

@@ -3,12 +3,11 @@
 use crate::commons::Commons;
 use crate::error::RunError;
 use crate::executor::Executor;
-use crate::executor::gpu::DeviceError;
-use crate::executor::gpu::evaluate::Evaluator;
 use crate::executor::gpu::executor::{DeviceExecutor, Rounds};
-use crate::executor::gpu::explorer::DeviceExplorer;
+use crate::executor::gpu::form::{Built, Form};
+use crate::executor::gpu::mode::prepare;
 use crate::executor::gpu::shelf::Shelf;
-use crate::executor::gpu::spec::{Kind, Mode, Spec};
+use crate::executor::gpu::spec::Kind;
 use crate::executor::threads::ThreadExecutor;
 use crate::settings::Settings;
 use pleach_core::problem::Problem;
@@ -60,8 +59,16 @@ pub(crate) fn plan<'p>(
             }
             gpu @ Kind::Gpu(_) => gpu.to_string(),
         };
-        match device(problem, spec, shelf) {
+        match prepare(problem, spec, shelf) {
             Ok(explorer) => {
+                let fell_back = explorer
+                    .built()
+                    .filter(|built| built.form == Form::Committed && !built.log.is_empty());
+                if let Some(Built { log, .. }) = fell_back {
+                    warnings.push_back(format!(
+                        "{name} uses the kernel for any instance, which is slower: {log}"
+                    ));
+                }
                 gpus += u32::from(matches!(spec.kind, Kind::Gpu(_)));
                 devices.push(Planned { name, make: Make::Device(explorer) });
             }
@@ -78,36 +85,18 @@ pub(crate) fn plan<'p>(
     Ok(Plan { units, warnings })
 }
 
-/// What drives a device. Where nothing else was asked for, it explores if there is a kernel for that.
-fn device<'p>(
-    problem: &'p dyn Problem,
-    spec: &Spec,
-    shelf: &Arc<Shelf>,
-) -> Result<Box<dyn Rounds + 'p>, DeviceError> {
-    let no_kernel = |what| DeviceError::Failed(format!("it has no kernel for {what}"));
-    let explores = || {
-        let on = problem.on_device().map_err(no_kernel)?;
-        let explorer = DeviceExplorer::new(shelf.take(spec)?, problem, on, spec)?;
-        Ok(Box::new(explorer) as Box<dyn Rounds + 'p>)
-    };
-    let evaluates = || {
-        let no_bounds =
-            |what| DeviceError::Failed(format!("it has no kernel that bounds with {what}"));
-        let host = problem.evaluation().map_err(no_bounds)?;
-        let evaluator = Evaluator::new(shelf.take(spec)?, problem, host, spec)?;
-        Ok(Box::new(evaluator) as Box<dyn Rounds + 'p>)
-    };
-    match spec.mode {
-        Some(Mode::Evaluate) => evaluates(),
-        None if problem.on_device().is_err() && problem.evaluation().is_ok() => evaluates(),
-        Some(Mode::Explore) | None => explores(),
-    }
-}
-
 impl<'p> Planned<'p> {
     /// Whether it is a thread of the CPU.
     pub fn is_thread(&self) -> bool {
         matches!(self.make, Make::Thread { .. })
+    }
+
+    /// The form of a device's kernels, where there are several.
+    pub fn built(&self) -> Option<&Built> {
+        match &self.make {
+            Make::Thread { .. } => None,
+            Make::Device(explorer) => explorer.built(),
+        }
     }
 
     /// The unit's executor with its first pieces. To be called on the thread that runs the unit.

@@ -1,5 +1,6 @@
 //! Searches on the host with bounds from the emulated device, several batches at a time, in any order.
 
+use crate::device::bounds;
 use crate::on_cpu;
 use oorandom::Rand64;
 use pleach_core::evaluate::{Batch, Host, Parents};
@@ -8,8 +9,6 @@ use pleach_core::laws::{explorer_law, run_to_end};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Tree;
 use pleach_core::work::{Malformed, Work};
-use pleach_kernels::bounding::Bounding;
-use pleach_kernels::emulated::bound;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::bound::Bound;
 use pleach_problems::flowshop::branching::Branching;
@@ -28,31 +27,6 @@ struct Loose<'p> {
 fn loose(problem: &dyn Problem, batches: usize, most: usize, seed: u64) -> Loose<'_> {
     let host = problem.evaluation().unwrap();
     Loose { host, batches, most, under_way: Vec::new(), rng: Rand64::new(seed.into()) }
-}
-
-/// The bounds of all children, by the kernel.
-fn bounds(host: &dyn Host, parents: &Parents, seed: u64) -> Vec<u32> {
-    let layout = host.layout();
-    let mut bounds = vec![0xdead_beef; parents.children() as usize];
-    let mut sizes = [0; 10];
-    sizes[..layout.sizes.len()].copy_from_slice(&layout.sizes);
-    let tables: Vec<u64> = layout
-        .tables
-        .chunks(2)
-        .map(|two| u64::from(two[0]) | two.get(1).map_or(0, |&word| u64::from(word) << 32))
-        .collect();
-    let record = Bounding {
-        starts: parents.starts.as_ptr() as u64,
-        parents: parents.words.as_ptr() as u64,
-        bounds: bounds.as_mut_ptr() as u64,
-        tables: tables.as_ptr() as u64,
-        count: parents.len() as u32,
-        children: parents.children(),
-        sizes,
-    };
-    // SAFETY: the arrays are those of the record, and outlive the launch.
-    unsafe { bound(layout.kernel, &record, seed) }.unwrap();
-    bounds
 }
 
 impl Explorer for Loose<'_> {
@@ -86,7 +60,7 @@ impl Explorer for Loose<'_> {
             } else if n > 0 {
                 let (batch, parents) =
                     self.under_way.swap_remove(self.rng.rand_range(0..n) as usize);
-                let bounds = bounds(&*self.host, &parents, self.rng.rand_u64());
+                let bounds = bounds(&self.host.layout(), &parents, self.rng.rand_u64());
                 progress.add(self.host.receive(batch, &bounds, best));
             }
         }

@@ -1,10 +1,12 @@
 //! The simplest host loop: explore, balance and make room until nothing is left.
 
 use pleach_core::device::{Layout, OnDevice};
+use pleach_core::evaluate::Parents;
 use pleach_core::explorer::Progress;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use pleach_core::work::Work;
+use pleach_kernels::bounding::Bounding;
 use pleach_kernels::emulated::{self, Fault};
 use pleach_kernels::launch::{Entry, FOUND, Launch, LaunchReport, Move, PAGE, StealRule};
 
@@ -28,6 +30,30 @@ pub fn run(kernel: &str, entry: Entry, record: &Launch, seed: u64) -> Result<(),
     // SAFETY: the records of these tests have addresses of vectors of the right size, which
     // nobody else uses, or belong to a kernel that touches one word only.
     unsafe { emulated::launch(kernel, entry, record, seed) }
+}
+
+/// The bounds of all children, by the kernel.
+pub fn bounds(layout: &Layout, parents: &Parents, seed: u64) -> Vec<u32> {
+    let mut bounds = vec![0xdead_beef; parents.children() as usize];
+    let mut sizes = [0; 10];
+    sizes[..layout.sizes.len()].copy_from_slice(&layout.sizes);
+    let tables: Vec<u64> = layout
+        .tables
+        .chunks(2)
+        .map(|two| u64::from(two[0]) | two.get(1).map_or(0, |&word| u64::from(word) << 32))
+        .collect();
+    let record = Bounding {
+        starts: parents.starts.as_ptr() as u64,
+        parents: parents.words.as_ptr() as u64,
+        bounds: bounds.as_mut_ptr() as u64,
+        tables: tables.as_ptr() as u64,
+        count: parents.len() as u32,
+        children: parents.children(),
+        sizes,
+    };
+    // SAFETY: the arrays are those of the record, and outlive the launch.
+    unsafe { emulated::bound(layout.kernel, &record, seed) }.unwrap();
+    bounds
 }
 
 /// The memory of an emulated device.

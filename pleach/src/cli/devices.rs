@@ -10,13 +10,15 @@ use pleach_core::problem::Problem;
 use pleach_problems::simd::Level;
 use pleach_run::executor::gpu::spec::{Kind, Spec};
 use pleach_run::executor::gpu::{emulates, gpus};
-use pleach_run::{Settings, cores};
+use pleach_run::{Outcome, Settings, cores};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long each rate is measured.
 const MEASURED: Duration = Duration::from_millis(200);
+/// How often to see whether that time is over.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A device: its name, its memory in bytes where it has its own, and its rates or why it has none.
 struct Device {
@@ -61,9 +63,17 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &Given) -> Result<
 /// A rate on some units, in nodes a second.
 fn measured(rate: &Rate, level: Level, settings: Settings) -> Result<f64, Failure> {
     let problem: Box<dyn Problem> = (rate.problem)(level).map_err(Failure::Inside)?;
-    let settings = Settings { time_limit: Some(MEASURED), ..settings };
-    let report = solver::search(&*problem, &settings, &mut |_| ControlFlow::Continue(()))?;
-    Ok(report.outcome.counts.bounded as f64 / report.outcome.seconds)
+    // The clock starts when the units do: after the context of a GPU and the compilation of its kernel.
+    let mut started = None;
+    let settings = Settings { look_every: LOOK_EVERY, ..settings };
+    let report = solver::search(&*problem, &settings, &mut |_| match *started
+        .get_or_insert_with(Instant::now)
+    {
+        start if start.elapsed() >= MEASURED => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    })?;
+    let Outcome { seconds, setup_seconds, counts, .. } = report.outcome;
+    Ok(counts.bounded as f64 / (seconds - setup_seconds))
 }
 
 /// The instruction sets that work here.

@@ -21,11 +21,12 @@ const COMMANDS: [(&str, &str); 7] = [
 ];
 
 /// Examples that belong to no problem.
-const EXAMPLES: [&str; 4] = [
+const EXAMPLES: [&str; 5] = [
     "resume run.pleach",
     "sim uts T1 --peers 100",
     "sim scenarios/mixed-speeds.toml --svg chart.svg",
     "devices",
+    "devices --check emulated",
 ];
 
 /// The help for these words.
@@ -56,8 +57,8 @@ pub fn help(registry: &[Entry], words: &[String]) -> String {
             flags(about, "pleach join HOST:PORT [FLAGS]", &applying(verb, &[]), "")
         }
         _ => flags(
-            "Show what this machine offers, with measured rates.",
-            "pleach devices [FLAGS]",
+            "Show what this machine offers, with measured rates, or check the kernels of a device.",
+            "pleach devices [FLAGS], or pleach devices [PROBLEM …] --check DEVICE [FLAGS]",
             &applying(verb, &[]),
             "",
         ),

@@ -1,5 +1,6 @@
 //! The command: words, flags, progress, results and exit codes.
 
+mod checking;
 mod company;
 mod conduct;
 pub(crate) mod console;
@@ -109,6 +110,12 @@ fn act(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Fail
         Verb::Devices => {
             let kind = Kind { verb, problem: "", named: &[] };
             line.given.check(kind).map_err(Failure::Usage)?;
+            if line.given.has("check") {
+                return checking::check(registry, console, &line.given, &line.words[1..]);
+            }
+            if line.given.has("time-limit") {
+                return usage("--time-limit has no effect without --check");
+            }
             no_more(&line.words, 1)?;
             devices::show(registry, console, &line.given)
         }

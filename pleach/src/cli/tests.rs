@@ -54,6 +54,7 @@ const TOY: Entry = Entry {
         problem: |_| Ok(Box::new(Plain(Ones { n: 30 }))),
         on_devices: false,
     }],
+    probes: &[],
 };
 
 fn read(word: &str) -> Result<Ones, Failure> {

@@ -58,6 +58,7 @@ pub const ENTRY: Entry = Entry {
         pose,
     }),
     rates: &[],
+    probes: &[],
 };
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {

@@ -4,7 +4,8 @@ use super::is_here;
 use super::posed::{Load, Posed, record};
 use super::text::numbers;
 use super::{
-    Act, Checked, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, best, choice,
+    Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, Start, Task, best,
+    choice,
 };
 use crate::campaign::Search;
 use crate::campaign::flowshop::{self as campaign, Bound, Branching, Instance, Options};
@@ -13,6 +14,7 @@ use crate::draw::gantt;
 use crate::failure::{Failure, usage};
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::heuristic::neh;
+use pleach_problems::simd::Level;
 use serde_json::json;
 
 const BOUNDS: &str =
@@ -71,7 +73,53 @@ pub const ENTRY: Entry = Entry {
         pose,
     }),
     rates: &[],
+    probes: &[
+        Probe {
+            instance: PROVEN,
+            pose: |level| probe(PROVEN, 0, Bound::One, level),
+            exact: true,
+            large: false,
+        },
+        // Kernels that bound have this one to themselves.
+        Probe {
+            instance: "VFR10_10_2 --bound two",
+            pose: |level| probe("VFR10_10_2", 0, Bound::Two, level),
+            exact: true,
+            large: false,
+        },
+        // Finds a schedule; how many nodes that takes depends on who looks where.
+        Probe {
+            instance: FOUND,
+            pose: |level| probe(FOUND, 1, Bound::One, level),
+            exact: false,
+            large: false,
+        },
+        Probe {
+            instance: "ta014",
+            pose: |level| probe("ta014", 0, Bound::One, level),
+            exact: true,
+            large: true,
+        },
+        Probe {
+            instance: "ta030",
+            pose: |level| probe("ta030", 0, Bound::One, level),
+            exact: true,
+            large: true,
+        },
+    ],
 };
+
+const PROVEN: &str = "VFR10_5_5";
+const FOUND: &str = "VFR10_5_6";
+
+/// An instance, to be searched for a schedule that beats its optimum plus a number.
+fn probe(name: &'static str, more: i64, bound: Bound, level: Level) -> Result<Check, String> {
+    let known = campaign::named(name).zip(campaign::best_known(name));
+    let (instance, (optimum, _)) = known.ok_or("no such instance")?;
+    let mut problem = Flowshop::new(instance, level);
+    (problem.reference, problem.bound) = (optimum + more, bound);
+    Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
+}
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let Request { given, resumed, .. } = *request;

@@ -27,6 +27,7 @@ pub const ENTRY: Entry = Entry {
     }],
     simulation: Some(Simulation { flags: &[BEST], intervals: false, pose }),
     rates: &[],
+    probes: &[],
 };
 
 fn knapsack(request: &Request<'_>) -> Result<Knapsack, Failure> {

@@ -42,6 +42,8 @@ pub struct Entry {
     pub simulation: Option<Simulation>,
     /// What `devices` measures.
     pub rates: &'static [Rate],
+    /// What `devices --check` tests the kernel with, if it has one.
+    pub probes: &'static [Probe],
 }
 
 /// Something that can be done with a problem.
@@ -139,6 +141,25 @@ pub struct Rate {
     pub problem: fn(Level) -> Result<Box<dyn Problem>, String>,
     /// Whether devices are measured with it, too.
     pub on_devices: bool,
+}
+
+/// An instance with which `devices --check` tests a kernel.
+#[derive(Clone, Copy)]
+pub struct Probe {
+    /// Its name.
+    pub instance: &'static str,
+    /// Reads it.
+    pub pose: fn(Level) -> Result<Check, String>,
+    /// Whether every search of it explores the same nodes.
+    pub exact: bool,
+    /// Whether it is too large for the emulated device.
+    pub large: bool,
+}
+
+/// A problem to check a kernel with, and the value to beat.
+pub struct Check {
+    pub problem: Box<dyn Problem>,
+    pub best: Option<i64>,
 }
 
 impl Entry {

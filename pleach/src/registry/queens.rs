@@ -1,7 +1,7 @@
 //! The entry of n queens: counted, or a first way found.
 
 use super::posed::{Load, Posed, record};
-use super::{Act, Ended, Entry, Mode, Rate, Request, Simulation, Start, Task};
+use super::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
 use crate::campaign::queens::{self as campaign, FirstQueens, Queens};
 use crate::campaign::{Error, Search, plain};
 use crate::cli::flags::{Given, Use, Verb};
@@ -34,7 +34,17 @@ pub const ENTRY: Entry = Entry {
         Rate { name: "queens 16", problem: |level| measured(16, level), on_devices: true },
         Rate { name: "queens 20", problem: |level| measured(20, level), on_devices: false },
     ],
+    probes: &[
+        Probe { instance: "8", pose: |level| probe(8, level), exact: true, large: false },
+        Probe { instance: "10", pose: |level| probe(10, level), exact: true, large: false },
+        Probe { instance: "14", pose: |level| probe(14, level), exact: true, large: true },
+        Probe { instance: "15", pose: |level| probe(15, level), exact: true, large: true },
+    ],
 };
+
+fn probe(n: u32, level: Level) -> Result<Check, String> {
+    Ok(Check { problem: measured(n, level)?, best: None })
+}
 
 fn measured(n: u32, level: Level) -> Result<Box<dyn Problem>, String> {
     Ok(Box::new(Queens::new(n, level)?))

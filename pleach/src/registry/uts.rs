@@ -1,11 +1,12 @@
 //! The entry of Unbalanced Tree Search.
 
 use super::posed::{Load, Posed, record};
-use super::{Act, Ended, Entry, Mode, Rate, Request, Simulation, Start, Task};
+use super::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
 use crate::campaign::uts::{self as campaign, Parameters, Uts};
 use crate::campaign::{Search, plain};
 use crate::cli::flags::{Given, Verb};
 use crate::failure::{Failure, usage};
+use pleach_problems::simd::Level;
 
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
@@ -30,7 +31,31 @@ pub const ENTRY: Entry = Entry {
         problem: |level| Ok(Box::new(Uts::new(Parameters::parse("T1XXL")?, level))),
         on_devices: false,
     }],
+    probes: &[
+        Probe {
+            instance: BINOMIAL,
+            pose: |level| probe(BINOMIAL, level),
+            exact: true,
+            large: false,
+        },
+        Probe {
+            instance: GEOMETRIC,
+            pose: |level| probe(GEOMETRIC, level),
+            exact: true,
+            large: false,
+        },
+        Probe { instance: "T1", pose: |level| probe("T1", level), exact: true, large: true },
+        Probe { instance: "T3", pose: |level| probe("T3", level), exact: true, large: true },
+    ],
 };
+
+const BINOMIAL: &str = "type=binomial,b0=50,q=0.18,m=5,seed=3";
+const GEOMETRIC: &str = "b0=3,gen_mx=6,seed=19";
+
+fn probe(words: &str, level: Level) -> Result<Check, String> {
+    let problem = Box::new(Uts::new(Parameters::parse(words)?, level));
+    Ok(Check { problem, best: None })
+}
 
 fn tree(words: &str) -> Result<Parameters, Failure> {
     Parameters::parse(words).or_else(|why| usage(format!("uts: {why}")))

@@ -13,7 +13,7 @@ impl Report {
         let units: Vec<Value> = units
             .iter()
             .map(|unit| {
-                json!({
+                let mut about = json!({
                     "name": unit.name,
                     "branched": whole(unit.counts.branched.into()),
                     "busy_s": round(unit.busy_s),
@@ -21,7 +21,13 @@ impl Report {
                     "idle_s": round(unit.idle_s),
                     "steals": unit.steals,
                     "power": whole(unit.power.into()),
-                })
+                });
+                for (key, text) in [("kernel", &unit.kernel), ("kernel_log", &unit.kernel_log)] {
+                    if !text.is_empty() {
+                        about[key] = json!(text);
+                    }
+                }
+                about
             })
             .collect();
         let counted = self.outcome.goal == Goal::Count;

@@ -45,7 +45,9 @@ impl Pack for UnitReport {
     const LEAST: usize = 1;
 
     fn pack(&self, out: &mut Vec<u8>) {
-        pack_text(&self.name, out);
+        [&self.name, &self.kernel, &self.kernel_log]
+            .into_iter()
+            .for_each(|text| pack_text(text, out));
         self.counts.pack(out);
         let times = [self.busy_s, self.improve_s, self.idle_s].map(micros);
         (times, self.steals, self.power).pack(out);
@@ -58,12 +60,24 @@ impl Pack for UnitReport {
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let name = unpack_text(from)?;
+        let [name, kernel, kernel_log] =
+            [unpack_text(from)?, unpack_text(from)?, unpack_text(from)?];
         let counts = Pack::unpack(from)?;
         let (times, steals, power): ([u64; 3], u64, u64) = Pack::unpack(from)?;
         let [busy_s, improve_s, idle_s] = times.map(seconds);
         let activity = bool::unpack(from)?.then(|| unpack_activity(from)).transpose()?;
-        Ok(Self { name, counts, busy_s, improve_s, idle_s, steals, power, activity })
+        Ok(Self {
+            name,
+            kernel,
+            kernel_log,
+            counts,
+            busy_s,
+            improve_s,
+            idle_s,
+            steals,
+            power,
+            activity,
+        })
     }
 }
 
@@ -133,7 +147,9 @@ mod tests {
         let mut activity = Activity::default();
         activity.add(3_000_000, 9_000_000, 77, 0.5);
         let unit = UnitReport {
-            name: "cpu0".into(),
+            name: "gpu0".into(),
+            kernel: "lowered".into(),
+            kernel_log: "compiled: newer than the driver".into(),
             busy_s: 1.5,
             steals: 3,
             activity: Some(activity),

@@ -19,12 +19,16 @@ const ABOUT: About = About {
     accepts: Accepts::One,
 };
 
+const SEARCHES_AND_CHECKS: &[Verb] =
+    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Devices];
+
 /// `--time-limit`.
 pub static TIME_LIMIT: Flag<Option<Duration>> = Flag {
     about: About {
         name: "time-limit",
         value: Some("TIME"),
         help: "stop after this time: 60 (seconds), 500ms, 10m, 2h, 1d",
+        applies: Applies::To(SEARCHES_AND_CHECKS),
         ..ABOUT
     },
     parse: |word| if word == "none" { Ok(None) } else { time(word).map(Some) },

@@ -17,7 +17,7 @@ pub use search::{
     ALL as ALL_OPTIMA, BEST, BOUND, BRANCHING, JOBS_FIRST, NODES, SEED, START, Start, value_to_beat,
 };
 pub use sim::{PEERS, SVG};
-pub use units::{BALANCE, DEVICES, PACE, SIMD, SLOW, THREADS};
+pub use units::{BALANCE, CHECK, DEVICES, PACE, SIMD, SLOW, THREADS};
 
 use clap::{Arg, ArgAction};
 use serde_json::Value;
@@ -26,7 +26,7 @@ use serde_json::Value;
 pub const WORD: char = '\u{1}';
 
 /// The flags that there are, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 32] = [
+pub static FLAGS: [&(dyn Item + Sync); 33] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -49,6 +49,7 @@ pub static FLAGS: [&(dyn Item + Sync); 32] = [
     &PATIENCE,
     &MPI,
     &SIMD,
+    &CHECK,
     &SEED,
     &TRACE,
     &SOLUTION,

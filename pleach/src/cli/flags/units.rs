@@ -1,7 +1,9 @@
 //! Flags for the units of a run, and for how they share the work.
 
 use super::numbers::whole;
-use super::{About, Accepts, Applies, Flag, Group, Lasts, SEARCHES_AND_JOIN, Verb, text};
+use super::{
+    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES_AND_JOIN, Verb, text, unrecorded,
+};
 use pleach_core::balance::Policy;
 use pleach_net::mpi;
 use pleach_problems::simd::Level;
@@ -115,6 +117,21 @@ pub static SIMD: Flag<Level> = Flag {
         let level = given.get(&SIMD).ok().flatten().unwrap_or_else(Level::best);
         Some(json!(level.to_string()))
     },
+};
+
+/// `--check`.
+pub static CHECK: Flag<Spec> = Flag {
+    about: About {
+        name: "check",
+        value: Some("DEVICE"),
+        help: "instead, test the kernels on gpu0 or another device against the counts of the CPU: all of them, \
+               or those of the problems named; a line per check",
+        applies: Applies::To(&[Verb::Devices]),
+        lasts: Lasts::OneRun,
+        ..ABOUT
+    },
+    parse: Spec::parse,
+    record: unrecorded,
 };
 
 /// Devices at most: no machine has more.

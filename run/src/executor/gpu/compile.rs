@@ -1,7 +1,9 @@
 //! [`KernelForms`]: a kernel compiled for a GPU: cached, compiled now, or shipped ready for any
 //! instance.
 
-use cudarc::nvrtc::{CompileOptions, compile_ptx_with_opts, sys};
+use super::form::{Form, Handling, in_one_line};
+use super::nvrtc;
+use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
 use pleach_core::device::Layout;
 use pleach_core::wire::fingerprint;
 use pleach_kernels::{ptx, source};
@@ -17,23 +19,27 @@ pub(super) struct KernelForms<'l> {
     path: Option<PathBuf>,
     /// The text compiled last.
     made: Option<String>,
+    handling: Handling,
     next: u32,
 }
 
 impl<'l> KernelForms<'l> {
-    /// Forms for a GPU of this compute capability.
-    pub fn new(layout: &'l Layout, (major, minor): (i32, i32)) -> Self {
+    /// The forms that are allowed, for a GPU of this compute capability.
+    pub fn new(layout: &'l Layout, (major, minor): (i32, i32), handling: Handling) -> Self {
         let text = source(layout.kernel).unwrap_or_default();
         let sizes = layout.sizes.iter().enumerate();
         let mut options: Vec<String> =
             sizes.map(|(i, size)| format!("-DSIZE_{i}={size}")).collect();
         options.push(format!("--gpu-architecture=compute_{major}{minor}"));
         options.push("--std=c++17".into());
+        if handling.lines {
+            options.push("--generate-line-info".into());
+        }
         let print =
             fingerprint("kernel", &(text.clone().into_bytes(), options.concat().into_bytes()));
         let name = format!("{}-{print:016x}.ptx", layout.kernel);
         let path = cache().map(|folder| folder.join(name));
-        Self { layout, text, options, path, made: None, next: 0 }
+        Self { layout, text, options, path, made: None, handling, next: 0 }
     }
 
     /// The cached form, if any. The driver would stop reading at a zero byte.
@@ -44,14 +50,18 @@ impl<'l> KernelForms<'l> {
 
     /// Compiled now, with the sizes as constants.
     fn compiled(&mut self) -> Option<Result<String, String>> {
-        // SAFETY: only loads a system library by name.
-        if !unsafe { sys::is_culib_present() } {
-            return None;
+        if !nvrtc::find() {
+            return Some(Err("NVRTC not found; PLEACH_NVRTC may name its folder".into()));
         }
         let options = CompileOptions { options: self.options.clone(), ..CompileOptions::default() };
         let made = compile_ptx_with_opts(&self.text, options).map(|made| made.to_src());
         self.made = made.as_ref().ok().cloned();
-        Some(made.map_err(|why| format!("{why:?}")))
+        Some(made.map_err(|why| match why {
+            CompileError::CompileError { nvrtc, log, .. } => {
+                in_one_line(&format!("{nvrtc}\n{}", log.to_string_lossy()))
+            }
+            other => other.to_string(),
+        }))
     }
 
     /// The compiled form, marked for a driver older than the compiler: it rarely needs a newer one.
@@ -86,20 +96,29 @@ impl<'l> KernelForms<'l> {
 }
 
 impl Iterator for KernelForms<'_> {
-    type Item = Result<String, String>;
+    type Item = (Form, Result<String, String>);
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             self.next += 1;
             let form = match self.next {
-                1 => self.cached(),
-                2 => self.compiled(),
-                3 => self.lowered(),
-                4 => self.general(),
+                1 => Form::Cached,
+                2 => Form::Compiled,
+                3 => Form::Lowered,
+                4 => Form::Committed,
                 _ => return None,
             };
-            if form.is_some() {
-                return form;
+            if !self.handling.allows(form) {
+                continue;
+            }
+            let text = match form {
+                Form::Cached => self.cached(),
+                Form::Compiled => self.compiled(),
+                Form::Lowered => self.lowered(),
+                Form::Committed => self.general(),
+            };
+            if let Some(text) = text {
+                return Some((form, text));
             }
         }
     }

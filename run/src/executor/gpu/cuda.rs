@@ -2,36 +2,43 @@
 
 use super::DeviceError;
 use super::compile::KernelForms;
-use super::cuda_slots::Queue;
+use super::cuda_queue::{Queue, Slot};
+use super::form::{Built, Handling};
 use super::memory::Memory;
-use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DeviceRepr};
-use cudarc::driver::{DriverError, LaunchConfig, PushKernelArg, result, sys};
-use cudarc::nvrtc::Ptx;
+use super::module::{Function, Module, failed};
+use super::slots::Slots;
+use cudarc::driver::{CudaContext, DriverError, LaunchConfig, result, sys};
 use pleach_core::device::Layout;
+use pleach_core::evaluate::Parents;
+use pleach_kernels::bounding::BOUND;
 use pleach_kernels::launch::{EXPLORERS, Entry, Launch, THREADS, blocks};
+use std::ptr::null_mut;
 use std::sync::Arc;
+use std::thread::{sleep, yield_now};
+use std::time::{Duration, Instant};
 
 /// The oldest CUDA version with all functions used here; calling a missing one would panic.
 const LEAST_VERSION: i32 = 12_010;
 
+/// More time for each step that every explorer may make; a step takes far less.
+const WAIT_PER_STEP: Duration = Duration::from_micros(100);
+/// How long a wait may keep its core.
+const SHORT: Duration = Duration::from_micros(100);
+
 /// A GPU, the memory allocated on it, and its kernels.
 pub(super) struct Gpu {
-    pub(super) context: Arc<CudaContext>,
-    kernels: Vec<CudaFunction>,
+    context: Arc<CudaContext>,
+    kernels: Vec<Function>,
+    module: Option<Module>,
+    handling: Handling,
+    built: Option<Built>,
     taken: Vec<sys::CUdeviceptr>,
-    pub(super) multiprocessors: i32,
-    pub(super) queue: Option<Queue>,
-}
-
-/// The launch record, a kernel's only parameter.
-#[repr(transparent)]
-struct Record(Launch);
-
-// SAFETY: only integers of fixed size, in C layout.
-unsafe impl DeviceRepr for Record {}
-
-pub(super) fn failed(why: DriverError) -> DeviceError {
-    DeviceError::Failed(why.to_string())
+    multiprocessors: i32,
+    queue: Option<Queue>,
+    /// How long the kernels that were launched may take, while nobody has waited for them.
+    running: Option<Duration>,
+    /// Whether a kernel did not end: then the driver must not be waited for any more.
+    hung: bool,
 }
 
 /// The number of GPUs of this machine.
@@ -71,7 +78,18 @@ impl Gpu {
         let _ = context.set_blocking_synchronize();
         let count = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let multiprocessors = context.attribute(count).map_err(failed)?;
-        Ok(Self { context, kernels: Vec::new(), taken: Vec::new(), multiprocessors, queue: None })
+        Ok(Self {
+            context,
+            kernels: Vec::new(),
+            module: None,
+            handling: Handling::default(),
+            built: None,
+            taken: Vec::new(),
+            multiprocessors,
+            queue: None,
+            running: None,
+            hung: false,
+        })
     }
 
     /// Its name and its memory in bytes.
@@ -81,28 +99,129 @@ impl Gpu {
     }
 
     /// Loads the first form of a kernel that the driver accepts.
-    pub(super) fn load(&self, layout: &Layout) -> Result<Arc<CudaModule>, DeviceError> {
-        let mut fault = None;
-        let mut forms =
-            KernelForms::new(layout, self.context.compute_capability().map_err(failed)?);
-        while let Some(form) = forms.next() {
-            let load = |text: String| self.context.load_module(Ptx::from_src(text));
-            match form.and_then(|text| load(text).map_err(|why| why.to_string())) {
+    fn load(&self, layout: &Layout) -> Result<(Module, Built), DeviceError> {
+        let mut log = Vec::new();
+        let capability = self.context.compute_capability().map_err(failed)?;
+        let mut forms = KernelForms::new(layout, capability, self.handling);
+        while let Some((form, text)) = forms.next() {
+            let load = |text: String| Module::load(&self.context, &text, self.handling.lines);
+            match text.and_then(load) {
                 Ok(module) => {
                     forms.keep();
-                    return Ok(module);
+                    return Ok((module, Built { form, log: log.join("; ") }));
                 }
-                // The error of the best form says most.
-                Err(why) => fault = fault.or(Some(why)),
+                Err(why) => log.push(format!("{form}: {why}")),
             }
         }
-        let why = fault.unwrap_or_else(|| "no such kernel".into());
+        let why = if log.is_empty() { "no such kernel".into() } else { log.join("; ") };
         Err(DeviceError::Kernel(layout.kernel.into(), why))
+    }
+
+    /// Waits for all kernels that were launched, but not for ever.
+    fn finish(&mut self) -> Result<(), DeviceError> {
+        let Some(limit) = self.running.take() else { return self.responds() };
+        let start = Instant::now();
+        loop {
+            // SAFETY: the default stream, on which all kernels run, always exists.
+            match unsafe { sys::cuStreamQuery(null_mut()) } {
+                sys::CUresult::CUDA_ERROR_NOT_READY => {}
+                other => return other.result().map_err(failed),
+            }
+            let waited = start.elapsed();
+            if waited >= limit {
+                self.hung = true;
+                return self.responds();
+            }
+            if waited < SHORT {
+                yield_now();
+            } else {
+                // Late by a small part of the time that the kernels take.
+                sleep((waited / 64).clamp(SHORT / 10, Duration::from_millis(10)));
+            }
+        }
+    }
+
+    fn responds(&self) -> Result<(), DeviceError> {
+        if self.hung {
+            return Err(DeviceError::Failed("a kernel does not end".into()));
+        }
+        Ok(())
+    }
+}
+
+impl Gpu {
+    /// Waits for all batches under way, but not for ever.
+    fn finish_slots(&mut self) -> Result<(), DeviceError> {
+        for at in self.queue.as_ref().map_or(Vec::new(), Queue::busy) {
+            while !self.is_done(at)? {
+                sleep(SHORT / 10);
+            }
+        }
+        Ok(())
+    }
+
+    /// The slots, on the thread that uses them.
+    fn queue(&mut self) -> Result<&mut Queue, DeviceError> {
+        self.responds()?;
+        self.context.bind_to_thread().map_err(failed)?;
+        self.queue.as_mut().ok_or_else(|| DeviceError::Failed("no slots were made".into()))
+    }
+}
+
+impl Slots for Gpu {
+    fn make_slots(
+        &mut self,
+        layout: &Layout,
+        slots: usize,
+        most: usize,
+    ) -> Result<u32, DeviceError> {
+        self.context.bind_to_thread().map_err(failed)?;
+        let (module, built) = self.load(layout)?;
+        let kernel = module.function(BOUND).map_err(failed)?;
+        (self.module, self.built) = (Some(module), Some(built));
+        let blocks = kernel.blocks().map_err(failed)?;
+        // Only a hint: without it the driver decides.
+        let _ = kernel.carve_out(&self.context, blocks);
+        let tables = self.allocate(layout.tables.len().max(1))?;
+        self.write(tables, &layout.tables)?;
+        let mut sizes = [0; 10];
+        sizes.iter_mut().zip(&layout.sizes).for_each(|(size, &given)| *size = given);
+        let (sent, came) = (1 + most * (1 + layout.words), (most * layout.width).max(1));
+        let mut all = Vec::new();
+        for _ in 0..slots {
+            let (input, output) = (self.allocate(sent)?, self.allocate(came)?);
+            all.push(Slot::new(&self.context, (input, sent), (output, came))?);
+        }
+        self.queue = Some(Queue { kernel, tables, sizes, slots: all });
+        // Two lanes for each child.
+        Ok(blocks * self.multiprocessors as u32 * THREADS / 2)
+    }
+
+    fn start(&mut self, slot: usize, parents: &Parents) -> Result<(), DeviceError> {
+        self.queue()?.start(slot, parents)
+    }
+
+    fn is_done(&mut self, slot: usize) -> Result<bool, DeviceError> {
+        let patience = self.handling.patience();
+        let done = self.queue()?.is_done(slot)?;
+        self.hung |= done.is_err_and(|waited| waited > patience);
+        self.responds().map(|()| done.is_ok())
+    }
+
+    fn bounds(&mut self, slot: usize) -> Result<&[u32], DeviceError> {
+        self.queue()?.bounds(slot)
     }
 }
 
 impl Drop for Gpu {
     fn drop(&mut self) {
+        if self.hung {
+            // Whatever touches the context would wait for the kernel: it stays until the process ends.
+            std::mem::forget(self.module.take());
+            std::mem::forget(self.queue.take());
+            std::mem::forget(Arc::clone(&self.context));
+            return;
+        }
         // A lost device has already freed its memory.
         let _ = self.clear();
     }
@@ -113,8 +232,19 @@ impl Memory for Gpu {
         self.context.mem_get_info().map_or(0, |(free, _)| free as u64)
     }
 
+    fn handle(&mut self, handling: Handling) {
+        self.handling = handling;
+    }
+
+    fn built(&self) -> Option<Built> {
+        self.built.clone()
+    }
+
     fn clear(&mut self) -> Result<(), DeviceError> {
+        self.responds()?;
         self.context.bind_to_thread().map_err(failed)?;
+        self.finish()?;
+        self.finish_slots()?;
         // No kernel may still be using the arrays.
         self.context.synchronize().map_err(failed)?;
         self.queue = None;
@@ -129,14 +259,18 @@ impl Memory for Gpu {
     fn build_kernels(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
         self.context.bind_to_thread().map_err(failed)?;
         let fault = |why: DriverError| DeviceError::Kernel(layout.kernel.into(), why.to_string());
-        let module = self.load(layout)?;
-        let kernel = |entry: Entry| module.load_function(entry.name()).map_err(fault);
+        let (module, built) = self.load(layout)?;
+        let kernel = |entry: Entry| module.function(entry.name()).map_err(fault);
         self.kernels = Entry::ALL.into_iter().map(kernel).collect::<Result<_, _>>()?;
-        let explore = &self.kernels[Entry::Explore as usize];
-        let blocks = explore.occupancy_max_active_blocks_per_multiprocessor(THREADS, 0, None);
-        match blocks.map_err(failed)? {
+        (self.module, self.built) = (Some(module), Some(built));
+        let explore = self.kernels[Entry::Explore as usize];
+        match explore.blocks().map_err(failed)? {
             0 => Err(DeviceError::Failed("it cannot run a single thread block".into())),
-            blocks => Ok(blocks * EXPLORERS * self.multiprocessors as u32),
+            blocks => {
+                // Only a hint: without it the driver decides.
+                let _ = explore.carve_out(&self.context, blocks);
+                Ok(blocks * EXPLORERS * self.multiprocessors as u32)
+            }
         }
     }
 
@@ -156,6 +290,7 @@ impl Memory for Gpu {
             return Ok(());
         }
         self.context.bind_to_thread().map_err(failed)?;
+        self.finish()?;
         // SAFETY: the caller guarantees an array with this many words from `to` on.
         unsafe { result::memcpy_htod_sync(to, words) }.map_err(failed)
     }
@@ -165,12 +300,15 @@ impl Memory for Gpu {
             return Ok(());
         }
         self.context.bind_to_thread().map_err(failed)?;
+        self.finish()?;
         // SAFETY: the caller guarantees an array with this many words from `from` on.
         unsafe { result::memcpy_dtoh_sync(words, from) }.map_err(failed)
     }
 
     fn launch(&mut self, entry: Entry, record: &Launch) -> Result<(), DeviceError> {
-        let Some(function) = self.kernels.get(entry as usize) else {
+        self.responds()?;
+        self.context.bind_to_thread().map_err(failed)?;
+        let Some(&function) = self.kernels.get(entry as usize) else {
             return Err(DeviceError::Failed("its kernels are not loaded".into()));
         };
         let shape = LaunchConfig {
@@ -178,9 +316,10 @@ impl Memory for Gpu {
             block_dim: (THREADS, 1, 1),
             shared_mem_bytes: 0,
         };
-        let (stream, record) = (self.context.default_stream(), Record(*record));
+        let wait = self.handling.patience();
+        let limit = wait + record.budget * WAIT_PER_STEP;
+        self.running = Some(self.running.map_or(limit, |other| other.max(limit)));
         // SAFETY: the kernels take this record, and its arrays have the sizes it states.
-        unsafe { stream.launch_builder(function).arg(&record).launch(shape) }.map_err(failed)?;
-        Ok(())
+        unsafe { function.launch(null_mut(), shape, record) }.map_err(failed)
     }
 }

@@ -1,5 +1,6 @@
 //! [`Device`]: memory with many stacks of nodes, and kernels that explore all of them at once.
 
+use super::form::{Built, Handling};
 use super::memory::Memory;
 use super::moves::{share, spread};
 use super::slots::Slots;
@@ -46,6 +47,17 @@ impl Device {
     #[must_use]
     pub fn nodes(&self) -> u64 {
         self.nodes
+    }
+
+    /// How the next kernels should be built, and how long they may take.
+    pub fn handle(&mut self, handling: Handling) {
+        self.memory.handle(handling);
+    }
+
+    /// The form of its kernels, where there are several.
+    #[must_use]
+    pub fn built(&self) -> Option<Built> {
+        self.memory.built()
     }
 
     /// Builds a problem's kernels and creates explorers with empty stacks: this many, or as many as

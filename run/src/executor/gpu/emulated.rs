@@ -1,14 +1,17 @@
 //! The emulated device, for tests: runs the kernels on the CPU, one device thread at a time.
 
 use super::DeviceError;
-use super::emulated_slots::Queue;
+use super::emulated_queue::Queue;
 use super::memory::Memory;
+use super::slots::Slots;
 use pleach_core::device::Layout;
+use pleach_core::evaluate::Parents;
 use pleach_kernels::emulated::launch;
 use pleach_kernels::launch::{Entry, Launch};
 
-/// The number of explorers, and the memory in bytes.
+/// The number of explorers, of children that can be bounded at once, and of bytes of memory.
 const EXPLORERS: u32 = 8;
+const CHILDREN: u32 = 128;
 const BYTES: u64 = 1 << 30;
 
 /// Host memory in the role of a device's; it can fail in a chosen launch.
@@ -18,7 +21,7 @@ pub(super) struct Emulated {
     arrays: Vec<Vec<u64>>,
     launches: u32,
     fail: Option<u32>,
-    pub(super) queue: Option<Queue>,
+    queue: Option<Queue>,
 }
 
 impl Emulated {
@@ -28,7 +31,7 @@ impl Emulated {
     }
 
     /// Counts a launch, which fails if it is told to. Returns a seed for it.
-    pub(super) fn launched(&mut self) -> Result<u64, DeviceError> {
+    fn launched(&mut self) -> Result<u64, DeviceError> {
         self.launches += 1;
         if self.fail == Some(self.launches) {
             return Err(DeviceError::Failed("told to fail".into()));
@@ -89,6 +92,33 @@ impl Memory for Emulated {
         // states.
         let done = unsafe { launch(self.kernel, entry, record, seed) };
         done.map_err(|why| DeviceError::Failed(why.to_string()))
+    }
+}
+
+impl Slots for Emulated {
+    fn make_slots(
+        &mut self,
+        layout: &Layout,
+        slots: usize,
+        most: usize,
+    ) -> Result<u32, DeviceError> {
+        self.queue = Some(Queue::new(layout, slots, most));
+        Ok(CHILDREN)
+    }
+
+    fn start(&mut self, slot: usize, parents: &Parents) -> Result<(), DeviceError> {
+        self.queue.as_mut().ok_or_else(outside)?.start(slot, parents)
+    }
+
+    fn is_done(&mut self, slot: usize) -> Result<bool, DeviceError> {
+        let mut queue = self.queue.take().ok_or_else(outside)?;
+        let done = queue.go_on(|| self.launched()).and_then(|()| queue.is_done(slot));
+        self.queue = Some(queue);
+        done
+    }
+
+    fn bounds(&mut self, slot: usize) -> Result<&[u32], DeviceError> {
+        self.queue.as_mut().ok_or_else(outside)?.bounds(slot)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::DeviceError;
 use super::batch::BatchSize;
 use super::executor::Rounds;
+use super::form::Built;
 use super::shelf::Borrowed;
 use super::spec::Spec;
 use pleach_core::evaluate::{Batch, Host, Parents};
@@ -17,8 +18,6 @@ const SLOTS: u32 = 3;
 const MOST_WORDS: usize = 16 << 20;
 /// Fuel of a step when the device is gone.
 const WITHOUT: u64 = 1 << 16;
-/// How long a batch may take before the device counts as lost.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// How long to look for bounds without a pause, and the pauses after that.
 const EAGER: Duration = Duration::from_micros(100);
 const PAUSE: Duration = Duration::from_micros(20);
@@ -29,6 +28,7 @@ pub struct Evaluator<'p> {
     state: State<'p>,
     /// Why the device was given up, until reported.
     lost: Option<DeviceError>,
+    built: Option<Built>,
 }
 
 enum State<'p> {
@@ -71,6 +71,7 @@ impl<'p> Evaluator<'p> {
         spec: &Spec,
     ) -> Result<Self, DeviceError> {
         let (mut device, layout) = (device.into(), host.layout());
+        device.handle(spec.handling);
         let slots = spec.rmax.unwrap_or(SLOTS);
         let each = 1 + layout.words + layout.width;
         let room = (MOST_WORDS / slots as usize / each).max(1);
@@ -89,7 +90,8 @@ impl<'p> Evaluator<'p> {
             width: width as u64,
             parents: Parents::default(),
         };
-        Ok(Self { problem, state: State::Device(Box::new(on)), lost: None })
+        let built = on.device.built();
+        Ok(Self { problem, state: State::Device(Box::new(on)), lost: None, built })
     }
 
     fn explorer(&self) -> &dyn Explorer {
@@ -134,9 +136,6 @@ impl OnDevice<'_> {
                     let sent = self.under_way.remove(at);
                     self.take(&sent, best, done)?;
                     came = true;
-                } else if self.under_way[at].since.elapsed() > PATIENCE {
-                    let why = format!("no bounds came for {} s", PATIENCE.as_secs());
-                    return Err(DeviceError::Failed(why));
                 } else {
                     at += 1;
                 }
@@ -207,6 +206,10 @@ impl Rounds for Evaluator<'_> {
 
     fn lost(&mut self) -> Option<DeviceError> {
         self.lost.take()
+    }
+
+    fn built(&self) -> Option<&Built> {
+        self.built.as_ref()
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`DeviceExecutor`]: a device on the thread that drives it, one round at a time.
 
 use super::DeviceError;
+use super::form::Built;
 use crate::executor::{Budget, Executor, Stretch};
 use pleach_core::explorer::{Explorer, Progress};
 use std::time::Instant;
@@ -23,6 +24,9 @@ pub trait Rounds: Explorer {
 
     /// Why the device was given up, if it was; reported once.
     fn lost(&mut self) -> Option<DeviceError>;
+
+    /// The form of the device's kernels, where there are several.
+    fn built(&self) -> Option<&Built>;
 }
 
 /// A device, and whom to warn if it fails.

@@ -1,6 +1,7 @@
 //! [`DeviceExplorer`]: a device with all its stacks, as a single explorer.
 
 use super::executor::Rounds;
+use super::form::Built;
 use super::kept::GuardedDevice;
 use super::shelf::Borrowed;
 use super::spec::Spec;
@@ -30,6 +31,7 @@ pub struct DeviceExplorer<'p> {
     lost: Option<DeviceError>,
     /// Whether giving up the device left fewer than two nodes where there were more.
     reduced: bool,
+    built: Option<Built>,
 }
 
 enum State<'p> {
@@ -51,8 +53,9 @@ impl<'p> DeviceExplorer<'p> {
     ) -> Result<Self, DeviceError> {
         let mut device = device.into();
         let layout = on.layout();
+        device.handle(spec.handling);
         device.prepare(&layout, spec.explorers).inspect_err(|_| device.lose())?;
-        let explorers = device.explorers();
+        let (explorers, built) = (device.explorers(), device.built());
         Ok(Self {
             problem,
             on,
@@ -62,6 +65,7 @@ impl<'p> DeviceExplorer<'p> {
             active: (0, explorers),
             lost: None,
             reduced: false,
+            built,
         })
     }
 
@@ -127,6 +131,10 @@ impl<'p> DeviceExplorer<'p> {
 impl Rounds for DeviceExplorer<'_> {
     fn lost(&mut self) -> Option<DeviceError> {
         self.lost.take()
+    }
+
+    fn built(&self) -> Option<&Built> {
+        self.built.as_ref()
     }
 
     fn active(&self) -> (u32, u32) {

@@ -1,6 +1,7 @@
 //! [`Memory`]: what a kind of device provides: memory that kernels can reach, and launching them.
 
 use super::DeviceError;
+use super::form::{Built, Handling};
 use super::slots::Slots;
 use pleach_core::device::Layout;
 use pleach_kernels::launch::{Entry, Launch};
@@ -12,6 +13,14 @@ pub(super) trait Memory: Slots {
 
     /// Frees all arrays.
     fn clear(&mut self) -> Result<(), DeviceError>;
+
+    /// How the next kernels should be built, and how long they may take, where there is a choice.
+    fn handle(&mut self, _handling: Handling) {}
+
+    /// The form of the kernels, where there are several.
+    fn built(&self) -> Option<Built> {
+        None
+    }
 
     /// Builds a problem's kernels. Returns how many explorers can run at once.
     fn build_kernels(&mut self, layout: &Layout) -> Result<u32, DeviceError>;

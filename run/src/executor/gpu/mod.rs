@@ -3,18 +3,22 @@
 mod batch;
 mod compile;
 mod cuda;
-mod cuda_slots;
+mod cuda_queue;
 pub mod device;
 #[cfg(feature = "emulated")]
 mod emulated;
 #[cfg(feature = "emulated")]
-mod emulated_slots;
+mod emulated_queue;
 pub mod evaluate;
 pub mod executor;
 pub mod explorer;
+pub mod form;
 mod kept;
 mod memory;
+pub mod mode;
+mod module;
 mod moves;
+mod nvrtc;
 pub mod shelf;
 mod slots;
 pub mod spec;

@@ -1,6 +1,7 @@
 //! [`Spec`]: which device to use and how, as in `emulated:explorers=33:inside=adapt`.
 
 use super::Inside;
+use super::form::{Form, Handling};
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct Spec {
     pub budget: Option<u32>,
     /// The number of explorers without work at which a round ends.
     pub trigger: Option<u32>,
+    /// How it gets its kernels, and how long they may take; only for GPUs.
+    pub handling: Handling,
     /// The launch in which the device fails; only for the emulated one.
     pub fail: Option<u32>,
     /// Whether to warn if the problem cannot use a device.
@@ -50,8 +53,21 @@ impl Spec {
     #[must_use]
     pub fn of(kind: Kind) -> Self {
         let (explorers, budget, trigger, fail) = (None, None, None, None);
-        let (mode, rmax, pool, inside) = (None, None, None, Inside::default());
-        Self { kind, mode, rmax, pool, explorers, inside, budget, trigger, fail, asked: true }
+        let (mode, rmax, pool) = (None, None, None);
+        let (inside, handling) = (Inside::default(), Handling::default());
+        Self {
+            kind,
+            mode,
+            rmax,
+            pool,
+            explorers,
+            inside,
+            budget,
+            trigger,
+            handling,
+            fail,
+            asked: true,
+        }
     }
 
     /// Parses `emulated`, `gpu` or `gpu0`, with `key=value` after colons.
@@ -75,6 +91,9 @@ impl Spec {
             spec.set(part).map_err(|expected| format!("{words}: '{part}', {expected}"))?;
         }
         spec.settle().map_err(|why| format!("{words}: {why}"))?;
+        if spec.handling.lines && spec.handling.form == Some(Form::Committed) {
+            return Err(format!("{words}: lineinfo=yes has no effect on form=committed"));
+        }
         Ok(spec)
     }
 
@@ -84,12 +103,19 @@ impl Spec {
             let number = value.parse().ok().filter(|number| (1..=most).contains(number));
             number.map(Some).ok_or_else(|| format!("expected a whole number from 1 to {most}"))
         };
+        let gpu = matches!(self.kind, Kind::Gpu(_));
         match (key, value) {
             ("mode", "explore") => self.mode = Some(Mode::Explore),
             ("mode", "evaluate") => self.mode = Some(Mode::Evaluate),
             ("mode", _) => return Err("expected explore or evaluate".into()),
             ("rmax", _) => self.rmax = number(64)?,
             ("pool", _) => self.pool = number(1 << 20)?,
+            ("form", "compiled") if gpu => self.handling.form = Some(Form::Compiled),
+            ("form", "committed") if gpu => self.handling.form = Some(Form::Committed),
+            ("form", _) if gpu => return Err("expected compiled or committed".into()),
+            ("lineinfo", "yes") if gpu => self.handling.lines = true,
+            ("lineinfo", _) if gpu => return Err("expected yes".into()),
+            ("wait", _) if gpu => self.handling.wait = number(86_400)?,
             ("explorers", _) => self.explorers = number(1 << 20)?,
             ("budget", _) => self.budget = number(1_000_000)?,
             ("trigger", _) => self.trigger = number(1 << 20)?,
@@ -98,10 +124,9 @@ impl Spec {
             ("inside", "adapt") => self.inside = Inside::Adapt,
             ("inside", _) => return Err("expected hypercube or adapt".into()),
             _ => {
-                return Err(
-                    "expected mode, rmax, pool, explorers, inside, budget, trigger, or fail (emulated)"
-                        .into(),
-                );
+                return Err("expected mode, rmax, pool, explorers, inside, budget, trigger, \
+                            form, lineinfo, wait (gpu), or fail (emulated)"
+                    .into());
             }
         }
         Ok(())
@@ -149,9 +174,22 @@ mod tests {
             Spec::parse("emulated:explorers=33:inside=adapt:budget=5:trigger=2:fail=9").unwrap();
         assert_eq!((spec.explorers, spec.inside), (Some(33), Inside::Adapt));
         assert_eq!((spec.budget, spec.trigger, spec.fail), (Some(5), Some(2), Some(9)));
-        for bad in
-            ["", "gpux", "cuda", "emulated:explorers=0", "gpu:fail=1", "gpu:inside=ring", "gpu:x=1"]
-        {
+        let spec = Spec::parse("gpu1:form=compiled:lineinfo=yes:wait=3").unwrap();
+        let wanted = Handling { form: Some(Form::Compiled), lines: true, wait: Some(3) };
+        assert_eq!(spec.handling, wanted);
+        for bad in [
+            "",
+            "gpux",
+            "cuda",
+            "emulated:explorers=0",
+            "emulated:form=compiled",
+            "gpu:fail=1",
+            "gpu:inside=ring",
+            "gpu:x=1",
+            "gpu:form=cached",
+            "gpu:wait=0",
+            "gpu:lineinfo=yes:form=committed",
+        ] {
             assert!(Spec::parse(bad).is_err(), "{bad}");
         }
     }

@@ -1,0 +1,345 @@
+//! `pleach devices --check`: tests every kernel on a device against the counts of the CPU.
+
+use super::console::{Console, DONE, FAILED};
+use super::flags::{CHECK, Given, TIME_LIMIT};
+use crate::failure::{Failure, usage};
+use crate::registry::{Check, Entry, Probe, names};
+use crate::report::whole;
+use crate::solver;
+use pleach_core::explorer::Progress;
+use pleach_core::tree::Counts;
+use pleach_problems::simd::Level;
+use pleach_run::executor::gpu::form::Built;
+use pleach_run::executor::gpu::mode::prepare;
+use pleach_run::executor::gpu::shelf::Shelf;
+use pleach_run::executor::gpu::spec::{Kind, Mode, Spec};
+use pleach_run::executor::gpu::{Inside, count, emulates};
+use pleach_run::{Settings, cores};
+use serde_json::{Value, json};
+use std::ops::ControlFlow;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Numbers of explorers to check, where none is given; `None` is all that fit.
+const EXPLORERS: [Option<u32>; 3] = [Some(1), Some(33), None];
+/// Both ways in which explorers find work inside the device.
+const INSIDE: [(Inside, &str); 2] = [(Inside::Hypercube, "hypercube"), (Inside::Adapt, "adapt")];
+/// Numbers of batches under way to check, where the host branches.
+const RMAX: [u32; 2] = [1, 3];
+/// How long a check may take.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// What a search came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Found {
+    branched: u64,
+    bounded: u64,
+    total: u128,
+    best: Option<i64>,
+}
+
+impl Found {
+    fn new(counts: &Counts, best: Option<i64>) -> Self {
+        Self { branched: counts.branched, bounded: counts.bounded, total: counts.total, best }
+    }
+
+    fn data(&self) -> Value {
+        let Self { branched, bounded, total, best } = *self;
+        json!({
+            "branched": whole(branched.into()),
+            "bounded": whole(bounded.into()),
+            "count": whole(total),
+            "best": best,
+        })
+    }
+}
+
+/// A search on the device that did not come to its end, and why.
+enum Broken {
+    /// It cannot be right.
+    Wrong(String),
+    /// The device has failed, and this process may not be able to use it any more.
+    Lost(String),
+    /// The time for all checks is over.
+    Late,
+}
+
+/// Checks the kernels of a device, or those of the problems that are named. Prints a line per check.
+pub fn check(
+    registry: &[Entry],
+    console: &Console<'_>,
+    given: &Given,
+    problems: &[String],
+) -> Result<u8, Failure> {
+    let level = given.simd().map_err(Failure::Usage)?;
+    let spec = given.get(&CHECK).map_err(Failure::Usage)?;
+    let Some(spec) = spec else { return usage("--check: expected a device") };
+    let able = names(registry, |entry| !entry.probes.is_empty());
+    let mut entries: Vec<&Entry> =
+        registry.iter().filter(|entry| !entry.probes.is_empty()).collect();
+    if let Some(other) = problems.iter().find(|word| entries.iter().all(|e| e.name != **word)) {
+        return usage(format!("devices {other} --check: expected {able}"));
+    }
+    entries.retain(|entry| problems.is_empty() || problems.iter().any(|word| word == entry.name));
+    usable(&spec).or_else(|why| usage(format!("--check {}: {why}", spec.kind)))?;
+    let limit = given.get(&TIME_LIMIT).map_err(Failure::Usage)?.flatten();
+    let (begun, json) = (Instant::now(), given.on("json"));
+    let mut checks = Vec::new();
+    for (at, entry) in entries.iter().enumerate() {
+        let mut tell = |row: Value| {
+            let line = words(&row);
+            checks.push(row);
+            match json {
+                false => console.print(&line),
+                true if given.on("quiet") => Ok(()),
+                true => {
+                    console.note(&line);
+                    Ok(())
+                }
+            }
+        };
+        // Each kernel has an equal part of the time, and what those before it have left.
+        let part = (at + 1) as f64 / entries.len() as f64;
+        let until = limit.map(|limit| begun + limit.mul_f64(part));
+        let lost = of_entry(entry, &spec, (level, until), &mut tell)?;
+        let others: Vec<&str> = entries[at + 1..].iter().map(|entry| entry.name).collect();
+        if lost && !others.is_empty() {
+            // Where a kernel has failed, the driver may refuse everything to this process.
+            let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
+            anew(&others, given, left)?.into_iter().try_for_each(tell)?;
+            break;
+        }
+    }
+    let n = |result: &str| checks.iter().filter(|row| row["result"] == result).count();
+    let (ok, wrong, failed, late) = (n("ok"), n("wrong"), n("failed"), n("skipped"));
+    if json {
+        let device = given.word(CHECK.about.name);
+        let all = json!({
+            "pleach": env!("CARGO_PKG_VERSION"),
+            "check": device,
+            "ok": ok,
+            "wrong": wrong,
+            "failed": failed,
+            "skipped": late,
+            "checks": checks,
+        });
+        console.print(&all.to_string())?;
+    } else {
+        let late = if late > 0 { format!(", no time for {late}") } else { String::new() };
+        console
+            .print(&format!("{}: {ok} right, {wrong} wrong, {failed} failed{late}", spec.kind))?;
+    }
+    // Where nothing was checked, nothing is right.
+    Ok(if wrong + failed == 0 && ok > 0 { DONE } else { FAILED })
+}
+
+/// Whether there is such a device at all.
+fn usable(spec: &Spec) -> Result<(), String> {
+    match spec.kind {
+        Kind::Emulated if emulates() => Ok(()),
+        Kind::Emulated => Err("missing from this build, which had no C++ compiler".into()),
+        Kind::Gpu(number) => match count().map_err(|why| why.to_string())? {
+            n if number < n => Ok(()),
+            n => Err(format!("no such GPU, expected a number below {n}")),
+        },
+    }
+}
+
+/// Checks the kernel of a problem. Returns whether the device failed; the rest is then left out.
+fn of_entry(
+    entry: &Entry,
+    spec: &Spec,
+    (level, until): (Level, Option<Instant>),
+    tell: &mut impl FnMut(Value) -> Result<(), Failure>,
+) -> Result<bool, Failure> {
+    let shelf = Arc::default();
+    let small = spec.kind == Kind::Emulated;
+    for probe in entry.probes.iter().filter(|probe| !(small && probe.large)) {
+        let posed = (probe.pose)(level).map_err(Failure::Inside)?;
+        let wanted = on_the_cpu(&posed, until)?;
+        for (way, words) in ways(spec, probe, &posed) {
+            let start = Instant::now();
+            let (built, found) = match wanted {
+                Some(_) => on_device(&posed, &way, &shelf, (start, until)),
+                None => (None, Err(Broken::Late)),
+            };
+            let row = Row { entry, probe, way, words, built, start };
+            let lost = matches!(found, Err(Broken::Lost(_)));
+            tell(row.data(found, wanted))?;
+            if lost {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// All ways in which to check a device, with the choices in words.
+fn ways(spec: &Spec, probe: &Probe, posed: &Check) -> Vec<(Spec, String)> {
+    let mut all = Vec::new();
+    let asked = |mode| spec.mode.is_none_or(|asked| asked == mode);
+    if asked(Mode::Explore) && posed.problem.on_device().is_ok() {
+        let mode = Some(Mode::Explore);
+        for explorers in spec.explorers.map_or(EXPLORERS.to_vec(), |number| vec![Some(number)]) {
+            // One explorer alone would take long.
+            if probe.large && explorers == Some(1) && spec.explorers.is_none() {
+                continue;
+            }
+            let many = explorers.map_or("all".into(), |number| number.to_string());
+            for (inside, name) in INSIDE {
+                let words = format!("explorers={many} inside={name}");
+                all.push((Spec { mode, explorers, inside, ..*spec }, words));
+            }
+        }
+    }
+    if asked(Mode::Evaluate) && posed.problem.evaluation().is_ok() {
+        let mode = Some(Mode::Evaluate);
+        for rmax in spec.rmax.map_or(RMAX.to_vec(), |number| vec![number]) {
+            let words = format!("mode=evaluate rmax={rmax}");
+            all.push((Spec { mode, rmax: Some(rmax), ..*spec }, words));
+        }
+    }
+    all
+}
+
+/// What a check was about.
+struct Row<'r> {
+    entry: &'r Entry,
+    probe: &'r Probe,
+    way: Spec,
+    words: String,
+    built: Option<Built>,
+    start: Instant,
+}
+
+impl Row<'_> {
+    fn data(self, found: Result<Found, Broken>, wanted: Option<Found>) -> Value {
+        let right = |found: &Found, wanted: Found| {
+            if self.probe.exact { *found == wanted } else { found.best == wanted.best }
+        };
+        let (result, why) = match &found {
+            Ok(found) if wanted.is_some_and(|wanted| right(found, wanted)) => ("ok", None),
+            Ok(_) => ("wrong", None),
+            Err(Broken::Wrong(why) | Broken::Lost(why)) => ("failed", Some(why)),
+            Err(Broken::Late) => ("skipped", None),
+        };
+        json!({
+            "problem": self.entry.name,
+            "instance": self.probe.instance,
+            "mode": if self.way.mode == Some(Mode::Evaluate) { "evaluate" } else { "explore" },
+            "choices": self.words,
+            "kernel": self.built.as_ref().map(|built| built.form.to_string()),
+            "kernel_log": self.built.map(|built| built.log).filter(|log| !log.is_empty()),
+            "result": result,
+            "why": why,
+            "found": found.as_ref().ok().map(Found::data),
+            "expected": wanted.as_ref().map(Found::data),
+            "seconds": (self.start.elapsed().as_secs_f64() * 1e4).round() / 1e4,
+        })
+    }
+}
+
+/// The line for a check.
+fn words(row: &Value) -> String {
+    let text = |key: &str| row[key].as_str().unwrap_or_default();
+    let kernel = row["kernel"].as_str().map_or(String::new(), |form| format!(" kernel={form}"));
+    let head = format!(
+        "{:6} {} {} {}{kernel}",
+        text("result"),
+        text("problem"),
+        text("instance"),
+        text("choices"),
+    );
+    match text("result") {
+        "failed" => format!("{head}: {}", text("why")),
+        "wrong" => format!("{head}: {}, expected {}", row["found"], row["expected"]),
+        _ => format!("{head} {} s", row["seconds"]),
+    }
+}
+
+/// The counts to be reached; `None` if there was no time for them.
+fn on_the_cpu(posed: &Check, until: Option<Instant>) -> Result<Option<Found>, Failure> {
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let settings =
+        Settings { threads: cores(), best: posed.best, time_limit: left, ..Settings::default() };
+    let report = solver::search(&*posed.problem, &settings, &mut |_| ControlFlow::Continue(()))?;
+    let best = report.outcome.solution.map(|best| best.score);
+    let whole = report.outcome.stop.is_none();
+    Ok(whole.then(|| Found::new(&report.outcome.counts, best)))
+}
+
+/// Searches the whole tree on the device alone.
+fn on_device(
+    posed: &Check,
+    spec: &Spec,
+    shelf: &Arc<Shelf>,
+    (start, until): (Instant, Option<Instant>),
+) -> (Option<Built>, Result<Found, Broken>) {
+    let problem = &*posed.problem;
+    let mut explorer = match prepare(problem, spec, shelf) {
+        Ok(explorer) => explorer,
+        Err(why) => return (None, Err(Broken::Lost(why.to_string()))),
+    };
+    let built = explorer.built().cloned();
+    let mut searched = || -> Result<Found, Broken> {
+        let unreadable = |_| Broken::Wrong("it cannot read the root".into());
+        explorer.put(&problem.root().bytes).map_err(unreadable)?;
+        let mut best = posed.best.map_or(i64::MAX, |value| problem.goal().score(value));
+        let (mut progress, mut solution) = (Progress::default(), None);
+        while explorer.size() > 0.0 {
+            let fuel = explorer.appetite();
+            let mut step = explorer.step(fuel, best);
+            if let Some(why) = explorer.lost() {
+                return Err(Broken::Lost(why.to_string()));
+            }
+            if let Some(found) = step.found.take().filter(|found| found.score < best) {
+                best = found.score;
+                match problem.check(&found.plan) {
+                    Some(Ok(value)) if value == problem.goal().value(best) => {}
+                    other => {
+                        let why =
+                            format!("it claims a solution of {best}, but the check: {other:?}");
+                        return Err(Broken::Wrong(why));
+                    }
+                }
+                solution = Some(best);
+            }
+            progress.add(step);
+            if start.elapsed() > LONGEST {
+                return Err(Broken::Wrong(format!("not done after {} s", LONGEST.as_secs())));
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Err(Broken::Late);
+            }
+        }
+        progress.add(explorer.flush());
+        match explorer.lost() {
+            Some(why) => Err(Broken::Lost(why.to_string())),
+            None => Ok(Found::new(&progress.counts, solution)),
+        }
+    };
+    (built, searched())
+}
+
+/// The checks of other problems by a new process, which prints nothing but these.
+fn anew(problems: &[&str], given: &Given, left: Option<Duration>) -> Result<Vec<Value>, Failure> {
+    let machine =
+        |what: String| Failure::Machine(format!("cannot check the other kernels: {what}"));
+    let program = std::env::current_exe().map_err(|why| machine(why.to_string()))?;
+    let mut command = Command::new(program);
+    command.arg("devices").args(problems).args(["--json", "--quiet"]);
+    for flag in ["check", "simd"] {
+        given.word(flag).into_iter().for_each(|value| {
+            command.args([format!("--{flag}={value}")]);
+        });
+    }
+    if let Some(left) = left {
+        command.arg(format!("--time-limit={}ms", left.as_millis().max(1)));
+    }
+    let output =
+        command.stderr(Stdio::inherit()).output().map_err(|why| machine(why.to_string()))?;
+    let said: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|_| machine(format!("the process ended with {}", output.status)))?;
+    Ok(said["checks"].as_array().cloned().unwrap_or_default())
+}

@@ -1,0 +1,68 @@
+//! Stand-ins for NVIDIA's libraries: a driver whose GPUs are the emulated device, and a compiler that is none.
+
+use crate::outside::folder;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The folder of the driver, made once; nothing where there is no compiler.
+pub fn driver() -> Option<&'static Path> {
+    static MADE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    MADE.get_or_init(make).as_deref()
+}
+
+fn make() -> Option<PathBuf> {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
+    let folder = folder("driver");
+    let source = |name: &str| kernels.join("emulated").join(name).into_os_string();
+    let mut parts = Vec::new();
+    let mut compilers = Vec::new();
+    for (name, file) in [
+        ("queens", "kernel.cpp"),
+        ("flowshop", "kernel.cpp"),
+        ("flowshop_bounds", "kernel.cpp"),
+        ("uts", "kernel.cpp"),
+        ("block", "block.cpp"),
+        ("driver", "driver.cpp"),
+        ("compiler", "compiler.cpp"),
+    ] {
+        let part = folder.join(format!("{name}.o"));
+        let compiler = Command::new("c++")
+            .args(["-c", "-O1", "-fPIC", "-std=c++17", "-Wno-unknown-pragmas"])
+            .arg(format!("-DPLEACH_SOURCE=\"{name}.cu\""))
+            .arg(format!("-DPLEACH_LAUNCH=pleach_emulated_{name}"))
+            .arg(format!("-DPLEACH_BOUNDS={}", u8::from(name.ends_with("_bounds"))))
+            .arg("-I")
+            .arg(kernels.join("cuda"))
+            .args([source(file), "-o".into(), part.clone().into_os_string()])
+            .spawn()
+            .ok()?;
+        compilers.push(compiler);
+        parts.push(part);
+    }
+    for mut compiler in compilers {
+        assert!(compiler.wait().unwrap().success());
+    }
+    let compiler = parts.split_off(6);
+    for (parts, name) in [(parts, "cuda"), (compiler, "nvrtc")] {
+        let place = folder.join(name);
+        std::fs::create_dir_all(&place).unwrap();
+        let library = place.join(format!("lib{name}.so"));
+        let linked = Command::new("c++").arg("-shared").args(parts).arg("-o").arg(library).status();
+        assert!(linked.unwrap().success());
+    }
+    Some(folder)
+}
+
+/// Has a command find the driver, and the compiler where it should, but no other of the machine.
+///
+/// What is compiled is kept in this folder.
+pub fn stand_in(command: &mut Command, compiles: bool, kept: &Path) -> Option<()> {
+    let all = ["cuda", "nvrtc"].map(|name| driver().map(|driver| driver.join(name)));
+    let [cuda, nvrtc] = all.map(|part| part.unwrap_or_default());
+    driver()?;
+    let parts = if compiles { vec![cuda, nvrtc] } else { vec![cuda] };
+    command.env("LD_LIBRARY_PATH", std::env::join_paths(parts).unwrap());
+    command.env("PLEACH_NVRTC", folder("no-nvrtc")).env("XDG_CACHE_HOME", kept);
+    Some(())
+}

@@ -1,0 +1,142 @@
+//! [`Queue`]: batches on the emulated device. Copies and kernels happen late and in random order, as on a device that is busy:
+//! whoever reads or changes memory too early gets wrong bounds.
+
+use super::DeviceError;
+use oorandom::Rand32;
+use pleach_core::device::Layout;
+use pleach_core::evaluate::Parents;
+use pleach_kernels::bounding::Bounding;
+use pleach_kernels::emulated::bound;
+
+/// What memory holds that nobody has written.
+const POISON: u32 = 0xabab_abab;
+
+/// A batch on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Free,
+    ToCopyIn,
+    ToRun,
+    ToCopyOut,
+    Done,
+}
+
+/// A slot: memory of the host, and of the device.
+#[derive(Default)]
+struct Slot {
+    stage: Stage,
+    count: u32,
+    children: u32,
+    /// The parents' starts and words, on the host and on the device.
+    sent: Vec<u32>,
+    input: Vec<u32>,
+    output: Vec<u32>,
+    came: Vec<u32>,
+}
+
+/// All slots, with the kernel and what all batches share.
+pub(super) struct Queue {
+    kernel: &'static str,
+    /// Aligned for kernels that read two words at once.
+    tables: Vec<u64>,
+    sizes: [u32; 10],
+    most: usize,
+    slots: Vec<Slot>,
+    rng: Rand32,
+}
+
+impl Queue {
+    /// Slots for batches of at most so many parents.
+    pub fn new(layout: &Layout, slots: usize, most: usize) -> Self {
+        let mut sizes = [0; 10];
+        sizes.iter_mut().zip(&layout.sizes).for_each(|(size, &given)| *size = given);
+        let two =
+            |words: &[u32]| u64::from(words[0]) | u64::from(*words.get(1).unwrap_or(&0)) << 32;
+        Self {
+            kernel: layout.kernel,
+            tables: layout.tables.chunks(2).map(two).collect(),
+            sizes,
+            most,
+            slots: (0..slots).map(|_| Slot::default()).collect(),
+            rng: Rand32::new(slots as u64),
+        }
+    }
+
+    fn slot(&mut self, at: usize) -> Result<&mut Slot, DeviceError> {
+        self.slots.get_mut(at).ok_or_else(|| DeviceError::Failed("no such slot".into()))
+    }
+
+    /// Takes a batch into a free slot.
+    pub fn start(&mut self, at: usize, parents: &Parents) -> Result<(), DeviceError> {
+        let most = self.most;
+        let slot = self.slot(at)?;
+        if slot.stage != Stage::Free || parents.len() > most {
+            return Err(DeviceError::Failed("a batch that does not fit its slot".into()));
+        }
+        (slot.count, slot.children) = (parents.len() as u32, parents.children());
+        slot.sent.clear();
+        slot.sent.extend(&parents.starts);
+        slot.sent.extend(&parents.words);
+        for array in [&mut slot.output, &mut slot.came] {
+            array.clear();
+            array.resize(slot.children as usize, POISON);
+        }
+        slot.input.clear();
+        slot.input.resize(slot.sent.len(), POISON);
+        slot.stage = Stage::ToCopyIn;
+        Ok(())
+    }
+
+    /// Does the next thing in a random slot, if there is anything to do. `launched` counts launches, and gives a
+    /// seed for each.
+    pub fn go_on(
+        &mut self,
+        launched: impl FnOnce() -> Result<u64, DeviceError>,
+    ) -> Result<(), DeviceError> {
+        let at = self.rng.rand_range(0..self.slots.len() as u32) as usize;
+        let slot = &mut self.slots[at];
+        slot.stage = match slot.stage {
+            Stage::ToCopyIn => {
+                slot.input.clone_from(&slot.sent);
+                Stage::ToRun
+            }
+            Stage::ToRun => {
+                let starts = slot.input.as_ptr() as u64;
+                let record = Bounding {
+                    starts,
+                    parents: starts + 4 * (u64::from(slot.count) + 1),
+                    bounds: slot.output.as_mut_ptr() as u64,
+                    tables: self.tables.as_ptr() as u64,
+                    count: slot.count,
+                    children: slot.children,
+                    sizes: self.sizes,
+                };
+                let seed = launched()?;
+                // SAFETY: the arrays belong to the slot, with room for what the record says; the tables
+                // are those of the kernel.
+                let done = unsafe { bound(self.kernel, &record, seed) };
+                done.map_err(|why| DeviceError::Failed(why.to_string()))?;
+                Stage::ToCopyOut
+            }
+            Stage::ToCopyOut => {
+                slot.came.clone_from(&slot.output);
+                Stage::Done
+            }
+            stage => stage,
+        };
+        Ok(())
+    }
+
+    /// Whether a batch has come back.
+    pub fn is_done(&mut self, at: usize) -> Result<bool, DeviceError> {
+        Ok(self.slot(at)?.stage == Stage::Done)
+    }
+
+    /// The bounds that have come; the slot is free again.
+    pub fn bounds(&mut self, at: usize) -> Result<&[u32], DeviceError> {
+        let slot = self.slot(at)?;
+        slot.stage = Stage::Free;
+        Ok(&slot.came)
+    }
+}

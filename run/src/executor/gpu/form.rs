@@ -1,0 +1,102 @@
+//! [`Handling`]: how a GPU gets its kernels, and how long they may take; [`Built`]: what came of it.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A form of a kernel, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Compiled for the instance by an earlier run.
+    Cached,
+    /// Compiled for the instance by this run.
+    Compiled,
+    /// Compiled for the instance, and marked for a driver older than the compiler.
+    Lowered,
+    /// Shipped with Pleach, for any instance.
+    Committed,
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Form::Cached => "cached",
+            Form::Compiled => "compiled",
+            Form::Lowered => "lowered",
+            Form::Committed => "committed",
+        })
+    }
+}
+
+/// How a GPU gets its kernels, and how long they may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handling {
+    /// The only form to use: compiled in this run, or shipped with Pleach.
+    pub form: Option<Form>,
+    /// Whether compiled code names the lines of its source, for profilers.
+    pub lines: bool,
+    /// Seconds after which a kernel that has not ended counts as hung.
+    pub wait: Option<u32>,
+}
+
+/// Seconds after which a kernel that has not ended counts as hung. Others may use the GPU as well.
+const WAIT: u32 = 10;
+
+impl Handling {
+    /// How long to wait for a kernel that takes no time itself.
+    pub(super) fn patience(&self) -> Duration {
+        Duration::from_secs(self.wait.unwrap_or(WAIT).into())
+    }
+
+    /// Whether it allows a form.
+    pub(super) fn allows(&self, form: Form) -> bool {
+        match self.form {
+            None => true,
+            Some(Form::Committed) => form == Form::Committed,
+            Some(_) => matches!(form, Form::Compiled | Form::Lowered),
+        }
+    }
+}
+
+/// The form of a kernel in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// The form.
+    pub form: Form,
+    /// Why better ones failed, in one line; empty if none did.
+    pub log: String,
+}
+
+/// Characters of a log that are kept.
+const KEPT: usize = 600;
+
+/// A log in one line, cut where it is long.
+pub(super) fn in_one_line(log: &str) -> String {
+    let lines = log.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let lines = lines.map(|line| line.trim_end_matches(';').to_string());
+    let line = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+    match line.char_indices().nth(KEPT) {
+        Some((end, _)) => format!("{} …", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_become_a_line() {
+        assert_eq!(in_one_line("a  b;\n\n\tc\n"), "a b; c");
+        assert_eq!(in_one_line(&"é".repeat(700)).chars().count(), KEPT + 2);
+    }
+
+    #[test]
+    fn a_forced_form_allows_no_other() {
+        let forced = |form| Handling { form: Some(form), ..Handling::default() };
+        let all = [Form::Cached, Form::Compiled, Form::Lowered, Form::Committed];
+        let allowed = |handling: Handling| all.map(|form| handling.allows(form));
+        assert_eq!(allowed(Handling::default()), [true; 4]);
+        assert_eq!(allowed(forced(Form::Compiled)), [false, true, true, false]);
+        assert_eq!(allowed(forced(Form::Committed)), [false, false, false, true]);
+    }
+}
