@@ -6,11 +6,11 @@
 // Set in an explorer's height while another steals from it; cleared before the launch ends.
 constexpr u32 BUSY = 1u << 31;
 
-// Explorers are the corners of a generalised hypercube: this many along each edge, fewer along the
-// last one.
-constexpr u32 EDGE = 8;
+// Explorers are the corners of a generalised hypercube: four along each edge, and up to eight along the last one.
+constexpr u32 EDGE = 4;
+constexpr u32 LAST_EDGE = 8;
 
-enum StealRule : u32 { HYPERCUBE = 0, ADAPT = 1 };
+enum StealRule : u32 { HYPERCUBE = 0, WINDOWS = 1, BEFORE = 2 };
 
 // Whether a victim of this height gives. Explorers outside the active set give even their last
 // node.
@@ -65,12 +65,12 @@ __device__ inline void take_from(const Launch &launch, u32 words, u32 thief, u32
 // round no two explorers look at the same one.
 __device__ inline u32 neighbour(const Launch &launch, u32 number) {
     u32 round = launch.round, scale = 1;
-    while (u64(scale) * EDGE < launch.explorers && round >= EDGE - 1) {
+    while (u64(scale) * LAST_EDGE < launch.explorers && round >= EDGE - 1) {
         round -= EDGE - 1;
         scale *= EDGE;
     }
-    u32 along = (launch.explorers - 1) / scale + 1;
-    u32 edge = lesser(EDGE, along);
+    bool last = u64(scale) * LAST_EDGE >= launch.explorers;
+    u32 edge = last ? (launch.explorers - 1) / scale + 1 : EDGE;
     u32 digit = number / scale % edge;
     if (round + 1 >= edge)
         return number;
@@ -87,22 +87,15 @@ __device__ inline void balance_by_cube(const Launch &launch, u32 words, u32 thie
         take_from(launch, words, thief, victim, height);
 }
 
-// Idle explorers divide the victims among themselves: each scans its own window, which is wider the
-// fewer are idle. The heights it reads may be stale; only the claim decides.
-__device__ inline void balance_by_windows(const Launch &launch, u32 words, u32 thief) {
+// Takes from the first of these explorers that gives: `width` of them, the first `start` places after explorer 0 or,
+// if the window goes back, before it. The heights it reads may be stale; only the claim decides.
+__device__ inline void take_in_window(const Launch &launch, u32 words, u32 thief, u64 start, u32 width, bool back) {
     const u32 *heights = address<u32>(launch.heights);
-    u32 lane = threadIdx.x % LANES, empty = 0, before = 0;
-    for (u32 start = 0; start < launch.active; start += LANES) {
-        u32 i = start + lane;
-        bool is_empty = i < launch.active && look(&heights[i]) == 0;
-        empty += u32(__popc(__ballot_sync(ALL_LANES, is_empty)));
-        before += u32(__popc(__ballot_sync(ALL_LANES, is_empty && i < thief)));
-    }
-    u32 width = (launch.explorers - 1) / greater(empty, 1) + 1;
-    u64 window = u64(before) * width;
-    for (u32 start = 0; start < width; start += LANES) {
-        u32 victim = u32((window + start + lane) % launch.explorers);
-        u32 height = start + lane < width ? look(&heights[victim]) : 0;
+    u32 lane = threadIdx.x % LANES;
+    for (u32 from = 0; from < width; from += LANES) {
+        u32 place = u32((start + from + lane) % launch.explorers);
+        u32 victim = back && place != 0 ? launch.explorers - place : place;
+        u32 height = from + lane < width ? look(&heights[victim]) : 0;
         u32 candidates = __ballot_sync(ALL_LANES, height != 0 && gives(launch, victim, height));
         while (candidates != 0) {
             u32 first = u32(__ffs(int(candidates))) - 1;
@@ -115,6 +108,27 @@ __device__ inline void balance_by_windows(const Launch &launch, u32 words, u32 t
     }
 }
 
+// Idle explorers divide the victims among themselves: each scans its own window, which is wider the
+// fewer are idle.
+__device__ inline void balance_by_windows(const Launch &launch, u32 words, u32 thief) {
+    const u32 *heights = address<u32>(launch.heights);
+    u32 lane = threadIdx.x % LANES, empty = 0, before = 0;
+    for (u32 start = 0; start < launch.active; start += LANES) {
+        u32 i = start + lane;
+        bool is_empty = i < launch.active && look(&heights[i]) == 0;
+        empty += u32(__popc(__ballot_sync(ALL_LANES, is_empty)));
+        before += u32(__popc(__ballot_sync(ALL_LANES, is_empty && i < thief)));
+    }
+    u32 width = (launch.explorers - 1) / greater(empty, 1) + 1;
+    take_in_window(launch, words, thief, u64(before) * width, width, false);
+}
+
+// Each looks at those before it on a ring: from `round` + 1 places back on, `width` of them.
+__device__ inline void balance_by_those_before(const Launch &launch, u32 words, u32 thief) {
+    u64 back = u64(launch.explorers) - thief + launch.round + 1;
+    take_in_window(launch, words, thief, back, launch.width, true);
+}
+
 __device__ inline void balance_explorers(const Launch &launch, u32 words) {
     u32 thief = warp();
     if (thief >= launch.active)
@@ -124,8 +138,10 @@ __device__ inline void balance_explorers(const Launch &launch, u32 words) {
         return;
     if (launch.steal_rule == HYPERCUBE)
         balance_by_cube(launch, words, thief);
-    else
+    else if (launch.steal_rule == WINDOWS)
         balance_by_windows(launch, words, thief);
+    else
+        balance_by_those_before(launch, words, thief);
 }
 
 // Entry points common to all kernels, given the number of words per node.

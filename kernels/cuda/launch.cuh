@@ -27,6 +27,7 @@ struct Launch {
     u32 trigger;
     u32 steal_rule;
     u32 round;
+    u32 width;
     u32 least;
     u32 leave;
     u32 sizes[10];

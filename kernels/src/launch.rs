@@ -59,8 +59,10 @@ pub struct Launch {
     pub trigger: u32,
     /// For `balance`: a [`StealRule`].
     pub steal_rule: u32,
-    /// For `balance`: which round, from 0.
+    /// For `balance`: which round, from 0; by [`StealRule::Before`], how many of those before are passed over.
     pub round: u32,
+    /// For `balance` by [`StealRule::Before`]: how many of those before are looked at.
+    pub width: u32,
     /// For `balance`: only explorers with more nodes than this give.
     pub least: u32,
     /// For `take`: whether the nodes stay, so that this only copies.
@@ -201,21 +203,25 @@ pub enum StealRule {
     /// Explorers are the corners of a hypercube, and look at one neighbour per round.
     Hypercube = 0,
     /// Each idle explorer scans a window of others, which is wider the fewer are idle.
-    Adapt = 1,
+    Windows = 1,
+    /// Each looks at some of those before it on a ring.
+    Before = 2,
 }
 
-/// Explorers along each edge of the hypercube but the last; `EDGE` in `cuda/balance.cuh`.
-const EDGE: u32 = 8;
+/// Explorers along each edge of the hypercube but the last, and the most along that; `EDGE` and `LAST_EDGE` in
+/// `cuda/balance.cuh`.
+const EDGE: u32 = 4;
+const LAST_EDGE: u32 = 8;
 
 impl StealRule {
     /// Rounds, one launch each, after which every explorer has looked at all those it may look at.
     #[must_use]
     pub fn rounds(self, explorers: u32) -> u32 {
-        if self == StealRule::Adapt {
+        if self != StealRule::Hypercube {
             return 1;
         }
         let (mut rounds, mut scale) = (0, 1);
-        while u64::from(scale) * u64::from(EDGE) < u64::from(explorers) {
+        while u64::from(scale) * u64::from(LAST_EDGE) < u64::from(explorers) {
             rounds += EDGE - 1;
             scale *= EDGE;
         }
@@ -236,8 +242,9 @@ mod tests {
     #[test]
     fn rounds_reach_all_along_every_edge() {
         let rounds = |explorers| StealRule::Hypercube.rounds(explorers);
-        assert_eq!([1, 2, 8, 9, 64, 65].map(rounds), [0, 1, 7, 8, 14, 15]);
-        assert_eq!(StealRule::Adapt.rounds(4096), 1);
+        // Edges of 4 and 3, 4 and 8, 4 and 4 and 8, and of 8, 4, 4, 4.
+        assert_eq!([1, 2, 8, 9, 32, 33, 512].map(rounds), [0, 1, 7, 5, 10, 8, 16]);
+        assert_eq!(StealRule::Windows.rounds(4096), 1);
     }
 
     #[test]

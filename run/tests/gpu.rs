@@ -72,8 +72,11 @@ fn counts_are_the_same_whatever_the_choices() {
     for (problem, best) in problems {
         let wanted = whole(problem, best);
         for explorers in [1, 3, 8, 33] {
-            for inside in ["hypercube", "adapt"] {
-                for more in ["", ":budget=1", ":budget=40:trigger=1", ":trigger=3"] {
+            for inside in ["windows", "ring", "search", "large", "adapt", "hypercube"] {
+                let two = ["windows", "hypercube"].contains(&inside);
+                let all = ["", ":trigger=0", ":budget=1", ":budget=40:trigger=1", ":trigger=3"];
+                // The others take nodes from one another more slowly.
+                for more in &all[..if two { 5 } else { 1 + usize::from(explorers == 3) }] {
                     let words = format!("emulated:explorers={explorers}:inside={inside}{more}");
                     let mut explorer = on_device(problem, &words);
                     explorer.put(&problem.root().bytes).unwrap();
@@ -92,7 +95,7 @@ fn nodes_are_not_forgotten_where_fewer_take_part() {
     for (problem, best) in problems {
         let wanted = whole(problem, best);
         for budget in [2, 5, 9, 20] {
-            for inside in ["hypercube", "adapt"] {
+            for inside in ["windows", "hypercube"] {
                 let words = format!("emulated:budget={budget}:inside={inside}");
                 let mut explorer = on_device(problem, &words);
                 explorer.put(&problem.root().bytes).unwrap();

@@ -34,7 +34,7 @@ fn nothing_is_lost_and_nothing_twice() {
     let (words, size) = (nodes(&flowshop).repeat(4), flowshop.layout().words);
     let open = words.len() / size;
     assert!(open > 400, "{open}");
-    for rule in [StealRule::Hypercube, StealRule::Adapt] {
+    for rule in [StealRule::Hypercube, StealRule::Windows, StealRule::Before] {
         for (seed, explorers) in [1, 2, 3, 8, 9, 33, 65].into_iter().enumerate() {
             let how = Use { explorers, active: explorers, rule, seed: seed as u64, ..USUAL };
             let mut device = Device::new(&flowshop, how, i64::MAX);
@@ -62,7 +62,7 @@ fn nothing_is_lost_and_nothing_twice() {
 fn only_who_has_much_gives() {
     let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
     let (words, size) = (nodes(&flowshop), flowshop.layout().words);
-    for rule in [StealRule::Hypercube, StealRule::Adapt] {
+    for rule in [StealRule::Hypercube, StealRule::Windows, StealRule::Before] {
         let how = Use { explorers: 4, active: 4, rule, ..USUAL };
         let mut device = Device::new(&flowshop, how, i64::MAX);
         assert!(device.put(&words[..3 * size], 3).is_empty());
@@ -76,7 +76,7 @@ fn only_who_has_much_gives() {
 fn who_takes_no_part_gives_its_last() {
     let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
     let words = nodes(&flowshop);
-    for rule in [StealRule::Hypercube, StealRule::Adapt] {
+    for rule in [StealRule::Hypercube, StealRule::Windows] {
         let how = Use { explorers: 6, active: 3, rule, ..USUAL };
         let mut device = Device::new(&flowshop, how, i64::MAX);
         assert!(device.put(&words, 6).is_empty());
@@ -92,5 +92,30 @@ fn who_takes_no_part_gives_its_last() {
         }
         taken += device.take(|_, height| height, false).len();
         assert_eq!(taken, words.len());
+    }
+}
+
+/// On a ring with a window of one, nodes move to the next explorer only, and those passed over give nothing.
+#[test]
+fn a_window_holds_those_before() {
+    let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
+    let (words, size) = (nodes(&flowshop), flowshop.layout().words);
+    for (round, width, taker) in [(0, 1, 2), (1, 1, 3), (0, 3, 2), (2, 1, 4), (4, 1, 1)] {
+        let how = Use { explorers: 5, active: 5, rule: StealRule::Before, width, ..USUAL };
+        let mut device = Device::new(&flowshop, how, i64::MAX);
+        // All on explorer 1.
+        let two = [&words[..size], &words[..8 * size]].concat();
+        assert!(device.put(&two, 2).is_empty());
+        device.take(|explorer, height| if explorer == 1 { 0 } else { height }, false);
+        let before = device.heights.clone();
+        device.balance_in(round).unwrap();
+        let busy: Vec<usize> = (0..5).filter(|&i| device.heights[i] > 0).collect();
+        if round == 4 {
+            assert_eq!(device.heights, before, "nobody takes from itself");
+        } else if width == 1 {
+            assert_eq!(busy, [1, taker], "{round}");
+        } else {
+            assert!(busy.len() >= 2 && busy[0] == 1, "{busy:?}");
+        }
     }
 }

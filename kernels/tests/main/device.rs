@@ -22,6 +22,8 @@ pub struct Use {
     pub budget: u32,
     pub trigger: u32,
     pub rule: StealRule,
+    /// How many of those before are looked at, by that rule.
+    pub width: u32,
     pub seed: u64,
 }
 
@@ -138,6 +140,7 @@ impl Device {
             trigger: self.how.trigger,
             steal_rule: self.how.rule as u32,
             round,
+            width: self.how.width.min(self.how.explorers as u32),
             least: open / self.how.explorers as u32,
             leave: leave.into(),
             sizes,
@@ -210,6 +213,11 @@ impl Device {
         self.run(Entry::Take, 0, &mut moves, &mut moved, leave).unwrap();
         moved.pop();
         moved
+    }
+
+    /// Lets explorers steal from each other, in one round.
+    pub fn balance_in(&mut self, round: u32) -> Result<(), Fault> {
+        self.launch(Entry::Balance, round)
     }
 
     /// Lets explorers steal from each other, in all rounds.

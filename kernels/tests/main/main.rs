@@ -23,7 +23,8 @@ const USUAL: Use = Use {
     span: 64,
     budget: 200,
     trigger: 0,
-    rule: StealRule::Adapt,
+    rule: StealRule::Windows,
+    width: u32::MAX,
     seed: 1,
 };
 
@@ -39,12 +40,15 @@ fn on_cpu_from(problem: &dyn Problem, work: &Work, best: i64) -> Progress {
     run_to_end(&mut *explorer, best)
 }
 
-/// Few and many explorers, some not taking part; both ways to balance; short and long launches; few
+/// Few and many explorers, some not taking part; all ways to balance; short and long launches; few
 /// and many pages.
 fn uses() -> impl Iterator<Item = Use> {
     let explorers = [1_usize, 3, 8, 33].into_iter();
     let all = explorers.flat_map(|explorers| {
-        [StealRule::Hypercube, StealRule::Adapt].into_iter().map(move |rule| (explorers, rule))
+        let rules = [StealRule::Hypercube, StealRule::Windows, StealRule::Before];
+        // The last one is slow where there are many.
+        let some = if explorers == 8 { 3 } else { 2 };
+        rules.into_iter().take(some).map(move |rule| (explorers, rule))
     });
     all.enumerate().flat_map(move |(i, (explorers, rule))| {
         [(7, 0, 0, 4), (100, 1, 5, 4), (2000, explorers as u32 / 2, 500, 64)]
@@ -53,7 +57,8 @@ fn uses() -> impl Iterator<Item = Use> {
             .map(move |(j, (budget, trigger, spare, span))| {
                 let seed = (10 * i + j) as u64;
                 let active = if j == 1 { explorers.div_ceil(2) } else { explorers };
-                Use { explorers, active, spare, span, budget, trigger, rule, seed }
+                let width = [u32::MAX, 3, 7][j];
+                Use { explorers, active, spare, span, budget, trigger, rule, width, seed }
             })
     })
 }

@@ -23,8 +23,6 @@ use std::time::{Duration, Instant};
 
 /// Numbers of explorers to check, where none is given; `None` is all that fit.
 const EXPLORERS: [Option<u32>; 3] = [Some(1), Some(33), None];
-/// Both ways in which explorers find work inside the device.
-const INSIDE: [(Inside, &str); 2] = [(Inside::Hypercube, "hypercube"), (Inside::Adapt, "adapt")];
 /// Numbers of batches under way to check, where the host branches.
 const RMAX: [u32; 2] = [1, 3];
 /// How long a check may take.
@@ -187,7 +185,7 @@ fn ways(spec: &Spec, probe: &Probe, posed: &Check) -> Vec<(Spec, String)> {
                 continue;
             }
             let many = explorers.map_or("all".into(), |number| number.to_string());
-            for (inside, name) in INSIDE {
+            for (inside, name) in Inside::ALL {
                 let words = format!("explorers={many} inside={name}");
                 all.push((Spec { mode, explorers, inside, ..*spec }, words));
             }

@@ -50,7 +50,7 @@ pub static DEVICES: Flag<String> = Flag {
         name: "devices",
         value: Some("LIST"),
         help: "comma-separated list of cpu, gpu (all of them), gpu0 and so on, emulated (GPU code on the CPU, for \
-               tests); options follow after colons, such as gpu:explorers=2048:inside=adapt",
+               tests); options follow after colons, such as gpu:explorers=2048:inside=hypercube",
         default: "cpu,gpu where a GPU works",
         ..ABOUT
     },

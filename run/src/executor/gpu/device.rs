@@ -16,6 +16,8 @@ const PART: u64 = 2;
 const MOST_SPAN: u32 = 8192;
 /// Words per transfer; more only if a single node is larger.
 const MOVED_WORDS: usize = 1 << 22;
+/// Those before that [`Inside::Search`] and [`Inside::Large`] look at.
+const WINDOW: u32 = 32;
 /// Work from outside fills stacks up to this many nodes, so that some is left for others.
 const FILLED: u32 = 32;
 
@@ -28,13 +30,15 @@ pub struct Device {
     found: usize,
     room: usize,
     nodes: u64,
+    /// The window of [`Inside::Adapt`]: where it begins, and how wide it is.
+    window: (u32, u32),
 }
 
 impl Device {
     /// A device without work.
     pub(super) fn new(memory: impl Memory + 'static) -> Self {
         let (memory, launch) = (Box::new(memory), Launch::default());
-        Self { memory, launch, words: 1, found: 0, room: 0, nodes: 0 }
+        Self { memory, launch, words: 1, found: 0, room: 0, nodes: 0, window: (0, 1) }
     }
 
     /// The number of its explorers.
@@ -174,7 +178,7 @@ impl Device {
         self.nodes = report.nodes;
         let found = if report.found > 0 { self.found()? } else { None };
         if report.idle > 0 {
-            self.exchange(round.inside)?;
+            self.exchange(round.inside, report.idle)?;
         }
         let LaunchReport { branched, bounded, total, depth, idle, full, steps, .. } = report;
         let counts = Counts { branched, bounded, total: total.into(), depth: depth as u32 };
@@ -193,22 +197,37 @@ impl Device {
     }
 
     /// Lets empty stacks take nodes from full ones.
-    fn exchange(&mut self, inside: Inside) -> Result<(), DeviceError> {
-        let all = self.launch.active == self.launch.explorers;
-        let rule = match inside {
-            Inside::Hypercube if all => StealRule::Hypercube,
-            // In a hypercube, explorers that take no part may have only each other as neighbours.
-            Inside::Hypercube | Inside::Adapt => StealRule::Adapt,
+    fn exchange(&mut self, inside: Inside, idle: u32) -> Result<(), DeviceError> {
+        let (all, mean) = (self.launch.explorers, self.nodes / u64::from(self.launch.active));
+        let (rule, window, longer) = match inside {
+            Inside::Windows => (StealRule::Windows, (0, 0), true),
+            Inside::Hypercube => (StealRule::Hypercube, (0, 0), true),
+            Inside::Ring => (StealRule::Before, (0, 1), false),
+            Inside::Search => (StealRule::Before, (0, WINDOW), false),
+            Inside::Large => (StealRule::Before, (0, WINDOW), true),
+            Inside::Adapt => (StealRule::Before, self.move_window(idle), true),
         };
+        (self.launch.round, self.launch.width) = window;
         self.launch.steal_rule = rule as u32;
-        self.launch.least = (self.nodes / u64::from(self.launch.active)) as u32;
-        let moves = self.nodes > u64::from(all);
-        let rounds = if moves { rule.rounds(self.launch.explorers) } else { 0 };
-        for round in 0..rounds {
-            self.launch.round = round;
+        self.launch.least = if longer { mean as u32 } else { 0 };
+        let moves = self.nodes > u64::from(self.launch.active == all);
+        for round in 0..if moves { rule.rounds(all) } else { 0 } {
+            if rule == StealRule::Hypercube {
+                self.launch.round = round;
+            }
             self.memory.launch(Entry::Balance, &self.launch)?;
         }
         Ok(())
+    }
+
+    /// Moves the window on, and makes it as wide as so many idle explorers need.
+    fn move_window(&mut self, idle: u32) -> (u32, u32) {
+        let all = self.launch.explorers;
+        let (from, width) = self.window;
+        let many = u64::from(idle) * 10 > u64::from(all);
+        let width = if many { width.saturating_mul(2) } else { width / 2 }.clamp(1, all);
+        self.window = ((from + width) % all, width);
+        (from % all, width)
     }
 
     /// Puts nodes onto the lowest stacks; returns those that do not fit.

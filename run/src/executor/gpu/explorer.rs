@@ -56,12 +56,14 @@ impl<'p> DeviceExplorer<'p> {
         device.handle(spec.handling);
         device.prepare(&layout, spec.explorers).inspect_err(|_| device.lose())?;
         let (explorers, built) = (device.explorers(), device.built());
+        // Where explorers that take no part would be out of reach, all take part.
+        let fixed = spec.explorers.or((!spec.inside.takes_from_all()).then_some(explorers));
         Ok(Self {
             problem,
             on,
             state: State::Device(Box::new(GuardedDevice::new(device, layout.words))),
             inside: spec.inside,
-            tune: Tune::new(explorers, spec.explorers, spec.budget, spec.trigger),
+            tune: Tune::new(explorers, fixed, spec.budget, spec.trigger),
             active: (0, explorers),
             lost: None,
             reduced: false,

@@ -31,13 +31,38 @@ use spec::{Kind, Spec};
 /// How explorers without nodes get some from others inside the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inside {
-    /// From their neighbours in a hypercube, one launch per neighbour. Used only while all
-    /// explorers take part, and replaced by `Adapt` otherwise.
-    #[default]
-    Hypercube,
     /// In a single launch: each searches a window of its own, and the windows together cover all
     /// explorers. The fewer are empty, the wider the windows.
+    #[default]
+    Windows,
+    /// From the one before.
+    Ring,
+    /// From the nearest of some before that has two nodes.
+    Search,
+    /// From the nearest of some before that has more than the mean.
+    Large,
+    /// The same, where the window moves on from launch to launch, doubles while many are empty, and halves while few
+    /// are.
     Adapt,
+    /// From their neighbours in a hypercube, one launch per neighbour.
+    Hypercube,
+}
+
+impl Inside {
+    /// All of them, with their names.
+    pub const ALL: [(Self, &str); 6] = [
+        (Self::Windows, "windows"),
+        (Self::Ring, "ring"),
+        (Self::Search, "search"),
+        (Self::Large, "large"),
+        (Self::Adapt, "adapt"),
+        (Self::Hypercube, "hypercube"),
+    ];
+
+    /// Whether it also works while some explorers take no part.
+    pub(super) fn takes_from_all(self) -> bool {
+        self == Self::Windows
+    }
 }
 
 /// What one round of kernels should do.

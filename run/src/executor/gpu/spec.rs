@@ -1,4 +1,4 @@
-//! [`Spec`]: which device to use and how, as in `emulated:explorers=33:inside=adapt`.
+//! [`Spec`]: which device to use and how, as in `emulated:explorers=33:inside=hypercube`.
 
 use super::Inside;
 use super::form::{Form, Handling};
@@ -118,11 +118,14 @@ impl Spec {
             ("wait", _) if gpu => self.handling.wait = number(86_400)?,
             ("explorers", _) => self.explorers = number(1 << 20)?,
             ("budget", _) => self.budget = number(1_000_000)?,
+            ("trigger", "0") => self.trigger = Some(0),
             ("trigger", _) => self.trigger = number(1 << 20)?,
             ("fail", _) if self.kind == Kind::Emulated => self.fail = number(u32::MAX)?,
-            ("inside", "hypercube") => self.inside = Inside::Hypercube,
-            ("inside", "adapt") => self.inside = Inside::Adapt,
-            ("inside", _) => return Err("expected hypercube or adapt".into()),
+            ("inside", name) => {
+                let known = Inside::ALL.into_iter().find(|(_, other)| *other == name);
+                let expected = "expected windows, ring, search, large, adapt or hypercube";
+                self.inside = known.ok_or(expected)?.0;
+            }
             _ => {
                 return Err("expected mode, rmax, pool, explorers, inside, budget, trigger, \
                             form, lineinfo, wait (gpu), or fail (emulated)"
@@ -136,6 +139,9 @@ impl Spec {
     fn settle(&mut self) -> Result<(), &'static str> {
         let bounds = self.rmax.is_some() || self.pool.is_some();
         let explores = self.explorers.is_some() || self.budget.is_some() || self.trigger.is_some();
+        if self.trigger == Some(0) && self.budget.is_some() {
+            return Err("trigger=0 ends a round after every step: budget has no effect");
+        }
         match self.mode {
             Some(Mode::Explore) if bounds => Err("rmax and pool are for mode=evaluate"),
             Some(Mode::Evaluate) if explores => {
@@ -184,7 +190,7 @@ mod tests {
             "emulated:explorers=0",
             "emulated:form=compiled",
             "gpu:fail=1",
-            "gpu:inside=ring",
+            "gpu:inside=rings",
             "gpu:x=1",
             "gpu:form=cached",
             "gpu:wait=0",

@@ -54,7 +54,7 @@ pub(super) struct Tune {
 
 impl Tune {
     /// For at most `most` explorers. A number of explorers, a budget or a trigger that is given
-    /// stays fixed.
+    /// stays fixed; with a trigger of 0, every step is a round.
     pub fn new(
         most: u32,
         explorers: Option<u32>,
@@ -65,7 +65,7 @@ impl Tune {
             most,
             explorers: Choice::new(0, 2, explorers),
             trigger: Choice::new(1, 6, trigger),
-            fixed_budget: budget,
+            fixed_budget: if trigger == Some(0) { Some(1) } else { budget },
             budget: 16.0,
             trials: 0,
             rounds: 0,
@@ -86,7 +86,7 @@ impl Tune {
 
     /// The number of explorers without work at which a round ends.
     pub fn trigger(&self) -> u32 {
-        self.trigger.of(self.explorers())
+        if self.trigger.fixed == Some(0) { 0 } else { self.trigger.of(self.explorers()) }
     }
 
     /// Records a round of this many steps.
