@@ -96,6 +96,6 @@ fn the_matrix_reports_each_check() {
         return;
     };
     assert_eq!(code, 1, "{report}");
-    assert!(report.contains("**wrong** `check queens 8 explorers=3 inside=hypercube`"), "{report}");
+    assert!(report.contains("**wrong** `check queens 8 explorers=3 inside=windows`"), "{report}");
     assert!(!report.contains("**wrong** `check uts"), "{report}");
 }
