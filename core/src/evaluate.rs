@@ -84,6 +84,9 @@ pub trait Host: Explorer {
     /// What computing the bounds takes.
     fn layout(&self) -> Layout;
 
+    /// How many nodes are open and not sent.
+    fn unsent(&self) -> usize;
+
     /// Sends a batch of at most so many of the deepest nodes. Nodes that need no bounds are branched at once.
     fn send(&mut self, most: usize, best: i64, parents: &mut Parents) -> (Batch, Progress);
 
@@ -126,8 +129,10 @@ impl<B: BoundedElsewhere> Evaluation<B> {
         self.sent.iter().map(|(_, nodes)| nodes.len()).sum()
     }
 
+    /// The nodes that are sent, the first one last.
     fn sent(&self) -> impl Iterator<Item = &Entry<B::Held>> {
-        self.sent.iter().flat_map(|(_, nodes)| nodes.iter().map(|(node, _)| node))
+        let last_first = self.sent.iter().rev();
+        last_first.flat_map(|(_, nodes)| nodes.iter().rev().map(|(node, _)| node))
     }
 
     /// Branches a node that needs no bounds.
@@ -158,6 +163,10 @@ fn with<N, M>(entry: &Entry<N>, node: M) -> Entry<M> {
 impl<B: BoundedElsewhere> Host for Evaluation<B> {
     fn layout(&self) -> Layout {
         self.by.layout()
+    }
+
+    fn unsent(&self) -> usize {
+        self.pool.len()
     }
 
     fn send(&mut self, most: usize, best: i64, parents: &mut Parents) -> (Batch, Progress) {
@@ -214,10 +223,10 @@ impl<B: BoundedElsewhere> Host for Evaluation<B> {
     }
 
     fn recall(&mut self) {
-        for (_, nodes) in std::mem::take(&mut self.sent) {
-            let nodes = nodes.into_iter().map(|(entry, _)| entry).collect();
-            self.pool.append(Pool::new(nodes));
-        }
+        // What was sent first is explored first.
+        let sent = std::mem::take(&mut self.sent).into_iter().rev();
+        let nodes = sent.flat_map(|(_, nodes)| nodes.into_iter().rev().map(|(entry, _)| entry));
+        self.pool.append(Pool::new(nodes.collect()));
     }
 }
 

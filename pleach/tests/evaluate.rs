@@ -25,6 +25,7 @@ fn trees_are_those_of_the_cpu_however_many_batches_are_under_way() {
         let (answer, _) =
             search(bound, "gpu0:rmax=2,gpu1:rmax=3", &format!("{DRIVER},gpus=2")).unwrap();
         assert_eq!(answer["nodes"], wanted["nodes"], "{bound} on two GPUs");
+        assert!(answer["units"].as_array().unwrap().iter().all(|unit| unit["mode"] == "evaluate"));
     }
 }
 

@@ -69,6 +69,8 @@ pub struct SiteReport {
 pub struct UnitReport {
     /// Its name: `cpu0`, `emulated0`.
     pub name: String,
+    /// What it did, for a device: `explore` or `evaluate`.
+    pub mode: String,
     /// The form of its kernels, for a GPU: `cached`, `compiled`, `lowered` or `committed`.
     pub kernel: String,
     /// Why better forms failed, in one line; empty if none did.

@@ -148,8 +148,9 @@ impl<'a> Ground<'a> {
         let (kernel, kernel_log) = planned
             .built()
             .map_or_else(Default::default, |built| (built.form.to_string(), built.log.clone()));
-        let name = planned.name.clone();
-        let report = UnitReport { name, kernel, kernel_log, activity, ..UnitReport::default() };
+        let (name, mode) = (planned.name.clone(), planned.mode().to_string());
+        let report =
+            UnitReport { name, mode, kernel, kernel_log, activity, ..UnitReport::default() };
         let executor = planned.executor(problem, pieces, commons)?;
         let mut desk = office.desk(me);
         // A unit that is to behave as a machine of its own shares its core with others.

@@ -91,6 +91,19 @@ impl<'p> Planned<'p> {
         matches!(self.make, Make::Thread { .. })
     }
 
+    /// What a device does for the search, in a word; empty for a thread.
+    pub fn mode(&self) -> &'static str {
+        match &self.make {
+            Make::Thread { .. } => "",
+            Make::Device(explorer) => explorer.mode(),
+        }
+    }
+
+    /// Whether its nodes do not tell which part of the tree they are.
+    pub fn is_blind(&self) -> bool {
+        self.mode() == "explore"
+    }
+
     /// The form of a device's kernels, where there are several.
     pub fn built(&self) -> Option<&Built> {
         match &self.make {

@@ -148,7 +148,8 @@ impl Known {
         self.proven = yard.least_bound().max(self.proven);
         let newest = yard.certificate();
         if !is_same(newest.as_ref(), self.whole.as_ref()) {
-            let open = newest.as_deref().and_then(|whole| share_open(problem, whole));
+            let open = newest.as_deref().filter(|_| !yard.is_blind());
+            let open = open.and_then(|whole| share_open(problem, whole));
             self.done = open.map(|open| (1.0 - open).clamp(0.0, 1.0));
             self.whole = newest;
         }

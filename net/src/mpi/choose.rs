@@ -104,8 +104,8 @@ pub fn rank(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
     names.filter_map(|name| variable(name)).find_map(|text| text.trim().parse().ok())
 }
 
-/// How many processes of the job a launcher has started on this machine, if it says so. Slurm says `2(x3),1` for two
-/// on each of three machines and one on the fourth.
+/// How many processes of the job a launcher has started on this machine, if it says so. Slurm says `2(x3)` for two on
+/// each of three machines; where they differ, it does not say which one this is.
 pub fn beside(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
     let names = [
         "OMPI_COMM_WORLD_LOCAL_SIZE",
@@ -113,8 +113,11 @@ pub fn beside(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
         "PMI_LOCAL_SIZE",
         "SLURM_STEP_TASKS_PER_NODE",
     ];
-    let first = |text: String| text.trim().split(['(', ',']).next()?.parse().ok();
-    names.iter().filter_map(|name| variable(name)).find_map(first)
+    let each = |text: String| {
+        let alike = !text.contains(',');
+        text.trim().split('(').next().filter(|_| alike)?.parse().ok()
+    };
+    names.iter().filter_map(|name| variable(name)).find_map(each)
 }
 
 /// Decides from the environment, which `variable` looks up. A job of one process counts as none.
@@ -181,7 +184,8 @@ mod tests {
             beside(&move |asked| (asked == name).then(|| value.into()))
         };
         assert_eq!(says("PMI_LOCAL_SIZE", "3"), Some(3));
-        assert_eq!(says("SLURM_STEP_TASKS_PER_NODE", "2(x3),1"), Some(2));
+        assert_eq!(says("SLURM_STEP_TASKS_PER_NODE", "2(x3)"), Some(2));
+        assert_eq!(says("SLURM_STEP_TASKS_PER_NODE", "2(x3),1"), None);
         assert_eq!(says("SLURM_STEP_TASKS_PER_NODE", "many"), None);
         assert_eq!(says("SLURM_NTASKS", "4"), None);
     }

@@ -133,8 +133,8 @@ impl<D: Dialect> Mpi<D> {
         let silent = self.talking == 0 && self.sends.is_empty() && self.ready.is_empty();
         if self.finished && silent {
             self.over = true;
-            // The library would wait for the dead.
-            if self.dead.is_empty() {
+            // Where some may have died, the library would wait for them; all decide alike.
+            if !self.calls.survive() {
                 self.calls.finalize()?;
             }
             self.ready.push_back(Arrival::End);
@@ -175,9 +175,10 @@ impl<D: Dialect> Mpi<D> {
         for taken in 0..TAKEN {
             let found = match self.calls.find() {
                 Err(NetError::Died) => {
+                    let before = self.dead.len();
                     let dead = self.calls.dead()?.into_iter();
                     dead.flat_map(SiteId::try_from).for_each(|site| self.lose(site));
-                    return Ok(true);
+                    return Ok(self.dead.len() > before);
                 }
                 found => found?,
             };

@@ -105,7 +105,11 @@ pub fn check(
         if lost && !others.is_empty() {
             // Where a kernel has failed, the driver may refuse everything to this process.
             let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-            anew(&others, given, left)?.into_iter().try_for_each(tell)?;
+            let rows = anew(&others, given, left).unwrap_or_else(|why| {
+                let why = why.words();
+                others.iter().map(|name| unchecked(name, &why)).collect()
+            });
+            rows.into_iter().try_for_each(tell)?;
             break;
         }
     }
@@ -236,6 +240,11 @@ impl Row<'_> {
             "seconds": (self.start.elapsed().as_secs_f64() * 1e4).round() / 1e4,
         })
     }
+}
+
+/// A problem whose kernels could not be checked at all.
+fn unchecked(problem: &str, why: &str) -> Value {
+    json!({ "problem": problem, "instance": "all", "choices": "", "result": "failed", "why": why })
 }
 
 /// The line for a check.

@@ -22,7 +22,11 @@ impl Report {
                     "steals": unit.steals,
                     "power": whole(unit.power.into()),
                 });
-                for (key, text) in [("kernel", &unit.kernel), ("kernel_log", &unit.kernel_log)] {
+                for (key, text) in [
+                    ("mode", &unit.mode),
+                    ("kernel", &unit.kernel),
+                    ("kernel_log", &unit.kernel_log),
+                ] {
                     if !text.is_empty() {
                         about[key] = json!(text);
                     }

@@ -23,7 +23,7 @@ impl Bound {
 
     /// Parses a bound's name.
     ///
-    /// If the name is unknown.
+    /// # Errors
     /// If there is no such bound.
     pub fn parse(word: &str) -> Result<Self, String> {
         let bound = Self::ALL.into_iter().find(|bound| bound.to_string() == word);

@@ -17,6 +17,7 @@ impl Flowshop {
         match (self.nodes, self.bounding()) {
             (Nodes::Interval, _) => Err("intervals"),
             (_, Bound::Auto) => Err("bound auto"),
+            _ if self.all => Err("all optimal schedules"),
             _ => Ok(()),
         }
     }
@@ -106,7 +107,7 @@ impl BoundedElsewhere for Elsewhere<'_> {
             plan: 0,
             width: self.jobs(),
             depth: self.jobs(),
-            // Steps come first: they are read two words at a time.
+            // Steps come first, which aligns them.
             tables: steps.chain(of_pair).chain(least).chain(self.times.iter().copied()).collect(),
         }
     }

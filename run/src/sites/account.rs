@@ -45,7 +45,7 @@ impl Pack for UnitReport {
     const LEAST: usize = 1;
 
     fn pack(&self, out: &mut Vec<u8>) {
-        [&self.name, &self.kernel, &self.kernel_log]
+        [&self.name, &self.mode, &self.kernel, &self.kernel_log]
             .into_iter()
             .for_each(|text| pack_text(text, out));
         self.counts.pack(out);
@@ -60,14 +60,15 @@ impl Pack for UnitReport {
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let [name, kernel, kernel_log] =
-            [unpack_text(from)?, unpack_text(from)?, unpack_text(from)?];
+        let mut text = || unpack_text(from);
+        let [name, mode, kernel, kernel_log] = [text()?, text()?, text()?, text()?];
         let counts = Pack::unpack(from)?;
         let (times, steals, power): ([u64; 3], u64, u64) = Pack::unpack(from)?;
         let [busy_s, improve_s, idle_s] = times.map(seconds);
         let activity = bool::unpack(from)?.then(|| unpack_activity(from)).transpose()?;
         Ok(Self {
             name,
+            mode,
             kernel,
             kernel_log,
             counts,
@@ -148,6 +149,7 @@ mod tests {
         activity.add(3_000_000, 9_000_000, 77, 0.5);
         let unit = UnitReport {
             name: "gpu0".into(),
+            mode: "explore".into(),
             kernel: "lowered".into(),
             kernel_log: "compiled: newer than the driver".into(),
             busy_s: 1.5,

@@ -119,6 +119,9 @@ impl Gatekeeper<'_> {
                 }
             }
             Heard::Parcel(from, Parcel::Sighting(sighting)) if root => {
+                if sighting.blind {
+                    self.yard.go_blind();
+                }
                 self.yard.others.see(from, sighting);
             }
             Heard::Parcel(_, Parcel::Wish(Stop::Memory)) if root => self.yard.wish(Stop::Memory),
@@ -268,7 +271,11 @@ impl Gatekeeper<'_> {
             return;
         }
         self.sighted_ns = now_ns + SIGHT_EVERY_NS;
-        let mut sighting = Sighting { units: self.yard.peers() - 1, ..Sighting::default() };
+        let mut sighting = Sighting {
+            units: self.yard.peers() - 1,
+            blind: self.yard.is_blind(),
+            ..Sighting::default()
+        };
         for gauge in &self.commons.gauges()[1..] {
             sighting.counts.add(&gauge.read().0);
             sighting.busy += u32::from(gauge.size() > 0.0);

@@ -62,9 +62,11 @@ pub(crate) struct Sighting {
     /// How many units it has, and how many of them have work.
     pub units: u32,
     pub busy: u32,
+    /// Whether one of them is a device that explores: its nodes do not tell which part of the tree they are.
+    pub blind: bool,
 }
 
-pleach_core::pack_struct!(Sighting { counts: Counts, units: u32, busy: u32 });
+pleach_core::pack_struct!(Sighting { counts: Counts, units: u32, busy: u32, blind: bool });
 
 impl Parcel {
     /// The parcel as a letter about a search, which has this number.
@@ -145,7 +147,7 @@ mod tests {
         let parcels = [
             Parcel::Begin(order),
             Parcel::Gate(vec![1, 2, 3]),
-            Parcel::Sighting(Sighting { counts, units: 3, busy: 2 }),
+            Parcel::Sighting(Sighting { counts, units: 3, busy: 2, blind: true }),
             Parcel::Wish(Stop::Memory),
             Parcel::Failed("a bound is wrong".into()),
             Parcel::Account(Account::default()),

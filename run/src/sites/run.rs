@@ -121,6 +121,9 @@ impl<'a> Part<'a> {
         let Part { problem, settings, commons, .. } = *self;
         let office = self.yard().office();
         let ground = &Ground { problem, settings, commons, office };
+        if units.iter().any(Planned::is_blind) {
+            self.yard().go_blind();
+        }
         let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
         let inside = Policy { end: Some(End::Counter), ..Policy::default() };
         let tree = &PeerTree::new(self.yard().peers(), inside.tree, settings.seed);

@@ -40,9 +40,11 @@ pub(crate) struct Yard {
     asked: AtomicBool,
     /// What the root knows of the other sites.
     pub others: Others,
-    /// The root's last certificate, until somebody takes it.
+    /// The root's last certificate.
     whole: Mutex<Option<Arc<Certificate<Portion<Counts>>>>>,
     least_bound: AtomicI64,
+    /// Whether some unit, here or elsewhere, does not tell which part of the tree its nodes are.
+    blind: AtomicBool,
 }
 
 impl Yard {
@@ -62,6 +64,7 @@ impl Yard {
             others: Others::default(),
             whole: Mutex::default(),
             least_bound: AtomicI64::new(i64::MIN),
+            blind: AtomicBool::new(false),
         }
     }
 
@@ -208,6 +211,16 @@ impl Yard {
         lock(&self.whole).clone()
     }
 
+    /// Notes that some unit does not tell which part of the tree its nodes are.
+    pub fn go_blind(&self) {
+        self.blind.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there is, or was, such a unit.
+    pub fn is_blind(&self) -> bool {
+        self.blind.load(Ordering::Relaxed)
+    }
+
     /// Forgets the cuts of a snapshot that nobody wants any more.
     pub fn forget_cuts(&self) {
         lock(&self.cuts).clear();
@@ -228,6 +241,5 @@ pub(crate) fn share_open(
     let mut explorer = problem.explorer();
     all_open(whole).try_for_each(|piece| explorer.put(&piece.bytes)).ok()?;
     let open = explorer.open_nodes();
-    // Nodes from a device do not tell which part of the tree they are.
     explorer.open_share().filter(|&share| share > 0.0 || open == 0.0)
 }

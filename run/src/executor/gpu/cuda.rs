@@ -179,7 +179,7 @@ impl Slots for Gpu {
         let (module, built) = self.load(layout)?;
         let kernel = module.function(BOUND).map_err(failed)?;
         (self.module, self.built) = (Some(module), Some(built));
-        let blocks = kernel.blocks().map_err(failed)?;
+        let blocks = some_blocks(kernel.blocks().map_err(failed)?)?;
         // Only a hint: without it the driver decides.
         let _ = kernel.carve_out(&self.context, blocks);
         let tables = self.allocate(layout.tables.len().max(1))?;
@@ -193,6 +193,8 @@ impl Slots for Gpu {
             all.push(Slot::new(&self.context, (input, sent), (output, came))?);
         }
         self.queue = Some(Queue { kernel, tables, sizes, slots: all });
+        // The slots' streams do not wait for what was copied on the default stream.
+        self.context.synchronize().map_err(failed)?;
         // Two lanes for each child.
         Ok(blocks * self.multiprocessors as u32 * THREADS / 2)
     }
@@ -215,16 +217,23 @@ impl Slots for Gpu {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
+        // A lost device has already freed its memory.
+        let _ = self.clear();
         if self.hung {
             // Whatever touches the context would wait for the kernel: it stays until the process ends.
             std::mem::forget(self.module.take());
             std::mem::forget(self.queue.take());
             std::mem::forget(Arc::clone(&self.context));
-            return;
         }
-        // A lost device has already freed its memory.
-        let _ = self.clear();
     }
+}
+
+/// Refuses a kernel of which not a single block fits.
+fn some_blocks(blocks: u32) -> Result<u32, DeviceError> {
+    if blocks == 0 {
+        return Err(DeviceError::Failed("it cannot run a single thread block".into()));
+    }
+    Ok(blocks)
 }
 
 impl Memory for Gpu {
@@ -264,14 +273,10 @@ impl Memory for Gpu {
         self.kernels = Entry::ALL.into_iter().map(kernel).collect::<Result<_, _>>()?;
         (self.module, self.built) = (Some(module), Some(built));
         let explore = self.kernels[Entry::Explore as usize];
-        match explore.blocks().map_err(failed)? {
-            0 => Err(DeviceError::Failed("it cannot run a single thread block".into())),
-            blocks => {
-                // Only a hint: without it the driver decides.
-                let _ = explore.carve_out(&self.context, blocks);
-                Ok(blocks * EXPLORERS * self.multiprocessors as u32)
-            }
-        }
+        let blocks = some_blocks(explore.blocks().map_err(failed)?)?;
+        // Only a hint: without it the driver decides.
+        let _ = explore.carve_out(&self.context, blocks);
+        Ok(blocks * EXPLORERS * self.multiprocessors as u32)
     }
 
     fn allocate(&mut self, words: usize) -> Result<u64, DeviceError> {

@@ -38,7 +38,7 @@ struct Slot {
 /// All slots, with the kernel and what all batches share.
 pub(super) struct Queue {
     kernel: &'static str,
-    /// Aligned for kernels that read two words at once.
+    /// Aligned as they are on a device.
     tables: Vec<u64>,
     sizes: [u32; 10],
     most: usize,

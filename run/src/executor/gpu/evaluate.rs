@@ -21,6 +21,8 @@ const WITHOUT: u64 = 1 << 16;
 /// How long to look for bounds without a pause, and the pauses after that.
 const EAGER: Duration = Duration::from_micros(100);
 const PAUSE: Duration = Duration::from_micros(20);
+/// Time between two steps after which batches under way have waited for the host.
+const AWAY: Duration = Duration::from_micros(200);
 
 /// A search whose nodes a device bounds. If the device fails, a CPU explorer continues the work.
 pub struct Evaluator<'p> {
@@ -47,14 +49,18 @@ struct OnDevice<'p> {
     size: BatchSize,
     /// The most children of a parent.
     width: u64,
-    /// The last batch sent; kept for its memory.
+    /// Kept for its memory.
     parents: Parents,
+    /// When the last step ended.
+    stepped: Instant,
 }
 
 /// A batch under way.
 struct Sent {
     slot: usize,
     batch: Batch,
+    /// Its parents, or 0 if the time that it took says nothing.
+    parents: usize,
     children: u32,
     since: Instant,
 }
@@ -89,6 +95,7 @@ impl<'p> Evaluator<'p> {
             size: BatchSize::new(wave, most, spec.pool.is_some()),
             width: width as u64,
             parents: Parents::default(),
+            stepped: Instant::now(),
         };
         let built = on.device.built();
         Ok(Self { problem, state: State::Device(Box::new(on)), lost: None, built })
@@ -124,6 +131,10 @@ impl OnDevice<'_> {
     /// Fills free slots, and branches what has come back. Waits for one batch if there is any.
     fn step(&mut self, best: i64, done: &mut Progress) -> Result<(), DeviceError> {
         let start = Instant::now();
+        if start.duration_since(self.stepped) > AWAY {
+            // They waited for this thread.
+            self.under_way.iter_mut().for_each(|sent| sent.parents = 0);
+        }
         let mut came = false;
         while !came && done.found.is_none() {
             self.fill(best, done)?;
@@ -144,6 +155,7 @@ impl OnDevice<'_> {
                 std::thread::sleep(PAUSE);
             }
         }
+        self.stepped = Instant::now();
         Ok(())
     }
 
@@ -152,15 +164,18 @@ impl OnDevice<'_> {
         while done.found.is_none()
             && let Some(slot) = self.free.pop()
         {
-            let (batch, alone) = self.host.send(self.size.now(), best, &mut self.parents);
+            // The other free slots should have something to do as well.
+            let part = self.host.unsent().div_ceil(self.free.len() + 1).max(1);
+            let most = self.size.now().min(part);
+            let (batch, alone) = self.host.send(most, best, &mut self.parents);
             done.add(alone);
             if self.parents.is_empty() {
                 self.free.push(slot);
                 break;
             }
             self.device.slots().start(slot, &self.parents)?;
-            let children = self.parents.children();
-            self.under_way.push(Sent { slot, batch, children, since: Instant::now() });
+            let (parents, children) = (self.parents.len(), self.parents.children());
+            self.under_way.push(Sent { slot, batch, parents, children, since: Instant::now() });
         }
         Ok(())
     }
@@ -171,7 +186,7 @@ impl OnDevice<'_> {
         let bounds = &bounds[..sent.children as usize];
         done.add(self.host.receive(sent.batch, bounds, best));
         self.free.push(sent.slot);
-        self.size.note(sent.children, sent.since.elapsed());
+        self.size.note(sent.parents, sent.children, sent.since.elapsed());
         Ok(())
     }
 }
@@ -206,6 +221,10 @@ impl Rounds for Evaluator<'_> {
 
     fn lost(&mut self) -> Option<DeviceError> {
         self.lost.take()
+    }
+
+    fn mode(&self) -> &'static str {
+        "evaluate"
     }
 
     fn built(&self) -> Option<&Built> {

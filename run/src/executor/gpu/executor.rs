@@ -8,7 +8,8 @@ use std::time::Instant;
 
 /// An explorer whose work a device does, one round at a time.
 pub trait Rounds: Explorer {
-    /// Explores for one round, or about as long without the device. Counts may be reported later.
+    /// Explores for one round, or about as long without the device; a round may use more than the fuel. Counts may be
+    /// reported later.
     fn step(&mut self, fuel: u64, best: i64) -> Progress;
 
     /// Reports all counts held back.
@@ -24,6 +25,9 @@ pub trait Rounds: Explorer {
 
     /// Why the device was given up, if it was; reported once.
     fn lost(&mut self) -> Option<DeviceError>;
+
+    /// What the device does, in a word.
+    fn mode(&self) -> &'static str;
 
     /// The form of the device's kernels, where there are several.
     fn built(&self) -> Option<&Built>;

@@ -135,6 +135,10 @@ impl Rounds for DeviceExplorer<'_> {
         self.lost.take()
     }
 
+    fn mode(&self) -> &'static str {
+        "explore"
+    }
+
     fn built(&self) -> Option<&Built> {
         self.built.as_ref()
     }

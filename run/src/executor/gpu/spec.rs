@@ -91,6 +91,9 @@ impl Spec {
             spec.set(part).map_err(|expected| format!("{words}: '{part}', {expected}"))?;
         }
         spec.settle().map_err(|why| format!("{words}: {why}"))?;
+        if spec.mode == Some(Mode::Evaluate) && words.contains(":inside=") {
+            return Err(format!("{words}: inside is for mode=explore"));
+        }
         if spec.handling.lines && spec.handling.form == Some(Form::Committed) {
             return Err(format!("{words}: lineinfo=yes has no effect on form=committed"));
         }
