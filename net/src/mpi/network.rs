@@ -117,8 +117,11 @@ impl<D: Dialect> Mpi<D> {
         }
         self.dead.push(site);
         let link = std::mem::take(&mut self.links[site as usize]);
-        self.talking -= u32::from(!link.inbox.is_ended());
-        self.ready.push_back(Arrival::Lost(site));
+        // After its last word it may leave as it likes.
+        if !link.inbox.is_ended() {
+            self.talking -= 1;
+            self.ready.push_back(Arrival::Lost(site));
+        }
     }
 
     fn advance(&mut self) -> Result<(), NetError> {
@@ -133,8 +136,8 @@ impl<D: Dialect> Mpi<D> {
         let silent = self.talking == 0 && self.sends.is_empty() && self.ready.is_empty();
         if self.finished && silent {
             self.over = true;
-            // Where some may have died, the library would wait for them; all decide alike.
-            if !self.calls.survive() {
+            // The library would wait for the dead.
+            if self.dead.is_empty() {
                 self.calls.finalize()?;
             }
             self.ready.push_back(Arrival::End);
