@@ -93,9 +93,6 @@ pub trait Host: Explorer {
     /// Branches the nodes of a batch, given the bounds of all their children. Does nothing if the batch was
     /// recalled.
     fn receive(&mut self, batch: Batch, bounds: &[u32], best: i64) -> Progress;
-
-    /// Forgets that anything was sent.
-    fn recall(&mut self);
 }
 
 /// The number of a batch.
@@ -133,6 +130,14 @@ impl<B: BoundedElsewhere> Evaluation<B> {
     fn sent(&self) -> impl Iterator<Item = &Entry<B::Held>> {
         let last_first = self.sent.iter().rev();
         last_first.flat_map(|(_, nodes)| nodes.iter().rev().map(|(node, _)| node))
+    }
+
+    /// Forgets that anything was sent.
+    fn recall(&mut self) {
+        // What was sent first is explored first.
+        let sent = std::mem::take(&mut self.sent).into_iter().rev();
+        let nodes = sent.flat_map(|(_, nodes)| nodes.into_iter().rev().map(|(entry, _)| entry));
+        self.pool.append(Pool::new(nodes.collect()));
     }
 
     /// Branches a node that needs no bounds.
@@ -220,13 +225,6 @@ impl<B: BoundedElsewhere> Host for Evaluation<B> {
         }
         self.pool.append(Pool::new(grown));
         Progress { counts, used, ..Progress::default() }
-    }
-
-    fn recall(&mut self) {
-        // What was sent first is explored first.
-        let sent = std::mem::take(&mut self.sent).into_iter().rev();
-        let nodes = sent.flat_map(|(_, nodes)| nodes.into_iter().rev().map(|(entry, _)| entry));
-        self.pool.append(Pool::new(nodes.collect()));
     }
 }
 

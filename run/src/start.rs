@@ -148,7 +148,8 @@ impl<'a> Ground<'a> {
         let (kernel, kernel_log) = planned
             .built()
             .map_or_else(Default::default, |built| (built.form.to_string(), built.log.clone()));
-        let (name, mode) = (planned.name.clone(), planned.mode().to_string());
+        let (name, mode) = (planned.name.clone(), planned.mode());
+        let mode = mode.map_or_else(String::new, |mode| mode.to_string());
         let report =
             UnitReport { name, mode, kernel, kernel_log, activity, ..UnitReport::default() };
         let executor = planned.executor(problem, pieces, commons)?;

@@ -7,7 +7,7 @@ use crate::executor::gpu::executor::{DeviceExecutor, Rounds};
 use crate::executor::gpu::form::{Built, Form};
 use crate::executor::gpu::mode::prepare;
 use crate::executor::gpu::shelf::Shelf;
-use crate::executor::gpu::spec::Kind;
+use crate::executor::gpu::spec::{Kind, Mode};
 use crate::executor::threads::ThreadExecutor;
 use crate::settings::Settings;
 use pleach_core::problem::Problem;
@@ -91,17 +91,17 @@ impl<'p> Planned<'p> {
         matches!(self.make, Make::Thread { .. })
     }
 
-    /// What a device does for the search, in a word; empty for a thread.
-    pub fn mode(&self) -> &'static str {
+    /// What a device does for the search.
+    pub fn mode(&self) -> Option<Mode> {
         match &self.make {
-            Make::Thread { .. } => "",
-            Make::Device(explorer) => explorer.mode(),
+            Make::Thread { .. } => None,
+            Make::Device(explorer) => Some(explorer.mode()),
         }
     }
 
     /// Whether its nodes do not tell which part of the tree they are.
     pub fn is_blind(&self) -> bool {
-        self.mode() == "explore"
+        self.mode() == Some(Mode::Explore)
     }
 
     /// The form of a device's kernels, where there are several.

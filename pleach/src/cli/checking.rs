@@ -191,7 +191,7 @@ fn ways(spec: &Spec, probe: &Probe, posed: &Check) -> Vec<(Spec, String)> {
             let many = explorers.map_or("all".into(), |number| number.to_string());
             for (inside, name) in Inside::ALL {
                 let words = format!("explorers={many} inside={name}");
-                all.push((Spec { mode, explorers, inside, ..*spec }, words));
+                all.push((Spec { mode, explorers, inside: Some(inside), ..*spec }, words));
             }
         }
     }
@@ -229,7 +229,7 @@ impl Row<'_> {
         json!({
             "problem": self.entry.name,
             "instance": self.probe.instance,
-            "mode": if self.way.mode == Some(Mode::Evaluate) { "evaluate" } else { "explore" },
+            "mode": self.way.mode.map(|mode| mode.to_string()),
             "choices": self.words,
             "kernel": self.built.as_ref().map(|built| built.form.to_string()),
             "kernel_log": self.built.map(|built| built.log).filter(|log| !log.is_empty()),

@@ -5,7 +5,7 @@ use super::batch::BatchSize;
 use super::executor::Rounds;
 use super::form::Built;
 use super::shelf::Borrowed;
-use super::spec::Spec;
+use super::spec::{Mode, Spec};
 use pleach_core::evaluate::{Batch, Host, Parents};
 use pleach_core::explorer::{Explorer, Progress};
 use pleach_core::problem::Problem;
@@ -223,8 +223,8 @@ impl Rounds for Evaluator<'_> {
         self.lost.take()
     }
 
-    fn mode(&self) -> &'static str {
-        "evaluate"
+    fn mode(&self) -> Mode {
+        Mode::Evaluate
     }
 
     fn built(&self) -> Option<&Built> {

@@ -2,6 +2,7 @@
 
 use super::DeviceError;
 use super::form::Built;
+use super::spec::Mode;
 use crate::executor::{Budget, Executor, Stretch};
 use pleach_core::explorer::{Explorer, Progress};
 use std::time::Instant;
@@ -26,8 +27,8 @@ pub trait Rounds: Explorer {
     /// Why the device was given up, if it was; reported once.
     fn lost(&mut self) -> Option<DeviceError>;
 
-    /// What the device does, in a word.
-    fn mode(&self) -> &'static str;
+    /// What the device does.
+    fn mode(&self) -> Mode;
 
     /// The form of the device's kernels, where there are several.
     fn built(&self) -> Option<&Built>;

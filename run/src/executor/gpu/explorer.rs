@@ -4,7 +4,7 @@ use super::executor::Rounds;
 use super::form::Built;
 use super::kept::GuardedDevice;
 use super::shelf::Borrowed;
-use super::spec::Spec;
+use super::spec::{Mode, Spec};
 use super::tune::Tune;
 use super::{DeviceError, Inside, Round};
 use pleach_core::device::OnDevice;
@@ -56,13 +56,14 @@ impl<'p> DeviceExplorer<'p> {
         device.handle(spec.handling);
         device.prepare(&layout, spec.explorers).inspect_err(|_| device.lose())?;
         let (explorers, built) = (device.explorers(), device.built());
+        let inside = spec.inside.unwrap_or_default();
         // Where explorers that take no part would be out of reach, all take part.
-        let fixed = spec.explorers.or((!spec.inside.takes_from_all()).then_some(explorers));
+        let fixed = spec.explorers.or((!inside.takes_from_all()).then_some(explorers));
         Ok(Self {
             problem,
             on,
             state: State::Device(Box::new(GuardedDevice::new(device, layout.words))),
-            inside: spec.inside,
+            inside,
             tune: Tune::new(explorers, fixed, spec.budget, spec.trigger),
             active: (0, explorers),
             lost: None,
@@ -135,8 +136,8 @@ impl Rounds for DeviceExplorer<'_> {
         self.lost.take()
     }
 
-    fn mode(&self) -> &'static str {
-        "explore"
+    fn mode(&self) -> Mode {
+        Mode::Explore
     }
 
     fn built(&self) -> Option<&Built> {

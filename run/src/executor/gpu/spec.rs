@@ -35,7 +35,7 @@ pub struct Spec {
     /// The number of stacks, each with its own explorer.
     pub explorers: Option<u32>,
     /// How explorers exchange nodes.
-    pub inside: Inside,
+    pub inside: Option<Inside>,
     /// Steps per round.
     pub budget: Option<u32>,
     /// The number of explorers without work at which a round ends.
@@ -53,8 +53,8 @@ impl Spec {
     #[must_use]
     pub fn of(kind: Kind) -> Self {
         let (explorers, budget, trigger, fail) = (None, None, None, None);
-        let (mode, rmax, pool) = (None, None, None);
-        let (inside, handling) = (Inside::default(), Handling::default());
+        let (mode, rmax, pool, inside) = (None, None, None, None);
+        let handling = Handling::default();
         Self {
             kind,
             mode,
@@ -91,9 +91,6 @@ impl Spec {
             spec.set(part).map_err(|expected| format!("{words}: '{part}', {expected}"))?;
         }
         spec.settle().map_err(|why| format!("{words}: {why}"))?;
-        if spec.mode == Some(Mode::Evaluate) && words.contains(":inside=") {
-            return Err(format!("{words}: inside is for mode=explore"));
-        }
         if spec.handling.lines && spec.handling.form == Some(Form::Committed) {
             return Err(format!("{words}: lineinfo=yes has no effect on form=committed"));
         }
@@ -127,7 +124,7 @@ impl Spec {
             ("inside", name) => {
                 let known = Inside::ALL.into_iter().find(|(_, other)| *other == name);
                 let expected = "expected windows, ring, search, large, adapt or hypercube";
-                self.inside = known.ok_or(expected)?.0;
+                self.inside = Some(known.ok_or(expected)?.0);
             }
             _ => {
                 return Err("expected mode, rmax, pool, explorers, inside, budget, trigger, \
@@ -140,25 +137,33 @@ impl Spec {
 
     /// Options of one mode leave no choice.
     fn settle(&mut self) -> Result<(), &'static str> {
-        let bounds = self.rmax.is_some() || self.pool.is_some();
-        let explores = self.explorers.is_some() || self.budget.is_some() || self.trigger.is_some();
+        let evaluates = self.rmax.is_some() || self.pool.is_some();
+        let numbers = [self.explorers, self.budget, self.trigger];
+        let explores = self.inside.is_some() || numbers.iter().any(Option::is_some);
         if self.trigger == Some(0) && self.budget.is_some() {
             return Err("trigger=0 ends a round after every step: budget has no effect");
         }
-        match self.mode {
-            Some(Mode::Explore) if bounds => Err("rmax and pool are for mode=evaluate"),
-            Some(Mode::Evaluate) if explores => {
-                Err("explorers, budget and trigger are for mode=explore")
-            }
-            None if bounds && explores => {
-                Err("rmax and pool are for mode=evaluate; explorers, budget and trigger are not")
-            }
-            None if bounds => {
-                self.mode = Some(Mode::Evaluate);
-                Ok(())
-            }
-            _ => Ok(()),
+        if evaluates && (explores || self.mode == Some(Mode::Explore)) {
+            return Err("rmax and pool are for mode=evaluate only");
         }
+        if explores && self.mode == Some(Mode::Evaluate) {
+            return Err("explorers, inside, budget and trigger are for mode=explore only");
+        }
+        if evaluates {
+            self.mode = Some(Mode::Evaluate);
+        } else if explores {
+            self.mode = Some(Mode::Explore);
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Mode::Explore => "explore",
+            Mode::Evaluate => "evaluate",
+        })
     }
 }
 
@@ -181,7 +186,7 @@ mod tests {
         assert_eq!(Spec::parse("gpu3"), Ok(Spec::of(Kind::Gpu(3))));
         let spec =
             Spec::parse("emulated:explorers=33:inside=adapt:budget=5:trigger=2:fail=9").unwrap();
-        assert_eq!((spec.explorers, spec.inside), (Some(33), Inside::Adapt));
+        assert_eq!((spec.explorers, spec.inside), (Some(33), Some(Inside::Adapt)));
         assert_eq!((spec.budget, spec.trigger, spec.fail), (Some(5), Some(2), Some(9)));
         let spec = Spec::parse("gpu1:form=compiled:lineinfo=yes:wait=3").unwrap();
         let wanted = Handling { form: Some(Form::Compiled), lines: true, wait: Some(3) };
