@@ -22,6 +22,19 @@ pub struct Layout {
     pub tables: Vec<u32>,
 }
 
+/// Constants of an instance that a launch has room for.
+pub const SIZES: usize = 10;
+
+impl Layout {
+    /// The instance's constants as a launch takes them, with zeros after the last one.
+    #[must_use]
+    pub fn constants(&self) -> [u32; SIZES] {
+        let mut all = [0; SIZES];
+        all.iter_mut().zip(&self.sizes).for_each(|(size, &given)| *size = given);
+        all
+    }
+}
+
 /// A problem that a device can explore, with conversions between nodes and words.
 pub trait OnDevice: Sync {
     /// What the kernel needs.

@@ -31,8 +31,6 @@ fn main() {
     };
     host.put(&Problem::root(&flowshop).bytes).expect("the root is canonical");
     let layout = host.layout();
-    let mut sizes = [0; 10];
-    sizes.iter_mut().zip(&layout.sizes).for_each(|(size, &given)| *size = given);
     let two = |words: &[u32]| u64::from(words[0]) | u64::from(*words.get(1).unwrap_or(&0)) << 32;
     let tables: Vec<u64> = layout.tables.chunks(2).map(two).collect();
     let (mut sending, mut branching) = (Duration::ZERO, Duration::ZERO);
@@ -53,7 +51,7 @@ fn main() {
             tables: tables.as_ptr() as u64,
             count: batch.len() as u32,
             children: batch.children(),
-            sizes,
+            sizes: layout.constants(),
         };
         // SAFETY: the arrays are those of the record, and outlive the launch.
         unsafe { bound(layout.kernel, &record, seed) }.expect("the kernel runs");

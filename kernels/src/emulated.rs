@@ -122,7 +122,10 @@ pub unsafe fn launch(kernel: &str, entry: Entry, launch: &Launch, seed: u64) -> 
 pub unsafe fn bound(kernel: &str, launch: &Bounding, seed: u64) -> Result<(), Fault> {
     let run = find(kernel)?;
     let Bounding { starts, parents, bounds, tables, count, .. } = *launch;
-    if [starts, parents, bounds, tables].iter().any(|at| *at == 0 || at % 4 != 0) {
+    if [starts, parents, bounds].iter().any(|at| *at == 0 || at % 4 != 0)
+        || tables == 0
+        || tables % 8 != 0
+    {
         return Err(Fault::Record("an address is null or misaligned"));
     }
     if count == 0 {

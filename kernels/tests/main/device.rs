@@ -37,8 +37,6 @@ pub fn run(kernel: &str, entry: Entry, record: &Launch, seed: u64) -> Result<(),
 /// The bounds of all children, by the kernel.
 pub fn bounds(layout: &Layout, parents: &Parents, seed: u64) -> Vec<u32> {
     let mut bounds = vec![0xdead_beef; parents.children() as usize];
-    let mut sizes = [0; 10];
-    sizes[..layout.sizes.len()].copy_from_slice(&layout.sizes);
     let tables: Vec<u64> = layout
         .tables
         .chunks(2)
@@ -51,7 +49,7 @@ pub fn bounds(layout: &Layout, parents: &Parents, seed: u64) -> Vec<u32> {
         tables: tables.as_ptr() as u64,
         count: parents.len() as u32,
         children: parents.children(),
-        sizes,
+        sizes: layout.constants(),
     };
     // SAFETY: the arrays are those of the record, and outlive the launch.
     unsafe { emulated::bound(layout.kernel, &record, seed) }.unwrap();
@@ -114,8 +112,6 @@ impl Device {
         leave: bool,
     ) -> Result<(), Fault> {
         self.launches += 1;
-        let mut sizes = [0; 10];
-        sizes[..self.layout.sizes.len()].copy_from_slice(&self.layout.sizes);
         self.said.fill(0);
         self.said[0] = self.best as u64;
         let open: u32 = self.heights.iter().sum();
@@ -143,7 +139,7 @@ impl Device {
             width: self.how.width.min(self.how.explorers as u32),
             least: open / self.how.explorers as u32,
             leave: leave.into(),
-            sizes,
+            sizes: self.layout.constants(),
         };
         let seed = self.how.seed + 1000 * self.launches;
         run(self.layout.kernel, entry, &record, seed)?;

@@ -184,15 +184,13 @@ impl Slots for Gpu {
         let _ = kernel.carve_out(&self.context, blocks);
         let tables = self.allocate(layout.tables.len().max(1))?;
         self.write(tables, &layout.tables)?;
-        let mut sizes = [0; 10];
-        sizes.iter_mut().zip(&layout.sizes).for_each(|(size, &given)| *size = given);
         let (sent, came) = (1 + most * (1 + layout.words), (most * layout.width).max(1));
         let mut all = Vec::new();
         for _ in 0..slots {
             let (input, output) = (self.allocate(sent)?, self.allocate(came)?);
             all.push(Slot::new(&self.context, (input, sent), (output, came))?);
         }
-        self.queue = Some(Queue { kernel, tables, sizes, slots: all });
+        self.queue = Some(Queue { kernel, tables, sizes: layout.constants(), slots: all });
         // The slots' streams do not wait for what was copied on the default stream.
         self.context.synchronize().map_err(failed)?;
         // Two lanes for each child.

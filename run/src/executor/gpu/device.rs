@@ -86,8 +86,6 @@ impl Device {
         let n = explorers as usize;
         (self.words, self.found) = (layout.words, FOUND + layout.plan);
         self.room = (MOVED_WORDS / layout.words).max(1);
-        let mut sizes = [0; 10];
-        sizes.iter_mut().zip(&layout.sizes).for_each(|(size, &given)| *size = given);
         let mut allocate = |words: usize| self.memory.allocate(words.max(1));
         self.launch = Launch {
             pages: allocate(pages as usize * PAGE as usize * layout.words)?,
@@ -106,7 +104,7 @@ impl Device {
             free_room: 2 * pages,
             free_from: 0,
             free_pages: pages - explorers,
-            sizes,
+            sizes: layout.constants(),
             ..Launch::default()
         };
         let first: Vec<u32> = (0..explorers).collect();

@@ -49,14 +49,12 @@ pub(super) struct Queue {
 impl Queue {
     /// Slots for batches of at most so many parents.
     pub fn new(layout: &Layout, slots: usize, most: usize) -> Self {
-        let mut sizes = [0; 10];
-        sizes.iter_mut().zip(&layout.sizes).for_each(|(size, &given)| *size = given);
         let two =
             |words: &[u32]| u64::from(words[0]) | u64::from(*words.get(1).unwrap_or(&0)) << 32;
         Self {
             kernel: layout.kernel,
             tables: layout.tables.chunks(2).map(two).collect(),
-            sizes,
+            sizes: layout.constants(),
             most,
             slots: (0..slots).map(|_| Slot::default()).collect(),
             rng: Rand32::new(slots as u64),
