@@ -8,8 +8,10 @@ use crate::work::{Malformed, Work};
 pub struct Layout {
     /// The kernel's name.
     pub kernel: &'static str,
-    /// The instance's constants, in the order in which the kernel names them.
+    /// Constants with which the kernel is compiled, in the order in which it names them.
     pub sizes: Vec<u32>,
+    /// Further constants of the instance, for which the same code serves.
+    pub values: Vec<u32>,
     /// Words per node.
     pub words: usize,
     /// Words per solution.
@@ -26,11 +28,12 @@ pub struct Layout {
 pub const SIZES: usize = 10;
 
 impl Layout {
-    /// The instance's constants as a launch takes them, with zeros after the last one.
+    /// All constants as a launch takes them, with zeros after the last one.
     #[must_use]
     pub fn constants(&self) -> [u32; SIZES] {
         let mut all = [0; SIZES];
-        all.iter_mut().zip(&self.sizes).for_each(|(size, &given)| *size = given);
+        let given = self.sizes.iter().chain(&self.values);
+        all.iter_mut().zip(given).for_each(|(size, &given)| *size = given);
         all
     }
 }

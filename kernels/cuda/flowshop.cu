@@ -46,7 +46,7 @@ struct Shape {
         jobs = SIZE(launch, 0);
         machines = SIZE(launch, 1);
         branching = SIZE(launch, 2);
-        reference = SIZE(launch, 3);
+        reference = VALUE(launch, 3);
     }
 
     __device__ u32 orders() const { return (jobs + 3) / 4; }

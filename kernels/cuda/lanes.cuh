@@ -4,8 +4,8 @@
 #include "explorer.cuh"
 
 // At every step each lane with a node makes its next child, and continues with it if it lives. The
-// rest of the node goes onto the stack that all lanes share, from which lanes without a node take
-// theirs: lanes stay full, and each searches depth first.
+// rest of the node then goes onto the stack that all lanes share, from which lanes without a node
+// take theirs: lanes stay full, and each searches depth first.
 //
 // `Problem` has `Node`, `WORDS`, `load`, `store`, and
 // `bool step(Node &node, Node &rest, bool &left, Counts &)`, which replaces `node` by its next
@@ -41,6 +41,12 @@ template <class Problem> __device__ void explore_in_lanes(const Launch &launch) 
         bool left = false;
         if (holds && rank_in(holders, own.lane) < room)
             holds = problem.step(node, rest, left, own.counts);
+        // A lane whose child is dead goes on with the rest, which never leaves its registers.
+        if (left && !holds) {
+            node = rest;
+            holds = true;
+            left = false;
+        }
         // No lane may write while another still reads.
         __syncwarp();
         u32 pushing = __ballot_sync(ALL_LANES, left);

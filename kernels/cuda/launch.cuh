@@ -23,6 +23,7 @@ struct Launch {
     u32 free_room;
     u32 free_from;
     u32 free_pages;
+    u32 unused;
     u32 budget;
     u32 trigger;
     u32 steal_rule;
@@ -62,10 +63,13 @@ struct Move {
 
 #ifdef PLEACH_EMULATED
 #define ENTRY [[maybe_unused]] static void
+#define DENSE_ENTRY(blocks) ENTRY
 #define WIDE
 #define OTHERS_MAY_COME emulated::Block::current()->yield()
 #else
 #define ENTRY extern "C" __global__ void __launch_bounds__(128)
+// An entry point of which this many blocks must fit on a multiprocessor.
+#define DENSE_ENTRY(blocks) extern "C" __global__ void __launch_bounds__(128, blocks)
 // Nodes of four words are loaded and stored at once.
 #define WIDE __align__(16)
 #define OTHERS_MAY_COME
@@ -85,6 +89,9 @@ constexpr u32 ALL_LANES = 0xffffffffu;
 #else
 #define SIZE(launch, i) ((launch).sizes[i])
 #endif
+
+// Values that differ from instance to instance of the same size: always launch arguments.
+#define VALUE(launch, i) ((launch).sizes[i])
 
 template <class T> __device__ __forceinline__ T *address(u64 at) {
     return reinterpret_cast<T *>(at);

@@ -37,6 +37,14 @@ struct Pages {
         return address<u32>(launch.pages)[u64(page(i / size)) * size + i % size];
     }
 
+    // The number of a free page. Those never used come first, in order; no list has them.
+    __device__ u32 free_page(u32 ticket) const {
+        u32 page = launch.free_room / 2 - launch.unused + ticket;
+        if (ticket >= launch.unused)
+            page = address<u32>(launch.free)[(launch.free_from + ticket) % launch.free_room];
+        return page;
+    }
+
     // Takes free pages until this many nodes fit. Returns false if it cannot.
     __device__ bool reach(u32 nodes) {
         while (owned * PAGE < nodes) {
@@ -52,7 +60,7 @@ struct Pages {
             if (ticket == ALL_LANES)
                 return false;
             if (lane == 0)
-                page(owned) = address<u32>(launch.free)[(launch.free_from + ticket) % launch.free_room];
+                page(owned) = free_page(ticket);
             __syncwarp();
             ++owned;
         }

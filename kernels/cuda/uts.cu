@@ -111,6 +111,6 @@ struct Uts {
     }
 };
 
-ENTRY explore(Launch launch) { explore_in_lanes<Uts>(launch); }
+DENSE_ENTRY(10) explore(Launch launch) { explore_in_lanes<Uts>(launch); }
 
 COMMON_ENTRIES(Uts::WORDS)

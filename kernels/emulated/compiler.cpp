@@ -1,8 +1,8 @@
 // A stand-in for NVRTC that compiles nothing: its output satisfies the stand-in driver beside it, which
 // knows the kernel by a word.
 //
-// PLEACH_COMPILER selects its behaviour: broken; newer than the driver, which accepts its output
-// under an older version number; or another, whose output the driver rejects.
+// PLEACH_COMPILER selects its behaviour: broken; newer than the driver, which accepts nothing but its
+// text under an older version number; or another, whose output the driver rejects.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -38,10 +38,13 @@ Result nvrtcCreateProgram(void **program, const char *source, const char *, int,
 }
 
 Result nvrtcCompileProgram(void *, int options, const char *const *words) {
-    bool sized = false;
-    for (int i = 0; i < options; ++i)
+    bool sized = false, real = false;
+    for (int i = 0; i < options; ++i) {
         sized |= std::strncmp(words[i], "-DSIZE_0=", 9) == 0;
-    return sized && !is("broken") ? 0 : 6;
+        // There is machine code only for a real GPU.
+        real |= std::strcmp(words[i], "--gpu-architecture=sm_90") == 0;
+    }
+    return sized && real && !is("broken") ? 0 : 6;
 }
 
 Result nvrtcDestroyProgram(void **) { return 0; }
@@ -63,6 +66,18 @@ Result nvrtcGetPTXSize(void *program, size_t *bytes) {
 
 Result nvrtcGetPTX(void *program, char *to) {
     std::strcpy(to, text(program).c_str());
+    return 0;
+}
+
+// Machine code: a mark that text does not begin with, then the text.
+Result nvrtcGetCUBINSize(void *program, size_t *bytes) {
+    *bytes = text(program).size() + 4;
+    return 0;
+}
+
+Result nvrtcGetCUBIN(void *program, char *to) {
+    std::memcpy(to, "\x7f" "ELF", 4);
+    std::memcpy(to + 4, text(program).data(), text(program).size());
     return 0;
 }
 

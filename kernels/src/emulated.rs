@@ -83,6 +83,9 @@ fn check(launch: &Launch) -> Result<(), Fault> {
     if launch.active > launch.explorers || launch.free_pages > launch.free_room / 2 {
         return Err(Fault::Record("active explorers or free pages exceed their limit"));
     }
+    if launch.unused > launch.free_pages {
+        return Err(Fault::Record("there are fewer free pages than pages never used"));
+    }
     match launch.explorers {
         0 => Err(Fault::Record("no explorers")),
         1..=MOST_EXPLORERS => Ok(()),

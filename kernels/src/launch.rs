@@ -35,7 +35,7 @@ pub struct Launch {
     pub found: u64,
     /// `u32[]`: the problem's tables, shared by all nodes.
     pub tables: u64,
-    /// `u32[free_room]`: numbers of free pages.
+    /// `u32[free_room]`: numbers of free pages, but for those never used.
     pub free: u64,
     /// For `put` and `take`: a [`Move`] for each explorer.
     pub moves: u64,
@@ -53,6 +53,8 @@ pub struct Launch {
     pub free_from: u32,
     /// See `free_from`.
     pub free_pages: u32,
+    /// The first of the free pages have never been used: this many, the last ones of all. The list does not have them.
+    pub unused: u32,
     /// Most steps per explorer in this launch.
     pub budget: u32,
     /// Explorers stop, soon, when this many are idle; 0 for never.
@@ -67,7 +69,7 @@ pub struct Launch {
     pub least: u32,
     /// For `take`: whether the nodes stay, so that this only copies.
     pub leave: u32,
-    /// Constants of the instance.
+    /// Constants of the instance, then its values.
     pub sizes: [u32; 10],
 }
 
@@ -76,6 +78,7 @@ impl Launch {
     pub fn turn(&mut self, report: &LaunchReport) {
         self.free_from = (self.free_from + report.taken) % self.free_room;
         self.free_pages = self.free_pages - report.taken + report.returned;
+        self.unused = self.unused.saturating_sub(report.taken);
     }
 }
 

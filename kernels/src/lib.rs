@@ -84,7 +84,7 @@ mod tests {
             assert!(!text.contains("#include"), "{kernel}");
             assert_eq!(text.matches("struct Launch {").count(), 1, "{kernel}");
             for entry in Entry::ALL {
-                let head = format!("ENTRY {}(Launch launch)", entry.name());
+                let head = format!(" {}(Launch launch)", entry.name());
                 assert_eq!(text.matches(&head).count(), 1, "{kernel}: {head}");
                 let compiled = ptx(kernel).unwrap();
                 assert!(compiled.contains(&format!(".visible .entry {}(", entry.name())));

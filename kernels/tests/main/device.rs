@@ -70,6 +70,7 @@ pub struct Device {
     free: Vec<u32>,
     free_from: u32,
     free_pages: u32,
+    unused: u32,
     pub best: i64,
     /// What the last launch reported.
     pub report: LaunchReport,
@@ -83,8 +84,6 @@ impl Device {
         let all = how.explorers + how.spare;
         let mut rings = vec![u32::MAX; how.explorers * how.span];
         (0..how.explorers).for_each(|e| rings[e] = e as u32);
-        let mut free: Vec<u32> = (how.explorers as u32..all as u32).collect();
-        free.resize(2 * all, u32::MAX);
         Self {
             pages: vec![0; all * PAGE as usize * layout.words],
             rings,
@@ -92,9 +91,10 @@ impl Device {
             heights: vec![0; how.explorers],
             said: vec![0; LaunchReport::WORDS / 2],
             found: vec![0; how.explorers * (FOUND + layout.plan)],
-            free,
+            free: vec![u32::MAX; 2 * all],
             free_from: 0,
             free_pages: how.spare as u32,
+            unused: how.spare as u32,
             report: LaunchReport::default(),
             launches: 0,
             best,
@@ -132,6 +132,7 @@ impl Device {
             free_room: self.free.len() as u32,
             free_from: self.free_from,
             free_pages: self.free_pages,
+            unused: self.unused,
             budget: self.how.budget,
             trigger: self.how.trigger,
             steal_rule: self.how.rule as u32,
@@ -149,6 +150,7 @@ impl Device {
         self.best = self.report.best;
         record.turn(&self.report);
         (self.free_from, self.free_pages) = (record.free_from, record.free_pages);
+        self.unused = record.unused;
         self.check();
         Ok(())
     }
@@ -165,7 +167,12 @@ impl Device {
             }
         }
         for i in 0..self.free_pages {
-            seen[self.free[(self.free_from + i) as usize % self.free.len()] as usize] += 1;
+            let page = if i < self.unused {
+                seen.len() - (self.unused - i) as usize
+            } else {
+                self.free[(self.free_from + i) as usize % self.free.len()] as usize
+            };
+            seen[page] += 1;
         }
         assert!(seen.iter().all(|&times| times == 1), "{seen:?}, {:?}", self.how);
     }

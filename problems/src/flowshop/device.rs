@@ -100,7 +100,8 @@ impl OnDevice for Flowshop {
         let rows = (0..machines).flat_map(|k| all.iter().map(move |times| times[k]));
         Layout {
             kernel: "flowshop",
-            sizes: vec![jobs as u32, machines as u32, number(self.branching), reference],
+            sizes: vec![jobs as u32, machines as u32, number(self.branching)],
+            values: vec![reference],
             words: self.node_words(),
             plan: jobs,
             width: jobs,

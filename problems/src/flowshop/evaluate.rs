@@ -103,6 +103,7 @@ impl BoundedElsewhere for Elsewhere<'_> {
         Layout {
             kernel: "flowshop_bounds",
             sizes: vec![jobs, machines, pairs.len() as u32, tight.into()],
+            values: Vec::new(),
             words: LEFT + 2 * self.machines,
             plan: 0,
             width: self.jobs(),

@@ -16,6 +16,7 @@ impl OnDevice for Queens {
         Layout {
             kernel: "queens",
             sizes: vec![self.n],
+            values: Vec::new(),
             words: 4,
             plan: 0,
             // A lane makes one child at a time, and pushes at most one node.

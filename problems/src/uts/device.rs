@@ -30,6 +30,7 @@ impl OnDevice for Uts {
         Layout {
             kernel: "uts",
             sizes: vec![rules.binomial_from, rules.below, rules.m, rules.limit, balanced, depths],
+            values: Vec::new(),
             words: WORDS,
             plan: 0,
             // A lane makes one child at a time, and pushes at most one node.

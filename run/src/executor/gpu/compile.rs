@@ -1,132 +1,64 @@
-//! [`KernelForms`]: a kernel compiled for a GPU: cached, compiled now, or shipped ready for any
-//! instance.
+//! [`compile`]: NVRTC at work: from source to machine code, and to the text that drivers can compile themselves.
 
-use super::form::{Form, Handling, in_one_line};
+use super::form::in_one_line;
 use super::nvrtc;
-use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
-use pleach_core::device::Layout;
-use pleach_core::wire::fingerprint;
-use pleach_kernels::{ptx, source};
-use std::fs;
-use std::path::PathBuf;
+use cudarc::nvrtc::result;
+use cudarc::nvrtc::sys;
+use std::ffi::{CStr, CString};
 
-/// The available forms of a kernel, best first.
-pub(super) struct KernelForms<'l> {
-    layout: &'l Layout,
-    text: String,
-    options: Vec<String>,
-    /// Where a compiled kernel is cached.
-    path: Option<PathBuf>,
-    /// The text compiled last.
-    made: Option<String>,
-    handling: Handling,
-    next: u32,
+/// A compiled kernel.
+pub(super) struct Compiled {
+    /// Machine code for one kind of GPU.
+    pub machine: Vec<u8>,
+    /// PTX, which a driver turns into machine code.
+    pub text: String,
 }
 
-impl<'l> KernelForms<'l> {
-    /// The forms that are allowed, for a GPU of this compute capability.
-    pub fn new(layout: &'l Layout, (major, minor): (i32, i32), handling: Handling) -> Self {
-        let text = source(layout.kernel).unwrap_or_default();
-        let sizes = layout.sizes.iter().enumerate();
-        let mut options: Vec<String> =
-            sizes.map(|(i, size)| format!("-DSIZE_{i}={size}")).collect();
-        options.push(format!("--gpu-architecture=compute_{major}{minor}"));
-        options.push("--std=c++17".into());
-        if handling.lines {
-            options.push("--generate-line-info".into());
-        }
-        let print =
-            fingerprint("kernel", &(text.clone().into_bytes(), options.concat().into_bytes()));
-        let name = format!("{}-{print:016x}.ptx", layout.kernel);
-        let path = cache().map(|folder| folder.join(name));
-        Self { layout, text, options, path, made: None, handling, next: 0 }
-    }
+/// A program of NVRTC's, freed when dropped.
+struct Program(sys::nvrtcProgram);
 
-    /// The cached form, if any. The driver would stop reading at a zero byte.
-    fn cached(&self) -> Option<Result<String, String>> {
-        let text = fs::read_to_string(self.path.as_ref()?).ok();
-        text.filter(|text| !text.contains('\0')).map(Ok)
-    }
-
-    /// Compiled now, with the sizes as constants.
-    fn compiled(&mut self) -> Option<Result<String, String>> {
-        if !nvrtc::find() {
-            return Some(Err("NVRTC not found; PLEACH_NVRTC may name its folder".into()));
-        }
-        let options = CompileOptions { options: self.options.clone(), ..CompileOptions::default() };
-        let made = compile_ptx_with_opts(&self.text, options).map(|made| made.to_src());
-        self.made = made.as_ref().ok().cloned();
-        Some(made.map_err(|why| match why {
-            CompileError::CompileError { nvrtc, log, .. } => {
-                in_one_line(&format!("{nvrtc}\n{}", log.to_string_lossy()))
-            }
-            other => other.to_string(),
-        }))
-    }
-
-    /// The compiled form, marked for a driver older than the compiler: it rarely needs a newer one.
-    fn lowered(&mut self) -> Option<Result<String, String>> {
-        let older = |line: &str| match line.trim_start() {
-            hint if hint.starts_with(".pragma \"used_bytes_mask") => None,
-            version if version.starts_with(".version ") => Some(".version 8.0".to_string()),
-            _ => Some(line.to_string()),
-        };
-        let lines: Vec<String> = self.made.as_ref()?.lines().filter_map(older).collect();
-        self.made = Some(lines.join("\n"));
-        self.made.clone().map(Ok)
-    }
-
-    /// Caches the text compiled last, once the driver has accepted it.
-    pub fn keep(&self) {
-        let (Some(made), Some(path)) = (&self.made, &self.path) else { return };
-        // A failure only costs compiling again; a half-written file would be worse.
-        let aside = path.with_extension(format!("{}", std::process::id()));
-        let folder = path.parent().map(fs::create_dir_all);
-        let written = folder.map(|_| fs::write(&aside, made));
-        if matches!(written, Some(Ok(()))) {
-            let _ = fs::rename(aside, path);
-        }
-    }
-
-    /// The form for any instance, for machines that cannot compile.
-    fn general(&mut self) -> Option<Result<String, String>> {
-        self.made = None;
-        ptx(self.layout.kernel).map(|text| Ok(text.into()))
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: the program was made once, and nobody uses it any more.
+        let _ = unsafe { result::destroy_program(self.0) };
     }
 }
 
-impl Iterator for KernelForms<'_> {
-    type Item = (Form, Result<String, String>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            self.next += 1;
-            let form = match self.next {
-                1 => Form::Cached,
-                2 => Form::Compiled,
-                3 => Form::Lowered,
-                4 => Form::Committed,
-                _ => return None,
-            };
-            if !self.handling.allows(form) {
-                continue;
-            }
-            let text = match form {
-                Form::Cached => self.cached(),
-                Form::Compiled => self.compiled(),
-                Form::Lowered => self.lowered(),
-                Form::Committed => self.general(),
-            };
-            if let Some(text) = text {
-                return Some((form, text));
-            }
-        }
+/// Compiles a source with these options, which name the kind of GPU.
+///
+/// # Errors
+/// What the compiler says, in one line.
+pub(super) fn compile(source: &str, options: &[String]) -> Result<Compiled, String> {
+    if !nvrtc::find() {
+        return Err("NVRTC not found; PLEACH_NVRTC may name its folder".into());
     }
+    let source = CString::new(source).map_err(|_| "the source has a zero byte".to_string())?;
+    let failed = |why: result::NvrtcError| why.to_string();
+    let program = Program(result::create_program(&source, None).map_err(failed)?);
+    // SAFETY: the program is alive, and so is its source.
+    let compiled = unsafe { result::compile_program(program.0, options) };
+    compiled.map_err(|why| in_one_line(&format!("{why}\n{}", log_of(&program))))?;
+    // SAFETY: the program has been compiled.
+    let text = unsafe { result::get_ptx(program.0) }.map_err(failed)?;
+    let text = text.into_iter().map(|byte| byte as u8).take_while(|&byte| byte != 0).collect();
+    let text = String::from_utf8(text).map_err(|why| why.to_string())?;
+    Ok(Compiled { machine: machine_code(&program).map_err(failed)?, text })
 }
 
-/// The folder for compiled kernels.
-fn cache() -> Option<PathBuf> {
-    let folder = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    Some(folder.or_else(home)?.join("pleach"))
+fn machine_code(program: &Program) -> Result<Vec<u8>, result::NvrtcError> {
+    let mut bytes = 0;
+    // SAFETY: the program has been compiled, and the number is valid.
+    unsafe { sys::nvrtcGetCUBINSize(program.0, &mut bytes) }.result()?;
+    let mut code = vec![0_u8; bytes];
+    // SAFETY: as above; there is room for as many bytes as the compiler has said.
+    unsafe { sys::nvrtcGetCUBIN(program.0, code.as_mut_ptr().cast()) }.result()?;
+    Ok(code)
+}
+
+/// What the compiler has said.
+fn log_of(program: &Program) -> String {
+    // SAFETY: the program is alive.
+    let log = unsafe { result::get_program_log(program.0) }.unwrap_or_default();
+    let log: Vec<u8> = log.into_iter().map(|byte| byte as u8).chain([0]).collect();
+    CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy().into_owned()
 }

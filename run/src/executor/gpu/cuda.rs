@@ -1,9 +1,9 @@
 //! CUDA GPUs, found at run time.
 
 use super::DeviceError;
-use super::compile::KernelForms;
 use super::cuda_queue::{Queue, Slot};
 use super::form::{Built, Handling};
+use super::forms::KernelForms;
 use super::memory::Memory;
 use super::module::{Function, Module, failed};
 use super::slots::Slots;
@@ -103,9 +103,9 @@ impl Gpu {
         let mut log = Vec::new();
         let capability = self.context.compute_capability().map_err(failed)?;
         let mut forms = KernelForms::new(layout, capability, self.handling);
-        while let Some((form, text)) = forms.next() {
-            let load = |text: String| Module::load(&self.context, &text, self.handling.lines);
-            match text.and_then(load) {
+        while let Some((form, code)) = forms.next() {
+            let load = |code| Module::load(&self.context, code, self.handling.lines);
+            match code.and_then(load) {
                 Ok(module) => {
                     forms.keep();
                     return Ok((module, Built { form, log: log.join("; ") }));

@@ -104,17 +104,16 @@ impl Device {
             free_room: 2 * pages,
             free_from: 0,
             free_pages: pages - explorers,
+            unused: pages - explorers,
             sizes: layout.constants(),
             ..Launch::default()
         };
         let first: Vec<u32> = (0..explorers).collect();
-        let free: Vec<u32> = (explorers..pages).collect();
         self.memory.write(self.launch.rings, &first)?;
         self.memory.write(self.launch.stacks, &[0, 1].repeat(n))?;
         self.memory.write(self.launch.heights, &vec![0; n])?;
         self.memory.write(self.launch.found, &vec![0; n * self.found])?;
-        self.memory.write(self.launch.tables, &layout.tables)?;
-        self.memory.write(self.launch.free, &free)
+        self.memory.write(self.launch.tables, &layout.tables)
     }
 
     /// Frees all that it holds.

@@ -13,6 +13,7 @@ pub mod evaluate;
 pub mod executor;
 pub mod explorer;
 pub mod form;
+mod forms;
 mod kept;
 mod memory;
 pub mod mode;

@@ -37,12 +37,17 @@ pub(super) struct Function(sys::CUfunction);
 unsafe impl Send for Function {}
 
 impl Module {
-    /// Loads code; with `lines`, the machine code names the lines of its source.
+    /// Loads machine code or PTX; with `lines`, code that the driver compiles names the lines of its source.
     ///
     /// # Errors
     /// The driver's error with its logs, in one line.
-    pub fn load(context: &Arc<CudaContext>, text: &str, lines: bool) -> Result<Self, String> {
-        let text = CString::new(text).map_err(|_| "the code contains a zero byte".to_string())?;
+    pub fn load(
+        context: &Arc<CudaContext>,
+        mut code: Vec<u8>,
+        lines: bool,
+    ) -> Result<Self, String> {
+        // The end of a text.
+        code.push(0);
         context.bind_to_thread().map_err(|why| why.to_string())?;
         let (mut errors, mut notes) = (vec![0_u8; LOG], vec![0_u8; LOG]);
         use sys::CUjit_option as Jit;
@@ -63,11 +68,11 @@ impl Module {
             number(lines.into()),
         ];
         let mut module = null_mut();
-        // SAFETY: the text ends with a zero byte, and the buffers have the sizes stated.
+        // SAFETY: the code is whole and ends with a zero byte, and the buffers have the sizes stated.
         let loaded = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut module,
-                text.as_ptr().cast(),
+                code.as_ptr().cast(),
                 options.len() as u32,
                 options.as_mut_ptr(),
                 values.as_mut_ptr(),
