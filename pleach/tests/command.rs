@@ -99,7 +99,10 @@ fn bad_input_gives_one_line_and_exit_code_two() {
         ("solve knapsack /no/file --best neh", "/no/file: "),
         ("count queens 8 --gantt x.svg", "--gantt does not apply to 'count queens'"),
         ("devices --threads 2", "--threads does not apply to 'devices'"),
-        ("count queens 8 9", "unexpected argument '9' after 'count queens 8'"),
+        ("count queens 8 99", "queens 99: expected a board of 1 to 32"),
+        ("count queens 8 9 --trace x", "--trace takes one instance, not 2"),
+        ("solve flowshop ta001 ta002 --checkpoint x", "--checkpoint takes one instance, not 2"),
+        ("check flowshop ta001 x y", "unexpected argument 'y' after 'check flowshop ta001 x'"),
         ("solve knapsack /no/file", "/no/file: "),
         ("count uts T99", "unknown tree 'T99'"),
         ("count uts type=binomial,q=2", "q=2: expected a number from 0 to 1"),
@@ -122,6 +125,22 @@ fn bad_input_gives_one_line_and_exit_code_two() {
     ] {
         refused(words, said);
     }
+}
+
+#[test]
+fn several_instances_are_searched_in_turn() {
+    let output = pleach("count queens 8 4 8 --threads 1 --json");
+    assert_eq!(output.status.code(), Some(0));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let reports = lines.lines().map(|line| serde_json::from_str(line).unwrap());
+    let reports: Vec<serde_json::Value> = reports.collect();
+    let said = |key: &str| reports.iter().map(|report| report[key].clone()).collect::<Vec<_>>();
+    assert_eq!(said("instance"), ["8", "4", "8"]);
+    assert_eq!(said("count"), [92, 2, 92]);
+    let output = pleach("count queens 4 20 --node-limit 100 --threads 1");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("1 of 2 instances searched to the end in"), "{text}");
 }
 
 #[test]

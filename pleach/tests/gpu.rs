@@ -179,6 +179,29 @@ fn kernels_are_kept_and_made_anew_where_what_is_kept_is_broken() {
 }
 
 #[test]
+fn code_is_used_again_by_the_next_instance() {
+    // Nothing can be kept where a file is in the way.
+    let place = folder("again");
+    std::fs::write(place.join("pleach"), "in the way").unwrap();
+    for (words, forms) in [
+        ("count queens 8 8 --devices gpu", ["compiled", "cached"]),
+        ("count queens 8 9 --devices gpu", ["compiled", "compiled"]),
+        ("count queens 8 8 --devices gpu:form=committed", ["committed", "committed"]),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+        if stand_in(&mut command, true, &place).is_none() {
+            return;
+        }
+        let output = command.args(words.split(' ')).arg("--json").output().unwrap();
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let said: Vec<Value> = lines.map(|line| line["units"][0]["kernel"].clone()).collect();
+        assert_eq!(said, forms, "{words}");
+    }
+    std::fs::remove_file(place.join("pleach")).unwrap();
+}
+
+#[test]
 fn a_form_can_be_forced() {
     let place = folder("forced");
     for (device, compiler_is, kernel) in [

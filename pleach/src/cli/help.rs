@@ -96,7 +96,9 @@ fn overview(registry: &[Entry]) -> String {
 fn problems(registry: &[Entry], verb: Verb) -> String {
     let word = verb.word();
     let file = if verb == Verb::Check { " FILE" } else { "" };
-    let mut text = format!("Usage: pleach {word} PROBLEM INSTANCE{file} [FLAGS]\n\nProblems:\n");
+    let more = if verb == Verb::Check { "" } else { "..." };
+    let usage = format!("pleach {word} PROBLEM INSTANCE{more}{file} [FLAGS]");
+    let mut text = format!("Usage: {usage}\n\nProblems:\n");
     for entry in registry.iter().filter(|entry| entry.task(verb).is_some()) {
         let _ = writeln!(text, "  {:10} {}", entry.name, entry.about);
         let _ = writeln!(text, "  {:10} INSTANCE: {}", "", entry.instance);
@@ -118,7 +120,8 @@ fn of_problem(entry: &Entry, verb: Verb) -> String {
     for (i, example) in task.examples.iter().enumerate() {
         let _ = write!(after, "{}\n  pleach {example}", if i == 0 { "Examples:" } else { "" });
     }
-    let usage = format!("pleach {word} {name} INSTANCE{file} [FLAGS]");
+    let more = if verb == Verb::Check { "" } else { "..." };
+    let usage = format!("pleach {word} {name} INSTANCE{more}{file} [FLAGS]");
     flags(&about, &usage, &applying(verb, task.flags), &after)
 }
 

@@ -11,6 +11,7 @@ mod follow;
 mod help;
 mod join;
 mod line;
+mod list;
 mod own;
 mod progress;
 pub(crate) mod read;
@@ -155,7 +156,14 @@ fn of_problem(
     let Some(instance) = line.words.get(2).cloned() else {
         return usage(format!("{word} {problem}: an instance is required: {}", entry.instance));
     };
-    no_more(&line.words, if verb == Verb::Check { 4 } else { 3 })?;
+    if verb == Verb::Check {
+        no_more(&line.words, 4)?;
+    }
+    if let (Act::Search(read), [_, _, all @ ..]) = (task.act, &line.words[..])
+        && all.len() > 1
+    {
+        return list::search_all(console, entry, read, all, &mut line.given);
+    }
     let resumed = line.given.saving.from.is_some();
     let note = |text: &str| console.note(text);
     let request =

@@ -2,7 +2,7 @@
 
 use super::DeviceError;
 use super::cuda_queue::{Queue, Slot};
-use super::form::{Built, Handling};
+use super::form::{Built, Form, Handling};
 use super::forms::KernelForms;
 use super::memory::Memory;
 use super::module::{Function, Module, failed};
@@ -29,9 +29,8 @@ const SHORT: Duration = Duration::from_micros(100);
 pub(super) struct Gpu {
     context: Arc<CudaContext>,
     kernels: Vec<Function>,
-    module: Option<Module>,
+    loaded: Option<Loaded>,
     handling: Handling,
-    built: Option<Built>,
     taken: Vec<sys::CUdeviceptr>,
     multiprocessors: i32,
     queue: Option<Queue>,
@@ -39,6 +38,14 @@ pub(super) struct Gpu {
     running: Option<Duration>,
     /// Whether a kernel did not end: then the driver must not be waited for any more.
     hung: bool,
+}
+
+/// Code that the next run may use too.
+struct Loaded {
+    /// What it was made from: the kernel, the sizes compiled in, and the user's choices.
+    from: (&'static str, Vec<u32>, Handling),
+    module: Module,
+    built: Built,
 }
 
 /// The number of GPUs of this machine.
@@ -81,9 +88,8 @@ impl Gpu {
         Ok(Self {
             context,
             kernels: Vec::new(),
-            module: None,
+            loaded: None,
             handling: Handling::default(),
-            built: None,
             taken: Vec::new(),
             multiprocessors,
             queue: None,
@@ -98,8 +104,26 @@ impl Gpu {
         Ok((name, self.context.total_mem().map_err(failed)? as u64))
     }
 
-    /// Loads the first form of a kernel that the driver accepts.
-    fn load(&self, layout: &Layout) -> Result<(Module, Built), DeviceError> {
+    /// The code of a kernel: that of the run before if it fits, or the first form that the driver accepts.
+    fn load(&mut self, layout: &Layout) -> Result<&Module, DeviceError> {
+        let from = (layout.kernel, layout.sizes.clone(), self.handling);
+        let kept = self.loaded.take().filter(|loaded| loaded.from == from);
+        let loaded = match kept {
+            Some(Loaded { module, mut built, .. }) => {
+                if built.form != Form::Committed {
+                    built = Built { form: Form::Cached, log: String::new() };
+                }
+                Loaded { from, module, built }
+            }
+            None => {
+                let (module, built) = self.load_anew(layout)?;
+                Loaded { from, module, built }
+            }
+        };
+        Ok(&self.loaded.insert(loaded).module)
+    }
+
+    fn load_anew(&self, layout: &Layout) -> Result<(Module, Built), DeviceError> {
         let mut log = Vec::new();
         let capability = self.context.compute_capability().map_err(failed)?;
         let mut forms = KernelForms::new(layout, capability, self.handling);
@@ -176,9 +200,7 @@ impl Slots for Gpu {
         most: usize,
     ) -> Result<u32, DeviceError> {
         self.context.bind_to_thread().map_err(failed)?;
-        let (module, built) = self.load(layout)?;
-        let kernel = module.function(BOUND).map_err(failed)?;
-        (self.module, self.built) = (Some(module), Some(built));
+        let kernel = self.load(layout)?.function(BOUND).map_err(failed)?;
         let blocks = some_blocks(kernel.blocks().map_err(failed)?)?;
         // Only a hint: without it the driver decides.
         let _ = kernel.carve_out(&self.context, blocks);
@@ -219,7 +241,7 @@ impl Drop for Gpu {
         let _ = self.clear();
         if self.hung {
             // Whatever touches the context would wait for the kernel: it stays until the process ends.
-            std::mem::forget(self.module.take());
+            std::mem::forget(self.loaded.take());
             std::mem::forget(self.queue.take());
             std::mem::forget(Arc::clone(&self.context));
         }
@@ -244,7 +266,7 @@ impl Memory for Gpu {
     }
 
     fn built(&self) -> Option<Built> {
-        self.built.clone()
+        self.loaded.as_ref().map(|loaded| loaded.built.clone())
     }
 
     fn clear(&mut self) -> Result<(), DeviceError> {
@@ -266,10 +288,9 @@ impl Memory for Gpu {
     fn build_kernels(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
         self.context.bind_to_thread().map_err(failed)?;
         let fault = |why: DriverError| DeviceError::Kernel(layout.kernel.into(), why.to_string());
-        let (module, built) = self.load(layout)?;
+        let module = self.load(layout)?;
         let kernel = |entry: Entry| module.function(entry.name()).map_err(fault);
         self.kernels = Entry::ALL.into_iter().map(kernel).collect::<Result<_, _>>()?;
-        (self.module, self.built) = (Some(module), Some(built));
         let explore = self.kernels[Entry::Explore as usize];
         let blocks = some_blocks(explore.blocks().map_err(failed)?)?;
         // Only a hint: without it the driver decides.
