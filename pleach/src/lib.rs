@@ -56,9 +56,8 @@ pub use pleach_core::tree::{Children, Counts, Goal, Solution, Tree, TreeSource};
 pub use pleach_core::wire::fingerprint;
 pub use pleach_core::work::{Entry, Malformed, Nodes, Pack, Pool, Reader, Work};
 pub use pleach_problems::simd::Level;
-pub use pleach_run::{
-    Activity, Balance, Outcome, RunError, Save, Settings, Sight, Stop, UnitReport, cores,
-};
+pub use pleach_run::activity::{Activity, Column, Phases};
+pub use pleach_run::{Balance, Outcome, RunError, Save, Settings, Sight, Stop, UnitReport, cores};
 pub use report::{Report, Status};
 pub use solver::{Solver, solve};
 

@@ -63,6 +63,42 @@ fn what_a_device_did_is_traced() {
         !active.is_empty()
             && active.iter().all(|part| (0.0..=1.0).contains(&part.as_f64().unwrap()))
     );
+    // What it did in each step of time adds up to that step.
+    let part = |phase: &str, at: usize| unit[phase][at].as_f64().unwrap();
+    for at in 0..active.len() {
+        let all: f64 =
+            ["explore", "exchange", "copy", "wait"].iter().map(|phase| part(phase, at)).sum();
+        assert!((all - 1.0).abs() < 0.01, "step {at}: {all}");
+    }
+    assert!((0..active.len()).any(|at| part("explore", at) > 0.5));
+}
+
+#[test]
+fn what_devices_did_is_drawn() {
+    let file = folder("devices").join("trace.svg");
+    let devices = "cpu,emulated,emulated:mode=evaluate";
+    let words =
+        format!("solve flowshop ta001 --best 1270 --bound one --devices {devices} --threads 1");
+    json(&format!("{words} --node-limit 3000 --trace {}", file.display()));
+    let svg = std::fs::read_to_string(&file).unwrap();
+    for word in [">emulated0<", ">emulated1<", ">exchange<", ">active explorers<"] {
+        assert!(svg.contains(word), "{word}");
+    }
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+}
+
+#[test]
+fn a_slowed_device_is_slower() {
+    let rate = |slow: &str| {
+        let answer = json(&format!("count queens 11 --devices emulated {slow}"));
+        assert_eq!(answer["count"], 2680);
+        let phases = &answer["units"][0]["phases"];
+        assert!(phases["explore_s"].as_f64().unwrap() > 0.0, "{answer}");
+        answer["units"][0]["busy_s"].as_f64().unwrap()
+    };
+    // A machine that is busy with other things makes the one run slow as well.
+    let ratios = [0; 3].map(|_| rate("--slow emulated0=6") / rate(""));
+    assert!(ratios.iter().any(|&ratio| ratio > 3.0), "{ratios:?}");
 }
 
 #[test]
@@ -93,7 +129,7 @@ fn a_device_that_cannot_be_used_is_left_out() {
         ("--devices emulated:explorers=0", "expected a whole number from 1 to"),
         ("--devices emulated --threads 2", "--threads has no effect without cpu among --devices"),
         ("--devices cpu:explorers=2", "cpu takes no choices"),
-        ("--devices emulated --slow cpu0=2", "there is no thread to slow down"),
+        ("--devices emulated --slow cpu0=2", "with a unit (emulated0) and a factor"),
     ] {
         refused(&format!("solve queens 8 {words}"), said);
     }

@@ -1,5 +1,6 @@
 //! The loop of a unit: explore, tell the peer, carry out what it wants, read the mail, wait.
 
+use crate::activity::Spell;
 use crate::body::Body;
 use crate::control::Stop;
 use crate::error::RunError;
@@ -170,16 +171,18 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             return Ok(if over { now_ns } else { self.wait(u64::MAX, now_ns) });
         };
         let Body { me, commons, executor, report, .. } = &mut self.body;
-        let Stretch { progress, mut busy_ns, active } = stretch;
+        let Stretch { progress, mut busy_ns, active, phases } = stretch;
         if let Some(pace) = &mut self.pace {
             busy_ns = pace.pay(now_ns, progress.used).max(busy_ns);
         }
         if let Some(activity) = &mut report.activity {
-            activity.add(now_ns, busy_ns, progress.used, active.unwrap_or(1.0));
+            let (nodes, active) = (progress.used, active.unwrap_or(1.0));
+            activity.add(&Spell { from_ns: now_ns, busy_ns, nodes, active, phases });
         }
         let now_ns = commons.now_ns();
         report.counts.add(&progress.counts);
         report.busy_s += busy_ns as f64 * 1e-9;
+        report.phases.add(phases);
         if let Some(fault) = progress.fault {
             return Err(fault.into());
         }

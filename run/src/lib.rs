@@ -7,7 +7,7 @@ mod sync;
 pub mod transport;
 
 #[cfg(not(loom))]
-mod activity;
+pub mod activity;
 #[cfg(not(loom))]
 mod body;
 #[cfg(not(loom))]
@@ -50,7 +50,6 @@ mod units;
 mod watch;
 
 #[cfg(not(loom))]
-pub use activity::Activity;
 pub use control::Stop;
 #[cfg(not(loom))]
 pub use crew::Crew;

@@ -1,6 +1,6 @@
 //! What a run reports, during the search and at its end.
 
-use crate::activity::Activity;
+use crate::activity::{Activity, Phases};
 use crate::control::Stop;
 use pleach_core::tree::{Counts, Goal, Solution};
 
@@ -79,6 +79,8 @@ pub struct UnitReport {
     pub counts: Counts,
     /// Seconds spent exploring.
     pub busy_s: f64,
+    /// Parts of that time in which a device did something else.
+    pub phases: Phases,
     /// Seconds spent on heuristics beside the search.
     pub improve_s: f64,
     /// Seconds without work.

@@ -18,8 +18,8 @@ pub struct Settings {
     pub devices: Vec<Spec>,
     /// Whether every GPU in use takes the place of a thread, since driving it needs a core.
     pub make_room: bool,
-    /// An artificial slow-down factor per thread. Threads without one run at full speed.
-    pub slow: Vec<f64>,
+    /// Artificial slow-down factors of units, by name. Others run at full speed.
+    pub slow: Vec<(String, f64)>,
     /// The most nodes that a unit explores in a second; it sleeps when it is ahead.
     pub pace: Option<u64>,
     /// How work is balanced.
@@ -50,6 +50,14 @@ pub struct Settings {
     pub about: String,
     /// The processes that search together, if this one is not alone.
     pub cluster: Option<Arc<Cluster>>,
+}
+
+impl Settings {
+    /// The slow-down factor of a unit.
+    pub(crate) fn slow_down(&self, unit: &str) -> f64 {
+        let named = self.slow.iter().rev().find(|(name, _)| name == unit);
+        named.map_or(1.0, |(_, factor)| *factor)
+    }
 }
 
 impl Default for Settings {

@@ -152,7 +152,8 @@ impl<'a> Ground<'a> {
         let mode = mode.map_or_else(String::new, |mode| mode.to_string());
         let report =
             UnitReport { name, mode, kernel, kernel_log, activity, ..UnitReport::default() };
-        let executor = planned.executor(problem, pieces, commons)?;
+        let slow = settings.slow_down(&planned.name);
+        let executor = planned.executor(problem, pieces, commons, slow)?;
         let mut desk = office.desk(me);
         // A unit that is to behave as a machine of its own shares its core with others.
         desk.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };

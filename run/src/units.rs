@@ -7,7 +7,7 @@ use crate::executor::gpu::executor::{DeviceExecutor, Rounds};
 use crate::executor::gpu::form::{Built, Form};
 use crate::executor::gpu::mode::prepare;
 use crate::executor::gpu::shelf::Shelf;
-use crate::executor::gpu::spec::{Kind, Mode};
+use crate::executor::gpu::spec::{Kind, Mode, names};
 use crate::executor::threads::ThreadExecutor;
 use crate::settings::Settings;
 use pleach_core::problem::Problem;
@@ -28,7 +28,7 @@ pub(crate) struct Planned<'p> {
 }
 
 enum Make<'p> {
-    Thread { slow: f64 },
+    Thread,
     Device(Box<dyn Rounds + 'p>),
 }
 
@@ -41,24 +41,14 @@ pub(crate) fn plan<'p>(
     settings: &Settings,
     shelf: &Arc<Shelf>,
 ) -> Result<Plan<'p>, RunError> {
-    let thread = |me: u32| Planned {
-        name: format!("cpu{me}"),
-        make: Make::Thread { slow: settings.slow.get(me as usize).copied().unwrap_or(1.0) },
-    };
+    let thread = |me: u32| Planned { name: format!("cpu{me}"), make: Make::Thread };
     let mut warnings = VecDeque::new();
-    let (mut devices, mut emulated, mut gpus) = (Vec::new(), 0, 0);
-    for spec in &settings.devices {
+    let (mut devices, mut gpus) = (Vec::new(), 0);
+    for (spec, name) in settings.devices.iter().zip(names(&settings.devices)) {
         // A problem without kernels is worth a line only if the device was asked for.
         if !spec.asked && problem.on_device().is_err() && problem.evaluation().is_err() {
             continue;
         }
-        let name = match spec.kind {
-            Kind::Emulated => {
-                emulated += 1;
-                format!("emulated{}", emulated - 1)
-            }
-            gpu @ Kind::Gpu(_) => gpu.to_string(),
-        };
         match prepare(problem, spec, shelf) {
             Ok(explorer) => {
                 let fell_back = explorer
@@ -88,13 +78,13 @@ pub(crate) fn plan<'p>(
 impl<'p> Planned<'p> {
     /// Whether it is a thread of the CPU.
     pub fn is_thread(&self) -> bool {
-        matches!(self.make, Make::Thread { .. })
+        matches!(self.make, Make::Thread)
     }
 
     /// What a device does for the search.
     pub fn mode(&self) -> Option<Mode> {
         match &self.make {
-            Make::Thread { .. } => None,
+            Make::Thread => None,
             Make::Device(explorer) => Some(explorer.mode()),
         }
     }
@@ -107,7 +97,7 @@ impl<'p> Planned<'p> {
     /// The form of a device's kernels, where there are several.
     pub fn built(&self) -> Option<&Built> {
         match &self.make {
-            Make::Thread { .. } => None,
+            Make::Thread => None,
             Make::Device(explorer) => explorer.built(),
         }
     }
@@ -118,12 +108,13 @@ impl<'p> Planned<'p> {
         problem: &'p dyn Problem,
         pieces: impl Iterator<Item = &'p Work>,
         commons: &'p Commons<'p>,
+        slow: f64,
     ) -> Result<Box<dyn Executor + 'p>, Malformed> {
         let mut executor: Box<dyn Executor + 'p> = match self.make {
-            Make::Thread { slow } => Box::new(ThreadExecutor::new(problem.explorer(), slow)),
+            Make::Thread => Box::new(ThreadExecutor::new(problem.explorer(), slow)),
             Make::Device(explorer) => {
                 let warn = Box::new(|line| commons.warn(line));
-                Box::new(DeviceExecutor::new(self.name, explorer, warn))
+                Box::new(DeviceExecutor::new(self.name, explorer, warn, slow))
             }
         };
         for piece in pieces {

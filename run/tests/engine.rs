@@ -1,5 +1,6 @@
 //! Whole runs on threads: they always end, with the exact count.
 
+use crate::slow_threads;
 use oorandom::Rand64;
 use pleach_core::balance::{End, Policy};
 use pleach_core::problem::{Plain, Problem};
@@ -9,6 +10,7 @@ use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::{Queens, first::FirstQueens};
 use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
+use pleach_run::activity::Column;
 use pleach_run::{Outcome, RunError, Settings, Stop, run};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -74,7 +76,7 @@ fn random_runs_count_exactly() {
         };
         policy.tree.degree = degree;
         policy.rests.patience = patience;
-        let slow = (0..threads).map(|_| [1.0, 1.0, 1.5, 6.0][below(4) as usize]).collect();
+        let slow = slow_threads((0..threads).map(|_| [1.0, 1.0, 1.5, 6.0][below(4) as usize]));
         let spin = Duration::from_micros(below(3) * 10);
         let settings = Settings { threads, slow, policy, seed, spin, ..Settings::default() };
         let outcome = go(&uts(trees[which], level), &settings);
@@ -119,7 +121,7 @@ fn random_runs_of_a_flowshop_explore_one_tree() {
         let policy = ["random-half", "adaptive:share=power", "adaptive:share=1/20"];
         let settings = Settings {
             policy: Policy::parse(policy[below(3) as usize]).unwrap(),
-            slow: (0..threads).map(|_| [1.0, 1.5, 6.0][below(3) as usize]).collect(),
+            slow: slow_threads((0..threads).map(|_| [1.0, 1.5, 6.0][below(3) as usize])),
             best: Some(flowshop.reference),
             // Heuristics beside the search find nothing better.
             improve: below(2) == 0,
@@ -178,7 +180,7 @@ fn random_runs_of_intervals_count_exactly() {
         let policy = ["random-half", "adaptive:share=power", "adaptive:share=1/20"];
         let settings = Settings {
             policy: Policy::parse(policy[below(3) as usize]).unwrap(),
-            slow: (0..threads).map(|_| [1.0, 1.5, 6.0][below(3) as usize]).collect(),
+            slow: slow_threads((0..threads).map(|_| [1.0, 1.5, 6.0][below(3) as usize])),
             best,
             seed,
             ..settings(threads)
@@ -429,8 +431,10 @@ fn a_panic_in_a_problem_ends_the_run_and_goes_on_in_the_caller() {
 fn the_trace_tells_what_every_unit_did() {
     let traced = Settings { trace: true, ..settings(2) };
     let outcome = go(&uts("T1", Level::best()), &traced);
-    let nodes =
-        outcome.units.iter().map(|unit| unit.activity.as_ref().unwrap().nodes.iter().sum::<u64>());
+    let nodes = outcome
+        .units
+        .iter()
+        .map(|unit| unit.activity.as_ref().unwrap().column(Column::Nodes).iter().sum::<u64>());
     assert_eq!(nodes.sum::<u64>(), outcome.counts.bounded);
 }
 

@@ -1,5 +1,6 @@
 //! Runs that give work away before its owner hears of it: the nodes explored twice are known.
 
+use crate::slow_threads;
 use oorandom::Rand64;
 use pleach_core::balance::Policy;
 use pleach_core::problem::Problem;
@@ -43,7 +44,7 @@ fn what_is_explored_twice_is_all_that_is_too_much() {
             let settings = Settings {
                 threads,
                 policy: Policy { report_ns: 10_000 + below(500_000), ..late() },
-                slow: (0..threads).map(|_| [1.0, 1.5, 6.0][below(3) as usize]).collect(),
+                slow: slow_threads((0..threads).map(|_| [1.0, 1.5, 6.0][below(3) as usize])),
                 spin: Duration::from_micros(below(3) * 10),
                 best: Some(problem.reference),
                 seed: seed as u64,

@@ -1,6 +1,11 @@
 //! The run crate from outside: conformance of transports and executors, and whole runs.
 #![cfg(not(loom))]
 
+/// Slow-down factors of the first threads.
+fn slow_threads(factors: impl IntoIterator<Item = f64>) -> Vec<(String, f64)> {
+    factors.into_iter().enumerate().map(|(i, factor)| (format!("cpu{i}"), factor)).collect()
+}
+
 mod crew;
 mod engine;
 mod evaluate;

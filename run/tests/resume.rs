@@ -1,5 +1,6 @@
 //! Stopping and resuming: the final counts are the same whatever moment was saved.
 
+use crate::slow_threads;
 use oorandom::Rand64;
 use pleach_core::balance::Policy;
 use pleach_core::checkpoint::Checkpoint;
@@ -76,7 +77,7 @@ fn settings(rng: &mut Rand64, best: Option<i64>) -> Settings {
     Settings {
         threads,
         policy: Policy::parse(policy[rng.rand_range(0..5) as usize]).unwrap(),
-        slow: (0..threads).map(|_| [1.0, 1.5, 6.0][rng.rand_range(0..3) as usize]).collect(),
+        slow: slow_threads((0..threads).map(|_| [1.0, 1.5, 6.0][rng.rand_range(0..3) as usize])),
         seed: rng.rand_u64(),
         look_every: Duration::from_millis(1),
         best,
@@ -143,7 +144,7 @@ fn every_snapshot_leads_to_the_same_counts() {
             let (first, best) = problem(which, a_level(rng));
             let save = Some(scratch.save(Duration::from_millis(1)));
             // Slow enough on any machine for several snapshots.
-            let slow = vec![[4.0, 200.0, 100.0, 30.0, 30.0, 30.0][which as usize]; 8];
+            let slow = slow_threads([[4.0, 200.0, 100.0, 30.0, 30.0, 30.0][which as usize]; 8]);
             let settings_of_first = Settings { save, slow, ..settings(rng, best) };
             let outcome = run(&*first, &settings_of_first, &mut look).unwrap();
             assert_eq!(outcome.counts, wanted);
@@ -247,7 +248,7 @@ fn a_save_that_fails_leaves_the_old_file() {
         threads: 2,
         save: Some(scratch.save(Duration::from_millis(2))),
         look_every: Duration::from_millis(1),
-        slow: vec![8.0, 8.0],
+        slow: slow_threads([8.0, 8.0]),
         ..Settings::default()
     };
     let (mut warnings, mut looks, mut last_good) = (Vec::new(), 0, Vec::new());

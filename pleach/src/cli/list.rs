@@ -48,7 +48,8 @@ pub fn search_all(
     }
     let (all, seconds) = (words.len(), begun.elapsed().as_secs_f64());
     if !given.on("json") {
-        console.print(&format!("{ended} of {all} instances searched to the end in {seconds:.2} s"))?;
+        console
+            .print(&format!("{ended} of {all} instances searched to the end in {seconds:.2} s"))?;
     }
     Ok(if ended == all { DONE } else { STOPPED })
 }

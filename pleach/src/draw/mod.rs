@@ -3,4 +3,5 @@
 pub mod axis;
 pub mod gantt;
 pub mod over_time;
+mod phases;
 pub mod svg;

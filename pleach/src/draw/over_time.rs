@@ -1,10 +1,12 @@
-//! A search over time as a picture: its best value and its bound, or how fast a count went on.
+//! A search over time as a picture: its best value and its bound, or how fast a count went on, and what devices did.
 
 use super::axis::{Scale, corner, levels, mark_text};
+use super::phases;
 use super::svg::{Anchor, Svg};
 use crate::report::Report;
 use crate::report::trace::{Moment, moments};
 use pleach_core::tree::Goal;
+use pleach_run::activity::Column;
 use std::fmt::Write;
 
 const SIZE: (f64, f64) = (860.0, 420.0);
@@ -15,7 +17,7 @@ const BOTTOM: f64 = 56.0;
 
 /// Draws a search; `title` stands above it.
 pub fn draw(title: &str, report: &Report) -> String {
-    let mut svg = Svg::new(SIZE.0, SIZE.1);
+    let mut svg = Svg::new(SIZE.0, SIZE.1 + phases::height(report));
     svg.text((LEFT, 24.0), Anchor::Start, "font-size=\"15\"", title);
     let (right, bottom) = (SIZE.0 - RIGHT, SIZE.1 - BOTTOM);
     let x = Scale::linear((0.0, report.outcome.seconds.max(1e-6)), (LEFT, right));
@@ -30,6 +32,7 @@ pub fn draw(title: &str, report: &Report) -> String {
         rates(&mut svg, report, &x, bottom);
     }
     corner(&mut svg, (LEFT, TOP), (right, bottom));
+    phases::draw(&mut svg, report, &x, SIZE.1);
     svg.finish()
 }
 
@@ -85,7 +88,7 @@ fn rates(svg: &mut Svg, report: &Report, x: &Scale, bottom: f64) {
     let steps = (report.outcome.seconds / step_s.max(1e-6)).ceil().clamp(1.0, 1e6) as usize;
     let mut nodes = vec![0.0; if step_s > 0.0 { steps } else { 0 }];
     for all in units() {
-        for (i, &n) in all.nodes.iter().enumerate() {
+        for (i, &n) in all.column(Column::Nodes).iter().enumerate() {
             let at = ((i as f64 + 0.5) * all.step_ns as f64 * 1e-9 / step_s) as usize;
             let at = at.min(nodes.len() - 1);
             nodes[at] += n as f64;

@@ -2,8 +2,21 @@
 
 use super::Report;
 use pleach_core::tree::Goal;
-use pleach_run::{Outcome, Parting, SiteReport};
+use pleach_run::activity::Phases;
+use pleach_run::{Outcome, Parting, SiteReport, UnitReport};
 use serde_json::{Map, Value, json};
+
+/// How a device spent its time.
+fn phases(unit: &UnitReport) -> Value {
+    let Phases { exchange_ns, copy_ns, wait_ns } = unit.phases;
+    let [exchange, copy, wait] = [exchange_ns, copy_ns, wait_ns].map(|ns| ns as f64 * 1e-9);
+    json!({
+        "explore_s": round((unit.busy_s - exchange - copy - wait).max(0.0)),
+        "exchange_s": round(exchange),
+        "copy_s": round(copy),
+        "wait_s": round(wait + unit.idle_s),
+    })
+}
 
 impl Report {
     /// The report as one JSON object, always with the same keys.
@@ -30,6 +43,9 @@ impl Report {
                     if !text.is_empty() {
                         about[key] = json!(text);
                     }
+                }
+                if !unit.mode.is_empty() {
+                    about["phases"] = phases(unit);
                 }
                 about
             })

@@ -1,7 +1,8 @@
 //! A search over time as data: its units, its best value and its bound.
 
 use super::{Report, signed};
-use pleach_run::Sight;
+use pleach_run::activity::{Activity, Column};
+use pleach_run::{Sight, UnitReport};
 use serde_json::{Value, json};
 
 /// The best value and the bound at some time.
@@ -48,27 +49,13 @@ pub fn note(moments: &mut Vec<Moment>, moment: Moment) {
 }
 
 /// The trace as JSON. For each unit and step of time: the part spent exploring, the nodes, and the
-/// part of a device's explorers that had work. And each change of the best value or the bound; its
+/// part of a device's explorers that had work; for devices also the parts of the time that went into
+/// exploring, exchanges, copies and waiting. And each change of the best value or the bound; its
 /// time counts from the beginning, preparation included.
 pub fn data(report: &Report) -> Value {
     let units = report.outcome.units.iter();
-    let units = units.filter_map(|unit| Some((&unit.name, unit.activity.as_ref()?)));
-    let units: Vec<Value> = units
-        .map(|(name, activity)| {
-            let step = activity.step_ns as f64;
-            let busy = activity.busy_ns.iter().map(|&ns| (ns as f64 / step * 1e4).round() / 1e4);
-            let active = activity.active_ns.iter().zip(&activity.busy_ns);
-            let active = active.map(|(&active, &busy)| active as f64 / busy.max(1) as f64);
-            let active = active.map(|part| (part * 1e4).round() / 1e4);
-            json!({
-                "name": name,
-                "step_s": step * 1e-9,
-                "busy": busy.collect::<Vec<f64>>(),
-                "nodes": activity.nodes,
-                "active": active.collect::<Vec<f64>>(),
-            })
-        })
-        .collect();
+    let units = units.filter_map(|unit| Some((unit, unit.activity.as_ref()?)));
+    let units: Vec<Value> = units.map(|(unit, activity)| traced(unit, activity)).collect();
     let number = |value: Option<i64>| value.map_or(Value::Null, signed);
     let moment = |moment: &Moment| {
         json!({
@@ -82,6 +69,43 @@ pub fn data(report: &Report) -> Value {
         "seconds": report.outcome.seconds,
         "units": units,
         "convergence": moments(report).iter().map(moment).collect::<Vec<_>>(),
+    })
+}
+
+/// A unit over time.
+fn traced(unit: &UnitReport, activity: &Activity) -> Value {
+    let step = activity.step_ns as f64;
+    let rounded = |parts: Vec<f64>| -> Vec<f64> {
+        parts.into_iter().map(|part| (part * 1e4).round() / 1e4).collect()
+    };
+    let busy = activity.column(Column::Busy);
+    let active = activity.column(Column::Active).iter().zip(busy);
+    let mut all = json!({
+        "name": unit.name,
+        "step_s": step * 1e-9,
+        "busy": rounded(busy.iter().map(|&ns| ns as f64 / step).collect()),
+        "nodes": activity.column(Column::Nodes),
+        "active": rounded(active.map(|(&active, &busy)| active as f64 / busy.max(1) as f64).collect()),
+    });
+    if !unit.mode.is_empty() {
+        for (at, phase) in PHASES.iter().enumerate() {
+            all[*phase] = json!(rounded(phases(activity).map(|parts| parts[at]).collect()));
+        }
+    }
+    all
+}
+
+/// What a device does with its time.
+pub const PHASES: [&str; 4] = ["explore", "exchange", "copy", "wait"];
+
+/// The part of each step of time that a device spent in each of them.
+pub fn phases(activity: &Activity) -> impl Iterator<Item = [f64; 4]> {
+    let step = activity.step_ns as f64;
+    let part = move |column, at: usize| activity.column(column)[at] as f64 / step;
+    (0..activity.column(Column::Busy).len()).map(move |at| {
+        let [exchange, copy] = [Column::Exchange, Column::Copy].map(|column| part(column, at));
+        let explore = part(Column::Busy, at) - exchange - copy - part(Column::Wait, at);
+        [explore, exchange, copy, (1.0 - explore - exchange - copy).max(0.0)]
     })
 }
 

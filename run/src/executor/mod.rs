@@ -1,8 +1,10 @@
 //! [`Executor`]: an explorer with a clock and perhaps a device.
 
 pub mod gpu;
+pub mod slow;
 pub mod threads;
 
+use crate::activity::Phases;
 use pleach_core::explorer::{Explorer, Progress};
 
 /// The limits of a stretch of exploring.
@@ -26,6 +28,8 @@ pub struct Stretch {
     pub busy_ns: u64,
     /// The fraction of a device's explorers that had work at its end.
     pub active: Option<f64>,
+    /// What a device did beside exploring.
+    pub phases: Phases,
 }
 
 /// An explorer with a clock and perhaps a device.

@@ -1,5 +1,6 @@
 //! [`ThreadExecutor`]: an explorer on the calling thread.
 
+use super::slow::Slow;
 use super::{Budget, Executor, Stretch};
 use pleach_core::explorer::Explorer;
 use std::time::Instant;
@@ -12,30 +13,14 @@ pub struct ThreadExecutor<'p> {
     explorer: Box<dyn Explorer + 'p>,
     /// Measured nodes per nanosecond.
     rate: f64,
-    /// Artificial slow-down factor.
-    slow: f64,
-    /// Time still to be wasted to be that slow.
-    owed_ns: f64,
+    slow: Slow,
 }
 
 impl<'p> ThreadExecutor<'p> {
     /// An executor for this explorer; a `slow` of 1 is full speed.
     #[must_use]
     pub fn new(explorer: Box<dyn Explorer + 'p>, slow: f64) -> Self {
-        Self { explorer, rate: 0.002, slow, owed_ns: 0.0 }
-    }
-
-    /// Wastes the time owed; returns false if interrupted.
-    fn pay(&mut self, start: Instant, budget: &Budget<'_>) -> bool {
-        let owed_ns = self.owed_ns;
-        while self.owed_ns > 0.0 {
-            if (budget.interrupted)() {
-                return false;
-            }
-            std::hint::spin_loop();
-            self.owed_ns = owed_ns - start.elapsed().as_nanos() as f64;
-        }
-        true
+        Self { explorer, rate: 0.002, slow: Slow::by(slow) }
     }
 }
 
@@ -48,14 +33,10 @@ impl Executor for ThreadExecutor<'_> {
         let start = Instant::now();
         let mut stretch = Stretch::default();
         let progress = &mut stretch.progress;
-        let mut paid_ns = 0.0;
-        if self.owed_ns > 0.0 {
-            let paid = self.pay(start, budget);
-            paid_ns = start.elapsed().as_nanos() as f64;
-            if !paid {
-                stretch.busy_ns = paid_ns as u64;
-                return stretch;
-            }
+        let (paid_ns, paid) = self.slow.pay(budget);
+        if !paid {
+            stretch.busy_ns = paid_ns as u64;
+            return stretch;
         }
         let fuel = budget.fuel.min((self.rate * budget.time_ns as f64) as u64 + 1);
         let look = (self.rate * LOOK_NS) as u64 + 1;
@@ -72,7 +53,7 @@ impl Executor for ThreadExecutor<'_> {
         }
         let elapsed_ns = start.elapsed().as_nanos() as f64;
         let worked_ns = (elapsed_ns - paid_ns).max(1.0);
-        self.owed_ns += (self.slow - 1.0) * worked_ns;
+        self.slow.owe(worked_ns);
         // A stretch cut short says little about the rate.
         let weight = (worked_ns / budget.time_ns as f64).clamp(0.0, 1.0) * 0.5;
         self.rate += weight * (progress.used as f64 / worked_ns - self.rate);

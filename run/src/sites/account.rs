@@ -1,6 +1,6 @@
 //! [`Account`]: what a site has done, told to the root at the end.
 
-use crate::activity::Activity;
+use crate::activity::{Activity, COLUMNS, Phases};
 use crate::outcome::{Balance, UnitReport};
 use pleach_core::work::{Malformed, Pack, Reader};
 
@@ -50,12 +50,12 @@ impl Pack for UnitReport {
             .for_each(|text| pack_text(text, out));
         self.counts.pack(out);
         let times = [self.busy_s, self.improve_s, self.idle_s].map(micros);
-        (times, self.steals, self.power).pack(out);
+        let Phases { exchange_ns, copy_ns, wait_ns } = self.phases;
+        (times, self.steals, self.power, [exchange_ns, copy_ns, wait_ns]).pack(out);
         self.activity.is_some().pack(out);
         if let Some(activity) = &self.activity {
-            let Activity { step_ns, busy_ns, nodes, active_ns } = activity;
-            step_ns.pack(out);
-            [busy_ns, nodes, active_ns].into_iter().for_each(|list| list.pack(out));
+            activity.step_ns.pack(out);
+            activity.columns.iter().for_each(|list| list.pack(out));
         }
     }
 
@@ -63,7 +63,8 @@ impl Pack for UnitReport {
         let mut text = || unpack_text(from);
         let [name, mode, kernel, kernel_log] = [text()?, text()?, text()?, text()?];
         let counts = Pack::unpack(from)?;
-        let (times, steals, power): ([u64; 3], u64, u64) = Pack::unpack(from)?;
+        let (times, steals, power, phases): ([u64; 3], u64, u64, [u64; 3]) = Pack::unpack(from)?;
+        let [exchange_ns, copy_ns, wait_ns] = phases;
         let [busy_s, improve_s, idle_s] = times.map(seconds);
         let activity = bool::unpack(from)?.then(|| unpack_activity(from)).transpose()?;
         Ok(Self {
@@ -73,6 +74,7 @@ impl Pack for UnitReport {
             kernel_log,
             counts,
             busy_s,
+            phases: Phases { exchange_ns, copy_ns, wait_ns },
             improve_s,
             idle_s,
             steals,
@@ -84,14 +86,12 @@ impl Pack for UnitReport {
 
 fn unpack_activity(from: &mut Reader<'_>) -> Result<Activity, Malformed> {
     let step_ns = u64::unpack(from)?;
-    let [busy_ns, nodes, active_ns] =
-        [unpack_short(from)?, unpack_short(from)?, unpack_short(from)?];
-    let even = nodes.len() == busy_ns.len() && active_ns.len() == busy_ns.len();
-    if step_ns == 0 || !even {
-        Err(Malformed::Range)
-    } else {
-        Ok(Activity { step_ns, busy_ns, nodes, active_ns })
+    let mut columns: [Vec<u64>; COLUMNS] = Default::default();
+    for column in &mut columns {
+        *column = unpack_short(from)?;
     }
+    let even = columns.iter().all(|column| column.len() == columns[0].len());
+    if step_ns == 0 || !even { Err(Malformed::Range) } else { Ok(Activity { step_ns, columns }) }
 }
 
 impl Pack for Balance {
@@ -142,11 +142,14 @@ impl Pack for Account {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::activity::Spell;
 
     #[test]
     fn accounts_survive_the_way() {
         let mut activity = Activity::default();
-        activity.add(3_000_000, 9_000_000, 77, 0.5);
+        let phases = Phases { exchange_ns: 5, copy_ns: 6, wait_ns: 7 };
+        let (from_ns, busy_ns) = (3_000_000, 9_000_000);
+        activity.add(&Spell { from_ns, busy_ns, nodes: 77, active: 0.5, phases });
         let unit = UnitReport {
             name: "gpu0".into(),
             mode: "explore".into(),
@@ -154,6 +157,7 @@ mod tests {
             kernel_log: "compiled: newer than the driver".into(),
             busy_s: 1.5,
             steals: 3,
+            phases,
             activity: Some(activity),
             ..UnitReport::default()
         };

@@ -166,7 +166,7 @@ impl Given {
         Ok(Settings {
             threads: units.threads,
             make_room: self.word("threads").is_none(),
-            slow: slow_factors(&self.slow(), units.threads)?,
+            slow: slow_factors(&self.slow(), &units)?,
             devices: units.devices.specs,
             policy: self.get(&BALANCE)?.unwrap_or_default(),
             time_limit: self.get(&TIME_LIMIT)?.flatten(),

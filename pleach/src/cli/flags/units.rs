@@ -9,7 +9,7 @@ use pleach_net::mpi;
 use pleach_problems::simd::Level;
 use pleach_run::cores;
 use pleach_run::executor::gpu::count;
-use pleach_run::executor::gpu::spec::{Kind, Spec};
+use pleach_run::executor::gpu::spec::{Kind, Spec, names};
 
 use serde_json::json;
 
@@ -63,7 +63,7 @@ pub static SLOW: Flag<String> = Flag {
     about: About {
         name: "slow",
         value: Some("UNIT=F"),
-        help: "slow down a thread by a factor, to try unequal machines (cpu1=4)",
+        help: "slow down a thread or a device by a factor, to try unequal machines (cpu1=4, emulated0=2)",
         default: "none",
         accepts: Accepts::Several,
         ..ABOUT
@@ -211,27 +211,28 @@ fn all(spec: &Spec, gpus: u32) -> Vec<Spec> {
     (0..gpus).map(|number| Spec { kind: Kind::Gpu(number), ..*spec }).collect()
 }
 
-/// The artificial slow-down factor of each thread.
+/// The artificial slow-down factors of units, by name.
 ///
 /// # Errors
 /// One line: which unit is none, or which factor.
-pub fn slow_factors(words: &[&str], threads: u32) -> Result<Vec<f64>, String> {
-    let mut factors = vec![1.0; threads as usize];
+pub fn slow_factors(words: &[&str], units: &Units) -> Result<Vec<(String, f64)>, String> {
+    let threads = (0..units.threads).map(|number| format!("cpu{number}"));
+    let known: Vec<String> = threads.chain(names(&units.devices.specs)).collect();
+    let mut factors = Vec::new();
     for word in words.iter().filter(|&&word| word != "none") {
         let (unit, factor) = word.split_once('=').unwrap_or((word, ""));
-        let at = unit.strip_prefix("cpu").and_then(|number| number.parse::<usize>().ok());
-        let factor: Option<f64> = factor.parse().ok().filter(|f| (1.0..=1e6).contains(f));
-        match (at.and_then(|at| factors.get_mut(at)), factor) {
-            (Some(slot), Some(factor)) => *slot = factor,
-            _ => {
-                let units = match threads {
-                    0 => "but there is no thread to slow down".into(),
-                    _ => format!(
-                        "with a unit from cpu0 to cpu{} and a factor from 1 to 1000000",
-                        threads - 1
-                    ),
+        let factor = factor.parse().ok().filter(|factor| (1.0..=1e6).contains(factor));
+        match factor.filter(|_| known.iter().any(|name| name == unit)) {
+            Some(factor) => factors.push((unit.to_string(), factor)),
+            None => {
+                let units = match &known[..] {
+                    [only] => only.clone(),
+                    [first, .., last] => format!("one from {first} to {last}"),
+                    [] => "none is there".into(),
                 };
-                return Err(format!("--slow {word}: expected UNIT=FACTOR, {units}"));
+                return Err(format!(
+                    "--slow {word}: expected UNIT=FACTOR, with a unit ({units}) and a factor from 1 to 1000000"
+                ));
             }
         }
     }
@@ -254,9 +255,12 @@ mod tests {
 
     #[test]
     fn slow_units_are_named() {
-        assert_eq!(slow_factors(&["cpu1=4"], 2), Ok(vec![1.0, 4.0]));
-        for bad in ["cpu2=4", "cpu0", "gpu0=2", "cpu0=0.5", "cpu0=inf"] {
-            assert!(slow_factors(&[bad], 2).is_err(), "{bad}");
+        let units = Units::read(Some("2"), Some("cpu,emulated,gpu3,emulated")).unwrap();
+        let slow = |words: &[&str]| slow_factors(words, &units);
+        let wanted = ["cpu1", "emulated1", "gpu3"].map(|name| (name.to_string(), 4.0));
+        assert_eq!(slow(&["cpu1=4", "emulated1=4", "none", "gpu3=4"]), Ok(wanted.to_vec()));
+        for bad in ["cpu2=4", "cpu0", "gpu0=2", "cpu0=0.5", "cpu0=inf", "emulated2=2"] {
+            assert!(slow(&[bad]).is_err(), "{bad}");
         }
     }
 

@@ -329,6 +329,11 @@ impl Memory for Gpu {
         unsafe { result::memcpy_dtoh_sync(words, from) }.map_err(failed)
     }
 
+    fn wait(&mut self) -> Result<(), DeviceError> {
+        self.context.bind_to_thread().map_err(failed)?;
+        self.finish()
+    }
+
     fn launch(&mut self, entry: Entry, record: &Launch) -> Result<(), DeviceError> {
         self.responds()?;
         self.context.bind_to_thread().map_err(failed)?;

@@ -5,6 +5,7 @@ use super::memory::Memory;
 use super::moves::{share, spread};
 use super::slots::Slots;
 use super::{DeviceError, Inside, Returned, Round};
+use crate::activity::Phases;
 use pleach_core::device::Layout;
 use pleach_core::tree::Counts;
 use pleach_kernels::launch::{Entry, FOUND, Launch, LaunchReport, Move, PAGE, StealRule};
@@ -30,15 +31,21 @@ pub struct Device {
     found: usize,
     room: usize,
     nodes: u64,
+    phases: Phases,
     /// The window of [`Inside::Adapt`]: where it begins, and how wide it is.
     window: (u32, u32),
+}
+
+fn nanos_since(start: Instant) -> u64 {
+    start.elapsed().as_nanos() as u64
 }
 
 impl Device {
     /// A device without work.
     pub(super) fn new(memory: impl Memory + 'static) -> Self {
         let (memory, launch) = (Box::new(memory), Launch::default());
-        Self { memory, launch, words: 1, found: 0, room: 0, nodes: 0, window: (0, 1) }
+        let phases = Phases::default();
+        Self { memory, launch, words: 1, found: 0, room: 0, nodes: 0, phases, window: (0, 1) }
     }
 
     /// The number of its explorers.
@@ -56,6 +63,11 @@ impl Device {
     /// How the next kernels should be built, and how long they may take.
     pub fn handle(&mut self, handling: Handling) {
         self.memory.handle(handling);
+    }
+
+    /// What it did beside exploring since this was asked last.
+    pub fn take_phases(&mut self) -> Phases {
+        std::mem::take(&mut self.phases)
     }
 
     /// The form of its kernels, where there are several.
@@ -121,7 +133,7 @@ impl Device {
     /// # Errors
     /// If the device fails.
     pub fn clear(&mut self) -> Result<(), DeviceError> {
-        (self.nodes, self.launch) = (0, Launch::default());
+        (self.nodes, self.launch, self.phases) = (0, Launch::default(), Phases::default());
         self.memory.clear()
     }
 
@@ -171,11 +183,13 @@ impl Device {
         self.launch.active = round.explorers.min(self.launch.explorers);
         let start = Instant::now();
         let report = self.launch_and_read(Entry::Explore, round.best)?;
-        let round_ns = start.elapsed().as_nanos() as u64;
+        let round_ns = nanos_since(start);
         self.nodes = report.nodes;
         let found = if report.found > 0 { self.found()? } else { None };
         if report.idle > 0 {
+            let start = Instant::now();
             self.exchange(round.inside, report.idle)?;
+            self.phases.exchange_ns += nanos_since(start);
         }
         let LaunchReport { branched, bounded, total, depth, idle, full, steps, .. } = report;
         let counts = Counts { branched, bounded, total: total.into(), depth: depth as u32 };
@@ -214,7 +228,7 @@ impl Device {
             }
             self.memory.launch(Entry::Balance, &self.launch)?;
         }
-        Ok(())
+        self.memory.wait()
     }
 
     /// Moves the window on, and makes it as wide as so many idle explorers need.
@@ -232,6 +246,7 @@ impl Device {
     /// # Errors
     /// If the device fails.
     pub fn put(&mut self, nodes: &[u32]) -> Result<Vec<u32>, DeviceError> {
+        let start = Instant::now();
         let mut left = Vec::new();
         for some in nodes.chunks(self.room * self.words) {
             let heights = self.read(self.launch.heights, self.launch.active as usize)?;
@@ -257,6 +272,7 @@ impl Device {
                 self.nodes += u64::from(done);
             }
         }
+        self.phases.copy_ns += nanos_since(start);
         Ok(left)
     }
 
@@ -271,10 +287,13 @@ impl Device {
     /// # Errors
     /// If the device fails.
     pub fn take(&mut self, nodes: u64, into: &mut Vec<u32>) -> Result<(), DeviceError> {
+        let start = Instant::now();
         let heights = self.read(self.launch.heights, self.launch.explorers as usize)?;
         let shares = share(&heights, nodes);
         self.nodes -= nodes.min(self.nodes);
-        self.fetch(shares, false, into)
+        self.fetch(shares, false, into)?;
+        self.phases.copy_ns += nanos_since(start);
+        Ok(())
     }
 
     /// Appends a copy of all nodes to `into`.
@@ -282,8 +301,11 @@ impl Device {
     /// # Errors
     /// If the device fails.
     pub fn copy(&mut self, into: &mut Vec<u32>) -> Result<(), DeviceError> {
+        let start = Instant::now();
         let heights = self.read(self.launch.heights, self.launch.explorers as usize)?;
-        self.fetch(heights, true, into)
+        self.fetch(heights, true, into)?;
+        self.phases.copy_ns += nanos_since(start);
+        Ok(())
     }
 
     /// Fetches the `wanted` bottom nodes of each stack, in as many transfers as necessary.

@@ -86,6 +86,10 @@ impl Memory for Emulated {
         Ok(())
     }
 
+    fn wait(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
     fn launch(&mut self, entry: Entry, record: &Launch) -> Result<(), DeviceError> {
         let seed = self.launched()?;
         // SAFETY: the addresses are those of this device's arrays, which are as long as the record

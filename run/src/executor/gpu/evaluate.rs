@@ -6,6 +6,7 @@ use super::executor::Rounds;
 use super::form::Built;
 use super::shelf::Borrowed;
 use super::spec::{Mode, Spec};
+use crate::activity::Phases;
 use pleach_core::evaluate::{Batch, Host, Parents};
 use pleach_core::explorer::{Explorer, Progress};
 use pleach_core::problem::Problem;
@@ -51,6 +52,7 @@ struct OnDevice<'p> {
     width: u64,
     /// Kept for its memory.
     parents: Parents,
+    phases: Phases,
     /// When the last step ended.
     stepped: Instant,
 }
@@ -95,6 +97,7 @@ impl<'p> Evaluator<'p> {
             size: BatchSize::new(wave, most, spec.pool.is_some()),
             width: width as u64,
             parents: Parents::default(),
+            phases: Phases::default(),
             stepped: Instant::now(),
         };
         let built = on.device.built();
@@ -136,14 +139,19 @@ impl OnDevice<'_> {
             self.under_way.iter_mut().for_each(|sent| sent.parents = 0);
         }
         let mut came = false;
+        let mut waits = None;
         while !came && done.found.is_none() {
             self.fill(best, done)?;
             if self.under_way.is_empty() {
                 break;
             }
+            let looked = *waits.get_or_insert_with(Instant::now);
             let mut at = 0;
             while at < self.under_way.len() && done.found.is_none() {
                 if self.device.slots().is_done(self.under_way[at].slot)? {
+                    if !came {
+                        self.phases.wait_ns += looked.elapsed().as_nanos() as u64;
+                    }
                     let sent = self.under_way.remove(at);
                     self.take(&sent, best, done)?;
                     came = true;
@@ -173,7 +181,9 @@ impl OnDevice<'_> {
                 self.free.push(slot);
                 break;
             }
+            let began = Instant::now();
             self.device.slots().start(slot, &self.parents)?;
+            self.phases.copy_ns += began.elapsed().as_nanos() as u64;
             let (parents, children) = (self.parents.len(), self.parents.children());
             self.under_way.push(Sent { slot, batch, parents, children, since: Instant::now() });
         }
@@ -221,6 +231,13 @@ impl Rounds for Evaluator<'_> {
 
     fn lost(&mut self) -> Option<DeviceError> {
         self.lost.take()
+    }
+
+    fn take_phases(&mut self) -> Phases {
+        match &mut self.state {
+            State::Device(on) => std::mem::take(&mut on.phases),
+            State::Plain(_) => Phases::default(),
+        }
     }
 
     fn mode(&self) -> Mode {

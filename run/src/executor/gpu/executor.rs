@@ -3,6 +3,8 @@
 use super::DeviceError;
 use super::form::Built;
 use super::spec::Mode;
+use crate::activity::Phases;
+use crate::executor::slow::Slow;
 use crate::executor::{Budget, Executor, Stretch};
 use pleach_core::explorer::{Explorer, Progress};
 use std::time::Instant;
@@ -24,6 +26,9 @@ pub trait Rounds: Explorer {
     /// How much of the device had work at the end of the last round, and how much took part.
     fn active(&self) -> (u32, u32);
 
+    /// What it did beside exploring since this was asked last.
+    fn take_phases(&mut self) -> Phases;
+
     /// Why the device was given up, if it was; reported once.
     fn lost(&mut self) -> Option<DeviceError>;
 
@@ -39,17 +44,19 @@ pub struct DeviceExecutor<'p> {
     explorer: Box<dyn Rounds + 'p>,
     warn: Box<dyn Fn(String) + Send + 'p>,
     name: String,
+    slow: Slow,
 }
 
 impl<'p> DeviceExecutor<'p> {
-    /// An executor for a device's explorer. `warn` receives a line if the device fails.
+    /// An executor for a device's explorer. `warn` receives a line if the device fails; a `slow` of 1 is full speed.
     #[must_use]
     pub fn new(
         name: String,
         explorer: Box<dyn Rounds + 'p>,
         warn: Box<dyn Fn(String) + Send + 'p>,
+        slow: f64,
     ) -> Self {
-        Self { explorer, warn, name }
+        Self { explorer, warn, name, slow: Slow::by(slow) }
     }
 
     fn report_loss(&mut self) {
@@ -75,11 +82,18 @@ impl Executor for DeviceExecutor<'_> {
     }
 
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch {
+        let (paid_ns, paid) = self.slow.pay(budget);
+        if !paid {
+            return Stretch { busy_ns: paid_ns as u64, ..Stretch::default() };
+        }
         let start = Instant::now();
         let progress = self.explorer.step(budget.fuel, (budget.best)());
         self.report_loss();
+        let worked_ns = start.elapsed().as_nanos() as f64;
+        self.slow.owe(worked_ns);
         let (active, all) = self.explorer.active();
         let active = Some(f64::from(active) / f64::from(all));
-        Stretch { progress, busy_ns: start.elapsed().as_nanos() as u64, active }
+        let phases = self.explorer.take_phases();
+        Stretch { progress, busy_ns: (paid_ns + worked_ns) as u64, active, phases }
     }
 }

@@ -7,6 +7,7 @@ use super::shelf::Borrowed;
 use super::spec::{Mode, Spec};
 use super::tune::Tune;
 use super::{DeviceError, Inside, Round};
+use crate::activity::Phases;
 use pleach_core::device::OnDevice;
 use pleach_core::explorer::{Explorer, Progress};
 use pleach_core::problem::Problem;
@@ -134,6 +135,13 @@ impl<'p> DeviceExplorer<'p> {
 impl Rounds for DeviceExplorer<'_> {
     fn lost(&mut self) -> Option<DeviceError> {
         self.lost.take()
+    }
+
+    fn take_phases(&mut self) -> Phases {
+        match &mut self.state {
+            State::Device(device) => device.take_phases(),
+            State::Plain(..) => Phases::default(),
+        }
     }
 
     fn mode(&self) -> Mode {

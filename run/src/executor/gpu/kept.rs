@@ -2,6 +2,7 @@
 
 use super::shelf::Borrowed;
 use super::{DeviceError, Returned, Round};
+use crate::activity::Phases;
 use pleach_core::tree::Counts;
 use pleach_core::work::portion;
 use std::cell::Cell;
@@ -83,6 +84,11 @@ impl GuardedDevice {
     /// Marks the device as failed: it is not used again.
     pub fn lose(&mut self) {
         self.device.lose();
+    }
+
+    /// What the device did beside exploring since this was asked last.
+    pub fn take_phases(&mut self) -> Phases {
+        self.device.take_phases()
     }
 
     /// Takes the counts that can be reported now.

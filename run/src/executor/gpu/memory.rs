@@ -34,6 +34,9 @@ pub(super) trait Memory: Slots {
     /// Copies words from an address, after all launched kernels have ended.
     fn read(&mut self, from: u64, words: &mut [u32]) -> Result<(), DeviceError>;
 
+    /// Waits for all kernels launched.
+    fn wait(&mut self) -> Result<(), DeviceError>;
+
     /// Launches a kernel; it runs after those launched before.
     fn launch(&mut self, entry: Entry, launch: &Launch) -> Result<(), DeviceError>;
 }

@@ -158,6 +158,17 @@ impl Spec {
     }
 }
 
+/// The names of devices: GPUs have numbers, emulated devices are numbered as they come.
+#[must_use]
+pub fn names(specs: &[Spec]) -> Vec<String> {
+    let mut emulated = 0..;
+    let name = |spec: &Spec| match spec.kind {
+        Kind::Emulated => format!("emulated{}", emulated.next().unwrap_or(0)),
+        gpu @ Kind::Gpu(_) => gpu.to_string(),
+    };
+    specs.iter().map(name).collect()
+}
+
 impl std::fmt::Display for Mode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
