@@ -7,9 +7,10 @@ use crate::report::trace::{PHASES, phases};
 use pleach_run::activity::{Activity, Column};
 use std::fmt::Write;
 
-/// The height of a strip, and of what is above it.
+/// The height of a strip, of what is above it, and of the margin below the last one.
 const STRIP: f64 = 64.0;
 const ABOVE: f64 = 30.0;
+const BELOW: f64 = 14.0;
 /// Strips at most: more would not fit on a page.
 const MOST: usize = 8;
 /// The colours of the phases, and of the line of active explorers.
@@ -24,7 +25,8 @@ fn devices(report: &Report) -> impl Iterator<Item = (&str, &Activity)> {
 
 /// The room that the strips of a search take.
 pub fn height(report: &Report) -> f64 {
-    devices(report).count() as f64 * (STRIP + ABOVE)
+    let strips = devices(report).count() as f64;
+    strips * (STRIP + ABOVE) + if strips > 0.0 { BELOW } else { 0.0 }
 }
 
 /// Draws a strip for each device, from `top` downwards.
