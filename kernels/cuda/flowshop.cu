@@ -1,4 +1,5 @@
-// Flowshop with the one-machine bound (LB1): a warp branches a node, with the jobs in its lanes.
+// Flowshop with the one-machine bound (LB1), raised to the two-machine bound (LB2) where there are pairs of machines: a
+// warp branches a node, with the jobs in its lanes.
 #include "balance.cuh"
 #include "explorer.cuh"
 
@@ -40,13 +41,16 @@ struct Shape {
     u32 jobs;
     u32 machines;
     u32 branching;
+    // Pairs of machines; none for LB1.
+    u32 pairs;
     u32 reference;
 
     __device__ explicit Shape(const Launch &launch) {
         jobs = SIZE(launch, 0);
         machines = SIZE(launch, 1);
         branching = SIZE(launch, 2);
-        reference = VALUE(launch, 3);
+        pairs = SIZE(launch, 3);
+        reference = VALUE(launch, 4);
     }
 
     __device__ u32 orders() const { return (jobs + 3) / 4; }
@@ -64,6 +68,17 @@ struct alignas(8) Machine {
     u32 end;
     u32 rest;
 };
+
+// A job between the two machines of a pair: the job and its lag, and its times on both.
+struct alignas(8) Step {
+    u32 job_and_lag;
+    u32 times;
+};
+
+__device__ __forceinline__ Step load(const Step *at) {
+    uint2 words = __ldg(reinterpret_cast<const uint2 *>(at));
+    return {words.x, words.y};
+}
 
 // A warp's shared memory: the current node, and what its children need.
 struct alignas(16) Scratch {
@@ -89,14 +104,19 @@ struct Flowshop {
     Shape shape;
     Scratch &own;
     u32 lane;
-    // Times by machine and job, then the least tail of any job on each machine.
+    // The best order of the jobs for each pair of machines; the pairs; times by machine and job; the least tail of any
+    // job on each machine.
+    const Step *steps;
+    const u32 *pairs;
     const u32 *times;
     const u32 *least;
     Head head;
 
     __device__ Flowshop(const Launch &launch, Scratch &scratch)
         : shape(launch), own(scratch), lane(threadIdx.x % LANES), head() {
-        times = address<u32>(launch.tables);
+        steps = address<Step>(launch.tables);
+        pairs = address<u32>(launch.tables) + 2 * shape.pairs * shape.jobs;
+        times = pairs + shape.pairs;
         least = times + shape.machines * shape.jobs;
     }
 
@@ -164,6 +184,59 @@ struct Flowshop {
             }
         }
         return most;
+    }
+
+    // What follows on a machine at the least: the other side's end, or the least tail of any job.
+    __device__ u32 beyond(u32 machine) const { return own.machines[machine].rest - own.work[machine]; }
+
+    // Raises the bounds of a job's two children to those of a pair of machines: the best order of the other jobs left
+    // there, between heads and tails.
+    __device__ void raise(const Step *order, u32 pair, u32 job, u32 &most) const {
+        u32 free[2], after[2];
+        for (u32 k = 0; k < 2; ++k) {
+            // Machines of a pair are counted from the front.
+            u32 machine = k == 0 ? pair & 0xffff : pair >> 16, mirrored = shape.machines - 1 - machine;
+            u32 near = own.ends[machine * shape.stride() + job], far = own.ends[mirrored * shape.stride() + job];
+            free[k] = (near & 0xffff) | (beyond(mirrored) & 0xffff0000u);
+            after[k] = (beyond(machine) & 0xffff) | (far & 0xffff0000u);
+        }
+        u32 others[2] = {head.left[0], head.left[1]};
+        for (u32 slot = 0; slot < SLOTS; ++slot)
+            others[slot] &= ~(job / LANES == slot ? 1u << job % LANES : 0);
+        u32 first = free[0], second = free[1];
+        // No branch: what a job that is not left would change is computed and dropped.
+#pragma unroll 4
+        for (const Step *at = order; at != order + shape.jobs; ++at) {
+            Step step = load(at);
+            u32 other = step.job_and_lag & 63;
+            u32 among = SLOTS == 1 || other < LANES ? others[0] : others[1];
+            bool counts = (among >> other % LANES & 1) != 0;
+            u32 then = first + __byte_perm(step.times, 0, 0x1010);
+            u32 end = __vmaxu2(second, then + __byte_perm(step.job_and_lag, 0, 0x3232));
+            first = counts ? then : first;
+            second = counts ? end + __byte_perm(step.times, 0, 0x3232) : second;
+        }
+        most = __viaddmax_u16x2(first, after[0], most);
+        most = __viaddmax_u16x2(second, after[1], most);
+    }
+
+    // Raises the bounds of all children to LB2. With a fixed end they only decide which children survive: none is raised
+    // any further once all reach the cut.
+    __device__ void raise_all(u32 *bounds, const bool *alive, u32 back, u32 cut) const {
+#pragma unroll 1
+        for (u32 i = 0; i < shape.pairs; ++i) {
+            bool any = back == 2;
+            for (u32 slot = 0; slot < SLOTS; ++slot) {
+                u32 bound = back == 1 ? bounds[slot] >> 16 : bounds[slot] & 0xffff;
+                any |= alive[slot] && bound + 1 < cut;
+            }
+            if (__ballot_sync(ALL_LANES, any) == 0)
+                return;
+            u32 pair = __ldg(&pairs[i]);
+            for (u32 slot = 0; slot < SLOTS; ++slot)
+                if (alive[slot])
+                    raise(steps + i * shape.jobs, pair, slot * LANES + lane, bounds[slot]);
+        }
     }
 
     // Whether to branch at the back, if the rule fixes that; else 2.
@@ -267,6 +340,8 @@ struct Flowshop {
                 bounds[slot] = bound(slot * LANES + lane);
         }
         u32 back = fixed_end();
+        if (shape.pairs != 0)
+            raise_all(bounds, alive, back, cut);
         if (back == 2)
             back = choose_end(bounds, alive);
         u32 n = keep(bounds, alive, back, cut);

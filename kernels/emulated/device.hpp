@@ -86,6 +86,20 @@ inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
 inline int __clz(int bits) { return bits ? __builtin_clz(unsigned(bits)) : 32; }
 
+struct uint2 {
+    unsigned x, y;
+};
+
+// Four bytes chosen from the eight of two words by the digits of a number.
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which) {
+    unsigned chosen = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+        unsigned at = which >> 4 * i & 7;
+        chosen |= ((at < 4 ? a >> 8 * at : b >> 8 * (at - 4)) & 0xff) << 8 * i;
+    }
+    return chosen;
+}
+
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
     return unsigned((emulated::u64(high) << 32 | low) << (shift & 31) >> 32);
 }

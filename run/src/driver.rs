@@ -144,6 +144,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         report.improve_s = self.side.as_ref().map_or(0.0, Side::seconds);
         report.idle_s = (total_s - report.busy_s - report.improve_s).max(0.0);
         report.counts.add(&executor.flush().counts);
+        executor.tell(&mut report);
         let explorer = executor.explorer();
         Left {
             started_ns,

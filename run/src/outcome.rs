@@ -75,6 +75,8 @@ pub struct UnitReport {
     pub kernel: String,
     /// Why better forms failed, in one line; empty if none did.
     pub kernel_log: String,
+    /// Nodes a second that a device explored and that it bounded, where both were tried.
+    pub trial: Option<(u64, u64)>,
     /// What it counted.
     pub counts: Counts,
     /// Seconds spent exploring.

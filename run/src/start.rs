@@ -145,13 +145,8 @@ impl<'a> Ground<'a> {
         let mut guard = self.guard();
         let me = peer.me();
         let activity = settings.trace.then(Default::default);
-        let (kernel, kernel_log) = planned
-            .built()
-            .map_or_else(Default::default, |built| (built.form.to_string(), built.log.clone()));
-        let (name, mode) = (planned.name.clone(), planned.mode());
-        let mode = mode.map_or_else(String::new, |mode| mode.to_string());
-        let report =
-            UnitReport { name, mode, kernel, kernel_log, activity, ..UnitReport::default() };
+        let name = planned.name.clone();
+        let report = UnitReport { name, activity, ..UnitReport::default() };
         let slow = settings.slow_down(&planned.name);
         let executor = planned.executor(problem, pieces, commons, slow)?;
         let mut desk = office.desk(me);

@@ -94,14 +94,6 @@ impl<'p> Planned<'p> {
         self.mode() == Some(Mode::Explore)
     }
 
-    /// The form of a device's kernels, where there are several.
-    pub fn built(&self) -> Option<&Built> {
-        match &self.make {
-            Make::Thread => None,
-            Make::Device(explorer) => explorer.built(),
-        }
-    }
-
     /// The unit's executor with its first pieces. To be called on the thread that runs the unit.
     pub fn executor(
         self,

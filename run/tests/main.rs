@@ -7,6 +7,7 @@ fn slow_threads(factors: impl IntoIterator<Item = f64>) -> Vec<(String, f64)> {
 }
 
 mod crew;
+mod either;
 mod engine;
 mod evaluate;
 mod executor;

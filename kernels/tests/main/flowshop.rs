@@ -6,6 +6,7 @@ use oorandom::Rand64;
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Tree};
 use pleach_problems::flowshop::Flowshop;
+use pleach_problems::flowshop::bound::Bound;
 use pleach_problems::flowshop::branching::Branching;
 use pleach_problems::flowshop::instance::Instance;
 use pleach_problems::flowshop::named::{best_known, named};
@@ -36,17 +37,19 @@ fn trees_from_the_optimum_are_those_of_the_cpu() {
         let mut flowshop = Flowshop::new(instance, Level::Off);
         let best = on_cpu(&flowshop, i64::MAX).found.unwrap().score;
         flowshop.reference = best;
-        for branching in Branching::ALL {
-            flowshop.branching = branching;
+        let both = Branching::ALL
+            .map(|branching| [Bound::One, Bound::Two].map(|bound| (branching, bound)));
+        for (branching, bound) in both.into_iter().flatten() {
+            (flowshop.branching, flowshop.bound) = (branching, bound);
             let Some(wanted) = on_cpu_within(&flowshop, best, 10_000) else { continue };
             let how = ways[rng.rand_range(0..ways.len() as u64) as usize];
             let explored = explore(&flowshop, how, best);
-            assert_eq!(explored.counts, wanted, "case {case}, {branching}, {how:?}");
+            assert_eq!(explored.counts, wanted, "case {case}, {branching}, {bound}, {how:?}");
             assert_eq!(explored.found, None);
             (nodes, compared) = (nodes + wanted.branched, compared + 1);
         }
     }
-    assert!(nodes > 10_000 && compared > 150, "{nodes} nodes in {compared} trees");
+    assert!(nodes > 10_000 && compared > 300, "{nodes} nodes in {compared} trees");
 }
 
 #[test]
@@ -73,6 +76,9 @@ fn many_jobs_and_large_times_are_bounded_as_on_the_cpu() {
         for branching in [Branching::Forward, Branching::MinBranch, Branching::MinMin] {
             let mut flowshop = Flowshop::new(instance.clone(), Level::best());
             flowshop.branching = branching;
+            // The two-machine bound with some, and the other one with the others.
+            let two = branching == Branching::MinBranch && jobs < 64;
+            flowshop.bound = if two { Bound::Two } else { Bound::One };
             assert!(flowshop.on_device().is_ok());
             // A value below the optimum leaves a smaller tree, but not an empty one.
             for above in [1, 3, 9] {

@@ -44,6 +44,12 @@ impl Report {
                         about[key] = json!(text);
                     }
                 }
+                if let Some((explored, bounded)) = unit.trial {
+                    about["trial"] = json!({
+                        "explore": whole(explored.into()),
+                        "evaluate": whole(bounded.into()),
+                    });
+                }
                 if !unit.mode.is_empty() {
                     about["phases"] = phases(unit);
                 }

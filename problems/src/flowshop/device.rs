@@ -28,7 +28,7 @@ impl Flowshop {
         let faults = [
             (self.nodes != Nodes::Pool, "intervals"),
             (self.all, "all optimal schedules"),
-            (self.bounding() != Bound::One, "bounds other than one"),
+            (!matches!(self.bounding(), Bound::One | Bound::Two), "bounds other than one and two"),
         ];
         faults.into_iter().find(|(fault, _)| *fault).map_or(Ok(()), |(_, what)| Err(what))
     }
@@ -86,6 +86,19 @@ pub(super) fn halves(array: &[u32]) -> impl Iterator<Item = u32> {
     array.chunks_exact(2).map(|both| both[0] | both[1] << 16)
 }
 
+/// The best orders of an instance's jobs on pairs of machines, then the pairs: how many there are, and the words.
+pub(super) fn pairs_in_words(flowshop: &Flowshop) -> (u32, impl Iterator<Item = u32>) {
+    let wanted = flowshop.pairs().filter(|_| flowshop.bounding() == Bound::Two);
+    let pairs = wanted.map_or(&[][..], |pairs| &pairs.0);
+    let of_pair = pairs.iter().map(|pair| pair.first as u32 | (pair.second as u32) << 16);
+    let steps = pairs.iter().flat_map(|pair| &pair.steps).flat_map(|step| {
+        let [before, lag, after] = step.times;
+        [u32::from(step.job) | lag << 16, before | after << 16]
+    });
+    // Steps come first, which aligns them.
+    (pairs.len() as u32, steps.chain(of_pair))
+}
+
 /// The kernel's number for a branching rule.
 fn number(branching: Branching) -> u32 {
     Branching::ALL.iter().position(|&other| other == branching).unwrap_or(0) as u32
@@ -97,16 +110,17 @@ impl OnDevice for Flowshop {
         let reference = self.reference.clamp(0, i64::from(u16::MAX)) as u32;
         let all: Vec<Vec<u32>> =
             (0..jobs as u16).map(|job| halves(self.tables.job(job)).collect()).collect();
+        let (n_pairs, pairs) = pairs_in_words(self);
         let rows = (0..machines).flat_map(|k| all.iter().map(move |times| times[k]));
         Layout {
             kernel: "flowshop",
-            sizes: vec![jobs as u32, machines as u32, number(self.branching)],
+            sizes: vec![jobs as u32, machines as u32, number(self.branching), n_pairs],
             values: vec![reference],
             words: self.node_words(),
             plan: jobs,
             width: jobs,
             depth: jobs,
-            tables: rows.chain(halves(self.tables.least())).collect(),
+            tables: pairs.chain(rows).chain(halves(self.tables.least())).collect(),
         }
     }
 
@@ -200,7 +214,8 @@ mod tests {
     fn what_the_kernel_cannot_do_is_not_offered() {
         let small = || Flowshop::new(named("ta001").unwrap(), Level::Off);
         assert!(small().on_device().is_ok());
-        assert!(Flowshop { bound: Bound::Two, ..small() }.on_device().is_err());
+        assert!(Flowshop { bound: Bound::Two, ..small() }.on_device().is_ok());
+        assert!(Flowshop { bound: Bound::OneTight, ..small() }.on_device().is_err());
         assert!(Flowshop { bound: Bound::Auto, ..small() }.on_device().is_err());
         assert!(Flowshop { all: true, ..small() }.on_device().is_err());
         assert!(Flowshop { nodes: Nodes::Interval, ..small() }.on_device().is_err());

@@ -4,7 +4,7 @@
 //! `i` seen from the front, the upper half for machine `m − 1 − i` seen from the back.
 
 use super::bound::{Bound, least_tails};
-use super::device::{fits, halves};
+use super::device::{fits, halves, pairs_in_words};
 use super::{Flowshop, Node};
 use pleach_core::device::Layout;
 use pleach_core::evaluate::BoundedElsewhere;
@@ -91,25 +91,19 @@ impl BoundedElsewhere for Elsewhere<'_> {
     }
 
     fn layout(&self) -> Layout {
-        let pairs = self.flowshop.pairs().map_or(&[][..], |pairs| &pairs.0);
+        let (n_pairs, pairs) = pairs_in_words(self.flowshop);
         let tight = self.flowshop.bound == Bound::OneTight;
-        let of_pair = pairs.iter().map(|pair| pair.first as u32 | (pair.second as u32) << 16);
-        let steps = pairs.iter().flat_map(|pair| &pair.steps).flat_map(|step| {
-            let [before, lag, after] = step.times;
-            [u32::from(step.job) | lag << 16, before | after << 16]
-        });
         let least = halves(self.flowshop.tables.least());
         let (jobs, machines) = (self.jobs() as u32, self.machines as u32);
         Layout {
             kernel: "flowshop_bounds",
-            sizes: vec![jobs, machines, pairs.len() as u32, tight.into()],
+            sizes: vec![jobs, machines, n_pairs, tight.into()],
             values: Vec::new(),
             words: LEFT + 2 * self.machines,
             plan: 0,
             width: self.jobs(),
             depth: self.jobs(),
-            // Steps come first, which aligns them.
-            tables: steps.chain(of_pair).chain(least).chain(self.times.iter().copied()).collect(),
+            tables: pairs.chain(least).chain(self.times.iter().copied()).collect(),
         }
     }
 

@@ -5,6 +5,7 @@ pub mod slow;
 pub mod threads;
 
 use crate::activity::Phases;
+use crate::outcome::UnitReport;
 use pleach_core::explorer::{Explorer, Progress};
 
 /// The limits of a stretch of exploring.
@@ -47,6 +48,9 @@ pub trait Executor: Send {
         Progress::default()
     }
 
+    /// Writes down what only it knows.
+    fn tell(&self, _report: &mut UnitReport) {}
+
     /// Explores until the budget is used up, the work ends, a solution is found, or it is
     /// interrupted.
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch;
@@ -63,6 +67,10 @@ impl<E: Executor + ?Sized> Executor for Box<E> {
 
     fn flush(&mut self) -> Progress {
         (**self).flush()
+    }
+
+    fn tell(&self, report: &mut UnitReport) {
+        (**self).tell(report);
     }
 
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch {

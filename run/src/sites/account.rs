@@ -52,6 +52,7 @@ impl Pack for UnitReport {
         let times = [self.busy_s, self.improve_s, self.idle_s].map(micros);
         let Phases { exchange_ns, copy_ns, wait_ns } = self.phases;
         (times, self.steals, self.power, [exchange_ns, copy_ns, wait_ns]).pack(out);
+        self.trial.map_or(Vec::new(), |(explored, bounded)| vec![explored, bounded]).pack(out);
         self.activity.is_some().pack(out);
         if let Some(activity) = &self.activity {
             activity.step_ns.pack(out);
@@ -66,12 +67,18 @@ impl Pack for UnitReport {
         let (times, steals, power, phases): ([u64; 3], u64, u64, [u64; 3]) = Pack::unpack(from)?;
         let [exchange_ns, copy_ns, wait_ns] = phases;
         let [busy_s, improve_s, idle_s] = times.map(seconds);
+        let trial = match unpack_short(from)?[..] {
+            [] => None,
+            [explored, bounded] => Some((explored, bounded)),
+            _ => return Err(Malformed::Range),
+        };
         let activity = bool::unpack(from)?.then(|| unpack_activity(from)).transpose()?;
         Ok(Self {
             name,
             mode,
             kernel,
             kernel_log,
+            trial,
             counts,
             busy_s,
             phases: Phases { exchange_ns, copy_ns, wait_ns },
@@ -158,6 +165,7 @@ mod tests {
             busy_s: 1.5,
             steals: 3,
             phases,
+            trial: Some((1, 2)),
             activity: Some(activity),
             ..UnitReport::default()
         };

@@ -6,6 +6,7 @@ use super::spec::Mode;
 use crate::activity::Phases;
 use crate::executor::slow::Slow;
 use crate::executor::{Budget, Executor, Stretch};
+use crate::outcome::UnitReport;
 use pleach_core::explorer::{Explorer, Progress};
 use std::time::Instant;
 
@@ -34,6 +35,11 @@ pub trait Rounds: Explorer {
 
     /// What the device does.
     fn mode(&self) -> Mode;
+
+    /// Nodes a second that it explored and that it bounded, if both were tried.
+    fn trial(&self) -> Option<(u64, u64)> {
+        None
+    }
 
     /// The form of the device's kernels, where there are several.
     fn built(&self) -> Option<&Built>;
@@ -79,6 +85,14 @@ impl Executor for DeviceExecutor<'_> {
         let progress = self.explorer.flush();
         self.report_loss();
         progress
+    }
+
+    fn tell(&self, report: &mut UnitReport) {
+        report.mode = self.explorer.mode().to_string();
+        report.trial = self.explorer.trial();
+        if let Some(Built { form, log }) = self.explorer.built() {
+            (report.kernel, report.kernel_log) = (form.to_string(), log.clone());
+        }
     }
 
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch {

@@ -5,6 +5,7 @@ mod compile;
 mod cuda;
 mod cuda_queue;
 pub mod device;
+pub mod either;
 #[cfg(feature = "emulated")]
 mod emulated;
 #[cfg(feature = "emulated")]

@@ -1,6 +1,7 @@
-//! [`prepare`]: has a device do what was asked for, or what it can.
+//! [`prepare`]: has a device do what was asked for, or what it does best.
 
 use super::DeviceError;
+use super::either::{Either, Trial};
 use super::evaluate::Evaluator;
 use super::executor::Rounds;
 use super::explorer::DeviceExplorer;
@@ -9,8 +10,8 @@ use super::spec::{Mode, Spec};
 use pleach_core::problem::Problem;
 use std::sync::Arc;
 
-/// Has a device explore, or bound what the host branches. Where nothing was asked for, it explores if there is a kernel
-/// for that.
+/// Has a device explore, or bound what the host branches. Where nothing was asked for, it does what there is a kernel
+/// for; where there are both, it explores until a trial shows which is faster.
 ///
 /// # Errors
 /// If there is no kernel, or the device cannot be used.
@@ -22,19 +23,22 @@ pub fn prepare<'p>(
     let no_kernel = |what| DeviceError::Failed(format!("it has no kernel for {what}"));
     let explores = || {
         let on = problem.on_device().map_err(no_kernel)?;
-        let explorer = DeviceExplorer::new(shelf.take(spec)?, problem, on, spec)?;
-        Ok(Box::new(explorer) as Box<dyn Rounds + 'p>)
+        DeviceExplorer::new(shelf.take(spec)?, problem, on, spec)
     };
     let evaluates = || {
         let no_bounds =
             |what| DeviceError::Failed(format!("it has no kernel that bounds with {what}"));
         let host = problem.evaluation().map_err(no_bounds)?;
-        let evaluator = Evaluator::new(shelf.take(spec)?, problem, host, spec)?;
-        Ok(Box::new(evaluator) as Box<dyn Rounds + 'p>)
+        Evaluator::new(shelf.take(spec)?, problem, host, spec)
     };
-    match spec.mode {
-        Some(Mode::Evaluate) => evaluates(),
-        None if problem.on_device().is_err() && problem.evaluation().is_ok() => evaluates(),
-        Some(Mode::Explore) | None => explores(),
-    }
+    let known = match (problem.on_device(), problem.evaluation()) {
+        (Ok(on), Ok(_)) => shelf.chosen(spec.kind, &on.layout()),
+        (Err(_), Ok(_)) => Some(Mode::Evaluate),
+        _ => Some(Mode::Explore),
+    };
+    Ok(match spec.mode.or(known) {
+        Some(Mode::Evaluate) => Box::new(evaluates()?),
+        Some(Mode::Explore) => Box::new(explores()?),
+        None => Box::new(Either::new(problem, explores()?, spec, shelf, Trial::default())),
+    })
 }

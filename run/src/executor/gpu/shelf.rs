@@ -1,17 +1,23 @@
-//! [`Shelf`]: open devices not in use, so that the next run need not open them again.
+//! [`Shelf`]: open devices not in use, so that the next run need not open them again, and what they do best.
 
 use super::device::Device;
-use super::spec::{Kind, Spec};
+use super::spec::{Kind, Mode, Spec};
 use super::{DeviceError, open};
 use crate::sync::{Mutex, lock};
+use pleach_core::device::Layout;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A kernel with the sizes of an instance.
+type Code = (&'static str, Vec<u32>);
 
 /// Open devices not in use.
 #[derive(Default)]
 pub struct Shelf {
     devices: Mutex<Vec<(Kind, Device)>>,
+    /// What a trial has shown to be best.
+    chosen: Mutex<Vec<(Kind, Code, Mode)>>,
     opened: AtomicU64,
 }
 
@@ -34,6 +40,20 @@ impl Shelf {
             }
         };
         Ok(Borrowed { device: Some(device), home: shelf.map(|shelf| (shelf, spec.kind)) })
+    }
+
+    /// What a kind of device does best for searches of this layout, if that was tried.
+    pub fn chosen(&self, kind: Kind, layout: &Layout) -> Option<Mode> {
+        let fits = |&&(other, (kernel, ref sizes), _): &&(Kind, Code, Mode)| {
+            other == kind && kernel == layout.kernel && *sizes == layout.sizes
+        };
+        lock(&self.chosen).iter().find(fits).map(|(_, _, mode)| *mode)
+    }
+
+    /// Remembers what it does best.
+    pub fn choose(&self, kind: Kind, layout: &Layout, mode: Mode) {
+        let code = (layout.kernel, layout.sizes.clone());
+        lock(&self.chosen).push((kind, code, mode));
     }
 
     /// The number of devices opened so far.
