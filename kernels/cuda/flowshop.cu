@@ -1,6 +1,7 @@
 // Flowshop with the one-machine bound (LB1), raised to the two-machine bound (LB2) where there are pairs of machines: a
 // warp branches a node, with the jobs in its lanes.
 #include "balance.cuh"
+#include "best.cuh"
 #include "explorer.cuh"
 
 // A word holds both directions of a schedule in two halves of 16 bits. In arrays over machines, the
@@ -396,47 +397,16 @@ struct Flowshop {
     }
 };
 
-// The incumbent's value, shared by all explorers.
-struct Best {
-    i64 *place;
-    i64 value;
-    // Children survive whose bound plus one is below this.
-    u32 cut;
-
-    __device__ explicit Best(const Launch &launch)
-        : place(&address<LaunchReport>(launch.report)->best), value(0), cut(0) {}
-
-    __device__ void take(i64 known) {
-        value = known;
-        cut = value < 0 ? 0 : value >= 0xfffffffell ? 0xffffffffu : u32(value) + 1;
-    }
-
-    // All lanes must see the same value, whatever other warps write meanwhile.
-    __device__ void refresh(u32 lane) {
-        i64 seen = lane == 0 ? look(place) : 0;
-        take(__shfl_sync(ALL_LANES, seen, 0));
-    }
-
-    // Whether this score improves on the incumbent; if so, publishes it.
-    __device__ bool beat(u32 lane, i64 score) {
-        if (score >= value)
-            return false;
-        i64 old = lane == 0 ? i64(atomicMin(place, score)) : 0;
-        old = __shfl_sync(ALL_LANES, old, 0);
-        take(old < score ? old : score);
-        return score < old;
-    }
-};
-
 // A warp: its stack and its current node.
 struct Warp {
     Flowshop flowshop;
     Explorer own;
+    // Bounds plus one, as in a node's words.
     Best best;
     bool holds;
 
     __device__ Warp(const Launch &launch, Scratch &scratch)
-        : flowshop(launch, scratch), own(launch, flowshop.shape.words()), best(launch), holds(false) {}
+        : flowshop(launch, scratch), own(launch, flowshop.shape.words()), best(launch, 1, 1), holds(false) {}
 
     __device__ bool has_any() const { return holds || own.height != 0; }
 

@@ -8,13 +8,14 @@ pub mod emulated;
 pub mod launch;
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
     ("moves.cuh", include_str!("../cuda/moves.cuh")),
     ("explorer.cuh", include_str!("../cuda/explorer.cuh")),
     ("lanes.cuh", include_str!("../cuda/lanes.cuh")),
     ("balance.cuh", include_str!("../cuda/balance.cuh")),
+    ("best.cuh", include_str!("../cuda/best.cuh")),
     ("bounding.cuh", include_str!("../cuda/bounding.cuh")),
     ("queens.cu", include_str!("../cuda/queens.cu")),
     ("flowshop.cu", include_str!("../cuda/flowshop.cu")),
