@@ -32,6 +32,8 @@ pub struct Device {
     room: usize,
     nodes: u64,
     phases: Phases,
+    /// What an exchange takes, roughly.
+    exchange_ns: u64,
     /// The window of [`Inside::Adapt`]: where it begins, and how wide it is.
     window: (u32, u32),
 }
@@ -45,7 +47,8 @@ impl Device {
     pub(super) fn new(memory: impl Memory + 'static) -> Self {
         let (memory, launch) = (Box::new(memory), Launch::default());
         let phases = Phases::default();
-        Self { memory, launch, words: 1, found: 0, room: 0, nodes: 0, phases, window: (0, 1) }
+        let (words, found, room, nodes) = (1, 0, 0, 0);
+        Self { memory, launch, words, found, room, nodes, phases, exchange_ns: 0, window: (0, 1) }
     }
 
     /// The number of its explorers.
@@ -186,14 +189,25 @@ impl Device {
         let round_ns = nanos_since(start);
         self.nodes = report.nodes;
         let found = if report.found > 0 { self.found()? } else { None };
-        if report.idle > 0 {
+        if self.pays(round, &report, round_ns) {
             let start = Instant::now();
             self.exchange(round.inside, report.idle)?;
-            self.phases.exchange_ns += nanos_since(start);
+            let took_ns = nanos_since(start);
+            self.exchange_ns = (self.exchange_ns + took_ns) / 2;
+            self.phases.exchange_ns += took_ns;
         }
         let LaunchReport { branched, bounded, total, depth, idle, full, steps, .. } = report;
         let counts = Counts { branched, bounded, total: total.into(), depth: depth as u32 };
         Ok(Returned { counts, round_ns, steps, idle, full, found })
+    }
+
+    /// Whether an exchange costs less than what idle explorers would lose in a round like this one.
+    fn pays(&self, round: &Round, report: &LaunchReport, round_ns: u64) -> bool {
+        let active = u64::from(self.launch.active);
+        let lost_ns = u128::from(round_ns) * u128::from(report.idle) / u128::from(active);
+        // A round that ended early would do so again.
+        let called_off = report.idle >= round.trigger;
+        report.idle > 0 && (called_off || lost_ns >= self.exchange_ns.into())
     }
 
     /// The best solution that any explorer recorded; clears all records.

@@ -6,7 +6,7 @@ use super::kept::GuardedDevice;
 use super::shelf::Borrowed;
 use super::spec::{Mode, Spec};
 use super::tune::Tune;
-use super::{DeviceError, Inside, Round};
+use super::{DeviceError, Inside, Returned, Round};
 use crate::activity::Phases;
 use pleach_core::device::OnDevice;
 use pleach_core::explorer::{Explorer, Progress};
@@ -83,7 +83,8 @@ impl<'p> DeviceExplorer<'p> {
         let round = Round { best, explorers, budget, trigger, inside };
         let done = self.attempt(|device| device.feed(explorers).and_then(|()| device.run(&round)));
         let Some(returned) = done else { return Progress::default() };
-        self.tune.note(returned.counts.bounded, returned.steps, returned.round_ns);
+        let Returned { steps, round_ns, idle, .. } = returned;
+        self.tune.note(returned.counts.bounded, steps, round_ns, idle);
         self.active = (explorers.saturating_sub(returned.idle), explorers);
         let better = |&(score, _): &(i64, Vec<u32>)| score < best;
         let found = returned.found.filter(better);
@@ -228,6 +229,7 @@ impl Explorer for DeviceExplorer<'_> {
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
+        self.tune.asked();
         if let Some(nodes) = self.attempt(|device| device.split(share)) {
             return nodes.map(|nodes| self.on.to_work(&nodes));
         }

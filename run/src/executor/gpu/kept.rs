@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 
 /// The image is renewed once this many times its cost has passed since the last renewal.
 const RENEW_PART: u32 = 50;
-/// As many nodes again are fetched for the next thief, at most one part in this many of all nodes.
-const AHEAD_PART: u64 = 16;
-/// And at least one part in this many.
-const LEAST_PART: u64 = 256;
+/// One part in this many of all nodes is fetched for the next thieves, at most and at least.
+const MOST_AHEAD: u64 = 4;
+const LEAST_AHEAD: u64 = 256;
 /// A device without room gives back one part in this many of its nodes.
 const RELIEF_PART: u64 = 8;
 
@@ -39,6 +38,8 @@ pub(super) struct GuardedDevice {
     image_is_current: bool,
     made: Instant,
     cost: Duration,
+    /// One part in this many of all nodes is fetched for the next thieves.
+    ahead: u64,
 }
 
 impl GuardedDevice {
@@ -55,6 +56,7 @@ impl GuardedDevice {
             image_is_current: true,
             made: Instant::now(),
             cost: Duration::ZERO,
+            ahead: LEAST_AHEAD / 4,
         }
     }
 
@@ -146,9 +148,12 @@ impl GuardedDevice {
         let wanted = portion(share, self.nodes() as usize) as u64;
         let missing = wanted.saturating_sub(self.reserved());
         if missing > 0 {
-            // Renewing the image costs the same for few nodes as for many.
-            let ahead = missing.max(self.nodes() / LEAST_PART).min(self.nodes() / AHEAD_PART);
-            self.fetch(missing + ahead)?;
+            // The image is renewed each time, which costs the same for few nodes as for many: the sooner others come
+            // back, the more is fetched for them.
+            let soon = self.made.elapsed() < RENEW_PART * self.cost;
+            let part = if soon { self.ahead / 2 } else { 2 * self.ahead };
+            self.ahead = part.clamp(MOST_AHEAD, LEAST_AHEAD);
+            self.fetch(missing + self.nodes() / self.ahead)?;
         }
         let left = self.reserve.len() - wanted as usize * self.words;
         Ok((wanted > 0).then(|| self.reserve.split_off(left)))

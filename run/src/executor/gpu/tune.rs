@@ -1,56 +1,86 @@
 //! [`Tune`]: learns while running how many explorers should take part, how long rounds should be
 //! and when they should end early.
 
-/// The target length of a round; thieves are answered at its end.
-const ROUND_NS: f64 = 3e6;
-/// Rounds per trial of a choice.
+/// The target length of a round while others ask for work: they are answered at its end.
+const ASKED_NS: f64 = 3e6;
+/// The same while nobody asks: a launch and what comes with it then weighs less.
+const QUIET_NS: f64 = 12e6;
+/// Rounds without a request after which nobody seems to ask.
+const QUIET: u32 = 16;
+/// Rounds per measurement of a choice.
 const TRIAL: u32 = 8;
+/// A choice is changed only for one that is better by this factor, twice in a row: rates are noisy.
+const BETTER: f64 = 1.05;
+/// Measurements between two trials, at first and at most.
+const PAUSE: u32 = 1;
+const LONGEST_PAUSE: u32 = 64;
 /// The most steps per round.
 const MOST: f64 = 1e6;
 
-/// A search among a number and its halvings: it keeps its direction as long as that helps.
-#[derive(Clone, Debug)]
+/// A number that may be halved several times.
+#[derive(Clone, Copy, Debug)]
 struct Choice {
     halvings: u32,
     most: u32,
     /// Whether the next trial halves the number.
     down: bool,
-    /// The node rate of the last trial.
-    rate: f64,
     fixed: Option<u32>,
+    pause: u32,
 }
 
 impl Choice {
     fn new(halvings: u32, most: u32, fixed: Option<u32>) -> Self {
-        Self { halvings, most, down: true, rate: 0.0, fixed }
+        Self { halvings, most, down: true, fixed, pause: PAUSE }
     }
 
     fn of(&self, number: u32) -> u32 {
         self.fixed.unwrap_or(number >> self.halvings).max(1)
     }
 
-    /// Ends a trial; turns back if it was slower.
-    fn note(&mut self, rate: f64) {
-        self.down ^= rate < self.rate;
-        let next = if self.down { self.halvings + 1 } else { self.halvings.saturating_sub(1) };
-        (self.halvings, self.rate) = (next.min(self.most), rate);
+    /// The neighbour to try, if there is one; else the other direction is next.
+    fn neighbour(&mut self) -> Option<u32> {
+        let next = if self.down { self.halvings + 1 } else { self.halvings.wrapping_sub(1) };
+        if self.fixed.is_some() {
+            return None;
+        }
+        if next > self.most {
+            self.down = !self.down;
+            return None;
+        }
+        Some(next)
     }
+}
+
+/// What is being measured.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// Nothing, for so many measurements.
+    Rest(u32),
+    /// The number in force, before a neighbour is tried.
+    Before { confirms: bool },
+    /// A neighbour: the rate before, and the number then.
+    Tried { confirms: bool, rate: f64, before: u32 },
 }
 
 /// Chooses the number of explorers, the budget and the trigger.
 #[derive(Clone, Debug)]
 pub(super) struct Tune {
     most: u32,
-    explorers: Choice,
-    trigger: Choice,
+    /// The trigger and the number of explorers, which take turns.
+    choices: [Choice; 2],
+    turn: usize,
+    stage: Stage,
     fixed_budget: Option<u32>,
     budget: f64,
-    /// The number of trials; trigger and explorers take turns.
-    trials: u32,
+    /// Rounds since others asked for work.
+    quiet: u32,
     rounds: u32,
     nodes: f64,
     spent_ns: f64,
 }
+
+const TRIGGER: usize = 0;
+const EXPLORERS: usize = 1;
 
 impl Tune {
     /// For at most `most` explorers. A number of explorers, a budget or a trigger that is given
@@ -63,11 +93,12 @@ impl Tune {
     ) -> Self {
         Self {
             most,
-            explorers: Choice::new(0, 2, explorers),
-            trigger: Choice::new(1, 6, trigger),
+            choices: [Choice::new(1, 6, trigger), Choice::new(0, 2, explorers)],
+            turn: 0,
+            stage: Stage::Rest(PAUSE),
             fixed_budget: if trigger == Some(0) { Some(1) } else { budget },
             budget: 16.0,
-            trials: 0,
+            quiet: 0,
             rounds: 0,
             nodes: 0.0,
             spent_ns: 0.0,
@@ -76,7 +107,7 @@ impl Tune {
 
     /// The number of explorers that take part.
     pub fn explorers(&self) -> u32 {
-        self.explorers.of(self.most)
+        self.choices[EXPLORERS].of(self.most)
     }
 
     /// Steps per explorer.
@@ -86,26 +117,69 @@ impl Tune {
 
     /// The number of explorers without work at which a round ends.
     pub fn trigger(&self) -> u32 {
-        if self.trigger.fixed == Some(0) { 0 } else { self.trigger.of(self.explorers()) }
+        let trigger = &self.choices[TRIGGER];
+        if trigger.fixed == Some(0) { 0 } else { trigger.of(self.explorers()) }
     }
 
-    /// Records a round of this many steps.
-    pub fn note(&mut self, nodes: u64, steps: u32, round_ns: u64) {
+    /// Records that others asked for work.
+    pub fn asked(&mut self) {
+        self.quiet = 0;
+    }
+
+    /// Records a round of this many steps, at whose end so many explorers were idle.
+    pub fn note(&mut self, nodes: u64, steps: u32, round_ns: u64, idle: u32) {
         let round_ns = (round_ns as f64).max(1.0);
+        self.quiet = self.quiet.saturating_add(1);
+        let target_ns = if self.quiet > QUIET { QUIET_NS } else { ASKED_NS };
         // At most double: steps may be cheap only because few explorers have work.
-        let full = ROUND_NS / round_ns * f64::from(steps.max(1));
+        let full = target_ns / round_ns * f64::from(steps.max(1));
         self.budget = full.min(2.0 * self.budget).clamp(1.0, MOST);
+        if 2 * u64::from(idle) > u64::from(self.explorers()) {
+            // Work is spreading over the device, or running out: rates tell nothing.
+            (self.rounds, self.nodes, self.spent_ns) = (0, 0.0, 0.0);
+            return;
+        }
         self.rounds += 1;
         self.nodes += nodes as f64;
         self.spent_ns += round_ns;
-        if self.rounds < TRIAL {
-            return;
+        if self.rounds == TRIAL {
+            self.measured(self.nodes / self.spent_ns);
+            (self.rounds, self.nodes, self.spent_ns) = (0, 0.0, 0.0);
         }
-        let rate = self.nodes / self.spent_ns;
-        let choice =
-            if self.trials.is_multiple_of(2) { &mut self.trigger } else { &mut self.explorers };
-        choice.note(rate);
-        (self.trials, self.rounds, self.nodes, self.spent_ns) = (self.trials + 1, 0, 0.0, 0.0);
+    }
+
+    fn measured(&mut self, rate: f64) {
+        let choice = &mut self.choices[self.turn];
+        self.stage = match self.stage {
+            Stage::Rest(left) if left > 1 => Stage::Rest(left - 1),
+            Stage::Rest(_) => Stage::Before { confirms: false },
+            Stage::Before { confirms } => match choice.neighbour() {
+                Some(next) => {
+                    let before = std::mem::replace(&mut choice.halvings, next);
+                    Stage::Tried { confirms, rate, before }
+                }
+                None => self.next_turn(),
+            },
+            Stage::Tried { confirms, rate: base, before } => {
+                if rate < BETTER * base {
+                    (choice.halvings, choice.down) = (before, !choice.down);
+                    choice.pause = (2 * choice.pause).min(LONGEST_PAUSE);
+                    self.next_turn()
+                } else if confirms {
+                    choice.pause = PAUSE;
+                    Stage::Before { confirms: false }
+                } else {
+                    choice.halvings = before;
+                    Stage::Before { confirms: true }
+                }
+            }
+        };
+    }
+
+    /// The other choice is tried next, after a pause.
+    fn next_turn(&mut self) -> Stage {
+        self.turn = 1 - self.turn;
+        Stage::Rest(self.choices[self.turn].pause)
     }
 }
 
@@ -116,34 +190,58 @@ mod tests {
     #[test]
     fn rounds_come_to_take_as_long_as_they_should() {
         let mut tune = Tune::new(64, None, None, None);
-        for _ in 0..200 {
+        for round in 0..200 {
+            if round % 8 == 0 {
+                tune.asked();
+            }
             let steps = tune.budget();
-            tune.note(u64::from(steps) * 64, steps, u64::from(steps) * 1000);
+            tune.note(u64::from(steps) * 64, steps, u64::from(steps) * 1000, 0);
             assert!((16..=64).contains(&tune.explorers()));
             assert!((1..=64).contains(&tune.trigger()));
         }
         assert!((2000..4500).contains(&tune.budget()), "{}", tune.budget());
         // Rounds that end early do not change the budget.
-        (0..50).for_each(|_| tune.note(9, 60, 60_000));
+        (0..5).for_each(|_| tune.note(9, 60, 60_000, 0));
         assert_eq!(tune.budget(), 3000);
+        // While nobody asks, rounds are longer.
+        (0..50).for_each(|_| tune.note(9, 60, 60_000, 0));
+        assert_eq!(tune.budget(), 12_000);
         let kept = Tune::new(64, Some(5), Some(7), Some(9));
         assert_eq!((kept.explorers(), kept.budget(), kept.trigger()), (5, 7, 9));
     }
 
-    #[test]
-    fn what_is_faster_is_found_and_mostly_kept() {
+    /// How many of 4000 rounds had the best number of explorers, with rates that are off by up to this part.
+    fn kept(noise: f64) -> u32 {
         let mut tune = Tune::new(64, None, None, Some(1));
-        let mut kept = 0;
+        let (mut kept, mut seed) = (0, 1_u64);
         for _ in 0..4000 {
-            // Half as many explorers are twice as fast; a quarter as many are slower.
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let off = 1.0 + noise * ((seed >> 33) as f64 / f64::from(1_u32 << 30) - 1.0);
+            // Half as many explorers are a tenth faster; a quarter as many are slower.
             let nodes = match tune.explorers() {
-                64 => 500,
-                32 => 1000,
-                _ => 300,
+                64 => 1000.0,
+                32 => 1100.0,
+                _ => 600.0,
             };
-            tune.note(nodes, 100, 3_000_000);
+            tune.note((nodes * off) as u64, 100, 3_000_000, 0);
             kept += u32::from(tune.explorers() == 32);
         }
-        assert!(kept > 1800, "{kept} of 4000");
+        kept
+    }
+
+    #[test]
+    fn what_is_faster_is_found_and_kept() {
+        assert!(kept(0.0) > 3800, "{} of 4000", kept(0.0));
+        assert!(kept(0.06) > 3600, "{} of 4000 with noise", kept(0.06));
+    }
+
+    #[test]
+    fn nothing_is_tried_while_work_spreads() {
+        let mut tune = Tune::new(64, None, None, None);
+        let first = (tune.explorers(), tune.trigger());
+        for _ in 0..500 {
+            tune.note(1000, 100, 3_000_000, 40);
+            assert_eq!((tune.explorers(), tune.trigger()), first);
+        }
     }
 }
