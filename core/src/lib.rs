@@ -15,6 +15,7 @@ pub mod laws;
 pub mod problem;
 pub mod ranked;
 mod sample;
+pub mod seed;
 pub mod sim;
 pub mod tree;
 pub mod wire;

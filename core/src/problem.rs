@@ -2,9 +2,10 @@
 
 use crate::device::OnDevice;
 use crate::evaluate::Host;
-use crate::explorer::{Explorer, TreeExplorer};
+use crate::explorer::{Explorer, Progress, TreeExplorer};
+use crate::seed::seed;
 use crate::tree::{Goal, Solution, Tree};
-use crate::work::{Pool, Work};
+use crate::work::{Malformed, Pool, Work};
 
 /// A problem with the explorers that suit it.
 pub trait Problem: Sync {
@@ -16,6 +17,16 @@ pub trait Problem: Sync {
 
     /// A new explorer, with nothing to do yet.
     fn explorer(&self) -> Box<dyn Explorer + '_>;
+
+    /// Explores work from the top until every open node is at this depth or below; `None` where that cannot be done.
+    fn seed(
+        &self,
+        _work: &[u8],
+        _depth: u32,
+        _best: i64,
+    ) -> Option<Result<(Work, Progress), Malformed>> {
+        None
+    }
 
     /// How a device explores it.
     ///
@@ -74,6 +85,15 @@ impl<T: Tree> Problem for Plain<T> {
 
     fn explorer(&self) -> Box<dyn Explorer + '_> {
         Box::new(TreeExplorer::new(&self.0))
+    }
+
+    fn seed(
+        &self,
+        work: &[u8],
+        depth: u32,
+        best: i64,
+    ) -> Option<Result<(Work, Progress), Malformed>> {
+        Some(seed(&self.0, work, depth, best))
     }
 
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {

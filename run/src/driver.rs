@@ -52,6 +52,9 @@ pub(crate) struct Left {
     pub kept: usize,
 }
 
+/// How long a unit that only gives waits between two looks at the run.
+const LOOK_NS: u64 = 5_000_000;
+
 impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     pub fn new(
         peer: Peer,
@@ -110,6 +113,10 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             } else if self.body.executor.explorer().size() == 0.0 {
                 self.park();
                 now_ns = self.wait(u64::MAX, now_ns);
+            } else if self.waits_for_others() {
+                // Looks are answered between two waits.
+                now_ns = self.wait(LOOK_NS, now_ns);
+                self.answer_look();
             } else if let Some(rest_ns) = self.pace.as_ref().and_then(|pace| pace.rest_ns(now_ns)) {
                 now_ns = self.wait(rest_ns, now_ns);
             } else {
@@ -125,6 +132,12 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             self.begin_snapshot(now_ns)?;
         }
         Ok(())
+    }
+
+    /// Whether this unit only gives.
+    fn waits_for_others(&mut self) -> bool {
+        let size = self.body.executor.explorer().size();
+        self.host.peer().waits(size)
     }
 
     /// Waits for mail, the time to wake the peer, or this long. Returns the time after it.

@@ -13,6 +13,9 @@ pub enum RunError {
     /// `master-worker:late` where exploring a node twice would be wrong, or cannot be done.
     #[error("master-worker:late {0}")]
     Late(&'static str),
+    /// A tree that cannot be explored to a depth first.
+    #[error("cutoff needs work held as open nodes, which this search does not have")]
+    Cutoff,
     /// The system gives no more threads.
     #[error("cannot start thread {0}: {1}")]
     Thread(u32, io::Error),

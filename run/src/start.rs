@@ -6,6 +6,7 @@ use crate::control::{Control, Stop};
 use crate::crew::Crew;
 use crate::driver::{Left, Unit};
 use crate::error::RunError;
+use crate::executor::Executor;
 use crate::gather::{check, gather};
 use crate::late;
 use crate::late::aside::Aside;
@@ -56,6 +57,9 @@ impl Crew {
         }
         if settings.policy.is_late() {
             late::check(problem, settings)?;
+        }
+        if settings.policy.cutoff.is_some() {
+            problem.seed(&problem.root().bytes, 0, i64::MAX).ok_or(RunError::Cutoff)??;
         }
         problem.hurry(false);
         let Plan { units, warnings } = plan(problem, settings, self.shelf())?;
@@ -146,9 +150,12 @@ impl<'a> Ground<'a> {
         let me = peer.me();
         let activity = settings.trace.then(Default::default);
         let name = planned.name.clone();
-        let report = UnitReport { name, activity, ..UnitReport::default() };
+        let mut report = UnitReport { name, activity, ..UnitReport::default() };
         let slow = settings.slow_down(&planned.name);
-        let executor = planned.executor(problem, pieces, commons, slow)?;
+        let mut executor = planned.executor(problem, pieces, commons, slow)?;
+        if let Some(depth) = settings.policy.cutoff.filter(|_| me == 0) {
+            self.seed(&mut *executor, depth, &mut report)?;
+        }
         let mut desk = office.desk(me);
         // A unit that is to behave as a machine of its own shares its core with others.
         desk.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };
@@ -161,6 +168,25 @@ impl<'a> Ground<'a> {
         let left = Unit::new(peer, (settings.seed, settings.pace), body, side).drive()?;
         guard.well = true;
         Ok(left)
+    }
+
+    /// Explores the top of the tree, so that there are many pieces to give.
+    fn seed(
+        &self,
+        executor: &mut dyn Executor,
+        depth: u32,
+        report: &mut UnitReport,
+    ) -> Result<(), RunError> {
+        let start = Instant::now();
+        let (work, best) = (executor.explorer().drain(), self.commons.control().best());
+        let (deep, top) = self.problem.seed(&work.bytes, depth, best).ok_or(RunError::Cutoff)??;
+        executor.explorer().put(&deep.bytes)?;
+        report.counts.add(&top.counts);
+        report.busy_s += start.elapsed().as_secs_f64();
+        if let Some(found) = top.found {
+            self.commons.offer(found);
+        }
+        Ok(())
     }
 
     pub fn guard(&self) -> Guard<'a> {

@@ -2,7 +2,7 @@
 
 use crate::slow_threads;
 use oorandom::Rand64;
-use pleach_core::balance::{End, Policy};
+use pleach_core::balance::{End, Policy, Victim};
 use pleach_core::problem::{Plain, Problem};
 use pleach_core::tree::{Children, Counts, Goal, Tree};
 use pleach_core::work::Nodes;
@@ -74,6 +74,10 @@ fn random_runs_count_exactly() {
                 preset => Policy::parse(&format!("{preset}:share={share}")).unwrap(),
             }
         };
+        if policy.victim == Victim::Master {
+            policy.cutoff = [None, Some(1), Some(3), Some(9)][below(4) as usize];
+            policy.coordinator = below(2) == 1;
+        }
         policy.tree.degree = degree;
         policy.rests.patience = patience;
         let slow = slow_threads((0..threads).map(|_| [1.0, 1.0, 1.5, 6.0][below(4) as usize]));

@@ -1,5 +1,6 @@
 //! Devices, by example of the emulated one: laws, counts, and failures.
 
+use pleach_core::balance::Policy;
 use pleach_core::explorer::Explorer;
 use pleach_core::laws::{explorer_law, hostile_law, run_to_end};
 use pleach_core::problem::Problem;
@@ -72,9 +73,10 @@ fn counts_are_the_same_whatever_the_choices() {
     for (problem, best) in problems {
         let wanted = whole(problem, best);
         for explorers in [1, 3, 8, 33] {
-            for inside in ["windows", "ring", "search", "large", "adapt", "hypercube"] {
+            for inside in ["windows", "ring", "search", "large", "adapt", "hypercube", "none"] {
                 let two = ["windows", "hypercube"].contains(&inside);
-                let all = ["", ":trigger=0", ":budget=1", ":budget=40:trigger=1", ":trigger=3"];
+                let all =
+                    ["", ":second_cutoff=3", ":trigger=0", ":budget=1", ":budget=40:trigger=1"];
                 // The others take nodes from one another more slowly.
                 for more in &all[..if two { 5 } else { 1 + usize::from(explorers == 3) }] {
                     let words = format!("emulated:explorers={explorers}:inside={inside}{more}");
@@ -83,6 +85,24 @@ fn counts_are_the_same_whatever_the_choices() {
                     assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
                 }
             }
+        }
+    }
+}
+
+/// The host explores the top of what arrives; the device, which shares nothing inside, the rest.
+#[test]
+fn the_top_of_the_tree_is_explored_once() {
+    for (problem, best) in problems_for_good() {
+        let wanted = whole(problem, best);
+        for depth in [1, 2, 4, 9, 30] {
+            let words = format!("emulated:explorers=5:inside=none:second_cutoff={depth}");
+            let mut explorer = on_device(problem, &words);
+            explorer.put(&problem.root().bytes).unwrap();
+            assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
+            let policy = Policy::parse("dynamic:share=chunk/1,cutoff=2,coordinator=yes").unwrap();
+            let settings = Settings { best: Some(best), policy, ..devices(1, &[&words, &words]) };
+            let outcome = go(problem, &settings);
+            assert_eq!(outcome.counts, wanted, "{words}");
         }
     }
 }

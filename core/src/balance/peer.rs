@@ -106,6 +106,12 @@ impl Peer {
         self.peers
     }
 
+    /// Whether this peer explores none of this much work, but waits for others to ask.
+    #[must_use]
+    pub fn waits(&self, size: f64) -> bool {
+        self.policy.waits(self.me, self.peers(), size)
+    }
+
     /// Whether the peer has seen the end of all work.
     #[must_use]
     pub fn finished(&self) -> bool {

@@ -64,6 +64,8 @@ struct World<'a, L: Load> {
     floor: Floor<'a, L>,
     epoch: u64,
     snapshot_due: bool,
+    /// The depth to which peer 0 explores before it gives.
+    cutoff: Option<u32>,
     events: u64,
 }
 
@@ -104,6 +106,7 @@ impl<'a, L: Load> World<'a, L> {
             floor,
             epoch: 0,
             snapshot_due: false,
+            cutoff: cluster.policy.cutoff,
             events: 0,
         }
     }
@@ -236,7 +239,17 @@ impl<'a, L: Load> World<'a, L> {
 
     fn begin_stretch(&mut self, me: PeerId, then_ns: u64, now_ns: u64) {
         let unit = &mut self.floor.units[me as usize];
-        if self.hosts[me as usize].peer().finished() || unit.hand.size() == 0.0 {
+        let size = unit.hand.size();
+        if self.hosts[me as usize].peer().finished() || size == 0.0 {
+            return;
+        }
+        let cutoff = if me == 0 { self.cutoff.take() } else { None };
+        if let Some(ran) = cutoff.and_then(|depth| unit.hand.seed(depth)) {
+            let until_ns = unit.clock.end(now_ns, ran.cost_ns);
+            unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result: Ok(ran) });
+            return self.floor.plan(me, until_ns);
+        }
+        if self.hosts[me as usize].peer().waits(size) {
             return;
         }
         let (result, until_ns) = match unit.hand.ahead_ns() {

@@ -1,6 +1,6 @@
 //! [`Load`]: what the peers of a simulation work on, and the load made of any problem's explorers.
 
-use crate::explorer::Explorer;
+use crate::explorer::{Explorer, Progress};
 use crate::problem::Problem;
 use crate::tree::{Counts, Goal};
 use crate::work::{Malformed, Work};
@@ -32,6 +32,11 @@ pub trait Hand {
 
     /// Works for about this cost, less if the work ends or a solution is found.
     fn run(&mut self, cost_ns: u64) -> Ran;
+
+    /// Explores from the top down to a depth, where that can be done.
+    fn seed(&mut self, _depth: u32) -> Option<Ran> {
+        None
+    }
 
     /// Splits a share off.
     fn split(&mut self, share: f64) -> Option<Work>;
@@ -192,6 +197,7 @@ impl<'p> Load for Search<'p> {
 
     fn hand(&self) -> Seat<'p> {
         Seat {
+            problem: self.problem,
             explorer: self.problem.explorer(),
             node_ns: self.node_ns,
             best: self.start,
@@ -232,10 +238,21 @@ impl<'p> Load for Search<'p> {
 
 /// One peer's explorer.
 pub struct Seat<'p> {
+    problem: &'p dyn Problem,
     explorer: Box<dyn Explorer + 'p>,
     node_ns: u64,
     best: i64,
     counts: Counts,
+}
+
+impl Seat<'_> {
+    /// Adds up what was explored.
+    fn note(&mut self, progress: Progress) -> Ran {
+        self.counts.add(&progress.counts);
+        let found = progress.found.map(|found| found.score);
+        self.best = found.map_or(self.best, |score| score.min(self.best));
+        Ran { cost_ns: progress.used * self.node_ns, nodes: progress.used, found }
+    }
 }
 
 impl Hand for Seat<'_> {
@@ -253,10 +270,19 @@ impl Hand for Seat<'_> {
 
     fn run(&mut self, cost_ns: u64) -> Ran {
         let progress = self.explorer.run((cost_ns / self.node_ns).max(1), self.best);
-        self.counts.add(&progress.counts);
-        let found = progress.found.map(|found| found.score);
-        self.best = found.map_or(self.best, |score| score.min(self.best));
-        Ran { cost_ns: progress.used * self.node_ns, nodes: progress.used, found }
+        self.note(progress)
+    }
+
+    fn seed(&mut self, depth: u32) -> Option<Ran> {
+        let work = self.explorer.drain();
+        let seeded = self.problem.seed(&work.bytes, depth, self.best);
+        let own = "an explorer takes its own work back";
+        let Some((deep, progress)) = seeded.map(|seeded| seeded.expect(own)) else {
+            self.explorer.put(&work.bytes).expect(own);
+            return None;
+        };
+        self.explorer.put(&deep.bytes).expect(own);
+        Some(self.note(progress))
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {

@@ -115,6 +115,16 @@ impl Posed {
         }
     }
 
+    /// Whether it can be explored to a depth before it is shared.
+    pub fn may_be_seeded(&self) -> bool {
+        match self {
+            Posed::Problem { problem, .. } => {
+                problem.seed(&problem.root().bytes, 0, i64::MAX).is_some()
+            }
+            Posed::Spans(_) => false,
+        }
+    }
+
     /// The time of the most expensive indivisible piece at speed 1, in nanoseconds.
     pub fn dearest_ns(&self) -> u64 {
         match self {

@@ -25,10 +25,11 @@ use bound::Bound;
 use instance::{Instance, plan};
 use local::Local;
 use partial::Paths;
-use pleach_core::explorer::{Explorer, TreeExplorer};
+use pleach_core::explorer::{Explorer, Progress, TreeExplorer};
 use pleach_core::problem::{Improver, Problem};
+use pleach_core::seed::seed;
 use pleach_core::tree::{Goal, Tree};
-use pleach_core::work::{Nodes, Pool, Work};
+use pleach_core::work::{Malformed, Nodes, Pool, Work};
 use std::sync::Arc;
 use tours::Tours;
 
@@ -162,6 +163,18 @@ impl Problem for Atsp {
         match &self.search {
             Search::Paths(paths) => paths.explorer(),
             Search::Tours(tours) => Box::new(TreeExplorer::new(tours)),
+        }
+    }
+
+    fn seed(
+        &self,
+        work: &[u8],
+        depth: u32,
+        best: i64,
+    ) -> Option<Result<(Work, Progress), Malformed>> {
+        match &self.search {
+            Search::Paths(paths) => paths.seed(work, depth, best),
+            Search::Tours(tours) => Some(seed(tours, work, depth, best)),
         }
     }
 

@@ -32,11 +32,12 @@ use johnson::JohnsonOrders;
 pub use node::Node;
 use pleach_core::device::OnDevice;
 use pleach_core::evaluate::{Evaluation, Host};
-use pleach_core::explorer::Explorer;
+use pleach_core::explorer::{Explorer, Progress};
 use pleach_core::problem::{Improver, Problem};
+use pleach_core::seed::seed;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
-use pleach_core::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
+use pleach_core::work::{Entry, Interval, Intervals, Malformed, Nodes, Pool, Work};
 use std::sync::{Arc, OnceLock};
 use tables::{Partial, Tables};
 
@@ -235,6 +236,15 @@ impl Problem for Flowshop {
     fn evaluation(&self) -> Result<Box<dyn Host + '_>, &'static str> {
         self.fits_evaluation()
             .map(|()| Box::new(Evaluation::new(Elsewhere::new(self))) as Box<dyn Host>)
+    }
+
+    fn seed(
+        &self,
+        work: &[u8],
+        depth: u32,
+        best: i64,
+    ) -> Option<Result<(Work, Progress), Malformed>> {
+        (self.nodes == Nodes::Pool).then(|| seed(self, work, depth, best))
     }
 
     fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {

@@ -17,9 +17,10 @@ use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{queens_avx2, queens_avx512};
 use pleach_core::device::OnDevice;
-use pleach_core::explorer::{Explorer, TreeExplorer};
+use pleach_core::explorer::{Explorer, Progress, TreeExplorer};
 use pleach_core::problem::Problem;
 use pleach_core::ranked::RankedExplorer;
+use pleach_core::seed::seed;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Intervals, Malformed, Nodes, Pack, Pool, Reader, Work};
@@ -225,6 +226,15 @@ impl Problem for Queens {
             Nodes::Pool if self.n > device::MOST => Err("boards of more than 31 queens"),
             Nodes::Pool => Ok(self),
         }
+    }
+
+    fn seed(
+        &self,
+        work: &[u8],
+        depth: u32,
+        best: i64,
+    ) -> Option<Result<(Work, Progress), Malformed>> {
+        (self.nodes == Nodes::Pool).then(|| seed(self, work, depth, best))
     }
 
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {

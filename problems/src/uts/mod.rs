@@ -19,11 +19,12 @@ use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{uts_avx512::WideKernel, uts_sha::ShaKernel};
 use pleach_core::device::OnDevice;
-use pleach_core::explorer::{Explorer, TreeExplorer};
+use pleach_core::explorer::{Explorer, Progress, TreeExplorer};
 use pleach_core::problem::Problem;
+use pleach_core::seed::seed;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
-use pleach_core::work::{Entry, Pool, Work};
+use pleach_core::work::{Entry, Malformed, Pool, Work};
 
 /// A tree whose nodes are counted.
 #[derive(Clone, Debug)]
@@ -161,6 +162,15 @@ impl Problem for Uts {
 
     fn on_device(&self) -> Result<&dyn OnDevice, &'static str> {
         self.fits_device().map(|()| self as &dyn OnDevice)
+    }
+
+    fn seed(
+        &self,
+        work: &[u8],
+        depth: u32,
+        best: i64,
+    ) -> Option<Result<(Work, Progress), Malformed>> {
+        Some(seed(self, work, depth, best))
     }
 
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {

@@ -79,6 +79,10 @@ pub struct Policy {
     pub weights: Arc<[u32]>,
     /// The tree of peers.
     pub tree: TreeShape,
+    /// The depth to which peer 0 explores before it gives; only where it alone gives.
+    pub cutoff: Option<u32>,
+    /// Whether peer 0 only gives for as long as it can; only where it alone gives.
+    pub coordinator: bool,
     /// How often to ask.
     pub rests: Rests,
     /// Time between two reports of a worker about its load.
@@ -101,6 +105,8 @@ impl Default for Policy {
             grains: Arc::default(),
             weights: Arc::default(),
             tree: TreeShape { growth: Growth::Full, degree: 10, levels: 0 },
+            cutoff: None,
+            coordinator: false,
             rests: Rests { patience: 2, first_ns: 5_000, longest_ns: 640_000 },
             report_ns: 1_000_000,
             end: None,
@@ -124,6 +130,11 @@ impl Policy {
     #[must_use]
     pub fn is_late(&self) -> bool {
         self.victim == Victim::Late
+    }
+
+    /// Whether a peer with this much work explores none of it, but waits for others to ask.
+    pub(super) fn waits(&self, peer: PeerId, peers: u32, size: f64) -> bool {
+        self.coordinator && peer == 0 && peers > 1 && size >= 2.0
     }
 
     /// Whether a peer gives work to thieves.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 impl Policy {
     /// The keys that may follow a preset's name.
     pub const KEYS: &str = "share, grain, degree, levels, tree, end, patience, weights, \
-                            bridges (overlay), late (master-worker), or siblings \
-                            (hierarchical-master-worker)";
+                            bridges (overlay), late (master-worker), siblings \
+                            (hierarchical-master-worker), or cutoff, coordinator (static, dynamic, guided)";
 
     /// Parses `NAME:key=value,…` with the keys in [`Policy::KEYS`].
     ///
@@ -68,6 +68,8 @@ impl Policy {
             ("siblings", Victim::Parent { .. }) => {
                 self.victim = Victim::Parent { siblings: one_of(value, YES_OR_NO)? };
             }
+            ("cutoff", Victim::Master) => self.cutoff = Some(number(1000)?),
+            ("coordinator", Victim::Master) => self.coordinator = one_of(value, YES_OR_NO)?,
             ("end", _) => {
                 self.end = Some(one_of(value, [("waves", End::Waves), ("counter", End::Counter)])?);
             }
@@ -139,6 +141,11 @@ mod tests {
         assert_eq!((tree.victim, tree.share), (Victim::Parent { siblings: false }, Share::Levels));
         assert_eq!((&tree.grains[..], tree.tree.levels), (&[64, 8, 1][..], 2));
         assert_eq!(Policy::parse("adaptive:tree=random").unwrap().tree.growth, Growth::Random);
+        let seeded = Policy::parse("dynamic:share=chunk/1,cutoff=2,coordinator=yes").unwrap();
+        assert_eq!((seeded.cutoff, seeded.coordinator), (Some(2), true));
+        let waits = [(0, 2, 2.0), (0, 2, 1.0), (1, 2, 2.0), (0, 1, 2.0)];
+        let waits = waits.map(|(peer, peers, size)| seeded.waits(peer, peers, size));
+        assert_eq!(waits, [true, false, false, false]);
         for (name, ..) in PRESETS {
             assert!(Policy::parse(name).is_ok() || name == "weighted", "{name}");
         }
@@ -162,6 +169,9 @@ mod tests {
             "weighted",
             "weighted:weights=1/0",
             "dynamic:share=chunk/0",
+            "dynamic:cutoff=0",
+            "random-half:cutoff=2",
+            "overlay:coordinator=yes",
         ] {
             assert!(Policy::parse(bad).is_err(), "{bad}");
         }

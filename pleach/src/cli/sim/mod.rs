@@ -46,6 +46,11 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
             return usage(format!("{name}: balance = 'master-worker:late': expected {expected}"));
         }
     }
+    for spec in scenario.cells.iter().filter(|spec| spec.cluster.policy.cutoff.is_some()) {
+        if !posed[at(spec)].may_be_seeded() {
+            return usage(format!("{name}: balance: cutoff needs a load of open nodes"));
+        }
+    }
     let setup_s = started.elapsed().as_secs_f64();
     let started = Instant::now();
     let runs = simulate(&scenario, |spec, seed| models[at(spec)].run(spec, seed), threads)?;

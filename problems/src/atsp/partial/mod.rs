@@ -6,11 +6,12 @@ pub(crate) mod trail;
 
 use super::instance::{Instance, plan};
 use crate::simd::Level;
-use pleach_core::explorer::Explorer;
+use pleach_core::explorer::{Explorer, Progress};
 use pleach_core::pack_struct;
+use pleach_core::seed::seed;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
-use pleach_core::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
+use pleach_core::work::{Entry, Interval, Intervals, Malformed, Nodes, Pool, Work};
 use rows::Rows;
 
 /// Most cities: one bit each in a word.
@@ -127,6 +128,16 @@ impl Paths {
     /// The explorer for this kind of work and code path.
     pub(super) fn explorer(&self) -> Box<dyn Explorer + '_> {
         trail::explorer(self, self.nodes, self.level)
+    }
+
+    /// The top of the tree, where work is open nodes.
+    pub(super) fn seed(
+        &self,
+        work: &[u8],
+        depth: u32,
+        best: i64,
+    ) -> Option<Result<(Work, Progress), Malformed>> {
+        (self.nodes == Nodes::Pool).then(|| seed(self, work, depth, best))
     }
 
     /// A lower bound on all tours.

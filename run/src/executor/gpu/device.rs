@@ -231,6 +231,7 @@ impl Device {
             Inside::Search => (StealRule::Before, (0, WINDOW), false),
             Inside::Large => (StealRule::Before, (0, WINDOW), true),
             Inside::Adapt => (StealRule::Before, self.move_window(idle), true),
+            Inside::None => return Ok(()),
         };
         (self.launch.round, self.launch.width) = window;
         self.launch.steal_rule = rule as u32;

@@ -25,6 +25,10 @@ pub struct DeviceExplorer<'p> {
     on: &'p dyn OnDevice,
     state: State<'p>,
     inside: Inside,
+    /// The depth to which the host explores what arrives, if it does.
+    cutoff: Option<u32>,
+    /// Whether something has arrived since.
+    arrived: bool,
     tune: Tune,
     /// How many explorers had work at the end of the last round, and how many took part.
     active: (u32, u32),
@@ -65,6 +69,8 @@ impl<'p> DeviceExplorer<'p> {
             on,
             state: State::Device(Box::new(GuardedDevice::new(device, layout.words))),
             inside,
+            cutoff: spec.second_cutoff,
+            arrived: false,
             tune: Tune::new(explorers, fixed, spec.budget, spec.trigger),
             active: (0, explorers),
             lost: None,
@@ -73,13 +79,32 @@ impl<'p> DeviceExplorer<'p> {
         })
     }
 
+    /// Explores what has arrived down to the cutoff, on the host.
+    fn seed(&mut self, best: i64) -> Progress {
+        let (Some(depth), true, State::Device(device)) =
+            (self.cutoff, std::mem::take(&mut self.arrived), &mut self.state)
+        else {
+            return Progress::default();
+        };
+        let work = self.on.to_work(device.reserve());
+        let Some(Ok((deep, top))) = self.problem.seed(&work.bytes, depth, best) else {
+            return Progress::default();
+        };
+        device.reserve().clear();
+        let read = self.on.to_words(&deep.bytes, device.reserve());
+        read.expect("a problem reads work made of its own nodes");
+        top
+    }
+
     /// Runs one round; its counts are reported later.
     fn round(&mut self, fuel: u64, best: i64) -> Progress {
         let explorers = self.tune.explorers();
         // With this many steps, all explorers together use up the fuel.
         let steps = fuel / (STEP * u64::from(explorers));
         let budget = self.tune.budget().min(u32::try_from(steps).unwrap_or(u32::MAX)).max(1);
-        let (trigger, inside) = (self.tune.trigger(), self.inside);
+        let inside = self.inside;
+        // Where nobody helps them, idle explorers are no reason to stop.
+        let trigger = if inside == Inside::None { u32::MAX } else { self.tune.trigger() };
         let round = Round { best, explorers, budget, trigger, inside };
         let done = self.attempt(|device| device.feed(explorers).and_then(|()| device.run(&round)));
         let Some(returned) = done else { return Progress::default() };
@@ -163,10 +188,15 @@ impl Rounds for DeviceExplorer<'_> {
 
     fn step(&mut self, fuel: u64, best: i64) -> Progress {
         self.reduced = false;
+        let top = self.seed(best);
+        if top.found.is_some() {
+            return top;
+        }
         let mut progress = match &mut self.state {
             State::Plain(plain, _) => plain.run(fuel.min(WITHOUT), best),
             State::Device(_) => self.round(fuel, best),
         };
+        progress.add(top);
         progress.counts.add(&self.take_counts());
         progress
     }
@@ -182,6 +212,7 @@ impl Explorer for DeviceExplorer<'_> {
         match &mut self.state {
             State::Plain(plain, _) => plain.put(work),
             State::Device(device) => {
+                self.arrived = true;
                 let (on, reserve) = (self.on, device.reserve());
                 let before = reserve.len();
                 on.to_words(work, reserve).inspect_err(|_| reserve.truncate(before))

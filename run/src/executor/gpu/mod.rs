@@ -48,17 +48,20 @@ pub enum Inside {
     Adapt,
     /// From their neighbours in a hypercube, one launch per neighbour.
     Hypercube,
+    /// Not at all: each explores what it was given, as in codes that divide work over a device once.
+    None,
 }
 
 impl Inside {
     /// All of them, with their names.
-    pub const ALL: [(Self, &str); 6] = [
+    pub const ALL: [(Self, &str); 7] = [
         (Self::Windows, "windows"),
         (Self::Ring, "ring"),
         (Self::Search, "search"),
         (Self::Large, "large"),
         (Self::Adapt, "adapt"),
         (Self::Hypercube, "hypercube"),
+        (Self::None, "none"),
     ];
 
     /// Whether it also works while some explorers take no part.

@@ -36,6 +36,8 @@ pub struct Spec {
     pub explorers: Option<u32>,
     /// How explorers exchange nodes.
     pub inside: Option<Inside>,
+    /// The depth to which the host explores what arrives.
+    pub second_cutoff: Option<u32>,
     /// Steps per round.
     pub budget: Option<u32>,
     /// The number of explorers without work at which a round ends.
@@ -53,7 +55,7 @@ impl Spec {
     #[must_use]
     pub fn of(kind: Kind) -> Self {
         let (explorers, budget, trigger, fail) = (None, None, None, None);
-        let (mode, rmax, pool, inside) = (None, None, None, None);
+        let (mode, rmax, pool, inside, second_cutoff) = (None, None, None, None, None);
         let handling = Handling::default();
         Self {
             kind,
@@ -62,6 +64,7 @@ impl Spec {
             pool,
             explorers,
             inside,
+            second_cutoff,
             budget,
             trigger,
             handling,
@@ -117,19 +120,22 @@ impl Spec {
             ("lineinfo", _) if gpu => return Err("expected yes".into()),
             ("wait", _) if gpu => self.handling.wait = number(86_400)?,
             ("explorers", _) => self.explorers = number(1 << 20)?,
+            ("second_cutoff", _) => self.second_cutoff = number(1000)?,
             ("budget", _) => self.budget = number(1_000_000)?,
             ("trigger", "0") => self.trigger = Some(0),
             ("trigger", _) => self.trigger = number(1 << 20)?,
             ("fail", _) if self.kind == Kind::Emulated => self.fail = number(u32::MAX)?,
             ("inside", name) => {
                 let known = Inside::ALL.into_iter().find(|(_, other)| *other == name);
-                let expected = "expected windows, ring, search, large, adapt or hypercube";
+                let expected = "expected windows, ring, search, large, adapt, hypercube or none";
                 self.inside = Some(known.ok_or(expected)?.0);
             }
             _ => {
-                return Err("expected mode, rmax, pool, explorers, inside, budget, trigger, \
-                            form, lineinfo, wait (gpu), or fail (emulated)"
-                    .into());
+                return Err(
+                    "expected mode, rmax, pool, explorers, inside, second_cutoff, budget, \
+                            trigger, form, lineinfo, wait (gpu), or fail (emulated)"
+                        .into(),
+                );
             }
         }
         Ok(())
@@ -138,8 +144,11 @@ impl Spec {
     /// Options of one mode leave no choice.
     fn settle(&mut self) -> Result<(), &'static str> {
         let evaluates = self.rmax.is_some() || self.pool.is_some();
-        let numbers = [self.explorers, self.budget, self.trigger];
+        let numbers = [self.explorers, self.budget, self.trigger, self.second_cutoff];
         let explores = self.inside.is_some() || numbers.iter().any(Option::is_some);
+        if self.inside == Some(Inside::None) && self.trigger.is_some() {
+            return Err("trigger has no effect with inside=none");
+        }
         if self.trigger == Some(0) && self.budget.is_some() {
             return Err("trigger=0 ends a round after every step: budget has no effect");
         }
@@ -147,7 +156,9 @@ impl Spec {
             return Err("rmax and pool are for mode=evaluate only");
         }
         if explores && self.mode == Some(Mode::Evaluate) {
-            return Err("explorers, inside, budget and trigger are for mode=explore only");
+            return Err(
+                "explorers, inside, second_cutoff, budget and trigger are for mode=explore only",
+            );
         }
         if evaluates {
             self.mode = Some(Mode::Evaluate);
