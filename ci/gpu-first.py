@@ -12,7 +12,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-KERNELS = ("queens", "flowshop", "uts")
+KERNELS = ("queens", "flowshop", "uts", "atsp")
 # Seconds of each stage, of 480 in all.
 SHARES = {"facts": 10, "driver": 10, "smoke": 60, "early": 60, "matrix": 120, "profile": 60, "sanitizers": 60,
           "speed": 100}
@@ -23,8 +23,11 @@ TEN = [f"solve flowshop ta{21 + i:03} --best {best} --bound one" for i, best in 
 KNOWN = {"count queens 17": 95_815_104, "count queens 18": 666_090_624, "count queens 20": 39_029_188_884,
          "count uts T1XXL": 4_230_646_601, "count uts T3XXL": 2_793_220_501, "count uts T1XL": 1_635_119_272}
 SMALL = {"queens": "count queens 8", "flowshop": "solve flowshop VFR10_5_6 --best optimum --bound one",
-         "uts": "count uts type=binomial,b0=50,q=0.18,m=5,seed=3"}
-EARLY = ["count queens 17", "count queens 18", TEN[1], "count uts T1XXL"]
+         "uts": "count uts type=binomial,b0=50,q=0.18,m=5,seed=3",
+         "atsp": "solve atsp crane:8:1 --bound partial --best 2301622"}
+# The value is the optimum.
+CRANE = "solve atsp crane:16:1 --bound partial --best 3435015"
+EARLY = ["count queens 17", "count queens 18", TEN[1], "count uts T1XXL", CRANE]
 # The device only bounds, for five seconds.
 EVALUATED = "solve flowshop ta021 --bound two --best 2297 --time-limit 5"
 REST = ["count uts T1XL", "count uts T3XXL", *TEN[:1], *TEN[2:], "count queens 20"]
@@ -177,8 +180,8 @@ def form_of(answer):
 
 
 def rate(answer, words):
-    """Nodes a second without set-up: branched ones for flowshop, bounds `two`, else placed or hashed ones."""
-    key = "branched" if "flowshop" in words and "two" not in words else "bounded"
+    """Nodes a second without set-up: branched ones for flowshop and ATSP, bounds `two`, else placed or hashed ones."""
+    key = "branched" if "solve" in words and "two" not in words else "bounded"
     searching = max(answer["seconds"] - answer["setup_seconds"], 1e-9)
     return round(int(answer["nodes"][key]) / searching)
 
@@ -350,7 +353,7 @@ def profile(s):
     if not tool or s.given.device == "emulated":
         s.add("profiles", "skipped", why="neither ncu nor nsys" if not tool else "emulated")
         return
-    words = {"queens": "count queens 16", "flowshop": TEN[9], "uts": "count uts T1L"}
+    words = {"queens": "count queens 16", "flowshop": TEN[9], "uts": "count uts T1L", "atsp": CRANE}
     for kernel in KERNELS:
         target = str(s.folder / f"profile-{kernel}")
         ncu = [tool, "--set", "full", "--kernel-name", "explore", "--launch-skip", "20", "--launch-count", "2", "-f",

@@ -15,7 +15,7 @@ fn main() {
 /// Builds one library per kernel, each with a single entry point, and one for their common part.
 #[cfg(feature = "emulated")]
 fn emulated() -> Result<(), cc::Error> {
-    for kernel in ["queens", "flowshop", "uts", "diverging", "flowshop_bounds"] {
+    for kernel in ["queens", "flowshop", "uts", "atsp", "diverging", "flowshop_bounds"] {
         let bounds = kernel.ends_with("_bounds");
         build()
             .file("emulated/kernel.cpp")

@@ -20,6 +20,7 @@ std::string text(void *program) {
     const char *source = static_cast<const char *>(program);
     const char *word = std::strstr(source, "ALONE")       ? "ALONE"
                        : std::strstr(source, "JOBS_ROOM") ? "JOBS_ROOM"
+                       : std::strstr(source, "CITIES_ROOM") ? "CITIES_ROOM"
                        : std::strstr(source, "columns")   ? "columns"
                                                           : "3Uts";
     const char *entry = std::strstr(source, "ENTRY bound(") ? "bound" : "explore";

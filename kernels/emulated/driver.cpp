@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
@@ -30,7 +31,7 @@ constexpr size_t BOUNDING_BYTES = 4 * 8 + 12 * 4;
 
 extern "C" {
 Launcher pleach_emulated_queens, pleach_emulated_flowshop, pleach_emulated_uts,
-    pleach_emulated_flowshop_bounds;
+    pleach_emulated_atsp, pleach_emulated_flowshop_bounds;
 }
 
 namespace {
@@ -58,6 +59,7 @@ const struct {
 } KERNELS[] = {{"queens", "ALONE", pleach_emulated_queens},
                {"flowshop", "JOBS_ROOM", pleach_emulated_flowshop},
                {"uts", "3Uts", pleach_emulated_uts},
+               {"atsp", "CITIES_ROOM", pleach_emulated_atsp},
                {"flowshop_bounds", "columns", pleach_emulated_flowshop_bounds}};
 
 std::recursive_mutex one_at_a_time;
@@ -208,7 +210,7 @@ Result cuModuleLoadDataEx(void **module, const void *image, u32 options, const i
         bool compiled = std::strstr(text, ".version 8.0\n") && !std::strstr(text, "used_bytes_mask") &&
                         (std::strstr(text, ".visible .entry explore(") ||
                          std::strstr(text, ".visible .entry bound("));
-        for (u64 i = 0; compiled && i < 4; ++i) {
+        for (u64 i = 0; compiled && i < std::size(KERNELS); ++i) {
             bool taken = !has("kernel") || is(std::string("kernel=") + KERNELS[i].name);
             if (taken && std::strstr(text, KERNELS[i].word)) {
                 *module = numbered(i + 1);

@@ -52,6 +52,7 @@ kernels! {
     "queens", pleach_emulated_queens;
     "flowshop", pleach_emulated_flowshop;
     "uts", pleach_emulated_uts;
+    "atsp", pleach_emulated_atsp;
     "flowshop_bounds", pleach_emulated_flowshop_bounds;
     // Made of mistakes, to test that they are caught.
     "diverging", pleach_emulated_diverging;

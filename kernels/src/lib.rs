@@ -8,7 +8,7 @@ pub mod emulated;
 pub mod launch;
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 13] = [
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
     ("moves.cuh", include_str!("../cuda/moves.cuh")),
@@ -20,19 +20,21 @@ const FILES: [(&str, &str); 12] = [
     ("queens.cu", include_str!("../cuda/queens.cu")),
     ("flowshop.cu", include_str!("../cuda/flowshop.cu")),
     ("uts.cu", include_str!("../cuda/uts.cu")),
+    ("atsp.cu", include_str!("../cuda/atsp.cu")),
     ("flowshop_bounds.cu", include_str!("../cuda/flowshop_bounds.cu")),
 ];
 
 /// The kernels compiled for any instance.
-const PTX: [(&str, &str); 4] = [
+const PTX: [(&str, &str); 5] = [
     ("queens", include_str!("../ptx/queens.ptx")),
     ("flowshop", include_str!("../ptx/flowshop.ptx")),
     ("uts", include_str!("../ptx/uts.ptx")),
+    ("atsp", include_str!("../ptx/atsp.ptx")),
     ("flowshop_bounds", include_str!("../ptx/flowshop_bounds.ptx")),
 ];
 
 /// The kernels that explore.
-pub const NAMES: [&str; 3] = ["queens", "flowshop", "uts"];
+pub const NAMES: [&str; 4] = ["queens", "flowshop", "uts", "atsp"];
 
 /// The kernels that bound the children of parents on the host.
 pub const BOUNDS: [&str; 1] = ["flowshop_bounds"];

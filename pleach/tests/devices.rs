@@ -11,6 +11,9 @@ fn counts_on_devices_are_those_of_the_cpu() {
         ("count uts type=binomial,b0=60,q=0.19,m=5,seed=3", "emulated"),
         ("solve flowshop ta014 --best optimum --bound one", "cpu,emulated"),
         ("solve flowshop VFR10_5_3 --best optimum --bound one", "emulated:trigger=2"),
+        ("solve atsp crane:9:1 --best 2431155 --bound partial", "emulated"),
+        ("solve atsp crane:10:1 --best 2469639 --bound partial", "cpu,emulated"),
+        ("solve atsp ftv33 --best 128 --bound partial", "cpu,emulated:inside=hypercube"),
     ] {
         let wanted = json(&format!("{command} --devices cpu"));
         let answer = json(&format!("{command} --devices {devices}"));
@@ -22,6 +25,18 @@ fn counts_on_devices_are_those_of_the_cpu() {
         let names = |unit: &serde_json::Value| unit["name"].as_str().unwrap().to_string();
         let names: Vec<String> = answer["units"].as_array().unwrap().iter().map(names).collect();
         assert!(names.contains(&"emulated0".to_string()), "{names:?}");
+    }
+}
+
+#[test]
+fn a_device_finds_the_tour() {
+    for (cities, optimum) in [(2, None), (8, Some(2_301_622))] {
+        let words = format!("solve atsp crane:{cities}:1 --bound partial --best none");
+        let answer = json(&format!("{words} --devices emulated"));
+        let wanted = json(&format!("{words} --devices cpu"));
+        assert_eq!(answer["status"], "optimal");
+        assert_eq!(answer["objective"], wanted["objective"]);
+        assert!(optimum.is_none_or(|optimum| answer["objective"] == optimum));
     }
 }
 
@@ -118,6 +133,8 @@ fn a_device_that_cannot_be_used_is_left_out() {
         ("count queens 9 --nodes interval", "intervals"),
         ("count uts gen_mx=5,g=2", "hashes that are computed more than once"),
         ("count uts shape=expdec,b0=3,gen_mx=5", "trees of unlimited depth"),
+        ("solve atsp ftv33", "bounds other than partial"),
+        ("solve atsp ftv33 --bound partial --nodes interval", "intervals"),
         ("solve flowshop ta001 --bound auto", "bounds other than one"),
         ("solve flowshop ta091 --bound one", "more than 64 jobs, 64 machines or 2048 operations"),
     ] {

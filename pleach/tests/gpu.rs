@@ -44,6 +44,7 @@ fn counts_on_gpus_are_those_of_the_cpu() {
         ("queens", "count queens 11"),
         ("uts", "count uts type=binomial,b0=60,q=0.19,m=5,seed=3"),
         ("flowshop", "solve flowshop VFR10_5_3 --best optimum --bound one"),
+        ("atsp", "solve atsp crane:9:1 --best 2431155 --bound partial"),
     ] {
         let like = format!("kernel={kernel}");
         let run = |devices: &str, like: &str| {
@@ -248,7 +249,7 @@ fn all_kernels_are_checked_in_one_process() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
     assert!(text.contains(" right, 0 wrong, 0 failed"), "{text}");
-    for kernel in ["flowshop", "queens", "uts"] {
+    for kernel in ["flowshop", "atsp", "queens", "uts"] {
         for choice in ["explorers=1 ", "explorers=33 ", "explorers=all ", "inside=adapt "] {
             let right = |line: &str| line.starts_with(&format!("ok     {kernel} "));
             assert!(text.lines().any(|line| right(line) && line.contains(choice)), "{text}");

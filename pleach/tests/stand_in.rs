@@ -22,6 +22,7 @@ fn make() -> Option<PathBuf> {
         ("flowshop", "kernel.cpp"),
         ("flowshop_bounds", "kernel.cpp"),
         ("uts", "kernel.cpp"),
+        ("atsp", "kernel.cpp"),
         ("block", "block.cpp"),
         ("driver", "driver.cpp"),
         ("compiler", "compiler.cpp"),
@@ -43,7 +44,7 @@ fn make() -> Option<PathBuf> {
     for mut compiler in compilers {
         assert!(compiler.wait().unwrap().success());
     }
-    let compiler = parts.split_off(6);
+    let compiler = parts.split_off(parts.len() - 1);
     for (parts, name) in [(parts, "cuda"), (compiler, "nvrtc")] {
         let place = folder.join(name);
         std::fs::create_dir_all(&place).unwrap();

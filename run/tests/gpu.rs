@@ -5,6 +5,8 @@ use pleach_core::explorer::Explorer;
 use pleach_core::laws::{explorer_law, hostile_law, run_to_end};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
+use pleach_core::work::Nodes;
+use pleach_problems::atsp::{Atsp, bound::Bound};
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
@@ -32,11 +34,21 @@ fn flowshop() -> (Flowshop, i64) {
     (flowshop, best)
 }
 
-fn problems_for_good() -> [(&'static dyn Problem, i64); 2] {
-    let (flowshop, best) = flowshop();
+/// Eight cities, starting at the optimum, by the cost of paths.
+fn atsp() -> (Atsp, i64) {
+    let instance = pleach_problems::atsp::named::named("crane:8:1").unwrap().unwrap();
+    let how = (Nodes::Pool, Level::best());
+    let atsp = Atsp::new(instance, Bound::Partial, how, (None, 1), &|| true).unwrap();
+    let best = atsp.instance().length(atsp.start());
+    (atsp, best)
+}
+
+fn problems_for_good() -> [(&'static dyn Problem, i64); 3] {
+    let ((flowshop, best), (atsp, length)) = (flowshop(), atsp());
     let queens: &Queens = Box::leak(Box::new(queens(8)));
     let flowshop: &Flowshop = Box::leak(Box::new(flowshop));
-    [(queens, i64::MAX), (flowshop, best)]
+    let atsp: &Atsp = Box::leak(Box::new(atsp));
+    [(queens, i64::MAX), (flowshop, best), (atsp, length)]
 }
 
 pub fn spec(words: &str) -> Spec {
@@ -68,8 +80,14 @@ fn counts_are_the_same_whatever_the_choices() {
     let (flowshop, best) = flowshop();
     let tree = Parameters::parse("type=binomial,b0=40,q=0.19,m=5,seed=3").unwrap();
     let uts = Uts::new(tree, Level::best());
-    let problems: [(&dyn Problem, i64); 4] =
-        [(&queens(7), i64::MAX), (&queens(8), i64::MAX), (&flowshop, best), (&uts, i64::MAX)];
+    let (atsp, length) = atsp();
+    let problems: [(&dyn Problem, i64); 5] = [
+        (&queens(7), i64::MAX),
+        (&queens(8), i64::MAX),
+        (&flowshop, best),
+        (&uts, i64::MAX),
+        (&atsp, length),
+    ];
     for (problem, best) in problems {
         let wanted = whole(problem, best);
         for explorers in [1, 3, 8, 33] {

@@ -1,5 +1,6 @@
 //! Kernels on the emulated device, compared with the CPU's explorers.
 
+mod atsp;
 mod balance;
 mod bounds;
 mod device;

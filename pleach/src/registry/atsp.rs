@@ -4,7 +4,8 @@ use super::is_here;
 use super::posed::{Load, Posed};
 use super::text::numbers;
 use super::{
-    Act, Checked, Done, Ended, Entry, Mode, Request, Simulation, Start, Task, best, choice,
+    Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, Start, Task, best,
+    choice,
 };
 use crate::campaign::Search;
 use crate::campaign::atsp::{self as campaign, Bound, Instance, Options};
@@ -12,6 +13,7 @@ use crate::cli::flags::{self, Given, Use, Verb};
 use crate::failure::{Failure, usage};
 use pleach_core::work::Nodes;
 use pleach_problems::atsp::{Atsp, named::is_name};
+use pleach_problems::simd::Level;
 use serde_json::json;
 
 const BOUNDS: &str = "lower bound of a node: auto, partial (least arcs), assignment, arborescence \
@@ -58,8 +60,50 @@ pub const ENTRY: Entry = Entry {
         pose,
     }),
     rates: &[],
-    probes: &[],
+    probes: &[
+        Probe {
+            instance: PROVEN,
+            pose: |level| probe(PROVEN, 1, 0, level),
+            exact: true,
+            large: false,
+        },
+        // Two cities in each lane, and no path of more than a tenth of a tour.
+        Probe {
+            instance: WIDE,
+            pose: |level| probe(WIDE, 10, 0, level),
+            exact: true,
+            large: false,
+        },
+        // Finds a tour; how many nodes that takes depends on who looks where.
+        Probe {
+            instance: FOUND,
+            pose: |level| probe(FOUND, 1, 1, level),
+            exact: false,
+            large: false,
+        },
+        Probe {
+            instance: LARGE,
+            pose: |level| probe(LARGE, 1, 0, level),
+            exact: true,
+            large: true,
+        },
+    ],
 };
+
+const PROVEN: &str = "crane:9:1";
+const WIDE: &str = "ftv33";
+const FOUND: &str = "crane:8:1";
+const LARGE: &str = "crane:15:1";
+
+/// An instance, to be searched by the cost of paths for a tour that beats the initial one: its length divided by
+/// `part`, and `more`.
+fn probe(name: &'static str, part: i64, more: i64, level: Level) -> Result<Check, String> {
+    let instance = campaign::named(name).ok_or("no such instance")??;
+    let how = (Nodes::Pool, level);
+    let problem = Atsp::new(instance, Bound::Partial, how, (None, 1), &|| true)?;
+    let best = problem.instance().length(problem.start()) / part + more;
+    Ok(Check { best: Some(best), problem: Box::new(problem) })
+}
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let Request { given, resumed, .. } = *request;

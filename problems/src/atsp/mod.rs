@@ -25,6 +25,7 @@ use bound::Bound;
 use instance::{Instance, plan};
 use local::Local;
 use partial::Paths;
+use pleach_core::device::OnDevice;
 use pleach_core::explorer::{Explorer, Progress, TreeExplorer};
 use pleach_core::problem::{Improver, Problem};
 use pleach_core::seed::seed;
@@ -175,6 +176,13 @@ impl Problem for Atsp {
         match &self.search {
             Search::Paths(paths) => paths.seed(work, depth, best),
             Search::Tours(tours) => Some(seed(tours, work, depth, best)),
+        }
+    }
+
+    fn on_device(&self) -> Result<&dyn OnDevice, &'static str> {
+        match &self.search {
+            Search::Paths(paths) => paths.fits_device().map(|()| paths as &dyn OnDevice),
+            Search::Tours(_) => Err("bounds other than partial"),
         }
     }
 

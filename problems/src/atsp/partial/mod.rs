@@ -1,5 +1,6 @@
 //! [`Paths`]: the papers' search: paths from city 0, bounded by their cost so far.
 
+mod device;
 mod interval;
 pub(crate) mod rows;
 pub(crate) mod trail;
