@@ -89,6 +89,24 @@ fn what_a_device_did_is_traced() {
 }
 
 #[test]
+fn a_coordinator_explores_the_top_only() {
+    let devices = "cpu,emulated:inside=none:second_cutoff=4,emulated:second_cutoff=3";
+    let balance = "dynamic:share=chunk/1,cutoff=2,coordinator=yes";
+    for balance in [balance, "guided:cutoff=3,coordinator=yes", "static:cutoff=2,coordinator=yes"] {
+        let answer =
+            json(&format!("count queens 10 --threads 1 --devices {devices} --balance {balance}"));
+        assert_eq!((&answer["count"], &answer["nodes"]["branched"]), (&724.into(), &22_764.into()));
+        let top = answer["units"][0]["branched"].as_u64().unwrap();
+        assert!((1..2000).contains(&top), "{balance}: {answer}");
+    }
+    refused(
+        "count queens 8 --nodes interval --balance dynamic:cutoff=2",
+        "--balance cutoff needs work held as open nodes",
+    );
+    refused("sim interval 1s --peers 4 --balance dynamic:cutoff=2", "cutoff needs a load of open");
+}
+
+#[test]
 fn what_devices_did_is_drawn() {
     let file = folder("devices").join("trace.svg");
     let devices = "cpu,emulated,emulated:mode=evaluate";

@@ -75,8 +75,15 @@ fn whatever_happens_every_unit_is_done_once_and_every_peer_ends() {
     let (mut snapshots, mut longest) = (0, 0);
     for seed in 0..600 {
         let peers = 1 + (mix(seed, 0, 0) % 40) as u32;
-        let presets = ["adaptive", "random-half", "adaptive:share=1/8", "adaptive:end=counter"];
-        let preset = presets[seed as usize % 4];
+        let presets = [
+            "adaptive",
+            "random-half",
+            "adaptive:share=1/8",
+            "adaptive:end=counter",
+            "dynamic:coordinator=yes",
+            "static:coordinator=yes",
+        ];
+        let preset = presets[seed as usize % 6];
         let units = 1 + mix(seed, 1, 0) % 20_000;
         let total_ns = mix(seed, 2, 0) % 200_000_000;
         let spans = Spans::new(units, total_ns, (seed % 9) as u32, 0.9, seed);

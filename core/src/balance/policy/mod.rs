@@ -132,11 +132,6 @@ impl Policy {
         self.victim == Victim::Late
     }
 
-    /// Whether a peer with this much work explores none of it, but waits for others to ask.
-    pub(super) fn waits(&self, peer: PeerId, peers: u32, size: f64) -> bool {
-        self.coordinator && peer == 0 && peers > 1 && size >= 2.0
-    }
-
     /// Whether a peer gives work to thieves.
     pub(super) fn gives(&self, peer: PeerId) -> bool {
         !matches!(self.victim, Victim::Master | Victim::Late) || peer == 0
