@@ -82,14 +82,14 @@ struct Queens {
         return lives;
     }
 
-    // The board as a dive needs it: columns beyond its edge count as taken, so nothing need be
-    // masked.
+    // The board as a dive needs it, with the squares that are taken in the place of those that are
+    // free. Columns beyond its edge count as taken, so nothing need be masked.
     __device__ Board wide(const Board &board) const {
-        return {board.columns | ~full, board.left, board.right, board.free & ~FRESH};
+        return {board.columns | ~full, board.left, board.right, ~(board.free & ~FRESH)};
     }
 
     __device__ Board narrow(const Board &board) const {
-        return {board.columns & full, board.left & full, board.right, board.free};
+        return {board.columns & full, board.left & full, board.right, ~board.free};
     }
 };
 
@@ -113,29 +113,37 @@ struct Lane {
     // board counts for its mirror image too, and counts as branched as soon as it is made.
     __device__ void dive(const Queens &queens, u32 steps, Counts &counts) {
         u32 row = u32(__popc(board.columns)), fresh = board.free >> 31;
-        u32 placed = 0, dead = 0, whole = 0;
+        // Dead boards in the low half, whole ones in the high half.
+        u32 dead_and_whole = 0, left = steps, above = high - low;
         Board now = queens.wide(board), *top = &frame(high);
-        while (placed < steps) {
-            u32 below = now.free - 1, bit = now.free & ~below;
-            now.free &= below;
-            if (now.free != 0)
-                *top = now, top += THREADS, ++high;
+        bool done;
+        // No branch inside: lanes whose boards die do so with those whose boards live on.
+        do {
+            u32 next = now.free + 1, bit = next & ~now.free;
+            now.free |= next;
+            if (now.free != ~0u) {
+                *top = now;
+                top += THREADS;
+                ++above;
+            }
             now.columns |= bit;
             now.left = (now.left | bit) << 1;
             now.right = (now.right | bit) >> 1;
-            now.free = ~(now.columns | now.left | now.right);
-            ++placed;
-            if (now.free == 0) {
-                ++dead;
-                if (now.columns == ~0u)
-                    ++whole;
-                if (low == high)
-                    break;
-                top -= THREADS, now = *top, --high;
+            now.free = now.columns | now.left | now.right;
+            bool dead = now.free == ~0u;
+            dead_and_whole += dead ? (now.columns == ~0u ? 0x10001 : 1) : 0;
+            done = dead && above == 0;
+            if (dead && above != 0) {
+                --above;
+                top -= THREADS;
+                now = *top;
             }
-        }
+            --left;
+        } while (left != 0 && !done);
+        u32 placed = steps - left, dead = dead_and_whole & 0xffff, whole = dead_and_whole >> 16;
+        high = low + above;
         board = queens.narrow(now);
-        holds = now.free != 0;
+        holds = board.free != 0;
         low = holds ? low : 0;
         high = holds ? high : 0;
         counts.branched += 2 * (fresh + placed - dead);
