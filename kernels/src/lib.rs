@@ -8,7 +8,7 @@ pub mod emulated;
 pub mod launch;
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 13] = [
+const FILES: [(&str, &str); 14] = [
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
     ("moves.cuh", include_str!("../cuda/moves.cuh")),
@@ -16,6 +16,7 @@ const FILES: [(&str, &str); 13] = [
     ("lanes.cuh", include_str!("../cuda/lanes.cuh")),
     ("balance.cuh", include_str!("../cuda/balance.cuh")),
     ("best.cuh", include_str!("../cuda/best.cuh")),
+    ("flowshop.cuh", include_str!("../cuda/flowshop.cuh")),
     ("bounding.cuh", include_str!("../cuda/bounding.cuh")),
     ("queens.cu", include_str!("../cuda/queens.cu")),
     ("flowshop.cu", include_str!("../cuda/flowshop.cu")),
