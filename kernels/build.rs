@@ -12,19 +12,43 @@ fn main() {
     }
 }
 
+/// Kernels with sizes compiled in, as GPUs run them.
+#[cfg(feature = "emulated")]
+const SIZED: [(&str, &[u32]); 5] = [
+    ("queens", &[10]),
+    ("flowshop", &[9, 5, 4, 0]),
+    ("flowshop", &[9, 6, 4, 15]),
+    ("flowshop", &[34, 10, 4, 0]),
+    ("atsp", &[9]),
+];
+
 /// Builds one library per kernel, each with a single entry point, and one for their common part.
 #[cfg(feature = "emulated")]
 fn emulated() -> Result<(), cc::Error> {
     for kernel in ["queens", "flowshop", "uts", "atsp", "diverging", "flowshop_bounds"] {
-        let bounds = kernel.ends_with("_bounds");
-        build()
-            .file("emulated/kernel.cpp")
-            .define("PLEACH_BOUNDS", if bounds { "1" } else { "0" })
-            .define("PLEACH_SOURCE", format!("\"{kernel}.cu\"").as_str())
-            .define("PLEACH_LAUNCH", format!("pleach_emulated_{kernel}").as_str())
-            .try_compile(&format!("pleach_emulated_{kernel}"))?;
+        library(kernel, &[])?;
+    }
+    for (kernel, sizes) in SIZED {
+        library(kernel, sizes)?;
     }
     build().file("emulated/block.cpp").try_compile("pleach_emulated_block")
+}
+
+#[cfg(feature = "emulated")]
+fn library(kernel: &str, sizes: &[u32]) -> Result<(), cc::Error> {
+    let bounds = kernel.ends_with("_bounds");
+    let mut name = format!("pleach_emulated_{kernel}");
+    let mut build = build();
+    for (i, size) in sizes.iter().enumerate() {
+        build.define(&format!("SIZE_{i}"), format!("{size}u").as_str());
+        name += &format!("_{size}");
+    }
+    build
+        .file("emulated/kernel.cpp")
+        .define("PLEACH_BOUNDS", if bounds { "1" } else { "0" })
+        .define("PLEACH_SOURCE", format!("\"{kernel}.cu\"").as_str())
+        .define("PLEACH_LAUNCH", name.as_str())
+        .try_compile(&name)
 }
 
 #[cfg(feature = "emulated")]

@@ -54,6 +54,12 @@ kernels! {
     "uts", pleach_emulated_uts;
     "atsp", pleach_emulated_atsp;
     "flowshop_bounds", pleach_emulated_flowshop_bounds;
+    // With the sizes of an instance compiled in.
+    "queens 10", pleach_emulated_queens_10;
+    "flowshop 9 5 4 0", pleach_emulated_flowshop_9_5_4_0;
+    "flowshop 9 6 4 15", pleach_emulated_flowshop_9_6_4_15;
+    "flowshop 34 10 4 0", pleach_emulated_flowshop_34_10_4_0;
+    "atsp 9", pleach_emulated_atsp_9;
     // Made of mistakes, to test that they are caught.
     "diverging", pleach_emulated_diverging;
 }

@@ -23,7 +23,7 @@ fn made(name: &str) -> Atsp {
 }
 
 /// Costs of some kind: few distinct ones, large, negative, all the same.
-fn random(rng: &mut Rand64, n: u64, kind: usize) -> Atsp {
+pub fn random(rng: &mut Rand64, n: u64, kind: usize) -> Atsp {
     let (lowest, spread) = [(0, 4), (0, 100), (-40, 90), (3_000_000, 1_000_000), (7, 1)][kind % 5];
     let costs = (0..n * n).map(|_| lowest + rng.rand_range(0..spread) as i64).collect();
     paths(Instance::new(n as usize, costs).unwrap())

@@ -261,7 +261,20 @@ pub fn explore(problem: &dyn Problem, how: Use, best: i64) -> Progress {
 /// Explores work on an emulated device.
 pub fn explore_from(problem: &dyn Problem, work: &Work, how: Use, best: i64) -> Progress {
     let on_device = problem.on_device().expect("the problem has a kernel");
+    run_to_end(on_device, Device::new(on_device, how, best), work, how)
+}
+
+/// Explores a problem's whole tree with the kernel that has its sizes compiled in.
+pub fn explore_sized(problem: &dyn Problem, kernel: &'static str, how: Use, best: i64) -> Progress {
+    let on_device = problem.on_device().expect("the problem has a kernel");
     let mut device = Device::new(on_device, how, best);
+    let sizes = device.layout.sizes.iter().map(|size| format!(" {size}")).collect::<String>();
+    assert_eq!(format!("{}{sizes}", device.layout.kernel), kernel);
+    device.layout.kernel = kernel;
+    run_to_end(on_device, device, &problem.root(), how)
+}
+
+fn run_to_end(on_device: &dyn OnDevice, mut device: Device, work: &Work, how: Use) -> Progress {
     let mut aside = Vec::new();
     on_device.to_words(&work.bytes, &mut aside).unwrap();
     let mut sum = Progress::default();
