@@ -139,4 +139,5 @@ def main() -> None:
         sys.exit(f"registers spilled: {spilling}" if spilling else 1)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -31,7 +31,7 @@ struct Best {
     __device__ bool beat(u32 lane, i64 score) {
         if (score >= value)
             return false;
-        i64 old = lane == 0 ? i64(atomicMin(place, score)) : 0;
+        i64 old = lane == 0 ? i64(atomic_min(place, score)) : 0;
         old = __shfl_sync(ALL_LANES, old, 0);
         take(old < score ? old : score);
         return score < old;

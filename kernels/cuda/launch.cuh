@@ -1,6 +1,8 @@
 // The launch record, and the basics that all kernels share.
 #pragma once
 
+#include "hip.cuh"
+
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;

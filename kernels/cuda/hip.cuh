@@ -1,0 +1,45 @@
+// What HIP's run-time compiler lacks of CUDA, for AMD GPUs whose waves have 32 lanes.
+#pragma once
+
+#ifdef __HIP__
+#if __AMDGCN_WAVEFRONT_SIZE != 32
+#error "expected a GPU with waves of 32 lanes"
+#endif
+
+// All lanes of a wave are always named.
+#define __shfl_sync(mask, value, lane) __shfl(value, lane, 32)
+#define __shfl_xor_sync(mask, value, lanes) __shfl_xor(value, lanes, 32)
+#define __shfl_up_sync(mask, value, lanes) __shfl_up(value, lanes, 32)
+#define __shfl_down_sync(mask, value, lanes) __shfl_down(value, lanes, 32)
+#define __ballot_sync(mask, vote) unsigned(__ballot(vote))
+
+// A wave runs in step: what must not happen is that the compiler moves memory accesses across.
+__device__ inline void __syncwarp() {
+    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+}
+
+__device__ inline unsigned __vmaxu2(unsigned a, unsigned b) {
+    unsigned low_a = a & 0xffff, low_b = b & 0xffff, high_a = a >> 16, high_b = b >> 16;
+    return (high_a > high_b ? high_a : high_b) << 16 | (low_a > low_b ? low_a : low_b);
+}
+
+__device__ inline unsigned __viaddmax_u16x2(unsigned a, unsigned b, unsigned c) {
+    return __vmaxu2(((a >> 16) + (b >> 16)) << 16 | ((a + b) & 0xffff), c);
+}
+
+// Older versions have it for integers without a sign only.
+__device__ inline long long atomic_min(long long *place, long long value) {
+    unsigned long long *word = reinterpret_cast<unsigned long long *>(place);
+    unsigned long long seen = *const_cast<volatile unsigned long long *>(word);
+    while (value < static_cast<long long>(seen)) {
+        unsigned long long old = atomicCAS(word, seen, static_cast<unsigned long long>(value));
+        if (old == seen)
+            break;
+        seen = old;
+    }
+    return static_cast<long long>(seen);
+}
+#else
+__device__ inline long long atomic_min(long long *place, long long value) { return atomicMin(place, value); }
+#endif
