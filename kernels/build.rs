@@ -55,6 +55,6 @@ fn library(kernel: &str, sizes: &[u32]) -> Result<(), cc::Error> {
 fn build() -> cc::Build {
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").opt_level(2).include("cuda").include("emulated");
-    build.flag_if_supported("-Wno-unknown-pragmas");
+    build.flag_if_supported("-Wno-unknown-pragmas").flag_if_supported("-Wno-unused-parameter");
     build
 }

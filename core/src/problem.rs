@@ -2,8 +2,8 @@
 
 use crate::device::OnDevice;
 use crate::evaluate::Host;
-use crate::explorer::{Explorer, Progress, TreeExplorer};
-use crate::seed::seed;
+use crate::explorer::{Explorer, TreeExplorer};
+use crate::seed::{Seeded, seed};
 use crate::tree::{Goal, Solution, Tree};
 use crate::work::{Malformed, Pool, Work};
 
@@ -18,13 +18,14 @@ pub trait Problem: Sync {
     /// A new explorer, with nothing to do yet.
     fn explorer(&self) -> Box<dyn Explorer + '_>;
 
-    /// Explores work from the top until every open node is at this depth or below; `None` where that cannot be done.
+    /// Explores the open nodes above a depth, as far as the fuel goes; `None` where that cannot be done.
     fn seed(
         &self,
         _work: &[u8],
         _depth: u32,
         _best: i64,
-    ) -> Option<Result<(Work, Progress), Malformed>> {
+        _fuel: u64,
+    ) -> Option<Result<Seeded, Malformed>> {
         None
     }
 
@@ -92,8 +93,9 @@ impl<T: Tree> Problem for Plain<T> {
         work: &[u8],
         depth: u32,
         best: i64,
-    ) -> Option<Result<(Work, Progress), Malformed>> {
-        Some(seed(&self.0, work, depth, best))
+        fuel: u64,
+    ) -> Option<Result<Seeded, Malformed>> {
+        Some(seed(&self.0, work, depth, best, fuel))
     }
 
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {

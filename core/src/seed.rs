@@ -4,7 +4,18 @@ use crate::explorer::{Explorer, Progress, TreeExplorer, read};
 use crate::tree::Tree;
 use crate::work::{Malformed, Pool, Work};
 
-/// Explores work from the top until every open node is at this depth or below.
+/// What comes of exploring the top of a tree for a while.
+#[derive(Clone, Debug)]
+pub struct Seeded {
+    /// The open nodes.
+    pub work: Work,
+    /// What was explored and found.
+    pub progress: Progress,
+    /// Whether every open node is deep enough.
+    pub done: bool,
+}
+
+/// Explores the open nodes above a depth, as far as the fuel goes.
 ///
 /// # Errors
 /// If the work is not a pool of this tree's nodes.
@@ -13,12 +24,16 @@ pub fn seed<T: Tree>(
     work: &[u8],
     depth: u32,
     best: i64,
-) -> Result<(Work, Progress), Malformed> {
-    let mut waiting = read(tree, work)?.into_entries();
-    let (mut deep, mut progress, mut best) = (Vec::new(), Progress::default(), best);
-    let mut explorer = TreeExplorer::new(tree);
+    fuel: u64,
+) -> Result<Seeded, Malformed> {
+    let (mut open, mut deep): (Vec<_>, Vec<_>) =
+        read(tree, work)?.into_entries().into_iter().partition(|entry| entry.depth < depth);
     // The last one is the next to be explored, and so are its children.
-    while let Some(entry) = waiting.pop() {
+    deep.reverse();
+    let (mut progress, mut best) = (Progress::default(), best);
+    let mut explorer = TreeExplorer::new(tree);
+    while progress.used < fuel && progress.fault.is_none() {
+        let Some(entry) = open.pop() else { break };
         if entry.depth >= depth {
             deep.push(entry);
             continue;
@@ -26,11 +41,15 @@ pub fn seed<T: Tree>(
         explorer.put_pool(Pool::new(vec![entry]));
         let done = explorer.run(1, best);
         best = done.found.as_ref().map_or(best, |found| found.score.min(best));
+        // A node that is pruned costs something, too.
+        progress.used += u64::from(done.used == 0);
         progress.add(done);
-        waiting.extend(explorer.take_pool().into_entries());
+        open.extend(explorer.take_pool().into_entries());
     }
+    let done = open.iter().all(|entry| entry.depth >= depth);
     deep.reverse();
-    Ok((Pool::new(deep).to_work(), progress))
+    open.append(&mut deep);
+    Ok(Seeded { work: Pool::new(open).to_work(), progress, done })
 }
 
 #[cfg(test)]
@@ -66,16 +85,23 @@ mod tests {
         let whole = run_to_end(&mut explorer, i64::MAX);
         let mut sizes = Vec::new();
         for depth in 0..9 {
-            let (work, top) = seed(&Words, &root.bytes, depth, i64::MAX).unwrap();
-            let entries = read(&Words, &work.bytes).unwrap().into_entries();
-            assert!(entries.iter().all(|entry| entry.depth == depth));
-            explorer.put(&work.bytes).unwrap();
-            let mut all = top;
-            all.add(run_to_end(&mut explorer, i64::MAX));
-            assert_eq!(all.counts, whole.counts, "depth {depth}");
-            sizes.push(entries.len());
+            for fuel in [1, 2, 7, u64::MAX] {
+                let (mut work, mut all, mut done) = (root.clone(), Progress::default(), false);
+                while !done {
+                    let seeded = seed(&Words, &work.bytes, depth, i64::MAX, fuel).unwrap();
+                    (work, done) = (seeded.work, seeded.done);
+                    all.add(seeded.progress);
+                }
+                let entries = read(&Words, &work.bytes).unwrap().into_entries();
+                assert!(entries.iter().all(|entry| entry.depth == depth));
+                explorer.put(&work.bytes).unwrap();
+                all.add(run_to_end(&mut explorer, i64::MAX));
+                assert_eq!(all.counts, whole.counts, "depth {depth}, {fuel} at a time");
+                sizes.push(entries.len());
+            }
         }
-        assert_eq!(sizes, [1, 3, 9, 18, 36, 72, 144, 0, 0]);
-        assert!(seed(&Words, &[9; 9], 2, i64::MAX).is_err());
+        let wanted = [1, 3, 9, 18, 36, 72, 144, 0, 0].map(|size| [size; 4]);
+        assert_eq!(sizes, wanted.concat());
+        assert!(seed(&Words, &[9; 9], 2, i64::MAX, 9).is_err());
     }
 }

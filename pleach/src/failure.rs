@@ -34,7 +34,9 @@ impl Failure {
             Error::Run(why) => match why {
                 RunError::NoUnit(why) => Failure::Usage(format!("--devices: {why}")),
                 RunError::Save { .. } => Failure::Usage(format!("--checkpoint {why}")),
-                RunError::Late(_) | RunError::Cutoff => Failure::Usage(format!("--balance {why}")),
+                RunError::Late(_) | RunError::Cutoff | RunError::Alone => {
+                    Failure::Usage(format!("--balance {why}"))
+                }
                 RunError::Load { .. } => Failure::Usage(format!("cannot resume {why}")),
                 RunError::Resume(why) => Failure::Usage(format!("cannot resume: {why}")),
                 RunError::Thread(..) | RunError::Net(_) | RunError::Follow(_) => {

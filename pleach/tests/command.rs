@@ -101,6 +101,7 @@ fn bad_input_gives_one_line_and_exit_code_two() {
         ("devices --threads 2", "--threads does not apply to 'devices'"),
         ("count queens 8 99", "queens 99: expected a board of 1 to 32"),
         ("count queens 8 9 --trace x", "--trace takes one instance, not 2"),
+        ("solve flowshop ta001 ta002 --best 1278", "--best V takes one instance"),
         ("solve flowshop ta001 ta002 --checkpoint x", "--checkpoint takes one instance, not 2"),
         ("check flowshop ta001 x y", "unexpected argument 'y' after 'check flowshop ta001 x'"),
         ("solve knapsack /no/file", "/no/file: "),
@@ -141,6 +142,16 @@ fn several_instances_are_searched_in_turn() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(text.contains("1 of 2 instances searched to the end in"), "{text}");
+}
+
+/// The second one has no kernel: it is said, and the others are searched.
+#[test]
+fn one_instance_that_fails_does_not_end_the_list() {
+    let output = pleach("count queens 6 32 8 --devices emulated --json");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("boards of more than 31 queens") && said.lines().count() == 1, "{said}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 2);
 }
 
 #[test]

@@ -14,9 +14,9 @@ pub struct Phases {
 impl Phases {
     /// Adds others.
     pub fn add(&mut self, other: Phases) {
-        self.exchange_ns += other.exchange_ns;
-        self.copy_ns += other.copy_ns;
-        self.wait_ns += other.wait_ns;
+        self.exchange_ns = self.exchange_ns.saturating_add(other.exchange_ns);
+        self.copy_ns = self.copy_ns.saturating_add(other.copy_ns);
+        self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
     }
 }
 
@@ -64,6 +64,8 @@ pub struct Activity {
     pub(crate) columns: [Vec<u64>; COLUMNS],
 }
 
+/// More than a step of any run: what other processes tell must not overflow, however many steps they tell of.
+const MOST: u64 = u64::MAX >> 20;
 /// The most steps; an even number.
 const STEPS: usize = 1024;
 
@@ -119,11 +121,11 @@ impl Activity {
         let mut moved = Self::default();
         for step in 0..self.columns[0].len() {
             let [busy_ns, nodes, active_ns, exchange_ns, copy_ns, wait_ns] =
-                [0, 1, 2, 3, 4, 5].map(|column| self.columns[column][step].min(u64::MAX / 4));
+                [0, 1, 2, 3, 4, 5].map(|column| self.columns[column][step].min(MOST));
             if busy_ns > 0 {
                 let from_ns = (step as u64).saturating_mul(self.step_ns).saturating_add(by_ns);
                 let (from_ns, active) =
-                    (from_ns.min(u64::MAX / 4), active_ns as f64 / busy_ns as f64);
+                    (from_ns.min(u64::MAX / 4), (active_ns as f64 / busy_ns as f64).min(1.0));
                 let phases = Phases { exchange_ns, copy_ns, wait_ns };
                 moved.add(&Spell { from_ns, busy_ns, nodes, active, phases });
             }

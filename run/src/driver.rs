@@ -10,10 +10,12 @@ use crate::pace::Pace;
 use crate::side::Side;
 use crate::sites::yard::Yard;
 use crate::transport::{Envelope, Transport};
-use pleach_core::balance::{Event, Host, Peer, Seeded};
+use pleach_core::balance::{self, Event, Host, Peer};
+use pleach_core::problem::Problem;
+use pleach_core::seed::Seeded;
 use pleach_core::work::Work;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a unit explores before it looks at the clock.
 const STRETCH_NS: u64 = 100_000;
@@ -21,7 +23,7 @@ const STRETCH_NS: u64 = 100_000;
 /// One unit: a peer with its host, and the executor, mail and counts that they act on.
 pub(crate) struct Unit<'a, E, T> {
     host: Host<Arc<Work>>,
-    chooser: Seeded,
+    chooser: balance::Seeded,
     body: Body<'a, E, T>,
     /// The snapshot that the peer was told of last.
     epoch: u64,
@@ -31,8 +33,17 @@ pub(crate) struct Unit<'a, E, T> {
     explored_ns: u64,
     /// A heuristic that the unit runs beside its search.
     side: Option<Side<'a>>,
+    /// What it explores first, if it does.
+    top: Option<Top<'a>>,
     /// How fast it may explore, if that is limited.
     pace: Option<Pace>,
+}
+
+/// The top of a tree, which a unit explores before it gives.
+#[derive(Clone, Copy)]
+pub(crate) struct Top<'a> {
+    pub problem: &'a dyn Problem,
+    pub depth: u32,
 }
 
 /// What a unit leaves behind.
@@ -52,6 +63,8 @@ pub(crate) struct Left {
     pub kept: usize,
 }
 
+/// Nodes of the top of a tree that are explored between two looks at mail and limits.
+const SLICE: u64 = 1 << 16;
 /// How long a unit that only gives waits between two looks at the run.
 const LOOK_NS: u64 = 5_000_000;
 
@@ -60,13 +73,13 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         peer: Peer,
         (seed, pace): (u64, Option<u64>),
         body: Body<'a, E, T>,
-        side: Option<Side<'a>>,
+        (side, top): (Option<Side<'a>>, Option<Top<'a>>),
     ) -> Self {
         let pace = pace.map(Pace::new);
-        let chooser = Seeded::new(seed, peer.me());
+        let chooser = balance::Seeded::new(seed, peer.me());
         let commons = body.commons;
         let host = Host::new(peer, commons.saver().is_some() || commons.yard().is_some());
-        Self { host, chooser, body, epoch: 0, round: 0, explored_ns: 0, side, pace }
+        Self { host, chooser, body, epoch: 0, round: 0, explored_ns: 0, side, top, pace }
     }
 
     /// Runs until all work is done or the run is stopped.
@@ -113,7 +126,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             } else if self.body.executor.explorer().size() == 0.0 {
                 self.park();
                 now_ns = self.wait(u64::MAX, now_ns);
-            } else if self.waits_for_others() {
+            } else if self.top.is_none() && self.waits_for_others() {
                 // Looks are answered between two waits.
                 now_ns = self.wait(LOOK_NS, now_ns);
                 self.answer_look();
@@ -179,7 +192,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Explores for a stretch and tells the peer. Returns the time after it.
     fn step(&mut self, now_ns: u64) -> Result<u64, RunError> {
-        let Some(stretch) = self.explore() else {
+        let Some(stretch) = self.explore()? else {
             // Fuel comes from other sites, if it comes.
             let over = self.body.commons.control().stopped().is_some();
             return Ok(if over { now_ns } else { self.wait(u64::MAX, now_ns) });
@@ -215,7 +228,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     }
 
     /// Explores for a stretch; `None` if the node limit is reached.
-    fn explore(&mut self) -> Option<Stretch> {
+    fn explore(&mut self) -> Result<Option<Stretch>, RunError> {
         let Body { commons, executor, transport, .. } = &mut self.body;
         let control = commons.control();
         let most = self.pace.as_ref().map_or(u64::MAX, Pace::fuel);
@@ -223,13 +236,20 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         match commons.yard() {
             None if granted == 0 => {
                 control.stop(Stop::Nodes);
-                return None;
+                return Ok(None);
             }
             Some(yard) if control.is_low() => yard.ring(),
             _ => {}
         }
         if granted == 0 {
-            return None;
+            return Ok(None);
+        }
+        if let Some(Top { problem, depth }) = self.top {
+            let (stretch, done) =
+                seed(executor, (problem, depth), control.best(), granted.min(SLICE))?;
+            control.refund(granted, stretch.progress.used);
+            self.top = self.top.filter(|_| !done);
+            return Ok(Some(stretch));
         }
         let stretch = executor.explore(&Budget {
             time_ns: STRETCH_NS,
@@ -238,7 +258,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             interrupted: &|| transport.waiting() || control.stopped().is_some(),
         });
         control.refund(granted, stretch.progress.used);
-        Some(stretch)
+        Ok(Some(stretch))
     }
 
     /// Tells the first peer if a snapshot was asked for since the last time.
@@ -296,4 +316,20 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         self.body.note_mail(&message);
         self.tell(Event::Mail { from, message }, work, now_ns)
     }
+}
+
+/// Explores the open nodes above a depth for a stretch. Returns whether there are none left.
+fn seed(
+    executor: &mut impl Executor,
+    (problem, depth): (&dyn Problem, u32),
+    best: i64,
+    fuel: u64,
+) -> Result<(Stretch, bool), RunError> {
+    let start = Instant::now();
+    let work = executor.explorer().drain();
+    let Seeded { work, progress, done } =
+        problem.seed(&work.bytes, depth, best, fuel).ok_or(RunError::Cutoff)??;
+    executor.explorer().put(&work.bytes)?;
+    let busy_ns = start.elapsed().as_nanos() as u64;
+    Ok((Stretch { progress, busy_ns, ..Stretch::default() }, done))
 }

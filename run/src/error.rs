@@ -16,6 +16,9 @@ pub enum RunError {
     /// A tree that cannot be explored to a depth first.
     #[error("cutoff needs work held as open nodes, which this search does not have")]
     Cutoff,
+    /// A choice that several processes do not have.
+    #[error("cutoff and coordinator are for a search by a single process")]
+    Alone,
     /// The system gives no more threads.
     #[error("cannot start thread {0}: {1}")]
     Thread(u32, io::Error),

@@ -4,9 +4,8 @@ use crate::body::Body;
 use crate::commons::Commons;
 use crate::control::{Control, Stop};
 use crate::crew::Crew;
-use crate::driver::{Left, Unit};
+use crate::driver::{Left, Top, Unit};
 use crate::error::RunError;
-use crate::executor::Executor;
 use crate::gather::{check, gather};
 use crate::late;
 use crate::late::aside::Aside;
@@ -59,7 +58,7 @@ impl Crew {
             late::check(problem, settings)?;
         }
         if settings.policy.cutoff.is_some() {
-            problem.seed(&problem.root().bytes, 0, i64::MAX).ok_or(RunError::Cutoff)??;
+            problem.seed(&problem.root().bytes, 0, i64::MAX, 0).ok_or(RunError::Cutoff)??;
         }
         problem.hurry(false);
         let Plan { units, warnings } = plan(problem, settings, self.shelf())?;
@@ -150,12 +149,10 @@ impl<'a> Ground<'a> {
         let me = peer.me();
         let activity = settings.trace.then(Default::default);
         let name = planned.name.clone();
-        let mut report = UnitReport { name, activity, ..UnitReport::default() };
+        let report = UnitReport { name, activity, ..UnitReport::default() };
         let slow = settings.slow_down(&planned.name);
-        let mut executor = planned.executor(problem, pieces, commons, slow)?;
-        if let Some(depth) = settings.policy.cutoff.filter(|_| me == 0) {
-            self.seed(&mut *executor, depth, &mut report)?;
-        }
+        let executor = planned.executor(problem, pieces, commons, slow)?;
+        let top = settings.policy.cutoff.filter(|_| me == 0).map(|depth| Top { problem, depth });
         let mut desk = office.desk(me);
         // A unit that is to behave as a machine of its own shares its core with others.
         desk.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };
@@ -165,28 +162,9 @@ impl<'a> Ground<'a> {
             .flatten();
         let aside = settings.policy.is_late().then(|| Aside(problem.explorer()));
         let body = Body::new(me, commons, executor, desk, report, aside);
-        let left = Unit::new(peer, (settings.seed, settings.pace), body, side).drive()?;
+        let left = Unit::new(peer, (settings.seed, settings.pace), body, (side, top)).drive()?;
         guard.well = true;
         Ok(left)
-    }
-
-    /// Explores the top of the tree, so that there are many pieces to give.
-    fn seed(
-        &self,
-        executor: &mut dyn Executor,
-        depth: u32,
-        report: &mut UnitReport,
-    ) -> Result<(), RunError> {
-        let start = Instant::now();
-        let (work, best) = (executor.explorer().drain(), self.commons.control().best());
-        let (deep, top) = self.problem.seed(&work.bytes, depth, best).ok_or(RunError::Cutoff)??;
-        executor.explorer().put(&deep.bytes)?;
-        report.counts.add(&top.counts);
-        report.busy_s += start.elapsed().as_secs_f64();
-        if let Some(found) = top.found {
-            self.commons.offer(found);
-        }
-        Ok(())
     }
 
     pub fn guard(&self) -> Guard<'a> {

@@ -109,12 +109,10 @@ impl Peer {
     /// Whether this peer explores none of this much work, but waits for others to ask.
     #[must_use]
     pub fn waits(&self, size: f64) -> bool {
-        let Policy { coordinator, share, end, .. } = &self.policy;
         let others = self.peers - 1;
-        // Who is served once does not ask again, and other sites may not ask at all.
-        let asked =
-            !share.is_once() || (self.work.sent < u64::from(others) && *end != Some(End::Custody));
-        *coordinator && self.me == 0 && others > 0 && size >= 2.0 && asked
+        // Who is served once does not ask again.
+        let asked = !self.policy.share.is_once() || self.work.sent < u64::from(others);
+        self.policy.coordinator && self.me == 0 && others > 0 && size >= 2.0 && asked
     }
 
     /// Whether the peer has seen the end of all work.

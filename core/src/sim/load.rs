@@ -275,14 +275,14 @@ impl Hand for Seat<'_> {
 
     fn seed(&mut self, depth: u32) -> Option<Ran> {
         let work = self.explorer.drain();
-        let seeded = self.problem.seed(&work.bytes, depth, self.best);
+        let seeded = self.problem.seed(&work.bytes, depth, self.best, u64::MAX);
         let own = "an explorer takes its own work back";
-        let Some((deep, progress)) = seeded.map(|seeded| seeded.expect(own)) else {
+        let Some(seeded) = seeded.map(|seeded| seeded.expect(own)) else {
             self.explorer.put(&work.bytes).expect(own);
             return None;
         };
-        self.explorer.put(&deep.bytes).expect(own);
-        Some(self.note(progress))
+        self.explorer.put(&seeded.work.bytes).expect(own);
+        Some(self.note(seeded.progress))
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {

@@ -28,17 +28,31 @@ pub fn search_all(
     if given.cluster.is_some() {
         return usage(format!("several processes search one instance, not {}", words.len()));
     }
+    if given.word("best").is_some_and(|word| word.parse::<i64>().is_ok()) {
+        return usage("--best V takes one instance: a value of one says nothing about another");
+    }
     let note = |text: &str| console.note(text);
     let mut starts = Vec::new();
     for instance in words {
         let request = Request { instance, given, resumed: false, follows: false, note: &note };
         starts.push(read(&request)?);
     }
-    let (begun, mut ended) = (Instant::now(), 0);
+    let begun = Instant::now();
+    let (mut ended, mut code) = (0, DONE);
     for (instance, start) in words.iter().zip(starts) {
         let inputs = (entry.is_file)(instance).then(|| instance.clone()).into_iter().collect();
         let job = Job { console, name: entry.name, instance, words, inputs, given: &mut *given };
-        ended += usize::from(job.conduct(start)? == DONE);
+        // What goes wrong with one says nothing about the others.
+        let came = console.finish(|| job.conduct(start));
+        ended += usize::from(came == DONE);
+        // A failure weighs more than bad input, and that more than a stop.
+        code = if code == DONE {
+            came
+        } else if came == DONE {
+            code
+        } else {
+            code.min(came)
+        };
         if interrupts().is_cancelled() {
             break;
         }
@@ -46,10 +60,10 @@ pub fn search_all(
             console.print("")?;
         }
     }
-    let (all, seconds) = (words.len(), begun.elapsed().as_secs_f64());
     if !given.on("json") {
+        let (all, seconds) = (words.len(), begun.elapsed().as_secs_f64());
         console
             .print(&format!("{ended} of {all} instances searched to the end in {seconds:.2} s"))?;
     }
-    Ok(if ended == all { DONE } else { STOPPED })
+    Ok(if code == DONE && ended < words.len() { STOPPED } else { code })
 }

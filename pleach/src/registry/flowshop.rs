@@ -80,7 +80,7 @@ pub const ENTRY: Entry = Entry {
             exact: true,
             large: false,
         },
-        // Kernels that bound have this one to themselves.
+        // The other bound, explored and evaluated.
         Probe {
             instance: "VFR10_10_2 --bound two",
             pose: |level| probe("VFR10_10_2", 0, Bound::Two, level),

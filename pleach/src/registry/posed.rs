@@ -119,7 +119,7 @@ impl Posed {
     pub fn may_be_seeded(&self) -> bool {
         match self {
             Posed::Problem { problem, .. } => {
-                problem.seed(&problem.root().bytes, 0, i64::MAX).is_some()
+                problem.seed(&problem.root().bytes, 0, i64::MAX, 0).is_some()
             }
             Posed::Spans(_) => false,
         }

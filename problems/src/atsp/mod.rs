@@ -26,9 +26,9 @@ use instance::{Instance, plan};
 use local::Local;
 use partial::Paths;
 use pleach_core::device::OnDevice;
-use pleach_core::explorer::{Explorer, Progress, TreeExplorer};
+use pleach_core::explorer::{Explorer, TreeExplorer};
 use pleach_core::problem::{Improver, Problem};
-use pleach_core::seed::seed;
+use pleach_core::seed::{Seeded, seed};
 use pleach_core::tree::{Goal, Tree};
 use pleach_core::work::{Malformed, Nodes, Pool, Work};
 use std::sync::Arc;
@@ -172,10 +172,11 @@ impl Problem for Atsp {
         work: &[u8],
         depth: u32,
         best: i64,
-    ) -> Option<Result<(Work, Progress), Malformed>> {
+        fuel: u64,
+    ) -> Option<Result<Seeded, Malformed>> {
         match &self.search {
-            Search::Paths(paths) => paths.seed(work, depth, best),
-            Search::Tours(tours) => Some(seed(tours, work, depth, best)),
+            Search::Paths(paths) => paths.seed(work, depth, best, fuel),
+            Search::Tours(tours) => Some(seed(tours, work, depth, best, fuel)),
         }
     }
 

@@ -32,9 +32,9 @@ use johnson::JohnsonOrders;
 pub use node::Node;
 use pleach_core::device::OnDevice;
 use pleach_core::evaluate::{Evaluation, Host};
-use pleach_core::explorer::{Explorer, Progress};
+use pleach_core::explorer::Explorer;
 use pleach_core::problem::{Improver, Problem};
-use pleach_core::seed::seed;
+use pleach_core::seed::{Seeded, seed};
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Interval, Intervals, Malformed, Nodes, Pool, Work};
@@ -243,8 +243,9 @@ impl Problem for Flowshop {
         work: &[u8],
         depth: u32,
         best: i64,
-    ) -> Option<Result<(Work, Progress), Malformed>> {
-        (self.nodes == Nodes::Pool).then(|| seed(self, work, depth, best))
+        fuel: u64,
+    ) -> Option<Result<Seeded, Malformed>> {
+        (self.nodes == Nodes::Pool).then(|| seed(self, work, depth, best, fuel))
     }
 
     fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {

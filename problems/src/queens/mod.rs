@@ -17,10 +17,10 @@ use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{queens_avx2, queens_avx512};
 use pleach_core::device::OnDevice;
-use pleach_core::explorer::{Explorer, Progress, TreeExplorer};
+use pleach_core::explorer::{Explorer, TreeExplorer};
 use pleach_core::problem::Problem;
 use pleach_core::ranked::RankedExplorer;
-use pleach_core::seed::seed;
+use pleach_core::seed::{Seeded, seed};
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Intervals, Malformed, Nodes, Pack, Pool, Reader, Work};
@@ -233,8 +233,9 @@ impl Problem for Queens {
         work: &[u8],
         depth: u32,
         best: i64,
-    ) -> Option<Result<(Work, Progress), Malformed>> {
-        (self.nodes == Nodes::Pool).then(|| seed(self, work, depth, best))
+        fuel: u64,
+    ) -> Option<Result<Seeded, Malformed>> {
+        (self.nodes == Nodes::Pool).then(|| seed(self, work, depth, best, fuel))
     }
 
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {

@@ -19,9 +19,9 @@ use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{uts_avx512::WideKernel, uts_sha::ShaKernel};
 use pleach_core::device::OnDevice;
-use pleach_core::explorer::{Explorer, Progress, TreeExplorer};
+use pleach_core::explorer::{Explorer, TreeExplorer};
 use pleach_core::problem::Problem;
-use pleach_core::seed::seed;
+use pleach_core::seed::{Seeded, seed};
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Malformed, Pool, Work};
@@ -169,8 +169,9 @@ impl Problem for Uts {
         work: &[u8],
         depth: u32,
         best: i64,
-    ) -> Option<Result<(Work, Progress), Malformed>> {
-        Some(seed(self, work, depth, best))
+        fuel: u64,
+    ) -> Option<Result<Seeded, Malformed>> {
+        Some(seed(self, work, depth, best, fuel))
     }
 
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {

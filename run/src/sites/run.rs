@@ -52,6 +52,9 @@ impl Crew {
         if settings.policy.is_late() {
             return Err(RunError::Late("gives to several processes what only one may hold"));
         }
+        if settings.policy.cutoff.is_some() || settings.policy.coordinator {
+            return Err(RunError::Alone);
+        }
         let link = &mut *cluster.link();
         let ordered = link.take_order();
         let settings = &followed(settings, cluster, ordered.as_ref().map(|(order, _)| order))?;

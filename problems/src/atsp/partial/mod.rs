@@ -7,9 +7,9 @@ pub(crate) mod trail;
 
 use super::instance::{Instance, plan};
 use crate::simd::Level;
-use pleach_core::explorer::{Explorer, Progress};
+use pleach_core::explorer::Explorer;
 use pleach_core::pack_struct;
-use pleach_core::seed::seed;
+use pleach_core::seed::{Seeded, seed};
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Interval, Intervals, Malformed, Nodes, Pool, Work};
@@ -137,8 +137,9 @@ impl Paths {
         work: &[u8],
         depth: u32,
         best: i64,
-    ) -> Option<Result<(Work, Progress), Malformed>> {
-        (self.nodes == Nodes::Pool).then(|| seed(self, work, depth, best))
+        fuel: u64,
+    ) -> Option<Result<Seeded, Malformed>> {
+        (self.nodes == Nodes::Pool).then(|| seed(self, work, depth, best, fuel))
     }
 
     /// A lower bound on all tours.

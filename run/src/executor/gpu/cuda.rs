@@ -106,6 +106,9 @@ impl Gpu {
 
     /// The code of a kernel: that of the run before if it fits, or the first form that the driver accepts.
     fn load(&mut self, layout: &Layout) -> Result<&Module, DeviceError> {
+        // Functions of the code before end with it.
+        self.kernels.clear();
+        self.queue = None;
         let from = (layout.kernel, layout.sizes.clone(), self.handling);
         let kept = self.loaded.take().filter(|loaded| loaded.from == from);
         let loaded = match kept {

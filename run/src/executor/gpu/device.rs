@@ -205,8 +205,8 @@ impl Device {
     fn pays(&self, round: &Round, report: &LaunchReport, round_ns: u64) -> bool {
         let active = u64::from(self.launch.active);
         let lost_ns = u128::from(round_ns) * u128::from(report.idle) / u128::from(active);
-        // A round that ended early would do so again.
-        let called_off = report.idle >= round.trigger;
+        // A round that ended early would do so again, and one with nobody busy would do nothing.
+        let called_off = report.idle >= round.trigger || u64::from(report.idle) >= active;
         report.idle > 0 && (called_off || lost_ns >= self.exchange_ns.into())
     }
 

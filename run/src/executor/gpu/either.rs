@@ -49,8 +49,8 @@ impl Rate {
 
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// It explores; the rate is that of the last while.
-    Before(Rate),
+    /// It explores, for so long by now; the rate is that of the last while.
+    Before { ns: u64, explored: Rate },
     /// It bounds, at first to warm up.
     Warm { explored: Rate, bounds: Rate },
     /// It bounds, and is measured.
@@ -66,9 +66,11 @@ pub struct Either<'p> {
     shelf: Arc<Shelf>,
     trial: Trial,
     stage: Stage,
-    explores: DeviceExplorer<'p>,
-    bounds: Option<Evaluator<'p>>,
-    mode: Mode,
+    now: Box<dyn Rounds + 'p>,
+    /// The one that explores, while the other one is tried.
+    aside: Option<Box<dyn Rounds + 'p>>,
+    /// What the one that was dropped has not told yet.
+    phases: Phases,
     /// Nodes a second in both modes, once they were tried.
     found: Option<(u64, u64)>,
 }
@@ -82,22 +84,16 @@ impl<'p> Either<'p> {
         shelf: &Arc<Shelf>,
         trial: Trial,
     ) -> Self {
-        let (spec, shelf) = (*spec, Arc::clone(shelf));
-        let (stage, mode) = (Stage::Before(Rate::default()), Mode::Explore);
-        Self { problem, spec, shelf, trial, stage, explores, bounds: None, mode, found: None }
-    }
-
-    fn now(&self) -> &dyn Rounds {
-        match (&self.bounds, self.mode) {
-            (Some(bounds), Mode::Evaluate) => bounds,
-            _ => &self.explores,
-        }
-    }
-
-    fn now_mut(&mut self) -> &mut (dyn Rounds + 'p) {
-        match (&mut self.bounds, self.mode) {
-            (Some(bounds), Mode::Evaluate) => bounds,
-            _ => &mut self.explores,
+        Self {
+            problem,
+            spec: *spec,
+            shelf: Arc::clone(shelf),
+            trial,
+            stage: Stage::Before { ns: 0, explored: Rate::default() },
+            now: Box::new(explores),
+            aside: None,
+            phases: Phases::default(),
+            found: None,
         }
     }
 
@@ -105,27 +101,31 @@ impl<'p> Either<'p> {
     fn note(&mut self, nodes: u64, ns: u64) -> Progress {
         let Trial { after_ns, length_ns } = self.trial;
         let mut reported = Progress::default();
+        if !self.now.is_well() {
+            // The CPU goes on, which says nothing about the device. That is left alone: whatever waits for a kernel
+            // that does not end would never return.
+            std::mem::forget(self.aside.take());
+            self.stage = Stage::Settled;
+            return reported;
+        }
         self.stage = match self.stage {
             Stage::Settled => return reported,
-            Stage::Before(mut rate) => {
-                let (active, all) = self.explores.active();
+            Stage::Before { ns: before, mut explored } => {
+                let (active, all) = self.now.active();
                 if 2 * active < all {
                     // It is about to spread over the device, or to run dry.
                     return reported;
                 }
-                if rate.ns + length_ns > after_ns {
-                    rate.nodes += nodes;
+                if before + length_ns >= after_ns {
+                    explored.add(nodes, ns);
                 }
-                rate.ns += ns;
-                if rate.ns < after_ns {
-                    Stage::Before(rate)
+                if before + ns < after_ns {
+                    Stage::Before { ns: before + ns, explored }
+                } else if let Some(bounds) = self.evaluator() {
+                    reported = self.turn(bounds);
+                    Stage::Warm { explored, bounds: Rate::default() }
                 } else {
-                    reported = self.try_bounds();
-                    let explored = Rate { nodes: rate.nodes, ns: length_ns + rate.ns - after_ns };
-                    match self.bounds {
-                        Some(_) => Stage::Warm { explored, bounds: Rate::default() },
-                        None => Stage::Settled,
-                    }
+                    Stage::Settled
                 }
             }
             Stage::Warm { explored, mut bounds } => {
@@ -149,14 +149,12 @@ impl<'p> Either<'p> {
         reported
     }
 
-    /// Has the device bound, if it can: it then stands beside the one that explores, on the same GPU.
-    fn try_bounds(&mut self) -> Progress {
-        let Ok(host) = self.problem.evaluation() else { return Progress::default() };
-        let bounds = self.shelf.take(&self.spec);
-        let bounds =
-            bounds.and_then(|device| Evaluator::new(device, self.problem, host, &self.spec));
-        self.bounds = bounds.ok();
-        if self.bounds.is_some() { self.turn(Mode::Evaluate) } else { Progress::default() }
+    /// One that bounds, if there can be: it stands beside the one that explores, on the same GPU.
+    fn evaluator(&self) -> Option<Box<dyn Rounds + 'p>> {
+        let host = self.problem.evaluation().ok()?;
+        let device = self.shelf.take(&self.spec).ok()?;
+        let bounds = Evaluator::new(device, self.problem, host, &self.spec).ok()?;
+        Some(Box::new(bounds))
     }
 
     fn settle(&mut self, explored: u64, bounded: u64) -> Progress {
@@ -165,22 +163,23 @@ impl<'p> Either<'p> {
         if let Ok(on) = self.problem.on_device() {
             self.shelf.choose(self.spec.kind, &on.layout(), chosen);
         }
-        let reported = self.turn(chosen);
-        if chosen == Mode::Explore {
-            self.bounds = None;
-        }
+        let (Some(aside), Mode::Explore) = (self.aside.take(), chosen) else {
+            return Progress::default();
+        };
+        let reported = self.turn(aside);
+        self.phases
+            .add(self.aside.take().map_or_else(Phases::default, |mut other| other.take_phases()));
         reported
     }
 
-    /// Changes the mode: the work moves. Returns the counts that were held back.
-    fn turn(&mut self, mode: Mode) -> Progress {
-        if mode == self.mode {
-            return Progress::default();
-        }
-        let work = self.now_mut().drain();
-        let reported = self.now_mut().flush();
-        self.mode = mode;
-        self.now_mut().put(&work.bytes).expect("a problem reads work of its own");
+    /// Moves the work over. Returns the counts that were held back.
+    fn turn(&mut self, next: Box<dyn Rounds + 'p>) -> Progress {
+        let mut last = std::mem::replace(&mut self.now, next);
+        let work = last.drain();
+        let reported = last.flush();
+        self.now.put(&work.bytes).expect("a problem reads work of its own");
+        self.phases.add(last.take_phases());
+        self.aside = Some(last);
         reported
     }
 }
@@ -188,39 +187,44 @@ impl<'p> Either<'p> {
 impl Rounds for Either<'_> {
     fn step(&mut self, fuel: u64, best: i64) -> Progress {
         let start = Instant::now();
-        let mut progress = self.now_mut().step(fuel, best);
+        let mut progress = self.now.step(fuel, best);
         let ns = start.elapsed().as_nanos() as u64;
+        let noted = Instant::now();
         let reported = self.note(progress.used, ns);
+        // To prepare the other mode takes time, and may compile a kernel.
+        self.phases.wait_ns += noted.elapsed().as_nanos() as u64;
         progress.add(reported);
         progress
     }
 
     fn flush(&mut self) -> Progress {
-        self.now_mut().flush()
+        self.now.flush()
     }
 
     fn appetite(&self) -> u64 {
-        self.now().appetite()
+        self.now.appetite()
     }
 
     fn active(&self) -> (u32, u32) {
-        self.now().active()
+        self.now.active()
     }
 
     fn take_phases(&mut self) -> Phases {
-        let mut phases = self.explores.take_phases();
-        if let Some(bounds) = &mut self.bounds {
-            phases.add(bounds.take_phases());
-        }
+        let mut phases = std::mem::take(&mut self.phases);
+        phases.add(self.now.take_phases());
         phases
     }
 
     fn lost(&mut self) -> Option<DeviceError> {
-        self.explores.lost().or_else(|| self.bounds.as_mut()?.lost())
+        self.now.lost().or_else(|| self.aside.as_mut()?.lost())
     }
 
     fn mode(&self) -> Mode {
-        self.mode
+        self.now.mode()
+    }
+
+    fn is_well(&self) -> bool {
+        self.now.is_well()
     }
 
     fn trial(&self) -> Option<(u64, u64)> {
@@ -228,29 +232,30 @@ impl Rounds for Either<'_> {
     }
 
     fn built(&self) -> Option<&Built> {
-        self.now().built()
+        self.now.built()
     }
 }
 
 impl Explorer for Either<'_> {
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        self.now_mut().put(work)
+        self.now.put(work)
     }
 
     fn size(&self) -> f64 {
-        self.now().size()
+        self.now.size()
     }
 
     fn open_nodes(&self) -> f64 {
-        self.now().open_nodes()
+        self.now.open_nodes()
     }
 
     fn least_bound(&self) -> Option<i64> {
-        self.now().least_bound()
+        self.now.least_bound()
     }
 
+    /// Nodes that were on the device do not tell which part of the tree they are.
     fn open_share(&self) -> Option<f64> {
-        self.now().open_share()
+        None
     }
 
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
@@ -263,14 +268,14 @@ impl Explorer for Either<'_> {
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
-        self.now_mut().split(share)
+        self.now.split(share)
     }
 
     fn drain(&mut self) -> Work {
-        self.now_mut().drain()
+        self.now.drain()
     }
 
     fn copy(&mut self) -> Work {
-        self.now_mut().copy()
+        self.now.copy()
     }
 }

@@ -244,6 +244,10 @@ impl Rounds for Evaluator<'_> {
         Mode::Evaluate
     }
 
+    fn is_well(&self) -> bool {
+        matches!(self.state, State::Device(_))
+    }
+
     fn built(&self) -> Option<&Built> {
         self.built.as_ref()
     }

@@ -36,6 +36,9 @@ pub trait Rounds: Explorer {
     /// What the device does.
     fn mode(&self) -> Mode;
 
+    /// Whether the device has not been given up.
+    fn is_well(&self) -> bool;
+
     /// Nodes a second that it explored and that it bounded, if both were tried.
     fn trial(&self) -> Option<(u64, u64)> {
         None

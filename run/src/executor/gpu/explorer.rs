@@ -27,8 +27,8 @@ pub struct DeviceExplorer<'p> {
     inside: Inside,
     /// The depth to which the host explores what arrives, if it does.
     cutoff: Option<u32>,
-    /// Whether something has arrived since.
-    arrived: bool,
+    /// From where on the reserve has arrived since, in words.
+    arrived: Option<usize>,
     tune: Tune,
     /// How many explorers had work at the end of the last round, and how many took part.
     active: (u32, u32),
@@ -70,7 +70,7 @@ impl<'p> DeviceExplorer<'p> {
             state: State::Device(Box::new(GuardedDevice::new(device, layout.words))),
             inside,
             cutoff: spec.second_cutoff,
-            arrived: false,
+            arrived: None,
             tune: Tune::new(explorers, fixed, spec.budget, spec.trigger),
             active: (0, explorers),
             lost: None,
@@ -79,21 +79,24 @@ impl<'p> DeviceExplorer<'p> {
         })
     }
 
-    /// Explores what has arrived down to the cutoff, on the host.
-    fn seed(&mut self, best: i64) -> Progress {
-        let (Some(depth), true, State::Device(device)) =
-            (self.cutoff, std::mem::take(&mut self.arrived), &mut self.state)
+    /// Explores what has arrived down to the cutoff, on the host, as far as the fuel goes.
+    fn seed(&mut self, fuel: u64, best: i64) -> Progress {
+        let (Some(depth), Some(from), State::Device(device)) =
+            (self.cutoff, self.arrived.take(), &mut self.state)
         else {
             return Progress::default();
         };
-        let work = self.on.to_work(device.reserve());
-        let Some(Ok((deep, top))) = self.problem.seed(&work.bytes, depth, best) else {
+        let reserve = device.reserve();
+        let arrived = reserve.split_off(from.min(reserve.len()));
+        let work = self.on.to_work(&arrived);
+        let Some(Ok(seeded)) = self.problem.seed(&work.bytes, depth, best, fuel) else {
+            reserve.extend(arrived);
             return Progress::default();
         };
-        device.reserve().clear();
-        let read = self.on.to_words(&deep.bytes, device.reserve());
+        let read = self.on.to_words(&seeded.work.bytes, reserve);
         read.expect("a problem reads work made of its own nodes");
-        top
+        self.arrived = (!seeded.done).then_some(from);
+        seeded.progress
     }
 
     /// Runs one round; its counts are reported later.
@@ -174,6 +177,10 @@ impl Rounds for DeviceExplorer<'_> {
         Mode::Explore
     }
 
+    fn is_well(&self) -> bool {
+        matches!(self.state, State::Device(_))
+    }
+
     fn built(&self) -> Option<&Built> {
         self.built.as_ref()
     }
@@ -188,15 +195,14 @@ impl Rounds for DeviceExplorer<'_> {
 
     fn step(&mut self, fuel: u64, best: i64) -> Progress {
         self.reduced = false;
-        let top = self.seed(best);
-        if top.found.is_some() {
+        let top = self.seed(fuel, best);
+        if top.used > 0 {
             return top;
         }
         let mut progress = match &mut self.state {
             State::Plain(plain, _) => plain.run(fuel.min(WITHOUT), best),
             State::Device(_) => self.round(fuel, best),
         };
-        progress.add(top);
         progress.counts.add(&self.take_counts());
         progress
     }
@@ -212,9 +218,9 @@ impl Explorer for DeviceExplorer<'_> {
         match &mut self.state {
             State::Plain(plain, _) => plain.put(work),
             State::Device(device) => {
-                self.arrived = true;
                 let (on, reserve) = (self.on, device.reserve());
                 let before = reserve.len();
+                self.arrived = self.arrived.or(Some(before));
                 on.to_words(work, reserve).inspect_err(|_| reserve.truncate(before))
             }
         }

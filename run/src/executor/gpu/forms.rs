@@ -7,6 +7,7 @@ use pleach_core::wire::fingerprint;
 use pleach_kernels::{ptx, source};
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The available forms of a kernel, best first.
 pub(super) struct KernelForms<'l> {
@@ -70,7 +71,9 @@ impl<'l> KernelForms<'l> {
     pub fn keep(&self) {
         let (Some(made), Some(path)) = (&self.made, &self.path) else { return };
         // A failure only costs compiling again; a half-written file would be worse.
-        let aside = path.with_extension(format!("{}", std::process::id()));
+        static WRITTEN: AtomicU32 = AtomicU32::new(0);
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let aside = path.with_extension(format!("{}-{number}", std::process::id()));
         let folder = path.parent().map(fs::create_dir_all);
         let written = folder.map(|_| fs::write(&aside, sealed(made)));
         if matches!(written, Some(Ok(()))) {

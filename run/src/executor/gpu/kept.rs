@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 
 /// The image is renewed once this many times its cost has passed since the last renewal.
 const RENEW_PART: u32 = 50;
-/// One part in this many of all nodes is fetched for the next thieves, at most and at least.
-const MOST_AHEAD: u64 = 4;
-const LEAST_AHEAD: u64 = 256;
+/// One part in this many of all nodes is fetched for the next thieves: where others come back soon, at first, and
+/// where they do not.
+const LARGEST_PART: u64 = 4;
+const FIRST_PART: u64 = 64;
+const SMALLEST_PART: u64 = 256;
 /// A device without room gives back one part in this many of its nodes.
 const RELIEF_PART: u64 = 8;
 
@@ -39,7 +41,7 @@ pub(super) struct GuardedDevice {
     made: Instant,
     cost: Duration,
     /// One part in this many of all nodes is fetched for the next thieves.
-    ahead: u64,
+    ahead_part: u64,
 }
 
 impl GuardedDevice {
@@ -56,7 +58,7 @@ impl GuardedDevice {
             image_is_current: true,
             made: Instant::now(),
             cost: Duration::ZERO,
-            ahead: LEAST_AHEAD / 4,
+            ahead_part: FIRST_PART,
         }
     }
 
@@ -151,9 +153,9 @@ impl GuardedDevice {
             // The image is renewed each time, which costs the same for few nodes as for many: the sooner others come
             // back, the more is fetched for them.
             let soon = self.made.elapsed() < RENEW_PART * self.cost;
-            let part = if soon { self.ahead / 2 } else { 2 * self.ahead };
-            self.ahead = part.clamp(MOST_AHEAD, LEAST_AHEAD);
-            self.fetch(missing + self.nodes() / self.ahead)?;
+            let part = if soon { self.ahead_part / 2 } else { 2 * self.ahead_part };
+            self.ahead_part = part.clamp(LARGEST_PART, SMALLEST_PART);
+            self.fetch(missing + self.nodes() / self.ahead_part)?;
         }
         let left = self.reserve.len() - wanted as usize * self.words;
         Ok((wanted > 0).then(|| self.reserve.split_off(left)))

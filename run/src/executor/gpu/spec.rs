@@ -26,7 +26,7 @@ pub enum Mode {
 pub struct Spec {
     /// Which device.
     pub kind: Kind,
-    /// What it does; if not given, it explores where it can.
+    /// What it does; if not given, what there is a kernel for, or what a trial shows to be faster.
     pub mode: Option<Mode>,
     /// Batches under way, if it bounds.
     pub rmax: Option<u32>,

@@ -118,7 +118,11 @@ impl Tune {
     /// The number of explorers without work at which a round ends.
     pub fn trigger(&self) -> u32 {
         let trigger = &self.choices[TRIGGER];
-        if trigger.fixed == Some(0) { 0 } else { trigger.of(self.explorers()) }
+        match trigger.fixed {
+            Some(0) => 0,
+            // More than all will never be idle.
+            _ => trigger.of(self.explorers()).min(self.explorers()),
+        }
     }
 
     /// Records that others asked for work.
@@ -206,8 +210,10 @@ mod tests {
         // While nobody asks, rounds are longer.
         (0..50).for_each(|_| tune.note(9, 60, 60_000, 0));
         assert_eq!(tune.budget(), 12_000);
-        let kept = Tune::new(64, Some(5), Some(7), Some(9));
-        assert_eq!((kept.explorers(), kept.budget(), kept.trigger()), (5, 7, 9));
+        let kept = Tune::new(64, Some(50), Some(7), Some(9));
+        assert_eq!((kept.explorers(), kept.budget(), kept.trigger()), (50, 7, 9));
+        // More than all will never be idle.
+        assert_eq!(Tune::new(64, Some(5), None, Some(9)).trigger(), 5);
     }
 
     /// How many of 4000 rounds had the best number of explorers, with rates that are off by up to this part.
