@@ -15,7 +15,9 @@ fn main() {
 /// Builds one library per kernel, each with a single entry point, and one for their common part.
 #[cfg(feature = "emulated")]
 fn emulated() -> Result<(), cc::Error> {
-    for kernel in ["queens", "flowshop", "uts", "atsp", "diverging", "flowshop_bounds"] {
+    let explore = ["queens", "flowshop", "uts", "atsp", "diverging"];
+    let others = ["queens_intervals", "atsp_intervals", "flowshop_bounds"];
+    for kernel in explore.into_iter().chain(others) {
         let bounds = kernel.ends_with("_bounds");
         build()
             .file("emulated/kernel.cpp")

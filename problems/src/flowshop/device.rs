@@ -116,6 +116,7 @@ impl OnDevice for Flowshop {
             kernel: "flowshop",
             sizes: vec![jobs as u32, machines as u32, number(self.branching), n_pairs],
             values: vec![reference],
+            nodes: Nodes::Pool,
             words: self.node_words(),
             plan: jobs,
             width: jobs,

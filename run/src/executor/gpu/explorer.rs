@@ -12,7 +12,7 @@ use pleach_core::device::OnDevice;
 use pleach_core::explorer::{Explorer, Progress};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
-use pleach_core::work::{Malformed, Work};
+use pleach_core::work::{Malformed, Nodes, Work};
 
 /// Fuel of a step when the device is gone.
 const WITHOUT: u64 = 1 << 16;
@@ -61,13 +61,18 @@ impl<'p> DeviceExplorer<'p> {
         device.handle(spec.handling);
         device.prepare(&layout, spec.explorers).inspect_err(|_| device.lose())?;
         let (explorers, built) = (device.explorers(), device.built());
-        let inside = spec.inside.unwrap_or_default();
+        // Windows have each idle explorer look at all others, which takes long where explorers are threads.
+        let usual = match layout.nodes {
+            Nodes::Pool => Inside::default(),
+            Nodes::Interval => Inside::Hypercube,
+        };
+        let inside = spec.inside.unwrap_or(usual);
         // Where explorers that take no part would be out of reach, all take part.
         let fixed = spec.explorers.or((!inside.takes_from_all()).then_some(explorers));
         Ok(Self {
             problem,
             on,
-            state: State::Device(Box::new(GuardedDevice::new(device, layout.words))),
+            state: State::Device(Box::new(GuardedDevice::new(device, &layout))),
             inside,
             cutoff: spec.second_cutoff,
             arrived: false,
@@ -137,7 +142,7 @@ impl<'p> DeviceExplorer<'p> {
             let mut plain = self.problem.explorer();
             let work = self.on.to_work(&device.all());
             plain.put(&work.bytes).expect("a problem reads work made of its own nodes");
-            self.reduced = device.nodes() >= 2 && plain.size() < 2.0;
+            self.reduced = device.size() >= 2.0 && plain.size() < 2.0;
             (self.state, self.lost) = (State::Plain(plain, device.take_counts()), Some(why));
         }
     }
@@ -223,7 +228,7 @@ impl Explorer for DeviceExplorer<'_> {
     fn size(&self) -> f64 {
         match &self.state {
             State::Plain(plain, _) => plain.size(),
-            State::Device(device) => device.nodes() as f64,
+            State::Device(device) => device.size(),
         }
     }
 
