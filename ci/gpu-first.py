@@ -27,6 +27,7 @@ SMALL = {"queens": "count queens 8", "flowshop": "solve flowshop VFR10_5_6 --bes
          "atsp": "solve atsp crane:8:1 --bound partial --best 2301622"}
 # The same with work as intervals.
 INTERVALS = {"queens_intervals": "count queens 8 --nodes interval",
+             "flowshop_intervals": f"{SMALL['flowshop']} --nodes interval",
              "atsp_intervals": f"{SMALL['atsp']} --nodes interval"}
 # The value is the optimum.
 CRANE = "solve atsp crane:16:1 --bound partial --best 3435015"

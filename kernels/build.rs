@@ -16,7 +16,7 @@ fn main() {
 #[cfg(feature = "emulated")]
 fn emulated() -> Result<(), cc::Error> {
     let explore = ["queens", "flowshop", "uts", "atsp", "diverging"];
-    let others = ["queens_intervals", "atsp_intervals", "flowshop_bounds"];
+    let others = ["queens_intervals", "flowshop_intervals", "atsp_intervals", "flowshop_bounds"];
     for kernel in explore.into_iter().chain(others) {
         let bounds = kernel.ends_with("_bounds");
         build()

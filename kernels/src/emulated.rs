@@ -52,6 +52,7 @@ kernels! {
     "queens", pleach_emulated_queens;
     "queens_intervals", pleach_emulated_queens_intervals;
     "flowshop", pleach_emulated_flowshop;
+    "flowshop_intervals", pleach_emulated_flowshop_intervals;
     "uts", pleach_emulated_uts;
     "atsp", pleach_emulated_atsp;
     "atsp_intervals", pleach_emulated_atsp_intervals;

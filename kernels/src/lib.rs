@@ -8,7 +8,7 @@ pub mod emulated;
 pub mod launch;
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 17] = [
+const FILES: [(&str, &str); 18] = [
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
     ("moves.cuh", include_str!("../cuda/moves.cuh")),
@@ -22,6 +22,7 @@ const FILES: [(&str, &str); 17] = [
     ("queens.cu", include_str!("../cuda/queens.cu")),
     ("queens_intervals.cu", include_str!("../cuda/queens_intervals.cu")),
     ("flowshop.cu", include_str!("../cuda/flowshop.cu")),
+    ("flowshop_intervals.cu", include_str!("../cuda/flowshop_intervals.cu")),
     ("uts.cu", include_str!("../cuda/uts.cu")),
     ("atsp.cu", include_str!("../cuda/atsp.cu")),
     ("atsp_intervals.cu", include_str!("../cuda/atsp_intervals.cu")),
@@ -29,10 +30,11 @@ const FILES: [(&str, &str); 17] = [
 ];
 
 /// The kernels compiled for any instance.
-const PTX: [(&str, &str); 7] = [
+const PTX: [(&str, &str); 8] = [
     ("queens", include_str!("../ptx/queens.ptx")),
     ("queens_intervals", include_str!("../ptx/queens_intervals.ptx")),
     ("flowshop", include_str!("../ptx/flowshop.ptx")),
+    ("flowshop_intervals", include_str!("../ptx/flowshop_intervals.ptx")),
     ("uts", include_str!("../ptx/uts.ptx")),
     ("atsp", include_str!("../ptx/atsp.ptx")),
     ("atsp_intervals", include_str!("../ptx/atsp_intervals.ptx")),
@@ -40,11 +42,18 @@ const PTX: [(&str, &str); 7] = [
 ];
 
 /// The kernels that explore.
-pub const NAMES: [&str; 6] =
-    ["queens", "flowshop", "uts", "atsp", "queens_intervals", "atsp_intervals"];
+pub const NAMES: [&str; 7] = [
+    "queens",
+    "flowshop",
+    "uts",
+    "atsp",
+    "queens_intervals",
+    "flowshop_intervals",
+    "atsp_intervals",
+];
 
 /// Those among them whose work is intervals.
-pub const INTERVALS: [&str; 2] = ["queens_intervals", "atsp_intervals"];
+pub const INTERVALS: [&str; 3] = ["queens_intervals", "flowshop_intervals", "atsp_intervals"];
 
 /// The kernels that bound the children of parents on the host.
 pub const BOUNDS: [&str; 1] = ["flowshop_bounds"];

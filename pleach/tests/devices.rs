@@ -13,6 +13,8 @@ fn counts_on_devices_are_those_of_the_cpu() {
         ("count uts type=binomial,b0=60,q=0.19,m=5,seed=3", "emulated"),
         ("solve flowshop ta014 --best optimum --bound one", "cpu,emulated"),
         ("solve flowshop VFR10_5_3 --best optimum --bound one", "emulated:trigger=2"),
+        ("solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval", "cpu,emulated"),
+        ("solve flowshop VFR10_5_6 --best optimum --bound one --nodes interval", "emulated"),
         ("solve atsp crane:9:1 --best 2431155 --bound partial", "emulated"),
         ("solve atsp crane:10:1 --best 2469639 --bound partial", "cpu,emulated"),
         ("solve atsp ftv33 --best 128 --bound partial", "cpu,emulated:inside=hypercube"),
@@ -73,6 +75,17 @@ fn optima_are_counted_beside_a_device() {
         (json(&format!("{words} --devices cpu")), json(&format!("{words} --devices emulated")));
     assert_eq!(answer["count"], wanted["count"]);
     assert_eq!(answer["objective"], wanted["objective"]);
+}
+
+/// Late giving drops from a device what others have done since.
+#[test]
+fn intervals_are_given_late_beside_a_device() {
+    let words = "solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval";
+    let late = format!("{words} --balance master-worker:late --devices cpu,emulated,emulated");
+    let (wanted, answer) = (json(&format!("{words} --devices cpu")), json(&late));
+    for key in ["status", "objective"] {
+        assert_eq!(answer[key], wanted[key], "{key}");
+    }
 }
 
 #[test]
@@ -143,6 +156,10 @@ fn a_device_that_cannot_be_used_is_left_out() {
         ("count uts shape=expdec,b0=3,gen_mx=5", "trees of unlimited depth"),
         ("solve atsp ftv33", "bounds other than partial"),
         ("solve flowshop ta001 --bound auto", "bounds other than one"),
+        (
+            "solve flowshop ta001 --bound two --nodes interval",
+            "intervals with bounds other than one",
+        ),
         ("solve flowshop ta091 --bound one", "more than 64 jobs, 64 machines or 2048 operations"),
     ] {
         refused(&format!("{words} --devices emulated"), &format!("it has no kernel for {said}"));

@@ -21,6 +21,7 @@ fn make() -> Option<PathBuf> {
         ("queens", "kernel.cpp"),
         ("queens_intervals", "kernel.cpp"),
         ("flowshop", "kernel.cpp"),
+        ("flowshop_intervals", "kernel.cpp"),
         ("flowshop_bounds", "kernel.cpp"),
         ("uts", "kernel.cpp"),
         ("atsp", "kernel.cpp"),

@@ -50,14 +50,24 @@ fn with_intervals(n: u32) -> Queens {
     queens
 }
 
-fn problems_for_good() -> [(&'static dyn Problem, i64); 5] {
+fn problems_for_good() -> [(&'static dyn Problem, i64); 6] {
     let ((flowshop, best), (paths, length)) = (flowshop(), atsp(Nodes::Pool));
     let queens: &Queens = Box::leak(Box::new(queens(8)));
+    let mut schedules = flowshop.clone();
+    schedules.nodes = Nodes::Interval;
+    let schedules: &Flowshop = Box::leak(Box::new(schedules));
     let flowshop: &Flowshop = Box::leak(Box::new(flowshop));
     let paths: &Atsp = Box::leak(Box::new(paths));
     let tours: &Atsp = Box::leak(Box::new(atsp(Nodes::Interval).0));
     let intervals: &Queens = Box::leak(Box::new(with_intervals(8)));
-    [(queens, i64::MAX), (flowshop, best), (paths, length), (intervals, i64::MAX), (tours, length)]
+    [
+        (queens, i64::MAX),
+        (flowshop, best),
+        (paths, length),
+        (intervals, i64::MAX),
+        (tours, length),
+        (schedules, best),
+    ]
 }
 
 pub fn spec(words: &str) -> Spec {
@@ -87,10 +97,12 @@ fn devices(threads: u32, words: &[&str]) -> Settings {
 #[test]
 fn counts_are_the_same_whatever_the_choices() {
     let (flowshop, best) = flowshop();
+    let mut schedules = flowshop.clone();
+    schedules.nodes = Nodes::Interval;
     let tree = Parameters::parse("type=binomial,b0=40,q=0.19,m=5,seed=3").unwrap();
     let uts = Uts::new(tree, Level::best());
     let ((paths, length), (tours, _)) = (atsp(Nodes::Pool), atsp(Nodes::Interval));
-    let problems: [(&dyn Problem, i64); 8] = [
+    let problems: [(&dyn Problem, i64); 9] = [
         (&with_intervals(1), i64::MAX),
         (&with_intervals(8), i64::MAX),
         (&queens(7), i64::MAX),
@@ -99,6 +111,7 @@ fn counts_are_the_same_whatever_the_choices() {
         (&uts, i64::MAX),
         (&paths, length),
         (&tours, length),
+        (&schedules, best),
     ];
     for (problem, best) in problems {
         let wanted = whole(problem, best);
@@ -206,6 +219,28 @@ fn a_device_that_fails_loses_no_work() {
             assert_eq!(why.to_string(), "told to fail", "launch {fail}");
             assert!(explorer.lost().is_none(), "reported once");
         }
+    }
+}
+
+/// What others have done is dropped, also from a device.
+#[test]
+fn intervals_are_trimmed_on_a_device() {
+    let queens = with_intervals(9);
+    for fail in [1000, 7, 8, 9, 10, 11, 12] {
+        let words = format!("emulated:explorers=5:budget=9:fail={fail}");
+        let (mut one, mut other) = (on_device(&queens, &words), queens.explorer());
+        one.put(&queens.root().bytes).unwrap();
+        let mut counts = Counts::default();
+        (0..3).for_each(|_| counts.add(&one.run(500, i64::MAX).counts));
+        let mut all = queens.explorer();
+        all.put(&one.copy().bytes).unwrap();
+        let given = all.split(0.4).unwrap();
+        assert!(one.trims());
+        one.trim(&given.bytes).unwrap();
+        other.put(&given.bytes).unwrap();
+        counts.add(&run_to_end(&mut one, i64::MAX).counts);
+        counts.add(&run_to_end(&mut *other, i64::MAX).counts);
+        assert_eq!(counts, whole(&queens, i64::MAX), "{words}");
     }
 }
 

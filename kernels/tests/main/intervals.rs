@@ -1,7 +1,7 @@
 //! Intervals on the emulated device: counts, whatever the launches, and who takes from whom.
 
 use crate::device::run;
-use crate::{atsp, on_cpu};
+use crate::{atsp, flowshop, on_cpu};
 use oorandom::Rand64;
 use pleach_core::device::{IntervalWords, Layout, OnDevice};
 use pleach_core::explorer::Progress;
@@ -12,6 +12,9 @@ use pleach_core::work::{Interval, Intervals, Nodes};
 use pleach_kernels::launch::{
     Entry, FOUND, Launch, LaunchReport, Move, ONE_LEAF, StealRule, height, least_leaves,
 };
+use pleach_problems::flowshop::Flowshop;
+use pleach_problems::flowshop::bound::Bound;
+use pleach_problems::flowshop::branching::Branching;
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 
@@ -340,4 +343,38 @@ fn tours_are_searched_as_on_the_cpu() {
         nodes += wanted.branched;
     }
     assert!(nodes > 10_000, "{nodes}");
+}
+
+/// By every branching rule, from the optimum on, and from scratch.
+#[test]
+fn schedules_are_searched_as_on_the_cpu() {
+    let mut rng = Rand64::new(6);
+    let ways: Vec<Use> = uses().collect();
+    let (mut nodes, mut compared) = (0, 0);
+    for case in 0..40 {
+        let (jobs, machines) = (1 + rng.rand_range(0..12), 1 + rng.rand_range(0..20));
+        let spread = [2, 10, 100, 2500][case % 4];
+        let instance = flowshop::random(&mut rng, jobs, machines, spread);
+        let mut problem = Flowshop::new(instance, Level::Off);
+        let optimum = on_cpu(&problem, i64::MAX).found.unwrap().score;
+        (problem.reference, problem.nodes) = (optimum, Nodes::Interval);
+        problem.bound = Bound::One;
+        for branching in Branching::ALL {
+            problem.branching = branching;
+            let Some(wanted) = flowshop::on_cpu_within(&problem, optimum, 10_000) else { continue };
+            let how = ways[rng.rand_range(0..ways.len() as u64) as usize];
+            let explored = explore(&problem, how, optimum);
+            assert_eq!(explored.counts, wanted, "case {case}, {branching}, {how:?}");
+            assert_eq!(explored.found, None);
+            (nodes, compared) = (nodes + wanted.branched, compared + 1);
+        }
+        if jobs < 10 {
+            problem.branching = Branching::MinBranch;
+            let how = ways[rng.rand_range(0..ways.len() as u64) as usize];
+            let found = explore(&problem, how, i64::MAX).found.unwrap();
+            assert_eq!(found.score, optimum, "case {case}, {how:?}");
+            assert_eq!(Problem::check(&problem, &found.plan), Some(Ok(optimum)), "{how:?}");
+        }
+    }
+    assert!(nodes > 5000 && compared > 150, "{nodes} nodes in {compared} trees");
 }

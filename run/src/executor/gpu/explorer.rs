@@ -283,6 +283,19 @@ impl Explorer for DeviceExplorer<'_> {
         all
     }
 
+    fn trims(&self) -> bool {
+        self.problem.explorer().trims()
+    }
+
+    /// By an explorer of the CPU, which knows how to compare work.
+    fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {
+        let mut plain = self.problem.explorer();
+        plain.put(&self.drain().bytes)?;
+        let trimmed = plain.trim(away);
+        self.put(&plain.drain().bytes)?;
+        trimmed
+    }
+
     fn copy(&mut self) -> Work {
         match self.attempt(|device| device.renew().map(|()| device.all())) {
             Some(nodes) => self.on.to_work(&nodes),
