@@ -25,6 +25,10 @@ KNOWN = {"count queens 17": 95_815_104, "count queens 18": 666_090_624, "count q
 SMALL = {"queens": "count queens 8", "flowshop": "solve flowshop VFR10_5_6 --best optimum --bound one",
          "uts": "count uts type=binomial,b0=50,q=0.18,m=5,seed=3",
          "atsp": "solve atsp crane:8:1 --bound partial --best 2301622"}
+# The same with work as intervals.
+INTERVALS = {"queens_intervals": "count queens 8 --nodes interval",
+             "flowshop_intervals": f"{SMALL['flowshop']} --nodes interval",
+             "atsp_intervals": f"{SMALL['atsp']} --nodes interval"}
 # The value is the optimum.
 CRANE = "solve atsp crane:16:1 --bound partial --best 3435015"
 EARLY = ["count queens 17", "count queens 18", TEN[1], "count uts T1XXL", CRANE]
@@ -172,7 +176,8 @@ def nodes(answer):
 
 
 def kernel_of(words):
-    return next(kernel for kernel in KERNELS if kernel in words)
+    name = next(kernel for kernel in KERNELS if kernel in words)
+    return f"{name}_intervals" if "--nodes interval" in words else name
 
 
 def form_of(answer):
@@ -219,7 +224,7 @@ def driver(s):
     if s.given.device == "emulated":
         return
     number = "".join(c for c in s.given.device.split(":")[0] if c.isdigit()) or "0"
-    files = [str(ROOT / f"kernels/ptx/{kernel}.ptx") for kernel in KERNELS]
+    files = [str(ROOT / f"kernels/ptx/{kernel}.ptx") for kernel in (*KERNELS, *INTERVALS)]
     if not all(map(os.path.exists, files)):
         s.add("driver alone", "skipped", why="kernels/ptx is not here")
         return
@@ -259,7 +264,7 @@ def fault(s, kernel, device):
         return
     s.faults.add(kernel)
     if shutil.which("compute-sanitizer") and s.left() > 5:
-        sanitize(s, "memcheck", SMALL[kernel], device.split(",")[-1])
+        sanitize(s, "memcheck", {**SMALL, **INTERVALS}[kernel], device.split(",")[-1])
 
 
 def sanitize(s, tool, words, device):
@@ -288,6 +293,11 @@ def smoke(s):
                 compared(s, SMALL[kernel], f"{s.given.device}{form}{explorers}", wanted, kernel_name=kernel)
 
 
+    for kernel, words in INTERVALS.items():
+        answer, _ = s.pleach_json(f"{words} on the CPU", f"{words} --devices cpu")
+        for form in forms:
+            for explorers in (":explorers=33", ""):
+                compared(s, words, f"{s.given.device}{form}{explorers}", answer and nodes(answer), kernel_name=kernel)
     words = "solve flowshop VFR10_10_2 --bound two --best optimum"
     answer, _ = s.pleach_json(f"{words} on the CPU", f"{words} --devices cpu")
     for form in forms:
@@ -373,8 +383,8 @@ def sanitizers(s):
         s.add("sanitizers", "skipped", why="emulated" if s.given.device == "emulated" else "no compute-sanitizer")
         return
     for tool in ("memcheck", "racecheck", "synccheck"):
-        for kernel in KERNELS:
-            sanitize(s, tool, SMALL[kernel], s.given.device)
+        for words in (*SMALL.values(), *INTERVALS.values()):
+            sanitize(s, tool, words, s.given.device)
 
 
 STAGES = {"facts": facts, "driver": driver, "smoke": smoke, "early": early, "matrix": matrix,

@@ -25,7 +25,9 @@ const SIZED: [(&str, &[u32]); 5] = [
 /// Builds one library per kernel, each with a single entry point, and one for their common part.
 #[cfg(feature = "emulated")]
 fn emulated() -> Result<(), cc::Error> {
-    for kernel in ["queens", "flowshop", "uts", "atsp", "diverging", "flowshop_bounds"] {
+    let explore = ["queens", "flowshop", "uts", "atsp", "diverging"];
+    let others = ["queens_intervals", "flowshop_intervals", "atsp_intervals", "flowshop_bounds"];
+    for kernel in explore.into_iter().chain(others) {
         library(kernel, &[])?;
     }
     for (kernel, sizes) in SIZED {

@@ -36,4 +36,13 @@ struct Best {
         take(old < score ? old : score);
         return score < old;
     }
+
+    // The same by one thread.
+    __device__ bool beat_alone(i64 score) {
+        if (score >= value)
+            return false;
+        i64 old = atomicMin(place, score);
+        take(old < score ? old : score);
+        return score < old;
+    }
 };

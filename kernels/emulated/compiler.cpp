@@ -21,6 +21,9 @@ std::string text(void *program) {
     const char *word = std::strstr(source, "ALONE")       ? "ALONE"
                        : std::strstr(source, "JOBS_ROOM") ? "JOBS_ROOM"
                        : std::strstr(source, "CITIES_ROOM") ? "CITIES_ROOM"
+                       : std::strstr(source, "ROWS_ROOM") ? "6Queens4ROOM"
+                       : std::strstr(source, "TOWNS_ROOM") ? "5Paths4ROOM"
+                       : std::strstr(source, "TASKS_ROOM") ? "9Schedules4ROOM"
                        : std::strstr(source, "columns")   ? "columns"
                                                           : "3Uts";
     const char *entry = std::strstr(source, "ENTRY bound(") ? "bound" : "explore";

@@ -3,6 +3,8 @@
 
 #include "block.hpp"
 
+#include <cstring>
+
 #define __device__
 #define __host__
 #define __global__
@@ -47,7 +49,11 @@ inline unsigned __ballot_sync(unsigned mask, bool vote, PLEACH_HERE) {
 template <class T> T __shfl_sync(unsigned mask, T value, unsigned source, PLEACH_HERE) {
     static_assert(sizeof(T) <= 8, "a shuffle moves at most eight bytes");
     emulated::Block *block = emulated::Block::current();
-    return T(block->meet({emulated::Site::Shuffle, mask, file, line}, emulated::u64(value), source % 32));
+    emulated::u64 bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    bits = block->meet({emulated::Site::Shuffle, mask, file, line}, bits, source % 32);
+    std::memcpy(&value, &bits, sizeof(T));
+    return value;
 }
 
 template <class T> T __shfl_xor_sync(unsigned mask, T value, unsigned other, PLEACH_HERE) {
@@ -84,6 +90,12 @@ template <class T, class U> T atomicCAS(T *place, U expected, U value) {
 template <class T> T __ldg(const T *place) { return *place; }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
+// The upper half of a number.
+inline int __double2hiint(double number) {
+    emulated::u64 bits = 0;
+    std::memcpy(&bits, &number, sizeof bits);
+    return int(bits >> 32);
+}
 inline int __clz(int bits) { return bits ? __builtin_clz(unsigned(bits)) : 32; }
 
 struct uint2 {

@@ -50,9 +50,12 @@ macro_rules! kernels {
 #[cfg(emulated)]
 kernels! {
     "queens", pleach_emulated_queens;
+    "queens_intervals", pleach_emulated_queens_intervals;
     "flowshop", pleach_emulated_flowshop;
+    "flowshop_intervals", pleach_emulated_flowshop_intervals;
     "uts", pleach_emulated_uts;
     "atsp", pleach_emulated_atsp;
+    "atsp_intervals", pleach_emulated_atsp_intervals;
     "flowshop_bounds", pleach_emulated_flowshop_bounds;
     // With the sizes of an instance compiled in.
     "queens 10", pleach_emulated_queens_10;
@@ -117,7 +120,8 @@ pub unsafe fn launch(kernel: &str, entry: Entry, launch: &Launch, seed: u64) -> 
     let record = std::ptr::from_ref(launch).cast();
     // SAFETY: the caller vouches for the addresses.
     unsafe {
-        go((kernel, run), (entry as u32, entry.name()), record, blocks(launch.explorers), seed)
+        let n_blocks = blocks(kernel, launch.explorers);
+        go((kernel, run), (entry as u32, entry.name()), record, n_blocks, seed)
     }
 }
 

@@ -1,10 +1,13 @@
 //! What a launch takes and returns: matches `cuda/launch.cuh` field by field.
 
-/// Threads per block, which make one explorer per warp.
+/// Threads per block.
 pub const THREADS: u32 = 128;
 
-/// Explorers per block.
-pub const EXPLORERS: u32 = THREADS / 32;
+/// Explorers per block: a warp each, or a thread each where work is intervals.
+#[must_use]
+pub fn explorers_per_block(kernel: &str) -> u32 {
+    if crate::INTERVALS.contains(&kernel) { THREADS } else { THREADS / 32 }
+}
 
 /// Nodes per page.
 pub const PAGE: u32 = 64;
@@ -19,14 +22,15 @@ pub const FOUND: usize = 4;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Launch {
-    /// `u32[pages * PAGE * words]`: nodes.
+    /// `u32[pages * PAGE * words]`: nodes. Where work is intervals, `u32[words * explorers]`, and that
+    /// is all: the same word of all explorers lies side by side, and there are no stacks or pages.
     pub pages: u64,
     /// `u32[span * explorers]`: page numbers; the rings of all explorers, interleaved.
     pub rings: u64,
     /// `u32[explorers * 2]`: where in its ring an explorer's pages begin, as a running count, and
     /// how many there are.
     pub stacks: u64,
-    /// `u32[explorers]`: nodes on each stack.
+    /// `u32[explorers]`: nodes on each stack, or the [`height`] of each interval.
     pub heights: u64,
     /// A [`LaunchReport`].
     pub report: u64,
@@ -41,7 +45,7 @@ pub struct Launch {
     pub moves: u64,
     /// For `put` and `take`: words of the nodes that move.
     pub moved: u64,
-    /// Explorers, one warp each.
+    /// Explorers, one warp or one thread each.
     pub explorers: u32,
     /// The explorers that take part are the first ones; the others only give.
     pub active: u32,
@@ -65,7 +69,7 @@ pub struct Launch {
     pub round: u32,
     /// For `balance` by [`StealRule::Before`]: how many of those before are looked at.
     pub width: u32,
-    /// For `balance`: only explorers with more nodes than this give.
+    /// For `balance`: only explorers with a greater height than this give; of intervals, at least [`ONE_LEAF`].
     pub least: u32,
     /// For `take`: whether the nodes stay, so that this only copies.
     pub leave: u32,
@@ -95,7 +99,7 @@ pub struct LaunchReport {
     pub total: u64,
     /// The greatest depth.
     pub depth: u64,
-    /// Nodes left on all stacks.
+    /// Nodes left on all stacks; of intervals, their leaves as the bits of an `f64`.
     pub nodes: u64,
     /// Explorers that stopped for want of nodes or of room.
     pub idle: u32,
@@ -212,7 +216,7 @@ pub enum StealRule {
 }
 
 /// Explorers along each edge of the hypercube but the last, and the most along that; `EDGE` and `LAST_EDGE` in
-/// `cuda/balance.cuh`.
+/// `cuda/victims.cuh`.
 const EDGE: u32 = 4;
 const LAST_EDGE: u32 = 8;
 
@@ -232,11 +236,26 @@ impl StealRule {
     }
 }
 
-/// Blocks in a launch with this many explorers.
+/// Blocks in a launch of this kernel with this many explorers.
 #[must_use]
-pub fn blocks(explorers: u32) -> u32 {
-    explorers.div_ceil(EXPLORERS)
+pub fn blocks(kernel: &str, explorers: u32) -> u32 {
+    explorers.div_ceil(explorers_per_block(kernel))
 }
+
+/// The height of an interval with this many leaves: the upper half of that number.
+#[must_use]
+pub fn height(leaves: f64) -> u32 {
+    (leaves.to_bits() >> 32) as u32
+}
+
+/// The least number of leaves of an interval with this height.
+#[must_use]
+pub fn least_leaves(height: u32) -> f64 {
+    f64::from_bits(u64::from(height) << 32)
+}
+
+/// The height of a single leaf, which cannot be divided.
+pub const ONE_LEAF: u32 = 0x3ff0_0000;
 
 #[cfg(test)]
 mod tests {
@@ -248,6 +267,16 @@ mod tests {
         // Edges of 4 and 3, 4 and 8, 4 and 4 and 8, and of 8, 4, 4, 4.
         assert_eq!([1, 2, 8, 9, 32, 33, 512].map(rounds), [0, 1, 7, 5, 10, 8, 16]);
         assert_eq!(StealRule::Windows.rounds(4096), 1);
+    }
+
+    #[test]
+    fn heights_are_in_the_order_of_lengths() {
+        assert_eq!((height(0.0), height(1.0), height(2.0)), (0, ONE_LEAF, 0x4000_0000));
+        let leaves: Vec<f64> = (0..60).map(|i| 1.5_f64.powi(9 * i)).collect();
+        assert!(leaves.windows(2).all(|two| height(two[0]) < height(two[1])));
+        assert!(
+            leaves.iter().all(|&n| (1.0 - 1e-6..=1.0).contains(&(least_leaves(height(n)) / n)))
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub mod emulated;
 pub mod launch;
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 15] = [
+const FILES: [(&str, &str); 20] = [
     ("hip.cuh", include_str!("../cuda/hip.cuh")),
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
@@ -16,27 +16,46 @@ const FILES: [(&str, &str); 15] = [
     ("explorer.cuh", include_str!("../cuda/explorer.cuh")),
     ("lanes.cuh", include_str!("../cuda/lanes.cuh")),
     ("balance.cuh", include_str!("../cuda/balance.cuh")),
+    ("victims.cuh", include_str!("../cuda/victims.cuh")),
+    ("intervals.cuh", include_str!("../cuda/intervals.cuh")),
     ("best.cuh", include_str!("../cuda/best.cuh")),
     ("flowshop.cuh", include_str!("../cuda/flowshop.cuh")),
     ("bounding.cuh", include_str!("../cuda/bounding.cuh")),
     ("queens.cu", include_str!("../cuda/queens.cu")),
+    ("queens_intervals.cu", include_str!("../cuda/queens_intervals.cu")),
     ("flowshop.cu", include_str!("../cuda/flowshop.cu")),
+    ("flowshop_intervals.cu", include_str!("../cuda/flowshop_intervals.cu")),
     ("uts.cu", include_str!("../cuda/uts.cu")),
     ("atsp.cu", include_str!("../cuda/atsp.cu")),
+    ("atsp_intervals.cu", include_str!("../cuda/atsp_intervals.cu")),
     ("flowshop_bounds.cu", include_str!("../cuda/flowshop_bounds.cu")),
 ];
 
 /// The kernels compiled for any instance.
-const PTX: [(&str, &str); 5] = [
+const PTX: [(&str, &str); 8] = [
     ("queens", include_str!("../ptx/queens.ptx")),
+    ("queens_intervals", include_str!("../ptx/queens_intervals.ptx")),
     ("flowshop", include_str!("../ptx/flowshop.ptx")),
+    ("flowshop_intervals", include_str!("../ptx/flowshop_intervals.ptx")),
     ("uts", include_str!("../ptx/uts.ptx")),
     ("atsp", include_str!("../ptx/atsp.ptx")),
+    ("atsp_intervals", include_str!("../ptx/atsp_intervals.ptx")),
     ("flowshop_bounds", include_str!("../ptx/flowshop_bounds.ptx")),
 ];
 
 /// The kernels that explore.
-pub const NAMES: [&str; 4] = ["queens", "flowshop", "uts", "atsp"];
+pub const NAMES: [&str; 7] = [
+    "queens",
+    "flowshop",
+    "uts",
+    "atsp",
+    "queens_intervals",
+    "flowshop_intervals",
+    "atsp_intervals",
+];
+
+/// Those among them whose work is intervals.
+pub const INTERVALS: [&str; 3] = ["queens_intervals", "flowshop_intervals", "atsp_intervals"];
 
 /// The kernels that bound the children of parents on the host.
 pub const BOUNDS: [&str; 1] = ["flowshop_bounds"];

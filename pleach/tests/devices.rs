@@ -8,12 +8,18 @@ fn counts_on_devices_are_those_of_the_cpu() {
         ("count queens 12", "emulated"),
         ("count queens 11", "cpu,emulated:explorers=33:inside=adapt"),
         ("count queens 10", "cpu,emulated,emulated:explorers=3"),
+        ("count queens 10 --nodes interval", "emulated"),
+        ("count queens 11 --nodes interval", "cpu,emulated:explorers=300:inside=windows"),
         ("count uts type=binomial,b0=60,q=0.19,m=5,seed=3", "emulated"),
         ("solve flowshop ta014 --best optimum --bound one", "cpu,emulated"),
         ("solve flowshop VFR10_5_3 --best optimum --bound one", "emulated:trigger=2"),
+        ("solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval", "cpu,emulated"),
+        ("solve flowshop VFR10_5_6 --best optimum --bound one --nodes interval", "emulated"),
         ("solve atsp crane:9:1 --best 2431155 --bound partial", "emulated"),
         ("solve atsp crane:10:1 --best 2469639 --bound partial", "cpu,emulated"),
         ("solve atsp ftv33 --best 128 --bound partial", "cpu,emulated:inside=hypercube"),
+        ("solve atsp crane:9:1 --best 2431155 --bound partial --nodes interval", "emulated"),
+        ("solve atsp crane:10:1 --best 2469639 --bound partial --nodes interval", "cpu,emulated"),
     ] {
         let wanted = json(&format!("{command} --devices cpu"));
         let answer = json(&format!("{command} --devices {devices}"));
@@ -30,8 +36,11 @@ fn counts_on_devices_are_those_of_the_cpu() {
 
 #[test]
 fn a_device_finds_the_tour() {
-    for (cities, optimum) in [(2, None), (8, Some(2_301_622))] {
-        let words = format!("solve atsp crane:{cities}:1 --bound partial --best none");
+    let tours = [(2, None), (8, Some(2_301_622))].into_iter();
+    let both = tours.flat_map(|tour| ["pool", "interval"].map(|nodes| (tour, nodes)));
+    for ((cities, optimum), nodes) in both {
+        let words =
+            format!("solve atsp crane:{cities}:1 --bound partial --best none --nodes {nodes}");
         let answer = json(&format!("{words} --devices emulated"));
         let wanted = json(&format!("{words} --devices cpu"));
         assert_eq!(answer["status"], "optimal");
@@ -49,6 +58,8 @@ fn a_search_is_saved_and_resumed_on_other_units() {
     for (units, others) in [
         ("--devices emulated", "--devices cpu,emulated"),
         ("--threads 2 --slow cpu1=3", "--devices emulated"),
+        ("--nodes interval --devices emulated", "--devices cpu,emulated"),
+        ("--nodes interval --devices cpu", "--devices emulated"),
     ] {
         let words = format!("count queens 12 {units} --node-limit 90000 --checkpoint {path}");
         assert_eq!(pleach(&words).status.code(), Some(3), "{words}");
@@ -64,6 +75,17 @@ fn optima_are_counted_beside_a_device() {
         (json(&format!("{words} --devices cpu")), json(&format!("{words} --devices emulated")));
     assert_eq!(answer["count"], wanted["count"]);
     assert_eq!(answer["objective"], wanted["objective"]);
+}
+
+/// Late giving drops from a device what others have done since.
+#[test]
+fn intervals_are_given_late_beside_a_device() {
+    let words = "solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval";
+    let late = format!("{words} --balance master-worker:late --devices cpu,emulated,emulated");
+    let (wanted, answer) = (json(&format!("{words} --devices cpu")), json(&late));
+    for key in ["status", "objective"] {
+        assert_eq!(answer[key], wanted[key], "{key}");
+    }
 }
 
 #[test]
@@ -102,6 +124,10 @@ fn a_coordinator_explores_the_top_only() {
     refused(
         "count queens 8 --nodes interval --balance dynamic:cutoff=2",
         "--balance cutoff needs work held as open nodes",
+    );
+    refused(
+        "count queens 8 --nodes interval --devices emulated:second_cutoff=2",
+        "second_cutoff needs work held as open nodes",
     );
     refused("sim interval 1s --peers 4 --balance dynamic:cutoff=2", "cutoff needs a load of open");
 }
@@ -148,12 +174,14 @@ fn a_device_that_cannot_be_used_is_left_out() {
     );
     for (words, said) in [
         ("count queens 32", "boards of more than 31 queens"),
-        ("count queens 9 --nodes interval", "intervals"),
         ("count uts gen_mx=5,g=2", "hashes that are computed more than once"),
         ("count uts shape=expdec,b0=3,gen_mx=5", "trees of unlimited depth"),
         ("solve atsp ftv33", "bounds other than partial"),
-        ("solve atsp ftv33 --bound partial --nodes interval", "intervals"),
         ("solve flowshop ta001 --bound auto", "bounds other than one"),
+        (
+            "solve flowshop ta001 --bound two --nodes interval",
+            "intervals with bounds other than one",
+        ),
         ("solve flowshop ta091 --bound one", "more than 64 jobs, 64 machines or 2048 operations"),
     ] {
         refused(&format!("{words} --devices emulated"), &format!("it has no kernel for {said}"));

@@ -42,9 +42,15 @@ fn names(answer: &Value) -> Vec<&str> {
 fn counts_on_gpus_are_those_of_the_cpu() {
     for (kernel, command) in [
         ("queens", "count queens 11"),
+        ("queens_intervals", "count queens 10 --nodes interval"),
         ("uts", "count uts type=binomial,b0=60,q=0.19,m=5,seed=3"),
         ("flowshop", "solve flowshop VFR10_5_3 --best optimum --bound one"),
+        (
+            "flowshop_intervals",
+            "solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval",
+        ),
         ("atsp", "solve atsp crane:9:1 --best 2431155 --bound partial"),
+        ("atsp_intervals", "solve atsp crane:8:1 --best 2301622 --bound partial --nodes interval"),
     ] {
         let like = format!("kernel={kernel}");
         let run = |devices: &str, like: &str| {

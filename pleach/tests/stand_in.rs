@@ -19,10 +19,13 @@ fn make() -> Option<PathBuf> {
     let mut compilers = Vec::new();
     for (name, file) in [
         ("queens", "kernel.cpp"),
+        ("queens_intervals", "kernel.cpp"),
         ("flowshop", "kernel.cpp"),
+        ("flowshop_intervals", "kernel.cpp"),
         ("flowshop_bounds", "kernel.cpp"),
         ("uts", "kernel.cpp"),
         ("atsp", "kernel.cpp"),
+        ("atsp_intervals", "kernel.cpp"),
         ("block", "block.cpp"),
         ("driver", "driver.cpp"),
         ("compiler", "compiler.cpp"),

@@ -35,20 +35,39 @@ fn flowshop() -> (Flowshop, i64) {
 }
 
 /// Eight cities, starting at the optimum, by the cost of paths.
-fn atsp() -> (Atsp, i64) {
+fn atsp(nodes: Nodes) -> (Atsp, i64) {
     let instance = pleach_problems::atsp::named::named("crane:8:1").unwrap().unwrap();
-    let how = (Nodes::Pool, Level::best());
+    let how = (nodes, Level::best());
     let atsp = Atsp::new(instance, Bound::Partial, how, (None, 1), &|| true).unwrap();
     let best = atsp.instance().length(atsp.start());
     (atsp, best)
 }
 
-fn problems_for_good() -> [(&'static dyn Problem, i64); 3] {
-    let ((flowshop, best), (atsp, length)) = (flowshop(), atsp());
+/// The same with work as intervals.
+fn with_intervals(n: u32) -> Queens {
+    let mut queens = queens(n);
+    queens.nodes = Nodes::Interval;
+    queens
+}
+
+fn problems_for_good() -> [(&'static dyn Problem, i64); 6] {
+    let ((flowshop, best), (paths, length)) = (flowshop(), atsp(Nodes::Pool));
     let queens: &Queens = Box::leak(Box::new(queens(8)));
+    let mut schedules = flowshop.clone();
+    schedules.nodes = Nodes::Interval;
+    let schedules: &Flowshop = Box::leak(Box::new(schedules));
     let flowshop: &Flowshop = Box::leak(Box::new(flowshop));
-    let atsp: &Atsp = Box::leak(Box::new(atsp));
-    [(queens, i64::MAX), (flowshop, best), (atsp, length)]
+    let paths: &Atsp = Box::leak(Box::new(paths));
+    let tours: &Atsp = Box::leak(Box::new(atsp(Nodes::Interval).0));
+    let intervals: &Queens = Box::leak(Box::new(with_intervals(8)));
+    [
+        (queens, i64::MAX),
+        (flowshop, best),
+        (paths, length),
+        (intervals, i64::MAX),
+        (tours, length),
+        (schedules, best),
+    ]
 }
 
 pub fn spec(words: &str) -> Spec {
@@ -78,15 +97,21 @@ fn devices(threads: u32, words: &[&str]) -> Settings {
 #[test]
 fn counts_are_the_same_whatever_the_choices() {
     let (flowshop, best) = flowshop();
+    let mut schedules = flowshop.clone();
+    schedules.nodes = Nodes::Interval;
     let tree = Parameters::parse("type=binomial,b0=40,q=0.19,m=5,seed=3").unwrap();
     let uts = Uts::new(tree, Level::best());
-    let (atsp, length) = atsp();
-    let problems: [(&dyn Problem, i64); 5] = [
+    let ((paths, length), (tours, _)) = (atsp(Nodes::Pool), atsp(Nodes::Interval));
+    let problems: [(&dyn Problem, i64); 9] = [
+        (&with_intervals(1), i64::MAX),
+        (&with_intervals(8), i64::MAX),
         (&queens(7), i64::MAX),
         (&queens(8), i64::MAX),
         (&flowshop, best),
         (&uts, i64::MAX),
-        (&atsp, length),
+        (&paths, length),
+        (&tours, length),
+        (&schedules, best),
     ];
     for (problem, best) in problems {
         let wanted = whole(problem, best);
@@ -111,6 +136,10 @@ fn counts_are_the_same_whatever_the_choices() {
 #[test]
 fn the_top_of_the_tree_is_explored_once() {
     for (problem, best) in problems_for_good() {
+        // Intervals are not explored from the top.
+        if problem.seed(&problem.root().bytes, 1, best, 0).is_none() {
+            continue;
+        }
         let wanted = whole(problem, best);
         for depth in [1, 2, 4, 9, 30] {
             let words = format!("emulated:explorers=5:inside=none:second_cutoff={depth}");
@@ -176,19 +205,63 @@ fn the_laws_hold_on_a_device() {
 
 #[test]
 fn a_device_that_fails_loses_no_work() {
-    let queens = queens(9);
-    let wanted = whole(&queens, i64::MAX);
-    for fail in 1.. {
-        let mut explorer =
-            on_device(&queens, &format!("emulated:explorers=5:budget=7:fail={fail}"));
+    for queens in [queens(9), with_intervals(9)] {
+        let wanted = whole(&queens, i64::MAX);
+        for fail in 1.. {
+            let words = format!("emulated:explorers=5:budget=7:fail={fail}");
+            let mut explorer = on_device(&queens, &words);
+            explorer.put(&queens.root().bytes).unwrap();
+            assert_eq!(run_to_end(&mut explorer, i64::MAX).counts, wanted, "launch {fail}");
+            let Some(why) = explorer.lost() else {
+                assert!(fail > 20, "only {fail} launches");
+                break;
+            };
+            assert_eq!(why.to_string(), "told to fail", "launch {fail}");
+            assert!(explorer.lost().is_none(), "reported once");
+        }
+    }
+}
+
+/// What others have done is dropped, also from a device.
+#[test]
+fn intervals_are_trimmed_on_a_device() {
+    let queens = with_intervals(9);
+    for fail in [1000, 7, 8, 9, 10, 11, 12] {
+        let words = format!("emulated:explorers=5:budget=9:fail={fail}");
+        let (mut one, mut other) = (on_device(&queens, &words), queens.explorer());
+        one.put(&queens.root().bytes).unwrap();
+        let mut counts = Counts::default();
+        (0..3).for_each(|_| counts.add(&one.run(500, i64::MAX).counts));
+        let mut all = queens.explorer();
+        all.put(&one.copy().bytes).unwrap();
+        let given = all.split(0.4).unwrap();
+        assert!(one.trims());
+        one.trim(&given.bytes).unwrap();
+        other.put(&given.bytes).unwrap();
+        counts.add(&run_to_end(&mut one, i64::MAX).counts);
+        counts.add(&run_to_end(&mut *other, i64::MAX).counts);
+        assert_eq!(counts, whole(&queens, i64::MAX), "{words}");
+    }
+}
+
+/// From a device that holds intervals, a share of its leaves is given to within one percent.
+#[test]
+fn shares_of_intervals_are_given() {
+    let queens = with_intervals(12);
+    for (i, share) in [0.0, 1e-6, 0.01, 0.3, 0.5, 0.9, 1.0].into_iter().enumerate() {
+        let mut explorer = on_device(&queens, "emulated:explorers=7:budget=300");
         explorer.put(&queens.root().bytes).unwrap();
-        assert_eq!(run_to_end(&mut explorer, i64::MAX).counts, wanted, "fails in launch {fail}");
-        let Some(why) = explorer.lost() else {
-            assert!(fail > 20, "only {fail} launches");
-            break;
-        };
-        assert_eq!(why.to_string(), "told to fail", "launch {fail}");
-        assert!(explorer.lost().is_none(), "reported once");
+        (0..=i).for_each(|_| drop(explorer.step(u64::MAX, i64::MAX)));
+        for _ in 0..4 {
+            let size = explorer.size();
+            let given = explorer.split(share).unwrap().size;
+            let wanted = (share * size).clamp(1.0, size - 1.0);
+            assert!((given / wanted - 1.0).abs() < 0.01, "{given} of {size} for {share}");
+            assert!((explorer.size() + given - size).abs() < 1e-5 * size, "{share}");
+            if share == 1.0 {
+                break;
+            }
+        }
     }
 }
 
@@ -212,7 +285,7 @@ fn the_laws_hold_while_devices_fail() {
 
 #[test]
 fn devices_and_threads_share_a_run() {
-    let (queens, (flowshop, best)) = (queens(11), flowshop());
+    let (queens, intervals, (flowshop, best)) = (queens(11), with_intervals(11), flowshop());
     let wanted = whole(&queens, i64::MAX);
     for (threads, words) in [
         (0, &["emulated"][..]),
@@ -222,6 +295,8 @@ fn devices_and_threads_share_a_run() {
     ] {
         let outcome = go(&queens, &devices(threads, words));
         assert_eq!(outcome.counts, wanted, "{threads} {words:?}");
+        let as_intervals = go(&intervals, &devices(threads, words)).counts;
+        assert_eq!(as_intervals, wanted, "{threads} {words:?}");
         let units = outcome.units.len();
         assert_eq!(units, threads as usize + words.len());
         assert_eq!(outcome.units[units - 1].name, format!("emulated{}", words.len() - 1));
@@ -257,15 +332,20 @@ fn what_cannot_be_used_is_said_and_left_out() {
 
 #[test]
 fn a_run_with_a_device_is_stopped_and_gone_on_with() {
-    let queens = queens(11);
-    let wanted = whole(&queens, i64::MAX);
-    let path = std::env::temp_dir().join(format!("pleach-{}-gpu.pleach", std::process::id()));
+    stopped_and_gone_on_with(&queens(11), "nodes");
+    stopped_and_gone_on_with(&with_intervals(11), "intervals");
+}
+
+fn stopped_and_gone_on_with(queens: &Queens, name: &str) {
+    let wanted = whole(queens, i64::MAX);
+    let file = format!("pleach-{}-gpu-{name}.pleach", std::process::id());
+    let path = std::env::temp_dir().join(file);
     let mut limit = 2000;
     let mut settings = devices(1, &["emulated:explorers=4:budget=20"]);
     settings.save = Some(Save { path: path.clone(), every: Duration::from_millis(1) });
     for stops in 0.. {
         settings.node_limit = Some(limit);
-        let outcome = go(&queens, &settings);
+        let outcome = go(queens, &settings);
         if outcome.stop.is_none() {
             assert!(stops > 1, "stopped {stops} times");
             assert_eq!(outcome.counts, wanted);

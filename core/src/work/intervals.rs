@@ -31,6 +31,20 @@ impl Intervals {
         Self { parts: vec![interval], ..Self::none(n) }
     }
 
+    /// These intervals, in any order.
+    ///
+    /// # Errors
+    /// If some overlap.
+    pub fn of(n: usize, mut parts: Vec<Interval>) -> Result<Self, Malformed> {
+        parts.sort_by(Interval::order);
+        if parts.windows(2).any(|pair| pair[0].end > pair[1].begin) {
+            return Err(Malformed::Range);
+        }
+        let mut all = Self::none(n);
+        parts.into_iter().for_each(|next| all.push(next));
+        Ok(all)
+    }
+
     /// The intervals.
     #[must_use]
     pub fn parts(&self) -> &[Interval] {
@@ -50,12 +64,7 @@ impl Intervals {
     pub fn append(&mut self, mut others: Self) -> Result<(), Malformed> {
         let mut all = self.parts.clone();
         all.append(&mut others.parts);
-        all.sort_by(Interval::order);
-        if all.windows(2).any(|pair| pair[0].end > pair[1].begin) {
-            return Err(Malformed::Range);
-        }
-        self.parts.clear();
-        all.into_iter().for_each(|next| self.push(next));
+        *self = Self::of(self.n, all)?;
         Ok(())
     }
 

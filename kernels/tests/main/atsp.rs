@@ -11,22 +11,22 @@ use pleach_problems::atsp::instance::Instance;
 use pleach_problems::atsp::named::{named, optimum};
 use pleach_problems::simd::Level;
 
-fn paths(instance: Instance) -> Atsp {
-    let how = (Nodes::Pool, Level::best());
+fn paths(instance: Instance, nodes: Nodes) -> Atsp {
+    let how = (nodes, Level::best());
     let atsp = Atsp::new(instance, Bound::Partial, how, (None, 1), &|| true).unwrap();
     assert!(atsp.on_device().is_ok());
     atsp
 }
 
 fn made(name: &str) -> Atsp {
-    paths(named(name).unwrap().unwrap())
+    paths(named(name).unwrap().unwrap(), Nodes::Pool)
 }
 
 /// Costs of some kind: few distinct ones, large, negative, all the same.
-pub fn random(rng: &mut Rand64, n: u64, kind: usize) -> Atsp {
+pub fn random(rng: &mut Rand64, n: u64, kind: usize, nodes: Nodes) -> Atsp {
     let (lowest, spread) = [(0, 4), (0, 100), (-40, 90), (3_000_000, 1_000_000), (7, 1)][kind % 5];
     let costs = (0..n * n).map(|_| lowest + rng.rand_range(0..spread) as i64).collect();
-    paths(Instance::new(n as usize, costs).unwrap())
+    paths(Instance::new(n as usize, costs).unwrap(), nodes)
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn trees_from_the_optimum_are_those_of_the_cpu() {
     let mut nodes = 0;
     for case in 0..80 {
         let cities = 2 + rng.rand_range(0..8);
-        let atsp = random(&mut rng, cities, case);
+        let atsp = random(&mut rng, cities, case, Nodes::Pool);
         let best = on_cpu(&atsp, i64::MAX).found.unwrap().score;
         let wanted = on_cpu(&atsp, best).counts;
         let how = ways[rng.rand_range(0..ways.len() as u64) as usize];
@@ -53,7 +53,7 @@ fn optima_are_found_with_their_tours() {
     let mut rng = Rand64::new(4);
     for (case, how) in uses().enumerate() {
         let cities = 2 + case as u64 % 8;
-        let atsp = random(&mut rng, cities, case);
+        let atsp = random(&mut rng, cities, case, Nodes::Pool);
         let wanted = on_cpu(&atsp, i64::MAX).found.unwrap().score;
         for best in [i64::MAX, wanted + 1] {
             let found = explore(&atsp, how, best).found.unwrap();
@@ -105,7 +105,7 @@ fn long_paths_fit_little_memory() {
     // From each city to the next is a short way: two long ones are one too many.
     let mut costs = vec![1000; CITIES * CITIES];
     (0..CITIES - 1).for_each(|i| costs[i * CITIES + i + 1] = 1);
-    let atsp = paths(Instance::new(CITIES, costs).unwrap());
+    let atsp = paths(Instance::new(CITIES, costs).unwrap(), Nodes::Pool);
     let best = 1000 + CITIES as i64 - 1;
     let wanted = on_cpu(&atsp, best);
     assert!(wanted.counts.branched > 1000 && wanted.found.is_none(), "{wanted:?}");

@@ -12,13 +12,13 @@ use pleach_problems::flowshop::instance::Instance;
 use pleach_problems::flowshop::named::{best_known, named};
 use pleach_problems::simd::Level;
 
-fn random(rng: &mut Rand64, jobs: u64, machines: u64, spread: u64) -> Instance {
+pub fn random(rng: &mut Rand64, jobs: u64, machines: u64, spread: u64) -> Instance {
     let times = (0..jobs * machines).map(|_| rng.rand_range(0..spread) as u32).collect();
     Instance::new(machines as usize, times).unwrap()
 }
 
 /// The counts of a whole tree, unless it is too large for the fuel.
-fn on_cpu_within(problem: &Flowshop, best: i64, fuel: u64) -> Option<Counts> {
+pub fn on_cpu_within(problem: &Flowshop, best: i64, fuel: u64) -> Option<Counts> {
     let mut explorer = problem.explorer();
     explorer.put(&Problem::root(problem).bytes).unwrap();
     let progress = explorer.run(fuel, best);

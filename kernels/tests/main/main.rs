@@ -6,6 +6,7 @@ mod bounds;
 mod device;
 mod faults;
 mod flowshop;
+mod intervals;
 mod queens;
 mod sized;
 mod stopping;

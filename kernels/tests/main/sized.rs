@@ -5,6 +5,7 @@ use crate::{USUAL, atsp, on_cpu, uses};
 use oorandom::Rand64;
 use pleach_core::explorer::Progress;
 use pleach_core::problem::Problem;
+use pleach_core::work::Nodes;
 use pleach_problems::flowshop::{Flowshop, bound::Bound, instance::Instance};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
@@ -56,7 +57,7 @@ fn schedules_are_bounded() {
 fn paths_are_bounded() {
     let mut rng = Rand64::new(13);
     for case in 0..3 {
-        let atsp = atsp::random(&mut rng, 9, case);
+        let atsp = atsp::random(&mut rng, 9, case, Nodes::Pool);
         let best = on_cpu(&atsp, i64::MAX).found.unwrap().score;
         agrees(&atsp, "atsp 9", best);
     }

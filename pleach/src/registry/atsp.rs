@@ -63,27 +63,33 @@ pub const ENTRY: Entry = Entry {
     probes: &[
         Probe {
             instance: PROVEN,
-            pose: |level| probe(PROVEN, 1, 0, level),
+            pose: |level| probe(PROVEN, 1, 0, (Nodes::Pool, level)),
             exact: true,
             large: false,
         },
         // Two cities in each lane, and no path of more than a tenth of a tour.
         Probe {
             instance: WIDE,
-            pose: |level| probe(WIDE, 10, 0, level),
+            pose: |level| probe(WIDE, 10, 0, (Nodes::Pool, level)),
             exact: true,
             large: false,
         },
         // Finds a tour; how many nodes that takes depends on who looks where.
         Probe {
             instance: FOUND,
-            pose: |level| probe(FOUND, 1, 1, level),
+            pose: |level| probe(FOUND, 1, 1, (Nodes::Pool, level)),
             exact: false,
             large: false,
         },
         Probe {
+            instance: "crane:8:1 as intervals",
+            pose: |level| probe(FOUND, 1, 0, (Nodes::Interval, level)),
+            exact: true,
+            large: false,
+        },
+        Probe {
             instance: LARGE,
-            pose: |level| probe(LARGE, 1, 0, level),
+            pose: |level| probe(LARGE, 1, 0, (Nodes::Pool, level)),
             exact: true,
             large: true,
         },
@@ -97,9 +103,8 @@ const LARGE: &str = "crane:15:1";
 
 /// An instance, to be searched by the cost of paths for a tour that beats the initial one: its length divided by
 /// `part`, and `more`.
-fn probe(name: &'static str, part: i64, more: i64, level: Level) -> Result<Check, String> {
+fn probe(name: &'static str, part: i64, more: i64, how: (Nodes, Level)) -> Result<Check, String> {
     let instance = campaign::named(name).ok_or("no such instance")??;
-    let how = (Nodes::Pool, level);
     let problem = Atsp::new(instance, Bound::Partial, how, (None, 1), &|| true)?;
     let best = problem.instance().length(problem.start()) / part + more;
     Ok(Check { best: Some(best), problem: Box::new(problem) })

@@ -12,6 +12,7 @@ use crate::campaign::flowshop::{self as campaign, Bound, Branching, Instance, Op
 use crate::cli::flags::{self, Given, Use, Verb};
 use crate::draw::gantt;
 use crate::failure::{Failure, usage};
+use pleach_core::work::Nodes;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::heuristic::neh;
 use pleach_problems::simd::Level;
@@ -87,6 +88,16 @@ pub const ENTRY: Entry = Entry {
             exact: true,
             large: false,
         },
+        Probe {
+            instance: "VFR10_5_6 as intervals",
+            pose: |level| {
+                let mut problem = searched(FOUND, 0, Bound::One, level)?;
+                problem.nodes = Nodes::Interval;
+                Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
+            },
+            exact: true,
+            large: false,
+        },
         // Finds a schedule; how many nodes that takes depends on who looks where.
         Probe {
             instance: FOUND,
@@ -113,11 +124,16 @@ const PROVEN: &str = "VFR10_5_5";
 const FOUND: &str = "VFR10_5_6";
 
 /// An instance, to be searched for a schedule that beats its optimum plus a number.
-fn probe(name: &'static str, more: i64, bound: Bound, level: Level) -> Result<Check, String> {
+fn searched(name: &'static str, more: i64, bound: Bound, level: Level) -> Result<Flowshop, String> {
     let known = campaign::named(name).zip(campaign::best_known(name));
     let (instance, (optimum, _)) = known.ok_or("no such instance")?;
     let mut problem = Flowshop::new(instance, level);
     (problem.reference, problem.bound) = (optimum + more, bound);
+    Ok(problem)
+}
+
+fn probe(name: &'static str, more: i64, bound: Bound, level: Level) -> Result<Check, String> {
+    let problem = searched(name, more, bound, level)?;
     Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
 }
 

@@ -7,6 +7,7 @@ use crate::campaign::{Error, Search, plain};
 use crate::cli::flags::{Given, Use, Verb};
 use crate::failure::{Failure, usage};
 use pleach_core::problem::{Plain, Problem};
+use pleach_core::work::Nodes;
 use pleach_problems::simd::Level;
 
 /// See [`Entry`].
@@ -37,6 +38,7 @@ pub const ENTRY: Entry = Entry {
     probes: &[
         Probe { instance: "8", pose: |level| probe(8, level), exact: true, large: false },
         Probe { instance: "10", pose: |level| probe(10, level), exact: true, large: false },
+        Probe { instance: "8 as intervals", pose: intervals, exact: true, large: false },
         Probe { instance: "14", pose: |level| probe(14, level), exact: true, large: true },
         Probe { instance: "15", pose: |level| probe(15, level), exact: true, large: true },
     ],
@@ -44,6 +46,12 @@ pub const ENTRY: Entry = Entry {
 
 fn probe(n: u32, level: Level) -> Result<Check, String> {
     Ok(Check { problem: measured(n, level)?, best: None })
+}
+
+fn intervals(level: Level) -> Result<Check, String> {
+    let mut queens = Queens::new(8, level)?;
+    queens.nodes = Nodes::Interval;
+    Ok(Check { problem: Box::new(queens), best: None })
 }
 
 fn measured(n: u32, level: Level) -> Result<Box<dyn Problem>, String> {

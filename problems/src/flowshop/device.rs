@@ -1,4 +1,5 @@
-//! Partial schedules in device memory, with heads, tails and the work left on each machine.
+//! Partial schedules in device memory, with heads, tails and the work left on each machine; or
+//! intervals.
 //!
 //! A word of an array over machines holds two times: the lower half of word `i` is for machine `i`
 //! seen from the front, the upper half for machine `m − 1 − i` seen from the back.
@@ -6,10 +7,11 @@
 use super::bound::Bound;
 use super::branching::Branching;
 use super::instance::Instance;
+use super::interval::valid_bound;
 use super::{Flowshop, Node};
-use pleach_core::device::{Layout, OnDevice};
+use pleach_core::device::{IntervalWords, Layout, OnDevice};
 use pleach_core::explorer::read;
-use pleach_core::work::{Entry, Malformed, Nodes, Pool, Work};
+use pleach_core::work::{Entry, Interval, Malformed, Nodes, Pool, Work};
 
 /// Most jobs: two per lane.
 const MOST_JOBS: usize = 64;
@@ -26,11 +28,22 @@ impl Flowshop {
     pub(super) fn fits_device(&self) -> Result<(), &'static str> {
         fits(&self.instance)?;
         let faults = [
-            (self.nodes != Nodes::Pool, "intervals"),
             (self.all, "all optimal schedules"),
             (!matches!(self.bounding(), Bound::One | Bound::Two), "bounds other than one and two"),
+            (
+                self.is_intervals() && self.bounding() != Bound::One,
+                "intervals with bounds other than one",
+            ),
         ];
         faults.into_iter().find(|(fault, _)| *fault).map_or(Ok(()), |(_, what)| Err(what))
+    }
+
+    fn is_intervals(&self) -> bool {
+        self.nodes == Nodes::Interval
+    }
+
+    fn intervals(&self) -> IntervalWords {
+        IntervalWords(self.instance.jobs())
     }
 
     fn order_words(&self) -> usize {
@@ -38,6 +51,9 @@ impl Flowshop {
     }
 
     fn node_words(&self) -> usize {
+        if self.is_intervals() {
+            return self.intervals().words();
+        }
         ORDER + self.order_words() + 2 * self.instance.machines()
     }
 
@@ -113,9 +129,10 @@ impl OnDevice for Flowshop {
         let (n_pairs, pairs) = pairs_in_words(self);
         let rows = (0..machines).flat_map(|k| all.iter().map(move |times| times[k]));
         Layout {
-            kernel: "flowshop",
+            kernel: if self.is_intervals() { "flowshop_intervals" } else { "flowshop" },
             sizes: vec![jobs as u32, machines as u32, number(self.branching), n_pairs],
             values: vec![reference],
+            nodes: self.nodes,
             words: self.node_words(),
             plan: jobs,
             width: jobs,
@@ -125,6 +142,10 @@ impl OnDevice for Flowshop {
     }
 
     fn to_words(&self, work: &[u8], words: &mut Vec<u32>) -> Result<(), Malformed> {
+        if self.is_intervals() {
+            let whole = Interval::whole(self.instance.jobs());
+            return self.intervals().write(work, &whole, valid_bound, words);
+        }
         for Entry { bound, node, .. } in read(self, work)?.into_entries() {
             let bound = match bound {
                 i64::MIN => 0,
@@ -138,6 +159,9 @@ impl OnDevice for Flowshop {
     }
 
     fn to_work(&self, words: &[u32]) -> Work {
+        if self.is_intervals() {
+            return self.intervals().read(words).to_work();
+        }
         let entry = |words: &[u32]| {
             let node = self.read_back(words);
             let depth = node.placed() as u32;
@@ -147,6 +171,9 @@ impl OnDevice for Flowshop {
     }
 
     fn bound(&self, node: &[u32]) -> i64 {
+        if self.is_intervals() {
+            return self.intervals().bound(node);
+        }
         if node[1] == 0 { i64::MIN } else { i64::from(node[1]) - 1 }
     }
 }
@@ -218,7 +245,9 @@ mod tests {
         assert!(Flowshop { bound: Bound::OneTight, ..small() }.on_device().is_err());
         assert!(Flowshop { bound: Bound::Auto, ..small() }.on_device().is_err());
         assert!(Flowshop { all: true, ..small() }.on_device().is_err());
-        assert!(Flowshop { nodes: Nodes::Interval, ..small() }.on_device().is_err());
+        let intervals = |bound| Flowshop { nodes: Nodes::Interval, bound, ..small() };
+        assert!(intervals(Bound::One).on_device().is_ok());
+        assert!(intervals(Bound::Two).on_device().is_err());
         let offered = |jobs: usize, machines, time| {
             let instance = Instance::new(machines, vec![time; jobs * machines]).unwrap();
             Flowshop::new(instance, Level::Off).on_device().is_ok()

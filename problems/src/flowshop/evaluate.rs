@@ -99,6 +99,7 @@ impl BoundedElsewhere for Elsewhere<'_> {
             kernel: "flowshop_bounds",
             sizes: vec![jobs, machines, n_pairs, tight.into()],
             values: Vec::new(),
+            nodes: Nodes::Pool,
             words: LEFT + 2 * self.machines,
             plan: 0,
             width: self.jobs(),

@@ -13,6 +13,11 @@ use pleach_core::ranked::Ranked;
 use pleach_core::work::Entry;
 use std::ops::Range;
 
+/// Whether an interval can have this bound.
+pub(super) fn valid_bound(bound: i64) -> bool {
+    bound == i64::MIN || (0..=i64::from(u32::MAX)).contains(&bound)
+}
+
 impl<K: Kernel> Frames<'_, K> {
     /// Runs `what` and counts into `progress`.
     fn counting(
@@ -67,7 +72,7 @@ impl<K: Kernel> Ranked for Frames<'_, K> {
     }
 
     fn valid_bound(&self, bound: i64) -> bool {
-        bound == i64::MIN || (0..=i64::from(u32::MAX)).contains(&bound)
+        valid_bound(bound)
     }
 
     fn branch_root(&mut self, best: i64, progress: &mut Progress) {

@@ -1,9 +1,9 @@
-//! Boards in device memory: four words each.
+//! Boards in device memory: four words each; or intervals.
 
-use super::{Board, Queens};
-use pleach_core::device::{Layout, OnDevice};
+use super::{Board, Queens, rows};
+use pleach_core::device::{IntervalWords, Layout, OnDevice};
 use pleach_core::explorer::read;
-use pleach_core::work::{Entry, Malformed, Pool, Work};
+use pleach_core::work::{Entry, Malformed, Nodes, Pool, Work};
 
 /// Largest board on a device: the top bit of a word marks fresh boards.
 pub const MOST: u32 = 31;
@@ -11,13 +11,24 @@ pub const MOST: u32 = 31;
 /// Set in the word of free squares until the board itself has been counted.
 const FRESH: u32 = 1 << 31;
 
+impl Queens {
+    fn intervals(&self) -> IntervalWords {
+        IntervalWords(self.n as usize)
+    }
+}
+
 impl OnDevice for Queens {
     fn layout(&self) -> Layout {
+        let (kernel, words) = match self.nodes {
+            Nodes::Pool => ("queens", 4),
+            Nodes::Interval => ("queens_intervals", self.intervals().words()),
+        };
         Layout {
-            kernel: "queens",
+            kernel,
             sizes: vec![self.n],
             values: Vec::new(),
-            words: 4,
+            nodes: self.nodes,
+            words,
             plan: 0,
             // A lane makes one child at a time, and pushes at most one node.
             width: 32,
@@ -27,6 +38,10 @@ impl OnDevice for Queens {
     }
 
     fn to_words(&self, work: &[u8], words: &mut Vec<u32>) -> Result<(), Malformed> {
+        if self.nodes == Nodes::Interval {
+            let valid = |bound| bound == i64::MIN;
+            return self.intervals().write(work, &rows::whole(self.n), valid, words);
+        }
         for Entry { node, .. } in read(self, work)?.into_entries() {
             let free = node.free | if node.fresh { FRESH } else { 0 };
             words.extend([node.columns, node.left, node.right, free]);
@@ -35,6 +50,9 @@ impl OnDevice for Queens {
     }
 
     fn to_work(&self, words: &[u32]) -> Work {
+        if self.nodes == Nodes::Interval {
+            return self.intervals().read(words).to_work();
+        }
         let entry = |words: &[u32]| {
             let &[columns, left, right, free] = words else { unreachable!("nodes of four words") };
             let (row, fresh) = (columns.count_ones(), free & FRESH != 0);
@@ -57,7 +75,6 @@ mod tests {
     use pleach_core::explorer::Explorer;
     use pleach_core::laws::mutate;
     use pleach_core::problem::Problem;
-    use pleach_core::work::Nodes;
 
     /// The nodes of some work, without estimates.
     fn nodes(queens: &Queens, work: &[u8]) -> Vec<Board> {
@@ -107,7 +124,8 @@ mod tests {
             let queens = Queens { nodes, ..Queens::new(n, Level::Off).unwrap() };
             queens.on_device().is_ok()
         };
-        assert!(offered(31, Nodes::Pool) && !offered(32, Nodes::Pool));
-        assert!(!offered(12, Nodes::Interval));
+        for nodes in Nodes::ALL {
+            assert!(offered(31, nodes) && !offered(32, nodes));
+        }
     }
 }

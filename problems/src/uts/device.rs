@@ -3,7 +3,7 @@
 use super::{Node, Uts};
 use pleach_core::device::{Layout, OnDevice};
 use pleach_core::explorer::read;
-use pleach_core::work::{Entry, Malformed, Pool, Work};
+use pleach_core::work::{Entry, Malformed, Nodes, Pool, Work};
 
 const WORDS: usize = 8;
 
@@ -31,6 +31,7 @@ impl OnDevice for Uts {
             kernel: "uts",
             sizes: vec![rules.binomial_from, rules.below, rules.m, rules.limit, balanced, depths],
             values: Vec::new(),
+            nodes: Nodes::Pool,
             words: WORDS,
             plan: 0,
             // A lane makes one child at a time, and pushes at most one node.

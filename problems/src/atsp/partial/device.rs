@@ -1,9 +1,10 @@
-//! Paths in device memory: a word with the cost and the last city, then a byte for each city.
+//! Paths in device memory: a word with the cost and the last city, then a byte for each city; or
+//! intervals.
 
 use super::{Node, Paths};
-use pleach_core::device::{Layout, OnDevice};
+use pleach_core::device::{IntervalWords, Layout, OnDevice};
 use pleach_core::explorer::read;
-use pleach_core::work::{Entry, Malformed, Nodes, Pool, Work};
+use pleach_core::work::{Entry, Interval, Malformed, Nodes, Pool, Work};
 
 /// What a word multiplies costs by, to hold a city too; sums of raised costs stay below `MOST`.
 const SCALE: u32 = 64;
@@ -16,15 +17,21 @@ impl Paths {
         let farthest = |i: usize| (0..n).map(|j| self.rows.cost(i, j)).max().unwrap_or(0);
         let faults = [
             (n == 1, "a single city"),
-            (self.nodes != Nodes::Pool, "intervals"),
             ((0..n).map(farthest).sum::<i64>() >= MOST, "tours of length 67,108,863 or more"),
             (self.rows.inside(0) > u32::MAX.into(), "costs far below zero"),
         ];
         faults.into_iter().find(|(fault, _)| *fault).map_or(Ok(()), |(_, what)| Err(what))
     }
 
+    fn intervals(&self) -> IntervalWords {
+        IntervalWords(self.instance.cities() - 1)
+    }
+
     /// Words per node: its own and those of its bytes, the number of cities and the cities.
     fn words(&self) -> usize {
+        if self.nodes == Nodes::Interval {
+            return self.intervals().words();
+        }
         1 + (self.instance.cities() - 1).div_ceil(4)
     }
 }
@@ -44,9 +51,10 @@ impl OnDevice for Paths {
             near.chain([0]).take(n - 1)
         };
         Layout {
-            kernel: "atsp",
+            kernel: if self.nodes == Nodes::Pool { "atsp" } else { "atsp_intervals" },
             sizes: vec![n as u32],
             values: vec![self.rows.inside(0) as u32],
+            nodes: self.nodes,
             words: self.words(),
             plan: n,
             width: n - 1,
@@ -56,6 +64,10 @@ impl OnDevice for Paths {
     }
 
     fn to_words(&self, work: &[u8], words: &mut Vec<u32>) -> Result<(), Malformed> {
+        if self.nodes == Nodes::Interval {
+            let (on, valid) = (self.intervals(), |bound| self.rows.valid_bound(bound));
+            return on.write(work, &Interval::whole(on.0), valid, words);
+        }
         for Entry { bound, node: Node { path }, .. } in read(self, work)?.into_entries() {
             let cost = self.cost(&path);
             let known = if path.is_empty() { i64::MIN } else { self.rows.outside(cost) };
@@ -73,6 +85,9 @@ impl OnDevice for Paths {
     }
 
     fn to_work(&self, words: &[u32]) -> Work {
+        if self.nodes == Nodes::Interval {
+            return self.intervals().read(words).to_work();
+        }
         let entry = |words: &[u32]| {
             let bytes: Vec<u8> = words[1..].iter().flat_map(|word| word.to_le_bytes()).collect();
             let node = Node { path: bytes[1..=usize::from(bytes[0])].to_vec() };
@@ -82,6 +97,9 @@ impl OnDevice for Paths {
     }
 
     fn bound(&self, node: &[u32]) -> i64 {
+        if self.nodes == Nodes::Interval {
+            return self.intervals().bound(node);
+        }
         let is_root = node[1] & 0xff == 0;
         if is_root { i64::MIN } else { self.rows.outside((node[0] / SCALE).into()) }
     }
@@ -175,7 +193,7 @@ mod tests {
         let low = offered(5, vec![-1_000_000_000; 25], Bound::Partial, Nodes::Pool);
         assert_eq!(low, Some("costs far below zero"));
         let three = |bound, nodes| offered(3, vec![1; 9], bound, nodes);
-        assert_eq!(three(Bound::Partial, Nodes::Interval), Some("intervals"));
+        assert_eq!(three(Bound::Partial, Nodes::Interval), None);
         assert_eq!(three(Bound::Assignment, Nodes::Pool), Some("bounds other than partial"));
         let single = offered(1, vec![0], Bound::Partial, Nodes::Pool);
         assert_eq!(single, Some("a single city"));

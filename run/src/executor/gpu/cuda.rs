@@ -11,7 +11,7 @@ use cudarc::driver::{CudaContext, DriverError, LaunchConfig, result, sys};
 use pleach_core::device::Layout;
 use pleach_core::evaluate::Parents;
 use pleach_kernels::bounding::BOUND;
-use pleach_kernels::launch::{EXPLORERS, Entry, Launch, THREADS, blocks};
+use pleach_kernels::launch::{Entry, Launch, THREADS, blocks, explorers_per_block};
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::thread::{sleep, yield_now};
@@ -298,7 +298,7 @@ impl Memory for Gpu {
         let blocks = some_blocks(explore.blocks().map_err(failed)?)?;
         // Only a hint: without it the driver decides.
         let _ = explore.carve_out(&self.context, blocks);
-        Ok(blocks * EXPLORERS * self.multiprocessors as u32)
+        Ok(blocks * explorers_per_block(layout.kernel) * self.multiprocessors as u32)
     }
 
     fn allocate(&mut self, words: usize) -> Result<u64, DeviceError> {
@@ -343,8 +343,9 @@ impl Memory for Gpu {
         let Some(&function) = self.kernels.get(entry as usize) else {
             return Err(DeviceError::Failed("its kernels are not loaded".into()));
         };
+        let kernel = self.loaded.as_ref().map_or("", |loaded| loaded.from.0);
         let shape = LaunchConfig {
-            grid_dim: (blocks(record.explorers), 1, 1),
+            grid_dim: (blocks(kernel, record.explorers), 1, 1),
             block_dim: (THREADS, 1, 1),
             shared_mem_bytes: 0,
         };

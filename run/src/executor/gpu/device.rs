@@ -1,14 +1,19 @@
-//! [`Device`]: memory with many stacks of nodes, and kernels that explore all of them at once.
+//! [`Device`]: memory with many stacks of nodes or intervals, and kernels that explore all of them at
+//! once.
 
 use super::form::{Built, Handling};
+use super::held::Held;
 use super::memory::Memory;
-use super::moves::{share, spread};
+use super::moves::{longest, share, spread};
 use super::slots::Slots;
 use super::{DeviceError, Inside, Returned, Round};
 use crate::activity::Phases;
 use pleach_core::device::Layout;
 use pleach_core::tree::Counts;
-use pleach_kernels::launch::{Entry, FOUND, Launch, LaunchReport, Move, PAGE, StealRule};
+use pleach_core::work::Nodes;
+use pleach_kernels::launch::{
+    Entry, FOUND, Launch, LaunchReport, Move, ONE_LEAF, PAGE, StealRule, height, least_leaves,
+};
 use std::time::Instant;
 
 /// Pages may take one part in this many of the memory.
@@ -22,20 +27,30 @@ const WINDOW: u32 = 32;
 /// Work from outside fills stacks up to this many nodes, so that some is left for others.
 const FILLED: u32 = 32;
 
-/// Memory with many stacks of nodes, and kernels that explore all of them at once.
+/// Memory with many stacks of nodes, and kernels that explore all of them at once. Where work is
+/// intervals, each explorer holds one instead of a stack, or none.
 pub struct Device {
     memory: Box<dyn Memory>,
     launch: Launch,
+    held: Held,
     /// Words per node, words per solution record, and nodes per transfer.
     words: usize,
     found: usize,
     room: usize,
-    nodes: u64,
+    /// Nodes, or leaves.
+    size: f64,
+    /// Explorers that hold intervals, among those that take part.
+    holding: u32,
     phases: Phases,
     /// What an exchange takes, roughly.
     exchange_ns: u64,
     /// The window of [`Inside::Adapt`]: where it begins, and how wide it is.
     window: (u32, u32),
+}
+
+/// How many intervals each explorer holds, given their heights.
+fn numbers(heights: Vec<u32>) -> Vec<u32> {
+    heights.into_iter().map(|height| height.min(1)).collect()
 }
 
 fn nanos_since(start: Instant) -> u64 {
@@ -47,8 +62,21 @@ impl Device {
     pub(super) fn new(memory: impl Memory + 'static) -> Self {
         let (memory, launch) = (Box::new(memory), Launch::default());
         let phases = Phases::default();
-        let (words, found, room, nodes) = (1, 0, 0, 0);
-        Self { memory, launch, words, found, room, nodes, phases, exchange_ns: 0, window: (0, 1) }
+        let (words, found, room, size, holding) = (1, 0, 0, 0.0, 0);
+        let (held, exchange_ns, window) = (Held::new(&Layout::default()), 0, (0, 1));
+        Self {
+            memory,
+            launch,
+            held,
+            words,
+            found,
+            room,
+            size,
+            holding,
+            phases,
+            exchange_ns,
+            window,
+        }
     }
 
     /// The number of its explorers.
@@ -57,10 +85,20 @@ impl Device {
         self.launch.explorers
     }
 
-    /// The number of its nodes.
+    /// The number of its nodes, or of the leaves of its intervals.
     #[must_use]
-    pub fn nodes(&self) -> u64 {
-        self.nodes
+    pub fn size(&self) -> f64 {
+        self.size
+    }
+
+    /// Whether so many explorers could use more: some have no interval, or they have fewer than two nodes each.
+    #[must_use]
+    pub fn wants_more(&self, explorers: u32) -> bool {
+        if self.held.is_intervals() {
+            self.holding < explorers
+        } else {
+            self.size < 2.0 * f64::from(explorers)
+        }
     }
 
     /// How the next kernels should be built, and how long they may take.
@@ -88,22 +126,30 @@ impl Device {
         self.clear()?;
         let at_once = self.memory.build_kernels(layout)?;
         let explorers = explorers.unwrap_or(at_once);
+        let intervals = layout.nodes == Nodes::Interval;
         // Depth first, each step adds only the children of the nodes it takes.
         let deepest = 2 * layout.width as u64 * (layout.depth as u64 + 1);
         let each = 2 * (deepest / u64::from(PAGE) + 2);
-        let bytes = 4 * layout.words as u64 * u64::from(PAGE);
+        let page = if intervals { 1 } else { PAGE };
+        let bytes = 4 * layout.words as u64 * u64::from(page);
         let (there, least) = (self.memory.bytes() / PART / bytes, 2 * u64::from(explorers));
         if there < least {
             return Err(DeviceError::Memory(self.memory.bytes(), PART * bytes * least));
         }
-        let pages = (each * u64::from(explorers)).min(there).min(u64::from(u32::MAX) / 4) as u32;
-        let span = (4 * each).next_power_of_two().clamp(4, MOST_SPAN.into()) as u32;
+        // An explorer keeps its interval in what would be its first page.
+        let (pages, span) = if intervals {
+            (explorers, 4)
+        } else {
+            let pages = (each * u64::from(explorers)).min(there).min(u64::from(u32::MAX) / 4);
+            (pages as u32, (4 * each).next_power_of_two().clamp(4, MOST_SPAN.into()) as u32)
+        };
         let n = explorers as usize;
+        self.held = Held::new(layout);
         (self.words, self.found) = (layout.words, FOUND + layout.plan);
         self.room = (MOVED_WORDS / layout.words).max(1);
         let mut allocate = |words: usize| self.memory.allocate(words.max(1));
         self.launch = Launch {
-            pages: allocate(pages as usize * PAGE as usize * layout.words)?,
+            pages: allocate(pages as usize * page as usize * layout.words)?,
             rings: allocate(n * span as usize)?,
             stacks: allocate(2 * n)?,
             heights: allocate(n)?,
@@ -136,7 +182,8 @@ impl Device {
     /// # Errors
     /// If the device fails.
     pub fn clear(&mut self) -> Result<(), DeviceError> {
-        (self.nodes, self.launch, self.phases) = (0, Launch::default(), Phases::default());
+        (self.size, self.holding) = (0.0, 0);
+        (self.launch, self.phases) = (Launch::default(), Phases::default());
         self.memory.clear()
     }
 
@@ -187,7 +234,11 @@ impl Device {
         let start = Instant::now();
         let report = self.launch_and_read(Entry::Explore, round.best)?;
         let round_ns = nanos_since(start);
-        self.nodes = report.nodes;
+        self.holding = self.launch.active - report.idle;
+        self.size = match self.held.is_intervals() {
+            true => f64::from_bits(report.nodes),
+            false => report.nodes as f64,
+        };
         let found = if report.found > 0 { self.found()? } else { None };
         if self.pays(round, &report, round_ns) {
             let start = Instant::now();
@@ -223,7 +274,8 @@ impl Device {
 
     /// Lets empty stacks take nodes from full ones.
     fn exchange(&mut self, inside: Inside, idle: u32) -> Result<(), DeviceError> {
-        let (all, mean) = (self.launch.explorers, self.nodes / u64::from(self.launch.active));
+        let (all, mean) = (self.launch.explorers, self.size / f64::from(self.launch.active));
+        let intervals = self.held.is_intervals();
         let (rule, window, longer) = match inside {
             Inside::Windows => (StealRule::Windows, (0, 0), true),
             Inside::Hypercube => (StealRule::Hypercube, (0, 0), true),
@@ -235,8 +287,13 @@ impl Device {
         };
         (self.launch.round, self.launch.width) = window;
         self.launch.steal_rule = rule as u32;
-        self.launch.least = if longer { mean as u32 } else { 0 };
-        let moves = self.nodes > u64::from(self.launch.active == all);
+        self.launch.least = match (longer, intervals) {
+            (true, true) => height(mean).max(ONE_LEAF),
+            (true, false) => mean as u32,
+            (false, true) => ONE_LEAF,
+            (false, false) => 0,
+        };
+        let moves = self.size > f64::from(u8::from(self.launch.active == all));
         for round in 0..if moves { rule.rounds(all) } else { 0 } {
             if rule == StealRule::Hypercube {
                 self.launch.round = round;
@@ -256,7 +313,7 @@ impl Device {
         (from % all, width)
     }
 
-    /// Puts nodes onto the lowest stacks; returns those that do not fit.
+    /// Puts nodes onto the lowest stacks, or gives intervals to explorers without; returns those that do not fit.
     ///
     /// # Errors
     /// If the device fails.
@@ -265,7 +322,11 @@ impl Device {
         let mut left = Vec::new();
         for some in nodes.chunks(self.room * self.words) {
             let heights = self.read(self.launch.heights, self.launch.active as usize)?;
-            let given = spread(&heights, (some.len() / self.words) as u64, FILLED);
+            let (heights, most) = match self.held.is_intervals() {
+                true => (numbers(heights), 1),
+                false => (heights, FILLED),
+            };
+            let given = spread(&heights, (some.len() / self.words) as u64, most);
             let mut at = 0;
             let planned = |&nodes: &u32| {
                 at += nodes;
@@ -284,7 +345,8 @@ impl Device {
                 let (done, nodes) = (said[3].min(planned.nodes), planned.nodes);
                 let node = |n: u32| (planned.at + n) as usize * self.words;
                 left.extend_from_slice(&some[node(done)..node(nodes)]);
-                self.nodes += u64::from(done);
+                self.size += self.held.size(&some[node(0)..node(done)]);
+                self.holding += done;
             }
         }
         self.phases.copy_ns += nanos_since(start);
@@ -297,15 +359,25 @@ impl Device {
         self.launch_and_read(entry, i64::MAX).map(drop)
     }
 
-    /// Removes this many nodes from the bottoms of the stacks and appends them to `into`.
+    /// Removes this many nodes from the bottoms of the stacks and appends them to `into`; or the longest intervals, until
+    /// they have as many leaves.
     ///
     /// # Errors
     /// If the device fails.
-    pub fn take(&mut self, nodes: u64, into: &mut Vec<u32>) -> Result<(), DeviceError> {
+    pub fn take(&mut self, size: f64, into: &mut Vec<u32>) -> Result<(), DeviceError> {
         let start = Instant::now();
         let heights = self.read(self.launch.heights, self.launch.explorers as usize)?;
-        let shares = share(&heights, nodes);
-        self.nodes -= nodes.min(self.nodes);
+        let shares = if self.held.is_intervals() {
+            let taken = longest(&heights, size);
+            let left =
+                || heights.iter().zip(&taken).filter(|&(&height, &taken)| taken == 0 && height > 0);
+            self.size = left().map(|(&height, _)| least_leaves(height)).sum();
+            self.holding = left().count() as u32;
+            taken
+        } else {
+            self.size -= size.min(self.size);
+            share(&heights, size as u64)
+        };
         self.fetch(shares, false, into)?;
         self.phases.copy_ns += nanos_since(start);
         Ok(())
@@ -318,7 +390,8 @@ impl Device {
     pub fn copy(&mut self, into: &mut Vec<u32>) -> Result<(), DeviceError> {
         let start = Instant::now();
         let heights = self.read(self.launch.heights, self.launch.explorers as usize)?;
-        self.fetch(heights, true, into)?;
+        let all = if self.held.is_intervals() { numbers(heights) } else { heights };
+        self.fetch(all, true, into)?;
         self.phases.copy_ns += nanos_since(start);
         Ok(())
     }

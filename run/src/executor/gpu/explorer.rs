@@ -12,7 +12,7 @@ use pleach_core::device::OnDevice;
 use pleach_core::explorer::{Explorer, Progress};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
-use pleach_core::work::{Malformed, Work};
+use pleach_core::work::{Malformed, Nodes, Work};
 
 /// Fuel of a step when the device is gone.
 const WITHOUT: u64 = 1 << 16;
@@ -58,16 +58,26 @@ impl<'p> DeviceExplorer<'p> {
     ) -> Result<Self, DeviceError> {
         let mut device = device.into();
         let layout = on.layout();
+        let seeds = || problem.seed(&problem.root().bytes, 0, i64::MAX, 0).is_some();
+        if spec.second_cutoff.is_some() && !seeds() {
+            let why = "second_cutoff needs work held as open nodes";
+            return Err(DeviceError::Failed(why.into()));
+        }
         device.handle(spec.handling);
         device.prepare(&layout, spec.explorers).inspect_err(|_| device.lose())?;
         let (explorers, built) = (device.explorers(), device.built());
-        let inside = spec.inside.unwrap_or_default();
+        // Windows have each idle explorer look at all others, which takes long where explorers are threads.
+        let usual = match layout.nodes {
+            Nodes::Pool => Inside::default(),
+            Nodes::Interval => Inside::Hypercube,
+        };
+        let inside = spec.inside.unwrap_or(usual);
         // Where explorers that take no part would be out of reach, all take part.
         let fixed = spec.explorers.or((!inside.takes_from_all()).then_some(explorers));
         Ok(Self {
             problem,
             on,
-            state: State::Device(Box::new(GuardedDevice::new(device, layout.words))),
+            state: State::Device(Box::new(GuardedDevice::new(device, &layout))),
             inside,
             cutoff: spec.second_cutoff,
             arrived: None,
@@ -140,7 +150,7 @@ impl<'p> DeviceExplorer<'p> {
             let mut plain = self.problem.explorer();
             let work = self.on.to_work(&device.all());
             plain.put(&work.bytes).expect("a problem reads work made of its own nodes");
-            self.reduced = device.nodes() >= 2 && plain.size() < 2.0;
+            self.reduced = device.size() >= 2.0 && plain.size() < 2.0;
             (self.state, self.lost) = (State::Plain(plain, device.take_counts()), Some(why));
         }
     }
@@ -229,7 +239,7 @@ impl Explorer for DeviceExplorer<'_> {
     fn size(&self) -> f64 {
         match &self.state {
             State::Plain(plain, _) => plain.size(),
-            State::Device(device) => device.nodes() as f64,
+            State::Device(device) => device.size(),
         }
     }
 
@@ -282,6 +292,19 @@ impl Explorer for DeviceExplorer<'_> {
         let all = drained.unwrap_or_else(|| self.plain().drain());
         self.reduced = false;
         all
+    }
+
+    fn trims(&self) -> bool {
+        self.problem.explorer().trims()
+    }
+
+    /// By an explorer of the CPU, which knows how to compare work.
+    fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {
+        let mut plain = self.problem.explorer();
+        plain.put(&self.drain().bytes)?;
+        let trimmed = plain.trim(away);
+        self.put(&plain.drain().bytes)?;
+        trimmed
     }
 
     fn copy(&mut self) -> Work {

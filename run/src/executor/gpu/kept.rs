@@ -1,10 +1,11 @@
 //! [`GuardedDevice`]: a device whose work survives a failure.
 
+use super::held::Held;
 use super::shelf::Borrowed;
 use super::{DeviceError, Returned, Round};
 use crate::activity::Phases;
+use pleach_core::device::Layout;
 use pleach_core::tree::Counts;
-use pleach_core::work::portion;
 use std::cell::Cell;
 use std::mem;
 use std::time::{Duration, Instant};
@@ -13,21 +14,21 @@ use std::time::{Duration, Instant};
 const RENEW_PART: u32 = 50;
 /// One part in this many of all nodes is fetched for the next thieves: where others come back soon, at first, and
 /// where they do not.
-const LARGEST_PART: u64 = 4;
-const FIRST_PART: u64 = 64;
-const SMALLEST_PART: u64 = 256;
+const LARGEST_PART: f64 = 4.0;
+const FIRST_PART: f64 = 64.0;
+const SMALLEST_PART: f64 = 256.0;
 /// A device without room gives back one part in this many of its nodes.
-const RELIEF_PART: u64 = 8;
+const RELIEF_PART: f64 = 8.0;
 
-/// A device, a reserve of nodes on the host, and an image: a copy of what the device held some time
-/// ago.
+/// A device, a reserve of nodes or intervals on the host, and an image: a copy of what the device held
+/// some time ago.
 ///
 /// Counts of what was explored since then are held back until the image is renewed. Image, reserve
 /// and reported counts thus always match: if the device fails, the search continues from them, and
 /// no node is lost or counted twice. A caller that sees a failure takes [`GuardedDevice::all`].
 pub(super) struct GuardedDevice {
     device: Borrowed,
-    words: usize,
+    held: Held,
     reserve: Vec<u32>,
     image: Vec<u32>,
     /// The least bound over the image, computed on demand because that visits all nodes.
@@ -41,15 +42,15 @@ pub(super) struct GuardedDevice {
     made: Instant,
     cost: Duration,
     /// One part in this many of all nodes is fetched for the next thieves.
-    ahead_part: u64,
+    ahead_part: f64,
 }
 
 impl GuardedDevice {
-    /// A device without work, for nodes of this many words.
-    pub fn new(device: Borrowed, words: usize) -> Self {
+    /// A device without work, whose explorers hold what this layout says.
+    pub fn new(device: Borrowed, layout: &Layout) -> Self {
         Self {
             device,
-            words,
+            held: Held::new(layout),
             reserve: Vec::new(),
             image: Vec::new(),
             image_bound: Cell::new(None),
@@ -67,19 +68,19 @@ impl GuardedDevice {
         &mut self.reserve
     }
 
-    /// The number of nodes in the reserve.
-    pub fn reserved(&self) -> u64 {
-        (self.reserve.len() / self.words) as u64
+    /// The number of nodes or intervals in the reserve.
+    pub fn reserved(&self) -> usize {
+        self.held.each(&self.reserve).count()
     }
 
-    /// The number of nodes on the device and in the reserve.
-    pub fn nodes(&self) -> u64 {
-        self.device.nodes() + self.reserved()
+    /// The number of nodes, or of leaves, on the device and in the reserve.
+    pub fn size(&self) -> f64 {
+        self.device.size() + self.held.size(&self.reserve)
     }
 
     /// The least bound over the image and the reserve, which bounds all work left.
     pub fn least_bound(&self, bound: impl Fn(&[u32]) -> i64) -> Option<i64> {
-        let least = |nodes: &[u32]| nodes.chunks_exact(self.words).map(&bound).min();
+        let least = |nodes: &[u32]| self.held.each(nodes).map(&bound).min();
         let image = self.image_bound.get().or_else(|| least(&self.image));
         self.image_bound.set(image);
         image.into_iter().chain(least(&self.reserve)).min()
@@ -100,9 +101,9 @@ impl GuardedDevice {
         mem::take(&mut self.reportable)
     }
 
-    /// Feeds the device from the reserve if it has fewer than two nodes per explorer.
+    /// Feeds the device from the reserve if so many explorers could use more.
     pub fn feed(&mut self, explorers: u32) -> Result<(), DeviceError> {
-        if self.reserve.is_empty() || self.device.nodes() >= 2 * u64::from(explorers) {
+        if self.reserve.is_empty() || !self.device.wants_more(explorers) {
             return Ok(());
         }
         let left = self.device.put(&self.reserve)?;
@@ -111,9 +112,11 @@ impl GuardedDevice {
             self.image_bound.set(None);
             return Ok(());
         }
-        self.image_is_current = false;
-        self.renew()?;
-        self.reserve = left;
+        if left.len() < self.reserve.len() {
+            self.image_is_current = false;
+            self.renew()?;
+            self.reserve = left;
+        }
         Ok(())
     }
 
@@ -122,10 +125,10 @@ impl GuardedDevice {
         let returned = self.device.run(round)?;
         self.unreported.add(&returned.counts);
         self.image_is_current = false;
-        if self.device.nodes() == 0 {
+        if self.device.size() == 0.0 {
             self.set_image(Vec::new());
         } else if returned.full > 0 {
-            self.fetch(self.device.nodes().div_ceil(RELIEF_PART))?;
+            self.fetch((self.device.size() / RELIEF_PART).ceil())?;
         } else if self.made.elapsed() >= RENEW_PART * self.cost {
             self.renew()?;
         }
@@ -145,36 +148,37 @@ impl GuardedDevice {
         Ok(())
     }
 
-    /// Gives away a share of all nodes, from the reserve as far as it goes.
+    /// Gives away a share of all nodes or leaves, from the reserve as far as it goes.
     pub fn split(&mut self, share: f64) -> Result<Option<Vec<u32>>, DeviceError> {
-        let wanted = portion(share, self.nodes() as usize) as u64;
-        let missing = wanted.saturating_sub(self.reserved());
-        if missing > 0 {
+        let size = self.size();
+        let wanted = self.held.portion(share, size);
+        let missing = wanted - self.held.size(&self.reserve);
+        if missing > 0.0 {
             // The image is renewed each time, which costs the same for few nodes as for many: the sooner others come
             // back, the more is fetched for them.
             let soon = self.made.elapsed() < RENEW_PART * self.cost;
-            let part = if soon { self.ahead_part / 2 } else { 2 * self.ahead_part };
+            let part = if soon { self.ahead_part / 2.0 } else { 2.0 * self.ahead_part };
             self.ahead_part = part.clamp(LARGEST_PART, SMALLEST_PART);
-            self.fetch(missing + self.nodes() / self.ahead_part)?;
+            self.fetch(missing + (size / self.ahead_part).floor())?;
         }
-        let left = self.reserve.len() - wanted as usize * self.words;
-        Ok((wanted > 0).then(|| self.reserve.split_off(left)))
+        let elsewhere = self.device.size() > 0.0;
+        Ok((wanted > 0.0).then(|| self.held.split(&mut self.reserve, wanted, elsewhere)))
     }
 
-    /// Moves this many nodes from the device to the reserve.
-    fn fetch(&mut self, nodes: u64) -> Result<(), DeviceError> {
+    /// Moves this much from the device to the reserve.
+    fn fetch(&mut self, size: f64) -> Result<(), DeviceError> {
         let mut fetched = Vec::new();
-        self.device.take(nodes, &mut fetched)?;
+        self.device.take(size, &mut fetched)?;
         self.image_is_current = false;
         self.renew()?;
         self.reserve.append(&mut fetched);
         Ok(())
     }
 
-    /// Takes all nodes.
+    /// Takes all work.
     pub fn drain(&mut self) -> Result<Vec<u32>, DeviceError> {
         let mut all = Vec::new();
-        self.device.take(u64::MAX, &mut all)?;
+        self.device.take(f64::INFINITY, &mut all)?;
         all.append(&mut self.reserve);
         self.set_image(Vec::new());
         Ok(all)

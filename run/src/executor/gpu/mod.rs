@@ -1,4 +1,4 @@
-//! Devices: memory with many stacks of nodes, and kernels that explore all of them at once.
+//! Devices: memory with many stacks of nodes or intervals, and kernels that explore all of them at once.
 
 mod batch;
 mod compile;
@@ -15,6 +15,7 @@ pub mod executor;
 pub mod explorer;
 pub mod form;
 mod forms;
+mod held;
 mod kept;
 mod memory;
 pub mod mode;

@@ -1,4 +1,7 @@
-//! How many nodes each stack gets or gives when nodes move between host and device.
+//! How many nodes each stack gets or gives when nodes move between host and device, and which
+//! intervals go.
+
+use pleach_kernels::launch::least_leaves;
 
 /// How many of `nodes` each stack gets: the lowest stacks are filled to a common height of at most
 /// `most`.
@@ -55,10 +58,27 @@ pub fn share(heights: &[u32], nodes: u64) -> Vec<u32> {
     taken
 }
 
+/// Which intervals to take, given their heights: 1 for the longest until these have as many leaves.
+#[must_use]
+pub fn longest(heights: &[u32], leaves: f64) -> Vec<u32> {
+    let mut longest: Vec<usize> = (0..heights.len()).filter(|&at| heights[at] > 0).collect();
+    longest.sort_by_key(|&at| std::cmp::Reverse(heights[at]));
+    let (mut taken, mut missing) = (vec![0; heights.len()], leaves);
+    for at in longest {
+        if missing <= 0.0 {
+            break;
+        }
+        taken[at] = 1;
+        missing -= least_leaves(heights[at]);
+    }
+    taken
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use oorandom::Rand64;
+    use pleach_kernels::launch::height;
 
     fn sum(all: &[u32]) -> u64 {
         all.iter().map(|&n| u64::from(n)).sum()
@@ -72,6 +92,14 @@ mod tests {
         assert_eq!(share(&[1, 8, 0], 1), [0, 1, 0]);
         assert_eq!(share(&[4, 8, 0], 6), [2, 4, 0]);
         assert_eq!(share(&[4, 8, 0], 99), [4, 8, 0]);
+    }
+
+    #[test]
+    fn the_longest_intervals_go() {
+        let heights = [5.0, 0.0, 30.0, 5.0, 1.0].map(height);
+        assert_eq!(longest(&heights, 30.0), [0, 0, 1, 0, 0]);
+        assert_eq!(longest(&heights, 31.0), [1, 0, 1, 0, 0]);
+        assert_eq!(longest(&heights, f64::INFINITY), [1, 0, 1, 1, 1]);
     }
 
     #[test]
