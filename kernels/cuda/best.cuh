@@ -41,7 +41,7 @@ struct Best {
     __device__ bool beat_alone(i64 score) {
         if (score >= value)
             return false;
-        i64 old = atomicMin(place, score);
+        i64 old = atomic_min(place, score);
         take(old < score ? old : score);
         return score < old;
     }
