@@ -119,7 +119,7 @@ fn counts_are_the_same_whatever_the_choices() {
             for inside in ["windows", "ring", "search", "large", "adapt", "hypercube", "none"] {
                 let two = ["windows", "hypercube"].contains(&inside);
                 let all =
-                    ["", ":second_cutoff=3", ":trigger=0", ":budget=1", ":budget=40:trigger=1"];
+                    ["", ":put=one:take=one", ":trigger=0", ":budget=1", ":budget=40:trigger=1"];
                 // The others take nodes from one another more slowly.
                 for more in &all[..if two { 5 } else { 1 + usize::from(explorers == 3) }] {
                     let words = format!("emulated:explorers={explorers}:inside={inside}{more}");
@@ -190,7 +190,9 @@ fn the_laws_hold_on_a_device() {
                 match i {
                     // A CPU explorer beside the devices, so that work moves both ways.
                     0 => problem.explorer(),
-                    _ => Box::new(on_device(problem, "emulated:explorers=3:budget=9")),
+                    1 => Box::new(on_device(problem, "emulated:explorers=3:budget=9")),
+                    // Work comes to one explorer, and leaves from one.
+                    _ => Box::new(on_device(problem, "emulated:explorers=4:put=one:take=one")),
                 }
             };
             explorer_law(&make, &problem.root(), best, &whole, seed);

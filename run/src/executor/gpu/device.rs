@@ -6,7 +6,7 @@ use super::held::Held;
 use super::memory::Memory;
 use super::moves::{longest, share, spread};
 use super::slots::Slots;
-use super::{DeviceError, Inside, Returned, Round};
+use super::{DeviceError, Exchange, Inside, Returned, Round};
 use crate::activity::Phases;
 use pleach_core::device::Layout;
 use pleach_core::tree::Counts;
@@ -42,6 +42,10 @@ pub struct Device {
     /// Explorers that hold intervals, among those that take part.
     holding: u32,
     phases: Phases,
+    /// How work comes and leaves.
+    way: Exchange,
+    /// From which explorer on one is looked for that gives.
+    drawn: u32,
     /// What an exchange takes, roughly.
     exchange_ns: u64,
     /// The window of [`Inside::Adapt`]: where it begins, and how wide it is.
@@ -74,6 +78,8 @@ impl Device {
             size,
             holding,
             phases,
+            way: Exchange::default(),
+            drawn: 0,
             exchange_ns,
             window,
         }
@@ -101,8 +107,9 @@ impl Device {
         }
     }
 
-    /// How the next kernels should be built, and how long they may take.
-    pub fn handle(&mut self, handling: Handling) {
+    /// How the next kernels should be built, and how long they may take; how work should come and leave.
+    pub fn handle(&mut self, handling: Handling, exchange: Exchange) {
+        self.way = exchange;
         self.memory.handle(handling);
     }
 
@@ -326,7 +333,12 @@ impl Device {
                 true => (numbers(heights), 1),
                 false => (heights, FILLED),
             };
-            let given = spread(&heights, (some.len() / self.words) as u64, most);
+            let nodes = (some.len() / self.words) as u64;
+            let given = match self.way.one_gets {
+                true if self.held.is_intervals() => spread(&heights[..1], nodes, most),
+                true => vec![nodes as u32],
+                false => spread(&heights, nodes, most),
+            };
             let mut at = 0;
             let planned = |&nodes: &u32| {
                 at += nodes;
@@ -367,20 +379,42 @@ impl Device {
     pub fn take(&mut self, size: f64, into: &mut Vec<u32>) -> Result<(), DeviceError> {
         let start = Instant::now();
         let heights = self.read(self.launch.heights, self.launch.explorers as usize)?;
+        let one = if self.way.one_gives && size.is_finite() { self.one(&heights) } else { None };
         let shares = if self.held.is_intervals() {
-            let taken = longest(&heights, size);
+            let taken = one.unwrap_or_else(|| longest(&heights, size));
             let left =
                 || heights.iter().zip(&taken).filter(|&(&height, &taken)| taken == 0 && height > 0);
             self.size = left().map(|(&height, _)| least_leaves(height)).sum();
             self.holding = left().count() as u32;
             taken
         } else {
-            self.size -= size.min(self.size);
-            share(&heights, size as u64)
+            let shares = one.unwrap_or_else(|| share(&heights, size as u64));
+            self.size -= shares.iter().map(|&nodes| f64::from(nodes)).sum::<f64>();
+            shares
         };
         self.fetch(shares, false, into)?;
         self.phases.copy_ns += nanos_since(start);
         Ok(())
+    }
+
+    /// Whether one explorer gives all that it has.
+    #[must_use]
+    pub fn one_gives(&self) -> bool {
+        self.way.one_gives
+    }
+
+    /// All that one explorer has which is drawn among those that have something; nothing if it is the only one.
+    fn one(&mut self, heights: &[u32]) -> Option<Vec<u32>> {
+        // Any odd step will do that is not small.
+        self.drawn = self.drawn.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let all = heights.len();
+        let from = self.drawn as usize % all;
+        let holders = (from..from + all).map(|at| at % all).filter(|&at| heights[at] > 0);
+        let mut holders = holders.take(2);
+        let (Some(drawn), Some(_)) = (holders.next(), holders.next()) else { return None };
+        let mut taken = vec![0; all];
+        taken[drawn] = if self.held.is_intervals() { 1 } else { heights[drawn] };
+        Some(taken)
     }
 
     /// Appends a copy of all nodes to `into`.

@@ -1,11 +1,11 @@
 //! [`Evaluator`]: a search on the host whose nodes a device bounds, several batches side by side.
 
-use super::DeviceError;
 use super::batch::BatchSize;
 use super::executor::Rounds;
 use super::form::Built;
 use super::shelf::Borrowed;
 use super::spec::{Mode, Spec};
+use super::{DeviceError, Exchange};
 use crate::activity::Phases;
 use pleach_core::evaluate::{Batch, Host, Parents};
 use pleach_core::explorer::{Explorer, Progress};
@@ -79,7 +79,7 @@ impl<'p> Evaluator<'p> {
         spec: &Spec,
     ) -> Result<Self, DeviceError> {
         let (mut device, layout) = (device.into(), host.layout());
-        device.handle(spec.handling);
+        device.handle(spec.handling, Exchange::default());
         let slots = spec.rmax.unwrap_or(SLOTS);
         let each = 1 + layout.words + layout.width;
         let room = (MOST_WORDS / slots as usize / each).max(1);

@@ -63,7 +63,7 @@ impl<'p> DeviceExplorer<'p> {
             let why = "second_cutoff needs work held as open nodes";
             return Err(DeviceError::Failed(why.into()));
         }
-        device.handle(spec.handling);
+        device.handle(spec.handling, spec.exchange.unwrap_or_default());
         device.prepare(&layout, spec.explorers).inspect_err(|_| device.lose())?;
         let (explorers, built) = (device.explorers(), device.built());
         // Windows have each idle explorer look at all others, which takes long where explorers are threads.

@@ -151,7 +151,7 @@ impl GuardedDevice {
     /// Gives away a share of all nodes or leaves, from the reserve as far as it goes.
     pub fn split(&mut self, share: f64) -> Result<Option<Vec<u32>>, DeviceError> {
         let size = self.size();
-        let wanted = self.held.portion(share, size);
+        let mut wanted = self.held.portion(share, size);
         let missing = wanted - self.held.size(&self.reserve);
         if missing > 0.0 {
             // The image is renewed each time, which costs the same for few nodes as for many: the sooner others come
@@ -162,6 +162,9 @@ impl GuardedDevice {
             self.fetch(missing + (size / self.ahead_part).floor())?;
         }
         let elsewhere = self.device.size() > 0.0;
+        if self.device.one_gives() && elsewhere {
+            wanted = self.held.size(&self.reserve);
+        }
         Ok((wanted > 0.0).then(|| self.held.split(&mut self.reserve, wanted, elsewhere)))
     }
 

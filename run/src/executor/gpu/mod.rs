@@ -71,6 +71,15 @@ impl Inside {
     }
 }
 
+/// How work comes to a device and leaves it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exchange {
+    /// Whether the first explorer gets all that arrives; else it is spread.
+    pub one_gets: bool,
+    /// Whether one explorer, drawn at random, gives all that it has; else each gives a part.
+    pub one_gives: bool,
+}
+
 /// What one round of kernels should do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {

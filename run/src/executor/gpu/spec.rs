@@ -1,7 +1,7 @@
 //! [`Spec`]: which device to use and how, as in `emulated:explorers=33:inside=hypercube`.
 
-use super::Inside;
 use super::form::{Form, Handling};
+use super::{Exchange, Inside};
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub struct Spec {
     pub explorers: Option<u32>,
     /// How explorers exchange nodes.
     pub inside: Option<Inside>,
+    /// How work comes and leaves.
+    pub exchange: Option<Exchange>,
     /// The depth to which the host explores what arrives.
     pub second_cutoff: Option<u32>,
     /// Steps per round.
@@ -56,6 +58,7 @@ impl Spec {
     pub fn of(kind: Kind) -> Self {
         let (explorers, budget, trigger, fail) = (None, None, None, None);
         let (mode, rmax, pool, inside, second_cutoff) = (None, None, None, None, None);
+        let exchange = None;
         let handling = Handling::default();
         Self {
             kind,
@@ -64,6 +67,7 @@ impl Spec {
             pool,
             explorers,
             inside,
+            exchange,
             second_cutoff,
             budget,
             trigger,
@@ -120,6 +124,14 @@ impl Spec {
             ("lineinfo", _) if gpu => return Err("expected yes".into()),
             ("wait", _) if gpu => self.handling.wait = number(86_400)?,
             ("explorers", _) => self.explorers = number(1 << 20)?,
+            ("put", "spread" | "one") => {
+                self.exchange.get_or_insert_default().one_gets = value == "one";
+            }
+            ("put", _) => return Err("expected spread or one".into()),
+            ("take", "even" | "one") => {
+                self.exchange.get_or_insert_default().one_gives = value == "one";
+            }
+            ("take", _) => return Err("expected even or one".into()),
             ("second_cutoff", _) => self.second_cutoff = number(1000)?,
             ("budget", _) => self.budget = number(1_000_000)?,
             ("trigger", "0") => self.trigger = Some(0),
@@ -132,8 +144,8 @@ impl Spec {
             }
             _ => {
                 return Err(
-                    "expected mode, rmax, pool, explorers, inside, second_cutoff, budget, \
-                            trigger, form, lineinfo, wait (gpu), or fail (emulated)"
+                    "expected mode, rmax, pool, explorers, inside, put, take, second_cutoff, \
+                            budget, trigger, form, lineinfo, wait (gpu), or fail (emulated)"
                         .into(),
                 );
             }
@@ -145,7 +157,8 @@ impl Spec {
     fn settle(&mut self) -> Result<(), &'static str> {
         let evaluates = self.rmax.is_some() || self.pool.is_some();
         let numbers = [self.explorers, self.budget, self.trigger, self.second_cutoff];
-        let explores = self.inside.is_some() || numbers.iter().any(Option::is_some);
+        let explores =
+            self.inside.is_some() || self.exchange.is_some() || numbers.iter().any(Option::is_some);
         if self.inside == Some(Inside::None) && self.trigger.is_some() {
             return Err("trigger has no effect with inside=none");
         }
@@ -157,7 +170,7 @@ impl Spec {
         }
         if explores && self.mode == Some(Mode::Evaluate) {
             return Err(
-                "explorers, inside, second_cutoff, budget and trigger are for mode=explore only",
+                "explorers, inside, put, take, second_cutoff, budget and trigger are for mode=explore only",
             );
         }
         if evaluates {
