@@ -3,9 +3,9 @@
 use crate::device::OnDevice;
 use crate::evaluate::Host;
 use crate::explorer::{Explorer, TreeExplorer};
-use crate::seed::{Seeded, seed};
+use crate::seed::Top;
 use crate::tree::{Goal, Solution, Tree};
-use crate::work::{Malformed, Pool, Work};
+use crate::work::{Pool, Work};
 
 /// A problem with the explorers that suit it.
 pub trait Problem: Sync {
@@ -18,14 +18,8 @@ pub trait Problem: Sync {
     /// A new explorer, with nothing to do yet.
     fn explorer(&self) -> Box<dyn Explorer + '_>;
 
-    /// Explores the open nodes above a depth, as far as the fuel goes; `None` where that cannot be done.
-    fn seed(
-        &self,
-        _work: &[u8],
-        _depth: u32,
-        _best: i64,
-        _fuel: u64,
-    ) -> Option<Result<Seeded, Malformed>> {
+    /// The tree, where its top can be explored by itself: where work is open nodes.
+    fn top(&self) -> Option<&dyn Top> {
         None
     }
 
@@ -88,14 +82,8 @@ impl<T: Tree> Problem for Plain<T> {
         Box::new(TreeExplorer::new(&self.0))
     }
 
-    fn seed(
-        &self,
-        work: &[u8],
-        depth: u32,
-        best: i64,
-        fuel: u64,
-    ) -> Option<Result<Seeded, Malformed>> {
-        Some(seed(&self.0, work, depth, best, fuel))
+    fn top(&self) -> Option<&dyn Top> {
+        Some(&self.0)
     }
 
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {

@@ -1,4 +1,4 @@
-//! [`seed`]: the top of a tree explored down to a depth, so that there are many pieces to share.
+//! [`Top`]: the top of a tree, explored down to a depth, so that there are many pieces to share.
 
 use crate::explorer::{Explorer, Progress, TreeExplorer, read};
 use crate::tree::Tree;
@@ -15,41 +15,42 @@ pub struct Seeded {
     pub done: bool,
 }
 
-/// Explores the open nodes above a depth, as far as the fuel goes.
-///
-/// # Errors
-/// If the work is not a pool of this tree's nodes.
-pub fn seed<T: Tree>(
-    tree: &T,
-    work: &[u8],
-    depth: u32,
-    best: i64,
-    fuel: u64,
-) -> Result<Seeded, Malformed> {
-    let (mut open, mut deep): (Vec<_>, Vec<_>) =
-        read(tree, work)?.into_entries().into_iter().partition(|entry| entry.depth < depth);
-    // The last one is the next to be explored, and so are its children.
-    deep.reverse();
-    let (mut progress, mut best) = (Progress::default(), best);
-    let mut explorer = TreeExplorer::new(tree);
-    while progress.used < fuel && progress.fault.is_none() {
-        let Some(entry) = open.pop() else { break };
-        if entry.depth >= depth {
-            deep.push(entry);
-            continue;
+/// A tree whose top can be explored by itself.
+pub trait Top {
+    /// Explores the open nodes above a depth, as far as the fuel goes.
+    ///
+    /// # Errors
+    /// If the work is not a pool of this tree's nodes.
+    fn seed(&self, work: &[u8], depth: u32, best: i64, fuel: u64) -> Result<Seeded, Malformed>;
+}
+
+impl<T: Tree> Top for T {
+    fn seed(&self, work: &[u8], depth: u32, best: i64, fuel: u64) -> Result<Seeded, Malformed> {
+        let (mut open, mut deep): (Vec<_>, Vec<_>) =
+            read(self, work)?.into_entries().into_iter().partition(|entry| entry.depth < depth);
+        // The last one is the next to be explored, and so are its children.
+        deep.reverse();
+        let (mut progress, mut best) = (Progress::default(), best);
+        let mut explorer = TreeExplorer::new(self);
+        while progress.used < fuel && progress.fault.is_none() {
+            let Some(entry) = open.pop() else { break };
+            if entry.depth >= depth {
+                deep.push(entry);
+                continue;
+            }
+            explorer.put_pool(Pool::new(vec![entry]));
+            let done = explorer.run(1, best);
+            best = done.found.as_ref().map_or(best, |found| found.score.min(best));
+            // A node that is pruned costs something, too.
+            progress.used += u64::from(done.used == 0);
+            progress.add(done);
+            open.extend(explorer.take_pool().into_entries());
         }
-        explorer.put_pool(Pool::new(vec![entry]));
-        let done = explorer.run(1, best);
-        best = done.found.as_ref().map_or(best, |found| found.score.min(best));
-        // A node that is pruned costs something, too.
-        progress.used += u64::from(done.used == 0);
-        progress.add(done);
-        open.extend(explorer.take_pool().into_entries());
+        let done = open.iter().all(|entry| entry.depth >= depth);
+        deep.reverse();
+        open.append(&mut deep);
+        Ok(Seeded { work: Pool::new(open).to_work(), progress, done })
     }
-    let done = open.iter().all(|entry| entry.depth >= depth);
-    deep.reverse();
-    open.append(&mut deep);
-    Ok(Seeded { work: Pool::new(open).to_work(), progress, done })
 }
 
 #[cfg(test)]
@@ -88,7 +89,7 @@ mod tests {
             for fuel in [1, 2, 7, u64::MAX] {
                 let (mut work, mut all, mut done) = (root.clone(), Progress::default(), false);
                 while !done {
-                    let seeded = seed(&Words, &work.bytes, depth, i64::MAX, fuel).unwrap();
+                    let seeded = Words.seed(&work.bytes, depth, i64::MAX, fuel).unwrap();
                     (work, done) = (seeded.work, seeded.done);
                     all.add(seeded.progress);
                 }
@@ -102,6 +103,6 @@ mod tests {
         }
         let wanted = [1, 3, 9, 18, 36, 72, 144, 0, 0].map(|size| [size; 4]);
         assert_eq!(sizes, wanted.concat());
-        assert!(seed(&Words, &[9; 9], 2, i64::MAX, 9).is_err());
+        assert!(Words.seed(&[9; 9], 2, i64::MAX, 9).is_err());
     }
 }

@@ -11,8 +11,7 @@ use crate::side::Side;
 use crate::sites::yard::Yard;
 use crate::transport::{Envelope, Transport};
 use pleach_core::balance::{self, Event, Host, Peer};
-use pleach_core::problem::Problem;
-use pleach_core::seed::Seeded;
+use pleach_core::seed::{Seeded, Top};
 use pleach_core::work::Work;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,17 +32,10 @@ pub(crate) struct Unit<'a, E, T> {
     explored_ns: u64,
     /// A heuristic that the unit runs beside its search.
     side: Option<Side<'a>>,
-    /// What it explores first, if it does.
-    top: Option<Top<'a>>,
+    /// The top of the tree, which it explores down to a depth before it gives, if it does.
+    top: Option<(u32, &'a dyn Top)>,
     /// How fast it may explore, if that is limited.
     pace: Option<Pace>,
-}
-
-/// The top of a tree, which a unit explores before it gives.
-#[derive(Clone, Copy)]
-pub(crate) struct Top<'a> {
-    pub problem: &'a dyn Problem,
-    pub depth: u32,
 }
 
 /// What a unit leaves behind.
@@ -73,7 +65,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         peer: Peer,
         (seed, pace): (u64, Option<u64>),
         body: Body<'a, E, T>,
-        (side, top): (Option<Side<'a>>, Option<Top<'a>>),
+        (side, top): (Option<Side<'a>>, Option<(u32, &'a dyn Top)>),
     ) -> Self {
         let pace = pace.map(Pace::new);
         let chooser = balance::Seeded::new(seed, peer.me());
@@ -121,12 +113,13 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let mut now_ns = commons.now_ns();
         self.tell(Event::Stepped { nodes: 0, busy_ns: 0 }, None, now_ns)?;
         while !self.host.peer().finished() && commons.goes_on(self.round) {
+            let size = self.body.executor.explorer().size();
             if self.side.as_ref().is_some_and(|side| side.due(now_ns - started_ns)) {
                 now_ns = self.improve(now_ns);
-            } else if self.body.executor.explorer().size() == 0.0 {
+            } else if size == 0.0 {
                 self.park();
                 now_ns = self.wait(u64::MAX, now_ns);
-            } else if self.top.is_none() && self.waits_for_others() {
+            } else if self.top.is_none() && self.host.peer().waits(size) {
                 // Looks are answered between two waits.
                 now_ns = self.wait(LOOK_NS, now_ns);
                 self.answer_look();
@@ -145,12 +138,6 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             self.begin_snapshot(now_ns)?;
         }
         Ok(())
-    }
-
-    /// Whether this unit only gives.
-    fn waits_for_others(&mut self) -> bool {
-        let size = self.body.executor.explorer().size();
-        self.host.peer().waits(size)
     }
 
     /// Waits for mail, the time to wake the peer, or this long. Returns the time after it.
@@ -244,9 +231,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         if granted == 0 {
             return Ok(None);
         }
-        if let Some(Top { problem, depth }) = self.top {
-            let (stretch, done) =
-                seed(executor, (problem, depth), control.best(), granted.min(SLICE))?;
+        if let Some(top) = self.top {
+            let (stretch, done) = seed(executor, top, control.best(), granted.min(SLICE))?;
             control.refund(granted, stretch.progress.used);
             self.top = self.top.filter(|_| !done);
             return Ok(Some(stretch));
@@ -321,14 +307,13 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 /// Explores the open nodes above a depth for a stretch. Returns whether there are none left.
 fn seed(
     executor: &mut impl Executor,
-    (problem, depth): (&dyn Problem, u32),
+    (depth, top): (u32, &dyn Top),
     best: i64,
     fuel: u64,
 ) -> Result<(Stretch, bool), RunError> {
     let start = Instant::now();
     let work = executor.explorer().drain();
-    let Seeded { work, progress, done } =
-        problem.seed(&work.bytes, depth, best, fuel).ok_or(RunError::Cutoff)??;
+    let Seeded { work, progress, done } = top.seed(&work.bytes, depth, best, fuel)?;
     executor.explorer().put(&work.bytes)?;
     let busy_ns = start.elapsed().as_nanos() as u64;
     Ok((Stretch { progress, busy_ns, ..Stretch::default() }, done))

@@ -4,7 +4,7 @@ use crate::body::Body;
 use crate::commons::Commons;
 use crate::control::{Control, Stop};
 use crate::crew::Crew;
-use crate::driver::{Left, Top, Unit};
+use crate::driver::{Left, Unit};
 use crate::error::RunError;
 use crate::gather::{check, gather};
 use crate::late;
@@ -57,8 +57,8 @@ impl Crew {
         if settings.policy.is_late() {
             late::check(problem, settings)?;
         }
-        if settings.policy.cutoff.is_some() {
-            problem.seed(&problem.root().bytes, 0, i64::MAX, 0).ok_or(RunError::Cutoff)??;
+        if settings.policy.cutoff.is_some() && problem.top().is_none() {
+            return Err(RunError::Cutoff);
         }
         problem.hurry(false);
         let Plan { units, warnings } = plan(problem, settings, self.shelf())?;
@@ -152,7 +152,7 @@ impl<'a> Ground<'a> {
         let report = UnitReport { name, activity, ..UnitReport::default() };
         let slow = settings.slow_down(&planned.name);
         let executor = planned.executor(problem, pieces, commons, slow)?;
-        let top = settings.policy.cutoff.filter(|_| me == 0).map(|depth| Top { problem, depth });
+        let top = settings.policy.cutoff.filter(|_| me == 0).zip(problem.top());
         let mut desk = office.desk(me);
         // A unit that is to behave as a machine of its own shares its core with others.
         desk.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };

@@ -274,13 +274,9 @@ impl Hand for Seat<'_> {
     }
 
     fn seed(&mut self, depth: u32) -> Option<Ran> {
+        let (top, own) = (self.problem.top()?, "an explorer takes its own work back");
         let work = self.explorer.drain();
-        let seeded = self.problem.seed(&work.bytes, depth, self.best, u64::MAX);
-        let own = "an explorer takes its own work back";
-        let Some(seeded) = seeded.map(|seeded| seeded.expect(own)) else {
-            self.explorer.put(&work.bytes).expect(own);
-            return None;
-        };
+        let seeded = top.seed(&work.bytes, depth, self.best, u64::MAX).expect(own);
         self.explorer.put(&seeded.work.bytes).expect(own);
         Some(self.note(seeded.progress))
     }

@@ -118,9 +118,7 @@ impl Posed {
     /// Whether it can be explored to a depth before it is shared.
     pub fn may_be_seeded(&self) -> bool {
         match self {
-            Posed::Problem { problem, .. } => {
-                problem.seed(&problem.root().bytes, 0, i64::MAX, 0).is_some()
-            }
+            Posed::Problem { problem, .. } => problem.top().is_some(),
             Posed::Spans(_) => false,
         }
     }

@@ -28,9 +28,9 @@ use partial::Paths;
 use pleach_core::device::OnDevice;
 use pleach_core::explorer::{Explorer, TreeExplorer};
 use pleach_core::problem::{Improver, Problem};
-use pleach_core::seed::{Seeded, seed};
+use pleach_core::seed::Top;
 use pleach_core::tree::{Goal, Tree};
-use pleach_core::work::{Malformed, Nodes, Pool, Work};
+use pleach_core::work::{Nodes, Pool, Work};
 use std::sync::Arc;
 use tours::Tours;
 
@@ -167,16 +167,10 @@ impl Problem for Atsp {
         }
     }
 
-    fn seed(
-        &self,
-        work: &[u8],
-        depth: u32,
-        best: i64,
-        fuel: u64,
-    ) -> Option<Result<Seeded, Malformed>> {
+    fn top(&self) -> Option<&dyn Top> {
         match &self.search {
-            Search::Paths(paths) => paths.seed(work, depth, best, fuel),
-            Search::Tours(tours) => Some(seed(tours, work, depth, best, fuel)),
+            Search::Paths(paths) => paths.top(),
+            Search::Tours(tours) => Some(tours),
         }
     }
 

@@ -221,6 +221,23 @@ mod tests {
         }
     }
 
+    /// The code of one serves for all of them.
+    #[test]
+    fn instances_of_one_size_share_a_kernel() {
+        let layouts: Vec<Layout> = (21..=30)
+            .map(|number| {
+                let mut flowshop =
+                    Flowshop::new(named(&format!("ta{number:03}")).unwrap(), Level::Off);
+                flowshop.reference = 2000 + number;
+                flowshop.layout()
+            })
+            .collect();
+        for two in layouts.windows(2) {
+            assert_eq!((two[0].kernel, &two[0].sizes), (two[1].kernel, &two[1].sizes));
+            assert_ne!((&two[0].values, &two[0].tables), (&two[1].values, &two[1].tables));
+        }
+    }
+
     #[test]
     fn hostile_schedules_are_refused() {
         let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);

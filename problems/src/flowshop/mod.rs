@@ -34,10 +34,10 @@ use pleach_core::device::OnDevice;
 use pleach_core::evaluate::{Evaluation, Host};
 use pleach_core::explorer::Explorer;
 use pleach_core::problem::{Improver, Problem};
-use pleach_core::seed::{Seeded, seed};
+use pleach_core::seed::Top;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
-use pleach_core::work::{Entry, Interval, Intervals, Malformed, Nodes, Pool, Work};
+use pleach_core::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
 use std::sync::{Arc, OnceLock};
 use tables::{Partial, Tables};
 
@@ -238,14 +238,8 @@ impl Problem for Flowshop {
             .map(|()| Box::new(Evaluation::new(Elsewhere::new(self))) as Box<dyn Host>)
     }
 
-    fn seed(
-        &self,
-        work: &[u8],
-        depth: u32,
-        best: i64,
-        fuel: u64,
-    ) -> Option<Result<Seeded, Malformed>> {
-        (self.nodes == Nodes::Pool).then(|| seed(self, work, depth, best, fuel))
+    fn top(&self) -> Option<&dyn Top> {
+        (self.nodes == Nodes::Pool).then_some(self as &dyn Top)
     }
 
     fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {

@@ -20,7 +20,7 @@ use pleach_core::device::OnDevice;
 use pleach_core::explorer::{Explorer, TreeExplorer};
 use pleach_core::problem::Problem;
 use pleach_core::ranked::RankedExplorer;
-use pleach_core::seed::{Seeded, seed};
+use pleach_core::seed::Top;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Intervals, Malformed, Nodes, Pack, Pool, Reader, Work};
@@ -227,14 +227,8 @@ impl Problem for Queens {
         Ok(self)
     }
 
-    fn seed(
-        &self,
-        work: &[u8],
-        depth: u32,
-        best: i64,
-        fuel: u64,
-    ) -> Option<Result<Seeded, Malformed>> {
-        (self.nodes == Nodes::Pool).then(|| seed(self, work, depth, best, fuel))
+    fn top(&self) -> Option<&dyn Top> {
+        (self.nodes == Nodes::Pool).then_some(self as &dyn Top)
     }
 
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {

@@ -21,10 +21,10 @@ use crate::simd::{uts_avx512::WideKernel, uts_sha::ShaKernel};
 use pleach_core::device::OnDevice;
 use pleach_core::explorer::{Explorer, TreeExplorer};
 use pleach_core::problem::Problem;
-use pleach_core::seed::{Seeded, seed};
+use pleach_core::seed::Top;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
-use pleach_core::work::{Entry, Malformed, Pool, Work};
+use pleach_core::work::{Entry, Pool, Work};
 
 /// A tree whose nodes are counted.
 #[derive(Clone, Debug)]
@@ -164,14 +164,8 @@ impl Problem for Uts {
         self.fits_device().map(|()| self as &dyn OnDevice)
     }
 
-    fn seed(
-        &self,
-        work: &[u8],
-        depth: u32,
-        best: i64,
-        fuel: u64,
-    ) -> Option<Result<Seeded, Malformed>> {
-        Some(seed(self, work, depth, best, fuel))
+    fn top(&self) -> Option<&dyn Top> {
+        Some(self)
     }
 
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {

@@ -9,10 +9,10 @@ use super::instance::{Instance, plan};
 use crate::simd::Level;
 use pleach_core::explorer::Explorer;
 use pleach_core::pack_struct;
-use pleach_core::seed::{Seeded, seed};
+use pleach_core::seed::Top;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
-use pleach_core::work::{Entry, Interval, Intervals, Malformed, Nodes, Pool, Work};
+use pleach_core::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
 use rows::Rows;
 
 /// Most cities: one bit each in a word.
@@ -132,14 +132,8 @@ impl Paths {
     }
 
     /// The top of the tree, where work is open nodes.
-    pub(super) fn seed(
-        &self,
-        work: &[u8],
-        depth: u32,
-        best: i64,
-        fuel: u64,
-    ) -> Option<Result<Seeded, Malformed>> {
-        (self.nodes == Nodes::Pool).then(|| seed(self, work, depth, best, fuel))
+    pub(super) fn top(&self) -> Option<&dyn Top> {
+        (self.nodes == Nodes::Pool).then_some(self as &dyn Top)
     }
 
     /// A lower bound on all tours.

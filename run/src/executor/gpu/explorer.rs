@@ -58,8 +58,7 @@ impl<'p> DeviceExplorer<'p> {
     ) -> Result<Self, DeviceError> {
         let mut device = device.into();
         let layout = on.layout();
-        let seeds = || problem.seed(&problem.root().bytes, 0, i64::MAX, 0).is_some();
-        if spec.second_cutoff.is_some() && !seeds() {
+        if spec.second_cutoff.is_some() && problem.top().is_none() {
             let why = "second_cutoff needs work held as open nodes";
             return Err(DeviceError::Failed(why.into()));
         }
@@ -91,18 +90,15 @@ impl<'p> DeviceExplorer<'p> {
 
     /// Explores what has arrived down to the cutoff, on the host, as far as the fuel goes.
     fn seed(&mut self, fuel: u64, best: i64) -> Progress {
-        let (Some(depth), Some(from), State::Device(device)) =
-            (self.cutoff, self.arrived.take(), &mut self.state)
+        let (Some(depth), Some(top), Some(from), State::Device(device)) =
+            (self.cutoff, self.problem.top(), self.arrived.take(), &mut self.state)
         else {
             return Progress::default();
         };
         let reserve = device.reserve();
-        let arrived = reserve.split_off(from.min(reserve.len()));
-        let work = self.on.to_work(&arrived);
-        let Some(Ok(seeded)) = self.problem.seed(&work.bytes, depth, best, fuel) else {
-            reserve.extend(arrived);
-            return Progress::default();
-        };
+        let work = self.on.to_work(&reserve.split_off(from.min(reserve.len())));
+        let seeded = top.seed(&work.bytes, depth, best, fuel);
+        let seeded = seeded.expect("a problem reads work made of its own nodes");
         let read = self.on.to_words(&seeded.work.bytes, reserve);
         read.expect("a problem reads work made of its own nodes");
         self.arrived = (!seeded.done).then_some(from);
