@@ -12,6 +12,8 @@ pub mod evaluate;
 pub mod explorer;
 pub mod gate;
 pub mod laws;
+pub mod level;
+pub mod looping;
 pub mod problem;
 pub mod ranked;
 mod sample;

@@ -22,9 +22,9 @@ const ALLOWED: [&str; 6] = [
 fn files_of_a_crate_form_no_circles() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut circles = Vec::new();
-    for folder in ["core", "problems", "run", "pleach"] {
+    for folder in ["core", "problems", "loops", "run", "pleach"] {
         let graph = graph(&root.join(folder).join("src"));
-        assert!(graph.len() > 20, "{folder}");
+        assert!(graph.len() > 10, "{folder}");
         for module in graph.keys().filter(|module| reaches(&graph, module, module)) {
             let name = format!("{folder}/{}", module.join("::"));
             let allowed = |place: &&str| {

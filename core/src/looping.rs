@@ -1,0 +1,69 @@
+//! [`Loop`]: independent units, numbered from 0, that threads run from the front and devices from the back.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A loop of independent units of unequal cost.
+///
+/// The engine calls [`Loop::run`] for ranges that cover all units, each once, on several threads at a time and in no
+/// particular order. Results go to wherever the loop keeps them: into [`Cells`], or into the hand of the thread.
+pub trait Loop: Sync {
+    /// What a thread keeps from one range to the next: buffers, sums, results.
+    type Hand: Send;
+
+    /// How many units there are.
+    fn units(&self) -> usize;
+
+    /// The cost of all units before this one, in any measure; for `units()`, that of all. It steers how many units a
+    /// thread takes at a time, and nothing else.
+    fn cost_before(&self, unit: usize) -> f64 {
+        unit as f64
+    }
+
+    /// A hand for a thread.
+    fn hand(&self) -> Self::Hand;
+
+    /// Runs these units.
+    fn run(&self, units: Range<usize>, hand: &mut Self::Hand);
+}
+
+/// A slice in parts that several threads fill, each part by whoever has it at hand.
+pub struct Cells<'a, T>(Vec<Mutex<&'a mut [T]>>);
+
+impl<'a, T> Cells<'a, T> {
+    /// Cuts a slice into parts of these lengths.
+    ///
+    /// # Panics
+    /// If they add up to more than the slice.
+    pub fn cut(mut slice: &'a mut [T], lengths: impl IntoIterator<Item = usize>) -> Self {
+        let part = |length| {
+            let (part, rest) = std::mem::take(&mut slice).split_at_mut(length);
+            slice = rest;
+            Mutex::new(part)
+        };
+        Self(lengths.into_iter().map(part).collect())
+    }
+
+    /// A part, for as long as the guard lives.
+    ///
+    /// # Panics
+    /// If there is no such part.
+    pub fn part(&self, number: usize) -> MutexGuard<'_, &'a mut [T]> {
+        self.0[number].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_stand_side_by_side() {
+        let mut numbers = [0; 6];
+        let cells = Cells::cut(&mut numbers, [2, 0, 3]);
+        cells.part(2).fill(3);
+        cells.part(0).fill(1);
+        cells.part(1).fill(2);
+        assert_eq!(numbers, [1, 1, 3, 3, 3, 0]);
+    }
+}

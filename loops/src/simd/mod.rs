@@ -1,0 +1,1 @@
+//! Kernels in vector instructions, one file each: all `unsafe` code of the loops.
