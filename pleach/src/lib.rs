@@ -37,6 +37,7 @@
 mod campaign;
 pub mod cli;
 mod draw;
+mod each;
 mod failure;
 mod input;
 mod registry;
@@ -47,9 +48,11 @@ pub use campaign::{
     Best, Cancel, Checkpoint, Error, Search, Watch, atsp, flowshop, knapsack, queens, uts,
 };
 pub use cli::{main, rows, words};
+pub use each::{Each, each, map};
 pub use pleach_core::balance::Policy;
 pub use pleach_core::explorer::{Explorer, Progress, TreeExplorer};
 pub use pleach_core::laws;
+pub use pleach_core::looping::{Cells, Loop};
 pub use pleach_core::pack_struct;
 pub use pleach_core::problem::{Improver, Plain, Problem};
 pub use pleach_core::tree::{Children, Counts, Goal, Solution, Tree, TreeSource};
@@ -57,7 +60,10 @@ pub use pleach_core::wire::fingerprint;
 pub use pleach_core::work::{Entry, Malformed, Nodes, Pack, Pool, Reader, Work};
 pub use pleach_problems::simd::Level;
 pub use pleach_run::activity::{Activity, Column, Phases};
-pub use pleach_run::{Balance, Outcome, RunError, Save, Settings, Sight, Stop, UnitReport, cores};
+pub use pleach_run::looping::{LoopReport, LoopSettings, LoopSight, Part, Sizes};
+pub use pleach_run::{
+    Balance, Crew, Outcome, RunError, Save, Settings, Sight, Stop, UnitReport, cores,
+};
 pub use report::{Report, Status};
 pub use solver::{Solver, solve};
 

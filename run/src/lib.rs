@@ -3,6 +3,7 @@
 //! Only what loom tests, the primitives that threads share, is built with `--cfg loom`.
 
 mod control;
+pub mod looping;
 mod sync;
 pub mod transport;
 

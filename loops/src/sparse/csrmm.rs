@@ -1,0 +1,245 @@
+//! [`Csrmm`]: a sparse matrix times a dense one.
+
+use super::matrix::{Csr, Dense};
+use super::rows::{Rows, Sorted, TOGETHER};
+use crate::real::Real;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::csrmm as simd;
+use pleach_core::level::Level;
+use pleach_core::looping::{Cells, Loop};
+use std::ops::Range;
+
+/// How results and rows of the dense matrix move through the caches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Caching {
+    /// How many entries ahead a row of the dense matrix is fetched; 0 for not at all.
+    pub ahead: usize,
+    /// Whether results bypass the caches.
+    pub streams: bool,
+}
+
+/// Numbers for which there is vector code.
+pub trait Products: Real {
+    /// Writes rows times a dense matrix, given as its numbers and its width.
+    #[doc(hidden)]
+    fn rows(
+        level: Level,
+        rows: &Rows<'_, Self>,
+        dense: (&[Self], usize),
+        how: Caching,
+        out: &mut [Self],
+    );
+}
+
+macro_rules! products {
+    ($number:ty, $wide:ident, $half:ident) => {
+        impl Products for $number {
+            fn rows(
+                level: Level,
+                rows: &Rows<'_, Self>,
+                dense: (&[Self], usize),
+                how: Caching,
+                out: &mut [Self],
+            ) {
+                match level {
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx512 => simd::$wide(rows, dense, how, out),
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx2 => simd::$half(rows, dense, how, out),
+                    _ => plain(rows, dense, out),
+                }
+            }
+        }
+    };
+}
+
+products!(f32, wide_f32, half_f32);
+products!(f64, wide_f64, half_f64);
+
+/// The same without vector code.
+fn plain<T: Real>(rows: &Rows<'_, T>, (dense, width): (&[T], usize), out: &mut [T]) {
+    out.fill(T::default());
+    for (r, out) in out.chunks_mut(width.max(1)).enumerate() {
+        let common = rows.common.iter().zip(rows.values[r]);
+        let (columns, values) = rows.beside[r];
+        for (&column, &value) in common.chain(columns.iter().zip(values)) {
+            let row = &dense[column as usize * width..][..width];
+            out.iter_mut().zip(row).for_each(|(sum, &x)| *sum += value * x);
+        }
+    }
+}
+
+/// Rows of a unit.
+const ROWS: usize = 32 * TOGETHER;
+/// If so many threes of a unit have too little in common, the others are not tried.
+const TRIES: usize = 4;
+/// Rows of the dense matrix are fetched so many entries ahead where columns jump.
+const AHEAD: usize = 16;
+/// Columns jump if they are so many bytes apart on average.
+const JUMP: usize = 1 << 18;
+/// Results bypass the caches if there are more bytes of them than this.
+const LARGE: usize = 1 << 22;
+
+/// A sparse matrix times a dense one. Its units are blocks of rows.
+pub struct Csrmm<'a, T> {
+    sparse: &'a Csr<T>,
+    dense: &'a Dense<T>,
+    result: Cells<'a, T>,
+    level: Level,
+    how: Caching,
+}
+
+impl<'a, T: Products> Csrmm<'a, T> {
+    /// The product of two matrices, into a third.
+    ///
+    /// # Errors
+    /// If their sizes do not fit.
+    pub fn new(
+        sparse: &'a Csr<T>,
+        dense: &'a Dense<T>,
+        result: &'a mut Dense<T>,
+        level: Level,
+    ) -> Result<Self, String> {
+        if sparse.width != dense.height() {
+            let (width, height) = (sparse.width, dense.height());
+            return Err(format!("{width} columns times {height} rows: expected as many of each"));
+        }
+        assert_eq!((result.height(), result.width), (sparse.height(), dense.width));
+        let width = dense.width;
+        let how = Caching {
+            ahead: if jump(sparse) * width * size_of::<T>() > JUMP { AHEAD } else { 0 },
+            streams: size_of_val(result.numbers()) > LARGE,
+        };
+        let rows = sparse.height();
+        let lengths = (0..rows).step_by(ROWS).map(|row| ROWS.min(rows - row) * width);
+        let result = Cells::cut(result.numbers_mut(), lengths);
+        Ok(Self { sparse, dense, result, level, how })
+    }
+
+    /// Floating-point operations of the whole product.
+    #[must_use]
+    pub fn operations(&self) -> f64 {
+        2.0 * self.sparse.entries() as f64 * self.dense.width as f64
+    }
+
+    fn block(&self, unit: usize, sorted: &mut Sorted<T>) {
+        let (first, width) = (unit * ROWS, self.dense.width);
+        let end = (first + ROWS).min(self.sparse.height());
+        let dense = (self.dense.numbers(), width);
+        let mut out = self.result.part(unit);
+        let (mut row, mut failed) = (first, 0);
+        while row < end {
+            let tried = row + TOGETHER <= end && failed < TRIES;
+            let three = tried.then(|| Rows::three(self.sparse, row, sorted)).flatten();
+            failed += usize::from(tried && three.is_none());
+            let rows = three.unwrap_or_else(|| Rows::one(self.sparse, row));
+            let out = &mut out[(row - first) * width..][..rows.count * width];
+            T::rows(self.level, &rows, dense, self.how, out);
+            row += rows.count;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if self.how.streams {
+            simd::settle();
+        }
+    }
+}
+
+/// How far a column is from the one before in the same row, on average over some rows.
+fn jump<T: Real>(matrix: &Csr<T>) -> usize {
+    let (mut sum, mut count) = (0, 1);
+    for row in (0..matrix.height()).step_by(1 + matrix.height() / 1000) {
+        let (columns, _) = matrix.of_row(row);
+        sum += columns.windows(2).map(|two| two[1].abs_diff(two[0]) as usize).sum::<usize>();
+        count += columns.len();
+    }
+    sum / count
+}
+
+impl<T: Products> Loop for Csrmm<'_, T> {
+    type Hand = Sorted<T>;
+
+    fn units(&self) -> usize {
+        self.sparse.height().div_ceil(ROWS)
+    }
+
+    fn cost_before(&self, unit: usize) -> f64 {
+        let row = (unit * ROWS).min(self.sparse.height());
+        (self.sparse.starts[row] + 2 * row) as f64
+    }
+
+    fn hand(&self) -> Sorted<T> {
+        Sorted::default()
+    }
+
+    fn run(&self, units: Range<usize>, sorted: &mut Sorted<T>) {
+        units.for_each(|unit| self.block(unit, sorted));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sparse::generate::named;
+
+    /// The product by its definition.
+    fn expected<T: Real>(sparse: &Csr<T>, dense: &Dense<T>) -> Vec<T> {
+        let mut out = Vec::new();
+        for row in 0..sparse.height() {
+            let (columns, values) = sparse.of_row(row);
+            for at in 0..dense.width {
+                let terms = columns.iter().zip(values);
+                let sum: f64 =
+                    terms.map(|(&c, &v)| v.into() * dense.row(c as usize)[at].into()).sum();
+                out.push(T::of(sum));
+            }
+        }
+        out
+    }
+
+    /// Whole numbers, so that every order of adding gives the same sum.
+    fn check<T: Products>(matrix: &Csr<f64>, widths: impl Iterator<Item = usize>) {
+        let mut matrix = matrix.cast::<T>();
+        matrix.values.iter_mut().for_each(|value| *value = T::of(((*value).into() * 9.0).round()));
+        for width in widths {
+            let number =
+                |row: usize, column: usize| T::of(((row * 7 + column * 3) % 11) as f64 - 5.0);
+            let dense = Dense::by(matrix.width, width, number);
+            let expected = expected(&matrix, &dense);
+            for level in Level::ALL.into_iter().filter(|level| level.works()) {
+                for how in [Caching::default(), Caching { ahead: 2, streams: true }] {
+                    let mut out = Dense::by(matrix.height(), width, |_, _| T::of(99.0));
+                    let mut product = Csrmm::new(&matrix, &dense, &mut out, level).unwrap();
+                    product.how = how;
+                    let units = product.units();
+                    let hand = &mut product.hand();
+                    product.run(units / 2..units, hand);
+                    product.run(0..units / 2, hand);
+                    assert!(
+                        out.numbers() == expected,
+                        "{width} columns, {level}, {how:?}, {}",
+                        T::NAME
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn products_are_right_whatever_the_width_and_the_level() {
+        for word in ["fem:700", "fem2:301", "web:500x4", "random:200x9", "grid:130", "dense:17"] {
+            let matrix = named(word, 5).unwrap().unwrap();
+            check::<f32>(&matrix, [0, 1, 15, 16, 17, 64, 100, 130].into_iter());
+            check::<f64>(&matrix, [1, 7, 8, 33, 64, 67].into_iter());
+        }
+        let wide = named("fem:90", 2).unwrap().unwrap();
+        check::<f32>(&wide, 1..150);
+        check::<f64>(&wide, 1..80);
+    }
+
+    #[test]
+    fn sizes_that_do_not_fit_are_refused() {
+        let (sparse, dense) = (Csr::<f32>::of(2, 3, &[]), Dense::zeros(2, 4));
+        let why = Csrmm::new(&sparse, &dense, &mut Dense::zeros(2, 4), Level::Off).err();
+        assert_eq!(why.unwrap(), "3 columns times 2 rows: expected as many of each");
+    }
+}

@@ -1,0 +1,203 @@
+//! [`Csr`]: a sparse matrix by rows; [`Dense`]: a dense one by rows.
+
+use crate::real::Real;
+use std::ops::Range;
+
+/// A sparse matrix by rows. The columns of a row ascend, and none comes twice, unless it says that it is unsorted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Csr<T> {
+    /// Columns.
+    pub width: usize,
+    /// Where each row's entries begin, and where the last one's end.
+    pub starts: Vec<usize>,
+    /// The column of each entry.
+    pub columns: Vec<u32>,
+    /// The value of each entry.
+    pub values: Vec<T>,
+}
+
+impl<T: Real> Csr<T> {
+    /// A matrix of these entries (row, column, value), in any order. Those of one place are added.
+    ///
+    /// # Panics
+    /// If an entry lies outside.
+    #[must_use]
+    pub fn of(height: usize, width: usize, entries: &[(u32, u32, T)]) -> Self {
+        let mut starts = vec![0; height + 1];
+        entries.iter().for_each(|entry| starts[entry.0 as usize + 1] += 1);
+        (0..height).for_each(|row| starts[row + 1] += starts[row]);
+        let mut next = starts.clone();
+        let (mut columns, mut values) = (vec![0; entries.len()], vec![T::default(); entries.len()]);
+        for &(row, column, value) in entries {
+            assert!((column as usize) < width, "column {column} of {width}");
+            let at = &mut next[row as usize];
+            (columns[*at], values[*at]) = (column, value);
+            *at += 1;
+        }
+        let mut matrix = Self { width, starts, columns, values };
+        matrix.sort();
+        matrix
+    }
+
+    /// Rows.
+    #[must_use]
+    pub fn height(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Entries that are stored.
+    #[must_use]
+    pub fn entries(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Where the entries of a row are.
+    #[must_use]
+    pub fn row(&self, row: usize) -> Range<usize> {
+        self.starts[row]..self.starts[row + 1]
+    }
+
+    /// The columns and the values of a row.
+    #[must_use]
+    pub fn of_row(&self, row: usize) -> (&[u32], &[T]) {
+        let at = self.row(row);
+        (&self.columns[at.clone()], &self.values[at])
+    }
+
+    /// Puts the entries of each row in the order of their columns, and adds those of one place.
+    pub fn sort(&mut self) {
+        let mut kept = 0;
+        let mut entries: Vec<(u32, T)> = Vec::new();
+        for row in 0..self.height() {
+            let at = self.row(row);
+            entries.clear();
+            entries.extend(at.clone().map(|i| (self.columns[i], self.values[i])));
+            // Stable, so that entries of one place are added in the order given.
+            entries.sort_by_key(|entry| entry.0);
+            self.starts[row] = kept;
+            for &(column, value) in &entries {
+                if kept > self.starts[row] && self.columns[kept - 1] == column {
+                    self.values[kept - 1] += value;
+                } else {
+                    (self.columns[kept], self.values[kept]) = (column, value);
+                    kept += 1;
+                }
+            }
+        }
+        if let Some(end) = self.starts.last_mut() {
+            *end = kept;
+        }
+        self.columns.truncate(kept);
+        self.values.truncate(kept);
+    }
+
+    /// The same matrix in another precision.
+    #[must_use]
+    pub fn cast<U: Real>(&self) -> Csr<U> {
+        Csr {
+            width: self.width,
+            starts: self.starts.clone(),
+            columns: self.columns.clone(),
+            values: self.values.iter().map(|&value| U::of(value.into())).collect(),
+        }
+    }
+
+    /// The sum of all values.
+    #[must_use]
+    pub fn sum(&self) -> f64 {
+        self.values.iter().map(|&value| value.into()).sum()
+    }
+}
+
+/// A dense matrix by rows, whose first row begins at a cache line.
+#[derive(Debug)]
+pub struct Dense<T> {
+    /// Columns.
+    pub width: usize,
+    height: usize,
+    numbers: Vec<T>,
+    /// Where the first row begins.
+    begin: usize,
+}
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+impl<T: Real> Dense<T> {
+    /// A matrix of zeros.
+    ///
+    /// # Panics
+    /// If it is larger than memory can be.
+    #[must_use]
+    pub fn zeros(height: usize, width: usize) -> Self {
+        let size = height.checked_mul(width).expect("a matrix of sensible size");
+        let numbers = vec![T::default(); size + LINE / size_of::<T>()];
+        let begin = numbers.as_ptr().align_offset(LINE);
+        Self { width, height, numbers, begin }
+    }
+
+    /// A matrix of these numbers.
+    #[must_use]
+    pub fn by(height: usize, width: usize, number: impl Fn(usize, usize) -> T) -> Self {
+        let mut dense = Self::zeros(height, width);
+        for row in 0..height {
+            let at = dense.begin + row * width;
+            let numbers = dense.numbers[at..at + width].iter_mut().enumerate();
+            numbers.for_each(|(column, it)| *it = number(row, column));
+        }
+        dense
+    }
+
+    /// Rows.
+    #[must_use]
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// All numbers, row by row.
+    #[must_use]
+    pub fn numbers(&self) -> &[T] {
+        &self.numbers[self.begin..self.begin + self.height * self.width]
+    }
+
+    /// All numbers, row by row.
+    #[must_use]
+    pub fn numbers_mut(&mut self) -> &mut [T] {
+        &mut self.numbers[self.begin..self.begin + self.height * self.width]
+    }
+
+    /// A row.
+    #[must_use]
+    pub fn row(&self, row: usize) -> &[T] {
+        &self.numbers()[row * self.width..][..self.width]
+    }
+
+    /// The sum of all numbers.
+    #[must_use]
+    pub fn sum(&self) -> f64 {
+        self.numbers().iter().map(|&number| number.into()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_one_place_are_added_and_columns_ascend() {
+        let entries = [(1, 2, 1.0), (0, 1, 2.0), (1, 0, 3.0), (1, 2, 4.0)];
+        let matrix: Csr<f64> = Csr::of(3, 3, &entries);
+        assert_eq!(matrix.starts, [0, 1, 3, 3]);
+        assert_eq!(matrix.of_row(1), (&[0, 2][..], &[3.0, 5.0][..]));
+        assert_eq!((matrix.height(), matrix.entries(), matrix.sum()), (3, 3, 10.0));
+        assert_eq!(matrix.cast::<f32>().values, [2.0, 3.0, 5.0]);
+    }
+
+    #[test]
+    fn the_first_row_of_a_dense_matrix_begins_at_a_cache_line() {
+        let dense = Dense::<f32>::by(3, 5, |row, column| (row * 10 + column) as f32);
+        assert_eq!(dense.numbers().as_ptr().align_offset(LINE), 0);
+        assert_eq!(dense.row(2), [20.0, 21.0, 22.0, 23.0, 24.0]);
+        assert_eq!(Dense::<f64>::zeros(0, 7).sum(), 0.0);
+    }
+}

@@ -1,0 +1,7 @@
+//! Sparse matrices, and their products with sparse and with dense ones.
+
+pub mod csrmm;
+pub mod generate;
+pub mod market;
+pub mod matrix;
+pub mod rows;

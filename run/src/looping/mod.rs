@@ -1,0 +1,14 @@
+//! Loops of independent units: threads take them from the front, devices from the back, and nobody waits for anybody.
+
+mod both_ends;
+#[cfg(not(loom))]
+mod crowd;
+#[cfg(not(loom))]
+mod hands;
+mod share;
+mod sizes;
+
+pub use both_ends::BothEnds;
+#[cfg(not(loom))]
+pub use crowd::{LoopOutcome, LoopReport, LoopSettings, LoopSight, Part};
+pub use sizes::Sizes;
