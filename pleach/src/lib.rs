@@ -40,6 +40,7 @@ mod draw;
 mod each;
 mod failure;
 mod input;
+mod loops;
 mod registry;
 mod report;
 mod solver;

@@ -35,6 +35,18 @@ const NAMED: [(&str, &str); 13] = [
 /// If its sizes make no sense.
 #[must_use]
 pub fn named(word: &str, seed: u64) -> Option<Result<Csr<f64>, String>> {
+    let (family, unknowns, sizes) = family(word)?;
+    Some(make(family, unknowns, sizes, seed).map_err(|why| format!("'{word}': {why}")))
+}
+
+/// Whether a word stands for a family, whatever its sizes.
+#[must_use]
+pub fn is_family(word: &str) -> bool {
+    family(word).is_some()
+}
+
+/// The family that a word names, the unknowns of its nodes where it has such, and its sizes.
+fn family(word: &str) -> Option<(&str, Option<usize>, &str)> {
     let named = NAMED.iter().find(|(name, _)| *name == word).map(|(_, stands_for)| *stands_for);
     let (family, sizes) = named.unwrap_or(word).split_once(':')?;
     let unknowns = match family.strip_prefix("fem") {
@@ -46,7 +58,7 @@ pub fn named(word: &str, seed: u64) -> Option<Result<Csr<f64>, String>> {
     if unknowns.is_none() && !known.contains(&family) {
         return None;
     }
-    Some(make(family, unknowns, sizes, seed).map_err(|why| format!("'{word}': {why}")))
+    Some((family, unknowns, sizes))
 }
 
 fn make(family: &str, unknowns: Option<usize>, sizes: &str, seed: u64) -> Result<Csr<f64>, String> {

@@ -1,6 +1,6 @@
 //! Matrix Market files: sparse and dense matrices as text, with every qualifier of the format.
 
-use super::matrix::Csr;
+use super::matrix::{Csr, Dense};
 use crate::real::Real;
 use std::fmt::Write;
 
@@ -245,6 +245,20 @@ pub fn write<T: Real>(matrix: &Csr<T>) -> String {
         let (columns, values) = matrix.of_row(row);
         for (column, value) in columns.iter().zip(values) {
             let _ = writeln!(text, "{} {} {value:e}", row + 1, column + 1);
+        }
+    }
+    text
+}
+
+/// A dense matrix as a file: array, real, general.
+#[must_use]
+pub fn write_dense<T: Real>(matrix: &Dense<T>) -> String {
+    let mut text = String::with_capacity(16 * matrix.numbers().len() + 128);
+    let sizes = (matrix.height(), matrix.width);
+    let _ = writeln!(text, "%%MatrixMarket matrix array real general\n{} {}", sizes.0, sizes.1);
+    for column in 0..matrix.width {
+        for row in 0..matrix.height() {
+            let _ = writeln!(text, "{:e}", matrix.row(row)[column]);
         }
     }
     text

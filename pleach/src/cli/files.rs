@@ -52,10 +52,18 @@ impl Output {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write(mut self, text: &str) -> Result<(), Failure> {
+    pub fn write(self, text: &str) -> Result<(), Failure> {
+        self.write_bytes(format!("{text}\n").as_bytes())
+    }
+
+    /// Writes bytes as they are.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write_bytes(mut self, bytes: &[u8]) -> Result<(), Failure> {
         // A terminal or a pipe has no length to set.
         let _ = self.file.set_len(0);
-        let written = writeln!(self.file, "{text}").and_then(|()| self.file.flush());
+        let written = self.file.write_all(bytes).and_then(|()| self.file.flush());
         let path = self.path.display();
         written.map_err(|why| Failure::Machine(format!("cannot write {path}: {why}")))
     }
@@ -78,7 +86,7 @@ fn is_standard_output(_: &File) -> bool {
 }
 
 /// Flags that name a file to be written.
-const WRITTEN: [&str; 5] = ["checkpoint", "solution", "gantt", "trace", "svg"];
+const WRITTEN: [&str; 6] = ["checkpoint", "solution", "gantt", "trace", "svg", "out"];
 
 /// Refuses an output that is the same file as another output or as an input.
 ///

@@ -1,6 +1,7 @@
 //! Help: an overview, the problems of a command, and the flags that apply to what the words name.
 
 use super::flags::{About, Use, Verb, applying, argument};
+use crate::loops::{self, LOOPS};
 use crate::registry::{Entry, entry};
 use clap::Command;
 use std::fmt::Write;
@@ -10,9 +11,10 @@ Exit codes: 0 finished and proven, 1 internal error or machine failure,
 2 bad usage or bad input, 3 stopped by a limit or by Ctrl-C with what is known so far.";
 
 /// The commands, in the order in which help shows them.
-const COMMANDS: [(&str, &str); 7] = [
+const COMMANDS: [(&str, &str); 8] = [
     ("solve PROBLEM INSTANCE", "find a solution, and prove that it is the best"),
     ("count PROBLEM INSTANCE", "count all solutions, or all nodes of a tree"),
+    ("loop NAME WORDS", "run a loop of independent work"),
     ("check PROBLEM INSTANCE FILE", "compute the value of the solution in FILE"),
     ("sim SCENARIO | PROBLEM INSTANCE", "simulate a run on a cluster of many peers"),
     ("resume FILE", "continue a search that --checkpoint saved"),
@@ -38,6 +40,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> String {
         "check" => Verb::Check,
         "sim" => Verb::Sim,
         "devices" => Verb::Devices,
+        "loop" => Verb::Loop,
         "resume" => Verb::Resume,
         "join" => Verb::Join,
         _ => return overview(registry),
@@ -46,6 +49,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> String {
         (Verb::Solve | Verb::Count | Verb::Check, None) => problems(registry, verb),
         (Verb::Solve | Verb::Count | Verb::Check, Some(entry)) => of_problem(entry, verb),
         (Verb::Sim, entry) => of_sim(registry, entry),
+        (Verb::Loop, _) => crate::loops::entry(word(1)).map_or_else(all_loops, of_loop),
         (Verb::Resume, _) => {
             let about = "Continue a search that --checkpoint saved. What defines the search, such as \
                          its bound, cannot change; units, limits and output can.";
@@ -79,9 +83,14 @@ fn overview(registry: &[Entry]) -> String {
         let sim = entry.simulation.map_or("", |_| ", sim");
         let _ = writeln!(text, "  {:10} {} ({}{sim})", entry.name, entry.about, verbs.join(", "));
     }
+    text += "\nLoops:\n";
+    for entry in &LOOPS {
+        let _ = writeln!(text, "  {:10} {}", entry.name, entry.about);
+    }
     text += "\nExamples:\n";
     let own = registry.iter().flat_map(|entry| entry.tasks).flat_map(|task| task.examples);
-    for example in own.chain(&EXAMPLES) {
+    let loops = LOOPS.iter().flat_map(|entry| entry.examples.first());
+    for example in own.chain(loops).chain(&EXAMPLES) {
         let _ = writeln!(text, "  pleach {example}");
     }
     let first = registry.iter().find_map(|entry| Some((entry, entry.tasks.first()?)));
@@ -123,6 +132,27 @@ fn of_problem(entry: &Entry, verb: Verb) -> String {
     let more = if verb == Verb::Check { "" } else { "..." };
     let usage = format!("pleach {word} {name} INSTANCE{more}{file} [FLAGS]");
     flags(&about, &usage, &applying(verb, task.flags), &after)
+}
+
+/// The loops that there are.
+fn all_loops() -> String {
+    let mut text = "Usage: pleach loop NAME WORDS [FLAGS]\n\nLoops:\n".to_string();
+    for entry in &LOOPS {
+        let _ = writeln!(text, "  {:10} {}", entry.name, entry.about);
+        let _ = writeln!(text, "  {:10} WORDS: {}", "", entry.words);
+    }
+    text + "\n'pleach loop NAME --help' shows the flags that apply to a loop."
+}
+
+/// The flags of a loop.
+fn of_loop(entry: &loops::Entry) -> String {
+    let about = format!("{}: {}\n\nWORDS: {}.", entry.name, entry.about, entry.words);
+    let examples = entry
+        .examples
+        .iter()
+        .fold("Examples:".to_string(), |text, example| format!("{text}\n  pleach {example}"));
+    let usage = format!("pleach loop {} WORDS [FLAGS]", entry.name);
+    flags(&about, &usage, &applying(Verb::Loop, entry.flags), &examples)
 }
 
 /// The flags of simulations, with those of a problem's load.

@@ -12,6 +12,7 @@ mod help;
 mod join;
 mod line;
 mod list;
+mod looping;
 mod own;
 mod progress;
 pub(crate) mod read;
@@ -64,6 +65,7 @@ pub(crate) fn run(
         }
         let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
         match words[..] {
+            ["loop", ..] => looping::run(console, &line),
             ["join", at] => join::join(Known::Registry(registry), console, at, &line.given),
             ["join", ..] => usage("join: expected HOST:PORT, where another process listens"),
             ["solve" | "count" | "resume", ..] => company::with(
@@ -103,7 +105,7 @@ fn act(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Fail
         other => {
             let said = other.map_or(String::new(), |word| format!("'{word}': "));
             return usage(format!(
-                "{said}expected a command: solve, count, check, sim, resume or devices (see --help)"
+                "{said}expected a command: solve, count, loop, check, sim, resume or devices (see --help)"
             ));
         }
     };

@@ -150,7 +150,7 @@ pub(crate) fn signed(value: i64) -> Value {
     if u128::from(value.unsigned_abs()) <= EXACT { value.into() } else { value.to_string().into() }
 }
 
-fn round(seconds: f64) -> Value {
+pub(crate) fn round(seconds: f64) -> Value {
     json!((seconds * 1e6).round() / 1e6)
 }
 

@@ -1,6 +1,6 @@
 //! [`Report`]: what a search has found and proven.
 
-mod json;
+pub(crate) mod json;
 pub(crate) mod trace;
 mod words;
 

@@ -220,6 +220,15 @@ impl Given {
         all.into()
     }
 
+    /// Those of the flags in force that apply to a command.
+    pub fn record_for(&self, verb: Verb, named: &[Use]) -> Value {
+        let applying = FLAGS.iter().filter(|flag| applies(flag.about(), verb, named).is_some());
+        let record = |flag: &&(dyn super::Item + Sync)| {
+            Some((flag.about().name.replace('-', "_"), flag.record(self)?))
+        };
+        applying.filter_map(record).collect::<Map<String, Value>>().into()
+    }
+
     /// The flags on the command line as words, those that last at least so long.
     pub fn lasting(&self, lasts: &[Lasts]) -> Vec<String> {
         let all = FLAGS.iter().map(|flag| flag.about());

@@ -3,6 +3,7 @@
 mod cluster;
 mod given;
 mod limits;
+mod looping;
 mod numbers;
 mod output;
 mod search;
@@ -12,6 +13,7 @@ mod units;
 pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, address};
 pub use given::{Given, Kind, Saving};
 pub use limits::{CHECKPOINT, EVERY, NODE_LIMIT, SHOW, TIME_LIMIT};
+pub use looping::{CHUNKS, COLUMNS, COMPARE, OUT, PRECISION, Precision};
 pub use output::{GANTT, JSON, QUIET, SOLUTION, TRACE};
 pub use search::{
     ALL as ALL_OPTIMA, BEST, BOUND, BRANCHING, JOBS_FIRST, NODES, SEED, START, Start, value_to_beat,
@@ -26,7 +28,7 @@ use serde_json::Value;
 pub const WORD: char = '\u{1}';
 
 /// The flags that there are, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 33] = [
+pub static FLAGS: [&(dyn Item + Sync); 38] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -41,6 +43,10 @@ pub static FLAGS: [&(dyn Item + Sync); 33] = [
     &TIME_LIMIT,
     &NODE_LIMIT,
     &NODES,
+    &COLUMNS,
+    &PRECISION,
+    &CHUNKS,
+    &COMPARE,
     &CHECKPOINT,
     &EVERY,
     &LISTEN,
@@ -54,6 +60,7 @@ pub static FLAGS: [&(dyn Item + Sync); 33] = [
     &TRACE,
     &SOLUTION,
     &GANTT,
+    &OUT,
     &JSON,
     &QUIET,
     &SHOW,
@@ -133,6 +140,7 @@ pub enum Verb {
     Check,
     Sim,
     Devices,
+    Loop,
     Resume,
     Join,
     /// A user's own command.
@@ -148,6 +156,7 @@ impl Verb {
             Verb::Check => "check",
             Verb::Sim => "sim",
             Verb::Devices => "devices",
+            Verb::Loop => "loop",
             Verb::Resume => "resume",
             Verb::Join => "join",
             Verb::Own => "",
@@ -266,14 +275,14 @@ pub fn argument(about: &About) -> Arg {
 }
 
 /// Columns of a flag's help.
-const COLUMNS: usize = 70;
+const HELP_WIDTH: usize = 70;
 
 /// A text in lines of limited length.
 fn wrapped(text: &str) -> String {
     let (mut out, mut column) = (String::new(), 0);
     for word in text.split(' ') {
         let length = word.chars().count() + 1;
-        let full = column > 0 && column + length > COLUMNS;
+        let full = column > 0 && column + length > HELP_WIDTH;
         out.push_str(if full {
             "\n"
         } else if column > 0 {

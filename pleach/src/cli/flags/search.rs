@@ -131,7 +131,7 @@ pub static NODES: Flag<Nodes> = Flag {
     },
 };
 
-const RANDOM: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim];
+const RANDOM: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim, Verb::Loop];
 
 /// `--seed`.
 pub static SEED: Flag<u64> = Flag {

@@ -26,9 +26,11 @@ const ABOUT: About = About {
 
 const SEARCHES_AND_SIM: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim];
 const THREADS_OF: &[Verb] =
-    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join, Verb::Sim];
+    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join, Verb::Sim, Verb::Loop];
+const UNITS_OF: &[Verb] =
+    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join, Verb::Loop];
 const CODE_PATHS: &[Verb] =
-    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Join, Verb::Sim, Verb::Devices];
+    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Join, Verb::Sim, Verb::Devices, Verb::Loop];
 
 /// `--threads`.
 pub static THREADS: Flag<u32> = Flag {
@@ -52,6 +54,7 @@ pub static DEVICES: Flag<String> = Flag {
         help: "comma-separated list of cpu, gpu (all of them), gpu0 and so on, emulated (GPU code on the CPU, for \
                tests); options follow after colons, such as gpu:explorers=2048:inside=hypercube",
         default: "cpu,gpu where a GPU works",
+        applies: Applies::To(UNITS_OF),
         ..ABOUT
     },
     parse: text,
@@ -65,6 +68,7 @@ pub static SLOW: Flag<String> = Flag {
         value: Some("UNIT=F"),
         help: "slow down a thread or a device by a factor, to try unequal machines (cpu1=4, emulated0=2)",
         default: "none",
+        applies: Applies::To(UNITS_OF),
         accepts: Accepts::Several,
         ..ABOUT
     },

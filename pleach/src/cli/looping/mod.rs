@@ -1,0 +1,79 @@
+//! `pleach loop`: runs a loop of independent work, and says who did how much of it.
+
+mod split;
+mod told;
+
+use super::console::{Console, DONE, STOPPED};
+use super::files::{Output, keep_apart};
+use super::flags::{COMPARE, Kind, Verb};
+use super::line::Line;
+use super::progress::interrupts;
+use crate::failure::{Failure, usage};
+use crate::loops::runner::{self, Runner};
+use crate::loops::{self, Entry, LOOPS, Order};
+use told::Told;
+
+/// Carries out what words and flags say.
+pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
+    let Line { words, given } = line;
+    let names: Vec<&str> = LOOPS.iter().map(|entry| entry.name).collect();
+    let expected = || format!("expected one of {}", names.join(", "));
+    let Some(name) = words.get(1) else {
+        return usage(format!("loop: the name of a loop is required: {}", expected()));
+    };
+    let Some(entry) = loops::entry(name) else {
+        return usage(format!("loop {name}: {}", expected()));
+    };
+    given
+        .check(Kind { verb: Verb::Loop, problem: entry.name, named: entry.flags })
+        .map_err(Failure::Usage)?;
+    let words = &words[2..];
+    let (least, most) = entry.takes;
+    if words.len() < least || words.len() > most {
+        return usage(format!("loop {name}: expected {}", entry.words));
+    }
+    conduct(console, entry, &Order { words, given })
+}
+
+fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8, Failure> {
+    let given = order.given;
+    let inputs: Vec<String> =
+        order.words.iter().filter(|word| (entry.is_file)(word)).cloned().collect();
+    keep_apart(given, &inputs)?;
+    let out = Output::of("out", given)?;
+    let cancel = interrupts();
+    let mut job = (entry.prepare)(order)?;
+    let settings = runner::settings(given)?;
+    let mut runner = Runner::new(&settings, given.on("quiet"), &cancel);
+    job.run(&mut runner)?;
+    let mut report = runner.finish();
+    let compare = given.on(COMPARE.about.name);
+    // The first run finds cold memory. Splits are compared by their best times, so this one needs several as well.
+    for _ in 1..if compare { split::TRIES } else { 1 } {
+        let mut runner = Runner::new(&settings, given.on("quiet"), &cancel);
+        job.run(&mut runner)?;
+        let again = runner.finish();
+        if again.seconds < report.seconds || !again.complete {
+            report = again;
+        }
+    }
+    if !report.complete {
+        if let Some(out) = out {
+            out.leave();
+        }
+        let told = Told { entry, order, job: None, report: &report, split: None };
+        console.print(&told.text())?;
+        return Ok(STOPPED);
+    }
+    // What is printed and written is the result of the run that was measured.
+    let found = job.found();
+    let file = out.map(|out| Ok::<_, Failure>((out, job.file(order)?))).transpose()?;
+    let split = compare.then(|| split::best(&mut *job, &settings, &cancel)).transpose()?.flatten();
+    let told = Told { entry, order, job: Some(&found), report: &report, split };
+    // The result comes first: a file that cannot be written must not lose it.
+    console.print(&told.text())?;
+    if let Some((out, bytes)) = file {
+        out.write_bytes(&bytes)?;
+    }
+    Ok(DONE)
+}

@@ -1,0 +1,67 @@
+//! [`best`]: the static split of a loop that takes the least time, found by trial.
+
+use crate::campaign::Cancel;
+use crate::failure::Failure;
+use crate::loops::Job;
+use crate::loops::runner::Runner;
+use pleach_run::looping::{LoopSettings, Sizes};
+
+/// A static split between two parties.
+#[derive(Clone, Copy, Debug)]
+pub struct Split {
+    /// The share of the first: of all threads where there are devices, else of the first thread.
+    pub share: f64,
+    /// The time it took.
+    pub seconds: f64,
+}
+
+/// Each split is tried so often, and the least time counts.
+pub const TRIES: usize = 3;
+/// Steps of the search: the interval shrinks by 0.62 each time.
+const STEPS: usize = 10;
+/// The golden section.
+const PHI: f64 = 0.618_033_988_749_895;
+
+/// The best split; none if the search was interrupted, or there is nobody to share with.
+pub fn best(
+    job: &mut dyn Job,
+    settings: &LoopSettings,
+    cancel: &Cancel,
+) -> Result<Option<Split>, Failure> {
+    let threads = settings.threads as usize;
+    if threads < 2 {
+        return Ok(None);
+    }
+    let mut time = |share: f64| -> Result<Option<Split>, Failure> {
+        let rest = (1.0 - share) / (threads - 1) as f64;
+        let shares = (0..threads).map(|me| if me == 0 { share } else { rest }).collect();
+        let settings = LoopSettings { sizes: Sizes::Static(shares), ..settings.clone() };
+        let mut seconds = f64::MAX;
+        for _ in 0..TRIES {
+            let mut runner = Runner::new(&settings, true, cancel);
+            job.run(&mut runner)?;
+            let report = runner.finish();
+            if !report.complete {
+                return Ok(None);
+            }
+            seconds = seconds.min(report.seconds);
+        }
+        Ok(Some(Split { share, seconds }))
+    };
+    // The time falls, then rises: the best one lies between the neighbours of the best so far.
+    let (mut low, mut high) = (0.0, 1.0);
+    let Some(mut left) = time(high - PHI * (high - low))? else { return Ok(None) };
+    let Some(mut right) = time(low + PHI * (high - low))? else { return Ok(None) };
+    for _ in 0..STEPS {
+        if left.seconds < right.seconds {
+            (high, right) = (right.share, left);
+            let Some(tried) = time(high - PHI * (high - low))? else { return Ok(None) };
+            left = tried;
+        } else {
+            (low, left) = (left.share, right);
+            let Some(tried) = time(low + PHI * (high - low))? else { return Ok(None) };
+            right = tried;
+        }
+    }
+    Ok(Some(if left.seconds < right.seconds { left } else { right }))
+}

@@ -1,0 +1,131 @@
+//! [`Told`]: a loop's result in words or as JSON.
+
+use super::split::Split;
+use crate::cli::flags::Verb;
+use crate::loops::{Entry, Found, Order};
+use crate::report::json::{round, whole};
+use pleach_run::looping::LoopReport;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// What is to be told of a loop.
+pub struct Told<'a> {
+    pub entry: &'a Entry,
+    pub order: &'a Order<'a>,
+    /// What came of it; none if it was stopped.
+    pub job: Option<&'a Found>,
+    pub report: &'a LoopReport,
+    /// The best static split, if it was asked for.
+    pub split: Option<Split>,
+}
+
+impl Told<'_> {
+    /// As `--json` says.
+    pub fn text(&self) -> String {
+        if self.order.given.on("json") { self.json().to_string() } else { self.words() }
+    }
+
+    /// Operations a second.
+    fn rate(&self) -> Option<(f64, &'static str)> {
+        let (work, name) = self.job?.work;
+        (self.report.seconds > 0.0).then_some((work / self.report.seconds, name))
+    }
+
+    fn words(&self) -> String {
+        let (name, instance) = (self.entry.name, self.order.words.join(" "));
+        let seconds = self.report.seconds;
+        let mut text = match self.job {
+            Some(found) => format!("{name} {instance}: {}, {seconds:.3} s", found.phrase),
+            None => format!("{name} {instance}: stopped after {seconds:.3} s"),
+        };
+        if let Some((rate, unit)) = self.rate() {
+            let _ = write!(text, ", {} {unit} a second", scaled(rate));
+        }
+        for part in &self.report.parts {
+            let idle = 100.0 * part.idle_s / seconds.max(1e-9);
+            let _ =
+                write!(text, "\n  {:12} {:5.1} %  idle {idle:.1} %", part.name, 100.0 * part.share);
+        }
+        if let (Some(split), [first, ..]) = (&self.split, &self.report.parts[..]) {
+            let (best, more) = (100.0 * split.share, 100.0 * (seconds / split.seconds - 1.0));
+            let _ = write!(
+                text,
+                "\n  best static split found: {best:.1} % to {}, {:.3} s; shared dynamically: {more:+.1} % time",
+                first.name, split.seconds
+            );
+        }
+        if let Some(found) = self.job {
+            let _ = write!(text, "\n  checksum {}", found.checksum);
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        let (given, report) = (self.order.given, self.report);
+        let settings = given.record_for(Verb::Loop, self.entry.flags);
+        let parts = report.parts.iter().map(|part| {
+            json!({
+                "name": part.name,
+                "share": (part.share * 1e6).round() / 1e6,
+                "units": whole(part.units.into()),
+                "ranges": whole(part.ranges.into()),
+                "busy_s": round(part.busy_s),
+                "idle_s": round(part.idle_s),
+            })
+        });
+        let mut of_loop = json!({
+            "name": self.entry.name,
+            "units": self.job.map(|found| whole(found.units.into())),
+            "parts": parts.collect::<Vec<Value>>(),
+            "seconds": round(report.seconds),
+            "static": self.split.map(|split| json!({
+                "share": (split.share * 1e4).round() / 1e4,
+                "seconds": round(split.seconds),
+            })),
+            "checksum": self.job.map(|found| found.checksum),
+            "rate": self.rate().map(|(rate, _)| rate),
+            "rate_of": self.rate().map(|(_, name)| name),
+        });
+        for (key, value) in self.job.iter().flat_map(|found| &found.more) {
+            of_loop[*key] = value.clone();
+        }
+        let units = report.parts.iter().map(|part| {
+            json!({
+                "name": part.name,
+                "branched": null,
+                "busy_s": round(part.busy_s),
+                "idle_s": round(part.idle_s),
+                "steals": null,
+            })
+        });
+        json!({
+            "pleach": env!("CARGO_PKG_VERSION"),
+            "problem": self.entry.name,
+            "instance": self.order.words.join(" "),
+            "status": if self.job.is_some() { "done" } else { "stopped" },
+            "objective": null,
+            "lower_bound": null,
+            "solution": null,
+            "count": null,
+            "nodes": null,
+            "seconds": round(report.seconds),
+            "setup_seconds": null,
+            "units": units.collect::<Vec<Value>>(),
+            "sites": null,
+            "balance": null,
+            "loop": of_loop,
+            "seed": settings.get("seed").cloned().unwrap_or(Value::Null),
+            "settings": settings,
+        })
+    }
+}
+
+/// A rate with its power of a thousand.
+fn scaled(rate: f64) -> String {
+    let powers = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let power = powers.into_iter().find(|(power, _)| rate >= *power);
+    power.map_or_else(
+        || format!("{rate:.1} "),
+        |(power, letter)| format!("{:.1} {letter}", rate / power),
+    )
+}

@@ -1,0 +1,93 @@
+//! The entry of sparse × dense.
+
+use super::matrix::{is_file, matrix};
+use super::runner::Runner;
+use super::{Entry, Found, Job, Order};
+use crate::cli::flags::{COLUMNS, PRECISION, Precision, Use};
+use crate::failure::Failure;
+use pleach_core::level::Level;
+use pleach_core::looping::Loop;
+use pleach_loops::sparse::csrmm::{Csrmm, Products};
+use pleach_loops::sparse::market;
+use pleach_loops::sparse::matrix::{Csr, Dense};
+use serde_json::json;
+
+/// See [`Entry`].
+pub const ENTRY: Entry = Entry {
+    name: "csrmm",
+    about: "a sparse matrix times a dense one",
+    words: "a matrix: a Matrix Market file, or a family such as fem:40000",
+    takes: (1, 1),
+    is_file,
+    flags: &[
+        Use::plain("columns"),
+        Use::plain("precision"),
+        Use::with("out", "write the product as a Matrix Market file", ""),
+    ],
+    examples: &[
+        "loop csrmm fem:40000 --columns 64",
+        "loop csrmm web:100000x3 --precision f32 --threads 2",
+    ],
+    prepare,
+};
+
+/// The numbers of the dense matrix: small and whole, so that a reader can check a product.
+fn number(row: usize, column: usize) -> f64 {
+    ((row * 7 + column * 3) % 11) as f64 - 5.0
+}
+
+fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
+    let sparse = matrix(order, &order.words[0])?;
+    let columns = order.given.get(&COLUMNS).map_err(Failure::Usage)?.unwrap_or(64);
+    let level = order.given.simd().map_err(Failure::Usage)?;
+    Ok(match order.given.get(&PRECISION).map_err(Failure::Usage)? {
+        Some(Precision::Single) => Box::new(Product::new(sparse.cast::<f32>(), columns, level)),
+        _ => Box::new(Product::new(sparse, columns, level)),
+    })
+}
+
+/// The two matrices and their product.
+struct Product<T> {
+    sparse: Csr<T>,
+    dense: Dense<T>,
+    result: Dense<T>,
+    level: Level,
+    units: usize,
+}
+
+impl<T: Products> Product<T> {
+    fn new(sparse: Csr<T>, columns: usize, level: Level) -> Self {
+        let dense = Dense::by(sparse.width, columns, |row, column| T::of(number(row, column)));
+        let result = Dense::zeros(sparse.height(), columns);
+        Self { sparse, dense, result, level, units: 0 }
+    }
+}
+
+impl<T: Products> Job for Product<T> {
+    fn run(&mut self, runner: &mut Runner<'_>) -> Result<(), Failure> {
+        let product = Csrmm::new(&self.sparse, &self.dense, &mut self.result, self.level);
+        let product = product.map_err(Failure::Inside)?;
+        self.units = product.units();
+        runner.run(&product).map(|_| ())
+    }
+
+    fn found(&self) -> Found {
+        let (rows, columns) = (self.result.height(), self.result.width);
+        let operations = 2.0 * self.sparse.entries() as f64 * columns as f64;
+        Found {
+            units: self.units as u64,
+            checksum: self.result.sum(),
+            work: (operations, "FLOP"),
+            more: vec![
+                ("rows", json!(rows)),
+                ("columns", json!(columns)),
+                ("entries", json!(self.sparse.entries())),
+            ],
+            phrase: format!("{rows} × {columns}, from {} entries", self.sparse.entries()),
+        }
+    }
+
+    fn file(&self, _: &Order<'_>) -> Result<Vec<u8>, Failure> {
+        Ok(market::write_dense(&self.result).into_bytes())
+    }
+}

@@ -1,0 +1,94 @@
+//! [`Runner`]: runs the loops of a job one after the other, shows progress, and adds up what each unit did.
+
+use crate::campaign::Cancel;
+use crate::cli::flags::{CHUNKS, Given};
+use crate::failure::Failure;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pleach_core::looping::Loop;
+use pleach_run::Crew;
+use pleach_run::looping::{LoopReport, LoopSettings, LoopSight, Part};
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+
+/// Runs the loops of a job one after the other.
+pub struct Runner<'a> {
+    settings: &'a LoopSettings,
+    line: ProgressBar,
+    cancel: &'a Cancel,
+    /// Of all loops so far.
+    report: LoopReport,
+}
+
+/// The settings that flags make.
+pub fn settings(given: &Given) -> Result<LoopSettings, Failure> {
+    let all = given.settings().map_err(Failure::Usage)?;
+    let sizes = given.get(&CHUNKS).map_err(Failure::Usage)?.unwrap_or_default();
+    Ok(LoopSettings { threads: all.threads, slow: all.slow, sizes, look_every: all.look_every })
+}
+
+impl<'a> Runner<'a> {
+    /// A runner that has run nothing.
+    pub fn new(settings: &'a LoopSettings, quiet: bool, cancel: &'a Cancel) -> Self {
+        let shown = !quiet && std::io::stderr().is_terminal();
+        let target =
+            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        // This template is valid. A wide message is cut to the width of the terminal.
+        let style = ProgressStyle::with_template("{wide_msg}").expect("a template");
+        let line = ProgressBar::with_draw_target(None, target).with_style(style);
+        Self {
+            settings,
+            line,
+            cancel,
+            report: LoopReport { complete: true, ..LoopReport::default() },
+        }
+    }
+
+    /// Runs a loop. The hands are those of all units, in their order; none if the loop was stopped, or one before it.
+    pub fn run<L: Loop>(&mut self, work: &L) -> Result<Option<Vec<L::Hand>>, Failure> {
+        if !self.report.complete {
+            return Ok(None);
+        }
+        let outcome = Crew::shared().run_loop(work, self.settings, &mut |sight| {
+            if !self.line.is_hidden() {
+                let LoopSight { done, units, seconds } = *sight;
+                let part = 100.0 * done as f64 / units.max(1) as f64;
+                self.line.set_message(format!("{seconds:.1} s  {part:.1} % done"));
+                self.line.tick();
+            }
+            if self.cancel.is_cancelled() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
+        self.add(outcome.report);
+        Ok(self.report.complete.then_some(outcome.hands))
+    }
+
+    /// Adds a loop to what was done so far. Shares are of time where loops differ.
+    fn add(&mut self, more: LoopReport) {
+        let all = &mut self.report;
+        if all.parts.is_empty() {
+            *all = more;
+            return;
+        }
+        let seconds = all.seconds + more.seconds;
+        let weight = if seconds > 0.0 { more.seconds / seconds } else { 0.5 };
+        for (part, more) in all.parts.iter_mut().zip(more.parts) {
+            let Part { units, ranges, share, busy_s, idle_s, .. } = more;
+            part.units += units;
+            part.ranges += ranges;
+            part.share += weight * (share - part.share);
+            part.busy_s += busy_s;
+            part.idle_s += idle_s;
+        }
+        all.seconds = seconds;
+        all.complete &= more.complete;
+    }
+
+    /// What was done.
+    pub fn finish(self) -> LoopReport {
+        self.line.finish_and_clear();
+        self.report
+    }
+}
