@@ -5,13 +5,14 @@ use pleach_core::looping::Loop;
 use pleach_loops::sparse::csrmm::{Csrmm, Products};
 use pleach_loops::sparse::generate::named;
 use pleach_loops::sparse::matrix::{Csr, Dense};
+use pleach_loops::sparse::spmm::{Factors, Sparse, multiply};
 use std::time::Instant;
 
 /// The matrices, one of each kind.
 const FAMILIES: [&str; 5] = [
     "fem:60x50x50",
     "fem1:100x100x100",
-    "lattice4d:16x16x16x16",
+    "lattice4d:12x12x12x12",
     "web:1000000x3",
     "random:200000x6",
 ];
@@ -24,10 +25,28 @@ fn main() {
     println!("{:24} {:>4} {:>8} {:>7} {:>9}", "matrix", "", "columns", "level", "GFLOP/s");
     for word in families {
         let matrix = named(word, 1).expect("a family").expect("sizes");
+        squared::<f32>(word, &matrix.cast());
+        squared::<f64>(word, &matrix);
         for width in [64, 256] {
             dense::<f32>(word, &matrix.cast(), width);
             dense::<f64>(word, &matrix, width);
         }
+    }
+}
+
+/// A matrix times itself, into fresh memory and into memory used before.
+fn squared<T: Sparse>(word: &str, matrix: &Csr<T>) {
+    for level in [Level::Off, Level::Avx512].into_iter().filter(|level| level.works()) {
+        let operations = Factors::new(matrix, matrix, level).expect("a square matrix").operations();
+        let mut product = Csr::default();
+        let mut once = || {
+            let began = Instant::now();
+            multiply(matrix, matrix, level, &mut product).expect("memory that suffices");
+            operations / began.elapsed().as_secs_f64() * 1e-9
+        };
+        let (fresh, warm) = (once(), once().max(once()));
+        let (name, level) = (T::NAME, level.to_string());
+        println!("{word:24} {name:>4} {:>8} {level:>7} {warm:>9.2} {fresh:>9.2} fresh", "itself");
     }
 }
 

@@ -2,3 +2,5 @@
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod csrmm;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod spmm;

@@ -4,4 +4,7 @@ pub mod csrmm;
 pub mod generate;
 pub mod market;
 pub mod matrix;
+pub mod patterns;
 pub mod rows;
+pub mod spmm;
+pub mod sums;

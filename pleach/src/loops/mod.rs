@@ -3,6 +3,7 @@
 mod csrmm;
 mod matrix;
 pub mod runner;
+mod spmm;
 
 use crate::cli::flags::{Given, Use};
 use crate::failure::Failure;
@@ -10,7 +11,7 @@ use runner::Runner;
 use serde_json::Value;
 
 /// The loops of the `pleach` command.
-pub static LOOPS: [Entry; 1] = [csrmm::ENTRY];
+pub static LOOPS: [Entry; 2] = [spmm::ENTRY, csrmm::ENTRY];
 
 /// A loop.
 pub struct Entry {

@@ -1,0 +1,411 @@
+//! Sparse × sparse, row by row, in two loops: [`Counting`] says how long each row of the product is, [`Adding`] fills
+//! them.
+
+use super::matrix::Csr;
+use super::patterns::{Patterned, Run};
+use super::rows::TOGETHER;
+use super::sums::{Sums, WORD};
+use crate::real::Real;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::spmm as simd;
+use pleach_core::level::Level;
+use pleach_core::looping::{Cells, Loop};
+use std::ops::Range;
+
+/// Numbers for which there is vector code.
+pub trait Sparse: Real {
+    /// Adds rows of the first matrix, which have the same columns, times the second, and marks the columns.
+    #[doc(hidden)]
+    fn add_rows(
+        level: Level,
+        a: (&Csr<Self>, usize, usize),
+        b: (&Csr<Self>, Option<&Patterned<'_, Self>>),
+        sums: &mut Sums<Self>,
+    );
+
+    /// Takes out the columns and the sums of the first rows.
+    #[doc(hidden)]
+    fn take_rows(
+        level: Level,
+        sums: &mut Sums<Self>,
+        rows: usize,
+        columns: &mut [u32],
+        values: &mut [Self],
+    );
+}
+
+macro_rules! sparse {
+    ($number:ty, $add:ident, $take:ident) => {
+        impl Sparse for $number {
+            fn add_rows(
+                level: Level,
+                a: (&Csr<Self>, usize, usize),
+                b: (&Csr<Self>, Option<&Patterned<'_, Self>>),
+                sums: &mut Sums<Self>,
+            ) {
+                match (level, b.1) {
+                    #[cfg(target_arch = "x86_64")]
+                    (Level::Avx512, Some(b)) => simd::$add(a, b, sums),
+                    _ => add(a, b.0, sums),
+                }
+            }
+
+            fn take_rows(
+                level: Level,
+                sums: &mut Sums<Self>,
+                rows: usize,
+                columns: &mut [u32],
+                values: &mut [Self],
+            ) {
+                match level {
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx512 => simd::$take(sums, rows, columns, values),
+                    _ => sums.take(rows, columns, values),
+                }
+            }
+        }
+    };
+}
+
+sparse!(f32, add_f32, take_f32);
+sparse!(f64, add_f64, take_f64);
+
+/// The same as the vector code, one number at a time.
+fn add<T: Real>((a, row, rows): (&Csr<T>, usize, usize), b: &Csr<T>, sums: &mut Sums<T>) {
+    for r in 0..rows {
+        let (columns, values) = a.of_row(row + r);
+        for (&column, &value) in columns.iter().zip(values) {
+            let (columns, values) = b.of_row(column as usize);
+            for (&column, &x) in columns.iter().zip(values) {
+                sums.of[r][column as usize] += value * x;
+                if r == 0 {
+                    sums.mark(column);
+                }
+            }
+        }
+    }
+}
+
+/// Rows of a unit.
+const ROWS: usize = 16 * TOGETHER;
+
+/// Two matrices to be multiplied, and what is known of them.
+#[derive(Debug)]
+pub struct Factors<'a, T> {
+    a: &'a Csr<T>,
+    b: &'a Csr<T>,
+    patterned: Option<Patterned<'a, T>>,
+    /// The cost of all units before each, and of all.
+    cost_before: Vec<f64>,
+    level: Level,
+    /// Products of two numbers.
+    products: f64,
+}
+
+impl<'a, T: Sparse> Factors<'a, T> {
+    /// Two matrices whose columns ascend.
+    ///
+    /// # Errors
+    /// If their sizes do not fit.
+    pub fn new(a: &'a Csr<T>, b: &'a Csr<T>, level: Level) -> Result<Self, String> {
+        if a.width != b.height() {
+            let (width, height) = (a.width, b.height());
+            return Err(format!("{width} columns times {height} rows: expected as many of each"));
+        }
+        let (mut cost_before, mut cost, mut products) = (vec![0.0], 0.0, 0.0);
+        for first in (0..a.height()).step_by(ROWS) {
+            let end = (first + ROWS).min(a.height());
+            let entries = &a.columns[a.starts[first]..a.starts[end]];
+            let these: usize = entries.iter().map(|&column| b.row(column as usize).len()).sum();
+            products += these as f64;
+            cost += these as f64 + 4.0 * entries.len() as f64 + 16.0;
+            cost_before.push(cost);
+        }
+        Ok(Self { a, b, patterned: Patterned::worthwhile(b), cost_before, level, products })
+    }
+
+    /// Floating-point operations of the product.
+    #[must_use]
+    pub fn operations(&self) -> f64 {
+        2.0 * self.products
+    }
+
+    fn units(&self) -> usize {
+        self.cost_before.len() - 1
+    }
+
+    /// The rows of a unit in groups: the first of each, and how many they are, 1 or [`TOGETHER`].
+    fn groups(&self, unit: usize) -> impl Iterator<Item = (usize, usize)> {
+        let mut row = unit * ROWS;
+        let end = (row + ROWS).min(self.a.height());
+        std::iter::from_fn(move || {
+            let columns = |row: usize| self.a.of_row(row).0;
+            let three = row + TOGETHER <= end
+                && (row + 1..row + TOGETHER).all(|other| columns(other) == columns(row));
+            let group = (row, if three { TOGETHER } else { 1 });
+            row += group.1;
+            (group.0 < end).then_some(group)
+        })
+    }
+
+    /// Finds the columns that a row of the product has. Returns how many.
+    fn mark(&self, row: usize, sums: &mut Sums<T>) -> usize {
+        let (columns, _) = self.a.of_row(row);
+        let Some(patterns) = self.patterned.as_ref().map(Patterned::patterns) else {
+            let columns = columns.iter().flat_map(|&column| self.b.of_row(column as usize).0);
+            columns.for_each(|&column| sums.mark(column));
+            return sums.gather();
+        };
+        let mut at = 0;
+        while at < columns.len() {
+            let (count, row) = (patterns.together(&columns[at..], WORD - 1), columns[at] as usize);
+            let runs = patterns.runs_of(row, count.max(1));
+            for u in 0..runs[0].len() {
+                let runs = || runs[..count].iter().map(|runs| runs[u]);
+                let first = runs().map(|run| run.column).min().unwrap_or(0);
+                let bits = |Run { column, length }: Run| ((1u64 << length) - 1) << (column - first);
+                sums.mark_some(first, runs().fold(0, |all, run| all | bits(run)));
+            }
+            if count == 0 {
+                let all = runs[0].iter().flat_map(|run| run.column..run.column + run.length);
+                all.for_each(|column| sums.mark(column));
+            }
+            at += count.max(1);
+        }
+        sums.gather()
+    }
+}
+
+/// The first pass: how long each row of the product is.
+pub struct Counting<'a, T> {
+    factors: &'a Factors<'a, T>,
+    lengths: Cells<'a, usize>,
+}
+
+impl<'a, T: Sparse> Counting<'a, T> {
+    /// Into these lengths, one for each row.
+    pub fn new(factors: &'a Factors<'a, T>, lengths: &'a mut [usize]) -> Self {
+        let rows = lengths.len();
+        let parts = (0..rows).step_by(ROWS).map(|row| ROWS.min(rows - row));
+        Self { factors, lengths: Cells::cut(lengths, parts) }
+    }
+}
+
+impl<T: Sparse> Loop for Counting<'_, T> {
+    type Hand = Sums<T>;
+
+    fn units(&self) -> usize {
+        self.factors.units()
+    }
+
+    fn cost_before(&self, unit: usize) -> f64 {
+        self.factors.cost_before[unit]
+    }
+
+    fn hand(&self) -> Sums<T> {
+        Sums::new(self.factors.b.width)
+    }
+
+    fn run(&self, units: Range<usize>, sums: &mut Sums<T>) {
+        for unit in units {
+            let mut lengths = self.lengths.part(unit);
+            for (row, rows) in self.factors.groups(unit) {
+                let length = self.factors.mark(row, sums);
+                lengths[row - unit * ROWS..][..rows].fill(length);
+            }
+        }
+    }
+}
+
+/// Makes room for the rows of a product.
+///
+/// # Errors
+/// If the product has too many entries for memory.
+pub fn room<T: Sparse>(
+    lengths: &[usize],
+    width: usize,
+    product: &mut Csr<T>,
+) -> Result<(), String> {
+    product.width = width;
+    product.starts.clear();
+    product.starts.push(0);
+    let mut entries = 0usize;
+    for length in lengths {
+        entries += length;
+        product.starts.push(entries);
+    }
+    let full = |_| format!("the product has {entries} entries: too many for memory");
+    let more = entries.saturating_sub(product.columns.len());
+    product.columns.try_reserve_exact(more).map_err(full)?;
+    product.values.try_reserve_exact(more).map_err(full)?;
+    product.columns.resize(entries, 0);
+    product.values.resize(entries, T::default());
+    Ok(())
+}
+
+/// The second pass: the columns and the values of each row of the product.
+pub struct Adding<'a, T> {
+    factors: &'a Factors<'a, T>,
+    starts: &'a [usize],
+    columns: Cells<'a, u32>,
+    values: Cells<'a, T>,
+}
+
+impl<'a, T: Sparse> Adding<'a, T> {
+    /// Into a product with room for its rows.
+    pub fn new(factors: &'a Factors<'a, T>, product: &'a mut Csr<T>) -> Self {
+        let (starts, rows) = (&*product.starts, product.starts.len() - 1);
+        let lengths = || {
+            let ends = move |row: usize| starts[(row + ROWS).min(rows)] - starts[row];
+            (0..rows).step_by(ROWS).map(ends)
+        };
+        let columns = Cells::cut(&mut product.columns, lengths());
+        let values = Cells::cut(&mut product.values, lengths());
+        Self { factors, starts, columns, values }
+    }
+}
+
+impl<T: Sparse> Loop for Adding<'_, T> {
+    type Hand = Sums<T>;
+
+    fn units(&self) -> usize {
+        self.factors.units()
+    }
+
+    fn cost_before(&self, unit: usize) -> f64 {
+        self.factors.cost_before[unit]
+    }
+
+    fn hand(&self) -> Sums<T> {
+        Sums::new(self.factors.b.width)
+    }
+
+    fn run(&self, units: Range<usize>, sums: &mut Sums<T>) {
+        let Factors { a, b, patterned, level, .. } = self.factors;
+        for unit in units {
+            let (mut columns, mut values) = (self.columns.part(unit), self.values.part(unit));
+            let first = self.starts[unit * ROWS];
+            for (row, rows) in self.factors.groups(unit) {
+                T::add_rows(*level, (a, row, rows), (b, patterned.as_ref()), sums);
+                sums.gather();
+                let place = self.starts[row] - first..self.starts[row + rows] - first;
+                if !place.is_empty() {
+                    T::take_rows(
+                        *level,
+                        sums,
+                        rows,
+                        &mut columns[place.clone()],
+                        &mut values[place],
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The whole product on the calling thread, into a matrix whose memory is used again.
+///
+/// # Errors
+/// If the sizes do not fit, or memory does not suffice.
+pub fn multiply<T: Sparse>(
+    a: &Csr<T>,
+    b: &Csr<T>,
+    level: Level,
+    product: &mut Csr<T>,
+) -> Result<(), String> {
+    let factors = Factors::new(a, b, level)?;
+    let mut lengths = vec![0; a.height()];
+    let counting = Counting::new(&factors, &mut lengths);
+    counting.run(0..factors.units(), &mut counting.hand());
+    drop(counting);
+    room(&lengths, b.width, product)?;
+    let adding = Adding::new(&factors, product);
+    adding.run(0..factors.units(), &mut adding.hand());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sparse::generate::named;
+    use std::collections::BTreeMap;
+
+    /// The product by its definition.
+    fn expected<T: Real>(a: &Csr<T>, b: &Csr<T>) -> Csr<T> {
+        let mut product = Csr { width: b.width, starts: vec![0], ..Csr::default() };
+        for row in 0..a.height() {
+            let mut sums = BTreeMap::<u32, f64>::new();
+            let (columns, values) = a.of_row(row);
+            for (&k, &x) in columns.iter().zip(values) {
+                let (columns, values) = b.of_row(k as usize);
+                for (&column, &y) in columns.iter().zip(values) {
+                    *sums.entry(column).or_default() += x.into() * y.into();
+                }
+            }
+            product.columns.extend(sums.keys());
+            product.values.extend(sums.values().map(|&sum| T::of(sum)));
+            product.starts.push(product.columns.len());
+        }
+        product
+    }
+
+    /// Whole numbers, so that every order of adding gives the same sum.
+    fn whole<T: Real>(matrix: &Csr<f64>) -> Csr<T> {
+        let mut matrix = matrix.cast::<T>();
+        matrix.values.iter_mut().for_each(|value| *value = T::of(((*value).into() * 9.0).round()));
+        matrix
+    }
+
+    fn check<T: Sparse>(a: &Csr<f64>, b: &Csr<f64>, what: &str) {
+        let (a, b) = (whole::<T>(a), whole::<T>(b));
+        let expected = expected(&a, &b);
+        let mut product = Csr::default();
+        for level in Level::ALL.into_iter().filter(|level| level.works()) {
+            // Twice, so that memory is used again.
+            for _ in 0..2 {
+                multiply(&a, &b, level, &mut product).unwrap();
+                assert!(product == expected, "{what}, {level}, {}", T::NAME);
+            }
+        }
+    }
+
+    #[test]
+    fn products_are_right_on_every_family_and_level() {
+        let words = [
+            "fem:700",
+            "fem2:301",
+            "fem1:125",
+            "web:700x4",
+            "random:300x9",
+            "grid:130",
+            "dense:67",
+            "lattice4d:3x4x3x4",
+        ];
+        for word in words {
+            let matrix = named(word, 5).unwrap().unwrap();
+            check::<f32>(&matrix, &matrix, word);
+            check::<f64>(&matrix, &matrix, word);
+        }
+    }
+
+    #[test]
+    fn the_factors_may_have_any_sizes_that_fit() {
+        let tall = Csr::of(200, 7, &[(0, 0, 1.0), (0, 6, 2.0), (199, 3, -1.0)]);
+        let wide = Csr::of(7, 5000, &[(0, 4999, 3.0), (6, 4999, 4.0), (6, 0, 1.0), (3, 70, 2.0)]);
+        check::<f64>(&tall, &wide, "tall and wide");
+        check::<f32>(&Csr::of(0, 7, &[]), &wide, "no rows");
+        check::<f64>(&tall, &Csr::of(7, 0, &[]), "no columns");
+        assert!(Factors::new(&wide, &tall, Level::Off).is_err());
+    }
+
+    #[test]
+    fn the_literature_agrees_on_the_number_of_entries() {
+        let matrix = named("fem:257x9x9", 1).unwrap().unwrap();
+        let factors = Factors::new(&matrix, &matrix, Level::best()).unwrap();
+        let mut lengths = vec![0; matrix.height()];
+        let counting = Counting::new(&factors, &mut lengths);
+        counting.run(0..factors.units(), &mut counting.hand());
+        drop(counting);
+        assert_eq!(lengths.iter().sum::<usize>(), 17_508_231);
+    }
+}

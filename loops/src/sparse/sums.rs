@@ -1,0 +1,132 @@
+//! [`Sums`]: where a thread adds up rows of a sparse product, and how it takes them out again in order.
+
+use super::rows::TOGETHER;
+use crate::real::Real;
+
+/// Columns in a word of bits.
+pub const WORD: usize = 64;
+/// Sums beyond the last column, so that two vectors may begin at any.
+const SLACK: usize = 32;
+
+/// Sums by column, for up to three rows that have the same columns.
+///
+/// Between rows all sums and all bits are zero.
+#[derive(Debug)]
+pub struct Sums<T> {
+    /// The columns that rows have.
+    bits: Vec<u64>,
+    /// The words of `bits` that are not zero.
+    upper: Vec<u64>,
+    /// The words of `upper` that may be, from the first to the last.
+    touched: (usize, usize),
+    /// The columns of the rows at hand: the numbers of words, ascending, and their bits.
+    pub pattern: Vec<(u32, u64)>,
+    /// A sum for each column, and some more.
+    pub of: [Vec<T>; TOGETHER],
+}
+
+impl<T: Real> Sums<T> {
+    /// Zeros for so many columns.
+    #[must_use]
+    pub fn new(width: usize) -> Self {
+        let words = width.div_ceil(WORD);
+        let zeros = || vec![T::default(); words * WORD + SLACK];
+        Self {
+            bits: vec![0; words],
+            upper: vec![0; words.div_ceil(WORD)],
+            touched: (usize::MAX, 0),
+            pattern: Vec::new(),
+            of: std::array::from_fn(|_| zeros()),
+        }
+    }
+
+    /// Adds a column to those of the rows at hand.
+    #[inline]
+    pub fn mark(&mut self, column: u32) {
+        self.mark_word(column as usize / WORD, 1 << (column as usize % WORD));
+    }
+
+    /// Adds some of the 64 columns from this one on, as the bits say.
+    #[inline]
+    pub fn mark_some(&mut self, first: u32, bits: u64) {
+        let (word, off) = (first as usize / WORD, first as usize % WORD);
+        let (low, high) = (bits << off, if off == 0 { 0 } else { bits >> (WORD - off) });
+        if low != 0 {
+            self.mark_word(word, low);
+        }
+        if high != 0 {
+            self.mark_word(word + 1, high);
+        }
+    }
+
+    #[inline]
+    fn mark_word(&mut self, word: usize, bits: u64) {
+        let before = self.bits[word];
+        self.bits[word] = before | bits;
+        if before == 0 {
+            let above = word / WORD;
+            self.upper[above] |= 1 << (word % WORD);
+            self.touched.0 = self.touched.0.min(above);
+            self.touched.1 = self.touched.1.max(above + 1);
+        }
+    }
+
+    /// Takes the columns of the rows at hand into the pattern. Returns how many there are.
+    pub fn gather(&mut self) -> usize {
+        self.pattern.clear();
+        let mut count = 0;
+        for above in self.touched.0..self.touched.1 {
+            let mut left = std::mem::take(&mut self.upper[above]);
+            while left != 0 {
+                let word = above * WORD + left.trailing_zeros() as usize;
+                left &= left - 1;
+                let bits = std::mem::take(&mut self.bits[word]);
+                count += bits.count_ones() as usize;
+                self.pattern.push((word as u32, bits));
+            }
+        }
+        self.touched = (usize::MAX, 0);
+        count
+    }
+
+    /// Takes out the columns and the sums of the first rows, as the pattern says.
+    pub fn take(&mut self, rows: usize, columns: &mut [u32], values: &mut [T]) {
+        let each = columns.len() / rows;
+        let mut at = 0;
+        for &(word, bits) in &self.pattern {
+            let mut left = bits;
+            while left != 0 {
+                let column = word as usize * WORD + left.trailing_zeros() as usize;
+                left &= left - 1;
+                for row in 0..rows {
+                    columns[row * each + at] = column as u32;
+                    values[row * each + at] = std::mem::take(&mut self.of[row][column]);
+                }
+                at += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_come_out_in_order() {
+        let mut sums = Sums::<f64>::new(10_000);
+        sums.mark(6403);
+        sums.mark_some(192, 0b101);
+        sums.mark_some(190, 0b1000);
+        sums.mark_some(192, 0b101);
+        sums.mark_some(4479, 0b10);
+        assert_eq!(sums.gather(), 5);
+        assert_eq!(sums.pattern, [(3, 0b111), (70, 1), (100, 8)]);
+        (sums.of[0][6403], sums.of[1][192]) = (7.0, 8.0);
+        let (mut columns, mut values) = ([0; 10], [0.0; 10]);
+        sums.take(2, &mut columns, &mut values);
+        assert_eq!(columns, [192, 193, 194, 4480, 6403, 192, 193, 194, 4480, 6403]);
+        assert_eq!(values, [0.0, 0.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(sums.gather(), 0, "everything is clean again");
+    }
+}

@@ -1,0 +1,105 @@
+//! The entry of sparse × sparse.
+
+use super::matrix::{is_file, matrix};
+use super::runner::Runner;
+use super::{Entry, Found, Job, Order};
+use crate::cli::flags::{PRECISION, Precision, Use};
+use crate::failure::Failure;
+use pleach_core::level::Level;
+use pleach_core::looping::Loop;
+use pleach_loops::sparse::market;
+use pleach_loops::sparse::matrix::Csr;
+use pleach_loops::sparse::spmm::{Adding, Counting, Factors, Sparse, room};
+use serde_json::json;
+
+/// See [`Entry`].
+pub const ENTRY: Entry = Entry {
+    name: "spmm",
+    about: "a sparse matrix times a sparse one, row by row",
+    words: "one matrix, which is squared, or two: Matrix Market files, or families such as fem:40000",
+    takes: (1, 2),
+    is_file,
+    flags: &[
+        Use::plain("precision"),
+        Use::with("out", "write the product as a Matrix Market file", ""),
+    ],
+    examples: &["loop spmm fem:40000", "loop spmm web:20000x3 random:20000x4 --precision f32"],
+    prepare,
+};
+
+fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
+    let a = matrix(order, &order.words[0])?;
+    let b = order.words.get(1).map(|word| matrix(order, word)).transpose()?;
+    let level = order.given.simd().map_err(Failure::Usage)?;
+    let widths = (a.width, b.as_ref().unwrap_or(&a).height());
+    if widths.0 != widths.1 {
+        let words = order.words.join(" times ");
+        let why = format!(
+            "{words}: {} columns times {} rows: expected as many of each",
+            widths.0, widths.1
+        );
+        return Err(Failure::Usage(why));
+    }
+    Ok(match order.given.get(&PRECISION).map_err(Failure::Usage)? {
+        Some(Precision::Single) => {
+            Box::new(Product::new(a.cast::<f32>(), b.map(|b| b.cast()), level))
+        }
+        _ => Box::new(Product::new(a, b, level)),
+    })
+}
+
+/// The factors and their product.
+struct Product<T> {
+    a: Csr<T>,
+    /// If it is another one.
+    b: Option<Csr<T>>,
+    lengths: Vec<usize>,
+    result: Csr<T>,
+    level: Level,
+    units: usize,
+    operations: f64,
+}
+
+impl<T: Sparse> Product<T> {
+    fn new(a: Csr<T>, b: Option<Csr<T>>, level: Level) -> Self {
+        let lengths = vec![0; a.height()];
+        Self { a, b, lengths, result: Csr::default(), level, units: 0, operations: 0.0 }
+    }
+}
+
+impl<T: Sparse> Job for Product<T> {
+    fn run(&mut self, runner: &mut Runner<'_>) -> Result<(), Failure> {
+        let b = self.b.as_ref().unwrap_or(&self.a);
+        let factors = Factors::new(&self.a, b, self.level).map_err(Failure::Inside)?;
+        self.operations = factors.operations();
+        let counting = Counting::new(&factors, &mut self.lengths);
+        self.units = counting.units();
+        let counted = runner.run(&counting)?;
+        drop(counting);
+        if counted.is_some() {
+            room(&self.lengths, b.width, &mut self.result).map_err(Failure::Machine)?;
+            runner.run(&Adding::new(&factors, &mut self.result))?;
+        }
+        Ok(())
+    }
+
+    fn found(&self) -> Found {
+        let (rows, columns, entries) =
+            (self.result.height(), self.result.width, self.result.entries());
+        Found {
+            units: self.units as u64,
+            checksum: self.result.sum(),
+            work: (self.operations, "FLOP"),
+            more: vec![
+                ("rows", json!(rows)),
+                ("columns", json!(columns)),
+                ("entries", json!(entries)),
+            ],
+            phrase: format!("{rows} × {columns}, {entries} entries"),
+        }
+    }
+
+    fn file(&self, _: &Order<'_>) -> Result<Vec<u8>, Failure> {
+        Ok(market::write(&self.result).into_bytes())
+    }
+}
