@@ -27,7 +27,8 @@ const SIZED: [(&str, &[u32]); 5] = [
 fn emulated() -> Result<(), cc::Error> {
     let explore = ["queens", "flowshop", "uts", "atsp", "diverging"];
     let others = ["queens_intervals", "flowshop_intervals", "atsp_intervals", "flowshop_bounds"];
-    for kernel in explore.into_iter().chain(others) {
+    let loops = ["loop_csrmm"];
+    for kernel in explore.into_iter().chain(others).chain(loops) {
         library(kernel, &[])?;
     }
     for (kernel, sizes) in SIZED {
@@ -38,7 +39,7 @@ fn emulated() -> Result<(), cc::Error> {
 
 #[cfg(feature = "emulated")]
 fn library(kernel: &str, sizes: &[u32]) -> Result<(), cc::Error> {
-    let bounds = kernel.ends_with("_bounds");
+    let bounds = kernel.ends_with("_bounds") || kernel.starts_with("loop_");
     let mut name = format!("pleach_emulated_{kernel}");
     let mut build = build();
     for (i, size) in sizes.iter().enumerate() {

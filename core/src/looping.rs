@@ -1,5 +1,6 @@
 //! [`Loop`]: independent units, numbered from 0, that threads run from the front and devices from the back.
 
+use crate::device::Layout;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,6 +26,26 @@ pub trait Loop: Sync {
 
     /// Runs these units.
     fn run(&self, units: Range<usize>, hand: &mut Self::Hand);
+
+    /// The same loop as a kernel of a device runs it.
+    fn on_device(&self) -> Option<&dyn LoopOnDevice> {
+        None
+    }
+}
+
+/// A loop as a kernel of a device runs it: ranges of units go there in a few words, and results come back.
+pub trait LoopOnDevice: Sync {
+    /// What the kernel needs. A range takes [`Layout::words`] words, and its results at most [`Layout::width`].
+    fn layout(&self) -> Layout;
+
+    /// How many words the results of these units take.
+    fn words(&self, units: &Range<usize>) -> usize;
+
+    /// Appends the words that tell the kernel which units to run.
+    fn order(&self, units: &Range<usize>, words: &mut Vec<u32>);
+
+    /// Keeps the results of these units.
+    fn store(&self, units: Range<usize>, results: &[u32]);
 }
 
 /// A slice in parts that several threads fill, each part by whoever has it at hand.

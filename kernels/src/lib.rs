@@ -8,7 +8,7 @@ pub mod emulated;
 pub mod launch;
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 20] = [
+const FILES: [(&str, &str); 21] = [
     ("hip.cuh", include_str!("../cuda/hip.cuh")),
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
@@ -29,10 +29,11 @@ const FILES: [(&str, &str); 20] = [
     ("atsp.cu", include_str!("../cuda/atsp.cu")),
     ("atsp_intervals.cu", include_str!("../cuda/atsp_intervals.cu")),
     ("flowshop_bounds.cu", include_str!("../cuda/flowshop_bounds.cu")),
+    ("loop_csrmm.cu", include_str!("../cuda/loop_csrmm.cu")),
 ];
 
 /// The kernels compiled for any instance.
-const PTX: [(&str, &str); 8] = [
+const PTX: [(&str, &str); 9] = [
     ("queens", include_str!("../ptx/queens.ptx")),
     ("queens_intervals", include_str!("../ptx/queens_intervals.ptx")),
     ("flowshop", include_str!("../ptx/flowshop.ptx")),
@@ -41,6 +42,7 @@ const PTX: [(&str, &str); 8] = [
     ("atsp", include_str!("../ptx/atsp.ptx")),
     ("atsp_intervals", include_str!("../ptx/atsp_intervals.ptx")),
     ("flowshop_bounds", include_str!("../ptx/flowshop_bounds.ptx")),
+    ("loop_csrmm", include_str!("../ptx/loop_csrmm.ptx")),
 ];
 
 /// The kernels that explore.
@@ -60,6 +62,10 @@ pub const INTERVALS: [&str; 3] = ["queens_intervals", "flowshop_intervals", "ats
 /// The kernels that bound the children of parents on the host.
 pub const BOUNDS: [&str; 1] = ["flowshop_bounds"];
 
+/// The kernels of loops. A range of units comes as the only parent of a batch, and the words of its results are the
+/// children.
+pub const LOOPS: [&str; 1] = ["loop_csrmm"];
+
 /// A kernel's source with everything it includes pasted in, as C++17.
 ///
 /// The constants of the instance can be defined as `SIZE_0`, `SIZE_1` and so on, all of them or
@@ -67,7 +73,7 @@ pub const BOUNDS: [&str; 1] = ["flowshop_bounds"];
 #[must_use]
 pub fn source(kernel: &str) -> Option<String> {
     let mut text = String::new();
-    let known = NAMES.contains(&kernel) || BOUNDS.contains(&kernel);
+    let known = [&NAMES[..], &BOUNDS, &LOOPS].iter().any(|kernels| kernels.contains(&kernel));
     known.then(|| paste(&format!("{kernel}.cu"), &mut Vec::new(), &mut text)).map(|()| text)
 }
 
@@ -114,7 +120,7 @@ mod tests {
                 assert!(compiled.contains(&format!(".visible .entry {}(", entry.name())));
             }
         }
-        for kernel in BOUNDS {
+        for kernel in BOUNDS.into_iter().chain(LOOPS) {
             let text = source(kernel).unwrap();
             assert!(!text.contains("#include"), "{kernel}");
             assert_eq!(text.matches("ENTRY bound(Bounding launch)").count(), 1, "{kernel}");

@@ -23,8 +23,17 @@ pub trait Real:
     /// Its name.
     const NAME: &'static str;
 
+    /// Its bits, in words.
+    const WORDS: usize = size_of::<Self>() / 4;
+
     /// The nearest number of this precision.
     fn of(value: f64) -> Self;
+
+    /// Appends its bits as words, the low one first.
+    fn write(self, words: &mut Vec<u32>);
+
+    /// The number with these words.
+    fn read(words: &[u32]) -> Self;
 }
 
 impl Real for f32 {
@@ -33,6 +42,14 @@ impl Real for f32 {
     fn of(value: f64) -> Self {
         value as f32
     }
+
+    fn write(self, words: &mut Vec<u32>) {
+        words.push(self.to_bits());
+    }
+
+    fn read(words: &[u32]) -> Self {
+        f32::from_bits(words[0])
+    }
 }
 
 impl Real for f64 {
@@ -40,5 +57,14 @@ impl Real for f64 {
 
     fn of(value: f64) -> Self {
         value
+    }
+
+    fn write(self, words: &mut Vec<u32>) {
+        let bits = self.to_bits();
+        words.extend([bits as u32, (bits >> 32) as u32]);
+    }
+
+    fn read(words: &[u32]) -> Self {
+        f64::from_bits(u64::from(words[0]) | u64::from(words[1]) << 32)
     }
 }

@@ -1,7 +1,12 @@
 //! Loops of independent units: each unit is run once, however they are shared.
 
+use pleach_core::level::Level;
 use pleach_core::looping::Loop;
+use pleach_loops::sparse::csrmm::Csrmm;
+use pleach_loops::sparse::generate::named;
+use pleach_loops::sparse::matrix::Dense;
 use pleach_run::Crew;
+use pleach_run::executor::gpu::spec::Spec;
 use pleach_run::looping::{LoopReport, LoopSettings, Sizes};
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -189,4 +194,75 @@ fn a_loop_runs_again_and_again_on_the_same_threads() {
     }
     assert!(work.each_was_run(200));
     assert_eq!(crew.threads_started(), 2);
+}
+
+/// A product whose numbers are whole, so that every order of adding gives the same sum.
+fn product(run: impl FnOnce(&Csrmm<'_, f64>)) -> Vec<f64> {
+    let mut sparse = named("fem:1200", 3).unwrap().unwrap();
+    sparse.values.iter_mut().for_each(|value| *value = (*value * 9.0).round());
+    let dense = Dense::by(sparse.width, 5, |row, column| (row * 3 + column) as f64 % 7.0);
+    let mut out = Dense::by(sparse.height(), 5, |_, _| 99.0);
+    run(&Csrmm::new(&sparse, &dense, &mut out, Level::best()).unwrap());
+    out.numbers().to_vec()
+}
+
+fn on_devices(threads: u32, devices: &[&str], sizes: Sizes) -> (Vec<f64>, LoopReport) {
+    let devices = devices.iter().map(|words| Spec::parse(words).unwrap()).collect();
+    let settings = LoopSettings { devices, ..with(threads, sizes) };
+    let mut report = LoopReport::default();
+    let numbers = product(|work| {
+        let outcome = Crew::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
+        report = outcome.unwrap().report;
+    });
+    (numbers, report)
+}
+
+#[test]
+fn devices_take_their_part_from_the_back() {
+    let expected = product(|work| work.run(0..work.units(), &mut work.hand()));
+    for sizes in
+        [Sizes::Given(1, 1), Sizes::Given(1, 4), Sizes::Static(vec![1.0; 4]), Sizes::Measured]
+    {
+        for (threads, devices) in
+            [(0, &["emulated"][..]), (1, &["emulated:rmax=3"]), (2, &["emulated", "emulated"])]
+        {
+            let (numbers, report) = on_devices(threads, devices, sizes.clone());
+            assert!(numbers == expected, "{threads} threads, {devices:?}, {sizes:?}");
+            assert!(report.complete && report.warnings.is_empty(), "{:?}", report.warnings);
+            let by_device = report.parts.last().unwrap();
+            assert!(by_device.units > 0 || !matches!(sizes, Sizes::Static(_)) && threads > 0);
+        }
+    }
+}
+
+/// Whatever launch a device fails in: what it had is done by others, or by the thread that drove it.
+#[test]
+fn a_failing_device_gives_its_ranges_back() {
+    let expected = product(|work| work.run(0..work.units(), &mut work.hand()));
+    for sizes in [Sizes::Given(1, 1), Sizes::Static(vec![1.0, 1.0]), Sizes::Measured] {
+        for threads in [0, 1] {
+            for launch in 1..=6 {
+                let device = format!("emulated:fail={launch}:rmax=2");
+                let (numbers, report) = on_devices(threads, &[&device], sizes.clone());
+                assert!(numbers == expected, "{threads} threads, {device}, {sizes:?}");
+                let told = report.warnings.iter().any(|line| line.contains("told to fail"));
+                let small = threads > 0 || matches!(sizes, Sizes::Static(_));
+                assert!(told || small || launch > 4, "{:?}", report.warnings);
+                assert!(report.complete);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_without_a_kernel_is_named() {
+    let devices = vec![Spec::parse("emulated").unwrap()];
+    let work = Counted::new(10);
+    let go = |threads| {
+        let settings = LoopSettings { devices: devices.clone(), ..with(threads, Sizes::Measured) };
+        Crew::default().run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()))
+    };
+    let report = go(1).unwrap().report;
+    assert_eq!(report.warnings, ["emulated0 not used: it has no kernel for this loop"]);
+    assert!(go(0).is_err());
 }

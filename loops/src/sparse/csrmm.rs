@@ -5,8 +5,9 @@ use super::rows::{Rows, Sorted, TOGETHER};
 use crate::real::Real;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::csrmm as simd;
+use pleach_core::device::Layout;
 use pleach_core::level::Level;
-use pleach_core::looping::{Cells, Loop};
+use pleach_core::looping::{Cells, Loop, LoopOnDevice};
 use std::ops::Range;
 
 /// How results and rows of the dense matrix move through the caches.
@@ -122,6 +123,12 @@ impl<'a, T: Products> Csrmm<'a, T> {
         2.0 * self.sparse.entries() as f64 * self.dense.width as f64
     }
 
+    /// The rows of some units.
+    fn rows(&self, units: &Range<usize>) -> Range<usize> {
+        let row = |unit: usize| (unit * ROWS).min(self.sparse.height());
+        row(units.start)..row(units.end)
+    }
+
     fn block(&self, unit: usize, sorted: &mut Sorted<T>) {
         let (first, width) = (unit * ROWS, self.dense.width);
         let end = (first + ROWS).min(self.sparse.height());
@@ -173,6 +180,55 @@ impl<T: Products> Loop for Csrmm<'_, T> {
 
     fn run(&self, units: Range<usize>, sorted: &mut Sorted<T>) {
         units.for_each(|unit| self.block(unit, sorted));
+    }
+
+    fn on_device(&self) -> Option<&dyn LoopOnDevice> {
+        u32::try_from(self.sparse.entries()).is_ok().then_some(self)
+    }
+}
+
+/// Words of the results of a range on a device at most.
+const MOST_WORDS: usize = 1 << 22;
+
+impl<T: Products> LoopOnDevice for Csrmm<'_, T> {
+    fn layout(&self) -> Layout {
+        let (sparse, width) = (self.sparse, self.dense.width);
+        let mut tables: Vec<u32> = sparse.starts.iter().map(|&start| start as u32).collect();
+        tables.extend(&sparse.columns);
+        for numbers in [&sparse.values, self.dense.numbers()] {
+            // Numbers of 64 bits begin at an even word.
+            tables.extend((tables.len() % 2 == 1).then_some(0));
+            numbers.iter().for_each(|number| number.write(&mut tables));
+        }
+        let values = [T::WORDS - 1, width, sparse.height(), sparse.entries()];
+        Layout {
+            kernel: "loop_csrmm",
+            values: values.map(|value| value as u32).to_vec(),
+            words: 2,
+            width: MOST_WORDS.max(ROWS * width * T::WORDS),
+            tables,
+            ..Layout::default()
+        }
+    }
+
+    fn words(&self, units: &Range<usize>) -> usize {
+        self.rows(units).len() * self.dense.width * T::WORDS
+    }
+
+    fn order(&self, units: &Range<usize>, words: &mut Vec<u32>) {
+        let rows = self.rows(units);
+        words.extend([rows.start as u32, rows.len() as u32]);
+    }
+
+    fn store(&self, units: Range<usize>, results: &[u32]) {
+        let mut numbers = results.chunks_exact(T::WORDS).map(T::read);
+        for unit in units {
+            self.result
+                .part(unit)
+                .iter_mut()
+                .zip(&mut numbers)
+                .for_each(|(to, number)| *to = number);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use pleach_run::Crew;
 use pleach_run::looping::{LoopReport, LoopSettings, LoopSight, Part};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 /// Runs the loops of a job one after the other.
 pub struct Runner<'a> {
@@ -17,13 +18,20 @@ pub struct Runner<'a> {
     cancel: &'a Cancel,
     /// Of all loops so far.
     report: LoopReport,
+    began: Instant,
 }
 
 /// The settings that flags make.
 pub fn settings(given: &Given) -> Result<LoopSettings, Failure> {
     let all = given.settings().map_err(Failure::Usage)?;
     let sizes = given.get(&CHUNKS).map_err(Failure::Usage)?.unwrap_or_default();
-    Ok(LoopSettings { threads: all.threads, slow: all.slow, sizes, look_every: all.look_every })
+    Ok(LoopSettings {
+        threads: all.threads,
+        devices: all.devices,
+        slow: all.slow,
+        sizes,
+        look_every: all.look_every,
+    })
 }
 
 impl<'a> Runner<'a> {
@@ -40,6 +48,7 @@ impl<'a> Runner<'a> {
             line,
             cancel,
             report: LoopReport { complete: true, ..LoopReport::default() },
+            began: Instant::now(),
         }
     }
 
@@ -68,27 +77,36 @@ impl<'a> Runner<'a> {
     /// Adds a loop to what was done so far. Shares are of time where loops differ.
     fn add(&mut self, more: LoopReport) {
         let all = &mut self.report;
-        if all.parts.is_empty() {
-            *all = more;
-            return;
-        }
         let seconds = all.seconds + more.seconds;
-        let weight = if seconds > 0.0 { more.seconds / seconds } else { 0.5 };
-        for (part, more) in all.parts.iter_mut().zip(more.parts) {
-            let Part { units, ranges, share, busy_s, idle_s, .. } = more;
-            part.units += units;
-            part.ranges += ranges;
-            part.share += weight * (share - part.share);
-            part.busy_s += busy_s;
-            part.idle_s += idle_s;
+        let weight = if all.seconds > 0.0 { more.seconds / seconds } else { 1.0 };
+        all.parts.iter_mut().for_each(|part| part.share *= 1.0 - weight);
+        for part in more.parts {
+            // Not all loops need have kernels for all devices.
+            let at = all.parts.iter().position(|known| known.name == part.name);
+            let at = at.unwrap_or_else(|| {
+                all.parts.push(Part { name: part.name.clone(), ..Part::default() });
+                all.parts.len() - 1
+            });
+            let known = &mut all.parts[at];
+            known.units += part.units;
+            known.ranges += part.ranges;
+            known.share += weight * part.share;
+            known.busy_s += part.busy_s;
         }
         all.seconds = seconds;
         all.complete &= more.complete;
+        let new = more.warnings.into_iter().filter(|line| !all.warnings.contains(line));
+        let new: Vec<String> = new.collect();
+        all.warnings.extend(new);
     }
 
-    /// What was done.
-    pub fn finish(self) -> LoopReport {
+    /// What was done. Time between loops counts as idle.
+    pub fn finish(mut self) -> LoopReport {
         self.line.finish_and_clear();
+        self.report.seconds = self.began.elapsed().as_secs_f64();
+        for part in &mut self.report.parts {
+            part.idle_s = (self.report.seconds - part.busy_s).max(0.0);
+        }
         self.report
     }
 }

@@ -1,10 +1,12 @@
 //! A loop run by the threads of a crew: [`Crew::run_loop`], its settings, and what comes of it.
 
+use super::device::OnDevice;
 use super::hands::{Did, Hands};
 use super::share::Share;
 use super::sizes::Sizes;
 use crate::crew::Crew;
 use crate::error::RunError;
+use crate::executor::gpu::spec::{Spec, names};
 use crate::settings::cores;
 use pleach_core::looping::Loop;
 use std::ops::ControlFlow;
@@ -15,6 +17,8 @@ use std::time::{Duration, Instant};
 pub struct LoopSettings {
     /// Threads.
     pub threads: u32,
+    /// Devices that run the loop beside them.
+    pub devices: Vec<Spec>,
     /// Artificial slow-down factors of units, by name. Others run at full speed.
     pub slow: Vec<(String, f64)>,
     /// How many units are taken at a time.
@@ -26,7 +30,8 @@ pub struct LoopSettings {
 impl Default for LoopSettings {
     fn default() -> Self {
         let look_every = Duration::from_millis(100);
-        Self { threads: cores(), slow: Vec::new(), sizes: Sizes::Measured, look_every }
+        let devices = Vec::new();
+        Self { threads: cores(), devices, slow: Vec::new(), sizes: Sizes::Measured, look_every }
     }
 }
 
@@ -59,6 +64,8 @@ pub struct LoopReport {
     pub seconds: f64,
     /// Whether all units were run; else the watcher has stopped it.
     pub complete: bool,
+    /// A line about each device that was not used, or failed.
+    pub warnings: Vec<String>,
 }
 
 /// What a thread or a device did in a loop.
@@ -93,20 +100,29 @@ impl Crew {
         let grain = units.div_ceil(u32::MAX as usize).max(1);
         let cost_before =
             |row: u32| work.cost_before((row as usize).saturating_mul(grain).min(units));
-        let threads = settings.threads.max(1) as usize;
+        let (devices, mut warnings) = usable(work, settings);
+        let threads = settings.threads.max(u32::from(devices.is_empty())) as usize;
+        if settings.threads == 0 && devices.is_empty() && !warnings.is_empty() {
+            return Err(RunError::NoUnit(warnings.remove(0)));
+        }
+        let names: Vec<String> = (0..threads)
+            .map(|me| format!("cpu{me}"))
+            .chain(devices.iter().map(|(_, name)| name.clone()))
+            .collect();
         let rows = units.div_ceil(grain) as u32;
-        let share = &Share::new(rows, &cost_before, &settings.sizes, (threads, 0));
+        let share = &Share::new(rows, &cost_before, &settings.sizes, (threads, devices.len()));
         let start = Instant::now();
-        let jobs = (0..threads).map(|me| {
-            let slow = slow_down(&settings.slow, &name(me));
-            let hands = Hands { share, work, grain, me, slow };
+        let specs = (0..threads).map(|_| None).chain(devices.iter().map(|(spec, _)| Some(*spec)));
+        let jobs = specs.zip(&names).enumerate().map(|(me, (spec, name))| {
+            let slow = slow_down(&settings.slow, name);
+            let taker = Taker { hands: Hands { share, work, grain, me, slow }, spec, threads };
             Box::new(move || {
                 let guard = StopOnDrop(share);
                 let mut did = Did::default();
-                let hand = hands.run(&mut did);
+                let (hand, lost) = taker.run(self, &mut did);
                 std::mem::forget(guard);
-                (hand, did, start.elapsed())
-            }) as Box<dyn FnOnce() -> (L::Hand, Did, Duration) + Send + '_>
+                (hand, did, lost, start.elapsed())
+            }) as Box<dyn FnOnce() -> Taken<L::Hand> + Send + '_>
         });
         let ended = self.side_by_side(jobs.collect(), |latch| {
             // If the watcher panics, nothing more is begun.
@@ -125,19 +141,73 @@ impl Crew {
             Err(panic) => std::panic::resume_unwind(panic),
         });
         let ended: Vec<_> = ended.collect();
-        let took = ended.iter().map(|(_, _, at)| *at).max().unwrap_or_default();
+        let took = ended.iter().map(|(.., at)| *at).max().unwrap_or_default();
         let (mut hands, mut parts) = (Vec::new(), Vec::new());
-        for (me, (hand, did, _)) in ended.into_iter().enumerate() {
+        for (name, (hand, did, lost, _)) in names.iter().zip(ended) {
             hands.push(hand);
-            parts.push(part(name(me), &did, share.whole(), took));
+            warnings.extend(lost.map(|why| format!("{name} {why}")));
+            parts.push(part(name.clone(), &did, share.whole(), took));
         }
         let (seconds, complete) = (took.as_secs_f64(), share.missing() == 0);
-        Ok(LoopOutcome { hands, report: LoopReport { parts, seconds, complete } })
+        Ok(LoopOutcome { hands, report: LoopReport { parts, seconds, complete, warnings } })
     }
 }
 
-fn name(me: usize) -> String {
-    format!("cpu{me}")
+/// A hand, what was done with it, why a device did not do it all, and when it was over.
+type Taken<H> = (H, Did, Option<String>, Duration);
+
+/// A thread, or a device with the thread that drives it.
+struct Taker<'a, L: Loop> {
+    hands: Hands<'a, L>,
+    spec: Option<&'a Spec>,
+    /// How many there are: they go on without a device.
+    threads: usize,
+}
+
+impl<L: Loop> Taker<'_, L> {
+    /// Runs ranges until none are left.
+    fn run(&self, crew: &Crew, did: &mut Did) -> (L::Hand, Option<String>) {
+        let Hands { share, work, me, slow, .. } = self.hands;
+        let (Some(spec), Some(on)) = (self.spec, work.on_device()) else {
+            return (self.hands.run(did), None);
+        };
+        let mut device = match OnDevice::new(on, spec, crew.shelf()) {
+            Ok(device) => device,
+            Err(why) => {
+                let lost = Some(format!("not used: {why}"));
+                if self.threads > 0 {
+                    share.leave();
+                    return (work.hand(), lost);
+                }
+                // Its own range of a static split is taken below.
+                share.give_back(me, []);
+                return (self.hands.run(did), lost);
+            }
+        };
+        match device.run(share, me, slow, &|row| self.hands.units(row), did) {
+            Ok(()) => (work.hand(), None),
+            // What is left is done by all threads, this one among them.
+            Err(why) => {
+                (self.hands.go_on(did), Some(format!("failed, its thread continues: {why}")))
+            }
+        }
+    }
+}
+
+/// The devices that have a kernel for the loop, with their names, and a line about each of the others.
+fn usable<'s, L: Loop>(
+    work: &L,
+    settings: &'s LoopSettings,
+) -> (Vec<(&'s Spec, String)>, Vec<String>) {
+    let named = settings.devices.iter().zip(names(&settings.devices));
+    if work.on_device().is_some() {
+        return (named.collect(), Vec::new());
+    }
+    let asked = named.filter(|(spec, _)| spec.asked);
+    (
+        Vec::new(),
+        asked.map(|(_, name)| format!("{name} not used: it has no kernel for this loop")).collect(),
+    )
 }
 
 fn part(name: String, did: &Did, whole: f64, took: Duration) -> Part {

@@ -51,9 +51,17 @@ impl<L: Loop> Hands<'_, L> {
 
     /// Runs ranges until none are left.
     pub fn run(&self, did: &mut Did) -> L::Hand {
+        self.take(self.share.own(self.me), did)
+    }
+
+    /// The same for a device that has failed: what it had of its own has been given back.
+    pub fn go_on(&self, did: &mut Did) -> L::Hand {
+        self.take(None, did)
+    }
+
+    fn take(&self, mut own: Option<Range<u32>>, did: &mut Did) -> L::Hand {
         let mut hand = self.work.hand();
         let (mut last, mut owed) = (self.share.whole(), Duration::ZERO);
-        let mut own = self.share.own(self.me);
         while let Some(row) = own.take().or_else(|| self.share.next(self.me, last)) {
             let (units, began) = (self.units(&row), Instant::now());
             let count = units.len() as u64;

@@ -182,6 +182,14 @@ impl<'a> Share<'a> {
         self.changed.notify_all();
     }
 
+    /// A device cannot be used: it takes nothing and has nothing.
+    pub fn leave(&self) {
+        let mut aside = lock(&self.aside);
+        aside.devices -= 1;
+        aside.waiting += 1;
+        self.changed.notify_all();
+    }
+
     /// Units not done.
     pub fn missing(&self) -> u64 {
         u64::from(self.units) - self.done()

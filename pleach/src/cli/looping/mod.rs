@@ -57,6 +57,9 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
             report = again;
         }
     }
+    for warning in report.warnings.iter().filter(|_| !given.on("quiet")) {
+        console.note(&format!("warning: {warning}"));
+    }
     if !report.complete {
         if let Some(out) = out {
             out.leave();

@@ -28,13 +28,15 @@ pub fn best(
     settings: &LoopSettings,
     cancel: &Cancel,
 ) -> Result<Option<Split>, Failure> {
-    let threads = settings.threads as usize;
-    if threads < 2 {
+    let (threads, devices) = (settings.threads as usize, settings.devices.len());
+    let first = if devices > 0 { threads } else { 1 };
+    if first == 0 || threads + devices == first {
         return Ok(None);
     }
     let mut time = |share: f64| -> Result<Option<Split>, Failure> {
-        let rest = (1.0 - share) / (threads - 1) as f64;
-        let shares = (0..threads).map(|me| if me == 0 { share } else { rest }).collect();
+        let (one, rest) =
+            (share / first as f64, (1.0 - share) / (threads + devices - first) as f64);
+        let shares = (0..threads + devices).map(|me| if me < first { one } else { rest }).collect();
         let settings = LoopSettings { sizes: Sizes::Static(shares), ..settings.clone() };
         let mut seconds = f64::MAX;
         for _ in 0..TRIES {

@@ -46,12 +46,14 @@ impl Told<'_> {
             let _ =
                 write!(text, "\n  {:12} {:5.1} %  idle {idle:.1} %", part.name, 100.0 * part.share);
         }
-        if let (Some(split), [first, ..]) = (&self.split, &self.report.parts[..]) {
+        if let Some(split) = &self.split {
+            let on_cpu = self.report.parts.iter().all(|part| part.name.starts_with("cpu"));
+            let first = if on_cpu { "cpu0" } else { "threads" };
             let (best, more) = (100.0 * split.share, 100.0 * (seconds / split.seconds - 1.0));
             let _ = write!(
                 text,
                 "\n  best static split found: {best:.1} % to {}, {:.3} s; shared dynamically: {more:+.1} % time",
-                first.name, split.seconds
+                first, split.seconds
             );
         }
         if let Some(found) = self.job {

@@ -210,7 +210,7 @@ impl Device {
     }
 
     /// Its slots.
-    pub(super) fn slots(&mut self) -> &mut dyn Slots {
+    pub(crate) fn slots(&mut self) -> &mut dyn Slots {
         &mut *self.memory
     }
 

@@ -5,7 +5,7 @@ use pleach_core::device::Layout;
 use pleach_core::evaluate::Parents;
 
 /// Places for batches on a device: what is in one slot happens in order, whatever is in the others.
-pub(super) trait Slots: Send {
+pub(crate) trait Slots: Send {
     /// Builds a problem's kernel, and makes so many slots, each for batches of at most so many parents. Returns
     /// how many children can be bounded at once.
     fn make_slots(
