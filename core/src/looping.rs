@@ -35,8 +35,9 @@ pub trait Loop: Sync {
 
 /// A loop as a kernel of a device runs it: ranges of units go there in a few words, and results come back.
 pub trait LoopOnDevice: Sync {
-    /// What the kernel needs. A range takes [`Layout::words`] words, and its results at most [`Layout::width`].
-    fn layout(&self) -> Layout;
+    /// What the kernel needs; nothing if it is not `wanted` any more, since others have run the whole loop meanwhile. A
+    /// range takes [`Layout::words`] words, and its results at most [`Layout::width`].
+    fn layout(&self, wanted: &dyn Fn() -> bool) -> Option<Layout>;
 
     /// How many words the results of these units take.
     fn words(&self, units: &Range<usize>) -> usize;

@@ -29,8 +29,8 @@ pub trait Real:
     /// The nearest number of this precision.
     fn of(value: f64) -> Self;
 
-    /// Appends its bits as words, the low one first.
-    fn write(self, words: &mut Vec<u32>);
+    /// Writes its bits as words, the low one first.
+    fn write(self, words: &mut [u32]);
 
     /// The number with these words.
     fn read(words: &[u32]) -> Self;
@@ -43,8 +43,8 @@ impl Real for f32 {
         value as f32
     }
 
-    fn write(self, words: &mut Vec<u32>) {
-        words.push(self.to_bits());
+    fn write(self, words: &mut [u32]) {
+        words[0] = self.to_bits();
     }
 
     fn read(words: &[u32]) -> Self {
@@ -59,9 +59,9 @@ impl Real for f64 {
         value
     }
 
-    fn write(self, words: &mut Vec<u32>) {
+    fn write(self, words: &mut [u32]) {
         let bits = self.to_bits();
-        words.extend([bits as u32, (bits >> 32) as u32]);
+        (words[0], words[1]) = (bits as u32, (bits >> 32) as u32);
     }
 
     fn read(words: &[u32]) -> Self {

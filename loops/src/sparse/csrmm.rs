@@ -190,25 +190,39 @@ impl<T: Products> Loop for Csrmm<'_, T> {
 /// Words of the results of a range on a device at most.
 const MOST_WORDS: usize = 1 << 22;
 
+/// Numbers that are written for a device before it is seen whether they are still wanted.
+const PART: usize = 1 << 18;
+
 impl<T: Products> LoopOnDevice for Csrmm<'_, T> {
-    fn layout(&self) -> Layout {
+    fn layout(&self, wanted: &dyn Fn() -> bool) -> Option<Layout> {
         let (sparse, width) = (self.sparse, self.dense.width);
         let mut tables: Vec<u32> = sparse.starts.iter().map(|&start| start as u32).collect();
+        let numbers = [&sparse.values, self.dense.numbers()];
+        let words = numbers.iter().map(|numbers| numbers.len() * T::WORDS + 1).sum::<usize>();
+        tables.reserve_exact(sparse.entries() + words);
         tables.extend(&sparse.columns);
-        for numbers in [&sparse.values, self.dense.numbers()] {
+        for numbers in numbers {
             // Numbers of 64 bits begin at an even word.
             tables.extend((tables.len() % 2 == 1).then_some(0));
-            numbers.iter().for_each(|number| number.write(&mut tables));
+            for part in numbers.chunks(PART) {
+                if !wanted() {
+                    return None;
+                }
+                let at = tables.len();
+                tables.resize(at + part.len() * T::WORDS, 0);
+                let words = tables[at..].chunks_exact_mut(T::WORDS);
+                words.zip(part).for_each(|(words, number)| number.write(words));
+            }
         }
         let values = [T::WORDS - 1, width, sparse.height(), sparse.entries()];
-        Layout {
+        Some(Layout {
             kernel: "loop_csrmm",
             values: values.map(|value| value as u32).to_vec(),
             words: 2,
             width: MOST_WORDS.max(ROWS * width * T::WORDS),
             tables,
             ..Layout::default()
-        }
+        })
     }
 
     fn words(&self, units: &Range<usize>) -> usize {

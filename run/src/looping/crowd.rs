@@ -171,8 +171,12 @@ impl<L: Loop> Taker<'_, L> {
         let (Some(spec), Some(on)) = (self.spec, work.on_device()) else {
             return (self.hands.run(did), None);
         };
-        let mut device = match OnDevice::new(on, spec, crew.shelf()) {
-            Ok(device) => device,
+        let mut device = match OnDevice::new(on, spec, crew.shelf(), &|| share.is_over()) {
+            Ok(Some(device)) => device,
+            Ok(None) => {
+                share.leave();
+                return (work.hand(), None);
+            }
             Err(why) => {
                 let lost = Some(format!("not used: {why}"));
                 if self.threads > 0 {

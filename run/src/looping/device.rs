@@ -39,7 +39,7 @@ struct Sent {
 }
 
 impl<'a> OnDevice<'a> {
-    /// Prepares a device for a loop.
+    /// Prepares a device for a loop, which others may finish meanwhile: then there is none.
     ///
     /// # Errors
     /// If the device cannot run the kernel.
@@ -47,21 +47,19 @@ impl<'a> OnDevice<'a> {
         work: &'a dyn LoopOnDevice,
         spec: &Spec,
         shelf: &Arc<Shelf>,
-    ) -> Result<Self, DeviceError> {
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Option<Self>, DeviceError> {
         let mut device = shelf.take(spec)?;
-        let layout = work.layout();
+        if is_over() {
+            return Ok(None);
+        }
+        let Some(layout) = work.layout(&|| !is_over()) else { return Ok(None) };
         device.handle(spec.handling, Default::default());
         let slots = spec.rmax.unwrap_or(SLOTS);
         device.make_slots(&layout, slots as usize, 1).inspect_err(|_| device.lose())?;
         let free = (0..slots as usize).rev().collect();
-        Ok(Self {
-            device,
-            work,
-            room: layout.width,
-            free,
-            under_way: Vec::new(),
-            last: Instant::now(),
-        })
+        let (under_way, last) = (Vec::new(), Instant::now());
+        Ok(Some(Self { device, work, room: layout.width, free, under_way, last }))
     }
 
     /// Runs ranges until none are left; `units` says which units of the loop a range stands for.

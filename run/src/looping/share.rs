@@ -182,6 +182,11 @@ impl<'a> Share<'a> {
         self.changed.notify_all();
     }
 
+    /// Whether there is nothing left to take.
+    pub fn is_over(&self) -> bool {
+        self.is_stopped() || self.ends.is_empty() && self.row.left().is_empty()
+    }
+
     /// A device cannot be used: it takes nothing and has nothing.
     pub fn leave(&self) {
         let mut aside = lock(&self.aside);
