@@ -159,9 +159,6 @@ fn plane(face: &Face, places: &[[f64; 3]]) -> (Facing, [f32; 3]) {
     // A wall that falls away outside the first tetrahedron: rays inside of it never reach it as an exit, and those
     // outside have left long before. Both neighbours use the same numbers, so no ray is in both or in neither.
     let (a, b) = (-normal[0] / across, -normal[1] / across);
-    let middle = (-a * p[0] - b * p[1]) as f32;
-    // An odd last bit keeps the wall off the middles of pixels.
-    let middle = f32::from_bits(middle.to_bits() | 1);
-    let steep = STEEP as f32;
-    (Facing::EdgeOn, [(a as f32) * steep, (b as f32) * steep, middle * steep])
+    let middle = -a * p[0] - b * p[1];
+    (Facing::EdgeOn, [a, b, middle].map(|x| (x * STEEP) as f32))
 }

@@ -5,6 +5,10 @@ use super::mesh::{Mesh, dot, less};
 /// The most pixels along an edge of a picture: pixel numbers must fit 16 bits.
 pub const MOST_PIXELS: u32 = 16_384;
 
+/// Pixels by which rays miss the middles of pixels, to the right and down. Meshes like to have faces exactly there,
+/// and a ray along a face is in the tetrahedra on neither side, or in both.
+const ASIDE: [f64; 2] = [1.37e-3, 0.59e-3];
+
 /// A parallel projection that fits a mesh's bounding sphere into a picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
@@ -83,7 +87,9 @@ impl Axes {
     #[must_use]
     pub fn project(&self, point: [f64; 3]) -> [f64; 3] {
         let p = less(point, self.middle);
-        [dot(self.turn[0], p) * self.scale, dot(self.turn[1], p) * self.scale, dot(self.turn[2], p)]
+        let right = dot(self.turn[0], p) * self.scale - ASIDE[0];
+        let down = dot(self.turn[1], p) * self.scale - ASIDE[1];
+        [right, down, dot(self.turn[2], p)]
     }
 }
 
@@ -112,7 +118,7 @@ mod tests {
         // From the x axis: y to the right, z up, x towards the viewer.
         let seen = axes.project([1.5, 1.5, 1.5]);
         let expected = [pixels, -pixels, -1.0];
-        assert!((0..3).all(|i| (seen[i] - expected[i]).abs() < 1e-9), "{seen:?}");
+        assert!((0..3).all(|i| (seen[i] - expected[i]).abs() < 2e-3), "{seen:?}");
         let above = View { elevation_degrees: 90.0, ..view }.axes(&mesh).unwrap();
         assert_eq!(above.turn[2], [0.0, 0.0, -1.0]);
     }
