@@ -2,6 +2,7 @@
 
 mod csrmm;
 mod matrix;
+mod rays;
 pub mod runner;
 mod spmm;
 
@@ -11,7 +12,7 @@ use runner::Runner;
 use serde_json::Value;
 
 /// The loops of the `pleach` command.
-pub static LOOPS: [Entry; 2] = [spmm::ENTRY, csrmm::ENTRY];
+pub static LOOPS: [Entry; 3] = [spmm::ENTRY, csrmm::ENTRY, rays::ENTRY];
 
 /// A loop.
 pub struct Entry {

@@ -2,6 +2,7 @@
 
 use super::numbers::whole;
 use super::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text, unrecorded};
+use pleach_loops::rays::frame::Method;
 use pleach_run::looping::Sizes;
 use serde_json::json;
 
@@ -95,4 +96,92 @@ pub static OUT: Flag<String> = Flag {
     },
     parse: text,
     record: unrecorded,
+};
+
+/// `--size`: two or three numbers.
+pub static SIZE: Flag<Vec<u32>> = Flag {
+    about: About { name: "size", value: Some("AxB…"), help: "the size", ..ABOUT },
+    parse: |word| {
+        let side = |word: &str| whole(word, 1, 1 << 20).map(|side| side as u32);
+        word.split('x').map(side).collect::<Result<_, _>>().map_err(|why| format!("{word}: {why}"))
+    },
+    record: |given| given.word("size").map(|word| json!(word)),
+};
+
+/// `--view`: azimuth and elevation.
+pub static VIEW: Flag<[f64; 2]> = Flag {
+    about: About {
+        name: "view",
+        value: Some("A,E"),
+        help: "where the viewer stands: degrees from the x axis towards the y axis, and above their plane",
+        default: "30,20",
+        ..ABOUT
+    },
+    parse: |word| {
+        let angle = |word: &str| word.parse::<f64>().ok().filter(|angle| angle.is_finite());
+        let both = word.split_once(',').and_then(|(a, e)| Some([angle(a)?, angle(e)?]));
+        both.ok_or_else(|| format!("{word}: expected two angles in degrees, such as 30,20"))
+    },
+    record: |given| given.word("view").map(|word| json!(word)),
+};
+
+fn number(word: &str) -> Result<f64, String> {
+    let number = word.parse::<f64>().ok().filter(|number| number.is_finite());
+    number.ok_or_else(|| format!("{word}: expected a number"))
+}
+
+/// `--zoom`.
+pub static ZOOM: Flag<f64> = Flag {
+    about: About {
+        name: "zoom",
+        value: Some("F"),
+        help: "how large: 1 shows the whole mesh",
+        default: "1",
+        ..ABOUT
+    },
+    parse: number,
+    record: |given| given.word("zoom").map(|word| json!(word)),
+};
+
+/// `--near`.
+pub static NEAR: Flag<f64> = Flag {
+    about: About {
+        name: "near",
+        value: Some("D"),
+        help: "show only what lies at this depth or beyond, as from inside; the middle has depth 0",
+        default: "everything",
+        ..ABOUT
+    },
+    parse: number,
+    record: |given| given.word("near").map(|word| json!(word)),
+};
+
+/// `--transfer`.
+pub static TRANSFER: Flag<String> = Flag {
+    about: About {
+        name: "transfer",
+        value: Some("FILE"),
+        help: "the transfer function: lines of value, red, green, blue, extinction",
+        default: "from blue and thin to red and dense",
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| given.word("transfer").map(|word| json!(word)),
+};
+
+/// `--method`.
+pub static METHOD: Flag<Method> = Flag {
+    about: About {
+        name: "method",
+        value: Some("M"),
+        help: "project: sort the tetrahedra and draw them, where they can be sorted; march: follow each ray",
+        default: "project",
+        ..ABOUT
+    },
+    parse: |word| match word {
+        "project" => Ok(Method::Project),
+        "march" => Ok(Method::March),
+        _ => Err(format!("{word}: expected project or march")),
+    },
+    record: |given| given.word("method").map(|word| json!(word)),
 };

@@ -13,7 +13,9 @@ mod units;
 pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, address};
 pub use given::{Given, Kind, Saving};
 pub use limits::{CHECKPOINT, EVERY, NODE_LIMIT, SHOW, TIME_LIMIT};
-pub use looping::{CHUNKS, COLUMNS, COMPARE, OUT, PRECISION, Precision};
+pub use looping::{
+    CHUNKS, COLUMNS, COMPARE, METHOD, NEAR, OUT, PRECISION, Precision, SIZE, TRANSFER, VIEW, ZOOM,
+};
 pub use output::{GANTT, JSON, QUIET, SOLUTION, TRACE};
 pub use search::{
     ALL as ALL_OPTIMA, BEST, BOUND, BRANCHING, JOBS_FIRST, NODES, SEED, START, Start, value_to_beat,
@@ -28,7 +30,7 @@ use serde_json::Value;
 pub const WORD: char = '\u{1}';
 
 /// The flags that there are, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 38] = [
+pub static FLAGS: [&(dyn Item + Sync); 44] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -45,6 +47,12 @@ pub static FLAGS: [&(dyn Item + Sync); 38] = [
     &NODES,
     &COLUMNS,
     &PRECISION,
+    &SIZE,
+    &VIEW,
+    &ZOOM,
+    &NEAR,
+    &TRANSFER,
+    &METHOD,
     &CHUNKS,
     &COMPARE,
     &CHECKPOINT,

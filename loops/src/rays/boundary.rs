@@ -1,0 +1,189 @@
+//! The boundary faces of a view as pixels: where rays enter and leave the mesh.
+
+use super::mesh::{Mesh, NONE};
+use super::prepare::{Facing, Prepared};
+use super::record::{TILE, TILE_PIXELS};
+
+/// A pixel's place in a picture cut into tiles: tile by tile, row by row in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// Tiles from left to right.
+    pub across: usize,
+    /// Tiles from top to bottom.
+    pub down: usize,
+}
+
+impl Tiles {
+    /// The tiles of a picture of this size.
+    #[must_use]
+    pub fn new(width: u32, height: u32) -> Self {
+        Self { across: (width as usize).div_ceil(TILE), down: (height as usize).div_ceil(TILE) }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(self) -> usize {
+        self.across * self.down
+    }
+
+    /// The column and the row of a tile's first pixel.
+    #[must_use]
+    pub fn corner(self, tile: usize) -> [usize; 2] {
+        [tile % self.across * TILE, tile / self.across * TILE]
+    }
+
+    /// The place of a pixel.
+    #[must_use]
+    pub fn place(self, x: usize, y: usize) -> usize {
+        (y / TILE * self.across + x / TILE) * TILE_PIXELS + y % TILE * TILE + x % TILE
+    }
+}
+
+/// Where rays enter the mesh: for each pixel the tetrahedra, nearest first.
+pub struct Entries {
+    ends: Vec<u32>,
+    tets: Vec<(f32, u32)>,
+}
+
+/// Calls for each pixel whose ray meets a boundary face on this side: place and column, row, face.
+fn raster(
+    mesh: &Mesh,
+    prepared: &Prepared,
+    facing: Facing,
+    [width, height]: [u32; 2],
+    mut call: impl FnMut(usize, usize, usize),
+) {
+    let first = [f64::from(width), f64::from(height)].map(|size| 0.5 - size / 2.0);
+    for (number, face) in mesh.faces().iter().enumerate() {
+        if face.tets[1] != NONE || prepared.facings[number] != facing {
+            continue;
+        }
+        let corners = face.corners.map(|point| prepared.places[point as usize]);
+        let sides = [[0, 1], [1, 2], [2, 0]].map(|[i, j]| {
+            Side::new(
+                [face.corners[i], face.corners[j]],
+                [corners[i], corners[j]],
+                facing == Facing::Exit,
+            )
+        });
+        let span = |axis: usize, size: u32| {
+            let [a, b, c] = corners.map(|corner| corner[axis] - first[axis]);
+            let from = (a.min(b).min(c) - 1e-6).ceil().max(0.0);
+            let to = ((a.max(b).max(c) + 1e-6).floor() + 1.0).min(f64::from(size)).max(0.0);
+            from as usize..to as usize
+        };
+        for row in span(1, height) {
+            let y = first[1] + row as f64;
+            for column in span(0, width) {
+                let x = first[0] + column as f64;
+                if sides.iter().all(|side| side.inside(x, y)) {
+                    call(column, row, number);
+                }
+            }
+        }
+    }
+}
+
+/// An edge of a face as a line, the same numbers for both faces at the edge: a point is on one side or the other.
+struct Side {
+    from: [f64; 2],
+    along: [f64; 2],
+    /// Where points on the line belong: as if each were moved a little right, and less than that down.
+    tie: bool,
+    /// Whether the face lies on the positive side.
+    positive: bool,
+}
+
+impl Side {
+    fn new(points: [u32; 2], [p, q]: [[f64; 3]; 2], turned: bool) -> Self {
+        let swapped = points[0] > points[1];
+        let (from, to) = if swapped { (q, p) } else { (p, q) };
+        let along = [to[0] - from[0], to[1] - from[1]];
+        let tie = if along[1] == 0.0 { along[0] > 0.0 } else { along[1] < 0.0 };
+        Self { from: [from[0], from[1]], along, tie, positive: swapped != turned }
+    }
+
+    fn inside(&self, x: f64, y: f64) -> bool {
+        let side = self.along[0] * (y - self.from[1]) - self.along[1] * (x - self.from[0]);
+        (side > 0.0 || side == 0.0 && self.tie) == self.positive
+    }
+}
+
+impl Entries {
+    /// Finds the entries of a view's pixels.
+    #[must_use]
+    pub fn new(mesh: &Mesh, prepared: &Prepared, sizes: [u32; 2]) -> Self {
+        let tiles = Tiles::new(sizes[0], sizes[1]);
+        let mut ends = vec![0_u32; tiles.count() * TILE_PIXELS + 1];
+        let mut hits: Vec<(u32, f32, u32)> = Vec::new();
+        raster(mesh, prepared, Facing::Entry, sizes, |x, y, face| {
+            let place = tiles.place(x, y);
+            let depth = depth(prepared, face, x, y);
+            hits.push((place as u32, depth, mesh.faces()[face].tets[0]));
+            ends[place + 1] += 1;
+        });
+        for i in 1..ends.len() {
+            ends[i] += ends[i - 1];
+        }
+        let mut next = ends.clone();
+        let mut tets = vec![(0.0, NONE); hits.len()];
+        for (place, depth, tet) in hits {
+            let next = &mut next[place as usize];
+            tets[*next as usize] = (depth, tet);
+            *next += 1;
+        }
+        for pair in ends.windows(2).filter(|pair| pair[1] - pair[0] > 1) {
+            let list = &mut tets[pair[0] as usize..pair[1] as usize];
+            list.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        }
+        Self { ends, tets }
+    }
+
+    /// Where the ray of a pixel enters, by its place: depth and tetrahedron, nearest first.
+    #[must_use]
+    pub fn at(&self, place: usize) -> &[(f32, u32)] {
+        &self.tets[self.ends[place] as usize..self.ends[place + 1] as usize]
+    }
+
+    /// How many there are before a tile.
+    #[must_use]
+    pub fn before(&self, tile: usize) -> u32 {
+        self.ends[tile * TILE_PIXELS]
+    }
+
+    /// Whether some ray enters more than once.
+    #[must_use]
+    pub fn again(&self) -> bool {
+        self.ends.windows(2).any(|pair| pair[1] - pair[0] > 1)
+    }
+
+    /// Pairs of tetrahedra that no common face orders: rays leave the first and then enter the second.
+    #[must_use]
+    pub fn pairs(&self, mesh: &Mesh, prepared: &Prepared, sizes: [u32; 2]) -> Vec<[u32; 2]> {
+        let tiles = Tiles::new(sizes[0], sizes[1]);
+        let mut exits: Vec<(u32, f32, u32)> = Vec::new();
+        raster(mesh, prepared, Facing::Exit, sizes, |x, y, face| {
+            let place = tiles.place(x, y);
+            if self.at(place).len() > 1 {
+                exits.push((place as u32, depth(prepared, face, x, y), mesh.faces()[face].tets[0]));
+            }
+        });
+        exits.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        let mut pairs = Vec::new();
+        for list in exits.chunk_by(|a, b| a.0 == b.0) {
+            let entries = self.at(list[0].0 as usize);
+            pairs.extend(list.iter().zip(&entries[1..]).map(|(exit, entry)| [exit.2, entry.1]));
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        // One tetrahedron that a ray leaves and enters at one point is not behind itself.
+        pairs.retain(|[before, behind]| before != behind);
+        pairs
+    }
+}
+
+fn depth(prepared: &Prepared, face: usize, x: usize, y: usize) -> f32 {
+    let [a, b, c] = prepared.planes[face];
+    let [left, top] = prepared.lens.first;
+    a * (left + x as f32) + (b * (top + y as f32) + c)
+}

@@ -1,0 +1,244 @@
+//! [`Frame`]: a scene prepared for one view; and [`Rays`], the loop over its tiles.
+
+use super::boundary::{Entries, Tiles};
+use super::march::{self, Tally};
+use super::order::order;
+use super::picture::Picture;
+use super::prepare::Prepared;
+use super::project;
+use super::record::{Light, TILE, TILE_PIXELS, Work};
+use super::scene::Scene;
+use super::view::View;
+use pleach_core::level::Level;
+use pleach_core::looping::{Cells, Loop};
+use std::ops::Range;
+
+/// How a frame is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Each ray goes from tetrahedron to tetrahedron. Every mesh can be drawn so.
+    March,
+    /// The tetrahedra are sorted and drawn front to back. Faster; marching instead if they hide each other in a
+    /// circle.
+    Project,
+}
+
+/// What the user may choose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// How to draw, if possible.
+    pub method: Method,
+    /// A ray ends at more than this opacity; 1 for never.
+    pub opaque: f32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { method: Method::Project, opaque: 0.999 }
+    }
+}
+
+/// A scene prepared for one view.
+pub struct Frame<'a> {
+    scene: &'a Scene<'a>,
+    prepared: Prepared,
+    way: Way,
+    tiles: Tiles,
+    sizes: [u32; 2],
+    costs: Vec<f64>,
+    circle: usize,
+}
+
+/// What each method needs.
+enum Way {
+    March(Entries),
+    Project(Bins),
+}
+
+/// The tetrahedra of each tile, front to back.
+struct Bins {
+    ends: Vec<usize>,
+    list: Vec<u32>,
+}
+
+impl<'a> Frame<'a> {
+    /// Prepares a scene for a view.
+    ///
+    /// # Errors
+    /// If a number of the view or the settings is out of range.
+    pub fn new(scene: &'a Scene<'a>, view: &View, settings: Settings) -> Result<Self, String> {
+        if !(0.0..=1.0).contains(&settings.opaque) {
+            return Err(format!("opaque at {}, expected 0 to 1", settings.opaque));
+        }
+        let axes = view.axes(scene.mesh())?;
+        // A ray that never ends has to go on even when nothing comes through any more.
+        let least = if settings.opaque < 1.0 { 1.0 - settings.opaque } else { -1.0 };
+        let prepared = Prepared::new(scene, view, &axes, least);
+        let sizes = [view.width, view.height];
+        let tiles = Tiles::new(view.width, view.height);
+        let entries = Entries::new(scene.mesh(), &prepared, sizes);
+        let mut circle = 0;
+        let mut bins = None;
+        if settings.method == Method::Project {
+            let more = if entries.again() {
+                entries.pairs(scene.mesh(), &prepared, sizes)
+            } else {
+                Vec::new()
+            };
+            let order = order(&prepared, &more);
+            circle = prepared.records.len() - order.len();
+            bins = (circle == 0).then(|| Bins::new(&prepared, &order, tiles));
+        }
+        let (way, costs) = match bins {
+            Some(bins) => {
+                let costs = bins.ends.iter().map(|&end| end as f64).collect();
+                (Way::Project(bins), costs)
+            }
+            None => {
+                let costs =
+                    (0..=tiles.count()).map(|tile| f64::from(entries.before(tile))).collect();
+                (Way::March(entries), costs)
+            }
+        };
+        Ok(Self { scene, prepared, way, tiles, sizes, costs, circle })
+    }
+
+    /// How it will be drawn.
+    #[must_use]
+    pub fn method(&self) -> Method {
+        match self.way {
+            Way::March(_) => Method::March,
+            Way::Project(_) => Method::Project,
+        }
+    }
+
+    /// How many tetrahedra could not be sorted because some of them hide each other in a circle.
+    #[must_use]
+    pub fn circle(&self) -> usize {
+        self.circle
+    }
+
+    /// An empty picture for it.
+    #[must_use]
+    pub fn picture(&self) -> Picture {
+        Picture::new(self.sizes[0], self.sizes[1])
+    }
+
+    /// The loop that draws it, by this code path.
+    ///
+    /// # Panics
+    /// If the picture is not of this frame's size, or this processor does not support the level.
+    #[must_use]
+    pub fn rays<'f>(&'f self, picture: &'f mut Picture, level: Level) -> Rays<'f> {
+        assert!(level.works(), "{level}");
+        assert_eq!([picture.width(), picture.height()], self.sizes);
+        let tiles =
+            Cells::cut(&mut picture.cells, std::iter::repeat_n(TILE_PIXELS, self.tiles.count()));
+        Rays { frame: self, tiles, level }
+    }
+
+    /// Draws it in this thread.
+    #[must_use]
+    pub fn draw(&self, level: Level) -> (Picture, Tally) {
+        let mut picture = self.picture();
+        let rays = self.rays(&mut picture, level);
+        let mut tally = rays.hand();
+        rays.run(0..rays.units(), &mut tally);
+        drop(rays);
+        (picture, tally)
+    }
+
+    fn tile(&self, tile: usize, level: Level, light: &mut Light) -> Tally {
+        let corner = self.tiles.corner(tile);
+        match &self.way {
+            Way::March(entries) => {
+                let sizes = [0, 1].map(|axis| (self.sizes[axis] as usize - corner[axis]).min(TILE));
+                let place = (tile * TILE_PIXELS, corner, sizes);
+                march::tile(&self.prepared, entries, self.scene.pieces(), place, light)
+            }
+            Way::Project(bins) => {
+                let work = Work {
+                    records: &self.prepared.records,
+                    notes: &self.prepared.notes,
+                    list: &bins.list[bins.ends[tile]..bins.ends[tile + 1]],
+                    pieces: self.scene.pieces(),
+                    lens: self.prepared.lens,
+                    corner,
+                };
+                Tally { segments: projected(&work, level, light), lost: 0 }
+            }
+        }
+    }
+}
+
+fn projected(work: &Work, level: Level, light: &mut Light) -> u64 {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => crate::simd::rays_avx512::tile(work, light),
+        _ => project::tile(work, light),
+    }
+}
+
+impl Bins {
+    fn new(prepared: &Prepared, order: &[u32], tiles: Tiles) -> Self {
+        let touched = |tet: usize| {
+            let note = &prepared.notes[tet];
+            let span =
+                |[from, to]: [u16; 2]| usize::from(from) / TILE..usize::from(to).div_ceil(TILE);
+            let columns = span(note.x);
+            span(note.y).flat_map(move |y| columns.clone().map(move |x| y * tiles.across + x))
+        };
+        let mut ends = vec![0_usize; tiles.count() + 1];
+        (0..order.len()).for_each(|tet| touched(tet).for_each(|tile| ends[tile + 1] += 1));
+        for i in 1..ends.len() {
+            ends[i] += ends[i - 1];
+        }
+        let mut next = ends.clone();
+        let mut list = vec![0; ends[ends.len() - 1]];
+        for &tet in order {
+            for tile in touched(tet as usize) {
+                list[next[tile]] = tet;
+                next[tile] += 1;
+            }
+        }
+        Self { ends, list }
+    }
+}
+
+/// The loop over a frame's tiles, by number from left to right and top to bottom.
+pub struct Rays<'a> {
+    frame: &'a Frame<'a>,
+    tiles: Cells<'a, [f32; 4]>,
+    level: Level,
+}
+
+impl Loop for Rays<'_> {
+    type Hand = Tally;
+
+    fn units(&self) -> usize {
+        self.frame.tiles.count()
+    }
+
+    fn cost_before(&self, unit: usize) -> f64 {
+        // A tile without rays takes its time too.
+        self.frame.costs[unit] + unit as f64
+    }
+
+    fn hand(&self) -> Tally {
+        Tally::default()
+    }
+
+    fn run(&self, units: Range<usize>, hand: &mut Tally) {
+        for unit in units {
+            let mut light = Light::new();
+            let tally = self.frame.tile(unit, self.level, &mut light);
+            hand.segments += tally.segments;
+            hand.lost += tally.lost;
+            let mut cells = self.tiles.part(unit);
+            for (i, cell) in cells.iter_mut().enumerate() {
+                let [r, g, b, through] = light.pixel(i % TILE, i / TILE);
+                *cell = [r, g, b, 1.0 - through];
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Rays through meshes of tetrahedra: pictures of a value inside a volume.
+
+pub mod boundary;
+pub mod frame;
+pub mod generate;
+pub mod march;
+pub mod mesh;
+pub mod order;
+pub mod picture;
+pub mod prepare;
+pub mod project;
+pub mod record;
+pub mod scene;
+pub mod shade;
+pub mod transfer;
+pub mod view;

@@ -1,0 +1,164 @@
+//! [`Prepared`]: the tetrahedra of a scene as one view sees them.
+
+use super::mesh::{Face, Mesh, NONE, at};
+use super::record::{Lens, Note, Record};
+use super::scene::Scene;
+use super::view::{Axes, View};
+
+/// A face counts as seen edge-on if the cosine between its normal and the rays is below this. No picture resolves
+/// such a face, and rounding decides the sign.
+const EDGE_ON: f64 = 1e-9;
+
+/// Depth per pixel of a face seen edge-on: a power of two, so that multiplying by it is exact.
+const STEEP: f64 = (1_u64 << 60) as f64;
+
+/// Pixels by which a tetrahedron is taken to be larger than it is, so that rounding loses none of its pixels.
+const MARGIN: f64 = 1e-4;
+
+/// How a view sees the first tetrahedron's side of a face.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Facing {
+    /// Rays enter the first tetrahedron here.
+    Entry,
+    /// Rays leave the first tetrahedron here.
+    Exit,
+    /// Rays run along it. It is treated as an exit, and says nothing of the order.
+    EdgeOn,
+}
+
+/// The tetrahedra of a scene in a view.
+pub struct Prepared {
+    /// The points: pixels right of and below the middle, and depth.
+    pub places: Vec<[f64; 3]>,
+    /// Each face.
+    pub facings: Vec<Facing>,
+    /// Each face as a plane: depth per pixel right, per pixel down, and in the middle.
+    pub planes: Vec<[f32; 3]>,
+    /// Each tetrahedron.
+    pub records: Vec<Record>,
+    /// Each tetrahedron.
+    pub notes: Vec<Note>,
+    /// Behind each face of a tetrahedron, in the order of its record, the next; [`NONE`] outside and at entries.
+    pub next: Vec<[u32; 4]>,
+    /// How many neighbours must be drawn before each tetrahedron.
+    pub waits: Vec<u8>,
+    /// Which of the next ones wait for it, a bit each.
+    pub waited: Vec<u8>,
+    /// Numbers of the frame.
+    pub lens: Lens,
+}
+
+impl Prepared {
+    /// Turns a scene into a view.
+    #[must_use]
+    pub fn new(scene: &Scene, view: &View, axes: &Axes, least: f32) -> Self {
+        let mesh = scene.mesh();
+        let middle = |pixels: u32| 0.5 - f64::from(pixels) / 2.0;
+        let first = [middle(view.width), middle(view.height)];
+        let lens = Lens {
+            first: first.map(|x| x as f32),
+            near: view.near.map_or(f32::MIN, |near| near as f32),
+            least,
+        };
+        let count = mesh.tets().len();
+        let places: Vec<[f64; 3]> =
+            (0..mesh.points().len()).map(|i| axes.project(at(mesh.points(), i as u32))).collect();
+        let (facings, planes) = mesh.faces().iter().map(|face| plane(face, &places)).unzip();
+        let mut prepared = Self {
+            places,
+            facings,
+            planes,
+            records: Vec::with_capacity(count),
+            notes: Vec::with_capacity(count),
+            next: Vec::with_capacity(count),
+            waits: Vec::with_capacity(count),
+            waited: Vec::with_capacity(count),
+            lens,
+        };
+        let sizes = [view.width, view.height];
+        // Pixels are not as long as the mesh's unit, depths are.
+        let turn =
+            [0, 1, 2].map(|i| axes.turn[i].map(|x| if i < 2 { x / axes.scale } else { x } as f32));
+        for tet in 0..count {
+            let value = turned(&turn, scene.gradients()[tet]);
+            let solid = prepared.push(mesh, tet, value);
+            let seen =
+                if solid { prepared.pixels(mesh.tets()[tet], sizes, first) } else { [[0; 2]; 2] };
+            let [x, y] = seen;
+            let entries = prepared.notes[tet].entries;
+            prepared.notes[tet] = Note { x, y, pieces: scene.touched()[tet], entries };
+        }
+        prepared
+    }
+
+    /// Adds a tetrahedron, its faces sorted into entries and exits. Whether rays enter it and leave it.
+    fn push(&mut self, mesh: &Mesh, tet: usize, value: [f32; 4]) -> bool {
+        let mut record = Record { value, ..Record::default() };
+        let (mut next, mut waits, mut waited) = ([NONE; 4], 0, 0);
+        let (mut entries, mut exits, mut real) = (0, 4, [false; 2]);
+        for &side in &mesh.sides()[tet] {
+            let (face, second) = ((side >> 1) as usize, side & 1 == 1);
+            let neighbour = mesh.faces()[face].tets[usize::from(!second)];
+            let leaves = (self.facings[face] == Facing::Entry) == second;
+            let sloped = self.facings[face] != Facing::EdgeOn;
+            let orders = sloped && neighbour != NONE;
+            real[usize::from(leaves)] |= sloped;
+            let slot = if leaves {
+                exits -= 1;
+                next[exits] = neighbour;
+                waited |= u8::from(orders) << exits;
+                exits
+            } else {
+                entries += 1;
+                waits += u8::from(orders);
+                entries - 1
+            };
+            [record.a[slot], record.b[slot], record.c[slot]] = self.planes[face];
+        }
+        self.records.push(record);
+        self.notes.push(Note { entries: entries as u16, ..Note::default() });
+        self.next.push(next);
+        self.waits.push(waits);
+        self.waited.push(waited);
+        real == [true; 2]
+    }
+
+    /// The columns and rows whose pixels' middles a tetrahedron may cover.
+    fn pixels(&self, tet: [u32; 4], sizes: [u32; 2], first: [f64; 2]) -> [[u16; 2]; 2] {
+        let corners = tet.map(|point| self.places[point as usize]);
+        let span = |axis: usize| {
+            let [a, b, c, d] = corners.map(|corner| corner[axis]);
+            let (low, high) = (a.min(b).min(c.min(d)), a.max(b).max(c.max(d)));
+            let from = (low - first[axis] - MARGIN).ceil().max(0.0);
+            let to = (high - first[axis] + MARGIN).floor() + 1.0;
+            let to = to.min(f64::from(sizes[axis]));
+            if from < to { [from as u16, to as u16] } else { [0, 0] }
+        };
+        let (x, y) = (span(0), span(1));
+        if x[1] == 0 || y[1] == 0 { [[0, 0]; 2] } else { [x, y] }
+    }
+}
+
+/// The value's slopes along the axes of the view.
+fn turned(turn: &[[f32; 3]; 3], [x, y, z, middle]: [f32; 4]) -> [f32; 4] {
+    let [right, down, away] = turn.map(|axis| axis[0] * x + axis[1] * y + axis[2] * z);
+    [right, down, away, middle]
+}
+
+/// How a face is seen, and its plane.
+fn plane(face: &Face, places: &[[f64; 3]]) -> (Facing, [f32; 3]) {
+    let [p, q, r] = face.corners.map(|point| places[point as usize]);
+    let (u, v) = ([q[0] - p[0], q[1] - p[1], q[2] - p[2]], [r[0] - p[0], r[1] - p[1], r[2] - p[2]]);
+    let normal = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+    let across = normal[0].hypot(normal[1]);
+    if normal[2].abs() > EDGE_ON * across {
+        let facing = if normal[2] > 0.0 { Facing::Exit } else { Facing::Entry };
+        let (a, b) = (-normal[0] / normal[2], -normal[1] / normal[2]);
+        return (facing, [a as f32, b as f32, (p[2] - a * p[0] - b * p[1]) as f32]);
+    }
+    // A wall that falls away outside the first tetrahedron: rays inside of it never reach it as an exit, and those
+    // outside have left long before. Both neighbours use the same numbers, so no ray is in both or in neither.
+    let (a, b) = (-normal[0] / across, -normal[1] / across);
+    let middle = -a * p[0] - b * p[1];
+    (Facing::EdgeOn, [a, b, middle].map(|x| (x * STEEP) as f32))
+}

@@ -1,0 +1,77 @@
+//! [`Scene`]: a mesh with a transfer function, and all that is the same in every view of them.
+
+use super::mesh::{Mesh, at, cross, dot, less};
+use super::transfer::{Piece, Transfer};
+
+/// A mesh with a transfer function.
+pub struct Scene<'a> {
+    mesh: &'a Mesh,
+    pieces: Vec<Piece>,
+    gradients: Vec<[f32; 4]>,
+    touched: Vec<[u16; 2]>,
+}
+
+impl<'a> Scene<'a> {
+    /// Prepares a mesh for pictures by this transfer function.
+    #[must_use]
+    pub fn new(mesh: &'a Mesh, transfer: &Transfer) -> Self {
+        let pieces = transfer.pieces(mesh.range());
+        let (low, high) = mesh.range();
+        let (low, high) = (f64::from(low), f64::from(high));
+        let span = (high - low).max(f64::MIN_POSITIVE);
+        let (middle, _) = mesh.sphere();
+        let value = |point: u32| (f64::from(mesh.values()[point as usize]) - low) / span;
+        let gradients = mesh.tets().iter().map(|&tet| {
+            let corners = tet.map(|point| at(mesh.points(), point));
+            gradient(corners, tet.map(value), middle).map(|x| x as f32)
+        });
+        let touched =
+            mesh.tets().iter().map(|&tet| touched(&pieces, tet.map(|point| value(point) as f32)));
+        Self { mesh, gradients: gradients.collect(), touched: touched.collect(), pieces }
+    }
+
+    /// The mesh.
+    #[must_use]
+    pub fn mesh(&self) -> &'a Mesh {
+        self.mesh
+    }
+
+    /// The transfer function over values from 0, the mesh's least, to 1, its greatest.
+    #[must_use]
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// Each tetrahedron's value: its gradient, and what it would be in the mesh's middle.
+    #[must_use]
+    pub fn gradients(&self) -> &[[f32; 4]] {
+        &self.gradients
+    }
+
+    /// The pieces that each tetrahedron touches, from the first to before the last.
+    #[must_use]
+    pub fn touched(&self) -> &[[u16; 2]] {
+        &self.touched
+    }
+}
+
+/// The gradient of the linear function with these values at these corners, and its value in the middle.
+fn gradient(corners: [[f64; 3]; 4], values: [f64; 4], middle: [f64; 3]) -> [f64; 4] {
+    let edges = [1, 2, 3].map(|i| less(corners[i], corners[0]));
+    let rises = [1, 2, 3].map(|i| values[i] - values[0]);
+    let normals = [cross(edges[1], edges[2]), cross(edges[2], edges[0]), cross(edges[0], edges[1])];
+    let volume = dot(normals[0], edges[0]);
+    let part = |axis: usize| (0..3).map(|i| rises[i] * normals[i][axis]).sum::<f64>() / volume;
+    let slope = [part(0), part(1), part(2)];
+    let value = values[0] + dot(slope, less(middle, corners[0]));
+    [slope[0], slope[1], slope[2], value]
+}
+
+/// The pieces that values between these touch: a value at a control point belongs to either side.
+fn touched(pieces: &[Piece], values: [f32; 4]) -> [u16; 2] {
+    let low = values.iter().fold(f32::INFINITY, |low, &value| low.min(value));
+    let high = values.iter().fold(f32::NEG_INFINITY, |high, &value| high.max(value));
+    let first = pieces.partition_point(|piece| piece.high <= low).min(pieces.len() - 1);
+    let end = pieces.partition_point(|piece| piece.low < high).max(first + 1);
+    [first as u16, end as u16]
+}

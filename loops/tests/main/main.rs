@@ -1,0 +1,4 @@
+//! Tests of the loops from outside.
+
+mod rays;
+mod rays_brute;

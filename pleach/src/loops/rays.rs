@@ -1,0 +1,134 @@
+//! The entry of rays through tetrahedra.
+
+use super::runner::Runner;
+use super::{Entry, Found, Job, Order};
+use crate::cli::flags::{METHOD, NEAR, SIZE, Use, VIEW, ZOOM};
+use crate::failure::{Failure, usage};
+use crate::input::text_of;
+use pleach_core::level::Level;
+use pleach_core::looping::Loop;
+use pleach_loops::rays::frame::{Frame, Method, Settings};
+use pleach_loops::rays::march::Tally;
+use pleach_loops::rays::mesh::Mesh;
+use pleach_loops::rays::picture::{Picture, write_png};
+use pleach_loops::rays::scene::Scene;
+use pleach_loops::rays::transfer::Transfer;
+use pleach_loops::rays::view::View;
+use serde_json::json;
+
+/// See [`Entry`].
+pub const ENTRY: Entry = Entry {
+    name: "rays",
+    about: "a picture of the values inside a mesh of tetrahedra",
+    words: "a mesh: sphere:TETRAHEDRA, cube:CUBES or bluntfin:AxBxC",
+    takes: (1, 1),
+    is_file: |word| Mesh::named(word).is_none(),
+    flags: &[
+        Use::with("size", "pixels of the picture", "512x512"),
+        Use::plain("view"),
+        Use::plain("zoom"),
+        Use::plain("near"),
+        Use::plain("transfer"),
+        Use::plain("method"),
+        Use::with("out", "write the picture (PNG)", ""),
+    ],
+    examples: &[
+        "loop rays bluntfin:40x32x32 --size 512x512 --out fin.png",
+        "loop rays sphere:2000 --view 0,90",
+    ],
+    prepare,
+};
+
+fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
+    let (word, given) = (&order.words[0], order.given);
+    let Some(mesh) = Mesh::named(word) else {
+        return usage(format!("{word}: expected {}", ENTRY.words));
+    };
+    let mesh = mesh.map_err(Failure::Usage)?;
+    let [width, height] = given.get(&SIZE).map_err(Failure::Usage)?.unwrap_or(vec![512, 512])[..]
+    else {
+        return usage("--size: expected WIDTHxHEIGHT");
+    };
+    let [azimuth_degrees, elevation_degrees] =
+        given.get(&VIEW).map_err(Failure::Usage)?.unwrap_or([30.0, 20.0]);
+    let zoom = given.get(&ZOOM).map_err(Failure::Usage)?.unwrap_or(1.0);
+    let near = given.get(&NEAR).map_err(Failure::Usage)?;
+    let view = View { azimuth_degrees, elevation_degrees, width, height, zoom, near };
+    view.axes(&mesh).or_else(|why| usage(format!("rays {word}: {why}")))?;
+    let transfer = match given.word("transfer") {
+        Some(file) => {
+            let text = text_of(file).or_else(|why| usage(format!("--transfer {file}: {why}")))?;
+            Transfer::parse(&text).or_else(|why| usage(format!("--transfer {file}: {why}")))?
+        }
+        None => Transfer::usual(mesh.range(), mesh.sphere().1),
+    };
+    let level = given.simd().map_err(Failure::Usage)?;
+    let method = given.get(&METHOD).map_err(Failure::Usage)?.unwrap_or(Method::Project);
+    let picture = Picture::new(width, height);
+    Ok(Box::new(Drawing { mesh, view, transfer, method, level, picture, drawn: Drawn::default() }))
+}
+
+/// What a picture is made of.
+struct Drawing {
+    mesh: Mesh,
+    view: View,
+    transfer: Transfer,
+    method: Method,
+    level: Level,
+    picture: Picture,
+    drawn: Drawn,
+}
+
+/// What is known of a picture.
+#[derive(Default)]
+struct Drawn {
+    units: u64,
+    tally: Tally,
+    marched: bool,
+}
+
+impl Job for Drawing {
+    fn run(&mut self, runner: &mut Runner<'_>) -> Result<(), Failure> {
+        let scene = Scene::new(&self.mesh, &self.transfer);
+        let settings = Settings { method: self.method, ..Settings::default() };
+        let frame = Frame::new(&scene, &self.view, settings).map_err(Failure::Usage)?;
+        let rays = frame.rays(&mut self.picture, self.level);
+        self.drawn = Drawn {
+            units: rays.units() as u64,
+            marched: frame.method() == Method::March,
+            ..Drawn::default()
+        };
+        for hand in runner.run(&rays)?.into_iter().flatten() {
+            self.drawn.tally.segments += hand.segments;
+            self.drawn.tally.lost += hand.lost;
+        }
+        Ok(())
+    }
+
+    fn found(&self) -> Found {
+        let Drawn { units, tally, marched } = &self.drawn;
+        let (tets, method) = (self.mesh.tets().len(), if *marched { "march" } else { "project" });
+        let (width, height) = (self.picture.width(), self.picture.height());
+        Found {
+            units: *units,
+            checksum: self.picture.checksum() as f64,
+            work: (f64::from(width) * f64::from(height), "rays"),
+            more: vec![
+                ("tetrahedra", json!(tets)),
+                ("degenerate", json!(self.mesh.dropped())),
+                ("segments", json!(tally.segments)),
+                ("lost", json!(tally.lost)),
+                ("method", json!(method)),
+            ],
+            phrase: format!(
+                "{width} × {height} pixels, {tets} tetrahedra, {} segments by {method}",
+                tally.segments
+            ),
+        }
+    }
+
+    fn file(&self, _: &Order<'_>) -> Result<Vec<u8>, Failure> {
+        let pixels = self.picture.rgba(None);
+        write_png(self.picture.width(), self.picture.height(), &pixels).map_err(Failure::Inside)
+    }
+}
