@@ -49,6 +49,37 @@ pub trait LoopOnDevice: Sync {
     fn store(&self, units: Range<usize>, results: &[u32]);
 }
 
+/// Work in steps, cut into slabs of neighbouring units. Each slab is held by one thread, and steps by itself for a
+/// while as long as it knows the edges of its neighbours.
+pub trait Stepping: Sync {
+    /// Some neighbouring units.
+    type Slab: Send;
+
+    /// How many units there are in all.
+    fn units(&self) -> usize;
+
+    /// The fewest units that a slab may have.
+    fn least(&self) -> usize;
+
+    /// The most steps in a sweep: so long the edges of neighbours last.
+    fn depth(&self) -> usize;
+
+    /// Whether the last unit is a neighbour of the first.
+    fn is_ring(&self) -> bool;
+
+    /// Does steps. The edges of the neighbours are as of now; afterwards they are of no use.
+    fn sweep(&self, slab: &mut Self::Slab, steps: usize);
+
+    /// Writes what a neighbour must know: the one above, or the one below.
+    fn edge(&self, slab: &Self::Slab, above: bool, edge: &mut Vec<f32>);
+
+    /// Takes what a neighbour has written.
+    fn set_edge(&self, slab: &mut Self::Slab, above: bool, edge: &[f32]);
+
+    /// Cuts slabs anew: into these ranges of units.
+    fn cut(&self, slabs: Vec<Self::Slab>, ranges: &[Range<usize>]) -> Vec<Self::Slab>;
+}
+
 /// A slice in parts that several threads fill, each part by whoever has it at hand.
 pub struct Cells<'a, T>(Vec<Mutex<&'a mut [T]>>);
 

@@ -18,4 +18,5 @@ mod looks;
 mod looping;
 mod resume;
 mod sites;
+mod stepping;
 mod transport;

@@ -222,7 +222,7 @@ fn part(name: String, did: &Did, whole: f64, took: Duration) -> Part {
 }
 
 /// The slow-down factor of a unit.
-fn slow_down(slow: &[(String, f64)], unit: &str) -> f64 {
+pub(super) fn slow_down(slow: &[(String, f64)], unit: &str) -> f64 {
     let named = slow.iter().rev().find(|(name, _)| name == unit);
     named.map_or(1.0, |(_, factor)| *factor)
 }

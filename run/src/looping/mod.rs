@@ -7,10 +7,16 @@ mod crowd;
 mod device;
 #[cfg(not(loom))]
 mod hands;
+#[cfg(not(loom))]
+mod meet;
 mod share;
 mod sizes;
+#[cfg(not(loom))]
+mod steps;
 
 pub use both_ends::BothEnds;
 #[cfg(not(loom))]
 pub use crowd::{LoopOutcome, LoopReport, LoopSettings, LoopSight, Part};
 pub use sizes::Sizes;
+#[cfg(not(loom))]
+pub use steps::StepsOutcome;

@@ -1,0 +1,225 @@
+//! [`Crew::run_steps`]: work in steps, in slabs whose sizes follow the speeds that the first sweeps showed.
+
+use super::crowd::{LoopReport, LoopSettings, LoopSight, Part, slow_down};
+use super::meet::Meet;
+use super::sizes::Sizes;
+use crate::crew::Crew;
+use crate::error::RunError;
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use pleach_core::looping::Stepping;
+use std::ops::{ControlFlow, Range};
+use std::time::{Duration, Instant};
+
+/// Sweeps from which speeds are learnt: the first one finds cold memory.
+const LEARN: usize = 2;
+
+/// Steps that have been done.
+#[derive(Debug)]
+pub struct StepsOutcome<S> {
+    /// The slabs, in their order.
+    pub slabs: Vec<S>,
+    /// How it went. Units are counted once, however many steps they did.
+    pub report: LoopReport,
+}
+
+/// What a thread has of a slab, and what it did.
+struct Held<S> {
+    slab: S,
+    busy: Duration,
+    /// Of that, the last sweep.
+    last: Duration,
+}
+
+impl Crew {
+    /// Does steps on all threads, with a slab for each. `watch` is shown how far it is now and then, and stops it by
+    /// breaking, after a whole sweep.
+    ///
+    /// # Errors
+    /// If the system gives no more threads. A panic in the work continues in the caller.
+    pub fn run_steps<W: Stepping>(
+        &self,
+        work: &W,
+        begin: impl Fn(Range<usize>) -> W::Slab,
+        steps: usize,
+        settings: &LoopSettings,
+        watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+    ) -> Result<StepsOutcome<W::Slab>, RunError> {
+        let start = Instant::now();
+        let most = (work.units() / work.least().max(1)).max(1);
+        let threads = (settings.threads.max(1) as usize).min(most);
+        let shares = match &settings.sizes {
+            Sizes::Static(shares) => {
+                (0..threads).map(|me| shares.get(me).copied().unwrap_or(0.0)).collect()
+            }
+            _ => vec![1.0; threads],
+        };
+        let mut ranges = ranges(work.units(), work.least(), &shares);
+        let slabs = ranges.iter().map(|range| begin(range.clone()));
+        let mut held: Vec<Held<W::Slab>> =
+            slabs.map(|slab| Held { slab, busy: Duration::ZERO, last: Duration::ZERO }).collect();
+        let learns = threads > 1 && settings.sizes == Sizes::Measured;
+        let first = if learns { steps.min(LEARN * work.depth()) } else { steps };
+        let mut phase =
+            Phase { crew: self, work, settings, start, all: steps, done: 0, stopped: false };
+        held = phase.run(held, first, watch)?;
+        if learns && !phase.stopped && first < steps {
+            let rate = |(held, range): (&Held<W::Slab>, &Range<usize>)| {
+                range.len() as f64 / held.last.as_secs_f64().max(1e-9)
+            };
+            let rates: Vec<f64> = held.iter().zip(&ranges).map(rate).collect();
+            ranges = self::ranges(work.units(), work.least(), &rates);
+            let busy: Vec<Duration> = held.iter().map(|held| held.busy).collect();
+            let slabs = work.cut(held.into_iter().map(|held| held.slab).collect(), &ranges);
+            let again = slabs.into_iter().zip(busy);
+            held = again.map(|(slab, busy)| Held { slab, busy, last: Duration::ZERO }).collect();
+            held = phase.run(held, steps - first, watch)?;
+        }
+        let (seconds, complete) = (start.elapsed().as_secs_f64(), phase.done == steps);
+        let part = |(me, (held, range)): (usize, (&Held<W::Slab>, &Range<usize>))| Part {
+            name: format!("cpu{me}"),
+            units: range.len() as u64,
+            ranges: 1,
+            share: range.len() as f64 / work.units().max(1) as f64,
+            busy_s: held.busy.as_secs_f64(),
+            idle_s: (seconds - held.busy.as_secs_f64()).max(0.0),
+        };
+        let parts = held.iter().zip(&ranges).enumerate().map(part).collect();
+        let slabs = held.into_iter().map(|held| held.slab).collect();
+        Ok(StepsOutcome {
+            slabs,
+            report: LoopReport { parts, seconds, complete, warnings: Vec::new() },
+        })
+    }
+}
+
+/// Ranges of units with these shares, each with at least so many.
+fn ranges(units: usize, least: usize, shares: &[f64]) -> Vec<Range<usize>> {
+    let whole: f64 = shares.iter().map(|share| share.max(0.0)).sum();
+    let (mut from, mut sum) = (0, 0.0);
+    let mut all = Vec::new();
+    for (me, share) in shares.iter().enumerate() {
+        sum += if whole > 0.0 { share.max(0.0) / whole } else { 1.0 / shares.len() as f64 };
+        // As the shares say, and never so far that the others have too few.
+        let wanted = (sum * units as f64).round() as usize;
+        let lowest = from + least;
+        let highest = lowest.max(units.saturating_sub(least * (shares.len() - 1 - me)));
+        let to = if me + 1 == shares.len() { units } else { wanted.clamp(lowest, highest) };
+        all.push(from..to);
+        from = to;
+    }
+    all
+}
+
+/// Steps with slabs that stay as they are.
+struct Phase<'a, W> {
+    crew: &'a Crew,
+    work: &'a W,
+    settings: &'a LoopSettings,
+    start: Instant,
+    all: usize,
+    done: usize,
+    stopped: bool,
+}
+
+/// The edges of a slab: for the neighbour below and for the one above, as of even and of odd sweeps.
+type Edges = [[Mutex<Vec<f32>>; 2]; 2];
+
+impl<W: Stepping> Phase<'_, W> {
+    fn run(
+        &mut self,
+        held: Vec<Held<W::Slab>>,
+        steps: usize,
+        watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+    ) -> Result<Vec<Held<W::Slab>>, RunError> {
+        let Phase { crew, work, settings, start, all, done, .. } = *self;
+        let edges: Vec<Edges> = held.iter().map(|_| Edges::default()).collect();
+        let (meet, stop, swept) =
+            (&Meet::new(held.len()), &AtomicBool::new(false), &AtomicU64::new(done as u64));
+        let edges = &edges;
+        let jobs = held.into_iter().enumerate().map(|(me, mut held)| {
+            let slow = slow_down(&settings.slow, &format!("cpu{me}"));
+            Box::new(move || {
+                let guard = LeaveOnDrop(meet);
+                let mut left = steps;
+                for parity in [0, 1].into_iter().cycle() {
+                    publish(work, &held.slab, &edges[me], parity);
+                    if !meet.wait(|| !stop.load(Ordering::Relaxed)) || left == 0 {
+                        break;
+                    }
+                    take(work, &mut held.slab, (me, edges), parity);
+                    let (now, began) = (left.min(work.depth()), Instant::now());
+                    work.sweep(&mut held.slab, now);
+                    std::thread::sleep(began.elapsed().mul_f64(slow - 1.0));
+                    held.last = began.elapsed();
+                    held.busy += held.last;
+                    left -= now;
+                    if me == 0 {
+                        swept.fetch_add(now as u64, Ordering::Relaxed);
+                    }
+                }
+                std::mem::forget(guard);
+                held
+            }) as Box<dyn FnOnce() -> Held<W::Slab> + Send + '_>
+        });
+        let ended = crew.side_by_side(jobs.collect(), |latch| {
+            while latch.wait(settings.look_every) > 0 {
+                let done = swept.load(Ordering::Relaxed);
+                let seconds = start.elapsed().as_secs_f64();
+                if watch(&LoopSight { done, units: all as u64, seconds }).is_break() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+        })?;
+        self.done = swept.load(Ordering::Relaxed) as usize;
+        self.stopped = stop.load(Ordering::Relaxed);
+        let ended = ended.into_iter().map(|ended| match ended {
+            Ok(held) => held,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        Ok(ended.collect())
+    }
+}
+
+/// Writes a slab's edges for its neighbours.
+fn publish<W: Stepping>(work: &W, slab: &W::Slab, edges: &Edges, parity: usize) {
+    for above in [false, true] {
+        let mut edge = lock(&edges[parity][usize::from(above)]);
+        edge.clear();
+        work.edge(slab, above, &mut edge);
+    }
+}
+
+/// Takes the edges of a slab's neighbours.
+fn take<W: Stepping>(work: &W, slab: &mut W::Slab, (me, edges): (usize, &[Edges]), parity: usize) {
+    let last = edges.len() - 1;
+    let below = if me > 0 { Some(me - 1) } else { work.is_ring().then_some(last) };
+    let above = if me < last { Some(me + 1) } else { work.is_ring().then_some(0) };
+    for (from, is_above) in [(below, false), (above, true)] {
+        if let Some(from) = from {
+            work.set_edge(slab, is_above, &lock(&edges[from][parity][usize::from(!is_above)]));
+        }
+    }
+}
+
+/// Tells the others if its owner unwinds.
+struct LeaveOnDrop<'a>(&'a Meet);
+
+impl Drop for LeaveOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_follow_the_shares_and_none_is_too_small() {
+        assert_eq!(ranges(100, 4, &[1.0, 3.0]), [0..25, 25..100]);
+        assert_eq!(ranges(100, 4, &[0.0, 1.0, 0.0]), [0..4, 4..96, 96..100]);
+        assert_eq!(ranges(12, 4, &[9.0, 1.0, 1.0]), [0..4, 4..8, 8..12]);
+        assert!(ranges(7, 4, &[1.0]).into_iter().eq([0..7]));
+        assert_eq!(ranges(9, 4, &[0.0, 0.0]), [0..5, 5..9]);
+    }
+}
