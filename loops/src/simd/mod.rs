@@ -1,6 +1,8 @@
 //! Kernels in vector instructions, one file each: all `unsafe` code of the loops.
 
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod rays_avx2;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod rays_avx512;
 
 pub use pleach_core::level::Level;

@@ -86,7 +86,7 @@ pub fn read(bytes: &[u8], array: Option<&str>) -> Result<Grid, String> {
     };
     let ends = form.numbers(find("Cells", "offsets")?, Some(cells))?;
     let corners = ends.last().copied().unwrap_or(0.0);
-    let corners = (corners >= 0.0 && corners < 1e15).then_some(corners as usize);
+    let corners = (0.0..1e15).contains(&corners).then_some(corners as usize);
     Ok(Grid {
         coordinates: form.numbers(find("Points", "points")?, points.checked_mul(3))?,
         corners: form.numbers(find("Cells", "connectivity")?, corners)?,
