@@ -175,6 +175,8 @@ fn projected(work: &Work, level: Level, light: &mut Light) -> u64 {
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => crate::simd::rays_avx512::tile(work, light),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => crate::simd::rays_avx2::tile(work, light),
         _ => project::tile(work, light),
     }
 }

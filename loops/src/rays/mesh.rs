@@ -30,6 +30,8 @@ pub struct Mesh {
     dropped: usize,
     faces: Vec<Face>,
     sides: Vec<[u32; 4]>,
+    range: (f32, f32),
+    sphere: ([f64; 3], f64),
 }
 
 impl Mesh {
@@ -54,7 +56,8 @@ impl Mesh {
         let partners = partners(points.len(), &tets, &numbers)?;
         let (faces, sides) = faces(&tets, &partners);
         let dropped = given - tets.len();
-        Ok(Self { points, values, tets, dropped, faces, sides })
+        let (range, sphere) = (range(&tets, &values), sphere(&points, &tets));
+        Ok(Self { points, values, tets, dropped, faces, sides, range, sphere })
     }
 
     /// The points.
@@ -104,26 +107,33 @@ impl Mesh {
     /// The least and the greatest value at the corners of tetrahedra.
     #[must_use]
     pub fn range(&self) -> (f32, f32) {
-        let values = self.tets.iter().flatten().map(|&point| self.values[point as usize]);
-        values
-            .fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), it| (low.min(it), high.max(it)))
+        self.range
     }
 
     /// The middle and the radius of a sphere around all tetrahedra.
     #[must_use]
     pub fn sphere(&self) -> ([f64; 3], f64) {
-        let corners = || self.tets.iter().flatten().map(|&point| at(&self.points, point));
-        let middle = [0, 1, 2].map(|axis| {
-            let low = corners().map(|p| p[axis]).fold(f64::INFINITY, f64::min);
-            let high = corners().map(|p| p[axis]).fold(f64::NEG_INFINITY, f64::max);
-            low.midpoint(high)
-        });
-        let squares = corners().map(|p| {
-            let d = less(p, middle);
-            dot(d, d)
-        });
-        (middle, squares.fold(0.0, f64::max).sqrt())
+        self.sphere
     }
+}
+
+fn range(tets: &[[u32; 4]], values: &[f32]) -> (f32, f32) {
+    let values = tets.iter().flatten().map(|&point| values[point as usize]);
+    values.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), it| (low.min(it), high.max(it)))
+}
+
+fn sphere(points: &[[f32; 3]], tets: &[[u32; 4]]) -> ([f64; 3], f64) {
+    let corners = || tets.iter().flatten().map(|&point| at(points, point));
+    let middle = [0, 1, 2].map(|axis| {
+        let low = corners().map(|p| p[axis]).fold(f64::INFINITY, f64::min);
+        let high = corners().map(|p| p[axis]).fold(f64::NEG_INFINITY, f64::max);
+        low.midpoint(high)
+    });
+    let squares = corners().map(|p| {
+        let d = less(p, middle);
+        dot(d, d)
+    });
+    (middle, squares.fold(0.0, f64::max).sqrt())
 }
 
 /// A point in double precision.

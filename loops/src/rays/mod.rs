@@ -14,3 +14,4 @@ pub mod scene;
 pub mod shade;
 pub mod transfer;
 pub mod view;
+pub mod vtk;

@@ -150,14 +150,16 @@ fn plane(face: &Face, places: &[[f64; 3]]) -> (Facing, [f32; 3]) {
     let [p, q, r] = face.corners.map(|point| places[point as usize]);
     let (u, v) = ([q[0] - p[0], q[1] - p[1], q[2] - p[2]], [r[0] - p[0], r[1] - p[1], r[2] - p[2]]);
     let normal = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
-    let across = normal[0].hypot(normal[1]);
-    if normal[2].abs() > EDGE_ON * across {
+    let square = normal[0] * normal[0] + normal[1] * normal[1];
+    if normal[2] * normal[2] > EDGE_ON * EDGE_ON * square {
         let facing = if normal[2] > 0.0 { Facing::Exit } else { Facing::Entry };
-        let (a, b) = (-normal[0] / normal[2], -normal[1] / normal[2]);
+        let inverse = -1.0 / normal[2];
+        let (a, b) = (normal[0] * inverse, normal[1] * inverse);
         return (facing, [a as f32, b as f32, (p[2] - a * p[0] - b * p[1]) as f32]);
     }
     // A wall that falls away outside the first tetrahedron: rays inside of it never reach it as an exit, and those
     // outside have left long before. Both neighbours use the same numbers, so no ray is in both or in neither.
+    let across = square.sqrt().max(f64::MIN_POSITIVE);
     let (a, b) = (-normal[0] / across, -normal[1] / across);
     let middle = -a * p[0] - b * p[1];
     (Facing::EdgeOn, [a, b, middle].map(|x| (x * STEEP) as f32))

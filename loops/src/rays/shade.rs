@@ -1,9 +1,9 @@
 //! The light of one segment of a ray inside a tetrahedron, in plain code.
 //!
-//! Along a segment the value is linear; between two control points so are extinction and colour. The extinction of
-//! such a part is exact: its opacity is 1 − exp(−length · mean extinction). Its colour is the one at its mean place,
-//! each place weighted with its extinction. What the front of a part hides of its own back is left out, which
-//! changes the colour only in proportion to the part's opacity times its change of colour.
+//! Along a segment the value is linear; between two control points so are extinction and colour. The opacity of such
+//! a part is exact: 1 − exp(−length · mean extinction). Its colour is the one at its mean place, each place weighted
+//! with its extinction. What the front of a part hides of its own back is left out: that changes the colour only in
+//! proportion to the part's opacity times its change of colour.
 
 use super::transfer::Piece;
 
@@ -24,15 +24,22 @@ pub const POWERS: [f32; 7] = [
 /// Below this power of two the light that comes through counts as none.
 pub const LEAST_POWER: f32 = -120.0;
 
+/// Added to a small number it leaves no room for a fraction: the sum's lowest bits are the nearest integer.
+const ROUND: f32 = (3 << 22) as f32;
+
 /// e^(−x) for x ≥ 0, by the same steps as the vector kernels take.
 #[must_use]
+#[inline(always)]
 pub fn decay(x: f32) -> f32 {
     let power = (x * -std::f32::consts::LOG2_E).max(LEAST_POWER);
-    let whole = power.round_ties_even();
-    let part = power - whole;
-    let sum = POWERS.iter().rev().fold(0.0, |sum, &coefficient| sum * part + coefficient);
-    // The power is an integer from -120 to 0, so that this is the exponent of a normal number.
-    sum * f32::from_bits(((whole as i32 + 127) as u32) << 23)
+    let rounded = power + ROUND;
+    let part = power - (rounded - ROUND);
+    let mut sum = POWERS[6];
+    for i in (0..6).rev() {
+        sum = sum * part + POWERS[i];
+    }
+    // The integer is from -120 to 0, so that this is the exponent of a normal number.
+    sum * f32::from_bits(rounded.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127) << 23)
 }
 
 /// Adds a segment to a pixel: its values at both ends, its length, and the pieces that the tetrahedron touches.

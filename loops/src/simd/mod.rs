@@ -3,6 +3,8 @@
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod csrmm;
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod rays_avx2;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod rays_avx512;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod spmm;

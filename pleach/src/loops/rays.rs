@@ -4,7 +4,7 @@ use super::runner::Runner;
 use super::{Entry, Found, Job, Order};
 use crate::cli::flags::{METHOD, NEAR, SIZE, Use, VIEW, ZOOM};
 use crate::failure::{Failure, usage};
-use crate::input::text_of;
+use crate::input::{bytes_of_large, text_of};
 use pleach_core::level::Level;
 use pleach_core::looping::Loop;
 use pleach_loops::rays::frame::{Frame, Method, Settings};
@@ -14,17 +14,19 @@ use pleach_loops::rays::picture::{Picture, write_png};
 use pleach_loops::rays::scene::Scene;
 use pleach_loops::rays::transfer::Transfer;
 use pleach_loops::rays::view::View;
+use pleach_loops::rays::vtk;
 use serde_json::json;
 
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
     name: "rays",
     about: "a picture of the values inside a mesh of tetrahedra",
-    words: "a mesh: sphere:TETRAHEDRA, cube:CUBES or bluntfin:AxBxC",
+    words: "a mesh: a VTK file (.vtk or .vtu), sphere:TETRAHEDRA, cube:CUBES or bluntfin:AxBxC",
     takes: (1, 1),
-    is_file: |word| Mesh::named(word).is_none(),
+    is_file,
     flags: &[
         Use::with("size", "pixels of the picture", "512x512"),
+        Use::plain("values"),
         Use::plain("view"),
         Use::plain("zoom"),
         Use::plain("near"),
@@ -41,10 +43,7 @@ pub const ENTRY: Entry = Entry {
 
 fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
     let (word, given) = (&order.words[0], order.given);
-    let Some(mesh) = Mesh::named(word) else {
-        return usage(format!("{word}: expected {}", ENTRY.words));
-    };
-    let mesh = mesh.map_err(Failure::Usage)?;
+    let mesh = mesh(word, given.word("values"))?;
     let [width, height] = given.get(&SIZE).map_err(Failure::Usage)?.unwrap_or(vec![512, 512])[..]
     else {
         return usage("--size: expected WIDTHxHEIGHT");
@@ -66,6 +65,22 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
     let method = given.get(&METHOD).map_err(Failure::Usage)?.unwrap_or(Method::Project);
     let picture = Picture::new(width, height);
     Ok(Box::new(Drawing { mesh, view, transfer, method, level, picture, drawn: Drawn::default() }))
+}
+
+/// The mesh that a word stands for, with the values of an array of its file.
+fn mesh(word: &str, array: Option<&str>) -> Result<Mesh, Failure> {
+    if !is_file(word)
+        && let Some(mesh) = Mesh::named(word)
+    {
+        return mesh.map_err(Failure::Usage);
+    }
+    let bytes = bytes_of_large(word)
+        .or_else(|why| usage(format!("{word}: {why}; expected {}", ENTRY.words)))?;
+    vtk::read(&bytes, array).or_else(|why| usage(format!("{word}: {why}")))
+}
+
+fn is_file(word: &str) -> bool {
+    std::path::Path::new(word).exists() || !word.contains(':')
 }
 
 /// What a picture is made of.

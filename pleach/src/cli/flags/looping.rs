@@ -108,6 +108,19 @@ pub static SIZE: Flag<Vec<u32>> = Flag {
     record: |given| given.word("size").map(|word| json!(word)),
 };
 
+/// `--values`.
+pub static VALUES: Flag<String> = Flag {
+    about: About {
+        name: "values",
+        value: Some("NAME"),
+        help: "the array of the file's points to be seen",
+        default: "the first one",
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| given.word("values").map(|word| json!(word)),
+};
+
 /// `--view`: azimuth and elevation.
 pub static VIEW: Flag<[f64; 2]> = Flag {
     about: About {

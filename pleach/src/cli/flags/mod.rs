@@ -14,7 +14,8 @@ pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, address};
 pub use given::{Given, Kind, Saving};
 pub use limits::{CHECKPOINT, EVERY, NODE_LIMIT, SHOW, TIME_LIMIT};
 pub use looping::{
-    CHUNKS, COLUMNS, COMPARE, METHOD, NEAR, OUT, PRECISION, Precision, SIZE, TRANSFER, VIEW, ZOOM,
+    CHUNKS, COLUMNS, COMPARE, METHOD, NEAR, OUT, PRECISION, Precision, SIZE, TRANSFER, VALUES,
+    VIEW, ZOOM,
 };
 pub use output::{GANTT, JSON, QUIET, SOLUTION, TRACE};
 pub use search::{
@@ -30,7 +31,7 @@ use serde_json::Value;
 pub const WORD: char = '\u{1}';
 
 /// The flags that there are, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 44] = [
+pub static FLAGS: [&(dyn Item + Sync); 45] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -48,6 +49,7 @@ pub static FLAGS: [&(dyn Item + Sync); 44] = [
     &COLUMNS,
     &PRECISION,
     &SIZE,
+    &VALUES,
     &VIEW,
     &ZOOM,
     &NEAR,

@@ -1,0 +1,286 @@
+//! Legacy files: words and numbers in lines, the numbers in text or in bytes.
+
+use super::grid::Grid;
+use super::numbers::Kind;
+
+/// A place in a file.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    binary: bool,
+}
+
+/// Point arrays: the wanted one, or the first that will do.
+struct Values<'a> {
+    name: Option<&'a str>,
+    found: Option<Vec<f64>>,
+    seen: Vec<String>,
+}
+
+/// Reads a file up to its end.
+///
+/// # Errors
+/// If it is not one with an unstructured grid.
+pub fn read(bytes: &[u8], array: Option<&str>) -> Result<Grid, String> {
+    let mut reader = Reader { bytes, at: 0, binary: false };
+    reader.line();
+    reader.line();
+    reader.binary = match reader.word()?.to_ascii_uppercase().as_str() {
+        "ASCII" => false,
+        "BINARY" => true,
+        other => return Err(reader.wrong(other, "ASCII or BINARY")),
+    };
+    reader.expect("DATASET")?;
+    reader.expect("UNSTRUCTURED_GRID")?;
+    let mut grid = Grid::default();
+    let mut values = Values { name: array, found: None, seen: Vec::new() };
+    // How many numbers an attribute has: one for each of these, and whether they are points.
+    let mut about = (0, false);
+    while let Some(word) = reader.next_word() {
+        match word.to_ascii_uppercase().as_str() {
+            "POINTS" => {
+                let count = reader.count()?;
+                let kind = reader.kind()?;
+                grid.coordinates = reader.numbers(count.checked_mul(3), kind)?;
+            }
+            "CELLS" => reader.cells(&mut grid)?,
+            "CELL_TYPES" => {
+                let count = reader.count()?;
+                grid.kinds = reader.numbers(Some(count), Kind::Signed(4))?;
+            }
+            "POINT_DATA" => about = (reader.count()?, true),
+            "CELL_DATA" => about = (reader.count()?, false),
+            "METADATA" => while !reader.line().trim_ascii().is_empty() {},
+            other => reader.attribute(other, about, &mut values)?,
+        }
+    }
+    let seen = values.seen.join(", ");
+    grid.values = values.found.ok_or_else(|| match array {
+        Some(name) => format!("no point array '{name}' with one component; there are: {seen}"),
+        None => format!("no point array with one component; there are: {seen}"),
+    })?;
+    Ok(grid)
+}
+
+impl Reader<'_> {
+    /// The rest of this line; the place is then after its end.
+    fn line(&mut self) -> &[u8] {
+        let rest = &self.bytes[self.at..];
+        let length = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        self.at += (length + 1).min(rest.len());
+        &rest[..length]
+    }
+
+    /// The next word, if there is one.
+    fn next_word(&mut self) -> Option<String> {
+        let rest = &self.bytes[self.at..];
+        let start = rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
+        let length =
+            rest[start..].iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len() - start);
+        self.at += start + length;
+        Some(String::from_utf8_lossy(&rest[start..start + length]).into_owned())
+    }
+
+    fn word(&mut self) -> Result<String, String> {
+        self.next_word().ok_or_else(|| format!("{}: the end, expected more", self.place()))
+    }
+
+    /// The next word in this line, if there is one.
+    fn word_here(&mut self) -> Option<String> {
+        let rest = &self.bytes[self.at..];
+        let start = rest.iter().position(|&byte| byte == b'\n' || !byte.is_ascii_whitespace())?;
+        if rest[start] == b'\n' { None } else { self.next_word() }
+    }
+
+    fn place(&self) -> String {
+        if self.binary {
+            return format!("byte {}", self.at);
+        }
+        let lines = self.bytes[..self.at].iter().filter(|&&byte| byte == b'\n').count();
+        format!("line {}", lines + 1)
+    }
+
+    fn wrong(&self, found: &str, expected: &str) -> String {
+        let found: String = found.chars().take(40).filter(|c| !c.is_control()).collect();
+        format!("{}: '{found}', expected {expected}", self.place())
+    }
+
+    fn expect(&mut self, expected: &str) -> Result<(), String> {
+        let word = self.word()?;
+        if word.eq_ignore_ascii_case(expected) { Ok(()) } else { Err(self.wrong(&word, expected)) }
+    }
+
+    fn count(&mut self) -> Result<usize, String> {
+        let word = self.word()?;
+        word.parse().map_err(|_| self.wrong(&word, "a count"))
+    }
+
+    fn kind(&mut self) -> Result<Kind, String> {
+        let word = self.word()?;
+        Kind::legacy(&word).ok_or_else(|| self.wrong(&word, "a type of numbers, such as float"))
+    }
+
+    /// So many numbers, if the rest of the file can hold them.
+    fn numbers(&mut self, count: Option<usize>, kind: Kind) -> Result<Vec<f64>, String> {
+        if self.binary {
+            self.line();
+        }
+        let least = if self.binary { kind.size() } else { 2 };
+        let left = self.bytes.len() - self.at;
+        // The last number in text needs no space after it.
+        let bytes =
+            count.and_then(|count| count.checked_mul(least)).filter(|&bytes| bytes <= left + 1);
+        let Some((count, bytes)) = count.zip(bytes) else {
+            return Err(format!(
+                "{}: more numbers announced than {left} bytes can hold",
+                self.place()
+            ));
+        };
+        if self.binary {
+            let bytes = self.bytes.get(self.at..self.at + bytes);
+            let bytes = bytes
+                .ok_or_else(|| format!("{}: the end, expected {count} numbers", self.place()))?;
+            self.at += bytes.len();
+            return Ok(kind.read(bytes, true));
+        }
+        let mut numbers = Vec::with_capacity(count);
+        for _ in 0..count {
+            let word = self.word()?;
+            numbers.push(word.parse().map_err(|_| self.wrong(&word, "a number"))?);
+        }
+        Ok(numbers)
+    }
+
+    /// Cells, each with its number of corners before them, or, since version 5, in two arrays.
+    fn cells(&mut self, grid: &mut Grid) -> Result<(), String> {
+        let (count, size) = (self.count()?, self.count()?);
+        let start = self.at;
+        if self.word()?.eq_ignore_ascii_case("OFFSETS") {
+            let kind = self.kind()?;
+            let mut ends = self.numbers(Some(count), kind)?;
+            if count > 0 && ends.remove(0) != 0.0 {
+                return Err(format!("{}: the first offset is not 0", self.place()));
+            }
+            grid.ends = ends;
+            self.expect("CONNECTIVITY")?;
+            let kind = self.kind()?;
+            grid.corners = self.numbers(Some(size), kind)?;
+            return Ok(());
+        }
+        self.at = start;
+        let numbers = self.numbers(Some(size), Kind::Signed(4))?;
+        let mut rest = &numbers[..];
+        for cell in 0..count {
+            let corners = rest
+                .split_first()
+                .filter(|(length, rest)| **length >= 0.0 && **length <= rest.len() as f64);
+            let Some((&length, others)) = corners else {
+                return Err(format!(
+                    "{}: cell {cell} does not end within {size} numbers",
+                    self.place()
+                ));
+            };
+            let (own, others) = others.split_at(length as usize);
+            grid.corners.extend_from_slice(own);
+            grid.ends.push(grid.corners.len() as f64);
+            rest = others;
+        }
+        if rest.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{}: {} numbers after the cells", self.place(), rest.len()))
+        }
+    }
+
+    /// An array, or several, of points or cells.
+    fn attribute(
+        &mut self,
+        word: &str,
+        (count, points): (usize, bool),
+        values: &mut Values,
+    ) -> Result<(), String> {
+        let of = |each: usize| count.checked_mul(each);
+        let keep = |name: String, each: usize, numbers: Vec<f64>, values: &mut Values| {
+            if points {
+                values.offer(name, each, numbers);
+            }
+        };
+        match word {
+            "SCALARS" => {
+                let (name, kind) = (self.word()?, self.kind()?);
+                let each = match self.word_here() {
+                    Some(word) => {
+                        word.parse().map_err(|_| self.wrong(&word, "a number of components"))?
+                    }
+                    None => 1,
+                };
+                let start = self.at;
+                if self.next_word().is_some_and(|word| word.eq_ignore_ascii_case("LOOKUP_TABLE")) {
+                    self.word()?;
+                } else {
+                    self.at = start;
+                }
+                let numbers = self.numbers(of(each), kind)?;
+                keep(name, each, numbers, values);
+            }
+            "VECTORS" | "NORMALS" | "TENSORS" | "GLOBAL_IDS" => {
+                let each = [("TENSORS", 9), ("GLOBAL_IDS", 1)]
+                    .iter()
+                    .find(|it| it.0 == word)
+                    .map_or(3, |it| it.1);
+                let (name, kind) = (self.word()?, self.kind()?);
+                let numbers = self.numbers(of(each), kind)?;
+                keep(name, each, numbers, values);
+            }
+            "TEXTURE_COORDINATES" => {
+                let (_, each, kind) = (self.word()?, self.count()?, self.kind()?);
+                self.numbers(of(each), kind)?;
+            }
+            "COLOR_SCALARS" => {
+                let (_, each) = (self.word()?, self.count()?);
+                self.numbers(of(each), Kind::Unsigned(1))?;
+            }
+            "LOOKUP_TABLE" => {
+                let (_, colours) = (self.word()?, self.count()?);
+                self.numbers(colours.checked_mul(4), Kind::Unsigned(1))?;
+            }
+            "FIELD" => {
+                let (_, arrays) = (self.word()?, self.count()?);
+                for _ in 0..arrays {
+                    let name = self.word()?;
+                    let (each, tuples, kind) = (self.count()?, self.count()?, self.kind()?);
+                    let numbers = self.numbers(each.checked_mul(tuples), kind)?;
+                    keep(name, each, numbers, values);
+                    self.skip_metadata();
+                }
+            }
+            other => {
+                return Err(self.wrong(other, "POINTS, CELLS, CELL_TYPES, POINT_DATA or an array"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Between the arrays of a field, version 5 tells more about them.
+    fn skip_metadata(&mut self) {
+        let start = self.at;
+        if self.next_word().is_some_and(|word| word == "METADATA") {
+            self.line();
+            while !self.line().trim_ascii().is_empty() {}
+        } else {
+            self.at = start;
+        }
+    }
+}
+
+impl Values<'_> {
+    fn offer(&mut self, name: String, each: usize, numbers: Vec<f64>) {
+        let wanted = self.name.is_none_or(|wanted| wanted == name);
+        if wanted && each == 1 && self.found.is_none() {
+            self.found = Some(numbers);
+        }
+        if self.seen.len() < 20 {
+            self.seen.push(name);
+        }
+    }
+}
