@@ -2,10 +2,11 @@
 
 use super::mesh::{Mesh, at, cross, dot, less};
 use super::transfer::{Piece, Transfer};
+use std::borrow::Cow;
 
 /// A mesh with a transfer function.
 pub struct Scene<'a> {
-    mesh: &'a Mesh,
+    mesh: Cow<'a, Mesh>,
     pieces: Vec<Piece>,
     gradients: Vec<[f32; 4]>,
     touched: Vec<[u16; 2]>,
@@ -15,6 +16,16 @@ impl<'a> Scene<'a> {
     /// Prepares a mesh for pictures by this transfer function.
     #[must_use]
     pub fn new(mesh: &'a Mesh, transfer: &Transfer) -> Self {
+        Self::of(Cow::Borrowed(mesh), transfer)
+    }
+
+    /// The same of a mesh that nobody else needs.
+    #[must_use]
+    pub fn owning(mesh: Mesh, transfer: &Transfer) -> Self {
+        Self::of(Cow::Owned(mesh), transfer)
+    }
+
+    fn of(mesh: Cow<'a, Mesh>, transfer: &Transfer) -> Self {
         let pieces = transfer.pieces(mesh.range());
         let (low, high) = mesh.range();
         let (low, high) = (f64::from(low), f64::from(high));
@@ -27,13 +38,14 @@ impl<'a> Scene<'a> {
         });
         let touched =
             mesh.tets().iter().map(|&tet| touched(&pieces, tet.map(|point| value(point) as f32)));
-        Self { mesh, gradients: gradients.collect(), touched: touched.collect(), pieces }
+        let (gradients, touched) = (gradients.collect(), touched.collect());
+        Self { mesh, gradients, touched, pieces }
     }
 
     /// The mesh.
     #[must_use]
-    pub fn mesh(&self) -> &'a Mesh {
-        self.mesh
+    pub fn mesh(&self) -> &Mesh {
+        &self.mesh
     }
 
     /// The transfer function over values from 0, the mesh's least, to 1, its greatest.

@@ -64,7 +64,8 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
     let level = given.simd().map_err(Failure::Usage)?;
     let method = given.get(&METHOD).map_err(Failure::Usage)?.unwrap_or(Method::Project);
     let picture = Picture::new(width, height);
-    Ok(Box::new(Drawing { mesh, view, transfer, method, level, picture, drawn: Drawn::default() }))
+    let scene = Scene::owning(mesh, &transfer);
+    Ok(Box::new(Drawing { scene, view, method, level, picture, drawn: Drawn::default() }))
 }
 
 /// The mesh that a word stands for, with the values of an array of its file.
@@ -85,9 +86,8 @@ fn is_file(word: &str) -> bool {
 
 /// What a picture is made of.
 struct Drawing {
-    mesh: Mesh,
+    scene: Scene<'static>,
     view: View,
-    transfer: Transfer,
     method: Method,
     level: Level,
     picture: Picture,
@@ -104,9 +104,8 @@ struct Drawn {
 
 impl Job for Drawing {
     fn run(&mut self, runner: &mut Runner<'_>) -> Result<(), Failure> {
-        let scene = Scene::new(&self.mesh, &self.transfer);
         let settings = Settings { method: self.method, ..Settings::default() };
-        let frame = Frame::new(&scene, &self.view, settings).map_err(Failure::Usage)?;
+        let frame = Frame::new(&self.scene, &self.view, settings).map_err(Failure::Usage)?;
         let rays = frame.rays(&mut self.picture, self.level);
         self.drawn = Drawn {
             units: rays.units() as u64,
@@ -122,7 +121,8 @@ impl Job for Drawing {
 
     fn found(&self) -> Found {
         let Drawn { units, tally, marched } = &self.drawn;
-        let (tets, method) = (self.mesh.tets().len(), if *marched { "march" } else { "project" });
+        let (tets, method) =
+            (self.scene.mesh().tets().len(), if *marched { "march" } else { "project" });
         let (width, height) = (self.picture.width(), self.picture.height());
         Found {
             units: *units,
@@ -130,7 +130,7 @@ impl Job for Drawing {
             work: (f64::from(width) * f64::from(height), "rays"),
             more: vec![
                 ("tetrahedra", json!(tets)),
-                ("degenerate", json!(self.mesh.dropped())),
+                ("degenerate", json!(self.scene.mesh().dropped())),
                 ("segments", json!(tally.segments)),
                 ("lost", json!(tally.lost)),
                 ("method", json!(method)),
