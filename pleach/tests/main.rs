@@ -11,6 +11,7 @@ mod gpu;
 mod gpu_first;
 mod house;
 mod library;
+mod looping;
 mod outside;
 mod resume;
 mod saving;

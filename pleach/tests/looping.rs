@@ -1,0 +1,149 @@
+//! `pleach loop` from outside: the same result whoever computes it, and one line for bad input.
+
+use crate::outside::{folder, json, pleach, refused};
+use std::fs;
+
+/// The checksum of a loop.
+fn checksum(words: &str) -> f64 {
+    let told = json(&format!("loop {words}"));
+    assert_eq!(told["status"], "done");
+    let parts = told["loop"]["parts"].as_array().unwrap();
+    let shares: f64 = parts.iter().map(|part| part["share"].as_f64().unwrap()).sum();
+    assert!((shares - 1.0).abs() < 1e-3, "{words}: {shares}");
+    told["loop"]["checksum"].as_f64().unwrap()
+}
+
+/// Rounding aside, nothing depends on units, sizes and instructions.
+#[test]
+fn results_do_not_depend_on_who_computes_them() {
+    for words in [
+        "spmm fem:900",
+        "spmm web:3000x3 random:3000x4 --precision f32",
+        "csrmm fem:900 --columns 5",
+        "csrmm random:800x7 --columns 20 --precision f32",
+        "rays sphere:300 --size 40x30",
+        "rays bluntfin:5x4x4 --size 33x33 --method march",
+    ] {
+        let expected = checksum(&format!("{words} --threads 1"));
+        for flags in [
+            "--threads 2",
+            "--threads 3 --chunks 1",
+            "--simd off --chunks 5,2",
+            "--slow cpu1=3 --threads 2",
+            "--devices cpu,cpu --compare-static",
+        ] {
+            let is = checksum(&format!("{words} {flags}"));
+            assert!((is / expected - 1.0).abs() < 1e-4, "{words} {flags}: {is} for {expected}");
+        }
+    }
+    let expected = checksum("csrmm fem:900 --columns 5");
+    for devices in ["emulated", "cpu,emulated", "cpu,emulated:fail=2", "emulated:fail=1,emulated"] {
+        let told = pleach(&format!(
+            "loop csrmm fem:900 --columns 5 --json --chunks 1 --devices {devices}"
+        ));
+        let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+        let is = told["loop"]["checksum"].as_f64().unwrap();
+        assert!((is / expected - 1.0).abs() < 1e-9, "{devices}: {is} for {expected}");
+    }
+}
+
+#[test]
+fn every_loop_prints_the_same_keys() {
+    let keys =
+        |words: &str| -> Vec<String> { json(words).as_object().unwrap().keys().cloned().collect() };
+    let search = keys("count queens 5");
+    for words in ["loop spmm fem:90", "loop csrmm fem:90", "loop rays cube:2 --size 9x9"] {
+        let of_loop = keys(words);
+        assert!(of_loop.contains(&"loop".to_string()));
+        let contract =
+            ["pleach", "problem", "instance", "status", "objective", "units", "settings", "seed"];
+        for key in contract {
+            assert!(
+                of_loop.iter().any(|it| it == key) && search.iter().any(|it| it == key),
+                "{key}"
+            );
+        }
+        let told = json(words);
+        for key in ["name", "units", "parts", "seconds", "static", "checksum"] {
+            assert!(told["loop"].get(key).is_some(), "{words}: {key}");
+        }
+    }
+    let compared = json("loop csrmm fem:900 --threads 2 --compare-static");
+    assert!(
+        compared["loop"]["static"]["share"]
+            .as_f64()
+            .is_some_and(|share| (0.0..=1.0).contains(&share))
+    );
+}
+
+/// A product as a file is what SciPy and others read; read again it is the same matrix.
+#[test]
+fn results_go_to_files() {
+    let folder = folder("looping");
+    let file = |name: &str| folder.join(name).display().to_string();
+    let (a, c, d, png) = (file("a.mtx"), file("c.mtx"), file("d.mtx"), file("p.png"));
+    fs::write(&a, "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 1\n2 2 3\n")
+        .unwrap();
+    assert!(pleach(&format!("loop spmm {a} --out {c}")).status.success());
+    let product = fs::read_to_string(&c).unwrap();
+    let lines: Vec<&str> = product.lines().skip(1).collect();
+    assert_eq!(lines, ["2 2 3", "1 1 4e0", "1 2 5e0", "2 2 9e0"]);
+    assert!(pleach(&format!("loop csrmm {c} --columns 2 --out {d}")).status.success());
+    // Rows of the dense matrix: -5 -2, then 2 5.
+    assert_eq!(
+        fs::read_to_string(&d).unwrap().lines().skip(1).collect::<Vec<_>>(),
+        ["2 2", "-1e1", "1.8e1", "1.7e1", "4.5e1"]
+    );
+    assert!(pleach(&format!("loop rays cube:1 --size 8x8 --out {png}")).status.success());
+    assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG"));
+    refused(&format!("loop spmm {a} --out {a}"), "is the same file as the input");
+}
+
+#[test]
+fn compressed_matrices_are_read() {
+    let folder = folder("looping");
+    let plain = folder.join("plain.mtx");
+    fs::write(&plain, "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n1 1\n3 1\n")
+        .unwrap();
+    let packed = folder.join("packed.mtx.gz");
+    let done = std::process::Command::new("gzip").arg("-ck").arg(&plain).output().unwrap();
+    fs::write(&packed, done.stdout).unwrap();
+    let sum = |path: &std::path::Path| checksum(&format!("spmm {}", path.display()));
+    assert_eq!(sum(&plain), sum(&packed));
+}
+
+#[test]
+fn bad_input_is_one_line() {
+    let folder = folder("looping");
+    let file = |name: &str, text: &str| {
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let short = file("short.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n");
+    let wide = file("wide.mtx", "%%MatrixMarket matrix array real general\n1 2\n1\n2\n");
+    let mesh = file("mesh.vtk", "# vtk DataFile Version 3.0\n");
+    let colours = file("colours.txt", "0 0 0 0 0\n1 1 x 1 1\n");
+    refused("loop", "the name of a loop is required");
+    refused("loop sort", "expected one of spmm, csrmm, rays");
+    refused("loop spmm", "expected one matrix");
+    refused("loop spmm a b c", "expected one matrix");
+    refused("loop spmm none.mtx", "none.mtx: No such file");
+    refused(
+        &format!("loop spmm {short}"),
+        "short.mtx: line 4: the file ends; expected 1 more entries",
+    );
+    refused(&format!("loop spmm {wide}"), "2 columns times 1 rows");
+    refused("loop spmm fem:x", "'x': expected a whole number");
+    refused("loop csrmm fem:90 --columns 0", "--columns 0: expected a whole number");
+    refused("loop csrmm fem:90 --precision f16", "--precision f16: expected f32 or f64");
+    refused("loop csrmm fem:90 --bound one", "--bound does not apply");
+    refused("loop csrmm fem:90 --slow cpu9=2 --threads 2", "--slow cpu9=2");
+    refused("loop spmm fem:90 --devices emulated", "it has no kernel for this loop");
+    refused(&format!("loop rays {mesh}"), "mesh.vtk: ");
+    refused("loop rays sphere:x", "expected sphere:TETRAHEDRA");
+    refused("loop rays sphere:100 --size 5x5x5", "--size: expected WIDTHxHEIGHT");
+    refused("loop rays sphere:100 --size 99999x5", "expected 1 to 16384");
+    refused(&format!("loop rays sphere:100 --transfer {colours}"), "line 2: 'x'");
+    refused("solve flowshop ta001 --columns 3", "--columns does not apply");
+}
