@@ -1,10 +1,14 @@
 //! Meshes by name: a ball, a cube, a flow around a blunt fin.
 
+use super::delaunay;
 use super::mesh::Mesh;
 use std::f64::consts::PI;
 
 /// The most tetrahedra that a name may ask for.
 const MOST: usize = 20_000_000;
+
+/// The most random points: each brings about seven tetrahedra.
+const MOST_POINTS: usize = 1_000_000;
 
 /// The six tetrahedra of a cube whose corners are numbered x + 2y + 4z: all share the diagonal from 0 to 7, so
 /// that neighbouring cubes agree on their common face.
@@ -13,7 +17,8 @@ const SIX: [[usize; 4]; 6] =
 
 impl Mesh {
     /// The mesh of a name, if it is one: `sphere:2000` (a ball of about that many tetrahedra), `cube:4` (as many
-    /// cubes along each edge), `bluntfin:40x32x32` (as many points along each direction).
+    /// cubes along each edge), `bluntfin:40x32x32` (as many points along each direction), `random:5000` (a cube with
+    /// as many random points inside).
     #[must_use]
     pub fn named(name: &str) -> Option<Result<Mesh, String>> {
         let (kind, size) = name.split_once(':')?;
@@ -32,6 +37,10 @@ impl Mesh {
                     .and_then(|all| all.checked_mul(6));
                 let tets = tets.filter(|_| least >= 2);
                 sized(name, tets, 1).and_then(|()| bluntfin([a, b, c]))
+            }
+            ("random", Some(&[points])) if points <= MOST_POINTS => random(points),
+            ("random", _) => {
+                Err(format!("'{name}': expected random:POINTS, at most {MOST_POINTS}"))
             }
             ("sphere", _) => Err(format!("'{name}': expected sphere:TETRAHEDRA")),
             ("cube", _) => Err(format!("'{name}': expected cube:CUBES")),
@@ -95,6 +104,20 @@ fn sphere(tets: usize) -> Result<Mesh, String> {
     })
 }
 
+/// The unit cube with random points inside; the value is a sum of waves.
+fn random(count: usize) -> Result<Mesh, String> {
+    let (points, tets) = delaunay::fill(count, 1);
+    // A division by a power of two: no point moves, so no tetrahedron turns over.
+    let points: Vec<[f32; 3]> =
+        points.iter().map(|p| p.map(|x| x as f32 / delaunay::EDGE as f32)).collect();
+    let value = |p: &[f32; 3]| {
+        let [x, y, z] = p.map(|x| f64::from(x) * 2.0 * PI);
+        ((x.sin() + (1.3 * y).sin() + (0.8 * z + 0.5 * x).cos() + 3.0) / 6.0) as f32
+    };
+    let values = points.iter().map(value).collect();
+    Mesh::new(points, tets, values)
+}
+
 /// A flow around a flat plate with a blunt fin on it: the grid wraps the fin's round nose and goes on along its
 /// side, points are dense near the walls, and a bow shock stands before the nose.
 fn bluntfin([na, nr, nz]: [usize; 3]) -> Result<Mesh, String> {
@@ -153,6 +176,9 @@ mod tests {
         assert_eq!((ball.tets().len(), ball.dropped()), (48_000, 0));
         assert!((volume(&ball) - 4.18).abs() < 0.05, "{}", volume(&ball));
         assert!((ball.sphere().1 - 1.0).abs() < 1e-6);
+        let random = mesh("random:2000");
+        assert_eq!((random.points().len(), random.dropped()), (2008, 0));
+        assert!((volume(&random) - 1.0).abs() < 1e-9);
         let fin = mesh("bluntfin:40x32x32");
         assert_eq!((fin.tets().len(), fin.dropped()), (224_874, 0));
     }

@@ -1,6 +1,7 @@
 //! Rays through meshes of tetrahedra: pictures of a value inside a volume.
 
 pub mod boundary;
+mod delaunay;
 pub mod frame;
 pub mod generate;
 pub mod march;

@@ -150,7 +150,7 @@ fn both_methods_and_all_code_paths_agree() {
         [250.0, 25.0],
         [100.0, -70.0],
     ];
-    for name in ["sphere:2000", "cube:5", "bluntfin:20x16x16"] {
+    for name in ["sphere:2000", "cube:5", "bluntfin:20x16x16", "random:500"] {
         let mesh = named(name);
         let scene = Scene::new(&mesh, &Transfer::usual(mesh.range(), mesh.sphere().1));
         for [azimuth, elevation] in directions {
