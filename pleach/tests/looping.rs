@@ -125,7 +125,7 @@ fn bad_input_is_one_line() {
     let mesh = file("mesh.vtk", "# vtk DataFile Version 3.0\n");
     let colours = file("colours.txt", "0 0 0 0 0\n1 1 x 1 1\n");
     refused("loop", "the name of a loop is required");
-    refused("loop sort", "expected one of spmm, csrmm, rays");
+    refused("loop sort", "expected one of spmm, csrmm, rays, lattice");
     refused("loop spmm", "expected one matrix");
     refused("loop spmm a b c", "expected one matrix");
     refused("loop spmm none.mtx", "none.mtx: No such file");
@@ -134,7 +134,7 @@ fn bad_input_is_one_line() {
         "short.mtx: line 4: the file ends; expected 1 more entries",
     );
     refused(&format!("loop spmm {wide}"), "2 columns times 1 rows");
-    refused("loop spmm fem:x", "'x': expected a whole number");
+    refused("loop spmm fem:y", "'y': expected a whole number");
     refused("loop csrmm fem:90 --columns 0", "--columns 0: expected a whole number");
     refused("loop csrmm fem:90 --precision f16", "--precision f16: expected f32 or f64");
     refused("loop csrmm fem:90 --bound one", "--bound does not apply");

@@ -1,7 +1,6 @@
 //! Sparse × dense in vectors: up to three rows with common columns at a time, and up to eight vectors of each.
 
-use crate::sparse::csrmm::Caching;
-use crate::sparse::rows::Rows;
+use crate::sparse::rows::{Caching, Rows};
 use pleach_core::level::Level;
 
 /// One pass, for numbers and vectors of one kind: all tiles of the rows of a group.

@@ -1,7 +1,7 @@
 //! [`Csrmm`]: a sparse matrix times a dense one.
 
 use super::matrix::{Csr, Dense};
-use super::rows::{Rows, Sorted, TOGETHER};
+use super::rows::{Caching, Rows, Sorted, TOGETHER};
 use crate::real::Real;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::csrmm as simd;
@@ -9,15 +9,6 @@ use pleach_core::device::Layout;
 use pleach_core::level::Level;
 use pleach_core::looping::{Cells, Loop, LoopOnDevice};
 use std::ops::Range;
-
-/// How results and rows of the dense matrix move through the caches.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Caching {
-    /// How many entries ahead a row of the dense matrix is fetched; 0 for not at all.
-    pub ahead: usize,
-    /// Whether results bypass the caches.
-    pub streams: bool,
-}
 
 /// Numbers for which there is vector code.
 pub trait Products: Real {

@@ -19,6 +19,15 @@ pub struct Rows<'a, T> {
     pub beside: [(&'a [u32], &'a [T]); TOGETHER],
 }
 
+/// How results and rows of the dense matrix move through the caches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Caching {
+    /// How many entries ahead a row of the dense matrix is fetched; 0 for not at all.
+    pub ahead: usize,
+    /// Whether results bypass the caches.
+    pub streams: bool,
+}
+
 /// Memory for rows whose columns differ.
 #[derive(Debug, Default)]
 pub struct Sorted<T> {

@@ -21,7 +21,7 @@ use serde_json::json;
 pub const ENTRY: Entry = Entry {
     name: "rays",
     about: "a picture of the values inside a mesh of tetrahedra",
-    words: "a mesh: a VTK file (.vtk or .vtu), sphere:TETRAHEDRA, cube:CUBES or bluntfin:AxBxC",
+    words: "a mesh: a VTK file (.vtk or .vtu), sphere:TETRAHEDRA, cube:CUBES, bluntfin:AxBxC or random:POINTS",
     takes: (1, 1),
     is_file,
     flags: &[
