@@ -5,6 +5,7 @@ pub(crate) mod group;
 pub(crate) mod lanes;
 pub mod mask;
 pub mod model;
+pub mod output;
 pub mod reference;
 pub mod slab;
 pub mod sums;
@@ -15,5 +16,7 @@ pub fn copy_past_caches(from: &[f32], to: &mut [f32]) {
     crate::simd::lattice_flat::copy_past_caches(from, to);
 }
 
+#[cfg(test)]
+mod physics;
 #[cfg(test)]
 mod tests;

@@ -53,6 +53,13 @@ impl Slab {
         if planes.len() < fewest.min(all) {
             return Err(format!("planes {planes:?}: expected at least {}", fewest.min(all)));
         }
+        for rest in [planes.start, all - planes.end] {
+            if rest > 0 && rest < fewest {
+                return Err(format!(
+                    "planes {planes:?} of {all}: expected none or at least {fewest} on either side"
+                ));
+            }
+        }
         let ends = [planes.start == 0, planes.end == all];
         let ghosts = ends.map(|end| if end && !flow.is_ring() { 0 } else { fewest });
         let count = (planes.len() + ghosts[0] + ghosts[1]) * flow.plane_lines();

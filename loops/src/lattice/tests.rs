@@ -223,7 +223,7 @@ fn what_cannot_be_is_refused() {
         assert!(Flow::new(setup.clone()).is_err_and(|why| !why.contains('\n')), "{setup:?}");
     }
     let flow = Arc::new(Flow::new(good).unwrap());
-    for planes in [0..0, 0..65, 3..5, 70..80] {
+    for planes in [0..0, 0..65, 4..7, 70..80, 3..64, 0..61] {
         assert!(Slab::new(&flow, planes).is_err());
     }
 }
