@@ -12,20 +12,25 @@ use std::time::Instant;
 /// Bytes read and written for a cell: 19 numbers of 4 bytes, twice.
 const BYTES: f64 = 152.0;
 
+/// The boxes, unless others are given as words like these.
+const SIZES: [[usize; 3]; 3] = [[128, 64, 64], [256, 128, 128], [512, 128, 128]];
+
 fn main() {
     let words: Vec<String> =
         std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let deep: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
     let deep = if deep.is_empty() { vec![4] } else { deep };
     println!("{:16} {:>7} {:>6} {:>9} {:>6}", "box", "level", "steps", "Mcells/s", "roofs");
-    let quick = words.iter().any(|word| word == "quick");
-    for size in [[128, 64, 64], [256, 128, 128], [512, 128, 128]].into_iter().take(if quick {
-        2
-    } else {
-        3
-    }) {
+    let of = |word: &String| {
+        let size: Vec<usize> = word.split('x').filter_map(|it| it.parse().ok()).collect();
+        size.try_into().ok()
+    };
+    let given: Vec<[usize; 3]> = words.iter().filter_map(of).collect();
+    let sizes = if given.is_empty() { SIZES.to_vec() } else { given.clone() };
+    for size in sizes {
         let levels = Level::ALL.into_iter().filter(|level| level.works()).rev();
-        for level in levels.take(if size[0] == 128 && !quick { 3 } else { 1 }) {
+        // The slower levels once are enough.
+        for level in levels.take(if size == SIZES[0] && given.is_empty() { 3 } else { 1 }) {
             one(size, level, &deep);
         }
     }

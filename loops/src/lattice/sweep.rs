@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Bytes of the rows of a tile that several steps share, in all planes between the first and the last; few in tests, so
 /// that small boxes have several tiles.
-const TILE_BYTES: usize = if cfg!(test) { 1 << 14 } else { 1 << 20 };
+const TILE_BYTES: usize = if cfg!(test) { 1 << 14 } else { 1 << 22 };
 /// The fewest rows of a tile: less would be mostly borders.
 const FEWEST_ROWS: usize = 8;
 
