@@ -47,18 +47,26 @@ fn behind(line: usize, k: usize) -> usize {
     line.wrapping_add_signed(DIRECTIONS[k][0] as isize * Q as isize)
 }
 
-/// A step of a row in plain code.
-pub fn plain(row: &Row<'_>, numbers: &Numbers, mut lines: &mut [Lane]) {
-    step::<[f32; LANES], _>(row, numbers, &mut lines);
+/// A step of rows in plain code.
+pub fn plain<'a>(rows: impl Iterator<Item = Row<'a>>, numbers: &Numbers, mut lines: &mut [Lane]) {
+    let wide = Wide::of(numbers);
+    for row in rows {
+        step::<[f32; LANES], _>(&row, numbers, &wide, &mut lines);
+    }
 }
 
 /// A step of a row.
 #[inline(always)]
-pub fn step<L: Lanes, M: Lines<L>>(row: &Row<'_>, numbers: &Numbers, memory: &mut M) {
+pub fn step<L: Lanes, M: Lines<L>>(
+    row: &Row<'_>,
+    numbers: &Numbers,
+    wide: &Wide<L>,
+    memory: &mut M,
+) {
     if row.odd {
-        groups::<L, M, true>(row, numbers, memory);
+        groups::<L, M, true>(row, numbers, wide, memory);
     } else {
-        groups::<L, M, false>(row, numbers, memory);
+        groups::<L, M, false>(row, numbers, wide, memory);
     }
 }
 
@@ -67,14 +75,14 @@ pub fn step<L: Lanes, M: Lines<L>>(row: &Row<'_>, numbers: &Numbers, memory: &mu
 fn groups<L: Lanes, M: Lines<L>, const ODD: bool>(
     row: &Row<'_>,
     numbers: &Numbers,
+    wide: &Wide<L>,
     memory: &mut M,
 ) {
     let last = row.solid.len() - 1;
-    let wide = Wide::of(numbers);
     if last == 0 {
-        return end::<L, M, ODD, true, true>(row, 0, numbers, &wide, memory);
+        return end::<L, M, ODD, true, true>(row, 0, numbers, wide, memory);
     }
-    end::<L, M, ODD, true, false>(row, 0, numbers, &wide, memory);
+    end::<L, M, ODD, true, false>(row, 0, numbers, wide, memory);
     for i in 1..last {
         if ODD {
             for k in 0..Q {
@@ -82,12 +90,12 @@ fn groups<L: Lanes, M: Lines<L>, const ODD: bool>(
             }
         }
         if row.solid[i] == 0 {
-            group::<L, M, ODD, false, false, false>(row, i, numbers, &wide, memory);
+            group::<L, M, ODD, false, false, false>(row, i, numbers, wide, memory);
         } else if row.solid[i] != u16::MAX {
-            group::<L, M, ODD, false, false, true>(row, i, numbers, &wide, memory);
+            group::<L, M, ODD, false, false, true>(row, i, numbers, wide, memory);
         }
     }
-    end::<L, M, ODD, false, true>(row, last, numbers, &wide, memory);
+    end::<L, M, ODD, false, true>(row, last, numbers, wide, memory);
 }
 
 /// A group at an end.
@@ -167,7 +175,7 @@ fn group<L, M, const ODD: bool, const FIRST: bool, const LAST: bool, const SOLID
 }
 
 /// The numbers of a step in every lane.
-struct Wide<L> {
+pub struct Wide<L> {
     keep: L,
     push: L,
     one: L,
@@ -182,7 +190,7 @@ struct Wide<L> {
 
 impl<L: Lanes> Wide<L> {
     #[inline(always)]
-    fn of(numbers: &Numbers) -> Self {
+    pub fn of(numbers: &Numbers) -> Self {
         Self {
             keep: L::all(1.0 - numbers.omega),
             push: L::all(numbers.push),

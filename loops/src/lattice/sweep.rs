@@ -51,9 +51,7 @@ impl Sheet<'_> {
                     // Rows that wrap have no first one, and so no tiles: all rows, whatever the step.
                     let rows =
                         if tile >= ny { 0..ny } else { low.saturating_sub(s)..(high - s).min(ny) };
-                    for y in rows {
-                        self.row(plane, y, step.odd);
-                    }
+                    self.step(plane, rows, step.odd);
                 }
             }
         }
@@ -70,21 +68,48 @@ impl Sheet<'_> {
             .clamp(FEWEST_ROWS.max(steps), ny.max(FEWEST_ROWS.max(steps)))
     }
 
-    fn row(&mut self, plane: usize, y: usize, odd: bool) {
+    /// A step of some rows of a plane.
+    fn step(&mut self, plane: usize, rows: Range<usize>, odd: bool) {
         let z = (self.first + plane) % self.flow.size()[2];
-        let row = Row {
-            lines: table(self.flow, self.planes, (plane, y), odd),
-            solid: self.flow.solid_row(y, z),
-            odd,
-        };
+        let rows = Rows { flow: self.flow, planes: self.planes, plane, z, rows, odd, last: None };
         let numbers = &self.flow.numbers;
         match self.flow.setup.level {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => crate::simd::lattice_rows::whole(&row, numbers, self.lines),
+            Level::Avx512 => crate::simd::lattice_rows::whole(rows, numbers, self.lines),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => crate::simd::lattice_rows::halves(&row, numbers, self.lines),
-            _ => plain(&row, numbers, self.lines),
+            Level::Avx2 => crate::simd::lattice_rows::halves(rows, numbers, self.lines),
+            _ => plain(rows, numbers, self.lines),
         }
+    }
+}
+
+/// Rows of a plane, one after the other.
+struct Rows<'a> {
+    flow: &'a Flow,
+    planes: usize,
+    plane: usize,
+    z: usize,
+    rows: Range<usize>,
+    odd: bool,
+    /// The lines of the row before, if there is one.
+    last: Option<[usize; Q]>,
+}
+
+impl<'a> Iterator for Rows<'a> {
+    type Item = Row<'a>;
+
+    fn next(&mut self) -> Option<Row<'a>> {
+        let y = self.rows.next()?;
+        let lines = match self.last {
+            // Away from the borders, every line is one row on.
+            Some(last) if !self.odd || (y > 1 && y + 1 < self.flow.size()[1]) => {
+                let row = self.flow.groups() * Q;
+                last.map(|line| line.wrapping_add(row))
+            }
+            _ => table(self.flow, self.planes, (self.plane, y), self.odd),
+        };
+        self.last = Some(lines);
+        Some(Row { lines, solid: self.flow.solid_row(y, self.z), odd: self.odd })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Steps of lattice rows in vectors of AVX-512, and of AVX2 by twos.
 
-use crate::lattice::group::{Numbers, Row, step};
+use crate::lattice::group::{Numbers, Row, Wide, step};
 use crate::lattice::lanes::{LANES, Lane, Lanes, Lines};
 use pleach_core::level::Level;
 use std::arch::x86_64::*;
@@ -195,22 +195,30 @@ impl Lanes for Halves {
 
 macro_rules! entry {
     ($name:ident, $inner:ident, $features:literal, $lanes:ident, $level:ident) => {
-        /// A step of a row.
+        /// A step of rows.
         ///
         /// # Panics
-        /// If the row reaches beyond the lines, or the processor lacks the level.
-        pub fn $name(row: &Row<'_>, numbers: &Numbers, lines: &mut [Lane]) {
-            assert!(Level::$level.works() && row.fits(lines.len()));
-            // SAFETY: the processor supports the level, and the row is inside.
-            unsafe { $inner(row, numbers, lines) }
+        /// If a row reaches beyond the lines, or the processor lacks the level.
+        pub fn $name<'a>(
+            rows: impl Iterator<Item = Row<'a>>,
+            numbers: &Numbers,
+            lines: &mut [Lane],
+        ) {
+            assert!(Level::$level.works());
+            // SAFETY: the processor supports the level.
+            unsafe { $inner(rows, numbers, lines) }
         }
 
-        /// # Safety
-        /// The row is inside.
         #[target_feature(enable = $features)]
-        unsafe fn $inner(row: &Row<'_>, numbers: &Numbers, lines: &mut [Lane]) {
+        fn $inner<'a>(rows: impl Iterator<Item = Row<'a>>, numbers: &Numbers, lines: &mut [Lane]) {
+            let count = lines.len();
             let mut inside = Inside { first: lines.as_mut_ptr(), of: std::marker::PhantomData };
-            step::<$lanes, _>(row, numbers, &mut inside);
+            let wide = Wide::of(numbers);
+            for row in rows {
+                // What `Inside` relies on.
+                assert!(row.fits(count));
+                step::<$lanes, _>(&row, numbers, &wide, &mut inside);
+            }
         }
     };
 }
