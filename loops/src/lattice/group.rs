@@ -32,20 +32,26 @@ pub struct Row<'a> {
 
 impl Row<'_> {
     /// Whether every line that the row touches is one of so many.
+    #[inline(always)]
     pub fn fits(&self, lines: usize) -> bool {
         let Some(last) = self.solid.len().checked_sub(1) else { return false };
-        (0..Q).all(|k| {
-            let first = if self.odd { behind(self.lines[k], k) } else { self.lines[k] };
-            first < lines && last * Q < lines - first
-        })
+        let mut most = 0;
+        for (line, step) in self.lines.into_iter().zip(STEPS) {
+            most = most.max(if self.odd { line.wrapping_add(step) } else { line });
+        }
+        most < lines && last * Q < lines - most
     }
 }
 
-/// Undoes the step of a line by one group against its direction.
-#[inline(always)]
-fn behind(line: usize, k: usize) -> usize {
-    line.wrapping_add_signed(DIRECTIONS[k][0] as isize * Q as isize)
-}
+/// How many lines a group stands on along each direction; wrapping.
+const STEPS: [usize; Q] = {
+    let (mut steps, mut k) = ([0; Q], 0);
+    while k < Q {
+        steps[k] = (DIRECTIONS[k][0] as isize * Q as isize) as usize;
+        k += 1;
+    }
+    steps
+};
 
 /// A step of rows in plain code.
 pub fn plain<'a>(rows: impl Iterator<Item = Row<'a>>, numbers: &Numbers, mut lines: &mut [Lane]) {
