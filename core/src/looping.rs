@@ -77,7 +77,14 @@ pub trait Stepping: Sync {
     fn set_edge(&self, slab: &mut Self::Slab, above: bool, edge: &[f32]);
 
     /// Cuts slabs anew: into these ranges of units.
-    fn cut(&self, slabs: Vec<Self::Slab>, ranges: &[Range<usize>]) -> Vec<Self::Slab>;
+    ///
+    /// # Errors
+    /// If memory does not suffice.
+    fn cut(
+        &self,
+        slabs: Vec<Self::Slab>,
+        ranges: &[Range<usize>],
+    ) -> Result<Vec<Self::Slab>, String>;
 }
 
 /// A slice in parts that several threads fill, each part by whoever has it at hand.

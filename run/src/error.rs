@@ -50,6 +50,9 @@ pub enum RunError {
         /// What went wrong.
         why: io::Error,
     },
+    /// A slab of a loop in steps cannot be held.
+    #[error("{0}")]
+    Slab(String),
     /// No device can be used, and no thread was asked for.
     #[error("{0}")]
     NoUnit(String),

@@ -76,19 +76,20 @@ impl Stepping for Means {
         slab.ghosts[usize::from(above)] = edge.to_vec();
     }
 
-    fn cut(&self, slabs: Vec<Slab>, ranges: &[Range<usize>]) -> Vec<Slab> {
+    fn cut(&self, slabs: Vec<Slab>, ranges: &[Range<usize>]) -> Result<Vec<Slab>, String> {
         let all: Vec<f32> = slabs.into_iter().flat_map(|slab| slab.numbers).collect();
         let slab = |range: &Range<usize>| {
             let numbers = all[range.clone()].to_vec();
             Slab { range: range.clone(), numbers, ghosts: [Vec::new(), Vec::new()] }
         };
-        ranges.iter().map(slab).collect()
+        Ok(ranges.iter().map(slab).collect())
     }
 }
 
 fn run(work: &Means, steps: usize, settings: &LoopSettings) -> (Vec<f32>, LoopReport) {
     let go = &mut |_: &_| ControlFlow::Continue(());
-    let outcome = Crew::default().run_steps(work, |range| work.begin(range), steps, settings, go);
+    let outcome =
+        Crew::default().run_steps(work, |range| Ok(work.begin(range)), steps, settings, go);
     let outcome = outcome.unwrap();
     (outcome.slabs.into_iter().flat_map(|slab| slab.numbers).collect(), outcome.report)
 }
@@ -151,7 +152,7 @@ fn a_watcher_stops_after_a_whole_sweep() {
     let settings =
         LoopSettings { look_every: Duration::from_millis(3), ..with(2, Sizes::Given(1, 1)) };
     let outcome = Crew::default()
-        .run_steps(&work, |range| work.begin(range), 1 << 30, &settings, &mut |_| {
+        .run_steps(&work, |range| Ok(work.begin(range)), 1 << 30, &settings, &mut |_| {
             ControlFlow::Break(())
         })
         .unwrap();
@@ -185,7 +186,7 @@ fn a_panic_in_a_sweep_reaches_the_caller() {
         fn set_edge(&self, slab: &mut Slab, above: bool, edge: &[f32]) {
             self.0.set_edge(slab, above, edge);
         }
-        fn cut(&self, slabs: Vec<Slab>, ranges: &[Range<usize>]) -> Vec<Slab> {
+        fn cut(&self, slabs: Vec<Slab>, ranges: &[Range<usize>]) -> Result<Vec<Slab>, String> {
             self.0.cut(slabs, ranges)
         }
     }
@@ -193,8 +194,13 @@ fn a_panic_in_a_sweep_reaches_the_caller() {
     let go = std::panic::AssertUnwindSafe(|| {
         let watch = &mut |_: &_| ControlFlow::Continue(());
         let settings = with(2, Sizes::Given(1, 1));
-        let _ =
-            Crew::default().run_steps(&work, |range| work.0.begin(range), 100, &settings, watch);
+        let _ = Crew::default().run_steps(
+            &work,
+            |range| Ok(work.0.begin(range)),
+            100,
+            &settings,
+            watch,
+        );
     });
     assert!(std::panic::catch_unwind(go).is_err());
 }

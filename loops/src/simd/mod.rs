@@ -2,6 +2,9 @@
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod csrmm;
+pub(crate) mod lattice_flat;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod lattice_rows;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod rays_avx2;
 #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,7 @@
 //! The loops that the command knows: one entry each, with all that the command asks of it.
 
 mod csrmm;
+mod lattice;
 mod matrix;
 mod rays;
 pub mod runner;
@@ -12,7 +13,7 @@ use runner::Runner;
 use serde_json::Value;
 
 /// The loops of the `pleach` command.
-pub static LOOPS: [Entry; 3] = [spmm::ENTRY, csrmm::ENTRY, rays::ENTRY];
+pub static LOOPS: [Entry; 4] = [spmm::ENTRY, csrmm::ENTRY, rays::ENTRY, lattice::ENTRY];
 
 /// A loop.
 pub struct Entry {

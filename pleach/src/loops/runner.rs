@@ -4,11 +4,11 @@ use crate::campaign::Cancel;
 use crate::cli::flags::{CHUNKS, Given};
 use crate::failure::Failure;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pleach_core::looping::Loop;
+use pleach_core::looping::{Loop, Stepping};
 use pleach_run::Crew;
 use pleach_run::looping::{LoopReport, LoopSettings, LoopSight, Part};
 use std::io::IsTerminal;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 
 /// Runs the loops of a job one after the other.
@@ -57,21 +57,25 @@ impl<'a> Runner<'a> {
         if !self.report.complete {
             return Ok(None);
         }
-        let outcome = Crew::shared().run_loop(work, self.settings, &mut |sight| {
-            if !self.line.is_hidden() {
-                let LoopSight { done, units, seconds } = *sight;
-                let part = 100.0 * done as f64 / units.max(1) as f64;
-                self.line.set_message(format!("{seconds:.1} s  {part:.1} % done"));
-                self.line.tick();
-            }
-            if self.cancel.is_cancelled() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        })?;
+        let (line, cancel) = (&self.line, self.cancel);
+        let watch = &mut |sight: &LoopSight| look(line, cancel, sight);
+        let outcome = Crew::shared().run_loop(work, self.settings, watch)?;
         self.add(outcome.report);
         Ok(self.report.complete.then_some(outcome.hands))
+    }
+
+    /// Does steps, from the beginning. The slabs are none if they were stopped.
+    pub fn steps<W: Stepping>(
+        &mut self,
+        work: &W,
+        begin: impl Fn(Range<usize>) -> Result<W::Slab, String>,
+        steps: usize,
+    ) -> Result<Option<Vec<W::Slab>>, Failure> {
+        let (line, cancel) = (&self.line, self.cancel);
+        let watch = &mut |sight: &LoopSight| look(line, cancel, sight);
+        let done = Crew::shared().run_steps(work, begin, steps, self.settings, watch)?;
+        self.add(done.report);
+        Ok(self.report.complete.then_some(done.slabs))
     }
 
     /// Adds a loop to what was done so far. Shares are of time where loops differ.
@@ -109,4 +113,15 @@ impl<'a> Runner<'a> {
         }
         self.report
     }
+}
+
+/// Shows how far a loop is. Breaks once it is to stop.
+fn look(line: &ProgressBar, cancel: &Cancel, sight: &LoopSight) -> ControlFlow<()> {
+    if !line.is_hidden() {
+        let LoopSight { done, units, seconds } = *sight;
+        let part = 100.0 * done as f64 / units.max(1) as f64;
+        line.set_message(format!("{seconds:.1} s  {part:.1} % done"));
+        line.tick();
+    }
+    if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

@@ -27,21 +27,21 @@ impl Meet {
         Self { threads, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Waits until all threads are here. Whether they go on, `goes_on` says to the last one, and so to all: not if a
+    /// Waits until all threads are here. Whether they go on, `goes_on` says to the last one, and so to all. None if a
     /// thread is lost.
-    pub fn wait(&self, goes_on: impl FnOnce() -> bool) -> bool {
+    pub fn wait(&self, goes_on: impl FnOnce() -> bool) -> Option<bool> {
         let mut state = lock(&self.state);
         state.here += 1;
         if state.here == self.threads {
             (state.here, state.round, state.goes_on) = (0, state.round + 1, goes_on());
             self.changed.notify_all();
-            return state.goes_on && !state.broken;
+            return (!state.broken).then_some(state.goes_on);
         }
         let round = state.round;
         while state.round == round && !state.broken {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        state.goes_on && !state.broken
+        (!state.broken).then_some(state.goes_on)
     }
 
     /// A thread will never come again.

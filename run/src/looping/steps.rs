@@ -39,7 +39,7 @@ impl Crew {
     pub fn run_steps<W: Stepping>(
         &self,
         work: &W,
-        begin: impl Fn(Range<usize>) -> W::Slab,
+        begin: impl Fn(Range<usize>) -> Result<W::Slab, String>,
         steps: usize,
         settings: &LoopSettings,
         watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
@@ -54,9 +54,12 @@ impl Crew {
             _ => vec![1.0; threads],
         };
         let mut ranges = ranges(work.units(), work.least(), &shares);
-        let slabs = ranges.iter().map(|range| begin(range.clone()));
+        let slab = |range: &Range<usize>| {
+            let slab = begin(range.clone()).map_err(RunError::Slab)?;
+            Ok(Held { slab, busy: Duration::ZERO, last: Duration::ZERO })
+        };
         let mut held: Vec<Held<W::Slab>> =
-            slabs.map(|slab| Held { slab, busy: Duration::ZERO, last: Duration::ZERO }).collect();
+            ranges.iter().map(slab).collect::<Result<_, RunError>>()?;
         let learns = threads > 1 && settings.sizes == Sizes::Measured;
         let first = if learns { steps.min(LEARN * work.depth()) } else { steps };
         let mut phase =
@@ -69,7 +72,8 @@ impl Crew {
             let rates: Vec<f64> = held.iter().zip(&ranges).map(rate).collect();
             ranges = self::ranges(work.units(), work.least(), &rates);
             let busy: Vec<Duration> = held.iter().map(|held| held.busy).collect();
-            let slabs = work.cut(held.into_iter().map(|held| held.slab).collect(), &ranges);
+            let slabs = held.into_iter().map(|held| held.slab).collect();
+            let slabs = work.cut(slabs, &ranges).map_err(RunError::Slab)?;
             let again = slabs.into_iter().zip(busy);
             held = again.map(|(slab, busy)| Held { slab, busy, last: Duration::ZERO }).collect();
             held = phase.run(held, steps - first, watch)?;
@@ -143,10 +147,12 @@ impl<W: Stepping> Phase<'_, W> {
                 let mut left = steps;
                 for parity in [0, 1].into_iter().cycle() {
                     publish(work, &held.slab, &edges[me], parity);
-                    if !meet.wait(|| !stop.load(Ordering::Relaxed)) || left == 0 {
+                    let Some(goes_on) = meet.wait(|| !stop.load(Ordering::Relaxed)) else { break };
+                    // Also at the end: whoever looks at the slabs may need the edges.
+                    take(work, &mut held.slab, (me, edges), parity);
+                    if !goes_on || left == 0 {
                         break;
                     }
-                    take(work, &mut held.slab, (me, edges), parity);
                     let (now, began) = (left.min(work.depth()), Instant::now());
                     work.sweep(&mut held.slab, now);
                     std::thread::sleep(began.elapsed().mul_f64(slow - 1.0));

@@ -198,3 +198,58 @@ pub static METHOD: Flag<Method> = Flag {
     },
     record: |given| given.word("method").map(|word| json!(word)),
 };
+
+/// `--steps`.
+pub static STEPS: Flag<usize> = Flag {
+    about: About {
+        name: "steps",
+        value: Some("N"),
+        help: "steps in time",
+        default: "100",
+        ..ABOUT
+    },
+    parse: |word| whole(word, 0, 1 << 40).map(|steps| steps as usize),
+    record: |given| given.word("steps").map(|word| json!(word)),
+};
+
+/// `--reynolds`.
+pub static REYNOLDS: Flag<f64> = Flag {
+    about: About {
+        name: "reynolds",
+        value: Some("R"),
+        help: "Reynolds number: speed times the obstacle's height over the viscosity",
+        default: "100",
+        ..ABOUT
+    },
+    parse: |word| {
+        let number = number(word).ok().filter(|&number| number > 0.0);
+        number.ok_or_else(|| format!("{word}: expected a number above 0"))
+    },
+    record: |given| given.word("reynolds").map(|word| json!(word)),
+};
+
+/// `--speed`.
+pub static SPEED: Flag<f64> = Flag {
+    about: About {
+        name: "speed",
+        value: Some("U"),
+        help: "speed of the inflow, in cells a step",
+        default: "0.05",
+        ..ABOUT
+    },
+    parse: number,
+    record: |given| given.word("speed").map(|word| json!(word)),
+};
+
+/// `--obstacle`.
+pub static OBSTACLE: Flag<String> = Flag {
+    about: About {
+        name: "obstacle",
+        value: Some("WHAT"),
+        help: "sphere, none, or a file with the solid cells: legacy VTK structured points of zeros and ones",
+        default: "sphere",
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| given.word("obstacle").map(|word| json!(word)),
+};

@@ -1,0 +1,91 @@
+//! Lattice Boltzmann on one thread: million cells updated a second, beside what copying allows.
+//!
+//! The roof is the bandwidth of a copy that bypasses the caches, over the 152 bytes that one step must read and write.
+
+use pleach_core::level::Level;
+use pleach_loops::lattice::copy_past_caches;
+use pleach_loops::lattice::flow::{Flow, Setup};
+use pleach_loops::lattice::slab::Slab;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Bytes read and written for a cell: 19 numbers of 4 bytes, twice.
+const BYTES: f64 = 152.0;
+
+/// The boxes, unless others are given as words like these.
+const SIZES: [[usize; 3]; 3] = [[128, 64, 64], [256, 128, 128], [512, 128, 128]];
+
+fn main() {
+    let words: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let deep: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    let deep = if deep.is_empty() { vec![4] } else { deep };
+    println!("{:16} {:>7} {:>6} {:>9} {:>6}", "box", "level", "steps", "Mcells/s", "roofs");
+    let of = |word: &String| {
+        let size: Vec<usize> = word.split('x').filter_map(|it| it.parse().ok()).collect();
+        size.try_into().ok()
+    };
+    let given: Vec<[usize; 3]> = words.iter().filter_map(of).collect();
+    let sizes = if given.is_empty() { SIZES.to_vec() } else { given.clone() };
+    for size in sizes {
+        let levels = Level::ALL.into_iter().filter(|level| level.works()).rev();
+        // The slower levels once are enough.
+        for level in levels.take(if size == SIZES[0] && given.is_empty() { 3 } else { 1 }) {
+            one(size, level, &deep);
+        }
+    }
+}
+
+/// All depths of a box at a level; roofs and rates by turns, since others may use the machine's memory too.
+fn one(size: [usize; 3], level: Level, deep: &[usize]) {
+    let depth = deep.iter().copied().max().unwrap_or(1);
+    let flow = Flow::new(Setup { size, level, depth, ..Setup::default() }).expect("a flow");
+    let flow = Arc::new(flow);
+    let mut slab = Slab::new(&flow, 0..size[2]).expect("memory that suffices");
+    let mut copy = Copy::new(slab.numbers().len());
+    let depths: Vec<usize> = std::iter::once(1).chain(deep.iter().copied()).collect();
+    let mut best = vec![0f64; depths.len()];
+    let mut roof = 0f64;
+    slab.sweep(1);
+    for _ in 0..7 {
+        roof = roof.max(copy.rate() / BYTES);
+        for (best, &depth) in best.iter_mut().zip(&depths) {
+            let began = Instant::now();
+            let mut steps = 0;
+            while steps < 12 {
+                slab.sweep(depth);
+                steps += depth;
+            }
+            let rate = (flow.cells() * steps) as f64 / began.elapsed().as_secs_f64();
+            *best = best.max(rate);
+        }
+    }
+    let name = size.map(|it| it.to_string()).join("x");
+    println!("{name:16} {:>7} {:>6} {:>9.1} {:>6.2}", "copy", "", roof * 1e-6, 1.0);
+    for (best, depth) in best.iter().zip(depths) {
+        let level = level.to_string();
+        println!("{name:16} {level:>7} {depth:>6} {:>9.1} {:>6.2}", best * 1e-6, best / roof);
+    }
+}
+
+/// Two arrays between which to copy.
+struct Copy {
+    from: Vec<f32>,
+    to: Vec<f32>,
+}
+
+impl Copy {
+    fn new(numbers: usize) -> Self {
+        Self { from: vec![1.0; numbers], to: vec![2.0; numbers] }
+    }
+
+    /// Bytes read and written a second.
+    fn rate(&mut self) -> f64 {
+        let began = Instant::now();
+        for _ in 0..4 {
+            copy_past_caches(&self.from, &mut self.to);
+            std::hint::black_box(&mut self.to);
+        }
+        (self.from.len() * 4 * 8) as f64 / began.elapsed().as_secs_f64()
+    }
+}

@@ -1,0 +1,23 @@
+//! Flows by the lattice Boltzmann method: D3Q19, one relaxation time, in place, cut into slabs of planes.
+
+pub mod flow;
+pub(crate) mod group;
+pub(crate) mod lanes;
+pub mod mask;
+pub mod model;
+pub mod output;
+pub mod reference;
+pub mod slab;
+pub mod stepping;
+pub mod sums;
+mod sweep;
+
+/// Copies numbers past the caches: the fastest that a step could be, were all its work to read and to write.
+pub fn copy_past_caches(from: &[f32], to: &mut [f32]) {
+    crate::simd::lattice_flat::copy_past_caches(from, to);
+}
+
+#[cfg(test)]
+mod physics;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,384 @@
+//! [`Slab`]: some planes of a flow, and those of its neighbours that it needs for a sweep.
+
+use super::flow::{Along, Flow};
+use super::lanes::Lane;
+use super::model::{DIRECTIONS, Q, equilibrium, leaving, moments};
+use super::sums::Sum;
+use super::sweep::{Sheet, Step, table};
+use crate::simd::lattice_flat::{flat, flat_mut};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A side of a slab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Towards plane 0.
+    Below,
+    /// Towards the last plane.
+    Above,
+}
+
+/// Some planes of a flow. Its state depends on the number of steps alone, bit by bit: not on how the flow is cut, nor
+/// on how many steps a sweep makes.
+#[derive(Clone, Debug)]
+pub struct Slab {
+    flow: Arc<Flow>,
+    planes: Range<usize>,
+    /// Planes of the neighbours below and above.
+    ghosts: [usize; 2],
+    lines: Vec<Lane>,
+    steps: u64,
+}
+
+impl Slab {
+    /// Planes of a flow at its beginning: fluid at the speed of the inflow, or at rest.
+    ///
+    /// # Errors
+    /// If they are not enough planes, not in the box, or too many for the memory.
+    pub fn new(flow: &Arc<Flow>, planes: Range<usize>) -> Result<Self, String> {
+        let mut slab = Self::empty(flow, planes)?;
+        let speed = match flow.setup.along {
+            Along::Stream { speed } => speed,
+            Along::Periodic { .. } => 0.0,
+        };
+        slab.fill(|_| (1.0, [speed, 0.0, 0.0]));
+        Ok(slab)
+    }
+
+    fn empty(flow: &Arc<Flow>, planes: Range<usize>) -> Result<Self, String> {
+        let (all, fewest) = (flow.size()[2], flow.ghosts());
+        if planes.start >= planes.end || planes.end > all {
+            return Err(format!("planes {planes:?} of {all}: expected some of them"));
+        }
+        if planes.len() < fewest.min(all) {
+            return Err(format!("planes {planes:?}: expected at least {}", fewest.min(all)));
+        }
+        for rest in [planes.start, all - planes.end] {
+            if rest > 0 && rest < fewest {
+                return Err(format!(
+                    "planes {planes:?} of {all}: expected none or at least {fewest} on either side"
+                ));
+            }
+        }
+        let ends = [planes.start == 0, planes.end == all];
+        let ghosts = ends.map(|end| if end && !flow.is_ring() { 0 } else { fewest });
+        let count = (planes.len() + ghosts[0] + ghosts[1]) * flow.plane_lines();
+        let mut lines = Vec::new();
+        lines.try_reserve_exact(count).map_err(|_| "too many cells for the memory".to_string())?;
+        lines.resize(count, Lane::default());
+        Ok(Self { flow: flow.clone(), planes, ghosts, lines, steps: 0 })
+    }
+
+    /// Goes back to the beginning, with a density and a velocity for each cell.
+    pub fn fill(&mut self, state: impl Fn([usize; 3]) -> (f64, [f64; 3])) {
+        self.steps = 0;
+        let flow = self.flow.clone();
+        let ([nx, ny, _], groups) = (flow.size(), flow.groups());
+        let mut last = (f64::NAN, [0.0; 3]);
+        let mut populations = [0.0f32; Q];
+        for (plane, y) in (0..self.held()).flat_map(|plane| (0..ny).map(move |y| (plane, y))) {
+            let z = self.number(plane);
+            let first = (plane * ny + y) * groups * Q;
+            for x in 0..nx {
+                let state = state([x, y, z]);
+                if state != last {
+                    populations = equilibrium(state.0, state.1).map(|it| it as f32);
+                    last = state;
+                }
+                for (k, &population) in populations.iter().enumerate() {
+                    let solid = flow.is_solid([x, y, z]);
+                    self.lines[first + x % groups * Q + k].0[x / groups] =
+                        if solid { 0.0 } else { population };
+                }
+            }
+        }
+    }
+
+    /// The flow.
+    #[must_use]
+    pub fn flow(&self) -> &Arc<Flow> {
+        &self.flow
+    }
+
+    /// Its planes.
+    #[must_use]
+    pub fn planes(&self) -> Range<usize> {
+        self.planes.clone()
+    }
+
+    /// Steps since the beginning.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Does steps in one sweep. The neighbours' planes must be as of now; afterwards they are of no use.
+    ///
+    /// # Panics
+    /// If there are more than the flow's depth.
+    pub fn sweep(&mut self, steps: usize) {
+        assert!(steps <= self.flow.depth(), "{steps} steps: more than the neighbours' planes last");
+        let (held, mut more) = (self.held(), 0);
+        let mut order: Vec<Step> = (0..steps)
+            .rev()
+            .map(|s| {
+                let odd = (self.steps + s as u64) % 2 == 1;
+                let beyond = more + usize::from(odd);
+                more += 2 * usize::from(odd);
+                let start = self.ghosts[0].saturating_sub(beyond);
+                let end = held - self.ghosts[1].saturating_sub(beyond);
+                Step { odd, planes: start..end }
+            })
+            .collect();
+        order.reverse();
+        let first = self.number(0);
+        let sheet = &mut Sheet { flow: &self.flow, first, planes: held, lines: &mut self.lines };
+        sheet.sweep(&order);
+        self.steps += steps as u64;
+    }
+
+    /// Whether it keeps planes of a neighbour on this side.
+    #[must_use]
+    pub fn has_neighbour(&self, side: Side) -> bool {
+        self.ghosts[side as usize] > 0
+    }
+
+    /// Its planes that the neighbour on this side needs.
+    #[must_use]
+    pub fn edge(&self, side: Side) -> &[f32] {
+        let ghosts = self.flow.ghosts().min(self.planes.len());
+        let own = self.ghosts[0];
+        flat(
+            &self.lines[self.span(match side {
+                Side::Below => own..own + ghosts,
+                Side::Above => own + self.planes.len() - ghosts..own + self.planes.len(),
+            })],
+        )
+    }
+
+    /// Takes the planes of the neighbour on this side: its edge on the other side.
+    ///
+    /// # Panics
+    /// If they are not as many as needed.
+    pub fn set_ghost(&mut self, side: Side, edge: &[f32]) {
+        let held = self.held();
+        let span = self.span(match side {
+            Side::Below => 0..self.ghosts[0],
+            Side::Above => held - self.ghosts[1]..held,
+        });
+        flat_mut(&mut self.lines[span]).copy_from_slice(edge);
+    }
+
+    /// Is its own neighbour, as the only slab of a periodic box.
+    ///
+    /// # Panics
+    /// If it is not the only slab.
+    pub fn wrap(&mut self) {
+        assert_eq!(self.planes.len(), self.flow.size()[2]);
+        let [below, above] = self.ghosts;
+        let count = self.planes.len();
+        let (last, first) = (self.span(count..count + below), self.span(below..below + above));
+        let to = self.span(0..below + count).end;
+        self.lines.copy_within(last, 0);
+        self.lines.copy_within(first, to);
+    }
+
+    /// Gives planes away on this side, the lowest first; those of the neighbour must be set anew.
+    ///
+    /// # Errors
+    /// If too few would remain.
+    pub fn take_planes(&mut self, side: Side, count: usize) -> Result<Vec<f32>, String> {
+        let Range { start, end } = self.planes;
+        let (taken, left) = match side {
+            Side::Below => {
+                (start..start + count.min(end - start), start + count.min(end - start)..end)
+            }
+            Side::Above => (end - count.min(end - start)..end, start..end - count.min(end - start)),
+        };
+        let out = flat(self.own(&taken)).to_vec();
+        self.become_planes(left)?;
+        Ok(out)
+    }
+
+    /// Gets planes on this side, the lowest first; those of the neighbours must be set anew.
+    ///
+    /// # Errors
+    /// If they are not whole planes, or not in the box.
+    pub fn put_planes(&mut self, side: Side, planes: &[f32]) -> Result<(), String> {
+        let count = planes.len() / self.flow.plane_numbers();
+        if count * self.flow.plane_numbers() != planes.len() {
+            return Err(format!(
+                "{} numbers: expected whole planes of {}",
+                planes.len(),
+                self.flow.plane_numbers()
+            ));
+        }
+        let Range { start, end } = self.planes;
+        let (more, new) = match side {
+            Side::Below if count <= start => (start - count..end, start - count..start),
+            Side::Above if count <= self.flow.size()[2] - end => {
+                (start..end + count, end..end + count)
+            }
+            _ => return Err(format!("{count} planes: more than the box has there")),
+        };
+        self.become_planes(more)?;
+        let span = self.own_span(&new);
+        flat_mut(&mut self.lines[span]).copy_from_slice(planes);
+        Ok(())
+    }
+
+    /// All its planes, the lowest first.
+    #[must_use]
+    pub fn numbers(&self) -> &[f32] {
+        flat(self.own(&self.planes))
+    }
+
+    /// Becomes what another slab of these planes was after so many steps.
+    ///
+    /// # Errors
+    /// If the numbers are not as many.
+    pub fn set_numbers(&mut self, steps: u64, numbers: &[f32]) -> Result<(), String> {
+        let span = self.own_span(&self.planes.clone());
+        let own = flat_mut(&mut self.lines[span]);
+        if own.len() != numbers.len() {
+            return Err(format!("{} numbers: expected {}", numbers.len(), own.len()));
+        }
+        own.copy_from_slice(numbers);
+        self.steps = steps;
+        Ok(())
+    }
+
+    fn become_planes(&mut self, planes: Range<usize>) -> Result<(), String> {
+        let mut next = Self::empty(&self.flow, planes.clone())?;
+        let common = planes.start.max(self.planes.start)..planes.end.min(self.planes.end);
+        let to = next.own_span(&common);
+        next.lines[to].copy_from_slice(self.own(&common));
+        next.steps = self.steps;
+        *self = next;
+        Ok(())
+    }
+
+    /// Planes held, with those of the neighbours.
+    fn held(&self) -> usize {
+        self.planes.len() + self.ghosts[0] + self.ghosts[1]
+    }
+
+    /// The number in the box of a plane held.
+    fn number(&self, plane: usize) -> usize {
+        let all = self.flow.size()[2];
+        (self.planes.start + plane + all - self.ghosts[0]) % all
+    }
+
+    /// The lines of planes held.
+    fn span(&self, planes: Range<usize>) -> Range<usize> {
+        let lines = self.flow.plane_lines();
+        planes.start * lines..planes.end * lines
+    }
+
+    /// The lines of its planes, by their numbers in the box.
+    fn own_span(&self, planes: &Range<usize>) -> Range<usize> {
+        let to = |plane: usize| plane - self.planes.start + self.ghosts[0];
+        self.span(to(planes.start)..to(planes.end))
+    }
+
+    fn own(&self, planes: &Range<usize>) -> &[Lane] {
+        &self.lines[self.own_span(planes)]
+    }
+}
+
+/// What is measured. After an odd number of steps populations are on their way between cells: then densities,
+/// velocities and forces need the neighbours' planes as of now.
+impl Slab {
+    /// The density and the velocity in a cell of its planes; 1 and at rest where it is solid.
+    ///
+    /// # Panics
+    /// If the cell is not in its planes.
+    #[must_use]
+    pub fn state(&self, cell: [usize; 3]) -> (f64, [f64; 3]) {
+        if self.flow.is_solid(cell) {
+            return (1.0, [0.0; 3]);
+        }
+        let populations = self.arriving(cell);
+        let force = match self.flow.setup.along {
+            Along::Stream { speed } if cell[0] == 0 => return (1.0, [speed, 0.0, 0.0]),
+            Along::Stream { .. } if cell[0] + 1 == self.flow.size()[0] => {
+                return (1.0, leaving(&populations));
+            }
+            Along::Stream { .. } => 0.0,
+            Along::Periodic { force } => force,
+        };
+        let (excess, mut momentum) = moments(&populations);
+        momentum[0] += force / 2.0;
+        (1.0 + excess, momentum.map(|it| it / (1.0 + excess)))
+    }
+
+    /// The populations that the next step finds in a cell, less the weights.
+    fn arriving(&self, [x, y, z]: [usize; 3]) -> [f64; Q] {
+        assert!(self.planes.contains(&z));
+        let odd = self.steps % 2 == 1;
+        let plane = z - self.planes.start + self.ghosts[0];
+        let table = table(&self.flow, self.held(), (plane, y), odd);
+        let (nx, groups) = (self.flow.size()[0], self.flow.groups());
+        std::array::from_fn(|k| {
+            let step = if odd { DIRECTIONS[k][0] as isize } else { 0 };
+            let first = table[k].wrapping_add_signed(step * Q as isize);
+            let x = (x + nx).wrapping_add_signed(-step) % nx;
+            f64::from(self.lines[first + x % groups * Q].0[x / groups])
+        })
+    }
+
+    /// The force of the fluid upon solid cells, along x (drag), y and z (lift), in the last step: twice the momentum of
+    /// what arrives from fluid cells. Pressure counts from that of density 1. Sums of slabs are exact: add them up.
+    #[must_use]
+    pub fn force(&self) -> [Sum; 3] {
+        let mut force = [Sum::default(); 3];
+        let [_, ny, _] = self.flow.size();
+        for (z, y) in self.planes.clone().flat_map(|z| (0..ny).map(move |y| (z, y))) {
+            for (i, &solid) in
+                self.flow.solid_row(y, z).iter().enumerate().filter(|(_, it)| **it != 0)
+            {
+                for lane in (0..16).filter(|lane| solid >> lane & 1 == 1) {
+                    self.push([lane * self.flow.groups() + i, y, z], &mut force);
+                }
+            }
+        }
+        force
+    }
+
+    fn push(&self, cell: [usize; 3], force: &mut [Sum; 3]) {
+        let from = |k: usize| self.flow.neighbour(cell, DIRECTIONS[k].map(|it| -it));
+        let wet = |k: usize| from(k).is_some_and(|from| !self.flow.is_solid(from));
+        if !(1..Q).any(wet) {
+            return;
+        }
+        let arriving = self.arriving(cell);
+        for k in (1..Q).filter(|&k| wet(k)) {
+            for (sum, along) in force.iter_mut().zip(DIRECTIONS[k]) {
+                sum.add(2.0 * arriving[k] * f64::from(along));
+            }
+        }
+    }
+
+    /// The mass in its planes beyond one a cell. Sums of slabs are exact: add them up.
+    #[must_use]
+    pub fn excess(&self) -> Sum {
+        let mut excess = Sum::default();
+        self.numbers().iter().for_each(|&it| excess.add(f64::from(it)));
+        excess
+    }
+
+    /// A number that tells states apart; add up those of all slabs, wrapping.
+    #[must_use]
+    pub fn checksum(&self) -> u64 {
+        let plane = |(z, numbers): (usize, &[f32])| {
+            numbers.iter().fold(z as u64 + 1, |sum, it| {
+                (sum.rotate_left(5) ^ u64::from(it.to_bits())).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            })
+        };
+        self.planes
+            .clone()
+            .zip(self.numbers().chunks(self.flow.plane_numbers()))
+            .map(plane)
+            .fold(0, u64::wrapping_add)
+    }
+}

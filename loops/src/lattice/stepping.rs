@@ -1,0 +1,72 @@
+//! A flow as work in steps: its slabs of planes, and what they tell their neighbours.
+
+use super::flow::Flow;
+use super::slab::{Side, Slab};
+use pleach_core::looping::Stepping;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A flow that many threads step together.
+#[derive(Clone, Debug)]
+pub struct Steps(pub Arc<Flow>);
+
+impl Steps {
+    /// Some planes of the flow at its beginning.
+    ///
+    /// # Errors
+    /// If memory does not suffice.
+    pub fn begin(&self, planes: Range<usize>) -> Result<Slab, String> {
+        Slab::new(&self.0, planes)
+    }
+}
+
+fn side(above: bool) -> Side {
+    if above { Side::Above } else { Side::Below }
+}
+
+impl Stepping for Steps {
+    type Slab = Slab;
+
+    fn units(&self) -> usize {
+        self.0.size()[2]
+    }
+
+    fn least(&self) -> usize {
+        self.0.ghosts().min(self.units())
+    }
+
+    fn depth(&self) -> usize {
+        self.0.depth()
+    }
+
+    fn is_ring(&self) -> bool {
+        self.0.is_ring()
+    }
+
+    fn sweep(&self, slab: &mut Slab, steps: usize) {
+        slab.sweep(steps);
+    }
+
+    fn edge(&self, slab: &Slab, above: bool, edge: &mut Vec<f32>) {
+        if slab.has_neighbour(side(above)) {
+            edge.extend_from_slice(slab.edge(side(above)));
+        }
+    }
+
+    fn set_edge(&self, slab: &mut Slab, above: bool, edge: &[f32]) {
+        slab.set_ghost(side(above), edge);
+    }
+
+    fn cut(&self, slabs: Vec<Slab>, ranges: &[Range<usize>]) -> Result<Vec<Slab>, String> {
+        let steps = slabs.first().map_or(0, Slab::steps);
+        let all: Vec<f32> = slabs.iter().flat_map(|slab| slab.numbers()).copied().collect();
+        drop(slabs);
+        let plane = self.0.plane_numbers();
+        let slab = |range: &Range<usize>| {
+            let mut slab = Slab::new(&self.0, range.clone())?;
+            slab.set_numbers(steps, &all[range.start * plane..range.end * plane])?;
+            Ok(slab)
+        };
+        ranges.iter().map(slab).collect()
+    }
+}

@@ -1,0 +1,229 @@
+//! Slabs against the reference, and against each other however the flow is cut.
+
+use super::flow::{Across, Along, Flow, Friction, Obstacle, Setup};
+use super::mask::Mask;
+use super::reference::Reference;
+use super::slab::{Side, Slab};
+use super::sums::Sum;
+use pleach_core::level::Level;
+use std::sync::Arc;
+
+fn levels() -> impl Iterator<Item = Level> {
+    Level::ALL.into_iter().filter(|level| level.works())
+}
+
+/// A stream around a sphere, and a periodic box with scattered solid cells.
+fn setups(level: Level) -> Vec<Setup> {
+    let stream = |nx, ny| Setup {
+        size: [nx, ny, 12],
+        friction: Friction::Tau(0.6),
+        obstacle: Obstacle::Sphere { centre: [0.4, 0.4, 0.5], radius: 0.3 },
+        level,
+        ..Setup::default()
+    };
+    let scattered = |size: [usize; 3], across| Setup {
+        size,
+        along: Along::Periodic { force: 1e-4 },
+        across,
+        friction: Friction::Tau(0.8),
+        obstacle: Obstacle::Cells(Mask::by(size, |[x, y, z]| (x * 7 + y * 13 + z * 5) % 11 == 0)),
+        level,
+        ..Setup::default()
+    };
+    vec![
+        stream(48, 20),
+        stream(16, 9),
+        stream(32, 33),
+        scattered([32, 6, 12], Across::Periodic),
+        scattered([16, 1, 12], Across::Periodic),
+        scattered([64, 25, 12], Across::Slip),
+        Setup { obstacle: Obstacle::Nothing, depth: 3, ..scattered([48, 5, 12], Across::Slip) },
+        Setup { depth: 6, ..scattered([32, 17, 12], Across::Slip) },
+    ]
+}
+
+/// Something without symmetry.
+fn wavy([x, y, z]: [usize; 3]) -> (f64, [f64; 3]) {
+    let wave = |a: usize, b: usize| ((x * a + y * b + z * (a + b)) as f64 * 0.1).sin();
+    (1.0 + 0.01 * wave(3, 5), [0.05 + 0.02 * wave(2, 7), 0.02 * wave(5, 1), 0.02 * wave(1, 4)])
+}
+
+/// All slabs give each other their edges.
+fn exchange(slabs: &mut [Slab]) {
+    let count = slabs.len();
+    for to in 0..count {
+        for (side, from, other) in
+            [(Side::Below, to + count - 1, Side::Above), (Side::Above, to + 1, Side::Below)]
+        {
+            if slabs[to].has_neighbour(side) {
+                let edge = slabs[from % count].edge(other).to_vec();
+                slabs[to].set_ghost(side, &edge);
+            }
+        }
+    }
+}
+
+fn cut(flow: &Arc<Flow>, slabs: usize) -> Vec<Slab> {
+    let slabs = flow.split(slabs).into_iter().map(|planes| Slab::new(flow, planes).unwrap());
+    let mut slabs: Vec<Slab> = slabs.collect();
+    slabs.iter_mut().for_each(|slab| slab.fill(wavy));
+    slabs
+}
+
+/// Everything that is measured.
+fn measures(slabs: &[Slab]) -> (u64, Sum, [Sum; 3]) {
+    let (mut checksum, mut excess, mut force) = (0u64, Sum::default(), [Sum::default(); 3]);
+    for slab in slabs {
+        checksum = checksum.wrapping_add(slab.checksum());
+        excess += slab.excess();
+        force.iter_mut().zip(slab.force()).for_each(|(sum, it)| *sum += it);
+    }
+    (checksum, excess, force)
+}
+
+#[test]
+fn slabs_do_as_the_reference() {
+    for setup in levels().flat_map(setups) {
+        let flow = Arc::new(Flow::new(setup).unwrap());
+        let mut slabs = cut(&flow, 1);
+        let mut exact = Reference::<f64>::new(&flow, wavy);
+        for _ in 0..9 {
+            let [nx, ny, nz] = flow.size();
+            for (x, y, z) in
+                (0..nz).flat_map(|z| (0..ny).flat_map(move |y| (0..nx).map(move |x| (x, y, z))))
+            {
+                let (found, wanted) = (slabs[0].state([x, y, z]), exact.state([x, y, z]));
+                let far = (0..3)
+                    .map(|d| (found.1[d] - wanted.1[d]).abs())
+                    .fold((found.0 - wanted.0).abs(), f64::max);
+                assert!(
+                    far < 2e-6,
+                    "{:?} {x} {y} {z} {}: {found:?} {wanted:?}",
+                    flow.setup,
+                    slabs[0].steps()
+                );
+            }
+            slabs[0].sweep(1);
+            exchange(&mut slabs);
+            exact.step();
+        }
+    }
+}
+
+#[test]
+fn a_state_depends_on_the_number_of_steps_alone() {
+    for setup in levels().flat_map(setups) {
+        let flow = Arc::new(Flow::new(setup).unwrap());
+        let run = |slabs: usize, sweeps: &[usize]| {
+            let mut slabs = cut(&flow, slabs);
+            for &steps in sweeps {
+                slabs.iter_mut().for_each(|slab| slab.sweep(steps.min(flow.depth())));
+                (steps > flow.depth()).then(|| {
+                    exchange(&mut slabs);
+                    slabs.iter_mut().for_each(|slab| slab.sweep(steps - flow.depth()));
+                });
+                exchange(&mut slabs);
+            }
+            measures(&slabs)
+        };
+        for total in [8, 11] {
+            let wanted = run(1, &vec![1; total]);
+            for slabs in 1..=3 {
+                for sweeps in
+                    [&[4, 4, 3][..], &[3, 4, 4], &[2, 2, 2, 2, 2, 1], &[1, 4, 4, 1, 1], &[6, 5]]
+                {
+                    let mut left = total;
+                    let some = |&steps: &usize| {
+                        let some = steps.min(left);
+                        left -= some;
+                        some
+                    };
+                    let sweeps: Vec<usize> = sweeps.iter().map(some).collect();
+                    assert_eq!(
+                        run(slabs, &sweeps),
+                        wanted,
+                        "{:?}: {slabs} slabs, {sweeps:?}",
+                        flow.setup
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn planes_that_move_change_nothing() {
+    for setup in setups(Level::best()) {
+        let flow = Arc::new(
+            Flow::new(Setup {
+                size: [setup.size[0], setup.size[1], 16],
+                depth: 4,
+                obstacle: Obstacle::Nothing,
+                ..setup
+            })
+            .unwrap(),
+        );
+        for before in [2, 3] {
+            let (mut still, mut moving) = (cut(&flow, 2), cut(&flow, 2));
+            for (round, steps) in [before, 4, 4, 3].into_iter().enumerate() {
+                for slabs in [&mut still, &mut moving] {
+                    slabs.iter_mut().for_each(|slab| slab.sweep(steps));
+                }
+                let (from, to) = if round % 2 == 0 {
+                    (Side::Above, Side::Below)
+                } else {
+                    (Side::Below, Side::Above)
+                };
+                let (giver, taker) = (round % 2, 1 - round % 2);
+                let planes = moving[giver].take_planes(from, 3).unwrap();
+                moving[taker].put_planes(to, &planes).unwrap();
+                exchange(&mut still);
+                exchange(&mut moving);
+                assert_eq!(measures(&still), measures(&moving));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_slab_goes_on_from_its_numbers() {
+    let flow = Arc::new(Flow::new(setups(Level::best()).remove(0)).unwrap());
+    let mut first = cut(&flow, 1).remove(0);
+    first.sweep(3);
+    let mut second = Slab::new(&flow, 0..12).unwrap();
+    second.set_numbers(3, first.numbers()).unwrap();
+    first.sweep(4);
+    second.sweep(4);
+    assert_eq!(first.checksum(), second.checksum());
+    assert!(second.set_numbers(3, &[0.0]).is_err());
+    assert!(second.put_planes(Side::Above, &[0.0]).is_err());
+    assert!(second.take_planes(Side::Above, 12).is_err());
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let good = Setup::default();
+    let bad = [
+        Setup { size: [17, 8, 8], ..good.clone() },
+        Setup { size: [16, 0, 8], ..good.clone() },
+        Setup { size: [1 << 40, 1 << 40, 8], ..good.clone() },
+        Setup { size: [16, 8, 2], across: Across::Periodic, ..good.clone() },
+        Setup { along: Along::Stream { speed: f64::NAN }, ..good.clone() },
+        Setup { along: Along::Periodic { force: 1e-5 }, ..good.clone() },
+        Setup { friction: Friction::Tau(0.5), ..good.clone() },
+        Setup { friction: Friction::Reynolds(-1.0), ..good.clone() },
+        Setup { friction: Friction::Reynolds(f64::NAN), ..good.clone() },
+        Setup { obstacle: Obstacle::Sphere { centre: [f64::NAN; 3], radius: 0.1 }, ..good.clone() },
+        Setup { obstacle: Obstacle::Sphere { centre: [0.5; 3], radius: 1e300 }, ..good.clone() },
+        Setup { obstacle: Obstacle::Cells(Mask::by([1, 1, 1], |_| true)), ..good.clone() },
+        Setup { depth: 0, ..good.clone() },
+        Setup { depth: usize::MAX, ..good.clone() },
+    ];
+    for setup in bad {
+        assert!(Flow::new(setup.clone()).is_err_and(|why| !why.contains('\n')), "{setup:?}");
+    }
+    let flow = Arc::new(Flow::new(good).unwrap());
+    for planes in [0..0, 0..65, 4..7, 70..80, 3..64, 0..61] {
+        assert!(Slab::new(&flow, planes).is_err());
+    }
+}
