@@ -327,8 +327,9 @@ impl Slab {
         })
     }
 
-    /// The force of the fluid upon solid cells, along x (drag), y and z (lift), in the last step: twice the momentum of
-    /// what arrives from fluid cells. Pressure counts from that of density 1. Sums of slabs are exact: add them up.
+    /// The force of the fluid upon solid cells, along x (drag), y and z (lift), in the last step: twice the momentum
+    /// of what arrives from fluid cells. Pressure counts from that of density 1. Sums of slabs are exact: add them
+    /// up.
     #[must_use]
     pub fn force(&self) -> [Sum; 3] {
         let mut force = [Sum::default(); 3];
