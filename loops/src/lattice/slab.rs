@@ -368,6 +368,12 @@ impl Slab {
         excess
     }
 
+    /// Whether all is still finite: too little viscosity for the speed makes a flow burst.
+    #[must_use]
+    pub fn is_finite(&self) -> bool {
+        self.numbers().iter().all(|it| it.is_finite())
+    }
+
     /// A number that tells states apart; add up those of all slabs, wrapping.
     #[must_use]
     pub fn checksum(&self) -> u64 {
