@@ -20,8 +20,8 @@ pub enum Along {
         /// The force along x.
         force: f64,
     },
-    /// It enters at x = 0 with this speed, in cells a step, always in equilibrium at density 1. It leaves at the other
-    /// end, in equilibrium at density 1 and the velocity with which it arrives.
+    /// It enters at x = 0 with this speed, in cells a step, always in equilibrium at density 1. It leaves at the
+    /// other end, in equilibrium at density 1 and the velocity with which it arrives.
     Stream {
         /// The speed along x.
         speed: f64,

@@ -120,7 +120,8 @@ fn end<L: Lanes, M: Lines<L>, const ODD: bool, const FIRST: bool, const LAST: bo
     }
 }
 
-/// The line of a group's direction, and by how many lanes it is turned: the neighbours of an end stand at the other end.
+/// The line of a group's direction, and by how many lanes it is turned: the neighbours of an end stand at the other
+/// end.
 #[inline(always)]
 fn place<const ODD: bool, const FIRST: bool, const LAST: bool>(
     row: &Row<'_>,
@@ -148,7 +149,8 @@ fn group<L, M, const ODD: bool, const FIRST: bool, const LAST: bool, const SOLID
     L: Lanes,
     M: Lines<L>,
 {
-    // Neither closures nor `from_fn` in these functions: they may not be inlined, and then lack the vector instructions.
+    // Neither closures nor `from_fn` in these functions: they may not be inlined, and then lack the vector
+    // instructions.
     let mut before = [wide.one; Q];
     for (k, before) in before.iter_mut().enumerate() {
         let (at, turned) = place::<ODD, FIRST, LAST>(row, i, k);
@@ -278,8 +280,8 @@ fn pair<L: Lanes>(
     out[k + 1] = wide.keep.fma(g[k + 1], both.sub(apart));
 }
 
-/// Fluid that enters at the first cell of a row and leaves at the last: the first always sends out the inflow; the last
-/// the equilibrium at density 1 and the velocity that arrives, as [`leaving`](super::model::leaving) finds it.
+/// Fluid that enters at the first cell of a row and leaves at the last: the first always sends out the inflow; the
+/// last the equilibrium at density 1 and the velocity that arrives, as [`leaving`](super::model::leaving) finds it.
 #[inline(always)]
 fn through<L: Lanes, const FIRST: bool, const LAST: bool>(
     before: &[L; Q],

@@ -18,6 +18,6 @@ pub fn copy_past_caches(from: &[f32], to: &mut [f32]) {
 }
 
 #[cfg(test)]
-mod physics;
+mod physics_tests;
 #[cfg(test)]
 mod tests;

@@ -14,8 +14,8 @@ pub struct Fields {
 }
 
 impl Slab {
-    /// Adds the densities and velocities of its planes. For a whole flow, call it for all slabs, the lowest first. After
-    /// an odd number of steps the neighbours' planes must be as of now.
+    /// Adds the densities and velocities of its planes. For a whole flow, call it for all slabs, the lowest first.
+    /// After an odd number of steps the neighbours' planes must be as of now.
     pub fn fields(&self, fields: &mut Fields) {
         let [nx, ny, _] = self.flow().size();
         for (z, y) in self.planes().flat_map(|z| (0..ny).map(move |y| (z, y))) {
@@ -101,8 +101,8 @@ const COLOURS: [[f32; 3]; 5] = [
     [253.0, 231.0, 37.0],
 ];
 
-/// The speeds in a plane as a picture, a pixel a cell, four bytes each (red, green, blue, opaque), the highest row first.
-/// What is as fast as `fastest`, or faster, in cells a step, has the brightest colour; solid cells are grey.
+/// The speeds in a plane as a picture, a pixel a cell, four bytes each (red, green, blue, opaque), the highest row
+/// first. What is as fast as `fastest`, or faster, in cells a step, has the brightest colour; solid cells are grey.
 ///
 /// # Errors
 /// If there is no such plane, or the velocities are not those of a plane.

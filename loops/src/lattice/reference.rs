@@ -1,4 +1,4 @@
-//! [`Reference`]: the same flow with two lattices, cell by cell, in single or double precision: what slabs are held to.
+//! [`Reference`]: the same flow with two lattices, cell by cell, f32 or f64: what slabs are held to.
 
 use super::flow::{Along, Flow};
 use super::model::{DIRECTIONS, Q, equilibrium, leaving, moments, opposite};

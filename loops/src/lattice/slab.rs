@@ -327,8 +327,9 @@ impl Slab {
         })
     }
 
-    /// The force of the fluid upon solid cells, along x (drag), y and z (lift), in the last step: twice the momentum of
-    /// what arrives from fluid cells. Pressure counts from that of density 1. Sums of slabs are exact: add them up.
+    /// The force of the fluid upon solid cells, along x (drag), y and z (lift), in the last step: twice the momentum
+    /// of what arrives from fluid cells. Pressure counts from that of density 1. Sums of slabs are exact: add them
+    /// up.
     #[must_use]
     pub fn force(&self) -> [Sum; 3] {
         let mut force = [Sum::default(); 3];
@@ -365,6 +366,12 @@ impl Slab {
         let mut excess = Sum::default();
         self.numbers().iter().for_each(|&it| excess.add(f64::from(it)));
         excess
+    }
+
+    /// Whether all is still finite: too little viscosity for the speed makes a flow burst.
+    #[must_use]
+    pub fn is_finite(&self) -> bool {
+        self.numbers().iter().all(|it| it.is_finite())
     }
 
     /// A number that tells states apart; add up those of all slabs, wrapping.

@@ -1,8 +1,8 @@
-//! The order of a sweep: several steps over planes and tiles of rows, each step one plane and one row behind the last.
+//! The order of a sweep: several steps over planes and tiles of rows, each a plane and a row behind the last.
 //!
-//! A step needs the one before it in the neighbouring planes and rows, both to read what they have sent and to overwrite
-//! it. So step `s` works on plane `w − s` and on rows `s` before the tile: everything it needs has been done, and what
-//! is between the first and the last step stays in the caches.
+//! A step needs the one before it in the neighbouring planes and rows, both to read what they have sent and to
+//! overwrite it. So step `s` works on plane `w − s` and on rows `s` before the tile: everything it needs has been
+//! done, and what is between the first and the last step stays in the caches.
 
 use super::flow::{Across, Flow};
 use super::group::{Row, plain};
@@ -11,8 +11,8 @@ use super::model::{DIRECTIONS, Q, mirrored, opposite};
 use pleach_core::level::Level;
 use std::ops::Range;
 
-/// Bytes of the rows of a tile that several steps share, in all planes between the first and the last; few in tests, so
-/// that small boxes have several tiles.
+/// Bytes of the rows of a tile that several steps share, in all planes between the first and the last; few in tests,
+/// so that small boxes have several tiles.
 const TILE_BYTES: usize = if cfg!(test) { 1 << 14 } else { 1 << 22 };
 /// The fewest rows of a tile: less would be mostly borders.
 const FEWEST_ROWS: usize = 8;

@@ -92,6 +92,7 @@ fn mass_stays_in_a_periodic_box() {
     slab.wrap();
     let before = slab.excess().value();
     run(&mut slab, 401);
+    assert!(slab.is_finite());
     let lost = (slab.excess().value() - before) / slab.flow().cells() as f64;
     assert!(lost.abs() < 1e-7, "{lost}");
 }
@@ -118,4 +119,19 @@ fn a_sphere_is_dragged_along() {
     assert!(lift_y.abs() < 0.01 && lift_z.abs() < 0.01, "{lift_y} {lift_z}");
     let odd = coefficient(1, &mut slab)[0];
     assert!((odd / drag - 1.0).abs() < 0.02, "{drag} {odd}");
+}
+
+#[test]
+fn a_flow_that_bursts_is_noticed() {
+    let mut slab = whole(Setup {
+        size: [32, 16, 16],
+        along: Along::Stream { speed: 0.3 },
+        friction: Friction::Tau(0.5001),
+        obstacle: Obstacle::Sphere { centre: [0.4, 0.5, 0.5], radius: 0.3 },
+        ..Setup::default()
+    });
+    assert!(slab.is_finite());
+    run(&mut slab, 4000);
+    assert!(!slab.is_finite());
+    let _ = (slab.force(), slab.excess(), slab.checksum());
 }
