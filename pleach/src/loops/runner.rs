@@ -68,7 +68,7 @@ impl<'a> Runner<'a> {
     pub fn steps<W: Stepping>(
         &mut self,
         work: &W,
-        begin: impl Fn(Range<usize>) -> Result<W::Slab, String>,
+        begin: impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync,
         steps: usize,
     ) -> Result<Option<Vec<W::Slab>>, Failure> {
         let (line, cancel) = (&self.line, self.cancel);

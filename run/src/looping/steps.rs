@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 /// Sweeps from which speeds are learnt: the first one finds cold memory.
 const LEARN: usize = 2;
+/// Cuts that differ by less than this part of all units are as good as the same.
+const NEAR: f64 = 0.03;
 
 /// Steps that have been done.
 #[derive(Debug)]
@@ -30,6 +32,12 @@ struct Held<S> {
     last: Duration,
 }
 
+impl<S> Held<S> {
+    fn new(slab: S) -> Self {
+        Self { slab, busy: Duration::ZERO, last: Duration::ZERO }
+    }
+}
+
 impl Crew {
     /// Does steps on all threads, with a slab for each. `watch` is shown how far it is now and then, and stops it by
     /// breaking, after a whole sweep.
@@ -39,7 +47,7 @@ impl Crew {
     pub fn run_steps<W: Stepping>(
         &self,
         work: &W,
-        begin: impl Fn(Range<usize>) -> Result<W::Slab, String>,
+        begin: impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync,
         steps: usize,
         settings: &LoopSettings,
         watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
@@ -54,12 +62,7 @@ impl Crew {
             _ => vec![1.0; threads],
         };
         let mut ranges = ranges(work.units(), work.least(), &shares);
-        let slab = |range: &Range<usize>| {
-            let slab = begin(range.clone()).map_err(RunError::Slab)?;
-            Ok(Held { slab, busy: Duration::ZERO, last: Duration::ZERO })
-        };
-        let mut held: Vec<Held<W::Slab>> =
-            ranges.iter().map(slab).collect::<Result<_, RunError>>()?;
+        let mut held = self.begin(&begin, &ranges)?;
         let learns = threads > 1 && settings.sizes == Sizes::Measured;
         let first = if learns { steps.min(LEARN * work.depth()) } else { steps };
         let mut phase =
@@ -70,12 +73,11 @@ impl Crew {
                 range.len() as f64 / held.last.as_secs_f64().max(1e-9)
             };
             let rates: Vec<f64> = held.iter().zip(&ranges).map(rate).collect();
-            ranges = self::ranges(work.units(), work.least(), &rates);
-            let busy: Vec<Duration> = held.iter().map(|held| held.busy).collect();
-            let slabs = held.into_iter().map(|held| held.slab).collect();
-            let slabs = work.cut(slabs, &ranges).map_err(RunError::Slab)?;
-            let again = slabs.into_iter().zip(busy);
-            held = again.map(|(slab, busy)| Held { slab, busy, last: Duration::ZERO }).collect();
+            let learnt = self::ranges(work.units(), work.least(), &rates);
+            if far(&ranges, &learnt, work.units()) {
+                held = recut(work, held, &learnt)?;
+                ranges = learnt;
+            }
             held = phase.run(held, steps - first, watch)?;
         }
         let (seconds, complete) = (start.elapsed().as_secs_f64(), phase.done == steps);
@@ -94,6 +96,44 @@ impl Crew {
             report: LoopReport { parts, seconds, complete, warnings: Vec::new() },
         })
     }
+}
+
+impl Crew {
+    /// Makes all slabs, each on a thread of its own.
+    fn begin<S: Send>(
+        &self,
+        begin: &(impl Fn(Range<usize>) -> Result<S, String> + Sync),
+        ranges: &[Range<usize>],
+    ) -> Result<Vec<Held<S>>, RunError> {
+        let jobs = ranges.iter().map(|range| {
+            Box::new(move || begin(range.clone())) as Box<dyn FnOnce() -> Result<S, String> + Send>
+        });
+        let made = self.side_by_side(jobs.collect(), |_| ())?;
+        let made = made.into_iter().map(|made| match made {
+            Ok(slab) => slab.map_err(RunError::Slab).map(Held::new),
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        made.collect()
+    }
+}
+
+/// Whether two cuts differ by so much that cutting anew pays.
+fn far(now: &[Range<usize>], learnt: &[Range<usize>], units: usize) -> bool {
+    let apart = now.iter().zip(learnt).map(|(now, learnt)| now.end.abs_diff(learnt.end));
+    apart.max().unwrap_or(0) as f64 > NEAR * units as f64
+}
+
+/// Cuts slabs anew.
+fn recut<W: Stepping>(
+    work: &W,
+    held: Vec<Held<W::Slab>>,
+    ranges: &[Range<usize>],
+) -> Result<Vec<Held<W::Slab>>, RunError> {
+    let busy: Vec<Duration> = held.iter().map(|held| held.busy).collect();
+    let slabs = held.into_iter().map(|held| held.slab).collect();
+    let slabs = work.cut(slabs, ranges).map_err(RunError::Slab)?;
+    let held = slabs.into_iter().zip(busy);
+    Ok(held.map(|(slab, busy)| Held { busy, ..Held::new(slab) }).collect())
 }
 
 /// Ranges of units with these shares, each with at least so many.
