@@ -36,6 +36,14 @@ fn results_do_not_depend_on_who_computes_them() {
             assert!((is / expected - 1.0).abs() < 1e-4, "{words} {flags}: {is} for {expected}");
         }
     }
+    // A flow is the same bit by bit, however it is cut.
+    let flow = "lattice --size 32x16x40 --steps 37";
+    let expected = checksum(&format!("{flow} --threads 1"));
+    for flags in
+        ["--threads 2", "--threads 4", "--threads 2 --slow cpu0=4", "--threads 3 --compare-static"]
+    {
+        assert_eq!(checksum(&format!("{flow} {flags}")), expected, "{flags}");
+    }
     let expected = checksum("csrmm fem:900 --columns 5");
     for devices in ["emulated", "cpu,emulated", "cpu,emulated:fail=2", "emulated:fail=1,emulated"] {
         let told = pleach(&format!(
@@ -52,7 +60,12 @@ fn every_loop_prints_the_same_keys() {
     let keys =
         |words: &str| -> Vec<String> { json(words).as_object().unwrap().keys().cloned().collect() };
     let search = keys("count queens 5");
-    for words in ["loop spmm fem:90", "loop csrmm fem:90", "loop rays cube:2 --size 9x9"] {
+    for words in [
+        "loop spmm fem:90",
+        "loop csrmm fem:90",
+        "loop rays cube:2 --size 9x9",
+        "loop lattice --size 16x8x8 --steps 3",
+    ] {
         let of_loop = keys(words);
         assert!(of_loop.contains(&"loop".to_string()));
         let contract =
@@ -96,6 +109,17 @@ fn results_go_to_files() {
     );
     assert!(pleach(&format!("loop rays cube:1 --size 8x8 --out {png}")).status.success());
     assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG"));
+    let (vti, png) = (file("f.vti"), file("f.png"));
+    for out in [&vti, &png] {
+        assert!(
+            pleach(&format!("loop lattice --size 32x16x16 --steps 5 --out {out}")).status.success()
+        );
+    }
+    assert!(fs::read_to_string(&vti).is_err(), "it holds binary numbers");
+    assert!(
+        fs::read(&vti).unwrap().starts_with(b"<?xml")
+            && fs::read(&png).unwrap().starts_with(b"\x89PNG")
+    );
     refused(&format!("loop spmm {a} --out {a}"), "is the same file as the input");
 }
 
@@ -145,5 +169,12 @@ fn bad_input_is_one_line() {
     refused("loop rays sphere:100 --size 5x5x5", "--size: expected WIDTHxHEIGHT");
     refused("loop rays sphere:100 --size 99999x5", "expected 1 to 16384");
     refused(&format!("loop rays sphere:100 --transfer {colours}"), "line 2: 'x'");
+    refused("loop lattice x", "expected no words");
+    refused("loop lattice --size 100x64x64", "divisible by 16");
+    refused("loop lattice --size 64x64", "--size: expected three numbers");
+    refused("loop lattice --speed 3", "an inflow of 3");
+    refused("loop lattice --reynolds 0", "--reynolds 0: expected a number above 0");
+    refused("loop lattice --size 1048576x1048576x1048576", "too large");
+    refused(&format!("loop lattice --obstacle {mesh}"), "mesh.vtk: ");
     refused("solve flowshop ta001 --columns 3", "--columns does not apply");
 }

@@ -32,11 +32,13 @@ impl Told<'_> {
     }
 
     fn words(&self) -> String {
-        let (name, instance) = (self.entry.name, self.order.words.join(" "));
+        let mut what = vec![self.entry.name];
+        what.extend(self.order.words.iter().map(String::as_str));
+        let what = what.join(" ");
         let seconds = self.report.seconds;
         let mut text = match self.job {
-            Some(found) => format!("{name} {instance}: {}, {seconds:.3} s", found.phrase),
-            None => format!("{name} {instance}: stopped after {seconds:.3} s"),
+            Some(found) => format!("{what}: {}, {seconds:.3} s", found.phrase),
+            None => format!("{what}: stopped after {seconds:.3} s"),
         };
         if let Some((rate, unit)) = self.rate() {
             let _ = write!(text, ", {} {unit} a second", scaled(rate));
