@@ -16,8 +16,8 @@ pub struct Run {
 /// Too long, or too far.
 const FAR: u8 = u8::MAX;
 
-/// Runs of fewer entries on average are not worth the trouble.
-const SHORT: f64 = 2.0;
+/// Runs of fewer entries on average are not worth the trouble: measured with meshes and lattices.
+const SHORT: f64 = 5.0;
 
 /// Rows whose runs are worked on together at most.
 pub const MOST: usize = 9;

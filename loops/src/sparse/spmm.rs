@@ -282,6 +282,8 @@ impl<T: Sparse> Loop for Adding<'_, T> {
 
     fn run(&self, units: Range<usize>, sums: &mut Sums<T>) {
         let Factors { a, b, patterned, level, .. } = self.factors;
+        // Where columns are scattered, vectors are nearly empty.
+        let take = if patterned.is_some() { *level } else { Level::Off };
         for unit in units {
             let (mut columns, mut values) = (self.columns.part(unit), self.values.part(unit));
             let first = self.starts[unit * ROWS];
@@ -290,13 +292,8 @@ impl<T: Sparse> Loop for Adding<'_, T> {
                 sums.gather();
                 let place = self.starts[row] - first..self.starts[row + rows] - first;
                 if !place.is_empty() {
-                    T::take_rows(
-                        *level,
-                        sums,
-                        rows,
-                        &mut columns[place.clone()],
-                        &mut values[place],
-                    );
+                    let (columns, values) = (&mut columns[place.clone()], &mut values[place]);
+                    T::take_rows(take, sums, rows, columns, values);
                 }
             }
         }
