@@ -51,8 +51,9 @@ fn squared<T: Sparse>(word: &str, matrix: &Csr<T>) {
 }
 
 fn dense<T: Products>(word: &str, sparse: &Csr<T>, width: usize) {
-    let dense = Dense::by(sparse.width, width, |row, column| T::of((row % 13 + column) as f64));
-    let mut out = Dense::zeros(sparse.height(), width);
+    let dense = Dense::by(sparse.width, width, |row, column| T::of((row % 13 + column) as f64))
+        .expect("memory that suffices");
+    let mut out = Dense::zeros(sparse.height(), width).expect("memory that suffices");
     for level in Level::ALL.into_iter().filter(|level| level.works()) {
         let product = Csrmm::new(sparse, &dense, &mut out, level).expect("sizes that fit");
         let mut hand = product.hand();

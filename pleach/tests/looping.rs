@@ -176,5 +176,13 @@ fn bad_input_is_one_line() {
     refused("loop lattice --reynolds 0", "--reynolds 0: expected a number above 0");
     refused("loop lattice --size 1048576x1048576x1048576", "too large");
     refused(&format!("loop lattice --obstacle {mesh}"), "mesh.vtk: ");
+    refused("loop lattice --size 1048576x1048576x32768", "too large");
+    refused(
+        "loop lattice --size 32x16x16 --reynolds 1e9 --speed 0.3 --steps 9000",
+        "the flow has burst",
+    );
+    refused("loop lattice --size 32x16x16 --devices emulated", "it has no kernel for this loop");
+    let huge = file("huge.mtx", "%%MatrixMarket matrix coordinate real general\n4294967295 1 0\n");
+    refused(&format!("loop spmm {huge}"), "at most 268435456 rows");
     refused("solve flowshop ta001 --columns 3", "--columns does not apply");
 }

@@ -200,8 +200,8 @@ fn a_loop_runs_again_and_again_on_the_same_threads() {
 fn product(run: impl FnOnce(&Csrmm<'_, f64>)) -> Vec<f64> {
     let mut sparse = named("fem:1200", 3).unwrap().unwrap();
     sparse.values.iter_mut().for_each(|value| *value = (*value * 9.0).round());
-    let dense = Dense::by(sparse.width, 5, |row, column| (row * 3 + column) as f64 % 7.0);
-    let mut out = Dense::by(sparse.height(), 5, |_, _| 99.0);
+    let dense = Dense::by(sparse.width, 5, |row, column| (row * 3 + column) as f64 % 7.0).unwrap();
+    let mut out = Dense::by(sparse.height(), 5, |_, _| 99.0).unwrap();
     run(&Csrmm::new(&sparse, &dense, &mut out, Level::best()).unwrap());
     out.numbers().to_vec()
 }
@@ -265,4 +265,13 @@ fn a_device_without_a_kernel_is_named() {
     let report = go(1).unwrap().report;
     assert_eq!(report.warnings, ["emulated0 not used: it has no kernel for this loop"]);
     assert!(go(0).is_err());
+}
+
+/// Where there is no GPU, what a static split has for it is done by the threads.
+#[test]
+fn a_device_that_cannot_be_used_leaves_its_range_to_others() {
+    let expected = product(|work| work.run(0..work.units(), &mut work.hand()));
+    let (numbers, report) = on_devices(2, &["gpu63"], Sizes::Static(vec![0.3, 0.3, 0.4]));
+    assert!(numbers == expected && report.complete);
+    assert!(report.warnings[0].starts_with("gpu63 not used: "), "{:?}", report.warnings);
 }

@@ -277,7 +277,10 @@ fn check(setup: &Setup) -> Result<(), String> {
 fn solid(setup: &Setup) -> Result<(Vec<u16>, f64), String> {
     let [nx, ny, nz] = setup.size;
     let groups = nx / LANES;
-    let mut solid = vec![0u16; groups * ny * nz];
+    let mut solid = Vec::new();
+    let room = solid.try_reserve_exact(groups * ny * nz);
+    room.map_err(|_| format!("a box of {nx} × {ny} × {nz} cells: too large"))?;
+    solid.resize(groups * ny * nz, 0u16);
     let mut put = |x: usize, y: usize, z: usize| {
         solid[(z * ny + y) * groups + x % groups] |= 1 << (x / groups)
     };

@@ -59,7 +59,10 @@ impl Stepping for Steps {
 
     fn cut(&self, slabs: Vec<Slab>, ranges: &[Range<usize>]) -> Result<Vec<Slab>, String> {
         let steps = slabs.first().map_or(0, Slab::steps);
-        let all: Vec<f32> = slabs.iter().flat_map(|slab| slab.numbers()).copied().collect();
+        let mut all = Vec::new();
+        let count = slabs.iter().map(|slab| slab.numbers().len()).sum();
+        all.try_reserve_exact(count).map_err(|_| "too many cells for the memory".to_string())?;
+        slabs.iter().for_each(|slab| all.extend_from_slice(slab.numbers()));
         drop(slabs);
         let plane = self.0.plane_numbers();
         let slab = |range: &Range<usize>| {

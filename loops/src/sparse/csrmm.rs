@@ -96,6 +96,7 @@ impl<'a, T: Products> Csrmm<'a, T> {
             let (width, height) = (sparse.width, dense.height());
             return Err(format!("{width} columns times {height} rows: expected as many of each"));
         }
+        sparse.check()?;
         assert_eq!((result.height(), result.width), (sparse.height(), dense.width));
         let width = dense.width;
         let how = Caching {
@@ -174,7 +175,8 @@ impl<T: Products> Loop for Csrmm<'_, T> {
     }
 
     fn on_device(&self) -> Option<&dyn LoopOnDevice> {
-        u32::try_from(self.sparse.entries()).is_ok().then_some(self)
+        let words = self.sparse.entries() + self.sparse.height() + 2;
+        u32::try_from(words).is_ok().then_some(self)
     }
 }
 
@@ -264,11 +266,11 @@ mod tests {
         for width in widths {
             let number =
                 |row: usize, column: usize| T::of(((row * 7 + column * 3) % 11) as f64 - 5.0);
-            let dense = Dense::by(matrix.width, width, number);
+            let dense = Dense::by(matrix.width, width, number).unwrap();
             let expected = expected(&matrix, &dense);
             for level in Level::ALL.into_iter().filter(|level| level.works()) {
                 for how in [Caching::default(), Caching { ahead: 2, streams: true }] {
-                    let mut out = Dense::by(matrix.height(), width, |_, _| T::of(99.0));
+                    let mut out = Dense::by(matrix.height(), width, |_, _| T::of(99.0)).unwrap();
                     let mut product = Csrmm::new(&matrix, &dense, &mut out, level).unwrap();
                     product.how = how;
                     let units = product.units();
@@ -299,8 +301,12 @@ mod tests {
 
     #[test]
     fn sizes_that_do_not_fit_are_refused() {
-        let (sparse, dense) = (Csr::<f32>::of(2, 3, &[]), Dense::zeros(2, 4));
-        let why = Csrmm::new(&sparse, &dense, &mut Dense::zeros(2, 4), Level::Off).err();
+        let (sparse, dense) = (Csr::<f32>::of(2, 3, &[]), Dense::zeros(2, 4).unwrap());
+        let why = Csrmm::new(&sparse, &dense, &mut Dense::zeros(2, 4).unwrap(), Level::Off).err();
         assert_eq!(why.unwrap(), "3 columns times 2 rows: expected as many of each");
+        let bad = Csr { width: 2, starts: vec![0, 1], columns: vec![2], values: vec![1.0f32] };
+        let mut out = Dense::zeros(1, 4).unwrap();
+        assert!(Csrmm::new(&bad, &dense, &mut out, Level::Off).is_err());
+        assert!(Dense::<f64>::zeros(1 << 40, 1 << 20).is_err());
     }
 }

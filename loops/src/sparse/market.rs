@@ -4,8 +4,8 @@ use super::matrix::{Csr, Dense};
 use crate::real::Real;
 use std::fmt::Write;
 
-/// The most rows and columns: entries hold columns in 32 bits.
-const MOST: usize = u32::MAX as usize;
+/// The most rows and columns: rows take memory even where they are empty.
+const MOST: usize = 1 << 28;
 /// Bytes of the shortest line of an entry, `1 1`, with its end.
 const SHORTEST: usize = 4;
 

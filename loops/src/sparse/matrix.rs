@@ -39,6 +39,20 @@ impl<T: Real> Csr<T> {
         matrix
     }
 
+    /// Checks that rows follow one another and all columns lie inside, since anybody may write the fields.
+    ///
+    /// # Errors
+    /// If not so.
+    pub fn check(&self) -> Result<(), String> {
+        let ends = self.starts.first() == Some(&0) && self.starts.is_sorted();
+        let entries = self.columns.len();
+        let whole = self.starts.last() == Some(&entries) && self.values.len() == entries;
+        let most = self.columns.iter().fold(0, |most, &column| most.max(column));
+        let inside = entries == 0 || (most as usize) < self.width;
+        let fine = ends && whole && inside;
+        fine.then_some(()).ok_or_else(|| "a sparse matrix whose parts do not fit together".into())
+    }
+
     /// Rows.
     #[must_use]
     pub fn height(&self) -> usize {
@@ -126,26 +140,35 @@ const LINE: usize = 64;
 impl<T: Real> Dense<T> {
     /// A matrix of zeros.
     ///
-    /// # Panics
-    /// If it is larger than memory can be.
-    #[must_use]
-    pub fn zeros(height: usize, width: usize) -> Self {
-        let size = height.checked_mul(width).expect("a matrix of sensible size");
-        let numbers = vec![T::default(); size + LINE / size_of::<T>()];
+    /// # Errors
+    /// If memory does not suffice.
+    pub fn zeros(height: usize, width: usize) -> Result<Self, String> {
+        let more = LINE / size_of::<T>();
+        let size = height.checked_mul(width).and_then(|size| size.checked_add(more));
+        // Only to ask: the system hands out zeros faster than they could be written.
+        let fits = |&size: &usize| Vec::<T>::new().try_reserve_exact(size).is_ok();
+        let too_large = || format!("{height} × {width} numbers: too many for memory");
+        let numbers = vec![T::default(); size.filter(fits).ok_or_else(too_large)?];
         let begin = numbers.as_ptr().align_offset(LINE);
-        Self { width, height, numbers, begin }
+        Ok(Self { width, height, numbers, begin })
     }
 
     /// A matrix of these numbers.
-    #[must_use]
-    pub fn by(height: usize, width: usize, number: impl Fn(usize, usize) -> T) -> Self {
-        let mut dense = Self::zeros(height, width);
+    ///
+    /// # Errors
+    /// If memory does not suffice.
+    pub fn by(
+        height: usize,
+        width: usize,
+        number: impl Fn(usize, usize) -> T,
+    ) -> Result<Self, String> {
+        let mut dense = Self::zeros(height, width)?;
         for row in 0..height {
             let at = dense.begin + row * width;
             let numbers = dense.numbers[at..at + width].iter_mut().enumerate();
             numbers.for_each(|(column, it)| *it = number(row, column));
         }
-        dense
+        Ok(dense)
     }
 
     /// Rows.
@@ -195,9 +218,9 @@ mod tests {
 
     #[test]
     fn the_first_row_of_a_dense_matrix_begins_at_a_cache_line() {
-        let dense = Dense::<f32>::by(3, 5, |row, column| (row * 10 + column) as f32);
+        let dense = Dense::<f32>::by(3, 5, |row, column| (row * 10 + column) as f32).unwrap();
         assert_eq!(dense.numbers().as_ptr().align_offset(LINE), 0);
         assert_eq!(dense.row(2), [20.0, 21.0, 22.0, 23.0, 24.0]);
-        assert_eq!(Dense::<f64>::zeros(0, 7).sum(), 0.0);
+        assert_eq!(Dense::<f64>::zeros(0, 7).unwrap().sum(), 0.0);
     }
 }

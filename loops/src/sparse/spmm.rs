@@ -112,6 +112,8 @@ impl<'a, T: Sparse> Factors<'a, T> {
             let (width, height) = (a.width, b.height());
             return Err(format!("{width} columns times {height} rows: expected as many of each"));
         }
+        a.check()?;
+        b.check()?;
         let (mut cost_before, mut cost, mut products) = (vec![0.0], 0.0, 0.0);
         for first in (0..a.height()).step_by(ROWS) {
             let end = (first + ROWS).min(a.height());

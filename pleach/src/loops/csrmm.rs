@@ -41,8 +41,8 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
     let columns = order.given.get(&COLUMNS).map_err(Failure::Usage)?.unwrap_or(64);
     let level = order.given.simd().map_err(Failure::Usage)?;
     Ok(match order.given.get(&PRECISION).map_err(Failure::Usage)? {
-        Some(Precision::Single) => Box::new(Product::new(sparse.cast::<f32>(), columns, level)),
-        _ => Box::new(Product::new(sparse, columns, level)),
+        Some(Precision::Single) => Box::new(Product::new(sparse.cast::<f32>(), columns, level)?),
+        _ => Box::new(Product::new(sparse, columns, level)?),
     })
 }
 
@@ -56,10 +56,11 @@ struct Product<T> {
 }
 
 impl<T: Products> Product<T> {
-    fn new(sparse: Csr<T>, columns: usize, level: Level) -> Self {
+    fn new(sparse: Csr<T>, columns: usize, level: Level) -> Result<Self, Failure> {
         let dense = Dense::by(sparse.width, columns, |row, column| T::of(number(row, column)));
-        let result = Dense::zeros(sparse.height(), columns);
-        Self { sparse, dense, result, level, units: 0 }
+        let dense = dense.map_err(Failure::Machine)?;
+        let result = Dense::zeros(sparse.height(), columns).map_err(Failure::Machine)?;
+        Ok(Self { sparse, dense, result, level, units: 0 })
     }
 }
 

@@ -101,7 +101,13 @@ impl Job for Flowing {
         self.slabs.clear();
         let begin = |planes| self.steps.begin(planes);
         self.slabs = runner.steps(&self.steps, begin, self.count)?.unwrap_or_default();
-        Ok(())
+        if self.slabs.iter().all(Slab::is_finite) {
+            return Ok(());
+        }
+        usage(format!(
+            "the flow has burst within {} steps: give a lower --reynolds or --speed, or a larger --size",
+            self.count
+        ))
     }
 
     fn found(&self) -> Found {

@@ -174,13 +174,13 @@ impl<L: Loop> Taker<'_, L> {
         let mut device = match OnDevice::new(on, spec, crew.shelf(), &|| share.is_over()) {
             Ok(Some(device)) => device,
             Ok(None) => {
-                share.leave();
+                share.leave(me);
                 return (work.hand(), None);
             }
             Err(why) => {
                 let lost = Some(format!("not used: {why}"));
                 if self.threads > 0 {
-                    share.leave();
+                    share.leave(me);
                     return (work.hand(), lost);
                 }
                 // Its own range of a static split is taken below.
@@ -203,15 +203,17 @@ fn usable<'s, L: Loop>(
     work: &L,
     settings: &'s LoopSettings,
 ) -> (Vec<(&'s Spec, String)>, Vec<String>) {
-    let named = settings.devices.iter().zip(names(&settings.devices));
     if work.on_device().is_some() {
-        return (named.collect(), Vec::new());
+        (settings.devices.iter().zip(names(&settings.devices)).collect(), Vec::new())
+    } else {
+        (Vec::new(), without_kernel(&settings.devices))
     }
-    let asked = named.filter(|(spec, _)| spec.asked);
-    (
-        Vec::new(),
-        asked.map(|(_, name)| format!("{name} not used: it has no kernel for this loop")).collect(),
-    )
+}
+
+/// A line about each device that was asked for, where there is no kernel.
+pub(super) fn without_kernel(devices: &[Spec]) -> Vec<String> {
+    let asked = devices.iter().zip(names(devices)).filter(|(spec, _)| spec.asked);
+    asked.map(|(_, name)| format!("{name} not used: it has no kernel for this loop")).collect()
 }
 
 fn part(name: String, did: &Did, whole: f64, took: Duration) -> Part {
@@ -224,7 +226,7 @@ fn part(name: String, did: &Did, whole: f64, took: Duration) -> Part {
 /// The slow-down factor of a unit.
 pub(super) fn slow_down(slow: &[(String, f64)], unit: &str) -> f64 {
     let named = slow.iter().rev().find(|(name, _)| name == unit);
-    named.map_or(1.0, |(_, factor)| *factor)
+    named.map_or(1.0, |(_, factor)| factor.max(1.0))
 }
 
 /// Stops a loop if its owner unwinds.

@@ -55,7 +55,7 @@ impl<'a> OnDevice<'a> {
         }
         let Some(layout) = work.layout(&|| !is_over()) else { return Ok(None) };
         device.handle(spec.handling, Default::default());
-        let slots = spec.rmax.unwrap_or(SLOTS);
+        let slots = spec.rmax.unwrap_or(SLOTS).max(1);
         device.make_slots(&layout, slots as usize, 1).inspect_err(|_| device.lose())?;
         let free = (0..slots as usize).rev().collect();
         let (under_way, last) = (Vec::new(), Instant::now());
@@ -77,6 +77,9 @@ impl<'a> OnDevice<'a> {
         let mut last = share.whole();
         let mut rest: Option<Range<u32>> = share.own(me);
         loop {
+            if share.is_stopped() {
+                rest = None;
+            }
             while !self.free.is_empty() {
                 let waits = self.under_way.is_empty();
                 let next = rest.take().or_else(|| {

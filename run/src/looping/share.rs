@@ -187,9 +187,10 @@ impl<'a> Share<'a> {
         self.is_stopped() || self.ends.is_empty() && self.row.left().is_empty()
     }
 
-    /// A device cannot be used: it takes nothing and has nothing.
-    pub fn leave(&self) {
+    /// A device cannot be used: it takes nothing, and what a static split has for it is for others.
+    pub fn leave(&self, me: usize) {
         let mut aside = lock(&self.aside);
+        aside.returned.extend(self.own(me));
         aside.devices -= 1;
         aside.waiting += 1;
         self.changed.notify_all();

@@ -105,7 +105,8 @@ pub(super) fn boundaries(shares: &[f64], units: u32, cost_before: impl Fn(u32) -
     for share in shares {
         sum += share;
         let cost = cost_before(units) * sum / whole;
-        ends.push(nearest(&(0..units), cost, &cost_before));
+        let last = ends[ends.len() - 1];
+        ends.push(nearest(&(last..units), cost, &cost_before));
     }
     if let Some(end) = ends.last_mut() {
         *end = units;

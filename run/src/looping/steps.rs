@@ -1,6 +1,6 @@
 //! [`Crew::run_steps`]: work in steps, in slabs whose sizes follow the speeds that the first sweeps showed.
 
-use super::crowd::{LoopReport, LoopSettings, LoopSight, Part, slow_down};
+use super::crowd::{LoopReport, LoopSettings, LoopSight, Part, slow_down, without_kernel};
 use super::meet::Meet;
 use super::sizes::Sizes;
 use crate::crew::Crew;
@@ -53,6 +53,9 @@ impl Crew {
         watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
     ) -> Result<StepsOutcome<W::Slab>, RunError> {
         let start = Instant::now();
+        if let (0, Some(why)) = (settings.threads, without_kernel(&settings.devices).pop()) {
+            return Err(RunError::NoUnit(why));
+        }
         let most = (work.units() / work.least().max(1)).max(1);
         let threads = (settings.threads.max(1) as usize).min(most);
         let shares = match &settings.sizes {
@@ -91,10 +94,8 @@ impl Crew {
         };
         let parts = held.iter().zip(&ranges).enumerate().map(part).collect();
         let slabs = held.into_iter().map(|held| held.slab).collect();
-        Ok(StepsOutcome {
-            slabs,
-            report: LoopReport { parts, seconds, complete, warnings: Vec::new() },
-        })
+        let warnings = without_kernel(&settings.devices);
+        Ok(StepsOutcome { slabs, report: LoopReport { parts, seconds, complete, warnings } })
     }
 }
 
@@ -208,6 +209,8 @@ impl<W: Stepping> Phase<'_, W> {
             }) as Box<dyn FnOnce() -> Held<W::Slab> + Send + '_>
         });
         let ended = crew.side_by_side(jobs.collect(), |latch| {
+            // If the watcher panics, no sweep is begun any more.
+            let guard = StopOnDrop(stop);
             while latch.wait(settings.look_every) > 0 {
                 let done = swept.load(Ordering::Relaxed);
                 let seconds = start.elapsed().as_secs_f64();
@@ -215,6 +218,7 @@ impl<W: Stepping> Phase<'_, W> {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
+            std::mem::forget(guard);
         })?;
         self.done = swept.load(Ordering::Relaxed) as usize;
         self.stopped = stop.load(Ordering::Relaxed);
@@ -244,6 +248,15 @@ fn take<W: Stepping>(work: &W, slab: &mut W::Slab, (me, edges): (usize, &[Edges]
         if let Some(from) = from {
             work.set_edge(slab, is_above, &lock(&edges[from][parity][usize::from(!is_above)]));
         }
+    }
+}
+
+/// Stops the steps if its owner unwinds.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -71,7 +71,10 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
     // What is printed and written is the result of the run that was measured.
     let found = job.found();
     let file = out.map(|out| Ok::<_, Failure>((out, job.file(order)?))).transpose()?;
-    let split = compare.then(|| split::best(&mut *job, &settings, &cancel)).transpose()?.flatten();
+    let split = compare
+        .then(|| split::best(&mut *job, &settings, &report.parts, &cancel))
+        .transpose()?
+        .flatten();
     let told = Told { entry, order, job: Some(&found), report: &report, split };
     // The result comes first: a file that cannot be written must not lose it.
     console.print(&told.text())?;

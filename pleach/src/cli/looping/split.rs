@@ -4,7 +4,7 @@ use crate::campaign::Cancel;
 use crate::failure::Failure;
 use crate::loops::Job;
 use crate::loops::runner::Runner;
-use pleach_run::looping::{LoopSettings, Sizes};
+use pleach_run::looping::{LoopSettings, Part, Sizes};
 
 /// A static split between two parties.
 #[derive(Clone, Copy, Debug)]
@@ -22,13 +22,16 @@ const STEPS: usize = 10;
 /// The golden section.
 const PHI: f64 = 0.618_033_988_749_895;
 
-/// The best split; none if the search was interrupted, or there is nobody to share with.
+/// The best split between those that took part; none if the search was interrupted, or there is nobody to share with.
 pub fn best(
     job: &mut dyn Job,
     settings: &LoopSettings,
+    parts: &[Part],
     cancel: &Cancel,
 ) -> Result<Option<Split>, Failure> {
-    let (threads, devices) = (settings.threads as usize, settings.devices.len());
+    let threads = parts.iter().filter(|part| part.name.starts_with("cpu")).count();
+    // Not all loops have kernels for all devices.
+    let devices = parts.len() - threads;
     let first = if devices > 0 { threads } else { 1 };
     if first == 0 || threads + devices == first {
         return Ok(None);
