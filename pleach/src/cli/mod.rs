@@ -105,7 +105,7 @@ fn act(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Fail
         other => {
             let said = other.map_or(String::new(), |word| format!("'{word}': "));
             return usage(format!(
-                "{said}expected a command: solve, count, loop, check, sim, resume or devices (see --help)"
+                "{said}expected a command: solve, count, check, loop, sim, resume or devices (see --help)"
             ));
         }
     };
