@@ -153,6 +153,9 @@ fn bad_input_is_one_line() {
     refused("loop spmm", "expected one matrix");
     refused("loop spmm a b c", "expected one matrix");
     refused("loop spmm none.mtx", "none.mtx: No such file");
+    let out = folder.join("never.mtx");
+    refused(&format!("loop spmm none.mtx --out {}", out.display()), "none.mtx: No such file");
+    assert!(!out.exists());
     refused(
         &format!("loop spmm {short}"),
         "short.mtx: line 4: the file ends; expected 1 more entries",

@@ -40,9 +40,10 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
     let inputs: Vec<String> =
         order.words.iter().filter(|word| (entry.is_file)(word)).cloned().collect();
     keep_apart(given, &inputs)?;
-    let out = Output::of("out", given)?;
     let cancel = interrupts();
     let mut job = (entry.prepare)(order)?;
+    // Bad input leaves no empty file behind.
+    let out = Output::of("out", given)?;
     let settings = runner::settings(given)?;
     let mut runner = Runner::new(&settings, given.on("quiet"), &cancel);
     job.run(&mut runner)?;
