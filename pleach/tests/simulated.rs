@@ -25,7 +25,7 @@ fn seeds() -> u64 {
     std::env::var("PLEACH_SEEDS").ok().and_then(|word| word.parse().ok()).unwrap_or(2500)
 }
 
-const PRESETS: [&str; 23] = [
+const PRESETS: [&str; 26] = [
     "adaptive",
     "adaptive:degree=2,share=1/3",
     "random-power",
@@ -49,6 +49,9 @@ const PRESETS: [&str; 23] = [
     "random-half:end=counter",
     "adaptive:levels=2",
     "hierarchical-master-worker:degree=2,grain=9/2",
+    "overlay:bridges=random,end=requests,first=random",
+    "overlay:bridges=no,degree=2,end=requests,first=random",
+    "random-power:first=random,power=whole",
 ];
 
 fn small_flowshop(seed: u64) -> Flowshop {

@@ -17,7 +17,7 @@ pub enum RunError {
     #[error("cutoff needs work held as open nodes, which this search does not have")]
     Cutoff,
     /// A choice that several processes do not have.
-    #[error("cutoff and coordinator are for a search by a single process")]
+    #[error("cutoff, coordinator and first are for a search by a single process")]
     Alone,
     /// The system gives no more threads.
     #[error("cannot start thread {0}: {1}")]

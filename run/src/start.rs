@@ -110,7 +110,9 @@ impl Crew {
             let peer = Peer::new(me, tree, settings.policy.clone());
             let improves = me == improves;
             let pieces = &ground.commons.before.pieces;
-            let pieces = pieces.iter().skip(me as usize).step_by(n_units as usize);
+            // The whole work, if it is one piece, is for the first peer.
+            let place = (me + n_units - tree.first()) % n_units;
+            let pieces = pieces.iter().skip(place as usize).step_by(n_units as usize);
             let job = move || ground.unit(peer, planned, pieces, improves);
             Box::new(job) as Box<dyn FnOnce() -> Result<Left, RunError> + Send + '_>
         });

@@ -64,9 +64,9 @@ impl Peer {
         Self {
             me,
             peers: tree.peers(),
-            policy,
             waves: Waves::new(&place),
-            meter: PowerMeter::default(),
+            meter: PowerMeter::new(policy.whole_power),
+            policy,
             asking: Asking::default(),
             thieves: Thieves::default(),
             broker: Broker::default(),
@@ -389,12 +389,16 @@ impl Peer {
         match self.policy.end {
             Some(End::Counter) => return self.leave(actions),
             Some(End::Custody) => return,
-            Some(End::Waves) | None => {}
+            Some(End::Waves | End::Requests) | None => {}
         }
         let waits = self.asking.asked() && !self.is(Mutant::IdleWhileAsking);
         if !waits && self.unacknowledged == 0 && self.copies.is_empty() {
-            let rules =
-                Rules { two_waves: !self.is(Mutant::OneWave), counts: !self.is(Mutant::NoCounts) };
+            let at_requests = self.policy.end == Some(End::Requests);
+            let rules = Rules {
+                begins: !at_requests || self.place.children().all(|child| self.thieves.has(child)),
+                two_waves: !self.is(Mutant::OneWave),
+                counts: !self.is(Mutant::NoCounts),
+            };
             if let Some(step) = self.waves.on_idle(self.work, rules) {
                 self.carry_out(step, actions);
                 // A single peer has nobody to wait for.

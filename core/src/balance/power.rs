@@ -10,20 +10,31 @@ pub(super) struct PowerMeter {
     power: Power,
     nodes: u64,
     busy_ns: u64,
+    /// Whether it measures from the start on.
+    whole: bool,
 }
 
 const WINDOW_NS: u64 = 10_000_000;
 
 impl PowerMeter {
+    /// A meter of windows, or of the whole time since the start.
+    pub fn new(whole: bool) -> Self {
+        Self { whole, ..Self::default() }
+    }
+
     /// Records a stretch of exploring.
     pub fn add(&mut self, nodes: u64, busy_ns: u64) {
         self.nodes += nodes;
         self.busy_ns += busy_ns;
         if self.busy_ns >= WINDOW_NS {
             let fresh = (u128::from(self.nodes) * 1_000_000_000 / u128::from(self.busy_ns)) as u64;
-            let mean = if self.power.0 == 0 { fresh } else { u64::midpoint(self.power.0, fresh) };
             // A power of 0 would mean "not measured", so the slowest counts as 1.
-            *self = Self { power: Power(mean.max(1)), nodes: 0, busy_ns: 0 };
+            if self.whole {
+                self.power = Power(fresh.max(1));
+                return;
+            }
+            let mean = if self.power.0 == 0 { fresh } else { u64::midpoint(self.power.0, fresh) };
+            *self = Self { power: Power(mean.max(1)), ..Self::default() };
         }
     }
 
@@ -45,5 +56,14 @@ mod tests {
         assert_eq!(meter.power(), Power(100_000));
         meter.add(0, 20_000_000);
         assert_eq!(meter.power(), Power(50_000));
+    }
+
+    #[test]
+    fn power_may_be_measured_from_the_start_on() {
+        let mut meter = PowerMeter::new(true);
+        meter.add(1000, 10_000_000);
+        assert_eq!(meter.power(), Power(100_000));
+        meter.add(0, 30_000_000);
+        assert_eq!(meter.power(), Power(25_000));
     }
 }

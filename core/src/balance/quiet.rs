@@ -61,7 +61,7 @@ impl Waves {
     /// To be called after every event that leaves the peer idle.
     pub fn on_idle(&mut self, own: Totals, rules: Rules) -> Option<Step> {
         match self.wave {
-            None if self.root => Some(self.on_wave()),
+            None if self.root && rules.begins => Some(self.on_wave()),
             Some((0, below)) => {
                 self.wave = None;
                 let own = if rules.counts { own } else { Totals::default() };
@@ -82,9 +82,11 @@ impl Waves {
     }
 }
 
-/// The conditions of an end; both always hold, except in tests that break them on purpose.
+/// When a wave may begin, and the conditions of an end; both of these always hold, except in tests that break them on
+/// purpose.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
+    pub begins: bool,
     pub two_waves: bool,
     pub counts: bool,
 }

@@ -23,6 +23,10 @@ pub struct TreeShape {
     pub degree: u32,
     /// The most levels below the root, which then set the degree; 0 for any number.
     pub levels: u32,
+    /// Whether the seed draws the bridges; otherwise they are always the same.
+    pub drawn_bridges: bool,
+    /// Whether the seed draws the peer that has the whole work at first; otherwise it is peer 0.
+    pub drawn_first: bool,
 }
 
 /// The tree of peers 0 to n − 1; parents have smaller numbers than their children.
@@ -30,6 +34,9 @@ pub struct TreeShape {
 pub struct PeerTree {
     peers: u32,
     shape: Shape,
+    /// What bridges are drawn from.
+    bridges: u64,
+    first: PeerId,
 }
 
 /// All peers of a run have the same tree, so it never tells two of their states apart.
@@ -61,12 +68,18 @@ struct Table {
 }
 
 impl PeerTree {
-    /// The tree that a policy prescribes for this many peers; `seed` draws a random one.
+    /// The tree that a policy prescribes for this many peers; `seed` draws what is random in it.
     ///
     /// # Panics
     /// If there are no peers or the policy's degree is 0.
     #[must_use]
     pub fn new(peers: u32, shape: TreeShape, seed: u64) -> Self {
+        let bridges = if shape.drawn_bridges { mixed(seed, 1) } else { 0 };
+        let first = if shape.drawn_first {
+            (mixed(seed, 2) % u64::from(peers.max(1))) as PeerId
+        } else {
+            0
+        };
         assert!(
             peers > 0 && shape.degree > 0,
             "{peers} peers in a tree of degree {}",
@@ -79,7 +92,13 @@ impl PeerTree {
             Growth::Full => Shape::Full { degree: shape.degree },
             Growth::Random => Shape::Random(Arc::new(Table::drawn(peers, seed))),
         };
-        Self { peers, shape }
+        Self { peers, shape, bridges, first }
+    }
+
+    /// The peer that has the whole work at first.
+    #[must_use]
+    pub fn first(&self) -> PeerId {
+        self.first
     }
 
     /// The number of peers.
@@ -148,6 +167,13 @@ impl PeerTree {
         let child = |peer: u64| (peer * u64::from(degree) + 1).min(u64::from(self.peers));
         (child(first), child(end))
     }
+}
+
+/// A number whose bits depend on all bits of two others.
+fn mixed(of: u64, salt: u64) -> u64 {
+    let x = (of ^ salt << 61).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x ^ x >> 32
 }
 
 /// The least degree at which this many peers fit on this many levels below the root.
@@ -275,7 +301,7 @@ impl TreePlace {
         Some(self.beside).filter(|&peer| peer != self.me && self.size > 1)
     }
 
-    /// A fixed peer elsewhere in the tree: neither this peer nor its parent or child.
+    /// A peer elsewhere in the tree, always the same one: neither this peer nor its parent or child.
     #[must_use]
     pub fn bridge(&self) -> Option<PeerId> {
         self.bridge
@@ -283,9 +309,8 @@ impl TreePlace {
 
     fn find_bridge(&self) -> Option<PeerId> {
         let mix = |step: u64| {
-            let x = (u64::from(self.me) << 32 | step).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let x = (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            ((x ^ x >> 32) % u64::from(self.tree.peers)) as PeerId
+            let of = u64::from(self.me) << 32 | step;
+            (mixed(of ^ self.tree.bridges, 0) % u64::from(self.tree.peers)) as PeerId
         };
         let near =
             |peer: PeerId| peer == self.me || Some(peer) == self.parent() || self.is_child(peer);
@@ -304,7 +329,7 @@ mod tests {
     }
 
     fn shaped(growth: Growth, degree: u32, levels: u32) -> TreeShape {
-        TreeShape { growth, degree, levels }
+        TreeShape { growth, degree, levels, drawn_bridges: false, drawn_first: false }
     }
 
     /// Checks what must hold in every tree.
@@ -358,6 +383,23 @@ mod tests {
         // The table is shared, so a hundred thousand places are made quickly.
         let all = places(100_000, shape, 1);
         assert!(all.iter().map(TreePlace::level).max().unwrap() < 60);
+    }
+
+    #[test]
+    fn the_seed_draws_bridges_and_the_first_peer() {
+        let plain = shaped(Growth::Full, 3, 0);
+        let drawn = TreeShape { drawn_bridges: true, drawn_first: true, ..plain };
+        let bridges = |shape, seed| -> Vec<Option<PeerId>> {
+            places(50, shape, seed).iter().map(TreePlace::bridge).collect()
+        };
+        assert_eq!(bridges(plain, 1), bridges(plain, 2));
+        assert_eq!(bridges(drawn, 1), bridges(drawn, 1));
+        assert_ne!(bridges(drawn, 1), bridges(drawn, 2));
+        sound(&places(50, drawn, 1));
+        let firsts = (0..200).map(|seed| PeerTree::new(7, drawn, seed).first());
+        let firsts: std::collections::BTreeSet<PeerId> = firsts.collect();
+        assert!(firsts.into_iter().eq(0..7));
+        assert_eq!(PeerTree::new(7, plain, 5).first(), 0);
     }
 
     #[test]

@@ -64,6 +64,8 @@ struct World<'a, L: Load> {
     floor: Floor<'a, L>,
     epoch: u64,
     snapshot_due: bool,
+    /// The peer that has the whole work at first.
+    first: PeerId,
     /// The depth to which peer 0 explores before it gives.
     cutoff: Option<u32>,
     events: u64,
@@ -107,16 +109,18 @@ impl<'a, L: Load> World<'a, L> {
             epoch: 0,
             snapshot_due: false,
             cutoff: cluster.policy.cutoff,
+            first: tree.first(),
             events: 0,
         }
     }
 
     fn run(mut self) -> Result<Figures, String> {
         let root = self.floor.load.root();
-        let put = self.floor.units[0].hand.put(&root.bytes);
+        let first = self.first as usize;
+        let put = self.floor.units[first].hand.put(&root.bytes);
         put.map_err(|why| format!("the whole work cannot be read: {why}"))?;
-        let works = self.floor.units[0].hand.size() > 0.0;
-        self.floor.checker.works(0, works);
+        let works = self.floor.units[first].hand.size() > 0.0;
+        self.floor.checker.works(self.first, works);
         for me in 0..self.hosts.len() as u32 {
             let clock = self.floor.units[me as usize].clock;
             self.floor.plan(me, clock.awake(clock.joins_ns));

@@ -100,7 +100,7 @@ impl<P: Pile> Room<P> {
     /// A room in which peer 0 holds all units and nothing has happened yet.
     pub fn new(peers: u32, units: u8, policy: Policy) -> Self {
         let mut held = vec![0; peers as usize];
-        held[0] = units;
+        held[PeerTree::new(peers, policy.tree, 0).first() as usize] = units;
         Self::spread(&held, policy, 0)
     }
 

@@ -52,7 +52,8 @@ impl Crew {
         if settings.policy.is_late() {
             return Err(RunError::Late("gives to several processes what only one may hold"));
         }
-        if settings.policy.cutoff.is_some() || settings.policy.coordinator {
+        let Policy { cutoff, coordinator, tree, .. } = &settings.policy;
+        if cutoff.is_some() || *coordinator || tree.drawn_first {
             return Err(RunError::Alone);
         }
         let link = &mut *cluster.link();
@@ -183,7 +184,8 @@ impl<'a> Part<'a> {
         (policy.rests.first_ns, policy.rests.longest_ns) = (FIRST_REST_NS, LONGEST_REST_NS);
         if cluster.is_open() {
             // All letters pass the root, and every other place may be empty.
-            policy.tree = TreeShape { growth: Growth::Full, degree: link.places(), levels: 0 };
+            policy.tree =
+                TreeShape { growth: Growth::Full, degree: link.places(), levels: 0, ..policy.tree };
         }
         let sites = PeerTree::new(link.places(), policy.tree, 0);
         let peer = Peer::new(me, &sites, policy);

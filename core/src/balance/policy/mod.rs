@@ -42,11 +42,20 @@ pub enum Victim {
     Late,
 }
 
+impl Victim {
+    /// Whether all peers are alike, so that any of them may have the whole work at first.
+    fn is_without_center(self) -> bool {
+        matches!(self, Victim::Random | Victim::Ring | Victim::Lifelines | Victim::Overlay { .. })
+    }
+}
+
 /// How the end of all work is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
     /// By waves over the tree of peers, which gather the numbers of pieces sent and received.
     Waves,
+    /// By such waves, which begin once all children of the root wait for work from it.
+    Requests,
     /// By a counter that all units of a process share: units that are not idle, and messages on their
     /// way that matter.
     Counter,
@@ -77,6 +86,8 @@ pub struct Policy {
     /// The power of each peer, given by hand; the last one holds for all peers after it. Powers are
     /// measured if there are none.
     pub weights: Arc<[u32]>,
+    /// Whether power is measured over the whole time since the start, not in windows.
+    pub whole_power: bool,
     /// The tree of peers.
     pub tree: TreeShape,
     /// The depth to which peer 0 explores before it gives; only where it alone gives.
@@ -104,7 +115,14 @@ impl Default for Policy {
             share: Share::Power,
             grains: Arc::default(),
             weights: Arc::default(),
-            tree: TreeShape { growth: Growth::Full, degree: 10, levels: 0 },
+            whole_power: false,
+            tree: TreeShape {
+                growth: Growth::Full,
+                degree: 10,
+                levels: 0,
+                drawn_bridges: false,
+                drawn_first: false,
+            },
             cutoff: None,
             coordinator: false,
             rests: Rests { patience: 2, first_ns: 5_000, longest_ns: 640_000 },

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 impl Policy {
     /// The keys that may follow a preset's name.
-    pub const KEYS: &str = "share, grain, degree, levels, tree, end, patience, weights, \
-                            bridges (overlay), late (master-worker), siblings \
+    pub const KEYS: &str = "share, grain, degree, levels, tree, end, patience, power, weights, \
+                            first (where any peer may give), bridges (overlay), late (master-worker), siblings \
                             (hierarchical-master-worker), or cutoff, coordinator (static, dynamic, guided)";
 
     /// Parses `NAME:key=value,…` with the keys in [`Policy::KEYS`].
@@ -63,7 +63,20 @@ impl Policy {
                     one_of(value, [("full", Growth::Full), ("random", Growth::Random)])?
             }
             ("bridges", Victim::Overlay { .. }) => {
-                self.victim = Victim::Overlay { bridges: one_of(value, YES_OR_NO)? };
+                let words =
+                    [("yes", (true, false)), ("random", (true, true)), ("no", (false, false))];
+                let (bridges, drawn) = one_of(value, words)?;
+                self.victim = Victim::Overlay { bridges };
+                self.tree.drawn_bridges = drawn;
+            }
+            ("first", victim) if victim.is_without_center() => {
+                self.tree.drawn_first = one_of(value, [("random", true), ("0", false)])?;
+            }
+            ("power", _) => {
+                self.whole_power = one_of(value, [("whole", true), ("window", false)])?;
+            }
+            ("end", Victim::Overlay { .. }) if value == "requests" => {
+                self.end = Some(End::Requests)
             }
             ("siblings", Victim::Parent { .. }) => {
                 self.victim = Victim::Parent { siblings: one_of(value, YES_OR_NO)? };
@@ -83,11 +96,11 @@ impl Policy {
 
 const YES_OR_NO: [(&str, bool); 2] = [("yes", true), ("no", false)];
 
-/// Parses one of two words.
-fn one_of<T: Copy>(value: &str, words: [(&str, T); 2]) -> Result<T, String> {
-    let [(one, _), (other, _)] = words;
+/// Parses one of some words.
+fn one_of<T: Copy, const N: usize>(value: &str, words: [(&str, T); N]) -> Result<T, String> {
     let found = words.iter().find(|(word, _)| *word == value);
-    found.map(|&(_, meaning)| meaning).ok_or_else(|| format!("expected {one} or {other}"))
+    let names = || words.map(|(word, _)| word).join(" or ");
+    found.map(|&(_, meaning)| meaning).ok_or_else(|| format!("expected {}", names()))
 }
 
 /// Parses whole numbers separated by slashes.
@@ -141,6 +154,10 @@ mod tests {
         assert_eq!((tree.victim, tree.share), (Victim::Parent { siblings: false }, Share::Levels));
         assert_eq!((&tree.grains[..], tree.tree.levels), (&[64, 8, 1][..], 2));
         assert_eq!(Policy::parse("adaptive:tree=random").unwrap().tree.growth, Growth::Random);
+        let drawn =
+            Policy::parse("overlay:bridges=random,end=requests,first=random,power=whole").unwrap();
+        assert!(drawn.tree.drawn_bridges && drawn.tree.drawn_first && drawn.whole_power);
+        assert_eq!(drawn.end, Some(End::Requests));
         let seeded = Policy::parse("dynamic:share=chunk/1,cutoff=2,coordinator=yes").unwrap();
         assert_eq!((seeded.cutoff, seeded.coordinator), (Some(2), true));
         for (name, ..) in PRESETS {
@@ -156,6 +173,10 @@ mod tests {
             "ring:patience=1001",
             "overlay:bridges=maybe",
             "overlay:tree=birch",
+            "overlay:first=1",
+            "adaptive:first=random",
+            "random-half:end=requests",
+            "adaptive:power=half",
             "overlay:siblings=no",
             "overlay:levels=0",
             "overlay:grain=64//1",

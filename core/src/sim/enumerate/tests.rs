@@ -107,6 +107,23 @@ fn every_preset_ends_rightly() {
     every_preset("waves");
 }
 
+/// Waves that begin when all children of the root wait for work.
+#[test]
+fn overlays_end_rightly_by_upward_requests() {
+    for shape in
+        ["degree=2", "degree=1", "bridges=no,degree=2", "bridges=random,first=random,degree=1"]
+    {
+        let words = format!("overlay:{shape},end=requests");
+        for (peers, units, snapshots) in [(1, 2, 0), (2, 4, 1), (3, 3, 0), (3, 2, 1)] {
+            let mut room = Heaps::new(peers, units, timeless(&words));
+            room.floor.cuts.left = snapshots;
+            let seen = explore(room);
+            println!("{words}, {peers} peers x {units} units: {seen:?}");
+            assert!(seen.unwrap().ends > 0);
+        }
+    }
+}
+
 #[test]
 fn every_preset_ends_rightly_by_a_counter() {
     every_preset("counter");
