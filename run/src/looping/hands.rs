@@ -8,6 +8,12 @@ use std::time::{Duration, Instant};
 /// Time owed up to this is not slept at once: a sleep is never exact.
 const OWED: Duration = Duration::from_micros(200);
 
+/// A slowed thread sleeps no longer at a time: meanwhile the loop may be stopped.
+const NAP: Duration = Duration::from_millis(50);
+
+/// The pieces in which a thread runs its part of a static split.
+const PIECES: usize = 64;
+
 /// What a unit of the machine did in a loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Did {
@@ -62,24 +68,62 @@ impl<L: Loop> Hands<'_, L> {
     fn take(&self, mut own: Option<Range<u32>>, did: &mut Did) -> L::Hand {
         let mut hand = self.work.hand();
         let (mut last, mut owed) = (self.share.whole(), Duration::ZERO);
-        while let Some(row) = own.take().or_else(|| self.share.next(self.me, last)) {
+        loop {
+            // What a static split gives may be half of the loop.
+            let pieces = if own.is_some() { PIECES } else { 1 };
+            let Some(row) = own.take().or_else(|| self.share.next(self.me, last)) else { break };
             let (units, began) = (self.units(&row), Instant::now());
             let count = units.len() as u64;
-            self.work.run(units, &mut hand);
-            let worked = began.elapsed();
-            if self.slow > 1.0 {
-                owed += worked.mul_f64(self.slow - 1.0);
-                if owed > OWED {
-                    let slept = Instant::now();
-                    std::thread::sleep(owed);
-                    owed = owed.saturating_sub(slept.elapsed());
-                }
-            }
+            let size = units.len().div_ceil(pieces).max(1);
+            let Some(worked) = self.in_pieces(units, size, &mut hand, &mut owed) else { break };
             last = self.share.cost(&row);
             did.add(count, last, began.elapsed());
             self.share.note(self.me, &row, worked.as_nanos() as f64 * self.slow);
         }
-        std::thread::sleep(owed);
+        self.rest(owed);
         hand
+    }
+
+    /// Runs a range in pieces of a size, and may be stopped in between: then it returns none, else the time at full speed.
+    fn in_pieces(
+        &self,
+        units: Range<usize>,
+        size: usize,
+        hand: &mut L::Hand,
+        owed: &mut Duration,
+    ) -> Option<Duration> {
+        let (mut worked, mut from) = (Duration::ZERO, units.start);
+        while from < units.end {
+            let to = from.saturating_add(size).min(units.end);
+            let began = Instant::now();
+            self.work.run(from..to, hand);
+            let took = began.elapsed();
+            worked += took;
+            if self.slow > 1.0 {
+                *owed += took.mul_f64(self.slow - 1.0);
+                if *owed > OWED {
+                    let slept = Instant::now();
+                    self.rest(*owed);
+                    *owed = owed.saturating_sub(slept.elapsed());
+                }
+            }
+            from = to;
+            if from < units.end && self.share.is_stopped() {
+                return None;
+            }
+        }
+        Some(worked)
+    }
+
+    /// Sleeps, unless the loop is stopped.
+    fn rest(&self, time: Duration) {
+        let end = Instant::now() + time;
+        while !self.share.is_stopped() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(left.min(NAP));
+        }
     }
 }

@@ -23,6 +23,9 @@ const STEPS: usize = 10;
 const PHI: f64 = 0.618_033_988_749_895;
 
 /// The best split between those that took part; none if the search was interrupted, or there is nobody to share with.
+///
+/// On a busy machine times are rough, and a search by them may go astray: so the split that sharing has found is tried
+/// as well, and the best of all tries counts.
 pub fn best(
     job: &mut dyn Job,
     settings: &LoopSettings,
@@ -36,6 +39,7 @@ pub fn best(
     if first == 0 || threads + devices == first {
         return Ok(None);
     }
+    let mut best: Option<Split> = None;
     let mut time = |share: f64| -> Result<Option<Split>, Failure> {
         let (one, rest) =
             (share / first as f64, (1.0 - share) / (threads + devices - first) as f64);
@@ -51,8 +55,16 @@ pub fn best(
             }
             seconds = seconds.min(report.seconds);
         }
-        Ok(Some(Split { share, seconds }))
+        let tried = Split { share, seconds };
+        if best.is_none_or(|best| seconds < best.seconds) {
+            best = Some(tried);
+        }
+        Ok(Some(tried))
     };
+    let found = parts.iter().take(first).map(|part| part.share).sum();
+    if time(found)?.is_none() {
+        return Ok(None);
+    }
     // The time falls, then rises: the best one lies between the neighbours of the best so far.
     let (mut low, mut high) = (0.0, 1.0);
     let Some(mut left) = time(high - PHI * (high - low))? else { return Ok(None) };
@@ -68,5 +80,5 @@ pub fn best(
             right = tried;
         }
     }
-    Ok(Some(if left.seconds < right.seconds { left } else { right }))
+    Ok(best)
 }
