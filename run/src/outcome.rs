@@ -171,3 +171,82 @@ pub struct Outcome {
     /// What each process did, where several search together.
     pub sites: Vec<SiteReport>,
 }
+
+impl Outcome {
+    /// The rate of the search over the sum of the single rates of its units, each as measured while it explored,
+    /// for as long as it was there.
+    ///
+    /// A unit that never explored counts with the mean rate of the others. `None` if nothing was explored here.
+    #[must_use]
+    pub fn efficiency(&self) -> Option<f64> {
+        let whole_s = self.seconds - self.earlier_seconds - self.setup_seconds;
+        let nodes = |unit: &UnitReport| unit.counts.bounded.max(unit.counts.branched) as f64;
+        let rate = |unit: &UnitReport| (unit.busy_s > 0.0).then(|| nodes(unit) / unit.busy_s);
+        let rates: Vec<f64> =
+            self.units.iter().filter_map(rate).filter(|&rate| rate > 0.0).collect();
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        let there_s = |at: usize| {
+            let site = self.sites.iter().find(|site| site.units.contains(&at));
+            let gone_s = site.and_then(|site| site.left_s).unwrap_or(whole_s);
+            gone_s.min(whole_s) - site.map_or(0.0, |site| site.joined_s)
+        };
+        let units = self.units.iter().enumerate();
+        let could: f64 = units
+            .map(|(at, unit)| {
+                let rate = rate(unit).filter(|&rate| rate > 0.0).unwrap_or(mean);
+                rate * there_s(at).max(0.0)
+            })
+            .sum();
+        let did: f64 = self.units.iter().map(nodes).sum();
+        let efficiency = did / could;
+        efficiency.is_finite().then_some(efficiency)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit(bounded: u64, busy_s: f64) -> UnitReport {
+        UnitReport {
+            counts: Counts { bounded, ..Counts::default() },
+            busy_s,
+            ..UnitReport::default()
+        }
+    }
+
+    fn outcome(units: Vec<UnitReport>, sites: Vec<SiteReport>) -> Outcome {
+        Outcome {
+            goal: Goal::Count,
+            counts: Counts::default(),
+            solution: None,
+            stop: None,
+            lower_bound: 0,
+            open: 0.0,
+            seconds: 11.0,
+            earlier_seconds: 0.0,
+            setup_seconds: 1.0,
+            units,
+            balance: Balance::default(),
+            sites,
+        }
+    }
+
+    #[test]
+    fn efficiency_is_the_rate_over_the_sum_of_single_rates() {
+        let close = |outcome: Outcome, wanted: f64| {
+            let efficiency = outcome.efficiency().unwrap();
+            assert!((efficiency - wanted).abs() < 1e-9, "{efficiency}, expected {wanted}");
+        };
+        close(outcome(vec![unit(1000, 10.0), unit(500, 5.0)], vec![]), 0.75);
+        // The second did nothing: it could have been as fast as the first.
+        close(outcome(vec![unit(1000, 10.0), unit(0, 0.0)], vec![]), 0.5);
+        let site =
+            |at: usize, joined_s| SiteReport { units: vec![at], joined_s, ..SiteReport::default() };
+        close(
+            outcome(vec![unit(1000, 10.0), unit(500, 5.0)], vec![site(0, 0.0), site(1, 5.0)]),
+            1.0,
+        );
+        assert_eq!(outcome(vec![unit(0, 0.0)], vec![]).efficiency(), None);
+    }
+}

@@ -86,6 +86,12 @@ impl Report {
             ),
             ("seconds", round(self.outcome.seconds)),
             ("setup_seconds", round(self.outcome.setup_seconds)),
+            (
+                "efficiency",
+                self.outcome
+                    .efficiency()
+                    .map_or(Value::Null, |part| json!((part * 1e4).round() / 1e4)),
+            ),
             ("units", units.into()),
             ("sites", sites(&self.outcome)),
             (
