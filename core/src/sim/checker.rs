@@ -35,7 +35,8 @@ impl Checker {
     pub fn new(tree: &PeerTree) -> Self {
         let peers = tree.peers();
         let mut depths: Vec<u8> = Vec::with_capacity(peers as usize);
-        let mut figures = Figures { peers, ..Figures::default() };
+        let messages_by_peer = vec![0; peers as usize];
+        let mut figures = Figures { peers, messages_by_peer, ..Figures::default() };
         for me in 0..peers {
             let parent = tree.parent(me);
             // A chain of more than 256 peers has the rest of them in its last row.
@@ -74,6 +75,7 @@ impl Checker {
         depth.bytes += bytes;
         self.figures.requests += requests;
         self.figures.messages += 1;
+        self.figures.messages_by_peer[from as usize] += 1;
         self.figures.bytes += bytes;
         self.figures.work_bytes += work_bytes;
         self.figures.refused += u64::from(matches!(message, Message::Refuse));

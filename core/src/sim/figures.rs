@@ -61,6 +61,8 @@ pub struct Figures {
     pub work_bytes: u64,
     /// The same by the sender's depth in the tree of peers.
     pub depths: Vec<Depth>,
+    /// The messages that each peer sent.
+    pub messages_by_peer: Vec<u64>,
     /// The most messages that ever waited at one peer.
     pub longest_mail: usize,
     /// Snapshots taken and found whole.
