@@ -13,6 +13,7 @@ mod house;
 mod library;
 mod looping;
 mod outside;
+mod reproduce;
 mod resume;
 mod saving;
 mod sim;

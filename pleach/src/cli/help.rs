@@ -11,7 +11,7 @@ Exit codes: 0 finished and proven, 1 internal error or machine failure,
 2 bad usage or bad input, 3 stopped by a limit or by Ctrl-C with what is known so far.";
 
 /// The commands, in the order in which help shows them.
-const COMMANDS: [(&str, &str); 8] = [
+const COMMANDS: [(&str, &str); 9] = [
     ("solve PROBLEM INSTANCE", "find a solution, and prove that it is the best"),
     ("count PROBLEM INSTANCE", "count all solutions, or all nodes of a tree"),
     ("loop NAME WORDS", "run a loop of independent work"),
@@ -20,15 +20,18 @@ const COMMANDS: [(&str, &str); 8] = [
     ("resume FILE", "continue a search that --checkpoint saved"),
     ("join HOST:PORT", "take part in a search that --listen opened on another machine"),
     ("devices", "show what this machine offers, with measured rates"),
+    ("reproduce FIGURE...", "run the papers' experiments, and see which results come out"),
 ];
 
 /// Examples that belong to no problem.
-const EXAMPLES: [&str; 5] = [
+const EXAMPLES: [&str; 7] = [
     "resume run.pleach",
     "sim uts T1 --peers 100",
     "sim scenarios/mixed-speeds.toml --svg chart.svg",
     "devices",
     "devices --check emulated",
+    "reproduce",
+    "reproduce C-fig3 --quick --out out",
 ];
 
 /// The help for these words.
@@ -41,6 +44,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> String {
         "sim" => Verb::Sim,
         "devices" => Verb::Devices,
         "loop" => Verb::Loop,
+        "reproduce" => Verb::Reproduce,
         "resume" => Verb::Resume,
         "join" => Verb::Join,
         _ => return overview(registry),
@@ -54,6 +58,12 @@ pub fn help(registry: &[Entry], words: &[String]) -> String {
             let about = "Continue a search that --checkpoint saved. What defines the search, such as \
                          its bound, cannot change; units, limits and output can.";
             flags(about, "pleach resume FILE [FLAGS]", &applying(verb, &[]), "")
+        }
+        (Verb::Reproduce, _) => {
+            let about = "Run the experiments of the papers again, and say which of their results come out here. \
+                         Without FIGURE, list what there is. A run that was interrupted goes on where it stopped.";
+            let usage = "pleach reproduce [FIGURE... | all] [FLAGS]";
+            flags(about, usage, &applying(verb, &super::reproduce::FLAGS), "")
         }
         (Verb::Join, _) => {
             let about = "Take part in a search that --listen opened on another machine. What it searches \

@@ -10,12 +10,14 @@ pub(crate) mod flags;
 mod follow;
 mod help;
 mod join;
+mod keys;
 mod line;
 mod list;
 mod looping;
 mod own;
 mod progress;
 pub(crate) mod read;
+mod reproduce;
 mod resume;
 mod show;
 pub(crate) mod sim;
@@ -66,6 +68,7 @@ pub(crate) fn run(
         let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
         match words[..] {
             ["loop", ..] => looping::run(console, &line),
+            ["reproduce", ..] => reproduce::run(registry, console, &line),
             ["join", at] => join::join(Known::Registry(registry), console, at, &line.given),
             ["join", ..] => usage("join: expected HOST:PORT, where another process listens"),
             ["solve" | "count" | "resume", ..] => company::with(
@@ -105,7 +108,7 @@ fn act(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Fail
         other => {
             let said = other.map_or(String::new(), |word| format!("'{word}': "));
             return usage(format!(
-                "{said}expected a command: solve, count, check, loop, sim, resume or devices (see --help)"
+                "{said}expected a command: solve, count, check, loop, sim, resume, devices or reproduce (see --help)"
             ));
         }
     };

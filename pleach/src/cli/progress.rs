@@ -35,6 +35,15 @@ pub fn interrupts() -> Cancel {
     cancel.clone()
 }
 
+/// A line on standard error, hidden if that is no terminal or `--quiet` is given.
+pub fn line(quiet: bool) -> ProgressBar {
+    let shown = !quiet && std::io::stderr().is_terminal();
+    let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    // This template is valid. A wide message is cut to the width of the terminal.
+    let style = ProgressStyle::with_template("{wide_msg}").expect("a template");
+    ProgressBar::with_draw_target(None, target).with_style(style)
+}
+
 /// A line on the terminal that says how far the search is.
 pub struct Progress<'c, 'o> {
     console: &'c Console<'o>,
@@ -44,15 +53,9 @@ pub struct Progress<'c, 'o> {
 }
 
 impl<'c, 'o> Progress<'c, 'o> {
-    /// A line on standard error, unless that is no terminal or `--quiet` is given.
+    /// A line that says nothing yet.
     pub fn new(console: &'c Console<'o>, quiet: bool) -> Self {
-        let shown = !quiet && std::io::stderr().is_terminal();
-        let target =
-            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        // This template is valid. A wide message is cut to the width of the terminal.
-        let style = ProgressStyle::with_template("{wide_msg}").expect("a template");
-        let line = ProgressBar::with_draw_target(None, target).with_style(style);
-        Self { console, line, before: (0, 0.0) }
+        Self { console, line: line(quiet), before: (0, 0.0) }
     }
 
     /// Shows a look at the run.

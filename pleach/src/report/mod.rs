@@ -1,5 +1,6 @@
 //! [`Report`]: what a search has found and proven.
 
+pub(crate) mod columns;
 pub(crate) mod json;
 pub(crate) mod trace;
 mod words;

@@ -21,7 +21,7 @@ pub use output::{GANTT, JSON, QUIET, SOLUTION, TRACE};
 pub use search::{
     ALL as ALL_OPTIMA, BEST, BOUND, BRANCHING, JOBS_FIRST, NODES, SEED, START, Start, value_to_beat,
 };
-pub use sim::{PEERS, SVG};
+pub use sim::{PEERS, QUICK, SVG};
 pub use units::{BALANCE, CHECK, DEVICES, PACE, SIMD, SLOW, THREADS};
 
 use clap::{Arg, ArgAction};
@@ -31,7 +31,7 @@ use serde_json::Value;
 pub const WORD: char = '\u{1}';
 
 /// The flags that there are, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 49] = [
+pub static FLAGS: [&(dyn Item + Sync); 50] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -80,6 +80,7 @@ pub static FLAGS: [&(dyn Item + Sync); 49] = [
     &SHOW,
     &PEERS,
     &SVG,
+    &QUICK,
     &output::HELP,
 ];
 
@@ -155,6 +156,7 @@ pub enum Verb {
     Sim,
     Devices,
     Loop,
+    Reproduce,
     Resume,
     Join,
     /// A user's own command.
@@ -171,6 +173,7 @@ impl Verb {
             Verb::Sim => "sim",
             Verb::Devices => "devices",
             Verb::Loop => "loop",
+            Verb::Reproduce => "reproduce",
             Verb::Resume => "resume",
             Verb::Join => "join",
             Verb::Own => "",

@@ -1,6 +1,6 @@
-//! Flags of simulations alone.
+//! Flags of simulations and of the papers' figures alone.
 
-use super::{About, Accepts, Applies, Flag, Group, Lasts, Verb, text, unrecorded};
+use super::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text, unrecorded};
 
 const ABOUT: About = About {
     name: "",
@@ -36,5 +36,17 @@ pub static SVG: Flag<String> = Flag {
         ..ABOUT
     },
     parse: text,
+    record: unrecorded,
+};
+
+/// `--quick`.
+pub static QUICK: Flag<()> = Flag {
+    about: About {
+        name: "quick",
+        help: "run a smaller version of each figure, in less than a minute",
+        applies: Applies::To(&[Verb::Reproduce]),
+        ..ABOUT
+    },
+    parse: switch,
     record: unrecorded,
 };

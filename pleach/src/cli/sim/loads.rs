@@ -69,12 +69,4 @@ impl<'p> Model<'p> {
             Model::Search(search) => cluster.run(search),
         }
     }
-
-    /// The time that one peer of speed 1 takes, where it is known, in nanoseconds.
-    pub fn total_ns(&self) -> Option<u64> {
-        match self {
-            Model::Spans(spans) => load::Load::total_ns(spans),
-            Model::Search(search) => load::Load::total_ns(search),
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! [`Scenario`]: what a file or a command line asks to simulate, and the lists in it as a sweep.
 
-use super::keys::{Keys, value_in_short};
 use super::spec::Spec;
+use crate::cli::keys::{Keys, value_in_short};
 use crate::registry::Entry;
 use toml::{Table, Value};
 

@@ -1,6 +1,6 @@
 //! The tables `[sites]` and `[churn]` of a scenario: processes of several units, and what befalls them.
 
-use super::keys::{Keys, MOST_PEERS, S, US};
+use crate::cli::keys::{Keys, MOST_PEERS, S, US};
 use pleach_core::balance::Policy;
 use pleach_core::custody::Terms;
 use pleach_core::sim::machine::{Class, Machine};

@@ -1,7 +1,7 @@
 //! [`Spec`]: one run to simulate, as the keys of a scenario describe it.
 
-use super::keys::{Keys, MOST_PEERS, MS, S, US};
 use super::sites;
+use crate::cli::keys::{Keys, MOST_PEERS, MS, S, US};
 use crate::registry::posed::Load;
 use crate::registry::{Entry, Simulation, entry, names};
 use pleach_core::balance::Policy;

@@ -1,4 +1,4 @@
-//! [`Keys`]: the keys of a scenario's table, read one by one, with errors that name file and key.
+//! [`Keys`]: the keys of a table in a TOML file, read one by one, with errors that name file and key.
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -142,6 +142,45 @@ impl<'t> Keys<'t> {
         }
     }
 
+    /// A list of words, or of numbers as words; `None` if the key is missing.
+    pub fn words(&self, key: &'static str) -> Result<Option<Vec<String>>, String> {
+        let list = match self.get(key) {
+            None => return Ok(None),
+            Some(value) => value.as_array(),
+        };
+        let word = |value: &Value| match value {
+            Value::String(word) => Some(word.clone()),
+            Value::Integer(_) | Value::Float(_) => Some(value_in_short(value)),
+            _ => None,
+        };
+        match list.and_then(|list| list.iter().map(word).collect::<Option<Vec<String>>>()) {
+            Some(words) if !words.is_empty() => Ok(Some(words)),
+            _ => self.wrong(key, "a list of words or numbers"),
+        }
+    }
+
+    /// An inner table as it stands, if the key is there.
+    pub fn raw_table(&self, key: &'static str) -> Result<Option<&'t Table>, String> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Value::Table(table)) => Ok(Some(table)),
+            Some(_) => self.wrong(key, &format!("a table [{key}]")),
+        }
+    }
+
+    /// Whether the value of a key is a string.
+    pub fn is_string(&self, key: &'static str) -> bool {
+        self.get(key).is_some_and(Value::is_str)
+    }
+
+    /// Another table that stands for the one at a key.
+    pub fn of<'o>(&self, key: &str, table: &'o Table) -> Keys<'o>
+    where
+        't: 'o,
+    {
+        self.inside(key.to_string(), table)
+    }
+
     /// An inner table, if the key is there.
     pub fn table(&self, key: &'static str) -> Result<Option<Keys<'t>>, String> {
         match self.get(key) {
@@ -165,13 +204,16 @@ impl<'t> Keys<'t> {
         list.iter().enumerate().map(inside).collect()
     }
 
-    fn inside(&self, name: String, table: &'t Table) -> Keys<'t> {
+    fn inside<'o>(&self, name: String, table: &'o Table) -> Keys<'o>
+    where
+        't: 'o,
+    {
         let path = format!("{}{name}.", self.path);
         Keys { file: self.file, path, table, known: RefCell::default() }
     }
 
     /// Refuses keys that no call asked for.
-    pub fn finish(self) -> Result<(), String> {
+    pub fn finish(&self) -> Result<(), String> {
         let known = self.known.borrow();
         match self.table.keys().find(|key| !known.contains(&key.as_str())) {
             None => Ok(()),

@@ -1,0 +1,298 @@
+//! [`Claim`]: what would count as coming out, and [`Verdict`]: whether it did.
+
+use super::data::Data;
+use super::part::{Part, Spot};
+use crate::cli::keys::Keys;
+use crate::report::columns::digits;
+
+/// A comparison of two numbers, at one point or at several.
+#[derive(Debug)]
+pub struct Claim {
+    pub says: String,
+    /// The part it speaks of, by its place, and the figure.
+    pub part: usize,
+    of: String,
+    left: Spot,
+    right: Right,
+    is: Is,
+    times: f64,
+}
+
+/// What the left side is compared with.
+#[derive(Debug)]
+enum Right {
+    Spot(Spot),
+    Number(f64),
+    /// The published value of the same point.
+    Paper,
+}
+
+/// How the left side compares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Is {
+    Less,
+    More,
+    /// No farther away than this part of the right side.
+    Near(f64),
+}
+
+/// What became of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// At how many points it holds, and of how many.
+    pub holds: usize,
+    pub points: usize,
+    /// The numbers of one point: the only one, or the one at which it holds least.
+    pub shown: String,
+}
+
+/// Whether a figure comes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    ComesOut,
+    Partly,
+    DoesNot,
+    NotRun,
+}
+
+impl Verdict {
+    /// The words for it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::ComesOut => "comes out",
+            Verdict::Partly => "comes out partly",
+            Verdict::DoesNot => "does not come out",
+            Verdict::NotRun => "not run",
+        }
+    }
+
+    /// The verdict on a figure, given what became of its claims.
+    pub fn of(outcomes: &[Option<Outcome>]) -> Self {
+        let known = || outcomes.iter().flatten();
+        match known().count() {
+            0 => Verdict::NotRun,
+            _ if known().all(Outcome::holds_everywhere) => Verdict::ComesOut,
+            _ if known().all(|outcome| outcome.holds == 0) => Verdict::DoesNot,
+            _ => Verdict::Partly,
+        }
+    }
+}
+
+impl Outcome {
+    /// Whether the claim holds at every point.
+    pub fn holds_everywhere(&self) -> bool {
+        self.holds == self.points
+    }
+
+    /// What became of the claim, in words.
+    pub fn words(&self) -> String {
+        let Self { holds, points, shown } = self;
+        match (*holds, *points) {
+            (all, points) if all == points && points == 1 => format!("holds: {shown}"),
+            (all, points) if all == points => {
+                format!("holds at all {points} points; closest: {shown}")
+            }
+            (0, 1) => format!("does not hold: {shown}"),
+            (0, points) => format!("holds at none of {points} points; farthest: {shown}"),
+            (some, points) => format!("holds at {some} of {points} points; farthest: {shown}"),
+        }
+    }
+}
+
+impl Claim {
+    /// Reads a claim on a part of this name; there is none if the quick version skips the part.
+    ///
+    /// # Errors
+    /// One line: file, key, value, and what was expected.
+    pub fn read(keys: &Keys<'_>, names: &[String], parts: &[Part]) -> Result<Option<Self>, String> {
+        let name = keys.word("part", names.first().map(String::as_str))?;
+        if !names.contains(&name) {
+            return keys.wrong("part", "the name of a part");
+        }
+        let Some(part) = parts.iter().position(|part| part.name == name) else {
+            return Ok(None);
+        };
+        let of = keys.word("of", Some(&parts[part].shows))?;
+        if of != parts[part].shows && !parts[part].also.contains(&of) {
+            return keys.wrong("of", "a figure that the part has in shows or also");
+        }
+        let right =
+            match (keys.raw_table("right").is_ok_and(|it| it.is_some()), keys.is_string("right")) {
+                (true, _) => Right::Spot(spot(keys, "right")?),
+                (_, true) if keys.word("right", None)? == "paper" => Right::Paper,
+                (_, true) => return keys.wrong("right", "a table, a number or 'paper'"),
+                _ => Right::Number(keys.number("right", None, -1e300..=1e300)?),
+            };
+        let is = match keys.word("is", None)?.as_str() {
+            "less" => Is::Less,
+            "more" => Is::More,
+            "near" => Is::Near(keys.number("within", None, 0.0..=1e9)?),
+            _ => return keys.wrong("is", "less, more or near"),
+        };
+        let claim = Self {
+            says: keys.word("says", None)?,
+            part,
+            of,
+            left: spot(keys, "left")?,
+            right,
+            is,
+            times: keys.number("times", Some(1.0), -1e9..=1e9)?,
+        };
+        keys.finish()?;
+        Ok(Some(claim))
+    }
+
+    /// What became of it, if the points that it speaks of were measured.
+    pub fn judge(&self, data: &Data<'_>) -> Option<Outcome> {
+        let (mut holds, mut points) = (0, 0);
+        // How far a point is from where it must be, as a part of the right side; the worst is shown.
+        let mut worst: Option<(f64, String)> = None;
+        for (series, x) in data.points() {
+            let fits = |wanted: &Option<String>, value: &str| {
+                wanted.as_ref().is_none_or(|wanted| wanted == value)
+            };
+            if !fits(&self.left.series, series) || !fits(&self.left.x, x) {
+                continue;
+            }
+            let Some(left) = data.value(&self.of, series, x) else { continue };
+            let Some((right, there)) = self.right(data, series, x) else { continue };
+            let limit = self.times * right;
+            let size = limit.abs().max(1e-300);
+            let beyond = match self.is {
+                Is::Less => (left - limit) / size,
+                Is::More => (limit - left) / size,
+                Is::Near(within) => (left - limit).abs() / size - within,
+            };
+            let held = if matches!(self.is, Is::Near(_)) { beyond <= 0.0 } else { beyond < 0.0 };
+            holds += usize::from(held);
+            points += 1;
+            if worst.as_ref().is_none_or(|(least, _)| beyond > *least) {
+                let here = [series, x].into_iter().filter(|word| !word.is_empty());
+                let here = here.collect::<Vec<_>>().join(" at ");
+                let text = format!("{here} {}, {there} {}", digits(left), digits(right));
+                worst = Some((beyond, text));
+            }
+        }
+        worst.map(|(_, shown)| Outcome { holds, points, shown })
+    }
+
+    /// Whether the lists of its part have what it names.
+    #[cfg(test)]
+    pub fn speaks_of(&self, grid: &super::data::Grid) -> bool {
+        let has = |spot: &Spot| {
+            spot.series.as_ref().is_none_or(|series| grid.series.contains(series))
+                // Only runs tell how many peers there are.
+                && (grid.xs.is_empty() || spot.x.as_ref().is_none_or(|x| grid.xs.contains(x)))
+        };
+        has(&self.left) && if let Right::Spot(right) = &self.right { has(right) } else { true }
+    }
+
+    /// The right side for a point of the left one, and what it is.
+    fn right(&self, data: &Data<'_>, series: &str, x: &str) -> Option<(f64, String)> {
+        match &self.right {
+            Right::Number(number) => Some((*number, "limit".into())),
+            Right::Paper => Some((data.published(&self.of, series, x)?.0, "published".into())),
+            Right::Spot(spot) => {
+                let there = spot.series.as_deref().unwrap_or(series);
+                let place = spot.x.as_deref().unwrap_or(x);
+                if (there, place) == (series, x) {
+                    return None;
+                }
+                let named = [(there, series), (place, x)].into_iter();
+                let named = named.filter(|(other, own)| other != own).map(|(other, _)| other);
+                let named = named.collect::<Vec<_>>().join(" at ");
+                Some((data.value(&self.of, there, place)?, named))
+            }
+        }
+    }
+}
+
+fn spot(keys: &Keys<'_>, key: &'static str) -> Result<Spot, String> {
+    match keys.table(key)? {
+        Some(inside) => Spot::read(&inside),
+        None => keys.wrong(key, "a table with series, x or both"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figure::Figure;
+    use super::super::part::Work;
+    use super::super::rows::Row;
+    use super::super::{commands, data::Data};
+    use super::*;
+
+    const FILE: &str = r#"
+        title = "t"
+        place = "p"
+        says = "s"
+        [[part]]
+        name = "one"
+        title = "One"
+        on = "threads"
+        shows = "seconds"
+        [part.names]
+        "--threads 1" = "alone"
+        [part.runs]
+        command = "count queens {x} {series}"
+        x = [8, 9]
+        series = ["--threads 1", "--threads 2"]
+        [[part.paper]]
+        series = "alone"
+        x = "8"
+        value = 2
+    "#;
+
+    /// What becomes of a claim where alone takes 2 s and 4 s, and two threads 1 s and 5 s.
+    fn judged(claim: &str) -> Option<Outcome> {
+        let text = format!("{FILE}\n[[claim]]\nsays = 'c'\n{claim}");
+        let figure = Figure::read("X-fig1", &text, false).unwrap();
+        let row = |series: &str, x: &str, seconds: f64| Row {
+            part: "one".into(),
+            x: x.into(),
+            series: series.into(),
+            figures: [("seconds".to_string(), seconds)].into(),
+            ..Row::default()
+        };
+        let rows = [
+            row("--threads 1", "8", 2.0),
+            row("--threads 1", "9", 4.0),
+            row("--threads 2", "8", 1.0),
+            row("--threads 2", "9", 5.0),
+        ];
+        let Work::Runs(runs) = &figure.parts[0].work else { panic!() };
+        figure.claims[0].judge(&Data::new(&figure.parts[0], &commands::grid(runs), &rows))
+    }
+
+    #[test]
+    fn claims_hold_at_the_points_they_speak_of() {
+        let holds = |claim: &str| judged(claim).map(|outcome| (outcome.holds, outcome.points));
+        let two = "left = { series = '--threads 2' }\n";
+        let less = format!("{two}is = 'less'\nright = {{ series = 'alone' }}\n");
+        assert_eq!(holds(&less), Some((1, 2)));
+        assert!(judged(&less).unwrap().shown.contains("at 9 5.000, alone 4.000"));
+        assert_eq!(holds(&format!("{less}times = 2")), Some((2, 2)));
+        assert_eq!(
+            holds("left = { series = 'alone', x = '9' }\nis = 'more'\nright = 3.9"),
+            Some((1, 1))
+        );
+        let growth =
+            "left = { x = '9' }\nis = 'near'\nwithin = 0.1\nright = { x = '8' }\ntimes = 2";
+        assert_eq!(holds(growth), Some((1, 2)), "twice for one thread, five times for two");
+        assert_eq!(
+            holds("left = { series = 'alone' }\nis = 'near'\nwithin = 0\nright = 'paper'"),
+            Some((1, 1))
+        );
+        assert_eq!(holds("left = { x = '10' }\nis = 'less'\nright = 1"), None, "not measured");
+    }
+
+    #[test]
+    fn a_verdict_needs_every_claim() {
+        let held = |holds, points| Some(Outcome { holds, points, shown: String::new() });
+        assert_eq!(Verdict::of(&[held(2, 2), None, held(1, 1)]), Verdict::ComesOut);
+        assert_eq!(Verdict::of(&[held(2, 2), held(0, 1)]), Verdict::Partly);
+        assert_eq!(Verdict::of(&[held(1, 2)]), Verdict::Partly);
+        assert_eq!(Verdict::of(&[held(0, 2)]), Verdict::DoesNot);
+        assert_eq!(Verdict::of(&[None]), Verdict::NotRun);
+    }
+}

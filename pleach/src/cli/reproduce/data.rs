@@ -1,0 +1,115 @@
+//! [`Data`]: what the runs of a part have shown, by series and place.
+
+use super::measures::BY_PEER;
+use super::part::{Part, Spot};
+use super::rows::Row;
+use crate::report::columns::mean_and_spread;
+
+/// The series and the places of a part, in their order, as they are shown.
+#[derive(Clone, Debug, Default)]
+pub struct Grid {
+    pub x_name: String,
+    pub series_name: String,
+    pub xs: Vec<String>,
+    pub series: Vec<String>,
+}
+
+/// The rows of a part, found by series and place.
+pub struct Data<'a> {
+    pub part: &'a Part,
+    pub grid: Grid,
+    pub rows: Vec<&'a Row>,
+    /// Whether places are peers. Then the list that would be on the horizontal axis tells series apart.
+    by_peer: bool,
+}
+
+impl<'a> Data<'a> {
+    /// The rows of a part whose lists are these.
+    pub fn new(part: &'a Part, lists: &Grid, rows: &'a [Row]) -> Self {
+        let shown = |values: &[String]| values.iter().map(|it| part.name_of(it).into()).collect();
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.part == part.name).collect();
+        let mut grid = Grid {
+            x_name: part.name_of(&lists.x_name).into(),
+            series_name: part.name_of(&lists.series_name).into(),
+            xs: shown(&lists.xs),
+            series: shown(&lists.series),
+        };
+        let by_peer = part.shows == BY_PEER;
+        if by_peer {
+            let peers = rows.iter().filter_map(|row| row.lists.get(BY_PEER)).map(Vec::len).max();
+            let xs = (0..peers.unwrap_or(0)).map(|peer| peer.to_string()).collect();
+            grid = Grid { x_name: "peer".into(), series_name: grid.x_name, xs, series: grid.xs };
+        }
+        Self { part, grid, rows, by_peer }
+    }
+
+    /// Every series at every place.
+    pub fn points(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.grid
+            .series
+            .iter()
+            .flat_map(|series| self.grid.xs.iter().map(move |x| (series.as_str(), x.as_str())))
+    }
+
+    /// Mean and spread of a figure as it was measured.
+    pub fn measured(&self, figure: &str, series: &str, x: &str) -> Option<(f64, f64)> {
+        let value = |row: &&&Row| match (figure, row.lists.get(BY_PEER)) {
+            (BY_PEER, Some(list)) => list.get(x.parse::<usize>().ok()?).copied(),
+            _ => row.figures.get(figure).copied(),
+        };
+        let values: Vec<f64> = self.at(series, x).filter_map(|row| value(&row)).collect();
+        (!values.is_empty()).then(|| mean_and_spread(&values))
+    }
+
+    /// The number of runs at a point.
+    pub fn rows_at(&self, series: &str, x: &str) -> usize {
+        self.at(series, x).count()
+    }
+
+    fn at(&self, series: &str, x: &str) -> impl Iterator<Item = &&'a Row> {
+        let name = |value: &str, wanted: &str| self.part.name_of(value) == wanted;
+        self.rows.iter().filter(move |row| match self.by_peer {
+            true => name(&row.x, series),
+            false => name(&row.series, series) && name(&row.x, x),
+        })
+    }
+
+    /// Mean and spread of a figure, relative to what the part says.
+    pub fn shown(&self, figure: &str, series: &str, x: &str) -> Option<(f64, f64)> {
+        let (mean, spread) = self.measured(figure, series, x)?;
+        let of = |series: &str, x: &str| self.measured(figure, series, x).map(|own| own.0);
+        let unit = self.unit(figure, (series, x), of)?;
+        Some((mean / unit, spread / unit))
+    }
+
+    /// A figure's mean, relative to what the part says.
+    pub fn value(&self, figure: &str, series: &str, x: &str) -> Option<f64> {
+        self.shown(figure, series, x).map(|shown| shown.0)
+    }
+
+    /// The published value of a figure with its spread, relative to the published value that the part says.
+    pub fn published(&self, figure: &str, series: &str, x: &str) -> Option<(f64, Option<f64>)> {
+        let of = |series: &str, x: &str| {
+            let mut rows = self.part.paper.iter();
+            rows.find(|row| row.what == figure && row.series == series && row.x == x)
+        };
+        let row = of(series, x)?;
+        let unit = self.unit(figure, (series, x), |series, x| Some(of(series, x)?.value))?;
+        Some((row.value / unit, row.spread.map(|spread| spread / unit)))
+    }
+
+    /// What a value of a figure is divided by.
+    fn unit(
+        &self,
+        figure: &str,
+        (series, x): (&str, &str),
+        of: impl Fn(&str, &str) -> Option<f64>,
+    ) -> Option<f64> {
+        let Some(Spot { series: there, x: place }) = &self.part.against else { return Some(1.0) };
+        if figure != self.part.shows {
+            return Some(1.0);
+        }
+        let unit = of(there.as_deref().unwrap_or(series), place.as_deref().unwrap_or(x))?;
+        (unit != 0.0).then_some(unit)
+    }
+}

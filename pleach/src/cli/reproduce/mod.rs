@@ -1,0 +1,301 @@
+//! `pleach reproduce`: runs the papers' experiments, and says which of their results come out here.
+
+mod claim;
+mod commands;
+mod data;
+mod figure;
+mod files;
+mod measures;
+mod page;
+mod part;
+mod rows;
+mod seen;
+mod shown;
+mod simulated;
+
+use super::console::{Console, DONE, FAILED};
+use super::flags::{Given, Kind, QUICK, Use, Verb};
+use super::line::Line;
+use super::progress;
+use crate::failure::{Failure, usage};
+use crate::registry::Entry;
+use crate::report::columns::{aligned, digits};
+use commands::Place;
+use data::Grid;
+use figure::Figure;
+use files::FILES;
+use part::{On, Part, Work};
+use pleach_run::executor::gpu::{emulates, gpus};
+use rows::{Origin, Row, Rows};
+use seen::Seen;
+use serde_json::json;
+use simulated::Simulated;
+use std::path::{Path, PathBuf};
+
+/// The flags of other commands that it has as well.
+pub const FLAGS: [Use; 1] = [Use::with(
+    "out",
+    "folder for charts, rows and index.html; made if it is not there",
+    "reproduced",
+)];
+
+/// Lists the figures, or runs those that the words name.
+pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
+    let given = &line.given;
+    let kind = Kind { verb: Verb::Reproduce, problem: "", named: &FLAGS };
+    given.check(kind).map_err(Failure::Usage)?;
+    let quick = given.on(QUICK.about.name);
+    let chosen = chosen(&line.words[1..])?;
+    if chosen.is_empty() {
+        return console.print(&list(quick)?).map(|()| DONE);
+    }
+    let folder = given.path("out").unwrap_or("reproduced".into());
+    let cannot = |why| Failure::Usage(format!("--out {}: {why}", folder.display()));
+    std::fs::create_dir_all(folder.join("rows")).map_err(cannot)?;
+    let work = Reproduction { registry, console, given, folder, quick, origin: Origin::here() };
+    let (mut all, mut failed) = (Vec::new(), false);
+    for id in chosen {
+        let (seen, well) = work.run(id)?;
+        failed |= !well;
+        if !given.on("json") {
+            console.print(&seen.words())?;
+        }
+        all.push(seen.json());
+        work.write_page()?;
+    }
+    if given.on("json") {
+        let text = json!({ "pleach": env!("CARGO_PKG_VERSION"), "figures": all }).to_string();
+        console.print(&text)?;
+    } else {
+        console.print(&format!("\n{}", work.folder.join("index.html").display()))?;
+    }
+    Ok(if failed { FAILED } else { DONE })
+}
+
+/// The figures that words name, each once, in their order.
+fn chosen(words: &[String]) -> Result<Vec<&'static str>, Failure> {
+    let all = || FILES.iter().map(|(id, _)| *id);
+    let mut ids = Vec::new();
+    for word in words {
+        let named: Vec<&str> =
+            if word == "all" { all().collect() } else { all().filter(|id| id == word).collect() };
+        if named.is_empty() {
+            let ids = all().collect::<Vec<_>>().join(", ");
+            return usage(format!("reproduce {word}: expected all, or some of {ids}"));
+        }
+        ids.extend(named);
+    }
+    let mut once = Vec::new();
+    ids.into_iter().for_each(|id| {
+        if !once.contains(&id) {
+            once.push(id);
+        }
+    });
+    Ok(once)
+}
+
+/// A line for each figure.
+fn list(quick: bool) -> Result<String, Failure> {
+    let mut rows = vec![["figure", "minutes", "on", "what it shows"].map(String::from).to_vec()];
+    for (id, text) in FILES {
+        let figure = Figure::read(id, text, quick).map_err(Failure::Inside)?;
+        let minutes = if quick { "<1".into() } else { digits(figure.minutes()) };
+        rows.push(vec![id.into(), minutes, figure.backends(), figure.title]);
+    }
+    Ok(format!(
+        "{}\n\npleach reproduce FIGURE… [--quick] [--out FOLDER], or pleach reproduce all",
+        aligned(&rows)
+    ))
+}
+
+/// What is to be run, and where.
+struct Reproduction<'a, 'o> {
+    registry: &'a [Entry],
+    console: &'a Console<'o>,
+    given: &'a Given,
+    folder: PathBuf,
+    quick: bool,
+    origin: Origin,
+}
+
+/// A figure that is ready to be run.
+struct Ready {
+    figure: Figure,
+    /// The lists of each part, and why it cannot be run, if so.
+    grids: Vec<Grid>,
+    missing: Vec<Option<String>>,
+    simulated: Vec<Option<Simulated>>,
+}
+
+impl Reproduction<'_, '_> {
+    /// Runs a figure; tells whether all parts that can be run here could be.
+    fn run(&self, id: &'static str) -> Result<(Seen, bool), Failure> {
+        let mut ready = self.ready(id, self.quick)?;
+        let mut rows = Rows::open(&self.rows(id, self.quick), self.origin.clone())?;
+        let place = Place { folder: &self.folder, id };
+        let mut well = true;
+        for (at, part) in ready.figure.parts.iter().enumerate() {
+            if ready.missing[at].is_some() {
+                continue;
+            }
+            let line = progress::line(self.given.on("quiet"));
+            let step = |done: usize, all: usize| {
+                line.set_message(format!("{id} {}: {done} of {all} runs", part.name));
+                line.tick();
+            };
+            let ran = match (&part.work, ready.simulated[at].take()) {
+                (_, Some(simulated)) => {
+                    simulated.run((self.registry, self.given), part, &mut rows, &step)
+                }
+                (Work::Runs(runs), _) => commands::run(runs, part, &place, &mut rows, &step),
+                (Work::Scenario(_), None) => Ok(()),
+            };
+            line.finish_and_clear();
+            if let Err(why) = ran {
+                let why = why.words();
+                self.console.note(&format!("{id}, part {}: {why}", part.name));
+                ready.missing[at] = Some(why);
+                well = false;
+            }
+        }
+        let seen = self.see(ready, &rows.all, (self.quick, self.origin.clone()));
+        self.write_charts(&seen)?;
+        Ok((seen, well))
+    }
+
+    /// Reads a figure, and sees what of it can be run here.
+    fn ready(&self, id: &'static str, quick: bool) -> Result<Ready, Failure> {
+        let text = FILES.iter().find(|(own, _)| *own == id).map_or("", |(_, text)| text);
+        let figure = Figure::read(id, text, quick).map_err(Failure::Inside)?;
+        let simulated = |part: &Part| match &part.work {
+            Work::Runs(_) => Ok(None),
+            Work::Scenario(table) => Simulated::new(self.registry, id, part, table).map(Some),
+        };
+        let simulated: Vec<Option<Simulated>> = figure
+            .parts
+            .iter()
+            .map(simulated)
+            .collect::<Result<_, _>>()
+            .map_err(Failure::Inside)?;
+        let grids = figure.parts.iter().zip(&simulated).map(|(part, simulated)| {
+            match (simulated, &part.work) {
+                (Some(simulated), _) => simulated.grid(),
+                (None, Work::Runs(runs)) => commands::grid(runs),
+                (None, Work::Scenario(_)) => Grid::default(),
+            }
+        });
+        let grids = grids.collect();
+        let missing = figure.parts.iter().map(|part| lacks(part.on)).collect();
+        Ok(Ready { figure, grids, missing, simulated })
+    }
+
+    /// What rows of a figure show.
+    fn see(&self, ready: Ready, rows: &[Row], (quick, origin): (bool, Origin)) -> Seen {
+        let id = ready.figure.id.clone();
+        let place = Place { folder: &self.folder, id: &id };
+        let Ready { figure, grids, missing, .. } = ready;
+        Seen::new((figure, quick, origin), &grids, &missing, rows, &place)
+    }
+
+    /// The file of a figure's rows.
+    fn rows(&self, id: &str, quick: bool) -> PathBuf {
+        let quick = if quick { ".quick" } else { "" };
+        self.folder.join("rows").join(format!("{id}{quick}.jsonl"))
+    }
+
+    /// Writes the charts of a figure.
+    fn write_charts(&self, seen: &Seen) -> Result<(), Failure> {
+        for (part, shown) in seen.figure.parts.iter().zip(&seen.parts) {
+            if let seen::SeenPart::Shown { chart, .. } = shown {
+                let name = format!("{}-{}.svg", seen.figure.id, part.name);
+                write(&self.folder.join(name), chart)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the page for all figures that were ever run in this folder: the full version where there is one.
+    fn write_page(&self) -> Result<(), Failure> {
+        let (mut all, mut others) = (Vec::new(), Vec::new());
+        for &(id, _) in &FILES {
+            let found = [false, true].into_iter().find_map(|quick| {
+                let text = std::fs::read_to_string(self.rows(id, quick)).ok()?;
+                let (origin, rows) = rows::latest(&text)?;
+                Some((quick, origin, rows))
+            });
+            match found {
+                Some((quick, origin, rows)) => {
+                    all.push(self.see(self.ready(id, quick)?, &rows, (quick, origin)));
+                }
+                None => others.push((id.to_string(), self.ready(id, self.quick)?.figure.title)),
+            }
+        }
+        write(&self.folder.join("index.html"), &page::page(&all, &others))
+    }
+}
+
+/// Why parts on something cannot be run here.
+fn lacks(on: On) -> Option<String> {
+    match on {
+        On::Gpu => gpus().err().map(|why| format!("no GPU here, {why}")),
+        On::Emulated => {
+            (!emulates()).then(|| "this program was built without a C++ compiler".into())
+        }
+        On::Simulator | On::Threads | On::Processes => None,
+    }
+}
+
+/// Writes a file whole, or not at all.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let aside = path.with_extension("part");
+    let written = std::fs::write(&aside, text).and_then(|()| std::fs::rename(&aside, path));
+    written.map_err(|why| Failure::Machine(format!("cannot write {}: {why}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::ENTRIES;
+
+    #[test]
+    fn every_file_is_built_in() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../figures");
+        let mut there: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        there.sort();
+        let mut built: Vec<String> = FILES.iter().map(|(id, _)| format!("{id}.toml")).collect();
+        built.sort();
+        assert_eq!(there, built);
+    }
+
+    /// Every file can be read, and its claims speak of points that its parts have.
+    #[test]
+    fn every_figure_can_be_run_and_judged() {
+        for (id, text) in FILES {
+            for quick in [false, true] {
+                let figure = Figure::read(id, text, quick).unwrap();
+                assert!(!figure.claims.is_empty(), "{id} claims nothing");
+                let grids: Vec<Grid> = figure.parts.iter().map(|part| grid(id, part)).collect();
+                let shown = |at: usize| data::Data::new(&figure.parts[at], &grids[at], &[]).grid;
+                for part in &figure.parts {
+                    assert!(part.on == On::Gpu || !part.instead.is_empty(), "{id} {}", part.name);
+                }
+                for claim in figure.claims.iter().filter(|_| !quick) {
+                    let why = format!("{id}: {}", claim.says);
+                    assert!(claim.speaks_of(&shown(claim.part)), "{why}");
+                }
+            }
+        }
+    }
+
+    fn grid(id: &str, part: &Part) -> Grid {
+        match &part.work {
+            Work::Runs(runs) => commands::grid(runs),
+            Work::Scenario(table) => Simulated::new(&ENTRIES, id, part, table)
+                .unwrap_or_else(|why| panic!("{why}"))
+                .grid(),
+        }
+    }
+}

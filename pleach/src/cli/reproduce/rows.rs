@@ -1,0 +1,205 @@
+//! [`Rows`]: the runs of a figure as lines of JSON in a file, so that none is run twice.
+
+use crate::failure::{Failure, usage};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// One run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// Its part, and where it stands there, as the figure's file says it.
+    pub part: String,
+    pub x: String,
+    pub series: String,
+    /// The seed, or the number of the repetition.
+    pub seed: u64,
+    /// What was run: a command, or a print of a scenario.
+    pub of: String,
+    pub figures: BTreeMap<String, f64>,
+    pub lists: BTreeMap<String, Vec<f64>>,
+}
+
+/// The program and the machine that rows belong to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub commit: String,
+    pub processor: String,
+}
+
+impl Origin {
+    /// This program, on this machine.
+    pub fn here() -> Self {
+        let about = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = about.lines().find_map(|line| line.strip_prefix("model name"));
+        let model = model.and_then(|line| line.split_once(':')).map(|(_, name)| name.trim());
+        Self {
+            commit: env!("PLEACH_COMMIT").into(),
+            processor: model.unwrap_or(std::env::consts::ARCH).into(),
+        }
+    }
+}
+
+/// The file of a figure's rows.
+#[derive(Debug)]
+pub struct Rows {
+    file: File,
+    path: String,
+    origin: Origin,
+    /// Those of this program on this machine.
+    pub all: Vec<Row>,
+}
+
+impl Rows {
+    /// Opens the file of some rows, and reads those that belong to an origin. No other process may use it meanwhile.
+    ///
+    /// # Errors
+    /// If it cannot be opened, another process uses it, or it holds something else.
+    pub fn open(path: &Path, origin: Origin) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let cannot = |why: std::io::Error| Failure::Usage(format!("{name}: {why}"));
+        let options = File::options().read(true).append(true).create(true).open(path);
+        let mut file = options.map_err(cannot)?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return usage(format!("{name}: another process is writing it"));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(cannot)?;
+        // A line that a run could not finish is dropped.
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let text = std::str::from_utf8(&bytes[..whole])
+            .map_err(|_| Failure::Usage(format!("{name}: not a text file (UTF-8)")))?;
+        let all = read(text, &origin).map_err(|why| Failure::Usage(format!("{name}{why}")))?;
+        if whole < bytes.len() {
+            file.set_len(whole as u64).map_err(cannot)?;
+            file.seek(SeekFrom::End(0)).map_err(cannot)?;
+        }
+        Ok(Self { file, path: name, origin, all })
+    }
+
+    /// Whether a run is there already.
+    pub fn has(&self, row: &Row) -> bool {
+        let key = |row: &Row| {
+            [&row.part, &row.x, &row.series, &row.of].map(String::from).join("\n")
+                + &row.seed.to_string()
+        };
+        self.all.iter().any(|other| key(other) == key(row))
+    }
+
+    /// Adds a run.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn add(&mut self, row: Row) -> Result<(), Failure> {
+        let line = format!("{}\n", row.json(&self.origin));
+        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.flush());
+        written.map_err(|why| Failure::Machine(format!("cannot write {}: {why}", self.path)))?;
+        self.all.push(row);
+        Ok(())
+    }
+}
+
+/// The rows of a file that belong to an origin; an error goes on from the file's name.
+fn read(text: &str, origin: &Origin) -> Result<Vec<Row>, String> {
+    let mut rows = Vec::new();
+    for (line, words) in (1..).zip(text.lines()) {
+        let Some((row, of)) = Row::read(words) else {
+            return Err(format!(", line {line}: expected a row that 'reproduce' has written"));
+        };
+        if of == *origin {
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+/// The rows of the origin that has written last, if there are any.
+pub fn latest(text: &str) -> Option<(Origin, Vec<Row>)> {
+    let rows: Vec<(Row, Origin)> = text.lines().filter_map(Row::read).collect();
+    let origin = rows.last()?.1.clone();
+    let rows = rows.into_iter().filter(|(_, of)| *of == origin).map(|(row, _)| row);
+    let rows = rows.collect();
+    Some((origin, rows))
+}
+
+impl Row {
+    /// The row as JSON, with the time at which it was written.
+    pub fn json(&self, origin: &Origin) -> Value {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        json!({
+            "part": self.part, "x": self.x, "series": self.series, "seed": self.seed, "of": self.of,
+            "figures": self.figures, "lists": self.lists,
+            "commit": origin.commit, "processor": origin.processor, "unix_s": now,
+        })
+    }
+
+    fn read(line: &str) -> Option<(Self, Origin)> {
+        let row = serde_json::from_str::<Value>(line).ok()?;
+        let word = |key: &str| row.get(key)?.as_str().map(String::from);
+        let table = |key: &str| row.get(key)?.as_object().map(Map::iter);
+        let numbers = |list: &Value| -> Option<Vec<f64>> {
+            list.as_array()?.iter().map(Value::as_f64).collect()
+        };
+        let figures = table("figures")?.map(|(name, value)| Some((name.clone(), value.as_f64()?)));
+        let lists = table("lists")?.map(|(name, list)| Some((name.clone(), numbers(list)?)));
+        let of = Origin { commit: word("commit")?, processor: word("processor")? };
+        let row = Self {
+            part: word("part")?,
+            x: word("x")?,
+            series: word("series")?,
+            seed: row.get("seed")?.as_u64()?,
+            of: word("of")?,
+            figures: figures.collect::<Option<_>>()?,
+            lists: lists.collect::<Option<_>>()?,
+        };
+        Some((row, of))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_kept_for_the_same_program_alone() {
+        let folder = std::env::temp_dir().join(format!("pleach-rows-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("rows.jsonl");
+        let _ = std::fs::remove_file(&path);
+        let origin = Origin { commit: "abc".into(), processor: "p".into() };
+        let row = |seed| Row {
+            part: "one".into(),
+            x: "8".into(),
+            seed,
+            of: "count queens 8".into(),
+            figures: [("seconds".to_string(), 0.5)].into(),
+            lists: [("all".to_string(), vec![1.0, 2.0])].into(),
+            ..Row::default()
+        };
+        let mut rows = Rows::open(&path, origin.clone()).unwrap();
+        rows.add(row(0)).unwrap();
+        assert!(rows.has(&row(0)) && !rows.has(&row(1)));
+        let busy = Rows::open(&path, origin.clone()).unwrap_err().words();
+        assert!(busy.contains("another process"), "{busy}");
+        drop(rows);
+        // A line that was not finished is dropped, and the next row begins on a line of its own.
+        let mut text = std::fs::read(&path).unwrap();
+        text.extend(b"{\"part\": \"on");
+        std::fs::write(&path, text).unwrap();
+        let mut rows = Rows::open(&path, origin.clone()).unwrap();
+        assert_eq!(rows.all, [row(0)]);
+        rows.add(row(1)).unwrap();
+        drop(rows);
+        assert_eq!(Rows::open(&path, origin.clone()).unwrap().all, [row(0), row(1)]);
+        let newer = Origin { commit: "def".into(), ..origin.clone() };
+        assert_eq!(Rows::open(&path, newer).unwrap().all, []);
+        let (of, all) = latest(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!((of, all.len()), (origin.clone(), 2));
+        std::fs::write(&path, "not a row\n").unwrap();
+        let why = Rows::open(&path, origin).unwrap_err().words();
+        assert!(why.contains("line 1"), "{why}");
+    }
+}

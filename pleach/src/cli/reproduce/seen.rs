@@ -1,0 +1,134 @@
+//! [`Seen`]: what the runs of a figure have shown so far, and the verdict on it.
+
+use super::claim::{Outcome, Verdict};
+use super::commands::{self, Place};
+use super::data::{Data, Grid};
+use super::figure::Figure;
+use super::part::{Part, Work};
+use super::rows::{Origin, Row};
+use super::shown;
+use crate::report::columns::aligned;
+use serde_json::{Value, json};
+
+/// A figure with what was measured for it.
+pub struct Seen {
+    pub figure: Figure,
+    pub quick: bool,
+    pub origin: Origin,
+    pub parts: Vec<SeenPart>,
+    /// What became of each claim, where that is known.
+    pub outcomes: Vec<Option<Outcome>>,
+    pub verdict: Verdict,
+}
+
+/// What a part has shown.
+pub enum SeenPart {
+    Shown {
+        table: Vec<Vec<String>>,
+        chart: String,
+        /// Pictures of what the units of its runs did.
+        pictures: Vec<String>,
+    },
+    /// It was not run, and why.
+    NotRun(String),
+}
+
+impl Seen {
+    /// Looks at the rows of a figure, given the lists of its parts, and why some parts cannot be run.
+    pub fn new(
+        (figure, quick, origin): (Figure, bool, Origin),
+        grids: &[Grid],
+        missing: &[Option<String>],
+        rows: &[Row],
+        place: &Place<'_>,
+    ) -> Self {
+        let data: Vec<Data<'_>> = figure
+            .parts
+            .iter()
+            .zip(grids)
+            .map(|(part, grid)| Data::new(part, grid, rows))
+            .collect();
+        let outcomes: Vec<Option<Outcome>> =
+            figure.claims.iter().map(|claim| claim.judge(&data[claim.part])).collect();
+        let parts = data.iter().zip(missing).map(|(data, missing)| match missing {
+            _ if !data.rows.is_empty() => SeenPart::Shown {
+                table: shown::table(data),
+                chart: shown::chart(data),
+                pictures: pictures(data.part, place),
+            },
+            Some(why) => SeenPart::NotRun(why.clone()),
+            None => SeenPart::NotRun("no rows yet".into()),
+        });
+        let parts = parts.collect();
+        let verdict = Verdict::of(&outcomes);
+        Self { quick, origin, parts, outcomes, verdict, figure }
+    }
+
+    /// In words, for a terminal.
+    pub fn words(&self) -> String {
+        let figure = &self.figure;
+        let quick = if self.quick { ", quick version" } else { "" };
+        let mut text = format!("{}{quick}: {}\n  {}", figure.id, figure.title, figure.place);
+        for (part, shown) in figure.parts.iter().zip(&self.parts) {
+            text += &format!("\n\n{} ({})", part.title, part.on.word());
+            for one in &part.instead {
+                text += &format!("\n  instead: {one}");
+            }
+            text += "\n";
+            match shown {
+                SeenPart::Shown { table, .. } => text += &aligned(table),
+                SeenPart::NotRun(why) => text += &format!("  not run: {why}"),
+            }
+        }
+        text += "\n";
+        for (claim, outcome) in figure.claims.iter().zip(&self.outcomes) {
+            let outcome = outcome.as_ref().map_or("not run".into(), Outcome::words);
+            text += &format!("\n  {}\n    {outcome}", claim.says);
+        }
+        text + &format!("\n{} {}", figure.id, self.verdict.words())
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let claims = self.figure.claims.iter().zip(&self.outcomes).map(|(claim, outcome)| {
+            json!({
+                "says": claim.says,
+                "part": self.figure.parts[claim.part].name,
+                "holds": outcome.as_ref().map(|outcome| outcome.holds),
+                "points": outcome.as_ref().map(|outcome| outcome.points),
+                "shown": outcome.as_ref().map(|outcome| &outcome.shown),
+            })
+        });
+        let parts = self.figure.parts.iter().zip(&self.parts).map(|(part, shown)| {
+            let (table, missing) = match shown {
+                SeenPart::Shown { table, .. } => (json!(table), Value::Null),
+                SeenPart::NotRun(why) => (Value::Null, json!(why)),
+            };
+            json!({
+                "name": part.name, "on": part.on.word(), "instead": part.instead, "table": table,
+                "not_run": missing,
+            })
+        });
+        json!({
+            "id": self.figure.id,
+            "title": self.figure.title,
+            "quick": self.quick,
+            "verdict": self.verdict.words(),
+            "claims": claims.collect::<Vec<_>>(),
+            "parts": parts.collect::<Vec<_>>(),
+            "commit": self.origin.commit,
+            "processor": self.origin.processor,
+        })
+    }
+}
+
+/// The pictures that the runs of a part have left.
+fn pictures(part: &Part, place: &Place<'_>) -> Vec<String> {
+    let Work::Runs(runs) = &part.work else { return Vec::new() };
+    if !runs.trace {
+        return Vec::new();
+    }
+    let points = runs.series.iter().flat_map(|series| runs.x.iter().map(move |x| (series, x)));
+    let paths = points.map(|(series, x)| commands::picture(place, part, series, x));
+    paths.filter_map(|path| std::fs::read_to_string(path).ok()).collect()
+}

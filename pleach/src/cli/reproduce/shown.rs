@@ -1,0 +1,101 @@
+//! What a part has shown, as a table and as a chart.
+
+use super::data::Data;
+use super::measures::BY_PEER;
+use super::part::On;
+use crate::draw::chart::{Chart, Series};
+use crate::report::columns::{digits, with_spread};
+
+/// A part's figures: a head, and a row for each point.
+pub fn table(data: &Data<'_>) -> Vec<Vec<String>> {
+    let part = data.part;
+    if part.shows == BY_PEER {
+        return by_peer(data);
+    }
+    let figures: Vec<&String> = std::iter::once(&part.shows).chain(&part.also).collect();
+    let named = [&data.grid.series_name, &data.grid.x_name];
+    let many = [data.grid.series.len() > 1, data.grid.xs.len() > 1];
+    let of_lists = |values: [&str; 2]| {
+        let values = values.into_iter().zip(many).filter(|(_, many)| *many);
+        values.map(|(value, _)| value.to_string()).collect::<Vec<String>>()
+    };
+    let mut head = of_lists(named.map(String::as_str));
+    for figure in &figures {
+        head.push(figure.replace('_', " "));
+        if has_published(data, figure) {
+            head.push("published".into());
+        }
+    }
+    let mut rows = vec![head];
+    for (series, x) in data.points() {
+        let mut row = of_lists([series, x]);
+        for figure in &figures {
+            let several = data.rows_at(series, x) > 1;
+            let shown = data.shown(figure, series, x);
+            let shown = shown.map(|(mean, spread)| with_spread(mean, several.then_some(spread)));
+            row.push(shown.unwrap_or("–".into()));
+            if has_published(data, figure) {
+                let published = data.published(figure, series, x);
+                row.push(
+                    published.map_or("–".into(), |(value, spread)| with_spread(value, spread)),
+                );
+            }
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+fn has_published(data: &Data<'_>, figure: &str) -> bool {
+    data.part.paper.iter().any(|row| row.what == figure)
+}
+
+/// A part's chart.
+pub fn chart(data: &Data<'_>) -> String {
+    let (part, grid) = (data.part, &data.grid);
+    let shows = &part.shows;
+    let runs = data.rows.len();
+    let how = if part.on == On::Simulator { "simulated" } else { part.on.word() };
+    let mut chart = Chart {
+        title: part.title.clone(),
+        below: format!(
+            "{how}, {runs} run{}; bars show the standard deviation",
+            if runs == 1 { "" } else { "s" }
+        ),
+        x_name: grid.x_name.clone(),
+        y_name: part.unit.clone().unwrap_or(shows.replace('_', " ")),
+        series_name: grid.series_name.clone(),
+        places: grid.xs.clone(),
+        series: Vec::new(),
+        parts: matches!(shows.as_str(), "efficiency" | "idle") && part.against.is_none(),
+        bars: part.bars,
+    };
+    for name in &grid.series {
+        let mut series = Series { name: name.clone(), ..Series::default() };
+        for (place, x) in grid.xs.iter().enumerate() {
+            if let Some((mean, spread)) = data.shown(shows, name, x) {
+                series.points.push((place, mean, spread));
+            }
+            if let Some((value, _)) = data.published(shows, name, x) {
+                series.published.push((place, value));
+            }
+        }
+        chart.series.push(series);
+    }
+    chart.draw()
+}
+
+/// What the peers of each series sent: too many for a row each.
+fn by_peer(data: &Data<'_>) -> Vec<Vec<String>> {
+    let head = [&data.grid.series_name, "busiest peer", "median", "least"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for series in &data.grid.series {
+        let all = data.grid.xs.iter().filter_map(|x| data.value(BY_PEER, series, x));
+        let mut all: Vec<f64> = all.collect();
+        all.sort_by(f64::total_cmp);
+        let at = |place: usize| all.get(place).map_or("–".into(), |&value| digits(value));
+        let last = all.len().saturating_sub(1);
+        rows.push(vec![series.clone(), at(last), at(last / 2), at(0)]);
+    }
+    rows
+}

@@ -1,0 +1,191 @@
+//! [`Experiment`]: a scenario that is ready to be simulated, and its runs, several at once.
+
+use super::loads::{Model, pose};
+use super::scenario::Scenario;
+use super::spec::{Spec, Work};
+use super::table;
+use crate::cli::flags::Given;
+use crate::failure::{Failure, usage};
+use crate::registry::Entry;
+use crate::registry::posed::Posed;
+use pleach_core::sim::figures::Figures;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A scenario with the problems of its works.
+pub struct Experiment {
+    pub scenario: Scenario,
+    /// The different works, and their problems.
+    works: Vec<Work>,
+    posed: Vec<Posed>,
+    threads: usize,
+}
+
+/// What is called after each run, with the cell, the seed and what came of it.
+pub type Done<'a> = dyn Fn(&Spec, usize, u64, &Figures) -> Result<(), Failure> + Sync + 'a;
+
+impl Experiment {
+    /// Gets a scenario ready, which errors call by `name`.
+    ///
+    /// # Errors
+    /// If its problems cannot be posed, if it takes too much memory, or if its choices do not fit each other.
+    pub fn new(
+        registry: &[Entry],
+        name: &str,
+        scenario: Scenario,
+        given: &Given,
+    ) -> Result<Self, Failure> {
+        let threads = given.settings().map_err(Failure::Usage)?.threads;
+        enough_memory(name, &scenario, threads)?;
+        let mut works: Vec<Work> = Vec::new();
+        for spec in &scenario.cells {
+            if !works.contains(&spec.work) {
+                works.push(spec.work.clone());
+            }
+        }
+        let named = |why| match why {
+            Failure::Usage(why) => Failure::Usage(format!("{name}: load: {why}")),
+            other => other,
+        };
+        let posed = works.iter().map(|work| pose(registry, work, given).map_err(named));
+        let posed = posed.collect::<Result<_, _>>()?;
+        let all = Self { scenario, works, posed, threads: threads as usize };
+        all.fit(name)?;
+        Ok(all)
+    }
+
+    /// Refuses ways of balancing that a load does not allow.
+    fn fit(&self, name: &str) -> Result<(), Failure> {
+        for spec in self.scenario.cells.iter().filter(|spec| spec.cluster.policy.is_late()) {
+            let snapshots = spec.cluster.snapshot_ns.map(|_| "no snapshot_ms: copies are in none");
+            let may = self.posed[self.at(spec)].may_be_late();
+            if let Some(expected) = snapshots.or(may.err()) {
+                return usage(format!(
+                    "{name}: balance = 'master-worker:late': expected {expected}"
+                ));
+            }
+        }
+        for spec in self.scenario.cells.iter().filter(|spec| spec.cluster.policy.cutoff.is_some()) {
+            if !self.posed[self.at(spec)].may_be_seeded() {
+                return usage(format!("{name}: balance: cutoff needs a load of open nodes"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of a run's work.
+    fn at(&self, spec: &Spec) -> usize {
+        self.works.iter().position(|work| *work == spec.work).unwrap_or(0)
+    }
+
+    /// Whether not all runs have the same work.
+    pub fn has_several_works(&self) -> bool {
+        self.works.len() > 1
+    }
+
+    /// The most expensive indivisible piece of the first run's work.
+    pub fn dearest_ns(&self) -> u64 {
+        self.posed[self.at(&self.scenario.cells[0])].dearest_ns()
+    }
+
+    /// Runs those cells and seeds that are `wanted`, as many at once as there are threads.
+    ///
+    /// # Errors
+    /// If a run breaks a rule; or what `done` returns.
+    pub fn run(&self, wanted: &[(usize, u64)], done: &Done<'_>) -> Result<(), Failure> {
+        let cells = &self.scenario.cells;
+        let needed = |work: usize| wanted.iter().any(|&(cell, _)| self.at(&cells[cell]) == work);
+        let models: Vec<Option<Model<'_>>> = self
+            .posed
+            .iter()
+            .enumerate()
+            .map(|(work, posed)| needed(work).then(|| Model::new(posed)))
+            .collect();
+        let next = AtomicUsize::new(0);
+        let failed: Mutex<Option<Failure>> = Mutex::new(None);
+        let fail = |why| {
+            failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(why);
+            next.store(wanted.len(), Ordering::Relaxed);
+        };
+        let work = || {
+            while let Some(&(cell, seed)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let spec = &cells[cell];
+                let Some(model) = &models[self.at(spec)] else { continue };
+                let ended = match model.run(spec, seed) {
+                    Ok(figures) => done(spec, cell, seed, &figures),
+                    Err(why) => {
+                        let label = table::labels(&self.scenario)[cell].join(" ");
+                        Err(Failure::Inside(format!("{label} seed {seed}: {why}")))
+                    }
+                };
+                if let Err(why) = ended {
+                    fail(why);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            (0..self.threads.min(wanted.len())).for_each(|_| {
+                scope.spawn(work);
+            });
+        });
+        failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+
+    /// Runs all cells with all seeds.
+    ///
+    /// # Errors
+    /// If a run breaks a rule.
+    pub fn run_all(&self) -> Result<Vec<Vec<Figures>>, Failure> {
+        let seeds = &self.scenario.seeds;
+        let wanted = self.cells_and_seeds();
+        let results: Mutex<Vec<Option<Figures>>> = Mutex::new(vec![None; wanted.len()]);
+        self.run(&wanted, &|_, cell, seed, figures| {
+            let at = seeds.iter().position(|&own| own == seed).unwrap_or(0);
+            let mut results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            results[cell * seeds.len() + at] = Some(figures.clone());
+            Ok(())
+        })?;
+        let results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let all = results.into_iter().collect::<Option<Vec<Figures>>>();
+        let all = all.ok_or(Failure::Inside("a run was lost".into()))?;
+        Ok(all.chunks(seeds.len()).map(<[Figures]>::to_vec).collect())
+    }
+
+    /// All cells, each with all seeds.
+    pub fn cells_and_seeds(&self) -> Vec<(usize, u64)> {
+        let cells = 0..self.scenario.cells.len();
+        cells.flat_map(|cell| self.scenario.seeds.iter().map(move |&seed| (cell, seed))).collect()
+    }
+}
+
+/// Bytes that a simulated peer takes, as measured at most: with units, and with an explorer.
+const PEER_BYTES: (u64, u64) = (4_500, 150_000);
+
+/// What no simulation may take, however much memory there is: more is asked for by mistake.
+const MOST_BYTES: u64 = 64 << 30;
+
+/// Refuses more peers than fit into the memory that is free.
+fn enough_memory(name: &str, scenario: &Scenario, threads: u32) -> Result<(), Failure> {
+    let free = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    });
+    let most = free.map_or(MOST_BYTES, |kib| (kib << 10).min(MOST_BYTES));
+    for spec in &scenario.cells {
+        let each = match spec.work {
+            Work::Interval { .. } => PEER_BYTES.0,
+            Work::Search(_) => PEER_BYTES.1,
+        };
+        let peers = u64::from(spec.cluster.machine.peers());
+        let at_once = u64::from(threads).min(scenario.seeds.len() as u64);
+        let needed = peers * each * at_once;
+        if needed > most {
+            return usage(format!(
+                "{name}: peers = {peers}: expected fewer; these need about {} GB of memory, and {} are free",
+                needed >> 30,
+                most >> 30
+            ));
+        }
+    }
+    Ok(())
+}

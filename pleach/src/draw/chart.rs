@@ -1,0 +1,318 @@
+//! [`Chart`]: values of several series over numbers or names, as lines or as bars, with published values beside them.
+
+use super::axis::{Scale, corner, levels};
+use super::svg::{Anchor, Svg, escaped};
+use crate::report::columns::digits;
+
+/// The whole picture, and the margins around the part that shows data.
+const SIZE: (f64, f64) = (860.0, 520.0);
+const LEFT: f64 = 78.0;
+const TOP: f64 = 56.0;
+const RIGHT: f64 = 230.0;
+const BOTTOM: f64 = 64.0;
+/// Colours that remain distinct without telling red from green.
+const COLOURS: [&str; 8] =
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999"];
+/// More points than these on a line are not marked one by one.
+const MOST_MARKED: usize = 60;
+/// The part of a group's width that its bars take.
+const FILLED: f64 = 0.8;
+
+/// What to draw.
+pub struct Chart {
+    pub title: String,
+    /// A smaller line below the title.
+    pub below: String,
+    /// What the axes show, and what tells the series apart.
+    pub x_name: String,
+    pub y_name: String,
+    pub series_name: String,
+    /// The values on the horizontal axis.
+    pub places: Vec<String>,
+    pub series: Vec<Series>,
+    /// Whether values are parts of a whole.
+    pub parts: bool,
+    /// Whether to draw bars instead of lines.
+    pub bars: bool,
+}
+
+/// One line, or the bars of one colour.
+#[derive(Default)]
+pub struct Series {
+    pub name: String,
+    /// Place, value and spread.
+    pub points: Vec<(usize, f64, f64)>,
+    /// Published values by place.
+    pub published: Vec<(usize, f64)>,
+}
+
+/// The scales of a chart.
+struct Scales {
+    x: Scale,
+    y: Scale,
+    /// Where each place is on the horizontal scale.
+    at: Vec<f64>,
+}
+
+impl Chart {
+    /// The chart as SVG.
+    pub fn draw(&self) -> String {
+        let scales = self.scales();
+        let mut svg = Svg::new(SIZE.0, SIZE.1);
+        svg.text((LEFT, 24.0), Anchor::Start, "font-size=\"15\"", &self.title);
+        svg.text((LEFT, 42.0), Anchor::Start, "fill=\"#555\"", &self.below);
+        self.axes(&mut svg, &scales);
+        for (i, series) in self.series.iter().enumerate() {
+            let colour = COLOURS[i % COLOURS.len()];
+            if self.bars {
+                self.bars(&mut svg, (i, series), colour, &scales);
+            } else {
+                self.line(&mut svg, series, colour, dash(i), &scales);
+            }
+        }
+        self.legend(&mut svg);
+        svg.finish()
+    }
+
+    /// The places as numbers, if all are; bars stand in groups of equal width.
+    fn numbers(&self) -> Option<Vec<f64>> {
+        let all = || self.places.iter().map(|place| place.parse().ok()).collect();
+        if self.bars { None } else { all() }
+    }
+
+    fn scales(&self) -> Scales {
+        let numbers = self.numbers();
+        let is_numeric = numbers.is_some();
+        let at = numbers.unwrap_or_else(|| (0..self.places.len()).map(|i| i as f64).collect());
+        let (low_x, high_x) =
+            if self.bars { (-0.5, self.places.len() as f64 - 0.5) } else { ends(&at) };
+        let logarithmic = is_numeric && low_x > 0.0 && high_x / low_x >= 8.0;
+        let margin = match (self.bars, logarithmic) {
+            (true, _) => 0.0,
+            (_, true) => 1.0,
+            _ => 0.03 * (high_x - low_x).max(1e-9),
+        };
+        let x = Scale {
+            low: if logarithmic { low_x * 0.93 } else { low_x - margin },
+            high: if logarithmic { high_x * 1.07 } else { high_x + margin },
+            logarithmic,
+            from: LEFT,
+            to: SIZE.0 - RIGHT,
+        };
+        let y = Scale::linear(self.range(), (SIZE.1 - BOTTOM, TOP));
+        Scales { x, y, at }
+    }
+
+    /// The ends of the vertical axis.
+    fn range(&self) -> (f64, f64) {
+        let own = self.series.iter().flat_map(|series| &series.points);
+        let own = own.flat_map(|point| [point.1 - point.2, point.1 + point.2]);
+        let published = self.series.iter().flat_map(|series| &series.published);
+        let values: Vec<f64> = own.chain(published.map(|point| point.1)).collect();
+        let (low, high) = ends(&values);
+        let part = self.parts && high <= 1.02;
+        match (part, low.min(0.0)) {
+            // Parts that are all large are shown enlarged; bars show how large they are.
+            (true, _) if low > 0.5 && !self.bars => {
+                (((low * 20.0).floor() / 20.0).min(0.95), 1.004)
+            }
+            (true, _) => (0.0, 1.02),
+            (false, least) => (least, high + 0.04 * (high - least)),
+        }
+    }
+
+    fn axes(&self, svg: &mut Svg, scales: &Scales) {
+        let Scales { x, y, at } = scales;
+        levels(svg, y, &y.marks(), (x.from, x.to));
+        let mut last = f64::MIN;
+        for (value, &place) in self.places.iter().zip(at) {
+            let at = x.at(place);
+            let room = 7.0 * value.len() as f64 + 6.0;
+            svg.line((at, y.from), (at, y.from + 5.0), "#333");
+            // Values that would run into each other are left out.
+            if at - last >= room {
+                last = at;
+                svg.text((at, y.from + 20.0), Anchor::Middle, "", value);
+            }
+        }
+        corner(svg, (x.from, y.to), (x.to, y.from));
+        let how = if x.logarithmic { " (logarithmic)" } else { "" };
+        let (middle_x, middle_y) = (0.5 * (x.from + x.to), 0.5 * (y.from + y.to));
+        let size = "font-size=\"13\"";
+        let name = format!("{}{how}", self.x_name);
+        svg.text((middle_x, y.from + 44.0), Anchor::Middle, size, &name);
+        let turned = format!("transform=\"translate(20 {middle_y}) rotate(-90)\" {size}");
+        svg.text((0.0, 0.0), Anchor::Middle, &turned, &self.y_name);
+    }
+
+    fn line(&self, svg: &mut Svg, series: &Series, colour: &str, dash: &str, scales: &Scales) {
+        let Scales { x, y, at } = scales;
+        // Names have no order: nothing lies between them.
+        let dash = if self.numbers().is_some() { dash } else { "0 1" };
+        let path: Vec<String> = series
+            .points
+            .iter()
+            .map(|&(place, value, _)| format!("{:.1},{:.1}", x.at(at[place]), y.at(value)))
+            .collect();
+        svg.raw(format_args!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" \
+             stroke-dasharray=\"{dash}\"/>",
+            path.join(" ")
+        ));
+        let marked = if series.points.len() > MOST_MARKED { &[] } else { &series.points[..] };
+        for &(place, value, spread) in marked {
+            let right = x.at(at[place]);
+            whisker(svg, right, (value, spread), y, colour);
+            svg.raw(format_args!(
+                "<circle cx=\"{right:.1}\" cy=\"{:.1}\" r=\"3.5\" fill=\"{colour}\"><title>{} {}</title></circle>",
+                y.at(value),
+                escaped(&series.name),
+                digits(value)
+            ));
+        }
+        for &(place, value) in &series.published {
+            diamond(svg, (x.at(at[place]), y.at(value)), colour);
+        }
+    }
+
+    fn bars(&self, svg: &mut Svg, (i, series): (usize, &Series), colour: &str, scales: &Scales) {
+        let Scales { x, y, at } = scales;
+        let width = FILLED / self.series.len().max(1) as f64;
+        let middle = |place: usize| at[place] - 0.5 * FILLED + (i as f64 + 0.5) * width;
+        for &(place, value, spread) in &series.points {
+            let (left, right) =
+                (x.at(middle(place) - 0.5 * width), x.at(middle(place) + 0.5 * width));
+            let (top, bottom) = (y.at(value.max(0.0)), y.at(value.min(0.0)));
+            svg.raw(format_args!(
+                "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\" \
+                 stroke=\"white\" stroke-width=\"0.5\"><title>{} {}</title></rect>",
+                right - left,
+                bottom - top,
+                escaped(&series.name),
+                digits(value)
+            ));
+            whisker(svg, x.at(middle(place)), (value, spread), y, "#333");
+        }
+        for &(place, value) in &series.published {
+            diamond(svg, (x.at(middle(place)), y.at(value)), colour);
+        }
+    }
+
+    fn legend(&self, svg: &mut Svg) {
+        let left = SIZE.0 - RIGHT + 18.0;
+        let mut top = TOP + 8.0;
+        let named = |series: &Series| !series.name.is_empty();
+        if self.series.iter().any(named) {
+            svg.text((left, top), Anchor::Start, "fill=\"#555\"", &self.series_name);
+            top += 20.0;
+        }
+        for (i, series) in self.series.iter().enumerate().filter(|(_, series)| named(series)) {
+            let (colour, line) = (COLOURS[i % COLOURS.len()], top - 4.0);
+            if self.bars {
+                let corner = top - 11.0;
+                svg.raw(format_args!(
+                    "<rect x=\"{left}\" y=\"{corner:.1}\" width=\"22\" height=\"12\" fill=\"{colour}\"/>"
+                ));
+            } else {
+                svg.raw(format_args!(
+                    "<path d=\"M{left},{line:.1} h22\" stroke=\"{colour}\" stroke-width=\"2\" \
+                     stroke-dasharray=\"{}\"/><circle cx=\"{}\" cy=\"{line:.1}\" r=\"3.5\" fill=\"{colour}\"/>",
+                    dash(i),
+                    left + 11.0
+                ));
+            }
+            svg.text((left + 30.0, top), Anchor::Start, "", &series.name);
+            top += 20.0;
+        }
+        if self.series.iter().any(|series| !series.published.is_empty()) {
+            diamond(svg, (left + 11.0, top - 4.0), "#333");
+            svg.text((left + 30.0, top), Anchor::Start, "", "published");
+        }
+    }
+}
+
+/// Every other line is dashed, so that one that lies on another does not hide it.
+fn dash(i: usize) -> &'static str {
+    ["none", "7 5"][i % 2]
+}
+
+/// The spread around a value.
+fn whisker(svg: &mut Svg, right: f64, (value, spread): (f64, f64), y: &Scale, colour: &str) {
+    if spread > 0.0 {
+        let (above, below) = (y.at(value + spread), y.at(value - spread));
+        svg.raw(format_args!(
+            "<path d=\"M{right:.1},{above:.1} V{below:.1}\" stroke=\"{colour}\"/>"
+        ));
+    }
+}
+
+/// A published value.
+fn diamond(svg: &mut Svg, (right, down): (f64, f64), colour: &str) {
+    svg.raw(format_args!(
+        "<path d=\"M{right:.1},{:.1} l5,5 l-5,5 l-5,-5 z\" fill=\"white\" stroke=\"{colour}\" stroke-width=\"1.6\"/>",
+        down - 5.0
+    ));
+}
+
+/// The least and the greatest of some values, apart from each other.
+fn ends(values: &[f64]) -> (f64, f64) {
+    let finite = || values.iter().copied().filter(|value| value.is_finite());
+    let (low, high) = (finite().fold(f64::MAX, f64::min), finite().fold(f64::MIN, f64::max));
+    if low > high {
+        (0.0, 1.0)
+    } else if low == high {
+        (low - 0.5 * low.abs().min(1.0), high + 0.5 * high.abs().max(1.0))
+    } else {
+        (low, high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(bars: bool) -> Chart {
+        let series = |name: &str, value: f64| Series {
+            name: name.into(),
+            points: vec![(0, value, 0.1), (1, 2.0 * value, 0.0)],
+            published: vec![(1, 3.0)],
+        };
+        Chart {
+            title: "a < b".into(),
+            below: String::new(),
+            x_name: "peers".into(),
+            y_name: "time".into(),
+            series_name: "balance".into(),
+            places: vec!["1".into(), "16".into()],
+            series: vec![series("one", 1.0), series("two", 2.0)],
+            parts: false,
+            bars,
+        }
+    }
+
+    #[test]
+    fn lines_have_a_point_and_bars_a_rectangle_for_each_value() {
+        let (lines, bars) = (chart(false).draw(), chart(true).draw());
+        assert_eq!(lines.matches("<circle").count(), 4 + 2, "four points, two in the legend");
+        assert_eq!(lines.matches("<polyline").count(), 2);
+        assert_eq!(bars.matches("<rect").count(), 1 + 4 + 2, "the page, four bars, the legend");
+        for svg in [lines, bars] {
+            assert!(svg.contains("a &lt; b") && svg.contains("published"));
+            assert_eq!(svg.matches(" l5,5 ").count(), 3, "two published values and the legend");
+        }
+    }
+
+    #[test]
+    fn parts_that_are_all_large_are_enlarged() {
+        let part = |value| Chart {
+            parts: true,
+            series: vec![Series {
+                points: vec![(0, value, 0.0), (1, value + 0.01, 0.0)],
+                ..Series::default()
+            }],
+            ..chart(false)
+        };
+        assert_eq!(part(0.97).range(), (0.95, 1.004));
+        assert_eq!(part(0.3).range(), (0.0, 1.02));
+    }
+}

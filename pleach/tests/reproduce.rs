@@ -1,0 +1,62 @@
+//! `pleach reproduce` from outside: what it runs, what it keeps, and what it says.
+
+use crate::outside::{folder, json, pleach, refused};
+use std::fs;
+
+#[test]
+fn figures_are_listed() {
+    let list = String::from_utf8(pleach("reproduce").stdout).unwrap();
+    for id in ["A-fig2-left", "B-tab1", "C-fig3", "D-fig7", "E-idle"] {
+        assert!(list.lines().any(|line| line.starts_with(id)), "{id}: {list}");
+    }
+}
+
+/// A figure that was run is not run again: a row that was lost is, and the page is the same.
+#[test]
+fn runs_go_on_where_they_stopped() {
+    let out = folder("reproduce");
+    let _ = fs::remove_dir_all(&out);
+    let words = format!("reproduce A-fig6 --quick --out {}", out.display());
+    let first = json(&words);
+    let figure = &first["figures"][0];
+    assert_eq!((figure["id"].as_str(), figure["quick"].as_bool()), (Some("A-fig6"), Some(true)));
+    assert!(
+        ["comes out", "comes out partly", "does not come out"]
+            .contains(&figure["verdict"].as_str().unwrap())
+    );
+    let rows = out.join("rows/A-fig6.quick.jsonl");
+    let before = fs::read_to_string(&rows).unwrap();
+    assert!(before.contains("\"commit\"") && before.contains("\"processor\""));
+    // The last row is torn, as by a loss of power.
+    fs::write(&rows, &before[..before.len() - 30]).unwrap();
+    let second = json(&words);
+    assert_eq!(first, second);
+    let after = fs::read_to_string(&rows).unwrap();
+    assert_eq!(after.lines().count(), before.lines().count());
+    let kept = before.lines().count() - 1;
+    assert!(before.lines().take(kept).eq(after.lines().take(kept)), "rows were run again");
+    assert_eq!(json(&words), second, "the same command again");
+    assert_eq!(fs::read_to_string(&rows).unwrap(), after);
+    let page = fs::read_to_string(out.join("index.html")).unwrap();
+    for part in ["A-fig6", "verdict", "<svg", "Instead of the paper's", "pleach reproduce C-fig3"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let network = page.replace("http://www.w3.org/2000/svg", "");
+    assert!(!network.contains("http"), "the page needs a network");
+}
+
+#[test]
+fn a_mistake_is_one_line() {
+    refused("reproduce C-fig33", "reproduce C-fig33: expected all, or some of A-fig2-left");
+    refused("reproduce --columns 3", "--columns does not apply to 'reproduce'");
+    refused("solve queens 8 --quick", "--quick does not apply");
+    refused("reproduce C-fig3 --out /dev/null/x", "--out /dev/null/x");
+    let out = folder("reproduce-foreign");
+    fs::create_dir_all(out.join("rows")).unwrap();
+    fs::write(out.join("rows/E-idle.quick.jsonl"), "mine\n").unwrap();
+    refused(
+        &format!("reproduce E-idle --quick --out {}", out.display()),
+        "E-idle.quick.jsonl, line 1: expected a row",
+    );
+    assert_eq!(fs::read_to_string(out.join("rows/E-idle.quick.jsonl")).unwrap(), "mine\n");
+}
