@@ -41,11 +41,13 @@ fn json_has_always_the_same_keys() {
         "nodes",
         "seconds",
         "setup_seconds",
+        "efficiency",
         "units",
         "sites",
         "balance",
         "settings",
         "seed",
+        "repeats",
     ];
     for words in ["count queens 8 --threads 2 --slow cpu1=2", "solve queens 8 --seed 7"] {
         let report = json(words);
@@ -246,4 +248,26 @@ fn the_walks_example_counts_as_published() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["count"], 324_932);
     assert_eq!(example("walks", &["0"]).status.code(), Some(2));
+}
+
+#[test]
+fn repeated_runs_have_a_mean_and_ends() {
+    let told = json("count queens 9 --repeat 3");
+    let repeats = &told["repeats"];
+    assert_eq!((told["count"].as_u64(), repeats["runs"].as_u64()), (Some(352), Some(3)));
+    let seconds = |key: &str| repeats["seconds"][key].as_f64().unwrap();
+    assert!(seconds("least") <= seconds("mean") && seconds("mean") <= seconds("most"));
+    assert!(json("count queens 9")["repeats"].is_null());
+    assert_eq!(json("loop spmm fem:900 --repeat 2")["repeats"]["runs"], 2);
+    let several = pleach("solve queens 8 9 --repeat 2 --json");
+    assert_eq!(String::from_utf8_lossy(&several.stdout).matches("\"runs\":2").count(), 2);
+    refused("count queens 9 --repeat 2 --checkpoint x.pleach", "--checkpoint is for a single run");
+    refused("count queens 9 --repeat 0", "--repeat 0: expected a whole number");
+}
+
+/// What all units together did, compared with what each did alone while it explored.
+#[test]
+fn searches_have_an_efficiency() {
+    let efficiency = json("count uts T1 --threads 2")["efficiency"].as_f64().unwrap();
+    assert!(efficiency > 0.1 && efficiency < 1.1, "{efficiency}");
 }

@@ -204,6 +204,7 @@ fn settings_record_every_flag() {
         "devices",
         "slow",
         "pace",
+        "repeat",
         "balance",
         "best",
         "start",

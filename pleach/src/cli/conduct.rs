@@ -10,6 +10,7 @@ use crate::campaign::Seen;
 use crate::draw;
 use crate::failure::Failure;
 use crate::registry::{Done, Ended, Mode, Start};
+use crate::report::repeats::Repeats;
 use crate::report::{Status, trace};
 use pleach_run::Stop;
 use std::path::Path;
@@ -32,15 +33,19 @@ pub struct Job<'a, 'o> {
 impl Job<'_, '_> {
     /// Carries it out.
     pub fn conduct(self, start: Start<'_>) -> Result<u8, Failure> {
+        self.conduct_all(vec![start])
+    }
+
+    /// Carries it out several times; what is printed and written is the result of the last one.
+    pub fn conduct_all(self, starts: Vec<Start<'_>>) -> Result<u8, Failure> {
         let Job { console, name, instance, words, inputs, given } = self;
         if given.on("show") {
             let search = given.search().map_err(Failure::Usage)?;
-            return match start(search, Mode::Look)? {
-                Ended::Seen(seen) => match *seen {
-                    Seen::Contents(contents) => show(console, (name, instance), given, &contents),
-                    Seen::Part(_) => Err(ran()),
-                },
-                Ended::Done(_) => Err(ran()),
+            let start = starts.into_iter().next().ok_or_else(ran)?;
+            let Ended::Seen(seen) = start(search, Mode::Look)? else { return Err(ran()) };
+            return match *seen {
+                Seen::Contents(contents) => show(console, (name, instance), given, &contents),
+                Seen::Part(_) => Err(ran()),
             };
         }
         keep_apart(given, &inputs)?;
@@ -48,20 +53,31 @@ impl Job<'_, '_> {
             ["trace", "solution", "gantt"].map(|flag| Output::of(flag, given));
         let files = Files { trace: trace?, solution: solution?, gantt: gantt? };
         let known = save(words, &inputs, given)?;
-        let mut progress = Progress::new(console, given.on("quiet"));
-        let mut search = given.search().map_err(Failure::Usage)?;
-        search.cancel = interrupts();
-        search.progress = Some(Box::new(|sight| progress.show(sight)));
-        if let Some(path) = known.filter(|_| !given.on("quiet")) {
-            search.resumed = Some(Box::new(move || {
-                console.note(&format!("resuming the search that {path} holds"));
-            }));
+        let (mut last, mut repeats) = (None, Repeats::default());
+        for start in starts {
+            let mut progress = Progress::new(console, given.on("quiet"));
+            let mut search = given.search().map_err(Failure::Usage)?;
+            search.cancel = interrupts();
+            search.progress = Some(Box::new(|sight| progress.show(sight)));
+            if let Some(path) = known.as_ref().filter(|_| !given.on("quiet")) {
+                search.resumed = Some(Box::new(move || {
+                    console.note(&format!("resuming the search that {path} holds"));
+                }));
+            }
+            let Ended::Done(done) = start(search, Mode::Run)? else {
+                return Err(Failure::Inside("a search was only looked at".into()));
+            };
+            drop(progress);
+            let outcome = &done.report.outcome;
+            repeats
+                .add(outcome.seconds, outcome.counts.bounded.max(outcome.counts.branched) as f64);
+            last = Some(*done);
+            if interrupts().is_cancelled() {
+                break;
+            }
         }
-        let Ended::Done(done) = start(search, Mode::Run)? else {
-            return Err(Failure::Inside("a search was only looked at".into()));
-        };
-        drop(progress);
-        deliver(console, (name, instance), given, files, *done)
+        let done = last.ok_or_else(|| Failure::Inside("no search was run".into()))?;
+        deliver(console, (name, instance), given, files, (done, &repeats))
     }
 }
 
@@ -99,16 +115,21 @@ fn deliver(
     (name, instance): (&str, &str),
     given: &Given,
     files: Files,
-    done: Done,
+    (done, repeats): (Done, &Repeats),
 ) -> Result<u8, Failure> {
     let Done { report, settings, picture } = done;
     let text = if given.on("json") {
         let mut record = given.record();
         settings.into_iter().for_each(|(key, value)| record[key] = value);
         let preset = given.word("balance").unwrap_or("adaptive");
-        report.json(name, instance, preset, &record).to_string()
+        let mut data = report.json(name, instance, preset, &record);
+        data["repeats"] = repeats.json();
+        data.to_string()
     } else {
         let mut text = report.words(name, instance);
+        if repeats.runs() > 1 {
+            text += &format!("\n{}", repeats.words());
+        }
         let saved = given.word("checkpoint").filter(|path| Path::new(path).exists());
         if let (Status::Stopped, Some(path)) = (report.status, saved) {
             text += &format!("\nto resume: {} resume {}", console.program, quoted(path));

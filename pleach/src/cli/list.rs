@@ -2,7 +2,7 @@
 
 use super::conduct::Job;
 use super::console::{Console, DONE, STOPPED};
-use super::flags::Given;
+use super::flags::{Given, REPEAT};
 use super::progress::interrupts;
 use crate::failure::{Failure, usage};
 use crate::registry::{Entry, Request, Start};
@@ -13,6 +13,26 @@ const OF_ONE: [&str; 7] = ["checkpoint", "trace", "solution", "gantt", "start", 
 
 /// How an instance is read.
 type Read = fn(&Request<'_>) -> Result<Start<'static>, Failure>;
+
+/// Flags about one run only.
+const OF_ONE_RUN: [&str; 3] = ["checkpoint", "trace", "show"];
+
+/// A search as often as `--repeat` says.
+pub fn repeated<'p>(
+    given: &Given,
+    start: impl Fn() -> Result<Start<'p>, Failure>,
+) -> Result<Vec<Start<'p>>, Failure> {
+    let times = given.get(&REPEAT).map_err(Failure::Usage)?.unwrap_or(1);
+    if times > 1 {
+        if let Some(flag) = OF_ONE_RUN.into_iter().find(|flag| given.has(flag)) {
+            return usage(format!("--{flag} is for a single run: it does not go with --repeat"));
+        }
+        if given.cluster.is_some() {
+            return usage("--repeat is for a single process");
+        }
+    }
+    (0..times).map(|_| start()).collect()
+}
 
 /// Searches several instances. All are read before the first one is searched.
 pub fn search_all(
@@ -35,7 +55,7 @@ pub fn search_all(
     let mut starts = Vec::new();
     for instance in words {
         let request = Request { instance, given, resumed: false, follows: false, note: &note };
-        starts.push(read(&request)?);
+        starts.push(repeated(given, || read(&request))?);
     }
     let begun = Instant::now();
     let (mut ended, mut code) = (0, DONE);
@@ -43,7 +63,7 @@ pub fn search_all(
         let inputs = (entry.is_file)(instance).then(|| instance.clone()).into_iter().collect();
         let job = Job { console, name: entry.name, instance, words, inputs, given: &mut *given };
         // What goes wrong with one says nothing about the others.
-        let came = console.finish(|| job.conduct(start));
+        let came = console.finish(|| job.conduct_all(start));
         ended += usize::from(came == DONE);
         // A failure weighs more than bad input, and that more than a stop.
         code = if code == DONE {

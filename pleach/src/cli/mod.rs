@@ -173,8 +173,8 @@ fn of_problem(
     let note = |text: &str| console.note(text);
     let request =
         Request { instance: &instance, given: &line.given, resumed, follows: false, note: &note };
-    let search = match task.act {
-        Act::Search(search) => search(&request)?,
+    let searches = match task.act {
+        Act::Search(search) => list::repeated(&line.given, || search(&request))?,
         Act::Check(check) => {
             let Some(file) = line.words.get(3) else {
                 return usage(format!("check {problem} {instance}: a solution FILE is required"));
@@ -191,5 +191,6 @@ fn of_problem(
     };
     let inputs = (entry.is_file)(&instance).then(|| instance.clone()).into_iter().collect();
     let Line { words, given } = &mut line;
-    Job { console, name: entry.name, instance: &instance, words, inputs, given }.conduct(search)
+    Job { console, name: entry.name, instance: &instance, words, inputs, given }
+        .conduct_all(searches)
 }

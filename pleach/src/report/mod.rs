@@ -2,6 +2,7 @@
 
 pub(crate) mod columns;
 pub(crate) mod json;
+pub(crate) mod repeats;
 pub(crate) mod trace;
 mod words;
 

@@ -22,7 +22,7 @@ pub use search::{
     ALL as ALL_OPTIMA, BEST, BOUND, BRANCHING, JOBS_FIRST, NODES, SEED, START, Start, value_to_beat,
 };
 pub use sim::{PEERS, QUICK, SVG};
-pub use units::{BALANCE, CHECK, DEVICES, PACE, SIMD, SLOW, THREADS};
+pub use units::{BALANCE, CHECK, DEVICES, PACE, REPEAT, SIMD, SLOW, THREADS};
 
 use clap::{Arg, ArgAction};
 use serde_json::Value;
@@ -31,11 +31,12 @@ use serde_json::Value;
 pub const WORD: char = '\u{1}';
 
 /// The flags that there are, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 50] = [
+pub static FLAGS: [&(dyn Item + Sync); 51] = [
     &THREADS,
     &DEVICES,
     &SLOW,
     &PACE,
+    &REPEAT,
     &BALANCE,
     &BEST,
     &START,

@@ -90,6 +90,20 @@ pub static PACE: Flag<u64> = Flag {
     record: |given| Some(json!(given.get(&PACE).ok().flatten())),
 };
 
+/// `--repeat`.
+pub static REPEAT: Flag<u64> = Flag {
+    about: About {
+        name: "repeat",
+        value: Some("N"),
+        help: "run N times, and report the mean, the deviation, the least and the most",
+        default: "1",
+        applies: Applies::To(&[Verb::Solve, Verb::Count, Verb::Loop]),
+        ..ABOUT
+    },
+    parse: |word| whole(word, 1, 100_000),
+    record: |given| Some(json!(given.get(&REPEAT).ok().flatten().unwrap_or(1))),
+};
+
 /// `--balance`.
 pub static BALANCE: Flag<Policy> = Flag {
     about: About {

@@ -5,12 +5,14 @@ mod told;
 
 use super::console::{Console, DONE, STOPPED};
 use super::files::{Output, keep_apart};
-use super::flags::{COMPARE, Kind, Verb};
+use super::flags::{COMPARE, Kind, REPEAT, Verb};
 use super::line::Line;
 use super::progress::interrupts;
 use crate::failure::{Failure, usage};
 use crate::loops::runner::{self, Runner};
 use crate::loops::{self, Entry, LOOPS, Order};
+use crate::report::repeats::Repeats;
+use pleach_run::looping::LoopReport;
 use told::Told;
 
 /// Carries out what words and flags say.
@@ -45,19 +47,27 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
     // Bad input leaves no empty file behind.
     let out = Output::of("out", given)?;
     let settings = runner::settings(given)?;
-    let mut runner = Runner::new(&settings, given.on("quiet"), &cancel);
-    job.run(&mut runner)?;
-    let mut report = runner.finish();
     let compare = given.on(COMPARE.about.name);
+    let times = given.get(&REPEAT).map_err(Failure::Usage)?;
     // The first run finds cold memory. Splits are compared by their best times, so this one needs several as well.
-    for _ in 1..if compare { split::TRIES } else { 1 } {
+    let tries = times.unwrap_or(if compare { split::TRIES as u64 } else { 1 });
+    let (mut best, mut repeats): (Option<LoopReport>, _) = (None, Repeats::default());
+    for _ in 0..tries {
         let mut runner = Runner::new(&settings, given.on("quiet"), &cancel);
         job.run(&mut runner)?;
-        let again = runner.finish();
-        if again.seconds < report.seconds || !again.complete {
-            report = again;
+        let report = runner.finish();
+        if times.is_some() && report.complete {
+            repeats.add(report.seconds, job.found().work.0);
+        }
+        let complete = report.complete;
+        if !complete || best.as_ref().is_none_or(|best| report.seconds < best.seconds) {
+            best = Some(report);
+        }
+        if !complete {
+            break;
         }
     }
+    let report = best.unwrap_or_default();
     for warning in report.warnings.iter().filter(|_| !given.on("quiet")) {
         console.note(&format!("warning: {warning}"));
     }
@@ -65,7 +75,7 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
         if let Some(out) = out {
             out.leave();
         }
-        let told = Told { entry, order, job: None, report: &report, split: None };
+        let told = Told { entry, order, job: None, report: &report, split: None, repeats };
         console.print(&told.text())?;
         return Ok(STOPPED);
     }
@@ -76,7 +86,7 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
         .then(|| split::best(&mut *job, &settings, &report.parts, &cancel))
         .transpose()?
         .flatten();
-    let told = Told { entry, order, job: Some(&found), report: &report, split };
+    let told = Told { entry, order, job: Some(&found), report: &report, split, repeats };
     // The result comes first: a file that cannot be written must not lose it.
     console.print(&told.text())?;
     if let Some((out, bytes)) = file {

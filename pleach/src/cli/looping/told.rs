@@ -4,6 +4,7 @@ use super::split::Split;
 use crate::cli::flags::Verb;
 use crate::loops::{Entry, Found, Order};
 use crate::report::json::{round, whole};
+use crate::report::repeats::Repeats;
 use pleach_run::looping::LoopReport;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -17,6 +18,8 @@ pub struct Told<'a> {
     pub report: &'a LoopReport,
     /// The best static split, if it was asked for.
     pub split: Option<Split>,
+    /// How long all runs took, if there were several.
+    pub repeats: Repeats,
 }
 
 impl Told<'_> {
@@ -57,6 +60,9 @@ impl Told<'_> {
                 "\n  best static split found: {best:.1} % to {}, {:.3} s; shared dynamically: {more:+.1} % time",
                 first, split.seconds
             );
+        }
+        if self.repeats.runs() > 1 {
+            let _ = write!(text, "\n  the fastest of {}", self.repeats.words());
         }
         if let Some(found) = self.job {
             let _ = write!(text, "\n  checksum {}", found.checksum);
@@ -118,6 +124,7 @@ impl Told<'_> {
             "sites": null,
             "balance": null,
             "loop": of_loop,
+            "repeats": self.repeats.json(),
             "seed": settings.get("seed").cloned().unwrap_or(Value::Null),
             "settings": settings,
         })

@@ -50,6 +50,8 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     ComesOut,
+    /// All claims that could be judged hold, but some could not be.
+    SoFar,
     Partly,
     DoesNot,
     NotRun,
@@ -60,6 +62,7 @@ impl Verdict {
     pub fn words(self) -> &'static str {
         match self {
             Verdict::ComesOut => "comes out",
+            Verdict::SoFar => "comes out so far",
             Verdict::Partly => "comes out partly",
             Verdict::DoesNot => "does not come out",
             Verdict::NotRun => "not run",
@@ -71,7 +74,13 @@ impl Verdict {
         let known = || outcomes.iter().flatten();
         match known().count() {
             0 => Verdict::NotRun,
-            _ if known().all(Outcome::holds_everywhere) => Verdict::ComesOut,
+            _ if known().all(Outcome::holds_everywhere) => {
+                if outcomes.contains(&None) {
+                    Verdict::SoFar
+                } else {
+                    Verdict::ComesOut
+                }
+            }
             _ if known().all(|outcome| outcome.holds == 0) => Verdict::DoesNot,
             _ => Verdict::Partly,
         }
@@ -289,7 +298,8 @@ mod tests {
     #[test]
     fn a_verdict_needs_every_claim() {
         let held = |holds, points| Some(Outcome { holds, points, shown: String::new() });
-        assert_eq!(Verdict::of(&[held(2, 2), None, held(1, 1)]), Verdict::ComesOut);
+        assert_eq!(Verdict::of(&[held(2, 2), held(1, 1)]), Verdict::ComesOut);
+        assert_eq!(Verdict::of(&[held(2, 2), None, held(1, 1)]), Verdict::SoFar);
         assert_eq!(Verdict::of(&[held(2, 2), held(0, 1)]), Verdict::Partly);
         assert_eq!(Verdict::of(&[held(1, 2)]), Verdict::Partly);
         assert_eq!(Verdict::of(&[held(0, 2)]), Verdict::DoesNot);

@@ -9,10 +9,10 @@ use std::fmt::Write;
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}\
 h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:3rem;border-top:1px solid #ccc;padding-top:1rem}h3{font-size:1.05rem}\
 table{border-collapse:collapse;margin:1rem 0;font-size:.9rem}td,th{padding:.2rem .7rem;border-bottom:1px solid #ddd;\
-text-align:right;font-variant-numeric:tabular-nums}td:first-child,th:first-child{text-align:left}td.words{text-align:left}\
+text-align:right;font-variant-numeric:tabular-nums}td:first-child,th:first-child{text-align:left}td.words,th.words{text-align:left}td:first-child{white-space:nowrap}\
 svg,img{max-width:100%;height:auto}.verdict{padding:.1rem .5rem;border-radius:.3rem;white-space:nowrap}\
 .comes-out{background:#cfe8d5}.comes-out-partly{background:#fbe8c0}.does-not-come-out{background:#f4cfc8}\
-.not-run{background:#e6e6e6}.quiet{color:#666}pre{background:#f5f5f5;padding:.6rem;overflow-x:auto;font-size:.85rem}\
+.comes-out-so-far{background:#dfeede}.not-run{background:#e6e6e6}.quiet{color:#666}pre{background:#f5f5f5;padding:.6rem;overflow-x:auto;font-size:.85rem}\
 details{margin:.6rem 0}li{margin:.2rem 0}";
 
 /// The page for these figures, and for those that were not run, by id and title.
@@ -22,17 +22,9 @@ pub fn page(seen: &[Seen], others: &[(String, String)]) -> String {
          <meta name=\"viewport\" content=\"width=device-width\"><title>The papers' figures, run again</title>\
          <style>{STYLE}</style></head><body>\n<h1>The papers' figures, run again</h1>\n"
     );
-    let origin = seen.first().map(|seen| &seen.origin);
-    if let Some(origin) = origin {
-        let _ = writeln!(
-            html,
-            "<p class=\"quiet\">pleach {}, commit {}, on {}. In charts, hollow diamonds are the papers' values.</p>",
-            env!("CARGO_PKG_VERSION"),
-            escaped(&origin.commit),
-            escaped(&origin.processor)
-        );
-    }
-    html += "<table><tr><th>figure</th><th>what it shows</th><th>verdict</th></tr>\n";
+    html += "<p class=\"quiet\">In charts, hollow diamonds are the papers' values.</p>\n";
+    html +=
+        "<table><tr><th>figure</th><th class=\"words\">what it shows</th><th>verdict</th></tr>\n";
     for seen in seen {
         let (id, verdict) = (escaped(&seen.figure.id), badge(seen.verdict));
         let quick = if seen.quick { " (quick)" } else { "" };
@@ -76,18 +68,27 @@ fn figure(html: &mut String, seen: &Seen) {
         for (claim, outcome) in figure.claims.iter().zip(&seen.outcomes) {
             let outcome = outcome.as_ref().map_or("not run".into(), |outcome| outcome.words());
             let _ =
-                writeln!(html, "<li>{}: <i>{}</i></li>", escaped(&claim.says), escaped(&outcome));
+                writeln!(html, "<li>{}<br><i>{}</i></li>", escaped(&claim.says), escaped(&outcome));
         }
         *html += "</ul>\n";
     }
+    let _ = writeln!(
+        html,
+        "<p class=\"quiet\">Commit {}, on {}.</p>",
+        escaped(&seen.origin.commit),
+        escaped(&seen.origin.processor)
+    );
     if let Some(argued) = &figure.argued {
         let _ = writeln!(html, "<p><b>Why</b>: {}</p>", escaped(argued));
     }
     for (part, shown) in figure.parts.iter().zip(&seen.parts) {
         let _ = writeln!(html, "<h3>{}</h3>", escaped(&part.title));
         if !part.instead.is_empty() {
-            let all = part.instead.iter().map(|one| escaped(one)).collect::<Vec<_>>().join("; ");
-            let _ = writeln!(html, "<p class=\"quiet\">Instead of the paper's: {all}.</p>");
+            *html += "<p class=\"quiet\">Instead of the paper's:</p><ul class=\"quiet\">\n";
+            for one in &part.instead {
+                let _ = writeln!(html, "<li>{}</li>", escaped(one));
+            }
+            *html += "</ul>\n";
         }
         match shown {
             SeenPart::NotRun(why) => {

@@ -1,0 +1,71 @@
+//! [`Repeats`]: how long several runs of one command took.
+
+use super::columns::{digits, mean_and_spread};
+use serde_json::{Value, json};
+
+/// What each of several runs took, and how fast it was.
+#[derive(Clone, Debug, Default)]
+pub struct Repeats {
+    seconds: Vec<f64>,
+    rates: Vec<f64>,
+}
+
+impl Repeats {
+    /// Adds a run, with the nodes or operations that it did in that time.
+    pub fn add(&mut self, seconds: f64, done: f64) {
+        self.seconds.push(seconds);
+        self.rates.push(done / seconds.max(1e-9));
+    }
+
+    /// The number of runs.
+    pub fn runs(&self) -> usize {
+        self.seconds.len()
+    }
+
+    /// In words.
+    pub fn words(&self) -> String {
+        let (mean, deviation) = mean_and_spread(&self.seconds);
+        let (least, most) = ends(&self.seconds);
+        let [mean, deviation, least, most] = [mean, deviation, least, most].map(digits);
+        format!("{} runs: {mean} ± {deviation} s, from {least} to {most} s", self.runs())
+    }
+
+    /// As JSON; null for a single run.
+    pub fn json(&self) -> Value {
+        let about = |values: &[f64]| {
+            let ((mean, deviation), (least, most)) = (mean_and_spread(values), ends(values));
+            json!({ "mean": mean, "deviation": deviation, "least": least, "most": most })
+        };
+        match self.runs() {
+            0 | 1 => Value::Null,
+            runs => {
+                json!({ "runs": runs, "seconds": about(&self.seconds), "rate": about(&self.rates) })
+            }
+        }
+    }
+}
+
+fn ends(values: &[f64]) -> (f64, f64) {
+    let fold = |better: fn(f64, f64) -> f64| values.iter().copied().reduce(better).unwrap_or(0.0);
+    (fold(f64::min), fold(f64::max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_have_a_mean_and_ends() {
+        let mut repeats = Repeats::default();
+        repeats.add(1.0, 100.0);
+        assert_eq!(repeats.json(), Value::Null);
+        repeats.add(3.0, 100.0);
+        let json = repeats.json();
+        assert_eq!((json["runs"].as_u64(), json["seconds"]["mean"].as_f64()), (Some(2), Some(2.0)));
+        assert_eq!(
+            (json["seconds"]["least"].as_f64(), json["rate"]["most"].as_f64()),
+            (Some(1.0), Some(100.0))
+        );
+        assert_eq!(repeats.words(), "2 runs: 2.000 ± 1.414 s, from 1.000 to 3.000 s");
+    }
+}
