@@ -37,6 +37,7 @@ VARIANTS = [
     ("flowshop_bounds", "ta030, two", [20, 20, 190, 0]),
     ("flowshop_bounds", "ta056, one", [50, 20, 0, 0]),
     ("loop_csrmm", "any", []),
+    ("loop_rays", "any", []),
     ("uts", "any", []),
     ("uts", "T1", [0xFFFFFFFF, 503316480, 4, 10, 0, 10]),
     ("uts", "T3", [0, 268166627, 8, 0xFFFFFFFF, 0, 0]),

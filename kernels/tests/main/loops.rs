@@ -1,0 +1,76 @@
+//! Kernels of loops, range by range: those of a device and those of a thread fit together at every cut.
+
+use crate::device::bounds;
+use pleach_core::evaluate::Parents;
+use pleach_core::level::Level;
+use pleach_core::looping::Loop;
+use pleach_loops::rays::frame::{Frame, Method, Settings};
+use pleach_loops::rays::mesh::Mesh;
+use pleach_loops::rays::scene::Scene;
+use pleach_loops::rays::transfer::Transfer;
+use pleach_loops::rays::view::View;
+use pleach_loops::sparse::csrmm::Csrmm;
+use pleach_loops::sparse::generate::named;
+use pleach_loops::sparse::matrix::Dense;
+use std::ops::Range;
+
+/// Runs some units on the device, and all others in this thread.
+fn with_device(work: &impl Loop, units: Range<usize>, seed: u64) {
+    let hand = &mut work.hand();
+    work.run(0..units.start, hand);
+    work.run(units.end..work.units(), hand);
+    if units.is_empty() {
+        return;
+    }
+    let on = work.on_device().unwrap();
+    let layout = on.layout(&|| true).unwrap();
+    let words = on.words(&units);
+    assert!(words > 0 && words <= layout.width);
+    let mut parents = Parents { starts: vec![0, words as u32], words: Vec::new() };
+    on.order(&units, &mut parents.words);
+    assert_eq!(parents.words.len(), layout.words);
+    on.store(units, &bounds(&layout, &parents, seed));
+}
+
+/// Every range of so many units, each with a seed.
+fn ranges(units: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let all = (0..=units).flat_map(move |from| (from..=units).map(move |to| from..to));
+    (1..).zip(all)
+}
+
+#[test]
+fn rays_fit_together() {
+    let mesh = Mesh::named("random:30").unwrap().unwrap();
+    let ramp = Transfer::parse("0 1 0 0 0\n0.5 0 1 0 9\n0.5 0 0 1 1\n1 1 1 1 2\n").unwrap();
+    let scene = Scene::new(&mesh, &ramp);
+    let settings = Settings { method: Method::March, ..Settings::default() };
+    let frame = Frame::new(&scene, &View::new(35, 20), settings).unwrap();
+    let (expected, _) = frame.draw(Level::Off);
+    for (seed, units) in ranges(6) {
+        let mut picture = frame.picture();
+        with_device(&frame.rays(&mut picture, Level::Off), units.clone(), seed);
+        assert!(picture == expected, "{units:?}");
+    }
+}
+
+#[test]
+fn rows_of_sparse_times_dense_fit_together() {
+    for (word, width) in [("fem:330", 3), ("web:350x3", 1)] {
+        let mut sparse = named(word, 1).unwrap().unwrap();
+        sparse.values.iter_mut().for_each(|value| *value = (*value * 9.0).round());
+        let dense = Dense::by(sparse.width, width, |row, column| (row % 7 + column) as f64);
+        let dense = dense.unwrap();
+        let go = |units: Option<Range<usize>>, seed| {
+            let mut out = Dense::by(sparse.height(), width, |_, _| 99.0).unwrap();
+            let product = Csrmm::new(&sparse, &dense, &mut out, Level::Off).unwrap();
+            let count = product.units();
+            with_device(&product, units.unwrap_or(0..0), seed);
+            drop(product);
+            (out.numbers().to_vec(), count)
+        };
+        let (expected, count) = go(None, 0);
+        for (seed, units) in ranges(count) {
+            assert!(go(Some(units.clone()), seed).0 == expected, "{word}, {units:?}");
+        }
+    }
+}
