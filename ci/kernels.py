@@ -38,6 +38,8 @@ VARIANTS = [
     ("flowshop_bounds", "ta056, one", [50, 20, 0, 0]),
     ("loop_csrmm", "any", []),
     ("loop_rays", "any", []),
+    ("loop_spmm_count", "any", []),
+    ("loop_spmm_add", "any", []),
     ("uts", "any", []),
     ("uts", "T1", [0xFFFFFFFF, 503316480, 4, 10, 0, 10]),
     ("uts", "T3", [0, 268166627, 8, 0xFFFFFFFF, 0, 0]),

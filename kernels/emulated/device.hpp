@@ -81,6 +81,9 @@ template <class T, class U> T atomicMin(T *place, U value) {
 template <class T, class U> T atomicMax(T *place, U value) {
     return pleach_atomic(place, [=](T old) { return T(value) > old ? T(value) : old; });
 }
+template <class T, class U> T atomicOr(T *place, U value) {
+    return pleach_atomic(place, [=](T old) { return T(old | T(value)); });
+}
 template <class T, class U> T atomicExch(T *place, U value) {
     return pleach_atomic(place, [=](T) { return T(value); });
 }

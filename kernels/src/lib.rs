@@ -8,7 +8,7 @@ pub mod emulated;
 pub mod launch;
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 23] = [
+const FILES: [(&str, &str); 26] = [
     ("hip.cuh", include_str!("../cuda/hip.cuh")),
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
@@ -32,10 +32,13 @@ const FILES: [(&str, &str); 23] = [
     ("flowshop_bounds.cu", include_str!("../cuda/flowshop_bounds.cu")),
     ("loop_csrmm.cu", include_str!("../cuda/loop_csrmm.cu")),
     ("loop_rays.cu", include_str!("../cuda/loop_rays.cu")),
+    ("loop_spmm.cuh", include_str!("../cuda/loop_spmm.cuh")),
+    ("loop_spmm_count.cu", include_str!("../cuda/loop_spmm_count.cu")),
+    ("loop_spmm_add.cu", include_str!("../cuda/loop_spmm_add.cu")),
 ];
 
 /// The kernels compiled for any instance.
-const PTX: [(&str, &str); 10] = [
+const PTX: [(&str, &str); 12] = [
     ("queens", include_str!("../ptx/queens.ptx")),
     ("queens_intervals", include_str!("../ptx/queens_intervals.ptx")),
     ("flowshop", include_str!("../ptx/flowshop.ptx")),
@@ -46,6 +49,8 @@ const PTX: [(&str, &str); 10] = [
     ("flowshop_bounds", include_str!("../ptx/flowshop_bounds.ptx")),
     ("loop_csrmm", include_str!("../ptx/loop_csrmm.ptx")),
     ("loop_rays", include_str!("../ptx/loop_rays.ptx")),
+    ("loop_spmm_count", include_str!("../ptx/loop_spmm_count.ptx")),
+    ("loop_spmm_add", include_str!("../ptx/loop_spmm_add.ptx")),
 ];
 
 /// The kernels that explore.
@@ -67,7 +72,7 @@ pub const BOUNDS: [&str; 1] = ["flowshop_bounds"];
 
 /// The kernels of loops. A range of units comes as the only parent of a batch, and the words of its results are the
 /// children.
-pub const LOOPS: [&str; 2] = ["loop_csrmm", "loop_rays"];
+pub const LOOPS: [&str; 4] = ["loop_csrmm", "loop_rays", "loop_spmm_count", "loop_spmm_add"];
 
 /// A kernel's source with everything it includes pasted in, as C++17.
 ///

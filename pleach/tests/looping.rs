@@ -50,6 +50,8 @@ fn results_do_not_depend_on_who_computes_them() {
 #[test]
 fn devices_compute_the_same() {
     for words in [
+        "spmm fem:900",
+        "spmm web:700x3 random:700x4 --precision f32",
         "csrmm fem:900 --columns 5",
         "rays bluntfin:5x4x4 --size 70x33",
         "rays bluntfin:5x4x4 --size 33x33 --method march",
@@ -63,7 +65,8 @@ fn devices_compute_the_same() {
             let is = told["loop"]["checksum"].as_f64().unwrap();
             let apart = (is / expected - 1.0).abs();
             // Devices march, also where threads project.
-            let most = if words.contains("70x33") { 1e-4 } else { 1e-9 };
+            let loose = words.contains("70x33") || words.contains("f32");
+            let most = if loose { 1e-4 } else { 1e-9 };
             assert!(apart < most, "{words}, {devices}: {is} for {expected}");
         }
     }
@@ -180,7 +183,7 @@ fn bad_input_is_one_line() {
     refused("loop csrmm fem:90 --precision f16", "--precision f16: expected f32 or f64");
     refused("loop csrmm fem:90 --bound one", "--bound does not apply");
     refused("loop csrmm fem:90 --slow cpu9=2 --threads 2", "--slow cpu9=2");
-    refused("loop spmm fem:90 --devices emulated", "it has no kernel for this loop");
+    refused("loop lattice --size 32x16x16 --devices emulated", "it has no kernel for this loop");
     refused(&format!("loop rays {mesh}"), "mesh.vtk: ");
     refused("loop rays sphere:x", "expected sphere:TETRAHEDRA");
     refused("loop rays sphere:100 --size 5x5x5", "--size: expected WIDTHxHEIGHT");

@@ -1,6 +1,7 @@
 //! The kernels of loops on the emulated device: results are the CPU's, however units are shared and whatever fails.
 
 mod rays;
+mod spmm;
 
 use pleach_core::looping::Loop;
 use pleach_run::Crew;

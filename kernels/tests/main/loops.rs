@@ -11,7 +11,8 @@ use pleach_loops::rays::transfer::Transfer;
 use pleach_loops::rays::view::View;
 use pleach_loops::sparse::csrmm::Csrmm;
 use pleach_loops::sparse::generate::named;
-use pleach_loops::sparse::matrix::Dense;
+use pleach_loops::sparse::matrix::{Csr, Dense};
+use pleach_loops::sparse::spmm::{Adding, Counting, Factors, multiply, room};
 use std::ops::Range;
 
 /// Runs some units on the device, and all others in this thread.
@@ -71,6 +72,24 @@ fn rows_of_sparse_times_dense_fit_together() {
         let (expected, count) = go(None, 0);
         for (seed, units) in ranges(count) {
             assert!(go(Some(units.clone()), seed).0 == expected, "{word}, {units:?}");
+        }
+    }
+}
+
+#[test]
+fn rows_of_sparse_times_sparse_fit_together() {
+    for (one, other) in [("fem:330", "fem:330"), ("web:350x3", "random:350x40")] {
+        let [a, b] = [one, other].map(|word| named(word, 1).unwrap().unwrap().cast::<f32>());
+        let mut expected = Csr::default();
+        multiply(&a, &b, Level::Off, &mut expected).unwrap();
+        let factors = Factors::new(&a, &b, Level::Off).unwrap();
+        let units = a.height().div_ceil(48);
+        for (seed, units) in ranges(units) {
+            let (mut lengths, mut product) = (vec![77; a.height()], Csr::default());
+            with_device(&Counting::new(&factors, &mut lengths), units.clone(), seed);
+            room(&lengths, b.width, &mut product).unwrap();
+            with_device(&Adding::new(&factors, &mut product), units.clone(), seed);
+            assert!(product == expected, "{one} times {other}, {units:?}");
         }
     }
 }
