@@ -38,6 +38,7 @@ VARIANTS = [
     ("flowshop_bounds", "ta056, one", [50, 20, 0, 0]),
     ("loop_csrmm", "any", []),
     ("loop_rays", "any", []),
+    ("loop_lattice", "any", []),
     ("loop_spmm_count", "any", []),
     ("loop_spmm_add", "any", []),
     ("uts", "any", []),

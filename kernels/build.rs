@@ -27,7 +27,7 @@ const SIZED: [(&str, &[u32]); 5] = [
 fn emulated() -> Result<(), cc::Error> {
     let explore = ["queens", "flowshop", "uts", "atsp", "diverging"];
     let others = ["queens_intervals", "flowshop_intervals", "atsp_intervals", "flowshop_bounds"];
-    let loops = ["loop_csrmm", "loop_rays", "loop_spmm_count", "loop_spmm_add"];
+    let loops = ["loop_csrmm", "loop_rays", "loop_lattice", "loop_spmm_count", "loop_spmm_add"];
     for kernel in explore.into_iter().chain(others).chain(loops) {
         library(kernel, &[])?;
     }

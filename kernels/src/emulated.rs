@@ -59,6 +59,7 @@ kernels! {
     "flowshop_bounds", pleach_emulated_flowshop_bounds;
     "loop_csrmm", pleach_emulated_loop_csrmm;
     "loop_rays", pleach_emulated_loop_rays;
+    "loop_lattice", pleach_emulated_loop_lattice;
     "loop_spmm_count", pleach_emulated_loop_spmm_count;
     "loop_spmm_add", pleach_emulated_loop_spmm_add;
     // With the sizes of an instance compiled in.

@@ -1,5 +1,6 @@
 //! The kernels of loops on the emulated device: results are the CPU's, however units are shared and whatever fails.
 
+mod lattice;
 mod rays;
 mod spmm;
 

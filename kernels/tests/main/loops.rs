@@ -1,9 +1,11 @@
 //! Kernels of loops, range by range: those of a device and those of a thread fit together at every cut.
 
-use crate::device::bounds;
+use crate::device::{bounds, bounds_by, tables};
 use pleach_core::evaluate::Parents;
 use pleach_core::level::Level;
-use pleach_core::looping::Loop;
+use pleach_core::looping::{Loop, Stepping};
+use pleach_loops::lattice::flow::{Across, Along, Flow, Friction, Obstacle, Setup};
+use pleach_loops::lattice::stepping::Steps;
 use pleach_loops::rays::frame::{Frame, Method, Settings};
 use pleach_loops::rays::mesh::Mesh;
 use pleach_loops::rays::scene::Scene;
@@ -14,6 +16,7 @@ use pleach_loops::sparse::generate::named;
 use pleach_loops::sparse::matrix::{Csr, Dense};
 use pleach_loops::sparse::spmm::{Adding, Counting, Factors, multiply, room};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Runs some units on the device, and all others in this thread.
 fn with_device(work: &impl Loop, units: Range<usize>, seed: u64) {
@@ -90,6 +93,69 @@ fn rows_of_sparse_times_sparse_fit_together() {
             room(&lengths, b.width, &mut product).unwrap();
             with_device(&Adding::new(&factors, &mut product), units.clone(), seed);
             assert!(product == expected, "{one} times {other}, {units:?}");
+        }
+    }
+}
+
+/// Slabs with neighbours below, above, on both sides and on none, and boxes with and without ends.
+#[test]
+fn slabs_are_swept_as_by_a_thread() {
+    for (along, across) in [
+        (Along::Stream { speed: 0.05 }, Across::Slip),
+        (Along::Periodic { force: 1e-3 }, Across::Periodic),
+    ] {
+        let obstacle = Obstacle::Sphere { centre: [0.3, 0.5, 0.5], radius: 0.4 };
+        let (friction, level) = (Friction::Tau(0.8), Level::best());
+        let setup = Setup { size: [32, 6, 12], along, across, friction, obstacle, depth: 4, level };
+        let work = Steps(Arc::new(Flow::new(setup).unwrap()));
+        let on = work.on_device().unwrap();
+        for (seed, planes) in [(1, 0..12), (2, 0..5), (3, 4..8), (4, 8..12)] {
+            let mut expected = work.begin(planes).unwrap();
+            expected.fill(|[x, y, z]| {
+                let part = |i: usize| (i * 7 % 5) as f64 / 50.0;
+                (1.0 + part(x + 3 * z), [part(y), -part(x), part(z)])
+            });
+            let mut slab = expected.clone();
+            let layout = on.layout(&slab);
+            let tables = &mut tables(&layout);
+            let mut go = |words: Vec<u32>, results: usize| {
+                assert!(words.len() <= layout.words && results <= layout.width);
+                bounds_by(
+                    &layout,
+                    tables,
+                    &Parents { starts: vec![0, results as u32], words },
+                    seed,
+                )
+            };
+            for steps in [4, 3, 1, 2] {
+                for above in [false, true] {
+                    // What a neighbour might send: the slab's own planes, so that both have the same.
+                    let mut edge = Vec::new();
+                    work.edge(&expected, above, &mut edge);
+                    if !edge.is_empty() {
+                        work.set_edge(&mut expected, above, &edge);
+                        work.set_edge(&mut slab, above, &edge);
+                    }
+                }
+                work.sweep(&mut expected, steps);
+                let mut last = Vec::new();
+                for order in on.orders(&slab, steps) {
+                    last = go(order.words, order.results);
+                }
+                on.swept(&mut slab, steps, &last);
+                for above in [false, true] {
+                    let (mut is, mut wanted) = (Vec::new(), Vec::new());
+                    work.edge(&slab, above, &mut is);
+                    work.edge(&expected, above, &mut wanted);
+                    assert!(is == wanted, "{:?}, {steps} steps", expected.planes());
+                }
+            }
+            for (part, order) in on.fetch(&slab).into_iter().enumerate() {
+                let results = go(order.words, order.results);
+                on.fetched(&mut slab, part, &results);
+            }
+            assert!(slab.numbers() == expected.numbers(), "{:?}", expected.planes());
+            assert_eq!(slab.steps(), expected.steps());
         }
     }
 }
