@@ -27,7 +27,7 @@ const SIZED: [(&str, &[u32]); 5] = [
 fn emulated() -> Result<(), cc::Error> {
     let explore = ["queens", "flowshop", "uts", "atsp", "diverging"];
     let others = ["queens_intervals", "flowshop_intervals", "atsp_intervals", "flowshop_bounds"];
-    let loops = ["loop_csrmm"];
+    let loops = ["loop_csrmm", "loop_rays", "loop_lattice", "loop_spmm_count", "loop_spmm_add"];
     for kernel in explore.into_iter().chain(others).chain(loops) {
         library(kernel, &[])?;
     }
@@ -59,5 +59,7 @@ fn build() -> cc::Build {
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").opt_level(2).include("cuda").include("emulated");
     build.flag_if_supported("-Wno-unknown-pragmas").flag_if_supported("-Wno-unused-parameter");
+    // Sums and products stay two operations, as on x86.
+    build.flag_if_supported("-ffp-contract=off");
     build
 }

@@ -85,6 +85,40 @@ pub trait Stepping: Sync {
         slabs: Vec<Self::Slab>,
         ranges: &[Range<usize>],
     ) -> Result<Vec<Self::Slab>, String>;
+
+    /// The same work as a kernel of a device does it.
+    fn on_device(&self) -> Option<&dyn SteppingOnDevice<Self::Slab>> {
+        None
+    }
+}
+
+/// Work in steps as a kernel of a device does it. A slab stays on the device from launch to launch, in the tables, which
+/// the kernel changes. The host keeps the slab too: of its units only the edges, and those of the neighbours, count.
+pub trait SteppingOnDevice<S>: Sync {
+    /// What the kernel needs, with the slab as it is now. An order takes at most [`Layout::words`] words, and its
+    /// results at most [`Layout::width`].
+    fn layout(&self, slab: &S) -> Layout;
+
+    /// The orders of a sweep, for launches one after the other. The results of the last are the slab's edges.
+    fn orders(&self, slab: &S, steps: usize) -> Vec<SlabOrder>;
+
+    /// Takes what a sweep of so many steps has left.
+    fn swept(&self, slab: &mut S, steps: usize, edges: &[u32]);
+
+    /// The orders to fetch the whole slab, part by part.
+    fn fetch(&self, slab: &S) -> Vec<SlabOrder>;
+
+    /// Takes a part.
+    fn fetched(&self, slab: &mut S, part: usize, results: &[u32]);
+}
+
+/// What a launch is to do with a slab.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SlabOrder {
+    /// The order itself.
+    pub words: Vec<u32>,
+    /// Words of its results.
+    pub results: usize,
 }
 
 /// A slice in parts that several threads fill, each part by whoever has it at hand.

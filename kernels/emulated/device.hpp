@@ -3,6 +3,7 @@
 
 #include "block.hpp"
 
+#include <cmath>
 #include <cstring>
 
 #define __device__
@@ -80,6 +81,9 @@ template <class T, class U> T atomicMin(T *place, U value) {
 template <class T, class U> T atomicMax(T *place, U value) {
     return pleach_atomic(place, [=](T old) { return T(value) > old ? T(value) : old; });
 }
+template <class T, class U> T atomicOr(T *place, U value) {
+    return pleach_atomic(place, [=](T old) { return T(old | T(value)); });
+}
 template <class T, class U> T atomicExch(T *place, U value) {
     return pleach_atomic(place, [=](T) { return T(value); });
 }
@@ -95,6 +99,16 @@ inline int __double2hiint(double number) {
     emulated::u64 bits = 0;
     std::memcpy(&bits, &number, sizeof bits);
     return int(bits >> 32);
+}
+inline unsigned __float_as_uint(float number) {
+    unsigned bits = 0;
+    std::memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+inline float __uint_as_float(unsigned bits) {
+    float number = 0;
+    std::memcpy(&number, &bits, sizeof number);
+    return number;
 }
 inline int __clz(int bits) { return bits ? __builtin_clz(unsigned(bits)) : 32; }
 

@@ -13,7 +13,7 @@ pub struct Bounding {
     /// `u32[children]`: room for the bounds of each child, at the front in the lower half, at the back in the
     /// upper.
     pub bounds: u64,
-    /// `u32[]`: the problem's tables. Aligned to eight bytes.
+    /// `u32[]`: the problem's tables. Aligned to eight bytes. Kernels of work in steps change them.
     pub tables: u64,
     /// Parents.
     pub count: u32,

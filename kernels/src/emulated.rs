@@ -58,6 +58,10 @@ kernels! {
     "atsp_intervals", pleach_emulated_atsp_intervals;
     "flowshop_bounds", pleach_emulated_flowshop_bounds;
     "loop_csrmm", pleach_emulated_loop_csrmm;
+    "loop_rays", pleach_emulated_loop_rays;
+    "loop_lattice", pleach_emulated_loop_lattice;
+    "loop_spmm_count", pleach_emulated_loop_spmm_count;
+    "loop_spmm_add", pleach_emulated_loop_spmm_add;
     // With the sizes of an instance compiled in.
     "queens 10", pleach_emulated_queens_10;
     "flowshop 9 5 4 0", pleach_emulated_flowshop_9_5_4_0;

@@ -8,7 +8,7 @@ pub mod emulated;
 pub mod launch;
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 21] = [
+const FILES: [(&str, &str); 27] = [
     ("hip.cuh", include_str!("../cuda/hip.cuh")),
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
@@ -21,6 +21,7 @@ const FILES: [(&str, &str); 21] = [
     ("best.cuh", include_str!("../cuda/best.cuh")),
     ("flowshop.cuh", include_str!("../cuda/flowshop.cuh")),
     ("bounding.cuh", include_str!("../cuda/bounding.cuh")),
+    ("exact.cuh", include_str!("../cuda/exact.cuh")),
     ("queens.cu", include_str!("../cuda/queens.cu")),
     ("queens_intervals.cu", include_str!("../cuda/queens_intervals.cu")),
     ("flowshop.cu", include_str!("../cuda/flowshop.cu")),
@@ -30,10 +31,15 @@ const FILES: [(&str, &str); 21] = [
     ("atsp_intervals.cu", include_str!("../cuda/atsp_intervals.cu")),
     ("flowshop_bounds.cu", include_str!("../cuda/flowshop_bounds.cu")),
     ("loop_csrmm.cu", include_str!("../cuda/loop_csrmm.cu")),
+    ("loop_rays.cu", include_str!("../cuda/loop_rays.cu")),
+    ("loop_lattice.cu", include_str!("../cuda/loop_lattice.cu")),
+    ("loop_spmm.cuh", include_str!("../cuda/loop_spmm.cuh")),
+    ("loop_spmm_count.cu", include_str!("../cuda/loop_spmm_count.cu")),
+    ("loop_spmm_add.cu", include_str!("../cuda/loop_spmm_add.cu")),
 ];
 
 /// The kernels compiled for any instance.
-const PTX: [(&str, &str); 9] = [
+const PTX: [(&str, &str); 13] = [
     ("queens", include_str!("../ptx/queens.ptx")),
     ("queens_intervals", include_str!("../ptx/queens_intervals.ptx")),
     ("flowshop", include_str!("../ptx/flowshop.ptx")),
@@ -43,6 +49,10 @@ const PTX: [(&str, &str); 9] = [
     ("atsp_intervals", include_str!("../ptx/atsp_intervals.ptx")),
     ("flowshop_bounds", include_str!("../ptx/flowshop_bounds.ptx")),
     ("loop_csrmm", include_str!("../ptx/loop_csrmm.ptx")),
+    ("loop_rays", include_str!("../ptx/loop_rays.ptx")),
+    ("loop_lattice", include_str!("../ptx/loop_lattice.ptx")),
+    ("loop_spmm_count", include_str!("../ptx/loop_spmm_count.ptx")),
+    ("loop_spmm_add", include_str!("../ptx/loop_spmm_add.ptx")),
 ];
 
 /// The kernels that explore.
@@ -64,7 +74,8 @@ pub const BOUNDS: [&str; 1] = ["flowshop_bounds"];
 
 /// The kernels of loops. A range of units comes as the only parent of a batch, and the words of its results are the
 /// children.
-pub const LOOPS: [&str; 1] = ["loop_csrmm"];
+pub const LOOPS: [&str; 5] =
+    ["loop_csrmm", "loop_rays", "loop_lattice", "loop_spmm_count", "loop_spmm_add"];
 
 /// A kernel's source with everything it includes pasted in, as C++17.
 ///

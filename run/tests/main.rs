@@ -15,6 +15,7 @@ mod gpu;
 mod hostile;
 mod late;
 mod looks;
+mod loop_kernels;
 mod looping;
 mod resume;
 mod sites;

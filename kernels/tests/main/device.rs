@@ -36,17 +36,23 @@ pub fn run(kernel: &str, entry: Entry, record: &Launch, seed: u64) -> Result<(),
 
 /// The bounds of all children, by the kernel.
 pub fn bounds(layout: &Layout, parents: &Parents, seed: u64) -> Vec<u32> {
+    bounds_by(layout, &mut tables(layout), parents, seed)
+}
+
+/// A kernel's tables as they lie on a device.
+pub fn tables(layout: &Layout) -> Vec<u64> {
+    let two = |two: &[u32]| u64::from(two[0]) | two.get(1).map_or(0, |&word| u64::from(word) << 32);
+    layout.tables.chunks(2).map(two).collect()
+}
+
+/// The same with tables that the kernel may change.
+pub fn bounds_by(layout: &Layout, tables: &mut [u64], parents: &Parents, seed: u64) -> Vec<u32> {
     let mut bounds = vec![0xdead_beef; parents.children() as usize];
-    let tables: Vec<u64> = layout
-        .tables
-        .chunks(2)
-        .map(|two| u64::from(two[0]) | two.get(1).map_or(0, |&word| u64::from(word) << 32))
-        .collect();
     let record = Bounding {
         starts: parents.starts.as_ptr() as u64,
         parents: parents.words.as_ptr() as u64,
         bounds: bounds.as_mut_ptr() as u64,
-        tables: tables.as_ptr() as u64,
+        tables: tables.as_mut_ptr() as u64,
         count: parents.len() as u32,
         children: parents.children(),
         sizes: layout.constants(),

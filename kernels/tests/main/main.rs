@@ -7,6 +7,7 @@ mod device;
 mod faults;
 mod flowshop;
 mod intervals;
+mod loops;
 mod queens;
 mod sized;
 mod stopping;

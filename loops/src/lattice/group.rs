@@ -223,6 +223,17 @@ fn by<L: Lanes>(omega: f32, times: f64) -> [L; 3] {
     ]
 }
 
+impl Wide<[f32; LANES]> {
+    /// Each number once: what is kept, the push, and what both of a pair, its square and its difference take.
+    pub fn numbers(&self) -> [f32; 11] {
+        let head = [self.keep, self.push];
+        let all = head.iter().chain(&self.both).chain(&self.square).chain(&self.apart);
+        let (mut out, mut firsts) = ([0.0; 11], all.map(|lanes| lanes[0]));
+        out.iter_mut().for_each(|to| *to = firsts.next().unwrap_or(0.0));
+        out
+    }
+}
+
 /// A pair of opposites: the first less the second.
 #[inline(always)]
 fn apart<L: Lanes>(g: &[L; Q], k: usize) -> L {

@@ -22,12 +22,12 @@ pub enum Side {
 /// on how many steps a sweep makes.
 #[derive(Clone, Debug)]
 pub struct Slab {
-    flow: Arc<Flow>,
+    pub(super) flow: Arc<Flow>,
     planes: Range<usize>,
     /// Planes of the neighbours below and above.
-    ghosts: [usize; 2],
+    pub(super) ghosts: [usize; 2],
     lines: Vec<Lane>,
-    steps: u64,
+    pub(super) steps: u64,
 }
 
 impl Slab {
@@ -117,6 +117,15 @@ impl Slab {
     /// # Panics
     /// If there are more than the flow's depth.
     pub fn sweep(&mut self, steps: usize) {
+        let (order, held) = (self.plan(steps), self.held());
+        let first = self.number(0);
+        let sheet = &mut Sheet { flow: &self.flow, first, planes: held, lines: &mut self.lines };
+        sheet.sweep(&order);
+        self.steps += steps as u64;
+    }
+
+    /// The steps of a sweep.
+    pub(super) fn plan(&self, steps: usize) -> Vec<Step> {
         assert!(steps <= self.flow.depth(), "{steps} steps: more than the neighbours' planes last");
         let (held, mut more) = (self.held(), 0);
         let mut order: Vec<Step> = (0..steps)
@@ -131,10 +140,7 @@ impl Slab {
             })
             .collect();
         order.reverse();
-        let first = self.number(0);
-        let sheet = &mut Sheet { flow: &self.flow, first, planes: held, lines: &mut self.lines };
-        sheet.sweep(&order);
-        self.steps += steps as u64;
+        order
     }
 
     /// Whether it keeps planes of a neighbour on this side.
@@ -259,14 +265,25 @@ impl Slab {
     }
 
     /// Planes held, with those of the neighbours.
-    fn held(&self) -> usize {
+    pub(super) fn held(&self) -> usize {
         self.planes.len() + self.ghosts[0] + self.ghosts[1]
     }
 
     /// The number in the box of a plane held.
-    fn number(&self, plane: usize) -> usize {
+    pub(super) fn number(&self, plane: usize) -> usize {
         let all = self.flow.size()[2];
         (self.planes.start + plane + all - self.ghosts[0]) % all
+    }
+
+    /// The numbers of planes held.
+    pub(super) fn held_numbers(&self, planes: Range<usize>) -> &[f32] {
+        flat(&self.lines[self.span(planes)])
+    }
+
+    /// The numbers of planes held, to be written.
+    pub(super) fn held_numbers_mut(&mut self, planes: Range<usize>) -> &mut [f32] {
+        let span = self.span(planes);
+        flat_mut(&mut self.lines[span])
     }
 
     /// The lines of planes held.

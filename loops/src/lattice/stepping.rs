@@ -2,7 +2,7 @@
 
 use super::flow::Flow;
 use super::slab::{Side, Slab};
-use pleach_core::looping::Stepping;
+use pleach_core::looping::{Stepping, SteppingOnDevice};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -71,5 +71,9 @@ impl Stepping for Steps {
             Ok(slab)
         };
         ranges.iter().map(slab).collect()
+    }
+
+    fn on_device(&self) -> Option<&dyn SteppingOnDevice<Slab>> {
+        self.fits_devices().then_some(self)
     }
 }

@@ -151,6 +151,12 @@ impl Entries {
         self.ends[tile * TILE_PIXELS]
     }
 
+    /// For each place how many entries come before its own, at last how many there are; and all entries.
+    #[must_use]
+    pub fn parts(&self) -> (&[u32], &[(f32, u32)]) {
+        (&self.ends, &self.tets)
+    }
+
     /// Whether some ray enters more than once.
     #[must_use]
     pub fn again(&self) -> bool {

@@ -10,8 +10,9 @@ use super::record::{Light, TILE, TILE_PIXELS, Work};
 use super::scene::Scene;
 use super::view::View;
 use pleach_core::level::Level;
-use pleach_core::looping::{Cells, Loop};
+use pleach_core::looping::{Cells, Loop, LoopOnDevice};
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// How a frame is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +41,12 @@ impl Default for Settings {
 
 /// A scene prepared for one view.
 pub struct Frame<'a> {
-    scene: &'a Scene<'a>,
-    prepared: Prepared,
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) prepared: Prepared,
+    /// Where rays enter the mesh: devices march, whatever the way.
+    pub(super) entries: Entries,
     way: Way,
-    tiles: Tiles,
+    pub(super) tiles: Tiles,
     sizes: [u32; 2],
     costs: Vec<f64>,
     circle: usize,
@@ -51,7 +54,7 @@ pub struct Frame<'a> {
 
 /// What each method needs.
 enum Way {
-    March(Entries),
+    March,
     Project(Bins),
 }
 
@@ -97,17 +100,17 @@ impl<'a> Frame<'a> {
             None => {
                 let costs =
                     (0..=tiles.count()).map(|tile| f64::from(entries.before(tile))).collect();
-                (Way::March(entries), costs)
+                (Way::March, costs)
             }
         };
-        Ok(Self { scene, prepared, way, tiles, sizes, costs, circle })
+        Ok(Self { scene, prepared, entries, way, tiles, sizes, costs, circle })
     }
 
     /// How it will be drawn.
     #[must_use]
     pub fn method(&self) -> Method {
         match self.way {
-            Way::March(_) => Method::March,
+            Way::March => Method::March,
             Way::Project(_) => Method::Project,
         }
     }
@@ -134,7 +137,7 @@ impl<'a> Frame<'a> {
         assert_eq!([picture.width(), picture.height()], self.sizes);
         let tiles =
             Cells::cut(&mut picture.cells, std::iter::repeat_n(TILE_PIXELS, self.tiles.count()));
-        Rays { frame: self, tiles, level }
+        Rays { frame: self, tiles, level, by_devices: Mutex::default() }
     }
 
     /// Draws it in this thread.
@@ -151,10 +154,10 @@ impl<'a> Frame<'a> {
     fn tile(&self, tile: usize, level: Level, light: &mut Light) -> Tally {
         let corner = self.tiles.corner(tile);
         match &self.way {
-            Way::March(entries) => {
+            Way::March => {
                 let sizes = [0, 1].map(|axis| (self.sizes[axis] as usize - corner[axis]).min(TILE));
                 let place = (tile * TILE_PIXELS, corner, sizes);
-                march::tile(&self.prepared, entries, self.scene.pieces(), place, light)
+                march::tile(&self.prepared, &self.entries, self.scene.pieces(), place, light)
             }
             Way::Project(bins) => {
                 let work = Work {
@@ -209,9 +212,19 @@ impl Bins {
 
 /// The loop over a frame's tiles, by number from left to right and top to bottom.
 pub struct Rays<'a> {
-    frame: &'a Frame<'a>,
-    tiles: Cells<'a, [f32; 4]>,
+    pub(super) frame: &'a Frame<'a>,
+    pub(super) tiles: Cells<'a, [f32; 4]>,
     level: Level,
+    /// What devices counted.
+    pub(super) by_devices: Mutex<Tally>,
+}
+
+impl Rays<'_> {
+    /// What devices counted. Threads have it in their hands.
+    #[must_use]
+    pub fn by_devices(&self) -> Tally {
+        *self.by_devices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Loop for Rays<'_> {
@@ -233,14 +246,16 @@ impl Loop for Rays<'_> {
     fn run(&self, units: Range<usize>, hand: &mut Tally) {
         for unit in units {
             let mut light = Light::new();
-            let tally = self.frame.tile(unit, self.level, &mut light);
-            hand.segments += tally.segments;
-            hand.lost += tally.lost;
+            hand.add(self.frame.tile(unit, self.level, &mut light));
             let mut cells = self.tiles.part(unit);
             for (i, cell) in cells.iter_mut().enumerate() {
                 let [r, g, b, through] = light.pixel(i % TILE, i / TILE);
                 *cell = [r, g, b, 1.0 - through];
             }
         }
+    }
+
+    fn on_device(&self) -> Option<&dyn LoopOnDevice> {
+        Some(self)
     }
 }

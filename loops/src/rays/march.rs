@@ -16,6 +16,14 @@ pub struct Tally {
     pub lost: u64,
 }
 
+impl Tally {
+    /// Adds what another thread counted.
+    pub fn add(&mut self, more: Tally) {
+        self.segments += more.segments;
+        self.lost += more.lost;
+    }
+}
+
 /// A plane's depth at a pixel.
 #[inline]
 fn depth(record: &Record, slot: usize, x: f32, y: f32) -> f32 {

@@ -2,6 +2,7 @@
 
 pub mod boundary;
 mod delaunay;
+mod device;
 pub mod frame;
 pub mod generate;
 pub mod march;

@@ -2,6 +2,7 @@
 
 use super::matrix::{Csr, Dense};
 use super::rows::{Caching, Rows, Sorted, TOGETHER};
+use super::words::{MOST_WORDS, append};
 use crate::real::Real;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::csrmm as simd;
@@ -180,12 +181,6 @@ impl<T: Products> Loop for Csrmm<'_, T> {
     }
 }
 
-/// Words of the results of a range on a device at most.
-const MOST_WORDS: usize = 1 << 22;
-
-/// Numbers that are written for a device before it is seen whether they are still wanted.
-const PART: usize = 1 << 18;
-
 impl<T: Products> LoopOnDevice for Csrmm<'_, T> {
     fn layout(&self, wanted: &dyn Fn() -> bool) -> Option<Layout> {
         let (sparse, width) = (self.sparse, self.dense.width);
@@ -195,17 +190,7 @@ impl<T: Products> LoopOnDevice for Csrmm<'_, T> {
         tables.reserve_exact(sparse.entries() + words);
         tables.extend(&sparse.columns);
         for numbers in numbers {
-            // Numbers of 64 bits begin at an even word.
-            tables.extend((tables.len() % 2 == 1).then_some(0));
-            for part in numbers.chunks(PART) {
-                if !wanted() {
-                    return None;
-                }
-                let at = tables.len();
-                tables.resize(at + part.len() * T::WORDS, 0);
-                let words = tables[at..].chunks_exact_mut(T::WORDS);
-                words.zip(part).for_each(|(words, number)| number.write(words));
-            }
+            append(numbers, &mut tables, wanted)?;
         }
         let values = [T::WORDS - 1, width, sparse.height(), sparse.entries()];
         Some(Layout {

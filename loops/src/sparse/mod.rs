@@ -7,4 +7,6 @@ pub mod matrix;
 pub mod patterns;
 pub mod rows;
 pub mod spmm;
+mod spmm_device;
 pub mod sums;
+mod words;

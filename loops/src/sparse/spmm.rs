@@ -9,8 +9,9 @@ use crate::real::Real;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::spmm as simd;
 use pleach_core::level::Level;
-use pleach_core::looping::{Cells, Loop};
+use pleach_core::looping::{Cells, Loop, LoopOnDevice};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Numbers for which there is vector code.
 pub trait Sparse: Real {
@@ -87,19 +88,21 @@ fn add<T: Real>((a, row, rows): (&Csr<T>, usize, usize), b: &Csr<T>, sums: &mut 
 }
 
 /// Rows of a unit.
-const ROWS: usize = 16 * TOGETHER;
+pub(super) const ROWS: usize = 16 * TOGETHER;
 
 /// Two matrices to be multiplied, and what is known of them.
 #[derive(Debug)]
 pub struct Factors<'a, T> {
-    a: &'a Csr<T>,
-    b: &'a Csr<T>,
+    pub(super) a: &'a Csr<T>,
+    pub(super) b: &'a Csr<T>,
     patterned: Option<Patterned<'a, T>>,
     /// The cost of all units before each, and of all.
     cost_before: Vec<f64>,
     level: Level,
     /// Products of two numbers.
     products: f64,
+    /// Whether devices can multiply them; found out once if asked.
+    pub(super) fit_devices: OnceLock<bool>,
 }
 
 impl<'a, T: Sparse> Factors<'a, T> {
@@ -123,7 +126,8 @@ impl<'a, T: Sparse> Factors<'a, T> {
             cost += these as f64 + 4.0 * entries.len() as f64 + 16.0;
             cost_before.push(cost);
         }
-        Ok(Self { a, b, patterned: Patterned::worthwhile(b), cost_before, level, products })
+        let (patterned, fit_devices) = (Patterned::worthwhile(b), OnceLock::new());
+        Ok(Self { a, b, patterned, cost_before, level, products, fit_devices })
     }
 
     /// Floating-point operations of the product.
@@ -180,8 +184,8 @@ impl<'a, T: Sparse> Factors<'a, T> {
 
 /// The first pass: how long each row of the product is.
 pub struct Counting<'a, T> {
-    factors: &'a Factors<'a, T>,
-    lengths: Cells<'a, usize>,
+    pub(super) factors: &'a Factors<'a, T>,
+    pub(super) lengths: Cells<'a, usize>,
 }
 
 impl<'a, T: Sparse> Counting<'a, T> {
@@ -217,6 +221,10 @@ impl<T: Sparse> Loop for Counting<'_, T> {
             }
         }
     }
+
+    fn on_device(&self) -> Option<&dyn LoopOnDevice> {
+        self.factors.fit_devices().then_some(self)
+    }
 }
 
 /// Makes room for the rows of a product.
@@ -247,10 +255,10 @@ pub fn room<T: Sparse>(
 
 /// The second pass: the columns and the values of each row of the product.
 pub struct Adding<'a, T> {
-    factors: &'a Factors<'a, T>,
-    starts: &'a [usize],
-    columns: Cells<'a, u32>,
-    values: Cells<'a, T>,
+    pub(super) factors: &'a Factors<'a, T>,
+    pub(super) starts: &'a [usize],
+    pub(super) columns: Cells<'a, u32>,
+    pub(super) values: Cells<'a, T>,
 }
 
 impl<'a, T: Sparse> Adding<'a, T> {
@@ -299,6 +307,11 @@ impl<T: Sparse> Loop for Adding<'_, T> {
                 }
             }
         }
+    }
+
+    fn on_device(&self) -> Option<&dyn LoopOnDevice> {
+        let fits = self.factors.fit_devices() && u32::try_from(self.largest()).is_ok();
+        fits.then_some(self)
     }
 }
 

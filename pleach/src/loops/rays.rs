@@ -113,9 +113,9 @@ impl Job for Drawing {
             ..Drawn::default()
         };
         for hand in runner.run(&rays)?.into_iter().flatten() {
-            self.drawn.tally.segments += hand.segments;
-            self.drawn.tally.lost += hand.lost;
+            self.drawn.tally.add(hand);
         }
+        self.drawn.tally.add(rays.by_devices());
         Ok(())
     }
 

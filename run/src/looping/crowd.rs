@@ -203,7 +203,7 @@ fn usable<'s, L: Loop>(
     work: &L,
     settings: &'s LoopSettings,
 ) -> (Vec<(&'s Spec, String)>, Vec<String>) {
-    if work.on_device().is_some() {
+    if settings.devices.is_empty() || work.on_device().is_some() {
         (settings.devices.iter().zip(names(&settings.devices)).collect(), Vec::new())
     } else {
         (Vec::new(), without_kernel(&settings.devices))

@@ -12,6 +12,8 @@ mod meet;
 mod share;
 mod sizes;
 #[cfg(not(loom))]
+mod slab_device;
+#[cfg(not(loom))]
 mod steps;
 
 pub use both_ends::BothEnds;

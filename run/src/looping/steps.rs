@@ -3,8 +3,10 @@
 use super::crowd::{LoopReport, LoopSettings, LoopSight, Part, slow_down, without_kernel};
 use super::meet::Meet;
 use super::sizes::Sizes;
+use super::slab_device::SlabDevice;
 use crate::crew::Crew;
 use crate::error::RunError;
+use crate::executor::gpu::spec::{Spec, names};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::looping::Stepping;
 use std::ops::{ControlFlow, Range};
@@ -38,9 +40,28 @@ impl<S> Held<S> {
     }
 }
 
+/// A thread, or a device with the thread that drives it.
+struct Member<'a> {
+    name: String,
+    spec: Option<&'a Spec>,
+}
+
+/// Why steps came to no end.
+enum Trouble {
+    Run(RunError),
+    /// Devices, by name, and what became of them: their slabs are lost.
+    Lost(Vec<(String, String)>),
+}
+
+impl From<RunError> for Trouble {
+    fn from(why: RunError) -> Self {
+        Self::Run(why)
+    }
+}
+
 impl Crew {
-    /// Does steps on all threads, with a slab for each. `watch` is shown how far it is now and then, and stops it by
-    /// breaking, after a whole sweep.
+    /// Does steps on all threads and devices, with a slab for each. `watch` is shown how far it is now and then, and
+    /// stops it by breaking, after a whole sweep. If a device fails, the steps begin anew without it.
     ///
     /// # Errors
     /// If the system gives no more threads. A panic in the work continues in the caller.
@@ -52,24 +73,63 @@ impl Crew {
         settings: &LoopSettings,
         watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
     ) -> Result<StepsOutcome<W::Slab>, RunError> {
-        let start = Instant::now();
-        if let (0, Some(why)) = (settings.threads, without_kernel(&settings.devices).pop()) {
-            return Err(RunError::NoUnit(why));
+        let (mut devices, mut warnings) = if work.on_device().is_some() {
+            (settings.devices.iter().zip(names(&settings.devices)).collect(), Vec::new())
+        } else {
+            (Vec::new(), without_kernel(&settings.devices))
+        };
+        if settings.threads == 0 && devices.is_empty() && !warnings.is_empty() {
+            return Err(RunError::NoUnit(warnings.remove(0)));
         }
         let most = (work.units() / work.least().max(1)).max(1);
-        let threads = (settings.threads.max(1) as usize).min(most);
+        let room = most - settings.threads.min(1) as usize;
+        for (_, name) in devices.drain(devices.len().min(room)..) {
+            warnings.push(format!("{name} not used: there are too few units for one more slab"));
+        }
+        let start = Instant::now();
+        loop {
+            let wanted = settings.threads.max(u32::from(devices.is_empty())) as usize;
+            let threads = wanted.min(most - devices.len());
+            let threads = (0..threads).map(|me| Member { name: format!("cpu{me}"), spec: None });
+            let with =
+                |(spec, name): &(_, String)| Member { name: name.clone(), spec: Some(*spec) };
+            let members: Vec<Member<'_>> = threads.chain(devices.iter().map(with)).collect();
+            match self.attempt(work, &begin, (steps, start), (settings, &members), watch) {
+                Ok(mut done) => {
+                    done.report.warnings = warnings;
+                    return Ok(done);
+                }
+                Err(Trouble::Run(why)) => return Err(why),
+                Err(Trouble::Lost(lost)) => {
+                    devices.retain(|(_, name)| lost.iter().all(|(other, _)| other != name));
+                    warnings.extend(lost.into_iter().map(|(name, why)| format!("{name} {why}")));
+                }
+            }
+        }
+    }
+
+    /// Does the steps from the beginning, unless a device fails.
+    fn attempt<W: Stepping>(
+        &self,
+        work: &W,
+        begin: &(impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync),
+        (steps, start): (usize, Instant),
+        (settings, members): (&LoopSettings, &[Member<'_>]),
+        watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+    ) -> Result<StepsOutcome<W::Slab>, Trouble> {
         let shares = match &settings.sizes {
             Sizes::Static(shares) => {
-                (0..threads).map(|me| shares.get(me).copied().unwrap_or(0.0)).collect()
+                (0..members.len()).map(|me| shares.get(me).copied().unwrap_or(0.0)).collect()
             }
-            _ => vec![1.0; threads],
+            _ => vec![1.0; members.len()],
         };
         let mut ranges = ranges(work.units(), work.least(), &shares);
-        let mut held = self.begin(&begin, &ranges)?;
-        let learns = threads > 1 && settings.sizes == Sizes::Measured;
+        let mut held = self.begin(begin, &ranges)?;
+        let learns = members.len() > 1 && settings.sizes == Sizes::Measured;
         let first = if learns { steps.min(LEARN * work.depth()) } else { steps };
+        let (done, stopped) = (0, false);
         let mut phase =
-            Phase { crew: self, work, settings, start, all: steps, done: 0, stopped: false };
+            Phase { crew: self, work, settings, members, start, all: steps, done, stopped };
         held = phase.run(held, first, watch)?;
         if learns && !phase.stopped && first < steps {
             let rate = |(held, range): (&Held<W::Slab>, &Range<usize>)| {
@@ -84,18 +144,21 @@ impl Crew {
             held = phase.run(held, steps - first, watch)?;
         }
         let (seconds, complete) = (start.elapsed().as_secs_f64(), phase.done == steps);
-        let part = |(me, (held, range)): (usize, (&Held<W::Slab>, &Range<usize>))| Part {
-            name: format!("cpu{me}"),
-            units: range.len() as u64,
-            ranges: 1,
-            share: range.len() as f64 / work.units().max(1) as f64,
-            busy_s: held.busy.as_secs_f64(),
-            idle_s: (seconds - held.busy.as_secs_f64()).max(0.0),
-        };
-        let parts = held.iter().zip(&ranges).enumerate().map(part).collect();
+        let parts =
+            members.iter().zip(held.iter().zip(&ranges)).map(|(member, (held, range))| Part {
+                name: member.name.clone(),
+                units: range.len() as u64,
+                ranges: 1,
+                share: range.len() as f64 / work.units().max(1) as f64,
+                busy_s: held.busy.as_secs_f64(),
+                idle_s: (seconds - held.busy.as_secs_f64()).max(0.0),
+            });
+        let parts = parts.collect();
         let slabs = held.into_iter().map(|held| held.slab).collect();
-        let warnings = without_kernel(&settings.devices);
-        Ok(StepsOutcome { slabs, report: LoopReport { parts, seconds, complete, warnings } })
+        Ok(StepsOutcome {
+            slabs,
+            report: LoopReport { parts, seconds, complete, warnings: Vec::new() },
+        })
     }
 }
 
@@ -160,6 +223,7 @@ struct Phase<'a, W> {
     crew: &'a Crew,
     work: &'a W,
     settings: &'a LoopSettings,
+    members: &'a [Member<'a>],
     start: Instant,
     all: usize,
     done: usize,
@@ -175,38 +239,23 @@ impl<W: Stepping> Phase<'_, W> {
         held: Vec<Held<W::Slab>>,
         steps: usize,
         watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
-    ) -> Result<Vec<Held<W::Slab>>, RunError> {
-        let Phase { crew, work, settings, start, all, done, .. } = *self;
+    ) -> Result<Vec<Held<W::Slab>>, Trouble> {
+        let Phase { crew, work, settings, members, start, all, done, .. } = *self;
         let edges: Vec<Edges> = held.iter().map(|_| Edges::default()).collect();
         let (meet, stop, swept) =
             (&Meet::new(held.len()), &AtomicBool::new(false), &AtomicU64::new(done as u64));
         let edges = &edges;
-        let jobs = held.into_iter().enumerate().map(|(me, mut held)| {
-            let slow = slow_down(&settings.slow, &format!("cpu{me}"));
+        let jobs = held.into_iter().zip(members).enumerate().map(|(me, (mut held, member))| {
+            let turn = Turn { work, me, member, edges, meet, stop, swept };
+            let slow = slow_down(&settings.slow, &member.name);
             Box::new(move || {
                 let guard = LeaveOnDrop(meet);
-                let mut left = steps;
-                for parity in [0, 1].into_iter().cycle() {
-                    publish(work, &held.slab, &edges[me], parity);
-                    let Some(goes_on) = meet.wait(|| !stop.load(Ordering::Relaxed)) else { break };
-                    // Also at the end: whoever looks at the slabs may need the edges.
-                    take(work, &mut held.slab, (me, edges), parity);
-                    if !goes_on || left == 0 {
-                        break;
-                    }
-                    let (now, began) = (left.min(work.depth()), Instant::now());
-                    work.sweep(&mut held.slab, now);
-                    std::thread::sleep(began.elapsed().mul_f64(slow - 1.0));
-                    held.last = began.elapsed();
-                    held.busy += held.last;
-                    left -= now;
-                    if me == 0 {
-                        swept.fetch_add(now as u64, Ordering::Relaxed);
-                    }
+                let lost = turn.go(&mut held, steps, slow, crew).err();
+                if lost.is_none() {
+                    std::mem::forget(guard);
                 }
-                std::mem::forget(guard);
-                held
-            }) as Box<dyn FnOnce() -> Held<W::Slab> + Send + '_>
+                (held, lost)
+            }) as Box<dyn FnOnce() -> (Held<W::Slab>, Option<String>) + Send + '_>
         });
         let ended = crew.side_by_side(jobs.collect(), |latch| {
             // If the watcher panics, no sweep is begun any more.
@@ -223,10 +272,74 @@ impl<W: Stepping> Phase<'_, W> {
         self.done = swept.load(Ordering::Relaxed) as usize;
         self.stopped = stop.load(Ordering::Relaxed);
         let ended = ended.into_iter().map(|ended| match ended {
-            Ok(held) => held,
+            Ok(ended) => ended,
             Err(panic) => std::panic::resume_unwind(panic),
         });
-        Ok(ended.collect())
+        let (mut all, mut lost) = (Vec::new(), Vec::new());
+        for ((held, why), member) in ended.zip(members) {
+            all.push(held);
+            lost.extend(why.map(|why| (member.name.clone(), why)));
+        }
+        if lost.is_empty() { Ok(all) } else { Err(Trouble::Lost(lost)) }
+    }
+}
+
+/// What a member shares with the others in a phase.
+struct Turn<'a, W> {
+    work: &'a W,
+    me: usize,
+    member: &'a Member<'a>,
+    edges: &'a [Edges],
+    meet: &'a Meet,
+    stop: &'a AtomicBool,
+    swept: &'a AtomicU64,
+}
+
+impl<W: Stepping> Turn<'_, W> {
+    /// Sweeps a slab until all steps are done, they are stopped, or another member is lost.
+    ///
+    /// # Errors
+    /// What became of the device, if it is lost, and the slab with it.
+    fn go(
+        &self,
+        held: &mut Held<W::Slab>,
+        steps: usize,
+        slow: f64,
+        crew: &Crew,
+    ) -> Result<(), String> {
+        let Self { work, me, edges, meet, stop, .. } = *self;
+        let mut device = match (self.member.spec, work.on_device()) {
+            (Some(spec), Some(on)) => {
+                let device = SlabDevice::new(on, spec, crew.shelf(), &held.slab);
+                Some(device.map_err(|why| format!("not used: {why}"))?)
+            }
+            _ => None,
+        };
+        let failed = |why| format!("failed, all steps begin anew: {why}");
+        let mut left = steps;
+        for parity in [0, 1].into_iter().cycle() {
+            publish(work, &held.slab, &edges[me], parity);
+            let goes_on = meet.wait(|| !stop.load(Ordering::Relaxed));
+            let Some(goes_on) = goes_on else { return Ok(()) };
+            // Also at the end: whoever looks at the slabs may need the edges.
+            take(work, &mut held.slab, (me, edges), parity);
+            if !goes_on || left == 0 {
+                break;
+            }
+            let (now, began) = (left.min(work.depth()), Instant::now());
+            match &mut device {
+                Some(device) => device.sweep(&mut held.slab, now).map_err(failed)?,
+                None => work.sweep(&mut held.slab, now),
+            }
+            std::thread::sleep(began.elapsed().mul_f64(slow - 1.0));
+            held.last = began.elapsed();
+            held.busy += held.last;
+            left -= now;
+            if me == 0 {
+                self.swept.fetch_add(now as u64, Ordering::Relaxed);
+            }
+        }
+        device.map_or(Ok(()), |mut device| device.fetch(&mut held.slab).map_err(failed))
     }
 }
 

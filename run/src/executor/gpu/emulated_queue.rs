@@ -105,7 +105,7 @@ impl Queue {
                     starts,
                     parents: starts + 4 * (u64::from(slot.count) + 1),
                     bounds: slot.output.as_mut_ptr() as u64,
-                    tables: self.tables.as_ptr() as u64,
+                    tables: self.tables.as_mut_ptr() as u64,
                     count: slot.count,
                     children: slot.children,
                     sizes: self.sizes,

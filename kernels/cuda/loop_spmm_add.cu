@@ -1,0 +1,116 @@
+// Sparse × sparse, second pass: the columns and the values of the product's rows. Entries of a row of the first matrix
+// come one after the other, so that what adds up in a column does so in the order of a CPU.
+#include "exact.cuh"
+#include "loop_spmm.cuh"
+
+// Columns of a window, a sum each.
+constexpr u32 WINDOW = 1024;
+
+template <class Number> struct Product {
+    Factors of;
+    const Number *a_values;
+    const Number *b_values;
+    // Where rows of the product begin.
+    const u32 *starts;
+    // A warp's sums, and which of them belong to the row.
+    Number *sums;
+    unsigned char *marks;
+    // Columns, then values, of all rows of the range.
+    u32 *columns;
+    u32 *values;
+
+    __device__ Product(const Bounding &launch, const Rows &rows, void *room, unsigned char *marks)
+        : of(launch), sums(static_cast<Number *>(room)), marks(marks) {
+        starts = of.a_starts + VALUE(launch, 3);
+        a_values = reinterpret_cast<const Number *>(of.a_starts + VALUE(launch, 4));
+        b_values = reinterpret_cast<const Number *>(of.a_starts + VALUE(launch, 5));
+        columns = address<u32>(launch.bounds);
+        values = columns + (__ldg(&starts[rows.first + rows.count]) - __ldg(&starts[rows.first]));
+    }
+
+    // Adds what entries of the first matrix bring to the window, one each lane. The first column beyond.
+    __device__ u32 add(u32 at, u32 until, u32 begin) {
+        u32 lane = threadIdx.x % LANES, low = 0, high = 0, beyond = NONE;
+        Number value = 0;
+        if (at < until) {
+            u32 row = __ldg(&of.a_columns[at]), end = __ldg(&of.b_starts[row + 1]);
+            value = a_values[at];
+            low = reach(of.b_columns, __ldg(&of.b_starts[row]), end, begin);
+            high = reach(of.b_columns, low, end, begin + WINDOW);
+            if (high < end)
+                beyond = __ldg(&of.b_columns[high]);
+        }
+        for (u32 left = __ballot_sync(ALL_LANES, low < high); left != 0; left &= left - 1) {
+            u32 source = u32(__ffs(int(left))) - 1;
+            u32 first = __shfl_sync(ALL_LANES, low, source), last = __shfl_sync(ALL_LANES, high, source);
+            Number factor = __shfl_sync(ALL_LANES, value, source);
+            for (u32 place = first + lane; place < last; place += LANES) {
+                u32 off = __ldg(&of.b_columns[place]) - begin;
+                sums[off] = plus(sums[off], times(factor, b_values[place]));
+                marks[off] = 1;
+            }
+            __syncwarp();
+        }
+        return beyond;
+    }
+
+    __device__ void write(u32 at, Number sum) {
+        union {
+            Number number;
+            u32 words[sizeof(Number) / 4];
+        } is = {sum};
+        for (u32 i = 0; i < sizeof(Number) / 4; ++i)
+            values[u64(at) * (sizeof(Number) / 4) + i] = is.words[i];
+    }
+
+    // Takes the window's columns and sums out, in order. How many there are.
+    __device__ u32 take(u32 begin, u32 to) {
+        u32 lane = threadIdx.x % LANES, taken = 0;
+        for (u32 off = lane; off < WINDOW; off += LANES) {
+            bool is = marks[off] != 0;
+            u32 all = __ballot_sync(ALL_LANES, is);
+            if (is) {
+                u32 at = to + taken + rank_in(all, lane);
+                columns[at] = begin + off;
+                write(at, sums[off]);
+                sums[off] = 0;
+                marks[off] = 0;
+            }
+            taken += u32(__popc(all));
+        }
+        __syncwarp();
+        return taken;
+    }
+
+    __device__ void run(const Bounding &launch, const Rows &rows) {
+        u32 lane = threadIdx.x % LANES, warps = warps_of(launch);
+        for (u32 off = lane; off < WINDOW; off += LANES) {
+            sums[off] = 0;
+            marks[off] = 0;
+        }
+        __syncwarp();
+        for (u32 row = warp_of_launch(); row < rows.count; row += warps) {
+            u32 from = __ldg(&of.a_starts[rows.first + row]), until = __ldg(&of.a_starts[rows.first + row + 1]);
+            u32 to = __ldg(&starts[rows.first + row]) - __ldg(&starts[rows.first]);
+            for (u32 begin = first_column(of, from, until); begin != NONE;) {
+                u32 next = NONE;
+                for (u32 some = from; some < until; some += LANES)
+                    next = lesser(next, add(some + lane, until, begin));
+                to += take(begin, to);
+                begin = least_of_warp(next);
+            }
+        }
+    }
+};
+
+ENTRY bound(Bounding launch) {
+    __shared__ double all_sums[THREADS / LANES][WINDOW];
+    __shared__ unsigned char all_marks[THREADS / LANES][WINDOW];
+    u32 warp = threadIdx.x / LANES;
+    const Rows rows = *address<Rows>(launch.parents);
+    // Whether numbers have 64 bits.
+    if (VALUE(launch, 6))
+        Product<double>(launch, rows, all_sums[warp], all_marks[warp]).run(launch, rows);
+    else
+        Product<float>(launch, rows, all_sums[warp], all_marks[warp]).run(launch, rows);
+}

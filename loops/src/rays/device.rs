@@ -1,0 +1,93 @@
+//! Rays on a device: all of them march there, also where threads project.
+
+use super::frame::Rays;
+use super::march::Tally;
+use super::prepare::Prepared;
+use super::record::TILE_PIXELS;
+use super::transfer::Piece;
+use pleach_core::device::Layout;
+use pleach_core::looping::LoopOnDevice;
+use std::ops::Range;
+use std::sync::PoisonError;
+
+/// Words of a pixel: its four channels.
+const PIXEL: usize = 4;
+/// Pixels that are drawn together, and words that tell of their rays: segments, low and high, and lost ones.
+const WARP: usize = 32;
+const TOLD: usize = 3;
+/// Words of the results of a tile.
+const TILE_WORDS: usize = TILE_PIXELS * PIXEL + TILE_PIXELS / WARP * TOLD;
+/// Words of the results of a range at most.
+const MOST_WORDS: usize = 1 << 22;
+/// Words of a tetrahedron and of a piece of the transfer function.
+const TET: usize = 24;
+const PIECE: usize = 10;
+/// Tetrahedra that are written before it is seen whether they are still wanted.
+const PART: usize = 1 << 14;
+
+fn write_tet(prepared: &Prepared, tet: usize, words: &mut Vec<u32>) {
+    let (record, note) = (&prepared.records[tet], &prepared.notes[tet]);
+    let numbers = [record.a, record.b, record.c, record.value];
+    words.extend(numbers.as_flattened().iter().map(|number| number.to_bits()));
+    words.extend(prepared.next[tet]);
+    words.extend([note.entries, note.pieces[0], note.pieces[1], 0].map(u32::from));
+}
+
+fn write_piece(piece: &Piece, words: &mut Vec<u32>) {
+    let numbers = [piece.low, piece.high].into_iter().chain(piece.extinction);
+    let numbers = numbers.chain(piece.colour.into_iter().flatten());
+    words.extend(numbers.map(f32::to_bits));
+}
+
+impl LoopOnDevice for Rays<'_> {
+    fn layout(&self, wanted: &dyn Fn() -> bool) -> Option<Layout> {
+        let (prepared, pieces) = (&self.frame.prepared, self.frame.scene.pieces());
+        let (starts, entries) = self.frame.entries.parts();
+        let tets = prepared.records.len();
+        let words = tets * TET + pieces.len() * PIECE + starts.len() + 2 * entries.len();
+        let mut tables = Vec::with_capacity(words);
+        for tet in 0..tets {
+            if tet % PART == 0 && !wanted() {
+                return None;
+            }
+            write_tet(prepared, tet, &mut tables);
+        }
+        pieces.iter().for_each(|piece| write_piece(piece, &mut tables));
+        tables.extend(starts);
+        tables.extend(entries.iter().flat_map(|&(depth, tet)| [depth.to_bits(), tet]));
+        let (tiles, lens) = (self.frame.tiles, prepared.lens);
+        let counts = [tets, pieces.len(), tiles.count(), tiles.across].map(|count| count as u32);
+        let numbers = [lens.first[0], lens.first[1], lens.near, lens.least].map(f32::to_bits);
+        Some(Layout {
+            kernel: "loop_rays",
+            values: [counts, numbers].concat(),
+            words: 2,
+            width: MOST_WORDS,
+            tables,
+            ..Layout::default()
+        })
+    }
+
+    fn words(&self, units: &Range<usize>) -> usize {
+        units.len() * TILE_WORDS
+    }
+
+    fn order(&self, units: &Range<usize>, words: &mut Vec<u32>) {
+        words.extend([units.start as u32, units.len() as u32]);
+    }
+
+    fn store(&self, units: Range<usize>, results: &[u32]) {
+        let (pixels, told) = results.split_at(units.len() * TILE_PIXELS * PIXEL);
+        for (unit, pixels) in units.zip(pixels.chunks_exact(TILE_PIXELS * PIXEL)) {
+            let mut cells = self.tiles.part(unit);
+            for (cell, words) in cells.iter_mut().zip(pixels.chunks_exact(PIXEL)) {
+                *cell = std::array::from_fn(|channel| f32::from_bits(words[channel]));
+            }
+        }
+        let mut tally = self.by_devices.lock().unwrap_or_else(PoisonError::into_inner);
+        for told in told.chunks_exact(TOLD) {
+            let segments = u64::from(told[0]) | u64::from(told[1]) << 32;
+            tally.add(Tally { segments, lost: told[2].into() });
+        }
+    }
+}
