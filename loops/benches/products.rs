@@ -4,7 +4,7 @@ use pleach_core::level::Level;
 use pleach_core::looping::Loop;
 use pleach_loops::sparse::csrmm::{Csrmm, Products};
 use pleach_loops::sparse::generate::named;
-use pleach_loops::sparse::matrix::{Csr, Dense};
+use pleach_loops::sparse::matrix::{Checked, Csr, Dense};
 use pleach_loops::sparse::spmm::{Factors, Sparse, multiply};
 use std::time::Instant;
 
@@ -25,6 +25,7 @@ fn main() {
     println!("{:24} {:>4} {:>8} {:>7} {:>9}", "matrix", "", "columns", "level", "GFLOP/s");
     for word in families {
         let matrix = named(word, 1).expect("a family").expect("sizes");
+        let matrix = matrix.checked().expect("a matrix that holds together");
         squared::<f32>(word, &matrix.cast());
         squared::<f64>(word, &matrix);
         for width in [64, 256] {
@@ -35,7 +36,7 @@ fn main() {
 }
 
 /// A matrix times itself, into fresh memory and into memory used before.
-fn squared<T: Sparse>(word: &str, matrix: &Csr<T>) {
+fn squared<T: Sparse>(word: &str, matrix: &Checked<T>) {
     for level in [Level::Off, Level::Avx512].into_iter().filter(|level| level.works()) {
         let operations = Factors::new(matrix, matrix, level).expect("a square matrix").operations();
         let mut product = Csr::default();
@@ -50,7 +51,7 @@ fn squared<T: Sparse>(word: &str, matrix: &Csr<T>) {
     }
 }
 
-fn dense<T: Products>(word: &str, sparse: &Csr<T>, width: usize) {
+fn dense<T: Products>(word: &str, sparse: &Checked<T>, width: usize) {
     let dense = Dense::by(sparse.width, width, |row, column| T::of((row % 13 + column) as f64))
         .expect("memory that suffices");
     let mut out = Dense::zeros(sparse.height(), width).expect("memory that suffices");

@@ -200,6 +200,7 @@ fn a_loop_runs_again_and_again_on_the_same_threads() {
 fn product(run: impl FnOnce(&Csrmm<'_, f64>)) -> Vec<f64> {
     let mut sparse = named("fem:1200", 3).unwrap().unwrap();
     sparse.values.iter_mut().for_each(|value| *value = (*value * 9.0).round());
+    let sparse = sparse.checked().unwrap();
     let dense = Dense::by(sparse.width, 5, |row, column| (row * 3 + column) as f64 % 7.0).unwrap();
     let mut out = Dense::by(sparse.height(), 5, |_, _| 99.0).unwrap();
     run(&Csrmm::new(&sparse, &dense, &mut out, Level::best()).unwrap());

@@ -62,6 +62,7 @@ fn rows_of_sparse_times_dense_fit_together() {
     for (word, width) in [("fem:330", 3), ("web:350x3", 1)] {
         let mut sparse = named(word, 1).unwrap().unwrap();
         sparse.values.iter_mut().for_each(|value| *value = (*value * 9.0).round());
+        let sparse = sparse.checked().unwrap();
         let dense = Dense::by(sparse.width, width, |row, column| (row % 7 + column) as f64);
         let dense = dense.unwrap();
         let go = |units: Option<Range<usize>>, seed| {
@@ -82,7 +83,8 @@ fn rows_of_sparse_times_dense_fit_together() {
 #[test]
 fn rows_of_sparse_times_sparse_fit_together() {
     for (one, other) in [("fem:330", "fem:330"), ("web:350x3", "random:350x40")] {
-        let [a, b] = [one, other].map(|word| named(word, 1).unwrap().unwrap().cast::<f32>());
+        let [a, b] = [one, other]
+            .map(|word| named(word, 1).unwrap().unwrap().checked().unwrap().cast::<f32>());
         let mut expected = Csr::default();
         multiply(&a, &b, Level::Off, &mut expected).unwrap();
         let factors = Factors::new(&a, &b, Level::Off).unwrap();

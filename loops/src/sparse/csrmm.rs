@@ -1,6 +1,6 @@
 //! [`Csrmm`]: a sparse matrix times a dense one.
 
-use super::matrix::{Csr, Dense};
+use super::matrix::{Checked, Csr, Dense};
 use super::rows::{Caching, Rows, Sorted, TOGETHER};
 use super::words::{MOST_WORDS, append};
 use crate::real::Real;
@@ -88,7 +88,7 @@ impl<'a, T: Products> Csrmm<'a, T> {
     /// # Errors
     /// If their sizes do not fit.
     pub fn new(
-        sparse: &'a Csr<T>,
+        sparse: &'a Checked<T>,
         dense: &'a Dense<T>,
         result: &'a mut Dense<T>,
         level: Level,
@@ -97,7 +97,6 @@ impl<'a, T: Products> Csrmm<'a, T> {
             let (width, height) = (sparse.width, dense.height());
             return Err(format!("{width} columns times {height} rows: expected as many of each"));
         }
-        sparse.check()?;
         assert_eq!((result.height(), result.width), (sparse.height(), dense.width));
         let width = dense.width;
         let how = Caching {
@@ -248,6 +247,7 @@ mod tests {
     fn check<T: Products>(matrix: &Csr<f64>, widths: impl Iterator<Item = usize>) {
         let mut matrix = matrix.cast::<T>();
         matrix.values.iter_mut().for_each(|value| *value = T::of(((*value).into() * 9.0).round()));
+        let matrix = matrix.checked().unwrap();
         for width in widths {
             let number =
                 |row: usize, column: usize| T::of(((row * 7 + column * 3) % 11) as f64 - 5.0);
@@ -286,12 +286,12 @@ mod tests {
 
     #[test]
     fn sizes_that_do_not_fit_are_refused() {
-        let (sparse, dense) = (Csr::<f32>::of(2, 3, &[]), Dense::zeros(2, 4).unwrap());
+        let sparse = Csr::<f32>::of(2, 3, &[]).checked().unwrap();
+        let dense = Dense::zeros(2, 4).unwrap();
         let why = Csrmm::new(&sparse, &dense, &mut Dense::zeros(2, 4).unwrap(), Level::Off).err();
         assert_eq!(why.unwrap(), "3 columns times 2 rows: expected as many of each");
         let bad = Csr { width: 2, starts: vec![0, 1], columns: vec![2], values: vec![1.0f32] };
-        let mut out = Dense::zeros(1, 4).unwrap();
-        assert!(Csrmm::new(&bad, &dense, &mut out, Level::Off).is_err());
+        assert!(bad.checked().is_err());
         assert!(Dense::<f64>::zeros(1 << 40, 1 << 20).is_err());
     }
 }

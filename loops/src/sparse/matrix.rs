@@ -1,7 +1,7 @@
 //! [`Csr`]: a sparse matrix by rows; [`Dense`]: a dense one by rows.
 
 use crate::real::Real;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 /// A sparse matrix by rows. The columns of a row ascend, and none comes twice, unless it says that it is unsorted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,6 +51,15 @@ impl<T: Real> Csr<T> {
         let inside = entries == 0 || (most as usize) < self.width;
         let fine = ends && whole && inside;
         fine.then_some(()).ok_or_else(|| "a sparse matrix whose parts do not fit together".into())
+    }
+
+    /// The same matrix, once it is checked.
+    ///
+    /// # Errors
+    /// As [`Csr::check`].
+    pub fn checked(self) -> Result<Checked<T>, String> {
+        self.check()?;
+        Ok(Checked(self))
     }
 
     /// Rows.
@@ -120,6 +129,26 @@ impl<T: Real> Csr<T> {
     #[must_use]
     pub fn sum(&self) -> f64 {
         self.values.iter().map(|&value| value.into()).sum()
+    }
+}
+
+/// A sparse matrix that was checked, and cannot change since. To check one takes up to a tenth of the time of a product.
+#[derive(Clone, Debug)]
+pub struct Checked<T>(Csr<T>);
+
+impl<T: Real> Checked<T> {
+    /// The same matrix in another precision.
+    #[must_use]
+    pub fn cast<U: Real>(&self) -> Checked<U> {
+        Checked(self.0.cast())
+    }
+}
+
+impl<T> Deref for Checked<T> {
+    type Target = Csr<T>;
+
+    fn deref(&self) -> &Csr<T> {
+        &self.0
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sparse × sparse, row by row, in two loops: [`Counting`] says how long each row of the product is, [`Adding`] fills
 //! them.
 
-use super::matrix::Csr;
+use super::matrix::{Checked, Csr};
 use super::patterns::{Patterned, Run};
 use super::rows::TOGETHER;
 use super::sums::{Sums, WORD};
@@ -10,6 +10,7 @@ use crate::real::Real;
 use crate::simd::spmm as simd;
 use pleach_core::level::Level;
 use pleach_core::looping::{Cells, Loop, LoopOnDevice};
+use std::collections::TryReserveError;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -110,13 +111,11 @@ impl<'a, T: Sparse> Factors<'a, T> {
     ///
     /// # Errors
     /// If their sizes do not fit.
-    pub fn new(a: &'a Csr<T>, b: &'a Csr<T>, level: Level) -> Result<Self, String> {
+    pub fn new(a: &'a Checked<T>, b: &'a Checked<T>, level: Level) -> Result<Self, String> {
         if a.width != b.height() {
             let (width, height) = (a.width, b.height());
             return Err(format!("{width} columns times {height} rows: expected as many of each"));
         }
-        a.check()?;
-        b.check()?;
         let (mut cost_before, mut cost, mut products) = (vec![0.0], 0.0, 0.0);
         for first in (0..a.height()).step_by(ROWS) {
             let end = (first + ROWS).min(a.height());
@@ -245,11 +244,21 @@ pub fn room<T: Sparse>(
         product.starts.push(entries);
     }
     let full = |_| format!("the product has {entries} entries: too many for memory");
-    let more = entries.saturating_sub(product.columns.len());
-    product.columns.try_reserve_exact(more).map_err(full)?;
-    product.values.try_reserve_exact(more).map_err(full)?;
-    product.columns.resize(entries, 0);
-    product.values.resize(entries, T::default());
+    stretch(&mut product.columns, entries).map_err(full)?;
+    stretch(&mut product.values, entries).map_err(full)
+}
+
+/// Makes a list so long. What is in it then does not matter, so memory that the system hands out as zeros is left to those
+/// who write to it.
+fn stretch<N: Copy + Default>(list: &mut Vec<N>, length: usize) -> Result<(), TryReserveError> {
+    if length > list.capacity() {
+        *list = Vec::new();
+        list.try_reserve_exact(length)?;
+        *list = Vec::new();
+        *list = vec![N::default(); length];
+    } else {
+        list.resize(length, N::default());
+    }
     Ok(())
 }
 
@@ -320,8 +329,8 @@ impl<T: Sparse> Loop for Adding<'_, T> {
 /// # Errors
 /// If the sizes do not fit, or memory does not suffice.
 pub fn multiply<T: Sparse>(
-    a: &Csr<T>,
-    b: &Csr<T>,
+    a: &Checked<T>,
+    b: &Checked<T>,
     level: Level,
     product: &mut Csr<T>,
 ) -> Result<(), String> {
@@ -371,6 +380,7 @@ mod tests {
     fn check<T: Sparse>(a: &Csr<f64>, b: &Csr<f64>, what: &str) {
         let (a, b) = (whole::<T>(a), whole::<T>(b));
         let expected = expected(&a, &b);
+        let (a, b) = (a.checked().unwrap(), b.checked().unwrap());
         let mut product = Csr::default();
         for level in Level::ALL.into_iter().filter(|level| level.works()) {
             // Twice, so that memory is used again.
@@ -407,12 +417,13 @@ mod tests {
         check::<f64>(&tall, &wide, "tall and wide");
         check::<f32>(&Csr::of(0, 7, &[]), &wide, "no rows");
         check::<f64>(&tall, &Csr::of(7, 0, &[]), "no columns");
+        let [wide, tall] = [wide, tall].map(|matrix| matrix.checked().unwrap());
         assert!(Factors::new(&wide, &tall, Level::Off).is_err());
     }
 
     #[test]
     fn the_literature_agrees_on_the_number_of_entries() {
-        let matrix = named("fem:257x9x9", 1).unwrap().unwrap();
+        let matrix = named("fem:257x9x9", 1).unwrap().unwrap().checked().unwrap();
         let factors = Factors::new(&matrix, &matrix, Level::best()).unwrap();
         let mut lengths = vec![0; matrix.height()];
         let counting = Counting::new(&factors, &mut lengths);

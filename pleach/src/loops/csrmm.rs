@@ -9,7 +9,7 @@ use pleach_core::level::Level;
 use pleach_core::looping::Loop;
 use pleach_loops::sparse::csrmm::{Csrmm, Products};
 use pleach_loops::sparse::market;
-use pleach_loops::sparse::matrix::{Csr, Dense};
+use pleach_loops::sparse::matrix::{Checked, Csr, Dense};
 use serde_json::json;
 
 /// See [`Entry`].
@@ -48,7 +48,7 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
 
 /// The two matrices and their product.
 struct Product<T> {
-    sparse: Csr<T>,
+    sparse: Checked<T>,
     dense: Dense<T>,
     result: Dense<T>,
     level: Level,
@@ -57,6 +57,7 @@ struct Product<T> {
 
 impl<T: Products> Product<T> {
     fn new(sparse: Csr<T>, columns: usize, level: Level) -> Result<Self, Failure> {
+        let sparse = sparse.checked().map_err(Failure::Inside)?;
         let dense = Dense::by(sparse.width, columns, |row, column| T::of(number(row, column)));
         let dense = dense.map_err(Failure::Machine)?;
         let result = Dense::zeros(sparse.height(), columns).map_err(Failure::Machine)?;

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use pleach_core::level::Level;
 use pleach_core::looping::Loop;
 use pleach_loops::sparse::market;
-use pleach_loops::sparse::matrix::Csr;
+use pleach_loops::sparse::matrix::{Checked, Csr};
 use pleach_loops::sparse::spmm::{Adding, Counting, Factors, Sparse, room};
 use serde_json::json;
 
@@ -42,17 +42,17 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
     }
     Ok(match order.given.get(&PRECISION).map_err(Failure::Usage)? {
         Some(Precision::Single) => {
-            Box::new(Product::new(a.cast::<f32>(), b.map(|b| b.cast()), level))
+            Box::new(Product::new(a.cast::<f32>(), b.map(|b| b.cast()), level)?)
         }
-        _ => Box::new(Product::new(a, b, level)),
+        _ => Box::new(Product::new(a, b, level)?),
     })
 }
 
 /// The factors and their product.
 struct Product<T> {
-    a: Csr<T>,
+    a: Checked<T>,
     /// If it is another one.
-    b: Option<Csr<T>>,
+    b: Option<Checked<T>>,
     lengths: Vec<usize>,
     result: Csr<T>,
     level: Level,
@@ -61,9 +61,11 @@ struct Product<T> {
 }
 
 impl<T: Sparse> Product<T> {
-    fn new(a: Csr<T>, b: Option<Csr<T>>, level: Level) -> Self {
+    fn new(a: Csr<T>, b: Option<Csr<T>>, level: Level) -> Result<Self, Failure> {
         let lengths = vec![0; a.height()];
-        Self { a, b, lengths, result: Csr::default(), level, units: 0, operations: 0.0 }
+        let a = a.checked().map_err(Failure::Inside)?;
+        let b = b.map(Csr::checked).transpose().map_err(Failure::Inside)?;
+        Ok(Self { a, b, lengths, result: Csr::default(), level, units: 0, operations: 0.0 })
     }
 }
 

@@ -5,12 +5,12 @@ use oorandom::Rand32;
 use pleach_core::level::Level;
 use pleach_core::looping::Loop;
 use pleach_loops::sparse::generate::named;
-use pleach_loops::sparse::matrix::Csr;
+use pleach_loops::sparse::matrix::{Checked, Csr};
 use pleach_loops::sparse::spmm::{Adding, Counting, Factors, Sparse, multiply, room};
 use pleach_run::looping::Sizes;
 
 /// The product, each pass run this way.
-fn product<T: Sparse>(a: &Csr<T>, b: &Csr<T>, level: Level, way: &Way) -> Csr<T> {
+fn product<T: Sparse>(a: &Checked<T>, b: &Checked<T>, level: Level, way: &Way) -> Csr<T> {
     let factors = Factors::new(a, b, level).unwrap();
     let (mut lengths, mut product) = (vec![77; a.height()], Csr::default());
     let counting = Counting::new(&factors, &mut lengths);
@@ -22,15 +22,15 @@ fn product<T: Sparse>(a: &Csr<T>, b: &Csr<T>, level: Level, way: &Way) -> Csr<T>
 }
 
 /// Alone on the device, in both precisions; the sums are not of whole numbers, so that their order matters.
-fn check(a: &Csr<f64>, b: Option<&Csr<f64>>, what: &str) {
-    fn of<T: Sparse>(a: &Csr<T>, b: &Csr<T>, what: &str) {
+fn check(a: &Checked<f64>, b: Option<&Checked<f64>>, what: &str) {
+    fn of<T: Sparse>(a: &Checked<T>, b: &Checked<T>, what: &str) {
         let mut expected = Csr::default();
         multiply(a, b, Level::Off, &mut expected).unwrap();
         let way = Way::new(0, &["emulated"], Sizes::Measured);
         assert!(product(a, b, Level::Off, &way) == expected, "{what}, {}", T::NAME);
     }
     of(a, b.unwrap_or(a), what);
-    let (single, other) = (a.cast::<f32>(), b.map(|b| b.cast::<f32>()));
+    let (single, other) = (a.cast::<f32>(), b.map(Checked::cast::<f32>));
     of(&single, other.as_ref().unwrap_or(&single), what);
 }
 
@@ -45,7 +45,7 @@ fn every_family_has_its_product() {
         "dense:67",
         "lattice4d:3x4x3x4",
     ] {
-        check(&named(word, 5).unwrap().unwrap(), None, word);
+        check(&named(word, 5).unwrap().unwrap().checked().unwrap(), None, word);
     }
 }
 
@@ -77,6 +77,7 @@ fn rows_may_be_empty_long_and_far_apart() {
     ];
     for (seed, [height, middle, width]) in (1..).zip(sizes) {
         let (a, b) = (scattered(height, middle, seed), scattered(middle, width, 100 + seed));
+        let [a, b] = [a, b].map(|matrix| matrix.checked().unwrap());
         check(&a, Some(&b), &format!("{height} × {middle} × {width}"));
     }
     // The last column that a device takes, and windows that end beyond it.
@@ -84,6 +85,7 @@ fn rows_may_be_empty_long_and_far_apart() {
     let wide =
         Csr { width: 1 << 31, starts: vec![0, 2], columns: vec![0, last], values: vec![2.0, 3.0] };
     let factor = Csr::of(2, 1, &[(0, 0, 5.0), (1, 0, 7.0)]);
+    let [factor, wide] = [factor, wide].map(|matrix| matrix.checked().unwrap());
     let factors = Factors::new(&factor, &wide, Level::Off).unwrap();
     let (mut lengths, mut product) = (vec![0; 2], Csr::default());
     let way = Way::new(0, &["emulated"], Sizes::Measured);
@@ -121,6 +123,7 @@ fn however_rows_are_shared_the_product_is_the_same() {
     a.values.iter_mut().for_each(|value| *value = (*value * 9.0).round());
     let mut b = scattered(a.width, 700, 9);
     b.values.iter_mut().for_each(|value| *value = (*value * 9.0).round());
+    let [a, b] = [a, b].map(|matrix| matrix.checked().unwrap());
     for b in [&a, &b] {
         let mut expected = Csr::default();
         multiply(&a, b, Level::best(), &mut expected).unwrap();
@@ -133,9 +136,10 @@ fn however_rows_are_shared_the_product_is_the_same() {
 /// A device finds columns by halving, which needs them in order: matrices that are not stay on threads.
 #[test]
 fn a_factor_out_of_order_stays_on_threads() {
-    let a = Csr::of(1, 1, &[(0, 0, 2.0)]);
+    let a = Csr::of(1, 1, &[(0, 0, 2.0)]).checked().unwrap();
     for columns in [vec![4, 1], vec![3, 3]] {
         let b = Csr { width: 5, starts: vec![0, 2], columns, values: vec![1.0, 1.0] };
+        let b = b.checked().unwrap();
         let factors = Factors::new(&a, &b, Level::Off).unwrap();
         assert!(Counting::new(&factors, &mut [0]).on_device().is_none());
     }
