@@ -12,8 +12,6 @@ use pleach_core::looping::Stepping;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
-/// Sweeps from which speeds are learnt: the first one finds cold memory.
-const LEARN: usize = 2;
 /// Cuts that differ by less than this part of all units are as good as the same.
 const NEAR: f64 = 0.03;
 
@@ -126,12 +124,16 @@ impl Crew {
         let mut ranges = ranges(work.units(), work.least(), &shares);
         let mut held = self.begin(begin, &ranges)?;
         let learns = members.len() > 1 && settings.sizes == Sizes::Measured;
-        let first = if learns { steps.min(LEARN * work.depth()) } else { steps };
         let (done, stopped) = (0, false);
         let mut phase =
             Phase { crew: self, work, settings, members, start, all: steps, done, stopped };
-        held = phase.run(held, first, watch)?;
-        if learns && !phase.stopped && first < steps {
+        // A single step shows about how fast each is, before the slow ones have held the others up for long; then a
+        // whole sweep, with memory that is warm, shows it better.
+        for first in [1, work.depth()].into_iter().filter(|_| learns) {
+            held = phase.run(held, first.min(steps - phase.done), watch)?;
+            if phase.stopped || phase.done == steps {
+                break;
+            }
             let rate = |(held, range): (&Held<W::Slab>, &Range<usize>)| {
                 range.len() as f64 / held.last.as_secs_f64().max(1e-9)
             };
@@ -141,7 +143,9 @@ impl Crew {
                 held = recut(work, held, &learnt)?;
                 ranges = learnt;
             }
-            held = phase.run(held, steps - first, watch)?;
+        }
+        if !phase.stopped && phase.done < steps {
+            held = phase.run(held, steps - phase.done, watch)?;
         }
         let (seconds, complete) = (start.elapsed().as_secs_f64(), phase.done == steps);
         let parts =

@@ -21,7 +21,9 @@ pub fn table(data: &Data<'_>) -> Vec<Vec<String>> {
     };
     let mut head = of_lists(named.map(String::as_str));
     for figure in &figures {
-        head.push(figure.replace('_', " "));
+        let relative =
+            if part.against.is_some() && **figure == part.shows { ", relative" } else { "" };
+        head.push(format!("{}{relative}", figure.replace('_', " ")));
         if has_published(data, figure) {
             head.push("published".into());
         }
@@ -63,7 +65,10 @@ pub fn chart(data: &Data<'_>) -> String {
             if runs == 1 { "" } else { "s" }
         ),
         x_name: grid.x_name.clone(),
-        y_name: part.unit.clone().unwrap_or(shows.replace('_', " ")),
+        y_name: part.unit.clone().unwrap_or_else(|| {
+            let relative = if part.against.is_some() { ", relative" } else { "" };
+            format!("{}{relative}", shows.replace('_', " "))
+        }),
         series_name: grid.series_name.clone(),
         places: grid.xs.clone(),
         series: Vec::new(),
