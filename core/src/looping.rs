@@ -53,7 +53,7 @@ pub trait LoopOnDevice: Sync {
 /// while as long as it knows the edges of its neighbours.
 pub trait Stepping: Sync {
     /// Some neighbouring units.
-    type Slab: Send;
+    type Slab: Send + Sync;
 
     /// How many units there are in all.
     fn units(&self) -> usize;
@@ -76,15 +76,11 @@ pub trait Stepping: Sync {
     /// Takes what a neighbour has written.
     fn set_edge(&self, slab: &mut Self::Slab, above: bool, edge: &[f32]);
 
-    /// Cuts slabs anew: into these ranges of units.
+    /// Cuts a slab of these units out of slabs that together have all.
     ///
     /// # Errors
     /// If memory does not suffice.
-    fn cut(
-        &self,
-        slabs: Vec<Self::Slab>,
-        ranges: &[Range<usize>],
-    ) -> Result<Vec<Self::Slab>, String>;
+    fn cut(&self, slabs: &[Self::Slab], range: Range<usize>) -> Result<Self::Slab, String>;
 
     /// The same work as a kernel of a device does it.
     fn on_device(&self) -> Option<&dyn SteppingOnDevice<Self::Slab>> {

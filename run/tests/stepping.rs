@@ -76,13 +76,10 @@ impl Stepping for Means {
         slab.ghosts[usize::from(above)] = edge.to_vec();
     }
 
-    fn cut(&self, slabs: Vec<Slab>, ranges: &[Range<usize>]) -> Result<Vec<Slab>, String> {
-        let all: Vec<f32> = slabs.into_iter().flat_map(|slab| slab.numbers).collect();
-        let slab = |range: &Range<usize>| {
-            let numbers = all[range.clone()].to_vec();
-            Slab { range: range.clone(), numbers, ghosts: [Vec::new(), Vec::new()] }
-        };
-        Ok(ranges.iter().map(slab).collect())
+    fn cut(&self, slabs: &[Slab], range: Range<usize>) -> Result<Slab, String> {
+        let all: Vec<f32> = slabs.iter().flat_map(|slab| slab.numbers.clone()).collect();
+        let numbers = all[range.clone()].to_vec();
+        Ok(Slab { range, numbers, ghosts: [Vec::new(), Vec::new()] })
     }
 }
 
@@ -186,8 +183,8 @@ fn a_panic_in_a_sweep_reaches_the_caller() {
         fn set_edge(&self, slab: &mut Slab, above: bool, edge: &[f32]) {
             self.0.set_edge(slab, above, edge);
         }
-        fn cut(&self, slabs: Vec<Slab>, ranges: &[Range<usize>]) -> Result<Vec<Slab>, String> {
-            self.0.cut(slabs, ranges)
+        fn cut(&self, slabs: &[Slab], range: Range<usize>) -> Result<Slab, String> {
+            self.0.cut(slabs, range)
         }
     }
     let work = Bad(Means { units: 64, ring: false, nap: Duration::ZERO });

@@ -45,6 +45,28 @@ impl Slab {
         Ok(slab)
     }
 
+    /// Planes that other slabs have, as they are now.
+    ///
+    /// # Errors
+    /// As [`Slab::new`]; or if the slabs do not have them all, or not after the same number of steps.
+    pub fn cut(flow: &Arc<Flow>, slabs: &[Slab], planes: Range<usize>) -> Result<Self, String> {
+        let mut slab = Self::empty(flow, planes.clone())?;
+        slab.steps = slabs.first().map_or(0, Slab::steps);
+        let mut found = 0;
+        for other in slabs.iter().filter(|other| other.steps == slab.steps) {
+            let both = planes.start.max(other.planes.start)..planes.end.min(other.planes.end);
+            if !both.is_empty() {
+                let to = slab.own_span(&both);
+                slab.lines[to].copy_from_slice(other.own(&both));
+                found += both.len();
+            }
+        }
+        if found != planes.len() {
+            return Err(format!("planes {planes:?}: the slabs have {found} of them at one time"));
+        }
+        Ok(slab)
+    }
+
     fn empty(flow: &Arc<Flow>, planes: Range<usize>) -> Result<Self, String> {
         let (all, fewest) = (flow.size()[2], flow.ghosts());
         if planes.start >= planes.end || planes.end > all {
@@ -237,21 +259,6 @@ impl Slab {
     #[must_use]
     pub fn numbers(&self) -> &[f32] {
         flat(self.own(&self.planes))
-    }
-
-    /// Becomes what another slab of these planes was after so many steps.
-    ///
-    /// # Errors
-    /// If the numbers are not as many.
-    pub fn set_numbers(&mut self, steps: u64, numbers: &[f32]) -> Result<(), String> {
-        let span = self.own_span(&self.planes.clone());
-        let own = flat_mut(&mut self.lines[span]);
-        if own.len() != numbers.len() {
-            return Err(format!("{} numbers: expected {}", numbers.len(), own.len()));
-        }
-        own.copy_from_slice(numbers);
-        self.steps = steps;
-        Ok(())
     }
 
     fn become_planes(&mut self, planes: Range<usize>) -> Result<(), String> {

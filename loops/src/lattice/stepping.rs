@@ -57,20 +57,8 @@ impl Stepping for Steps {
         slab.set_ghost(side(above), edge);
     }
 
-    fn cut(&self, slabs: Vec<Slab>, ranges: &[Range<usize>]) -> Result<Vec<Slab>, String> {
-        let steps = slabs.first().map_or(0, Slab::steps);
-        let mut all = Vec::new();
-        let count = slabs.iter().map(|slab| slab.numbers().len()).sum();
-        all.try_reserve_exact(count).map_err(|_| "too many cells for the memory".to_string())?;
-        slabs.iter().for_each(|slab| all.extend_from_slice(slab.numbers()));
-        drop(slabs);
-        let plane = self.0.plane_numbers();
-        let slab = |range: &Range<usize>| {
-            let mut slab = Slab::new(&self.0, range.clone())?;
-            slab.set_numbers(steps, &all[range.start * plane..range.end * plane])?;
-            Ok(slab)
-        };
-        ranges.iter().map(slab).collect()
+    fn cut(&self, slabs: &[Slab], planes: Range<usize>) -> Result<Slab, String> {
+        Slab::cut(&self.0, slabs, planes)
     }
 
     fn on_device(&self) -> Option<&dyn SteppingOnDevice<Slab>> {

@@ -186,16 +186,17 @@ fn planes_that_move_change_nothing() {
 }
 
 #[test]
-fn a_slab_goes_on_from_its_numbers() {
+fn a_slab_cut_out_of_others_goes_on() {
     let flow = Arc::new(Flow::new(setups(Level::best()).remove(0)).unwrap());
     let mut first = cut(&flow, 1).remove(0);
     first.sweep(3);
-    let mut second = Slab::new(&flow, 0..12).unwrap();
-    second.set_numbers(3, first.numbers()).unwrap();
+    let fresh = Slab::new(&flow, 0..12).unwrap();
+    let mut second = Slab::cut(&flow, &[first.clone()], 0..12).unwrap();
     first.sweep(4);
     second.sweep(4);
     assert_eq!(first.checksum(), second.checksum());
-    assert!(second.set_numbers(3, &[0.0]).is_err());
+    assert!(Slab::cut(&flow, &[], 0..12).is_err());
+    assert!(Slab::cut(&flow, &[fresh, first], 0..12).is_ok(), "all planes are in the first");
     assert!(second.put_planes(Side::Above, &[0.0]).is_err());
     assert!(second.take_planes(Side::Above, 12).is_err());
 }

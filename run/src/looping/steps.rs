@@ -140,7 +140,7 @@ impl Crew {
             let rates: Vec<f64> = held.iter().zip(&ranges).map(rate).collect();
             let learnt = self::ranges(work.units(), work.least(), &rates);
             if far(&ranges, &learnt, work.units()) {
-                held = recut(work, held, &learnt)?;
+                held = self.recut(work, held, &learnt)?;
                 ranges = learnt;
             }
         }
@@ -183,25 +183,25 @@ impl Crew {
         });
         made.collect()
     }
+
+    /// Cuts slabs anew.
+    fn recut<W: Stepping>(
+        &self,
+        work: &W,
+        held: Vec<Held<W::Slab>>,
+        ranges: &[Range<usize>],
+    ) -> Result<Vec<Held<W::Slab>>, RunError> {
+        let busy: Vec<Duration> = held.iter().map(|held| held.busy).collect();
+        let slabs: Vec<W::Slab> = held.into_iter().map(|held| held.slab).collect();
+        let made = self.begin(&|range| work.cut(&slabs, range), ranges)?;
+        Ok(made.into_iter().zip(busy).map(|(held, busy)| Held { busy, ..held }).collect())
+    }
 }
 
 /// Whether two cuts differ by so much that cutting anew pays.
 fn far(now: &[Range<usize>], learnt: &[Range<usize>], units: usize) -> bool {
     let apart = now.iter().zip(learnt).map(|(now, learnt)| now.end.abs_diff(learnt.end));
     apart.max().unwrap_or(0) as f64 > NEAR * units as f64
-}
-
-/// Cuts slabs anew.
-fn recut<W: Stepping>(
-    work: &W,
-    held: Vec<Held<W::Slab>>,
-    ranges: &[Range<usize>],
-) -> Result<Vec<Held<W::Slab>>, RunError> {
-    let busy: Vec<Duration> = held.iter().map(|held| held.busy).collect();
-    let slabs = held.into_iter().map(|held| held.slab).collect();
-    let slabs = work.cut(slabs, ranges).map_err(RunError::Slab)?;
-    let held = slabs.into_iter().zip(busy);
-    Ok(held.map(|(slab, busy)| Held { busy, ..Held::new(slab) }).collect())
 }
 
 /// Ranges of units with these shares, each with at least so many.
