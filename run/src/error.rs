@@ -17,7 +17,9 @@ pub enum RunError {
     #[error("cutoff needs work held as open nodes, which this search does not have")]
     Cutoff,
     /// A choice that several processes do not have.
-    #[error("cutoff, coordinator and first are for a search by a single process")]
+    #[error(
+        "cutoff, coordinator, first, bridges=random and end=requests are for a search by a single process"
+    )]
     Alone,
     /// The system gives no more threads.
     #[error("cannot start thread {0}: {1}")]

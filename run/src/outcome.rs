@@ -187,8 +187,10 @@ impl Outcome {
         let mean = rates.iter().sum::<f64>() / rates.len() as f64;
         let there_s = |at: usize| {
             let site = self.sites.iter().find(|site| site.units.contains(&at));
-            let gone_s = site.and_then(|site| site.left_s).unwrap_or(whole_s);
-            gone_s.min(whole_s) - site.map_or(0.0, |site| site.joined_s)
+            // Processes come and go since the start, and nobody searches before the setup is done.
+            let since = |at_s: f64| (at_s - self.setup_seconds).clamp(0.0, whole_s.max(0.0));
+            let gone_s = site.and_then(|site| site.left_s).map_or(whole_s, since);
+            gone_s - site.map_or(0.0, |site| since(site.joined_s))
         };
         let units = self.units.iter().enumerate();
         let could: f64 = units
@@ -244,7 +246,7 @@ mod tests {
         let site =
             |at: usize, joined_s| SiteReport { units: vec![at], joined_s, ..SiteReport::default() };
         close(
-            outcome(vec![unit(1000, 10.0), unit(500, 5.0)], vec![site(0, 0.0), site(1, 5.0)]),
+            outcome(vec![unit(1000, 10.0), unit(500, 5.0)], vec![site(0, 0.0), site(1, 6.0)]),
             1.0,
         );
         assert_eq!(outcome(vec![unit(0, 0.0)], vec![]).efficiency(), None);

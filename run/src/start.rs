@@ -104,7 +104,7 @@ impl Crew {
         let (settings, n_units) = (ground.settings, units.len() as u32);
         let tree = &PeerTree::new(n_units, settings.policy.tree, settings.seed);
         let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
-        // The last thread: at the beginning the first one has all the work.
+        // The last thread: at the beginning the first one mostly has all the work.
         let improves = threads.max(1) - 1;
         let jobs = (0..n_units).zip(units).map(|(me, planned)| {
             let peer = Peer::new(me, tree, settings.policy.clone());

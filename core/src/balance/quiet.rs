@@ -82,8 +82,7 @@ impl Waves {
     }
 }
 
-/// When a wave may begin, and the conditions of an end; both of these always hold, except in tests that break them on
-/// purpose.
+/// When a wave may begin, and the two conditions of an end, which only tests that break them on purpose leave out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub begins: bool,

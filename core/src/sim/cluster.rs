@@ -95,7 +95,12 @@ impl<'a, L: Load> World<'a, L> {
             load,
             queue: Queue::new(peers),
             traffic: Traffic::new(&cluster.network, peers, mix(seed, 21, 0)),
-            units: cluster.machine.clocks(mix(seed, 22, 0)).into_iter().map(unit).collect(),
+            units: cluster
+                .machine
+                .clocks(mix(seed, 22, 0), tree.first())
+                .into_iter()
+                .map(unit)
+                .collect(),
             letters: Vec::new(),
             empty: Vec::new(),
             checker: Checker::new(&tree),

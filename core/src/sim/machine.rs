@@ -31,7 +31,7 @@ pub struct Changes {
     pub least: f64,
 }
 
-/// Peers that join late; peer 0 never does.
+/// Peers that join late; the one that has the whole work at first never does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Late {
     /// The fraction of peers that join late.
@@ -76,13 +76,16 @@ impl Machine {
     }
 
     /// The clock of each peer.
-    pub(super) fn clocks(&self, seed: u64) -> Vec<Clock> {
+    pub(super) fn clocks(&self, seed: u64, first: u32) -> Vec<Clock> {
         let classes = self.classes.iter();
         let each = classes.flat_map(|class| std::iter::repeat_n(class, class.count as usize));
         let clock = |(peer, class): (u64, &Class)| Clock {
             speed: class.speed,
             poll_ns: class.poll_ns,
-            joins_ns: self.late.map_or(0, |late| joins_ns(late, seed, peer)),
+            joins_ns: self
+                .late
+                .filter(|_| peer != u64::from(first))
+                .map_or(0, |late| joins_ns(late, seed, peer)),
             seed: mix(seed, peer, 10),
             pauses: self.pauses,
             changes: self.changes,
@@ -92,7 +95,7 @@ impl Machine {
 }
 
 fn joins_ns(late: Late, seed: u64, peer: u64) -> u64 {
-    let comes_late = peer > 0 && unit(mix(seed, peer, 11)) < late.part;
+    let comes_late = unit(mix(seed, peer, 11)) < late.part;
     if comes_late { (unit(mix(seed, peer, 12)) * late.until_ns as f64) as u64 } else { 0 }
 }
 
@@ -186,7 +189,7 @@ mod tests {
         machine.pauses = Some(Pauses { every_ns: 1000, length_ns: 400 });
         machine.changes = Some(Changes { every_ns: 700, least: 0.1 });
         machine.late = Some(Late { part: 1.0, until_ns: 500 });
-        let clocks = machine.clocks(5);
+        let clocks = machine.clocks(5, 0);
         assert!(clocks[0].joins_ns == 0 && clocks[1].joins_ns != clocks[2].joins_ns);
         for i in 0..2000 {
             let clock = &clocks[i as usize % 3];

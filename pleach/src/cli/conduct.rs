@@ -68,13 +68,14 @@ impl Job<'_, '_> {
                 return Err(Failure::Inside("a search was only looked at".into()));
             };
             drop(progress);
+            if interrupts().is_cancelled() {
+                last = Some(*done);
+                break;
+            }
             let outcome = &done.report.outcome;
             repeats
                 .add(outcome.seconds, outcome.counts.bounded.max(outcome.counts.branched) as f64);
             last = Some(*done);
-            if interrupts().is_cancelled() {
-                break;
-            }
         }
         let done = last.ok_or_else(|| Failure::Inside("no search was run".into()))?;
         deliver(console, (name, instance), given, files, (done, &repeats))

@@ -99,7 +99,7 @@ impl<'a, L: Load> Yard<'a, L> {
         for home in &homes {
             machine.classes[0].speed = home.speed;
             for _ in 0..home.peers {
-                let clock = machine.clocks(mix(fleet.seed, 22, units.len() as u64))[0];
+                let clock = machine.clocks(mix(fleet.seed, 22, units.len() as u64), 0)[0];
                 units.push(unit(load, clock));
             }
         }

@@ -100,7 +100,7 @@ pub static REPEAT: Flag<u64> = Flag {
         applies: Applies::To(&[Verb::Solve, Verb::Count, Verb::Loop]),
         ..ABOUT
     },
-    parse: |word| whole(word, 1, 100_000),
+    parse: |word| whole(word, 1, 1000),
     record: |given| Some(json!(given.get(&REPEAT).ok().flatten().unwrap_or(1))),
 };
 

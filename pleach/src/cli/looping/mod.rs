@@ -79,7 +79,7 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
         console.print(&told.text())?;
         return Ok(STOPPED);
     }
-    // What is printed and written is the result of the run that was measured.
+    // Every run has the same result; times are those of the fastest one.
     let found = job.found();
     let file = out.map(|out| Ok::<_, Failure>((out, job.file(order)?))).transpose()?;
     let split = compare

@@ -42,6 +42,8 @@ pub struct Outcome {
     /// At how many points it holds, and of how many.
     pub holds: usize,
     pub points: usize,
+    /// Points it speaks of that were not measured.
+    pub missing: usize,
     /// The numbers of one point: the only one, or the one at which it holds least.
     pub shown: String,
 }
@@ -75,11 +77,10 @@ impl Verdict {
         match known().count() {
             0 => Verdict::NotRun,
             _ if known().all(Outcome::holds_everywhere) => {
-                if outcomes.contains(&None) {
-                    Verdict::SoFar
-                } else {
-                    Verdict::ComesOut
-                }
+                let whole = |outcome: &Option<Outcome>| {
+                    outcome.as_ref().is_some_and(|outcome| outcome.missing == 0)
+                };
+                if outcomes.iter().all(whole) { Verdict::ComesOut } else { Verdict::SoFar }
             }
             _ if known().all(|outcome| outcome.holds == 0) => Verdict::DoesNot,
             _ => Verdict::Partly,
@@ -95,8 +96,8 @@ impl Outcome {
 
     /// What became of the claim, in words.
     pub fn words(&self) -> String {
-        let Self { holds, points, shown } = self;
-        match (*holds, *points) {
+        let Self { holds, points, missing, shown } = self;
+        let text = match (*holds, *points) {
             (all, points) if all == points && points == 1 => format!("holds: {shown}"),
             (all, points) if all == points => {
                 format!("holds at all {points} points; closest: {shown}")
@@ -104,7 +105,8 @@ impl Outcome {
             (0, 1) => format!("does not hold: {shown}"),
             (0, points) => format!("holds at none of {points} points; farthest: {shown}"),
             (some, points) => format!("holds at {some} of {points} points; farthest: {shown}"),
-        }
+        };
+        if *missing > 0 { format!("{text} ({missing} more not run)") } else { text }
     }
 }
 
@@ -153,7 +155,7 @@ impl Claim {
 
     /// What became of it, if the points that it speaks of were measured.
     pub fn judge(&self, data: &Data<'_>) -> Option<Outcome> {
-        let (mut holds, mut points) = (0, 0);
+        let (mut holds, mut points, mut missing) = (0, 0, 0);
         // How far a point is from where it must be, as a part of the right side; the worst is shown.
         let mut worst: Option<(f64, String)> = None;
         for (series, x) in data.points() {
@@ -163,6 +165,7 @@ impl Claim {
             if !fits(&self.left.series, series) || !fits(&self.left.x, x) {
                 continue;
             }
+            missing += usize::from(data.rows_at(series, x) == 0);
             let Some(left) = data.value(&self.of, series, x) else { continue };
             let Some((right, there)) = self.right(data, series, x) else { continue };
             let limit = self.times * right;
@@ -178,11 +181,15 @@ impl Claim {
             if worst.as_ref().is_none_or(|(least, _)| beyond > *least) {
                 let here = [series, x].into_iter().filter(|word| !word.is_empty());
                 let here = here.collect::<Vec<_>>().join(" at ");
-                let text = format!("{here} {}, {there} {}", digits(left), digits(right));
+                let times = match self.times {
+                    1.0 => String::new(),
+                    times => format!("{} × ", digits(times)),
+                };
+                let text = format!("{here} {}, {times}{there} {}", digits(left), digits(right));
                 worst = Some((beyond, text));
             }
         }
-        worst.map(|(_, shown)| Outcome { holds, points, shown })
+        worst.map(|(_, shown)| Outcome { holds, points, missing, shown })
     }
 
     /// Whether the lists of its part have what it names.
@@ -260,6 +267,7 @@ mod tests {
             part: "one".into(),
             x: x.into(),
             series: series.into(),
+            of: format!("count queens {x} {series}"),
             figures: [("seconds".to_string(), seconds)].into(),
             ..Row::default()
         };
@@ -297,12 +305,15 @@ mod tests {
 
     #[test]
     fn a_verdict_needs_every_claim() {
-        let held = |holds, points| Some(Outcome { holds, points, shown: String::new() });
+        let held =
+            |holds, points| Some(Outcome { holds, points, missing: 0, shown: String::new() });
         assert_eq!(Verdict::of(&[held(2, 2), held(1, 1)]), Verdict::ComesOut);
         assert_eq!(Verdict::of(&[held(2, 2), None, held(1, 1)]), Verdict::SoFar);
         assert_eq!(Verdict::of(&[held(2, 2), held(0, 1)]), Verdict::Partly);
         assert_eq!(Verdict::of(&[held(1, 2)]), Verdict::Partly);
         assert_eq!(Verdict::of(&[held(0, 2)]), Verdict::DoesNot);
         assert_eq!(Verdict::of(&[None]), Verdict::NotRun);
+        let unfinished = held(2, 2).map(|outcome| Outcome { missing: 1, ..outcome });
+        assert_eq!(Verdict::of(&[unfinished]), Verdict::SoFar);
     }
 }

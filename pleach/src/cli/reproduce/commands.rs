@@ -4,14 +4,19 @@ use super::data::Grid;
 use super::measures;
 use super::part::{Part, Runs};
 use super::rows::{Row, Rows};
+use crate::cli::progress::interrupts;
 use crate::failure::Failure;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// The most processes that a part may start at once.
 const MOST_PROCESSES: u32 = 256;
+/// How often to see whether a process has ended.
+const LOOK: Duration = Duration::from_millis(5);
 /// The exit code of a run that a limit has stopped.
 const STOPPED: i32 = 3;
 /// Flags of a search that processes which join it must have as well.
@@ -24,13 +29,31 @@ pub fn grid(runs: &Runs) -> Grid {
         series_name: runs.series_name.clone(),
         xs: runs.x.clone(),
         series: runs.series.clone(),
+        of: points(runs).map(|(series, x)| of(runs, series, x)).collect(),
     }
+}
+
+/// All combinations of the lists.
+fn points(runs: &Runs) -> impl Iterator<Item = (&str, &str)> {
+    runs.series.iter().flat_map(|series| runs.x.iter().map(move |x| (series.as_str(), x.as_str())))
+}
+
+/// A text with what the lists have at a point.
+fn filled(text: &str, series: &str, x: &str) -> String {
+    text.replace("{x}", x).replace("{series}", series)
+}
+
+/// What a row is of: its command, and on how many processes.
+fn of(runs: &Runs, series: &str, x: &str) -> String {
+    let on = |n: &String| format!(" on {} processes", filled(n, series, x));
+    filled(&runs.command, series, x) + &runs.processes.as_ref().map_or(String::new(), on)
 }
 
 /// Where the processes of a part leave files.
 pub struct Place<'a> {
     pub folder: &'a Path,
     pub id: &'a str,
+    pub quick: bool,
 }
 
 /// Runs what is not there yet.
@@ -45,17 +68,14 @@ pub fn run(
     step: &dyn Fn(usize, usize),
 ) -> Result<(), Failure> {
     let mut missing = Vec::new();
-    for (series, x) in runs.series.iter().flat_map(|series| runs.x.iter().map(move |x| (series, x)))
-    {
-        let filled = |text: &str| text.replace("{x}", x).replace("{series}", series);
-        let command = filled(&runs.command);
-        let processes = runs.processes.as_deref().map(filled);
-        let of = [Some(command.clone()), processes.as_ref().map(|n| format!("on {n} processes"))];
+    for (series, x) in points(runs) {
+        let command = filled(&runs.command, series, x);
+        let processes = runs.processes.as_ref().map(|n| filled(n, series, x));
         let row = Row {
             part: part.name.clone(),
-            x: x.clone(),
-            series: series.clone(),
-            of: of.into_iter().flatten().collect::<Vec<_>>().join(" "),
+            x: x.to_string(),
+            series: series.to_string(),
+            of: of(runs, series, x),
             ..Row::default()
         };
         for seed in 0..runs.repeat {
@@ -74,17 +94,21 @@ pub fn run(
             words.push(picture(place, part, &row.series, &row.x).display().to_string());
         }
         let failed = |why: String| Failure::Inside(format!("pleach {command}: {why}"));
-        let output = match processes {
-            None => this_program().args(&words).args(["--json", "--quiet"]).output(),
-            Some(n) => {
-                let n = n.parse().ok().filter(|n| (1..=MOST_PROCESSES).contains(n));
-                let n = n.ok_or_else(|| failed("expected a number of processes".into()))?;
-                several(&words, n, place)
-            }
-        };
-        let output = output.map_err(|why| failed(why.to_string()))?;
+        let n = processes.map_or(Ok(1), |n| n.parse());
+        let n = n.ok().filter(|n| (1..=MOST_PROCESSES).contains(n));
+        let n = n.ok_or_else(|| failed("expected a number of processes".into()))?;
+        let output = run_one(&words, n, place).map_err(|why| failed(why.to_string()))?;
         let limited = command.contains("-limit");
-        measures::note_measured(&mut row, &read(&output, limited).map_err(failed)?);
+        let run = read(&output, limited).map_err(failed)?;
+        let took_part = run["sites"].as_array().map_or(1, |sites| {
+            let has_units =
+                |site: &&Value| site["units"].as_array().is_some_and(|units| !units.is_empty());
+            sites.iter().filter(has_units).count()
+        });
+        if took_part != n as usize {
+            return Err(failed(format!("{took_part} of {n} processes took part")));
+        }
+        measures::note_measured(&mut row, &run);
         rows.add(row)?;
     }
     Ok(())
@@ -96,7 +120,8 @@ pub fn picture(place: &Place<'_>, part: &Part, series: &str, x: &str) -> PathBuf
     let name = words.collect::<Vec<_>>().join("-");
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     let name: String = name.chars().map(plain).collect();
-    place.folder.join(format!("{name}.svg"))
+    let quick = if place.quick { ".quick" } else { "" };
+    place.folder.join(format!("{name}{quick}.svg"))
 }
 
 /// This program, to be run again.
@@ -119,47 +144,57 @@ fn read(output: &Output, limited: bool) -> Result<Value, String> {
     serde_json::from_slice(&output.stdout).map_err(|why| format!("no JSON: {why}"))
 }
 
-/// Runs a search by several processes of this machine.
-fn several(words: &[String], processes: u32, place: &Place<'_>) -> std::io::Result<Output> {
+/// Runs a command, on as many processes as that.
+fn run_one(words: &[String], processes: u32, place: &Place<'_>) -> std::io::Result<Output> {
+    let mut root = this_program();
+    root.args(words).arg("--json");
     let key = place.folder.join(format!("{}-{}.key", place.id, std::process::id()));
     let key_word = key.display().to_string();
-    let mut root = this_program();
-    root.args(words).args(["--json", "--listen", "127.0.0.1:0", "--key", &key_word]);
-    root.args(["--places", &processes.to_string()]);
-    let mut root = root.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let mut company = Company { joined: Vec::new(), key: key.clone() };
+    if processes > 1 {
+        root.args(["--listen", "127.0.0.1:0", "--key", &key_word]);
+        root.args(["--places", &processes.to_string()]);
+    } else {
+        root.arg("--quiet");
+    }
+    let root = root.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut company = Company { all: vec![root], key };
+    let root = &mut company.all[0];
+    let stdout = root.stdout.take().map(|out| std::thread::spawn(move || all_of(out)));
     let mut said = root.stderr.take().map(BufReader::new);
     // The root says where it is to be joined; if it ends instead, it has said why.
     let (mut heard, mut address) = (String::new(), None);
-    while let (Some(said), None) = (&mut said, &address) {
+    while let (Some(said), None, true) = (&mut said, &address, processes > 1) {
         let mut line = String::new();
         if said.read_line(&mut line)? == 0 {
             break;
         }
-        address = line
-            .split("pleach join ")
-            .nth(1)
-            .and_then(|rest| rest.split(' ').next())
-            .map(String::from);
+        let rest = line.split("pleach join ").nth(1);
+        address = rest.and_then(|rest| rest.split(' ').next()).map(String::from);
         heard += &line;
     }
+    let stderr = said.map(|said| std::thread::spawn(move || all_of(said)));
     if let Some(at) = address {
         for _ in 1..processes {
             let mut leaf = this_program();
             leaf.args(["join", &at, "--key", &key_word, "--quiet"]).args(shared(words));
-            company.joined.push(leaf.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+            company.all.push(leaf.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
         }
     }
-    let rest = std::thread::spawn(move || {
-        let mut rest = Vec::new();
-        // What cannot be read is not told.
-        let _ = said.map(|mut said| said.read_to_end(&mut rest));
-        rest
-    });
-    let mut output = root.wait_with_output()?;
-    output.stderr = [heard.into_bytes(), rest.join().unwrap_or_default()].concat();
-    company.wait()?;
-    Ok(output)
+    let status = company.wait(0)?;
+    for leaf in 1..company.all.len() {
+        company.wait(leaf)?;
+    }
+    let got =
+        |all: Option<JoinHandle<Vec<u8>>>| all.and_then(|all| all.join().ok()).unwrap_or_default();
+    let stderr = [heard.into_bytes(), got(stderr)].concat();
+    Ok(Output { status, stdout: got(stdout), stderr })
+}
+
+/// All that there is to read; what cannot be read is not told.
+fn all_of(mut from: impl Read) -> Vec<u8> {
+    let mut all = Vec::new();
+    let _ = from.read_to_end(&mut all);
+    all
 }
 
 /// Those of a search's flags that the processes which join it must have as well.
@@ -168,26 +203,35 @@ fn shared(words: &[String]) -> Vec<&String> {
     words.windows(2).filter(|pair| is_shared(&pair[0])).flatten().collect()
 }
 
-/// The processes that joined a search, and its key.
+/// A process, those that joined it, and their key.
 struct Company {
-    joined: Vec<Child>,
+    all: Vec<Child>,
     key: PathBuf,
 }
 
 impl Company {
-    /// Waits for all of them.
-    fn wait(&mut self) -> std::io::Result<()> {
-        self.joined.drain(..).try_for_each(|mut leaf| leaf.wait().map(|_| ()))
+    /// Waits for one of them, unless the user stops everything.
+    fn wait(&mut self, which: usize) -> std::io::Result<ExitStatus> {
+        let cancel = interrupts();
+        loop {
+            if let Some(status) = self.all[which].try_wait()? {
+                return Ok(status);
+            }
+            if cancel.is_cancelled() {
+                return Err(std::io::Error::new(ErrorKind::Interrupted, "stopped"));
+            }
+            std::thread::sleep(LOOK);
+        }
     }
 }
 
 impl Drop for Company {
-    /// Whoever is still there has lost its root.
+    /// Whoever is still there has lost the others.
     fn drop(&mut self) {
-        for leaf in &mut self.joined {
+        for process in &mut self.all {
             // It may have ended by itself.
-            let _ = leaf.kill();
-            let _ = leaf.wait();
+            let _ = process.kill();
+            let _ = process.wait();
         }
         // A key that stays opens nothing any more.
         let _ = std::fs::remove_file(&self.key);

@@ -12,6 +12,8 @@ pub struct Grid {
     pub series_name: String,
     pub xs: Vec<String>,
     pub series: Vec<String>,
+    /// What its rows are of: runs that the figure's file does not ask for any more do not count.
+    pub of: Vec<String>,
 }
 
 /// The rows of a part, found by series and place.
@@ -27,18 +29,21 @@ impl<'a> Data<'a> {
     /// The rows of a part whose lists are these.
     pub fn new(part: &'a Part, lists: &Grid, rows: &'a [Row]) -> Self {
         let shown = |values: &[String]| values.iter().map(|it| part.name_of(it).into()).collect();
-        let rows: Vec<&Row> = rows.iter().filter(|row| row.part == part.name).collect();
+        let rows: Vec<&Row> =
+            rows.iter().filter(|row| row.part == part.name && lists.of.contains(&row.of)).collect();
         let mut grid = Grid {
             x_name: part.name_of(&lists.x_name).into(),
             series_name: part.name_of(&lists.series_name).into(),
             xs: shown(&lists.xs),
             series: shown(&lists.series),
+            of: Vec::new(),
         };
         let by_peer = part.shows == BY_PEER;
         if by_peer {
             let peers = rows.iter().filter_map(|row| row.lists.get(BY_PEER)).map(Vec::len).max();
             let xs = (0..peers.unwrap_or(0)).map(|peer| peer.to_string()).collect();
-            grid = Grid { x_name: "peer".into(), series_name: grid.x_name, xs, series: grid.xs };
+            let (series_name, series) = (grid.x_name, grid.xs);
+            grid = Grid { x_name: "peer".into(), series_name, xs, series, of: Vec::new() };
         }
         Self { part, grid, rows, by_peer }
     }

@@ -13,10 +13,10 @@ mod seen;
 mod shown;
 mod simulated;
 
-use super::console::{Console, DONE, FAILED};
+use super::console::{Console, DONE, FAILED, STOPPED};
 use super::flags::{Given, Kind, QUICK, Use, Verb};
 use super::line::Line;
-use super::progress;
+use super::progress::{self, interrupts};
 use crate::failure::{Failure, usage};
 use crate::registry::Entry;
 use crate::report::columns::{aligned, digits};
@@ -53,9 +53,21 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let cannot = |why| Failure::Usage(format!("--out {}: {why}", folder.display()));
     std::fs::create_dir_all(folder.join("rows")).map_err(cannot)?;
     let work = Reproduction { registry, console, given, folder, quick, origin: Origin::here() };
-    let (mut all, mut failed) = (Vec::new(), false);
+    let (mut all, mut failed, several) = (Vec::new(), false, chosen.len() > 1);
     for id in chosen {
-        let (seen, well) = work.run(id)?;
+        if interrupts().is_cancelled() {
+            break;
+        }
+        let (seen, well) = match work.run(id) {
+            Ok(ran) => ran,
+            // What goes wrong with one figure says nothing about the others.
+            Err(why) if several => {
+                console.note(&format!("{id}: {}", why.words()));
+                failed = true;
+                continue;
+            }
+            Err(why) => return Err(why),
+        };
         failed |= !well;
         if !given.on("json") {
             console.print(&seen.words())?;
@@ -68,6 +80,10 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         console.print(&text)?;
     } else {
         console.print(&format!("\n{}", work.folder.join("index.html").display()))?;
+    }
+    if interrupts().is_cancelled() {
+        console.note("stopped; the same command goes on where it was");
+        return Ok(STOPPED);
     }
     Ok(if failed { FAILED } else { DONE })
 }
@@ -132,7 +148,7 @@ impl Reproduction<'_, '_> {
     fn run(&self, id: &'static str) -> Result<(Seen, bool), Failure> {
         let mut ready = self.ready(id, self.quick)?;
         let mut rows = Rows::open(&self.rows(id, self.quick), self.origin.clone())?;
-        let place = Place { folder: &self.folder, id };
+        let place = Place { folder: &self.folder, id, quick: self.quick };
         let mut well = true;
         for (at, part) in ready.figure.parts.iter().enumerate() {
             if ready.missing[at].is_some() {
@@ -151,6 +167,9 @@ impl Reproduction<'_, '_> {
                 (Work::Scenario(_), None) => Ok(()),
             };
             line.finish_and_clear();
+            if interrupts().is_cancelled() {
+                break;
+            }
             if let Err(why) = ran {
                 let why = why.words();
                 self.console.note(&format!("{id}, part {}: {why}", part.name));
@@ -192,7 +211,7 @@ impl Reproduction<'_, '_> {
     /// What rows of a figure show.
     fn see(&self, ready: Ready, rows: &[Row], (quick, origin): (bool, Origin)) -> Seen {
         let id = ready.figure.id.clone();
-        let place = Place { folder: &self.folder, id: &id };
+        let place = Place { folder: &self.folder, id: &id, quick };
         let Ready { figure, grids, missing, .. } = ready;
         Seen::new((figure, quick, origin), &grids, &missing, rows, &place)
     }
@@ -207,7 +226,8 @@ impl Reproduction<'_, '_> {
     fn write_charts(&self, seen: &Seen) -> Result<(), Failure> {
         for (part, shown) in seen.figure.parts.iter().zip(&seen.parts) {
             if let seen::SeenPart::Shown { chart, .. } = shown {
-                let name = format!("{}-{}.svg", seen.figure.id, part.name);
+                let quick = if seen.quick { ".quick" } else { "" };
+                let name = format!("{}-{}{quick}.svg", seen.figure.id, part.name);
                 write(&self.folder.join(name), chart)?;
             }
         }
@@ -247,7 +267,8 @@ fn lacks(on: On) -> Option<String> {
 
 /// Writes a file whole, or not at all.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let aside = path.with_extension("part");
+    // Another process may be at it as well.
+    let aside = path.with_extension(format!("{}.part", std::process::id()));
     let written = std::fs::write(&aside, text).and_then(|()| std::fs::rename(&aside, path));
     written.map_err(|why| Failure::Machine(format!("cannot write {}: {why}", path.display())))
 }

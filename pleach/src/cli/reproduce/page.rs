@@ -94,9 +94,12 @@ fn figure(html: &mut String, seen: &Seen) {
             SeenPart::NotRun(why) => {
                 let _ = writeln!(html, "<p>Not run: {}.</p>", escaped(why));
             }
-            SeenPart::Shown { table, chart, pictures } => {
+            SeenPart::Shown { table, chart, pictures, failed } => {
                 let _ = writeln!(html, "{chart}");
                 rows(html, table);
+                if let Some(why) = failed {
+                    let _ = writeln!(html, "<p>Not all of it was run: {}.</p>", escaped(why));
+                }
                 for picture in pictures {
                     let _ = writeln!(
                         html,

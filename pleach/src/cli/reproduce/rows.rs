@@ -1,6 +1,8 @@
 //! [`Rows`]: the runs of a figure as lines of JSON in a file, so that none is run twice.
 
 use crate::failure::{Failure, usage};
+use pleach_run::cores;
+use pleach_run::executor::gpu::gpus;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -27,6 +29,7 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub commit: String,
+    /// The processor with its number of cores, and any GPUs.
     pub processor: String,
 }
 
@@ -38,9 +41,16 @@ impl Origin {
         let model = model.and_then(|line| line.split_once(':')).map(|(_, name)| name.trim());
         Self {
             commit: env!("PLEACH_COMMIT").into(),
-            processor: model.unwrap_or(std::env::consts::ARCH).into(),
+            processor: machine(model.unwrap_or(std::env::consts::ARCH)),
         }
     }
+}
+
+/// A processor with its number of cores, and any GPUs.
+fn machine(processor: &str) -> String {
+    let gpus = gpus().unwrap_or_default().into_iter().map(|(name, _)| name);
+    let all = std::iter::once(format!("{processor}, {} cores", cores())).chain(gpus);
+    all.collect::<Vec<_>>().join(", ")
 }
 
 /// The file of a figure's rows.
@@ -95,7 +105,12 @@ impl Rows {
     /// If the file cannot be written.
     pub fn add(&mut self, row: Row) -> Result<(), Failure> {
         let line = format!("{}\n", row.json(&self.origin));
+        let before = self.file.metadata().map(|about| about.len());
         let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.flush());
+        if let (Err(_), Ok(length)) = (&written, before) {
+            // Part of a line would spoil the next one.
+            let _ = self.file.set_len(length);
+        }
         written.map_err(|why| Failure::Machine(format!("cannot write {}: {why}", self.path)))?;
         self.all.push(row);
         Ok(())

@@ -28,6 +28,8 @@ pub enum SeenPart {
         chart: String,
         /// Pictures of what the units of its runs did.
         pictures: Vec<String>,
+        /// Why not all of it could be run, if so.
+        failed: Option<String>,
     },
     /// It was not run, and why.
     NotRun(String),
@@ -55,9 +57,10 @@ impl Seen {
                 table: shown::table(data),
                 chart: shown::chart(data),
                 pictures: pictures(data.part, place),
+                failed: missing.clone(),
             },
             Some(why) => SeenPart::NotRun(why.clone()),
-            None => SeenPart::NotRun("no rows yet".into()),
+            None => SeenPart::NotRun("no runs yet".into()),
         });
         let parts = parts.collect();
         let verdict = Verdict::of(&outcomes);
@@ -76,7 +79,12 @@ impl Seen {
             }
             text += "\n";
             match shown {
-                SeenPart::Shown { table, .. } => text += &aligned(table),
+                SeenPart::Shown { table, failed, .. } => {
+                    text += &aligned(table);
+                    if let Some(why) = failed {
+                        text += &format!("\n  not all of it: {why}");
+                    }
+                }
                 SeenPart::NotRun(why) => text += &format!("  not run: {why}"),
             }
         }
@@ -85,7 +93,7 @@ impl Seen {
             let outcome = outcome.as_ref().map_or("not run".into(), Outcome::words);
             text += &format!("\n  {}\n    {outcome}", claim.says);
         }
-        text + &format!("\n{} {}", figure.id, self.verdict.words())
+        text + &format!("\n{}{quick} {}", figure.id, self.verdict.words())
     }
 
     /// As JSON.
@@ -101,7 +109,7 @@ impl Seen {
         });
         let parts = self.figure.parts.iter().zip(&self.parts).map(|(part, shown)| {
             let (table, missing) = match shown {
-                SeenPart::Shown { table, .. } => (json!(table), Value::Null),
+                SeenPart::Shown { table, failed, .. } => (json!(table), json!(failed)),
                 SeenPart::NotRun(why) => (Value::Null, json!(why)),
             };
             json!({

@@ -61,7 +61,7 @@ pub fn chart(data: &Data<'_>) -> String {
     let mut chart = Chart {
         title: part.title.clone(),
         below: format!(
-            "{how}, {runs} run{}; bars show the standard deviation",
+            "{how}, {runs} run{}; whiskers show the standard deviation",
             if runs == 1 { "" } else { "s" }
         ),
         x_name: grid.x_name.clone(),

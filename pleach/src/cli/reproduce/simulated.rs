@@ -5,6 +5,7 @@ use super::measures;
 use super::part::Part;
 use super::rows::{Row, Rows};
 use crate::cli::flags::Given;
+use crate::cli::progress::interrupts;
 use crate::cli::sim::{Experiment, Scenario, labels};
 use crate::failure::Failure;
 use crate::registry::Entry;
@@ -52,6 +53,7 @@ impl Simulated {
             series_name: other.map_or(String::new(), |axis| axis.name.clone()),
             xs: x.map_or_else(one, |axis| axis.values.clone()),
             series: other.map_or_else(one, |axis| axis.values.clone()),
+            of: vec![self.of.clone()],
         }
     }
 
@@ -88,6 +90,9 @@ impl Simulated {
         let shared = Mutex::new((rows, 0));
         step(0, missing.len());
         experiment.run(&missing, &|spec, cell, seed, figures| {
+            if interrupts().is_cancelled() {
+                return Err(Failure::Inside("stopped".into()));
+            }
             let mut row = row((part, &of), (&all[cell], x), seed);
             measures::note_simulated(&mut row, figures, spec);
             let mut shared = shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

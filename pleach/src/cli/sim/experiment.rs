@@ -177,7 +177,7 @@ fn enough_memory(name: &str, scenario: &Scenario, threads: u32) -> Result<(), Fa
             Work::Search(_) => PEER_BYTES.1,
         };
         let peers = u64::from(spec.cluster.machine.peers());
-        let at_once = u64::from(threads).min(scenario.seeds.len() as u64);
+        let at_once = u64::from(threads).min((scenario.seeds.len() * scenario.cells.len()) as u64);
         let needed = peers * each * at_once;
         if needed > most {
             return usage(format!(
