@@ -128,9 +128,12 @@ impl Chart {
         for (value, &place) in self.places.iter().zip(at) {
             let at = x.at(place);
             let room = 7.0 * value.len() as f64 + 6.0;
-            svg.line((at, y.from), (at, y.from + 5.0), "#333");
-            // Values that would run into each other are left out.
-            if at - last >= room {
+            // Values that would run into each other are left out; where there are many, their marks too.
+            let named = at - last >= room;
+            if named || self.places.len() <= MOST_MARKED {
+                svg.line((at, y.from), (at, y.from + 5.0), "#333");
+            }
+            if named {
                 last = at;
                 svg.text((at, y.from + 20.0), Anchor::Middle, "", value);
             }
