@@ -123,13 +123,34 @@ fn a_coordinator_explores_the_top_only() {
     }
     refused(
         "count queens 8 --nodes interval --balance dynamic:cutoff=2",
-        "--balance cutoff needs work held as open nodes",
+        "--balance cutoff and depth need work held as open nodes",
     );
     refused(
         "count queens 8 --nodes interval --devices emulated:second_cutoff=2",
         "second_cutoff needs work held as open nodes",
     );
-    refused("sim interval 1s --peers 4 --balance dynamic:cutoff=2", "cutoff needs a load of open");
+    refused(
+        "sim interval 1s --peers 4 --balance dynamic:cutoff=2",
+        "cutoff and depth need a load of open",
+    );
+}
+
+#[test]
+fn masters_leave_what_is_deep_to_those_below() {
+    for depths in ["1", "2/4", "3/5/6", "9"] {
+        let balance = format!("hierarchical-master-worker:degree=2,depth={depths}");
+        for units in ["--threads 6", "--threads 3 --devices cpu,emulated"] {
+            let answer = json(&format!("count queens 10 {units} --balance {balance}"));
+            let found = (&answer["count"], &answer["nodes"]["branched"]);
+            assert_eq!(found, (&724.into(), &22_764.into()), "{depths}, {units}");
+        }
+        let words = format!("sim queens 10 --peers 9 --seed 3 --balance {balance}");
+        assert!(json(&words)["rows"][0]["figures"]["time_s"]["mean"].is_number(), "{depths}");
+    }
+    refused(
+        "count queens 8 --nodes interval --balance hierarchical-master-worker:depth=2",
+        "--balance cutoff and depth need work held as open nodes",
+    );
 }
 
 #[test]

@@ -32,8 +32,10 @@ pub(crate) struct Unit<'a, E, T> {
     explored_ns: u64,
     /// A heuristic that the unit runs beside its search.
     side: Option<Side<'a>>,
-    /// The top of the tree, which it explores down to a depth before it gives, if it does.
-    top: Option<(u32, &'a dyn Top)>,
+    /// How it explores the top of a tree by itself.
+    top: Option<&'a dyn Top>,
+    /// The depth down to which it explores next, before it gives.
+    seeds: Option<u32>,
     /// How fast it may explore, if that is limited.
     pace: Option<Pace>,
 }
@@ -65,13 +67,14 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         peer: Peer,
         (seed, pace): (u64, Option<u64>),
         body: Body<'a, E, T>,
-        (side, top): (Option<Side<'a>>, Option<(u32, &'a dyn Top)>),
+        (side, top): (Option<Side<'a>>, Option<&'a dyn Top>),
     ) -> Self {
         let pace = pace.map(Pace::new);
         let chooser = balance::Seeded::new(seed, peer.me());
         let commons = body.commons;
+        let seeds = peer.explores_down_to().map(|(depth, _)| depth);
         let host = Host::new(peer, commons.saver().is_some() || commons.yard().is_some());
-        Self { host, chooser, body, epoch: 0, round: 0, explored_ns: 0, side, top, pace }
+        Self { host, chooser, body, epoch: 0, round: 0, explored_ns: 0, side, top, seeds, pace }
     }
 
     /// Runs until all work is done or the run is stopped.
@@ -119,7 +122,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             } else if size == 0.0 {
                 self.park();
                 now_ns = self.wait(u64::MAX, now_ns);
-            } else if self.top.is_none() && self.host.peer().waits(size) {
+            } else if self.seeds.is_none() && self.host.peer().waits(size) {
                 // Looks are answered between two waits.
                 now_ns = self.wait(LOOK_NS, now_ns);
                 self.answer_look();
@@ -231,10 +234,10 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         if granted == 0 {
             return Ok(None);
         }
-        if let Some(top) = self.top {
+        if let Some(top) = self.seeds.zip(self.top) {
             let (stretch, done) = seed(executor, top, control.best(), granted.min(SLICE))?;
             control.refund(granted, stretch.progress.used);
-            self.top = self.top.filter(|_| !done);
+            self.seeds = self.seeds.filter(|_| !done);
             return Ok(Some(stretch));
         }
         let stretch = executor.explore(&Budget {
@@ -300,6 +303,9 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     fn read(&mut self, envelope: Envelope, now_ns: u64) -> Result<(), RunError> {
         let Envelope { from, message, work } = envelope;
         self.body.note_mail(&message);
+        let depth = self.host.peer().explores_down_to();
+        let again = depth.filter(|&(_, again)| again && message.brings_work());
+        self.seeds = again.map(|(depth, _)| depth).or(self.seeds);
         self.tell(Event::Mail { from, message }, work, now_ns)
     }
 }

@@ -14,11 +14,11 @@ pub enum RunError {
     #[error("master-worker:late {0}")]
     Late(&'static str),
     /// A tree that cannot be explored to a depth first.
-    #[error("cutoff needs work held as open nodes, which this search does not have")]
+    #[error("cutoff and depth need work held as open nodes, which this search does not have")]
     Cutoff,
     /// A choice that several processes do not have.
     #[error(
-        "cutoff, coordinator, first, bridges=random and end=requests are for a search by a single process"
+        "cutoff, depth, coordinator, first, bridges=random and end=requests are for a search by a single process"
     )]
     Alone,
     /// The system gives no more threads.

@@ -57,7 +57,7 @@ impl Crew {
         if settings.policy.is_late() {
             late::check(problem, settings)?;
         }
-        if settings.policy.cutoff.is_some() && problem.top().is_none() {
+        if settings.policy.has_depths() && problem.top().is_none() {
             return Err(RunError::Cutoff);
         }
         problem.hurry(false);
@@ -154,7 +154,7 @@ impl<'a> Ground<'a> {
         let report = UnitReport { name, activity, ..UnitReport::default() };
         let slow = settings.slow_down(&planned.name);
         let executor = planned.executor(problem, pieces, commons, slow)?;
-        let top = settings.policy.cutoff.filter(|_| me == 0).zip(problem.top());
+        let top = peer.explores_down_to().is_some().then(|| problem.top()).flatten();
         let mut desk = office.desk(me);
         // A unit that is to behave as a machine of its own shares its core with others.
         desk.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };

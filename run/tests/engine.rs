@@ -78,6 +78,9 @@ fn random_runs_count_exactly() {
             policy.cutoff = [None, Some(1), Some(3), Some(9)][below(4) as usize];
             policy.coordinator = below(2) == 1;
         }
+        if matches!(policy.victim, Victim::Parent { .. }) && below(2) == 1 {
+            policy.depths = [[1, 3], [2, 4], [9, 2]][below(3) as usize].into();
+        }
         policy.tree.degree = degree;
         policy.rests.patience = patience;
         let slow = slow_threads((0..threads).map(|_| [1.0, 1.0, 1.5, 6.0][below(4) as usize]));

@@ -112,7 +112,24 @@ impl Peer {
         let others = self.peers - 1;
         // Who is served once does not ask again.
         let asked = !self.policy.share.is_once() || self.work.sent < u64::from(others);
-        self.policy.coordinator && self.me == 0 && others > 0 && size >= 2.0 && asked
+        let only_gives = self.policy.coordinator && self.me == 0 || self.is_master();
+        // What could not be split for a thief is divided by exploring.
+        only_gives && others > 0 && size >= 2.0 && asked && self.thieves.is_empty()
+    }
+
+    /// The depth down to which this peer explores before it waits or gives, if it does, and whether it does so again
+    /// whenever work comes.
+    #[must_use]
+    pub fn explores_down_to(&self) -> Option<(u32, bool)> {
+        let depths = &self.policy.depths;
+        let at_level = depths.get(self.place.level() as usize).or(depths.last());
+        let first = self.policy.cutoff.filter(|_| self.me == 0).map(|depth| (depth, false));
+        at_level.filter(|_| self.is_master()).map(|&depth| (depth, true)).or(first)
+    }
+
+    /// Whether this peer leaves what is deep to those below it.
+    fn is_master(&self) -> bool {
+        !self.policy.depths.is_empty() && self.place.size() > 1
     }
 
     /// Whether the peer has seen the end of all work.

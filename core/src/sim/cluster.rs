@@ -66,8 +66,6 @@ struct World<'a, L: Load> {
     snapshot_due: bool,
     /// The peer that has the whole work at first.
     first: PeerId,
-    /// The depth to which peer 0 explores before it gives.
-    cutoff: Option<u32>,
     events: u64,
 }
 
@@ -75,7 +73,12 @@ impl<'a, L: Load> World<'a, L> {
     fn new(cluster: &'a Cluster, load: &'a L) -> Self {
         let (seed, peers) = (cluster.seed, cluster.machine.peers());
         let tree = PeerTree::new(peers, cluster.policy.tree, seed);
-        let unit = |clock| Unit {
+        let host = |me| {
+            let peer = Peer::new(me, &tree, cluster.policy.clone());
+            Host::new(peer, cluster.snapshot_ns.is_some())
+        };
+        let hosts: Vec<Host<_>> = (0..peers).map(host).collect();
+        let unit = |(clock, host): (_, &Host<_>)| Unit {
             hand: load.hand(),
             clock,
             mail: VecDeque::new(),
@@ -85,10 +88,7 @@ impl<'a, L: Load> World<'a, L> {
             wake_ns: NEVER,
             began: false,
             busy_ns: 0,
-        };
-        let host = |me| {
-            let peer = Peer::new(me, &tree, cluster.policy.clone());
-            Host::new(peer, cluster.snapshot_ns.is_some())
+            seeds: host.peer().explores_down_to().map(|(depth, _)| depth),
         };
         let floor = Floor {
             message_bytes: cluster.message_bytes,
@@ -99,6 +99,7 @@ impl<'a, L: Load> World<'a, L> {
                 .machine
                 .clocks(mix(seed, 22, 0), tree.first())
                 .into_iter()
+                .zip(&hosts)
                 .map(unit)
                 .collect(),
             letters: Vec::new(),
@@ -108,12 +109,11 @@ impl<'a, L: Load> World<'a, L> {
         };
         Self {
             cluster,
-            hosts: (0..peers).map(host).collect(),
+            hosts,
             choosers: (0..peers).map(|me| Seeded::new(mix(seed, 20, 0), me)).collect(),
             floor,
             epoch: 0,
             snapshot_due: false,
-            cutoff: cluster.policy.cutoff,
             first: tree.first(),
             events: 0,
         }
@@ -252,8 +252,8 @@ impl<'a, L: Load> World<'a, L> {
         if self.hosts[me as usize].peer().finished() || size == 0.0 {
             return;
         }
-        let cutoff = if me == 0 { self.cutoff.take() } else { None };
-        if let Some(ran) = cutoff.and_then(|depth| unit.hand.seed(depth)) {
+        let depth = unit.seeds.take();
+        if let Some(ran) = depth.and_then(|depth| unit.hand.seed(depth)) {
             let until_ns = unit.clock.end(now_ns, ran.cost_ns);
             unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result: Ok(ran) });
             return self.floor.plan(me, until_ns);
@@ -308,6 +308,10 @@ impl<'a, L: Load> World<'a, L> {
             return Err(format!("{message:?} reached peer {me}, which knows of the end"));
         }
         self.floor.checker.on_read(&message);
+        let depth = self.hosts[me as usize].peer().explores_down_to();
+        let again = depth.filter(|&(_, again)| again && message.brings_work());
+        let unit = &mut self.floor.units[me as usize];
+        unit.seeds = again.map(|(depth, _)| depth).or(unit.seeds);
         self.tell_with(me, Event::Mail { from, message }, work, now_ns)
     }
 

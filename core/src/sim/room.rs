@@ -173,8 +173,13 @@ impl<P: Pile> Room<P> {
 
     /// A peer steps while it has work, and once at the very start to learn that it has none.
     fn can_step(&self, peer: usize) -> bool {
-        let at_work = self.floor.units[peer].len() > 0 || !self.floor.started[peer];
-        !self.hosts[peer].peer().finished() && at_work
+        !self.hosts[peer].peer().finished() && (self.works(peer) || !self.floor.started[peer])
+    }
+
+    /// Whether a peer does units itself.
+    fn works(&self, peer: usize) -> bool {
+        let units = self.floor.units[peer].len();
+        units > 0 && !self.hosts[peer].peer().waits(units.into())
     }
 
     /// Plays a move. An error names the law that it broke.
@@ -183,7 +188,8 @@ impl<P: Pile> Room<P> {
         let (peer, event, coming) = match what {
             Move::Act(peer) => return self.proceed(peer, chooser),
             Move::Step(peer) => {
-                self.floor.step(peer);
+                let works = self.works(peer);
+                self.floor.step(peer, works);
                 // No time passes, so that powers stay equal and the states few.
                 (peer, Event::Stepped { nodes: 0, busy_ns: 0 }, None)
             }
@@ -305,10 +311,10 @@ impl<P: Pile> Room<P> {
 }
 
 impl<P: Pile> Floor<P> {
-    /// A peer does a unit, if it has one.
-    fn step(&mut self, peer: usize) {
+    /// A peer starts, and does a unit if it works.
+    fn step(&mut self, peer: usize, works: bool) {
         self.started[peer] = true;
-        if self.units[peer].len() > 0 {
+        if works {
             let unit = self.units[peer].pop();
             self.done.note(unit);
             self.cuts.on_done(peer, unit);

@@ -82,8 +82,9 @@ fn whatever_happens_every_unit_is_done_once_and_every_peer_ends() {
             "adaptive:end=counter",
             "dynamic:coordinator=yes",
             "static:coordinator=yes",
+            "hierarchical-master-worker:depth=2/4",
         ];
-        let preset = presets[seed as usize % 6];
+        let preset = presets[seed as usize % 7];
         let units = 1 + mix(seed, 1, 0) % 20_000;
         let total_ns = mix(seed, 2, 0) % 200_000_000;
         let spans = Spans::new(units, total_ns, (seed % 9) as u32, 0.9, seed);

@@ -83,8 +83,10 @@ mod tests {
                 "master-worker",
                 "master-worker:late",
                 "hierarchical-master-worker:grain=9/4/1",
+                "hierarchical-master-worker:depth=2",
+                "dynamic:coordinator=yes",
             ];
-            let preset = Policy::parse(presets[chance.choose(9) as usize]).unwrap();
+            let preset = Policy::parse(presets[chance.choose(11) as usize]).unwrap();
             let shares = [Share::Part(2), Share::Part(8), Share::Power, preset.share];
             let mut policy = Policy {
                 share: shares[chance.choose(4) as usize],

@@ -52,9 +52,9 @@ impl Crew {
         if settings.policy.is_late() {
             return Err(RunError::Late("gives to several processes what only one may hold"));
         }
-        let Policy { cutoff, coordinator, tree, end, .. } = &settings.policy;
+        let Policy { coordinator, tree, end, .. } = &settings.policy;
         let drawn = tree.drawn_first || tree.drawn_bridges;
-        if cutoff.is_some() || *coordinator || drawn || *end == Some(End::Requests) {
+        if settings.policy.has_depths() || *coordinator || drawn || *end == Some(End::Requests) {
             return Err(RunError::Alone);
         }
         let link = &mut *cluster.link();

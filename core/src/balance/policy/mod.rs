@@ -94,6 +94,9 @@ pub struct Policy {
     pub cutoff: Option<u32>,
     /// Whether peer 0 only gives for as long as it can; only where it alone gives.
     pub coordinator: bool,
+    /// The depths to which parents in the tree explore, from the root's level down; the last one holds for all levels
+    /// below. They leave what is deeper to their children. None for no limit.
+    pub depths: Arc<[u32]>,
     /// How often to ask.
     pub rests: Rests,
     /// Time between two reports of a worker about its load.
@@ -125,6 +128,7 @@ impl Default for Policy {
             },
             cutoff: None,
             coordinator: false,
+            depths: Arc::default(),
             rests: Rests { patience: 2, first_ns: 5_000, longest_ns: 640_000 },
             report_ns: 1_000_000,
             end: None,
@@ -148,6 +152,12 @@ impl Policy {
     #[must_use]
     pub fn is_late(&self) -> bool {
         self.victim == Victim::Late
+    }
+
+    /// Whether some peers explore down to a depth only, which takes work held as open nodes.
+    #[must_use]
+    pub fn has_depths(&self) -> bool {
+        self.cutoff.is_some() || !self.depths.is_empty()
     }
 
     /// Whether a peer gives work to thieves.

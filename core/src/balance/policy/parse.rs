@@ -8,7 +8,7 @@ use std::sync::Arc;
 impl Policy {
     /// The keys that may follow a preset's name.
     pub const KEYS: &str = "share, grain, degree, levels, tree, end, patience, power, weights, \
-                            first (where any peer may give), bridges (overlay), late (master-worker), siblings \
+                            first (where any peer may give), bridges (overlay), late (master-worker), siblings, depth \
                             (hierarchical-master-worker), or cutoff, coordinator (static, dynamic, guided)";
 
     /// Parses `NAME:key=value,…` with the keys in [`Policy::KEYS`].
@@ -80,6 +80,10 @@ impl Policy {
             }
             ("siblings", Victim::Parent { .. }) => {
                 self.victim = Victim::Parent { siblings: one_of(value, YES_OR_NO)? };
+            }
+            ("depth", Victim::Parent { .. }) => {
+                // One subtree at a time.
+                (self.share, self.depths) = (Share::Levels, numbers(value)?);
             }
             ("cutoff", Victim::Master) => self.cutoff = Some(number(1000)?),
             ("coordinator", Victim::Master) => self.coordinator = one_of(value, YES_OR_NO)?,
@@ -188,6 +192,8 @@ mod tests {
             "weighted:weights=1/0",
             "dynamic:share=chunk/0",
             "dynamic:cutoff=0",
+            "overlay:depth=2",
+            "hierarchical-master-worker:depth=2/0",
             "random-half:cutoff=2",
             "overlay:coordinator=yes",
         ] {

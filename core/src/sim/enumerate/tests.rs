@@ -73,7 +73,7 @@ fn every_mutant_is_caught() {
 }
 
 /// Every preset, with the shape of its tree where that matters.
-const PRESETS: [&str; 13] = [
+const PRESETS: [&str; 18] = [
     "adaptive:degree=2",
     "adaptive:degree=1",
     "ring:degree=10",
@@ -87,6 +87,11 @@ const PRESETS: [&str; 13] = [
     "hierarchical-master-worker:degree=1",
     "hierarchical-master-worker:degree=2,grain=2/1,siblings=no",
     "overlay:bridges=no,degree=2",
+    "static:coordinator=yes",
+    "dynamic:share=chunk/1,coordinator=yes",
+    "guided:coordinator=yes",
+    "hierarchical-master-worker:degree=1,depth=1/2",
+    "hierarchical-master-worker:degree=2,depth=1,siblings=no",
 ];
 
 fn every_preset(end: &str) {

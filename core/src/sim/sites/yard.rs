@@ -315,5 +315,6 @@ fn unit<L: Load>(load: &L, clock: crate::sim::machine::Clock) -> Unit<L::Hand> {
         wake_ns: NEVER,
         began: false,
         busy_ns: 0,
+        seeds: None,
     }
 }

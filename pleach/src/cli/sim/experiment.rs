@@ -65,9 +65,11 @@ impl Experiment {
                 ));
             }
         }
-        for spec in self.scenario.cells.iter().filter(|spec| spec.cluster.policy.cutoff.is_some()) {
+        for spec in self.scenario.cells.iter().filter(|spec| spec.cluster.policy.has_depths()) {
             if !self.posed[self.at(spec)].may_be_seeded() {
-                return usage(format!("{name}: balance: cutoff needs a load of open nodes"));
+                return usage(format!(
+                    "{name}: balance: cutoff and depth need a load of open nodes"
+                ));
             }
         }
         Ok(())
