@@ -154,6 +154,20 @@ fn masters_leave_what_is_deep_to_those_below() {
 }
 
 #[test]
+fn weights_are_measured_where_none_are_given() {
+    let words =
+        "count queens 10 --threads 2 --slow cpu1=8 --devices cpu,emulated --balance weighted";
+    let answer = json(words);
+    let found = (&answer["count"], &answer["nodes"]["branched"]);
+    assert_eq!(found, (&724.into(), &22_764.into()));
+    let weights: Vec<_> =
+        answer["balance"]["weights"].as_array().unwrap().iter().flat_map(|w| w.as_u64()).collect();
+    assert!(weights.len() == 3 && weights.contains(&1_000_000), "{weights:?}");
+    assert!(weights[0] / weights[1] == 8 || weights[0] / weights[1] == 7, "{weights:?}");
+    assert!(json("count queens 8")["balance"]["weights"].is_null());
+}
+
+#[test]
 fn what_devices_did_is_drawn() {
     let file = folder("devices").join("trace.svg");
     let devices = "cpu,emulated,emulated:mode=evaluate";

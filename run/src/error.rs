@@ -18,7 +18,8 @@ pub enum RunError {
     Cutoff,
     /// A choice that several processes do not have.
     #[error(
-        "cutoff, depth, coordinator, first, bridges=random and end=requests are for a search by a single process"
+        "cutoff, depth, coordinator, first, bridges=random, end=requests and weighted without weights are for a search \
+         by a single process"
     )]
     Alone,
     /// The system gives no more threads.

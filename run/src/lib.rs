@@ -36,6 +36,8 @@ mod pace;
 #[cfg(not(loom))]
 mod pins;
 #[cfg(not(loom))]
+mod profile;
+#[cfg(not(loom))]
 mod save;
 #[cfg(not(loom))]
 mod settings;

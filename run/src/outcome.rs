@@ -116,6 +116,8 @@ pub struct Balance {
     /// Nanoseconds from request to work, for requests that brought some; the first
     /// [`Balance::KEPT`] per unit.
     pub steal_ns: Vec<u64>,
+    /// The power of each unit that shares were given by, where that was fixed beforehand.
+    pub weights: Vec<u32>,
 }
 
 impl Balance {

@@ -10,6 +10,7 @@ use crate::gather::{check, gather};
 use crate::late;
 use crate::late::aside::Aside;
 use crate::outcome::{Outcome, Sight, UnitReport};
+use crate::profile;
 use crate::save::Saver;
 use crate::settings::Settings;
 use crate::side::Side;
@@ -61,7 +62,7 @@ impl Crew {
             return Err(RunError::Cutoff);
         }
         problem.hurry(false);
-        let Plan { units, warnings } = plan(problem, settings, self.shelf())?;
+        let Plan { mut units, warnings } = plan(problem, settings, self.shelf())?;
         let n_units = units.len() as u32;
         // This process is alone: what others held when a file was written is its own now.
         let before =
@@ -70,6 +71,7 @@ impl Crew {
         let saver = saver.map(|save| Saver::new(save, before, n_units, start));
         let about = (problem.goal(), problem.least_score());
         let control = control(problem, settings, before, settings.node_limit, n_units);
+        let settings = &profile::weighted(problem, settings, &mut units, control.best())?;
         let commons =
             &Commons::new(about, before, control, n_units, (start, saver), warnings, None);
         let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), commons.control());
@@ -89,6 +91,7 @@ impl Crew {
             }
         }
         last_warnings(commons, watch);
+        outcome.balance.weights = settings.policy.weights.to_vec();
         outcome.counts.add(&before.counts);
         outcome.seconds = commons.seconds();
         Ok(outcome)

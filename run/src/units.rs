@@ -76,9 +76,22 @@ pub(crate) fn plan<'p>(
 }
 
 impl<'p> Planned<'p> {
+    /// Its name: `cpu0`, `emulated0`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether it is a thread of the CPU.
     pub fn is_thread(&self) -> bool {
         matches!(self.make, Make::Thread)
+    }
+
+    /// The device that it is, if it is one.
+    pub fn device(&mut self) -> Option<&mut (dyn Rounds + 'p)> {
+        match &mut self.make {
+            Make::Thread => None,
+            Make::Device(explorer) => Some(&mut **explorer),
+        }
     }
 
     /// What a device does for the search.

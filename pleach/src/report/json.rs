@@ -105,6 +105,7 @@ impl Report {
                     "redundant": whole(balance.redundant.into()),
                     "ending_us": balance.ending_ns as f64 / 1e3,
                     "messages": whole(balance.messages.into()),
+                    "weights": (!balance.weights.is_empty()).then_some(&balance.weights),
                     "steal_us": balance.median_steal_ns().map(|ns| ns as f64 / 1e3),
                 }),
             ),

@@ -125,6 +125,7 @@ impl Pack for Balance {
             redundant,
             ending_ns,
             steal_ns,
+            weights: Vec::new(),
         })
     }
 }

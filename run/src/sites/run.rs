@@ -52,9 +52,10 @@ impl Crew {
         if settings.policy.is_late() {
             return Err(RunError::Late("gives to several processes what only one may hold"));
         }
-        let Policy { coordinator, tree, end, .. } = &settings.policy;
+        let Policy { coordinator, tree, end, profile, .. } = &settings.policy;
         let drawn = tree.drawn_first || tree.drawn_bridges;
-        if settings.policy.has_depths() || *coordinator || drawn || *end == Some(End::Requests) {
+        let roles = *coordinator || settings.policy.has_depths();
+        if roles || drawn || *profile || *end == Some(End::Requests) {
             return Err(RunError::Alone);
         }
         let link = &mut *cluster.link();

@@ -86,6 +86,8 @@ pub struct Policy {
     /// The power of each peer, given by hand; the last one holds for all peers after it. Powers are
     /// measured if there are none.
     pub weights: Arc<[u32]>,
+    /// Whether the weights are to be measured first, by a search on each peer alone.
+    pub profile: bool,
     /// Whether power is measured over the whole time since the start, not in windows.
     pub whole_power: bool,
     /// The tree of peers.
@@ -118,6 +120,7 @@ impl Default for Policy {
             share: Share::Power,
             grains: Arc::default(),
             weights: Arc::default(),
+            profile: false,
             whole_power: false,
             tree: TreeShape {
                 growth: Growth::Full,

@@ -16,14 +16,6 @@ impl Policy {
     /// # Errors
     /// If the text is not a policy: what is wrong, and what was expected.
     pub fn parse(words: &str) -> Result<Self, String> {
-        Self::parse_with(words, &[])
-    }
-
-    /// Like [`Policy::parse`], with default weights for `weighted`.
-    ///
-    /// # Errors
-    /// Like [`Policy::parse`].
-    pub fn parse_with(words: &str, weights: &[u32]) -> Result<Self, String> {
         let (name, keys) = words.split_once(':').unwrap_or((words, ""));
         let preset = PRESETS.iter().find(|(preset, ..)| *preset == name);
         let Some(&(_, _, victim, share)) = preset else {
@@ -35,13 +27,23 @@ impl Policy {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             policy.set(key, value).map_err(|why| format!("balance {name}: {pair}: {why}"))?;
         }
-        if name == "weighted" && policy.weights.is_empty() {
-            policy.weights = weights.into();
+        policy.profile = name == "weighted" && policy.weights.is_empty();
+        Ok(policy)
+    }
+
+    /// Like [`Policy::parse`], where nothing can be measured beforehand: with default weights for `weighted`.
+    ///
+    /// # Errors
+    /// Like [`Policy::parse`], and if there are no weights where some are needed.
+    pub fn parse_with(words: &str, weights: &[u32]) -> Result<Self, String> {
+        let policy = Self::parse(words)?;
+        if !policy.profile {
+            return Ok(policy);
         }
-        if name == "weighted" && policy.weights.is_empty() {
+        if weights.is_empty() {
             return Err("balance weighted: expected weights=1/4/…, one per unit".into());
         }
-        Ok(policy)
+        Ok(Self { weights: weights.into(), profile: false, ..policy })
     }
 
     /// Sets one key.
@@ -153,6 +155,8 @@ mod tests {
         assert_eq!((overlay.tree.degree, overlay.share), (3, Share::Part(2)));
         let weighted = Policy::parse("weighted:weights=1/4").unwrap();
         assert_eq!([0, 1, 2].map(|peer| weighted.weight(peer).unwrap().0), [1, 4, 4]);
+        assert!(!weighted.profile && Policy::parse("weighted").unwrap().profile);
+        assert!(Policy::parse_with("weighted", &[]).is_err());
         let tree =
             Policy::parse("hierarchical-master-worker:grain=64/8/1,levels=2,siblings=no").unwrap();
         assert_eq!((tree.victim, tree.share), (Victim::Parent { siblings: false }, Share::Levels));
@@ -165,7 +169,7 @@ mod tests {
         let seeded = Policy::parse("dynamic:share=chunk/1,cutoff=2,coordinator=yes").unwrap();
         assert_eq!((seeded.cutoff, seeded.coordinator), (Some(2), true));
         for (name, ..) in PRESETS {
-            assert!(Policy::parse(name).is_ok() || name == "weighted", "{name}");
+            assert!(Policy::parse(name).is_ok(), "{name}");
         }
         for bad in [
             "",
@@ -188,7 +192,6 @@ mod tests {
             "adaptive:end=soon",
             "master-worker:late=yes",
             "adaptive:bridges=yes",
-            "weighted",
             "weighted:weights=1/0",
             "dynamic:share=chunk/0",
             "dynamic:cutoff=0",
