@@ -1,70 +1,62 @@
-//! Sparse × sparse in AVX-512: up to three rows times up to three rows at a time, and sums taken out by their bits.
+//! Sparse × sparse in AVX-512: up to three rows times some rows at a time, and sums taken out by their bits.
 
 use crate::sparse::matrix::Csr;
-use crate::sparse::patterns::{MOST, Patterned, Run};
 use crate::sparse::rows::TOGETHER;
 use crate::sparse::sums::{Sums, WORD};
+use crate::sparse::windows::{Group, MOST, Place, Step, Windows};
 use pleach_core::level::Level;
 
 macro_rules! product {
     ($name:ident, $number:ty, $lanes:literal, $mask:ty, $zero:ident, $set:ident, $masked_fma:ident, $load:ident,
-     $masked_load:ident, $store:ident, $masked_store:ident, $compress:ident) => {
+     $masked_load:ident, $store:ident, $compress:ident) => {
         mod $name {
-            use super::{Csr, MOST, Patterned, Run, Sums, WORD};
+            use super::{Csr, Group, MOST, Place, Step, Sums, WORD, Windows};
             use std::arch::x86_64::*;
-            use std::ops::Range;
 
             type Number = $number;
             const LANES: usize = $lanes;
+            /// How far ahead values of the second matrix are fetched.
+            const AHEAD: usize = 256 / size_of::<Number>();
 
-            /// Adds rows of `a`, which have the same columns, times `b`, and marks the columns.
+            /// Adds rows of `a`, which have the same columns, times the groups of rows that these stand for.
             #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
             pub fn add<const R: usize>(
                 (a, row): (&Csr<Number>, usize),
-                b: &Patterned<'_, Number>,
+                (b, places): (&Windows<'_, Number>, &[Place]),
                 sums: &mut Sums<Number>,
             ) {
                 let columns = &a.columns[a.row(row)];
                 let values: [&[Number]; R] =
                     std::array::from_fn(|r| &a.values[a.row(row + r)][..columns.len()]);
-                let (mut at, patterns) = (0, b.patterns());
-                while at < columns.len() {
-                    let rest = &columns[at..];
-                    let one = patterns.together(rest, LANES);
-                    let two = if one == MOST { 0 } else { patterns.together(rest, 2 * LANES) };
-                    if two == 0 && one == 0 {
-                        long::<R>(&values, at, rest[0] as usize, b, sums);
-                        at += 1;
-                    } else if two > one {
-                        times::<R, 2>(&values, at..at + two, rest[0] as usize, b, sums);
-                        at += two;
+                let mut at = 0;
+                for &place in places {
+                    let group = b.group(place);
+                    let values = values.map(|values| &values[at..at + group.count]);
+                    if group.wide {
+                        times::<R, 2>(values, b.matrix(), group, sums);
                     } else {
-                        times::<R, 1>(&values, at..at + one, rest[0] as usize, b, sums);
-                        at += one;
+                        times::<R, 1>(values, b.matrix(), group, sums);
                     }
+                    at += group.count;
                 }
             }
 
-            /// Adds the values at some places times the rows of `b` from `column` on, whose runs lie together: the sums
-            /// for one run of all of these rows stay in registers.
+            /// Adds values times the rows of a group: the sums for one window stay in registers.
             #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
             fn times<const R: usize, const V: usize>(
-                values: &[&[Number]; R],
-                places: Range<usize>,
-                column: usize,
-                b: &Patterned<'_, Number>,
+                values: [&[Number]; R],
+                matrix: &Csr<Number>,
+                group: Group<'_>,
                 sums: &mut Sums<Number>,
             ) {
-                let count = places.len().min(MOST);
-                let values: [&[Number]; R] =
-                    std::array::from_fn(|r| &values[r][places.start..][..count]);
-                let runs = &b.patterns().runs_of(column, count)[..count];
-                let mut rest = [std::ptr::null(); MOST];
-                for k in 0..count {
-                    rest[k] = b.matrix().of_row(column + k).1.as_ptr();
+                let mut rows = [std::ptr::null(); MOST];
+                let rows = &mut rows[..group.count];
+                for (k, row) in rows.iter_mut().enumerate() {
+                    *row = matrix.of_row(group.row + k).1.as_ptr();
                 }
-                for u in 0..runs[0].len() {
-                    let first = runs.iter().map(|runs| runs[u].column).min().unwrap_or(0);
+                let steps = group.steps.chunks_exact(rows.len());
+                for (window, steps) in group.windows.iter().zip(steps) {
+                    let first = group.first(window);
                     let mut all = [[$zero(); V]; R];
                     for r in 0..R {
                         let from = &sums.of[r][first as usize..][..V * LANES];
@@ -73,28 +65,18 @@ macro_rules! product {
                             all[r][v] = unsafe { $load(from.as_ptr().wrapping_add(v * LANES)) };
                         }
                     }
-                    let mut marked = 0;
-                    for k in 0..count {
-                        // SAFETY: there are `count` of all, and every row has as many runs as the first.
-                        let run = unsafe { *runs.get_unchecked(k).get_unchecked(u) };
-                        let Run { column, length } = run;
-                        let from = rest[k];
-                        rest[k] = from.wrapping_add(length as usize);
-                        let off = column - first;
-                        let mask = ((1u64 << length) - 1) << off;
-                        marked |= mask;
-                        let from = from.wrapping_sub(off as usize);
-                        let times: [_; R] = std::array::from_fn(|r| $set(values[r][k]));
+                    for (k, &Step { mask, place }) in steps.iter().enumerate() {
+                        let from = rows[k].wrapping_offset(place as isize);
+                        _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(AHEAD).cast());
                         for v in 0..V {
                             let mask = (mask >> (v * LANES)) as $mask;
-                            // SAFETY: the runs of a row cover its values; the mask leaves out what lies beside this one.
+                            // SAFETY: the steps of a row name its own values only; the mask leaves out what lies beside.
                             let x = unsafe { $masked_load(mask, from.wrapping_add(v * LANES)) };
                             for r in 0..R {
-                                all[r][v] = $masked_fma(times[r], x, all[r][v], mask);
+                                all[r][v] = $masked_fma($set(values[r][k]), x, all[r][v], mask);
                             }
                         }
                     }
-                    sums.mark_some(first, marked);
                     for r in 0..R {
                         let to = &mut sums.of[r][first as usize..][..V * LANES];
                         for v in 0..V {
@@ -105,42 +87,23 @@ macro_rules! product {
                 }
             }
 
-            /// Adds a value times a row of `b` with long runs.
-            #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
-            fn long<const R: usize>(
-                values: &[&[Number]; R],
-                at: usize,
-                column: usize,
-                b: &Patterned<'_, Number>,
-                sums: &mut Sums<Number>,
-            ) {
-                let mut rest = b.matrix().of_row(column).1;
-                for run in b.patterns().runs(column) {
-                    (run.column..run.column + run.length).for_each(|column| sums.mark(column));
-                    let (run_values, more) = rest.split_at(run.length as usize);
-                    rest = more;
-                    for r in 0..R {
-                        let to = &mut sums.of[r][run.column as usize..][..run_values.len()];
-                        let time = values[r][at];
-                        to.iter_mut()
-                            .zip(run_values)
-                            .for_each(|(sum, &x)| *sum = time.mul_add(x, *sum));
-                    }
-                }
-            }
-
             /// Takes out the columns and the sums of the first rows, as the pattern says.
             #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
             pub fn take(
                 sums: &mut Sums<Number>,
                 rows: usize,
-                columns: &mut [u32],
-                values: &mut [Number],
+                (columns, values): (&mut [u32], &mut [Number]),
+                streams: bool,
             ) {
                 let each = columns.len() / rows;
                 let mut at = 0;
                 let steps = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-                for &(word, bits) in &sums.pattern {
+                let Sums { pattern, of, columns: all_columns, values: all_values, .. } = sums;
+                all_columns.resize(all_columns.len().max(each + 16), 0);
+                for row in &mut all_values[..rows] {
+                    row.resize(row.len().max(each + 16), 0.0);
+                }
+                for &(word, bits) in &*pattern {
                     let first = word as usize * WORD;
                     for part in 0..WORD / LANES {
                         let mask = (bits >> (part * LANES)) as $mask;
@@ -148,28 +111,49 @@ macro_rules! product {
                             continue;
                         }
                         let from = first + part * LANES;
-                        let count = mask.count_ones() as usize;
-                        let low = (1u32 << count).wrapping_sub(1) as $mask;
-                        let all = _mm512_add_epi32(_mm512_set1_epi32(from as i32), steps);
-                        let packed = _mm512_maskz_compress_epi32(mask.into(), all);
+                        let numbers = _mm512_add_epi32(_mm512_set1_epi32(from as i32), steps);
+                        let packed = _mm512_maskz_compress_epi32(mask.into(), numbers);
+                        let to = &mut all_columns[at..at + 16];
+                        // SAFETY: as many columns as a vector has.
+                        unsafe { _mm512_storeu_epi32(to.as_mut_ptr().cast(), packed) };
                         for row in 0..rows {
-                            let place = row * each + at..row * each + at + count;
-                            let column = &mut columns[place.clone()];
-                            let value = &mut values[place];
-                            let sum = &mut sums.of[row][from..from + LANES];
-                            // SAFETY: whole vectors of sums, and as many columns and values as there is room for.
+                            let sum = &mut of[row][from..from + LANES];
+                            let to = &mut all_values[row][at..at + LANES];
+                            // SAFETY: whole vectors.
                             unsafe {
-                                let x = $compress(mask, $load(sum.as_ptr()));
-                                $masked_store(value.as_mut_ptr(), low, x);
-                                _mm512_mask_storeu_epi32(
-                                    column.as_mut_ptr().cast(),
-                                    low.into(),
-                                    packed,
-                                );
+                                $store(to.as_mut_ptr(), $compress(mask, $load(sum.as_ptr())));
                                 $store(sum.as_mut_ptr(), $zero());
                             }
                         }
-                        at += count;
+                        at += mask.count_ones() as usize;
+                    }
+                }
+                for (row, from) in all_values[..rows].iter().enumerate() {
+                    let place = row * each..(row + 1) * each;
+                    put(&all_columns[..each], &mut columns[place.clone()], streams);
+                    put(&from[..each], &mut values[place], streams);
+                }
+            }
+
+            /// Copies numbers, past the caches if wanted.
+            #[target_feature(enable = "avx512f")]
+            fn put<N: Copy>(from: &[N], to: &mut [N], streams: bool) {
+                assert_eq!(from.len(), to.len());
+                let head = to.as_ptr().align_offset(64).min(to.len());
+                let vectors = (to.len() - head) * size_of::<N>() / 64;
+                if !streams || vectors == 0 {
+                    return to.copy_from_slice(from);
+                }
+                let middle = head + vectors * 64 / size_of::<N>();
+                to[..head].copy_from_slice(&from[..head]);
+                to[middle..].copy_from_slice(&from[middle..]);
+                let (from, to) = (&from[head..middle], &mut to[head..middle]);
+                for at in 0..vectors {
+                    // SAFETY: whole vectors of both, at the beginning of cache lines.
+                    unsafe {
+                        let x =
+                            _mm512_loadu_si512(from.as_ptr().cast::<__m512i>().wrapping_add(at));
+                        _mm512_stream_si512(to.as_mut_ptr().cast::<__m512i>().wrapping_add(at), x);
                     }
                 }
             }
@@ -188,7 +172,6 @@ product!(
     _mm512_loadu_ps,
     _mm512_maskz_loadu_ps,
     _mm512_storeu_ps,
-    _mm512_mask_storeu_ps,
     _mm512_maskz_compress_ps
 );
 product!(
@@ -202,16 +185,15 @@ product!(
     _mm512_loadu_pd,
     _mm512_maskz_loadu_pd,
     _mm512_storeu_pd,
-    _mm512_mask_storeu_pd,
     _mm512_maskz_compress_pd
 );
 
 macro_rules! entries {
     ($module:ident, $number:ty, $add:ident, $take:ident) => {
-        /// Adds three rows that have the same columns, or one, times another matrix, and marks the columns.
+        /// Adds three rows that have the same columns, or one, times another matrix.
         pub fn $add(
             (a, row, rows): (&Csr<$number>, usize, usize),
-            b: &Patterned<'_, $number>,
+            b: (&Windows<'_, $number>, &[Place]),
             sums: &mut Sums<$number>,
         ) {
             assert!(Level::Avx512.works());
@@ -228,12 +210,12 @@ macro_rules! entries {
         pub fn $take(
             sums: &mut Sums<$number>,
             rows: usize,
-            columns: &mut [u32],
-            values: &mut [$number],
+            out: (&mut [u32], &mut [$number]),
+            streams: bool,
         ) {
             assert!(Level::Avx512.works());
             // SAFETY: the processor supports the level.
-            unsafe { $module::take(sums, rows, columns, values) }
+            unsafe { $module::take(sums, rows, out, streams) }
         }
     };
 }

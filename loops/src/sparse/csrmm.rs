@@ -1,7 +1,7 @@
 //! [`Csrmm`]: a sparse matrix times a dense one.
 
 use super::matrix::{Checked, Csr, Dense};
-use super::rows::{Caching, Rows, Sorted, TOGETHER};
+use super::rows::{Caching, LARGE, Rows, Sorted, TOGETHER};
 use super::words::{MOST_WORDS, append};
 use crate::real::Real;
 #[cfg(target_arch = "x86_64")]
@@ -70,8 +70,6 @@ const TRIES: usize = 4;
 const AHEAD: usize = 16;
 /// Columns jump if they are so many bytes apart on average.
 const JUMP: usize = 1 << 18;
-/// Results bypass the caches if there are more bytes of them than this.
-const LARGE: usize = 1 << 22;
 
 /// A sparse matrix times a dense one. Its units are blocks of rows.
 pub struct Csrmm<'a, T> {

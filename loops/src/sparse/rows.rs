@@ -19,6 +19,9 @@ pub struct Rows<'a, T> {
     pub beside: [(&'a [u32], &'a [T]); TOGETHER],
 }
 
+/// Results bypass the caches if there are more bytes of them than this.
+pub const LARGE: usize = 1 << 22;
+
 /// How results and rows of the dense matrix move through the caches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Caching {

@@ -2,9 +2,9 @@
 //! them.
 
 use super::matrix::{Checked, Csr};
-use super::patterns::{Patterned, Run};
-use super::rows::TOGETHER;
-use super::sums::{Sums, WORD};
+use super::rows::{LARGE, TOGETHER};
+use super::sums::Sums;
+use super::windows::{self, Place, Windows};
 use crate::real::Real;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::spmm as simd;
@@ -16,23 +16,23 @@ use std::sync::OnceLock;
 
 /// Numbers for which there is vector code.
 pub trait Sparse: Real {
-    /// Adds rows of the first matrix, which have the same columns, times the second, and marks the columns.
+    /// Adds rows of the first matrix, which have the same columns, times the second.
     #[doc(hidden)]
     fn add_rows(
         level: Level,
         a: (&Csr<Self>, usize, usize),
-        b: (&Csr<Self>, Option<&Patterned<'_, Self>>),
-        sums: &mut Sums<Self>,
+        b: &Csr<Self>,
+        hand: &mut Hand<'_, Self>,
     );
 
-    /// Takes out the columns and the sums of the first rows.
+    /// Takes out the columns and the sums of the first rows, past the caches if wanted.
     #[doc(hidden)]
     fn take_rows(
         level: Level,
         sums: &mut Sums<Self>,
         rows: usize,
-        columns: &mut [u32],
-        values: &mut [Self],
+        out: (&mut [u32], &mut [Self]),
+        streams: bool,
     );
 }
 
@@ -42,13 +42,13 @@ macro_rules! sparse {
             fn add_rows(
                 level: Level,
                 a: (&Csr<Self>, usize, usize),
-                b: (&Csr<Self>, Option<&Patterned<'_, Self>>),
-                sums: &mut Sums<Self>,
+                b: &Csr<Self>,
+                hand: &mut Hand<'_, Self>,
             ) {
-                match (level, b.1) {
+                match (level, &hand.windows) {
                     #[cfg(target_arch = "x86_64")]
-                    (Level::Avx512, Some(b)) => simd::$add(a, b, sums),
-                    _ => add(a, b.0, sums),
+                    (Level::Avx512, Some(b)) => simd::$add(a, (b, &hand.places), &mut hand.sums),
+                    _ => add(a, b, &mut hand.sums),
                 }
             }
 
@@ -56,12 +56,12 @@ macro_rules! sparse {
                 level: Level,
                 sums: &mut Sums<Self>,
                 rows: usize,
-                columns: &mut [u32],
-                values: &mut [Self],
+                (columns, values): (&mut [u32], &mut [Self]),
+                streams: bool,
             ) {
                 match level {
                     #[cfg(target_arch = "x86_64")]
-                    Level::Avx512 => simd::$take(sums, rows, columns, values),
+                    Level::Avx512 => simd::$take(sums, rows, (columns, values), streams),
                     _ => sums.take(rows, columns, values),
                 }
             }
@@ -80,9 +80,6 @@ fn add<T: Real>((a, row, rows): (&Csr<T>, usize, usize), b: &Csr<T>, sums: &mut 
             let (columns, values) = b.of_row(column as usize);
             for (&column, &x) in columns.iter().zip(values) {
                 sums.of[r][column as usize] += value * x;
-                if r == 0 {
-                    sums.mark(column);
-                }
             }
         }
     }
@@ -91,12 +88,25 @@ fn add<T: Real>((a, row, rows): (&Csr<T>, usize, usize), b: &Csr<T>, sums: &mut 
 /// Rows of a unit.
 pub(super) const ROWS: usize = 16 * TOGETHER;
 
+/// What a thread needs of its own.
+#[derive(Debug)]
+pub struct Hand<'a, T> {
+    pub(super) sums: Sums<T>,
+    /// The second matrix cut into windows, if they pay.
+    windows: Option<Windows<'a, T>>,
+    /// What the columns of the row at hand stand for, and those of an earlier row, with the columns of its product.
+    places: Vec<Place>,
+    known: Vec<Place>,
+    pattern: Vec<(u32, u64)>,
+}
+
 /// Two matrices to be multiplied, and what is known of them.
 #[derive(Debug)]
 pub struct Factors<'a, T> {
     pub(super) a: &'a Csr<T>,
-    pub(super) b: &'a Csr<T>,
-    patterned: Option<Patterned<'a, T>>,
+    pub(super) b: &'a Checked<T>,
+    /// Whether windows of the second matrix pay.
+    windowed: bool,
     /// The cost of all units before each, and of all.
     cost_before: Vec<f64>,
     level: Level,
@@ -125,8 +135,8 @@ impl<'a, T: Sparse> Factors<'a, T> {
             cost += these as f64 + 4.0 * entries.len() as f64 + 16.0;
             cost_before.push(cost);
         }
-        let (patterned, fit_devices) = (Patterned::worthwhile(b), OnceLock::new());
-        Ok(Self { a, b, patterned, cost_before, level, products, fit_devices })
+        let (windowed, fit_devices) = (windows::pay(b), OnceLock::new());
+        Ok(Self { a, b, windowed, cost_before, level, products, fit_devices })
     }
 
     /// Floating-point operations of the product.
@@ -153,31 +163,36 @@ impl<'a, T: Sparse> Factors<'a, T> {
         })
     }
 
-    /// Finds the columns that a row of the product has. Returns how many.
-    fn mark(&self, row: usize, sums: &mut Sums<T>) -> usize {
+    fn hand(&self) -> Hand<'a, T> {
+        let lanes = (64 / size_of::<T>()) as u32;
+        let windows = self.windowed.then(|| Windows::new(self.b, lanes));
+        let (places, known, pattern) = (Vec::new(), Vec::new(), Vec::new());
+        Hand { sums: Sums::new(self.b.width), windows, places, known, pattern }
+    }
+
+    /// Finds the columns that a row of the product has.
+    fn mark(&self, row: usize, hand: &mut Hand<'_, T>) {
         let (columns, _) = self.a.of_row(row);
-        let Some(patterns) = self.patterned.as_ref().map(Patterned::patterns) else {
+        let Hand { sums, windows, places, known, pattern } = hand;
+        let Some(windows) = windows else {
             let columns = columns.iter().flat_map(|&column| self.b.of_row(column as usize).0);
             columns.for_each(|&column| sums.mark(column));
             return sums.gather();
         };
-        let mut at = 0;
-        while at < columns.len() {
-            let (count, row) = (patterns.together(&columns[at..], WORD - 1), columns[at] as usize);
-            let runs = patterns.runs_of(row, count.max(1));
-            for u in 0..runs[0].len() {
-                let runs = || runs[..count].iter().map(|runs| runs[u]);
-                let first = runs().map(|run| run.column).min().unwrap_or(0);
-                let bits = |Run { column, length }: Run| ((1u64 << length) - 1) << (column - first);
-                sums.mark_some(first, runs().fold(0, |all, run| all | bits(run)));
-            }
-            if count == 0 {
-                let all = runs[0].iter().flat_map(|run| run.column..run.column + run.length);
-                all.for_each(|column| sums.mark(column));
-            }
-            at += count.max(1);
+        windows.list(columns, places);
+        // In a mesh most rows are like the one before, one node further to the right.
+        if let Some(apart) = windows::apart(known, places) {
+            return sums.shift(pattern, apart);
         }
-        sums.gather()
+        for &place in &*places {
+            let group = windows.group(place);
+            for window in group.windows {
+                sums.mark_some(group.first(window), window.bits.into());
+            }
+        }
+        sums.gather();
+        known.clone_from(places);
+        pattern.clone_from(&sums.pattern);
     }
 }
 
@@ -196,8 +211,8 @@ impl<'a, T: Sparse> Counting<'a, T> {
     }
 }
 
-impl<T: Sparse> Loop for Counting<'_, T> {
-    type Hand = Sums<T>;
+impl<'a, T: Sparse> Loop for Counting<'a, T> {
+    type Hand = Hand<'a, T>;
 
     fn units(&self) -> usize {
         self.factors.units()
@@ -207,15 +222,16 @@ impl<T: Sparse> Loop for Counting<'_, T> {
         self.factors.cost_before[unit]
     }
 
-    fn hand(&self) -> Sums<T> {
-        Sums::new(self.factors.b.width)
+    fn hand(&self) -> Hand<'a, T> {
+        self.factors.hand()
     }
 
-    fn run(&self, units: Range<usize>, sums: &mut Sums<T>) {
+    fn run(&self, units: Range<usize>, hand: &mut Hand<'a, T>) {
         for unit in units {
             let mut lengths = self.lengths.part(unit);
             for (row, rows) in self.factors.groups(unit) {
-                let length = self.factors.mark(row, sums);
+                self.factors.mark(row, hand);
+                let length = hand.sums.count();
                 lengths[row - unit * ROWS..][..rows].fill(length);
             }
         }
@@ -268,24 +284,27 @@ pub struct Adding<'a, T> {
     pub(super) starts: &'a [usize],
     pub(super) columns: Cells<'a, u32>,
     pub(super) values: Cells<'a, T>,
+    /// Whether the product is too large for the caches anyway.
+    streams: bool,
 }
 
 impl<'a, T: Sparse> Adding<'a, T> {
     /// Into a product with room for its rows.
     pub fn new(factors: &'a Factors<'a, T>, product: &'a mut Csr<T>) -> Self {
         let (starts, rows) = (&*product.starts, product.starts.len() - 1);
+        let streams = size_of_val(&*product.values) > LARGE;
         let lengths = || {
             let ends = move |row: usize| starts[(row + ROWS).min(rows)] - starts[row];
             (0..rows).step_by(ROWS).map(ends)
         };
         let columns = Cells::cut(&mut product.columns, lengths());
         let values = Cells::cut(&mut product.values, lengths());
-        Self { factors, starts, columns, values }
+        Self { factors, starts, columns, values, streams }
     }
 }
 
-impl<T: Sparse> Loop for Adding<'_, T> {
-    type Hand = Sums<T>;
+impl<'a, T: Sparse> Loop for Adding<'a, T> {
+    type Hand = Hand<'a, T>;
 
     fn units(&self) -> usize {
         self.factors.units()
@@ -295,26 +314,30 @@ impl<T: Sparse> Loop for Adding<'_, T> {
         self.factors.cost_before[unit]
     }
 
-    fn hand(&self) -> Sums<T> {
-        Sums::new(self.factors.b.width)
+    fn hand(&self) -> Hand<'a, T> {
+        self.factors.hand()
     }
 
-    fn run(&self, units: Range<usize>, sums: &mut Sums<T>) {
-        let Factors { a, b, patterned, level, .. } = self.factors;
+    fn run(&self, units: Range<usize>, hand: &mut Hand<'a, T>) {
+        let Factors { a, b, windowed, level, .. } = self.factors;
         // Where columns are scattered, vectors are nearly empty.
-        let take = if patterned.is_some() { *level } else { Level::Off };
+        let take = if *windowed { *level } else { Level::Off };
         for unit in units {
             let (mut columns, mut values) = (self.columns.part(unit), self.values.part(unit));
             let first = self.starts[unit * ROWS];
             for (row, rows) in self.factors.groups(unit) {
-                T::add_rows(*level, (a, row, rows), (b, patterned.as_ref()), sums);
-                sums.gather();
+                self.factors.mark(row, hand);
+                T::add_rows(*level, (a, row, rows), b, hand);
                 let place = self.starts[row] - first..self.starts[row + rows] - first;
                 if !place.is_empty() {
                     let (columns, values) = (&mut columns[place.clone()], &mut values[place]);
-                    T::take_rows(take, sums, rows, columns, values);
+                    T::take_rows(take, &mut hand.sums, rows, (columns, values), self.streams);
                 }
             }
+        }
+        #[cfg(target_arch = "x86_64")]
+        if self.streams {
+            crate::simd::csrmm::settle();
         }
     }
 
@@ -384,9 +407,15 @@ mod tests {
         let mut product = Csr::default();
         for level in Level::ALL.into_iter().filter(|level| level.works()) {
             // Twice, so that memory is used again.
-            for _ in 0..2 {
+            for streams in [false, true] {
                 multiply(&a, &b, level, &mut product).unwrap();
                 assert!(product == expected, "{what}, {level}, {}", T::NAME);
+                product.values.fill(T::of(7.0));
+                let factors = Factors::new(&a, &b, level).unwrap();
+                let adding = Adding { streams, ..Adding::new(&factors, &mut product) };
+                adding.run(0..factors.units(), &mut adding.hand());
+                drop(adding);
+                assert!(product == expected, "{what}, {level}, {}, {streams}", T::NAME);
             }
         }
     }

@@ -23,6 +23,10 @@ pub struct Sums<T> {
     pub pattern: Vec<(u32, u64)>,
     /// A sum for each column, and some more.
     pub of: [Vec<T>; TOGETHER],
+    /// The columns of the rows at hand, on their way out.
+    pub columns: Vec<u32>,
+    /// The values of each of these rows, likewise.
+    pub values: [Vec<T>; TOGETHER],
 }
 
 impl<T: Real> Sums<T> {
@@ -37,6 +41,8 @@ impl<T: Real> Sums<T> {
             touched: (usize::MAX, 0),
             pattern: Vec::new(),
             of: std::array::from_fn(|_| zeros()),
+            columns: Vec::new(),
+            values: std::array::from_fn(|_| Vec::new()),
         }
     }
 
@@ -71,22 +77,45 @@ impl<T: Real> Sums<T> {
         }
     }
 
-    /// Takes the columns of the rows at hand into the pattern. Returns how many there are.
-    pub fn gather(&mut self) -> usize {
+    /// Takes the columns of the rows at hand into the pattern.
+    pub fn gather(&mut self) {
         self.pattern.clear();
-        let mut count = 0;
         for above in self.touched.0..self.touched.1 {
             let mut left = std::mem::take(&mut self.upper[above]);
             while left != 0 {
                 let word = above * WORD + left.trailing_zeros() as usize;
                 left &= left - 1;
-                let bits = std::mem::take(&mut self.bits[word]);
-                count += bits.count_ones() as usize;
-                self.pattern.push((word as u32, bits));
+                self.pattern.push((word as u32, std::mem::take(&mut self.bits[word])));
             }
         }
         self.touched = (usize::MAX, 0);
-        count
+    }
+
+    /// Takes the columns of another pattern, moved to the right.
+    pub fn shift(&mut self, pattern: &[(u32, u64)], by: i32) {
+        self.pattern.clear();
+        let (words, off) = (by.div_euclid(WORD as i32), by.rem_euclid(WORD as i32) as u32);
+        let mut carried = (0, 0);
+        for &(word, bits) in pattern {
+            let word = word.wrapping_add_signed(words);
+            if carried.1 != 0 && carried.0 != word {
+                self.pattern.push(carried);
+                carried.1 = 0;
+            }
+            let low = bits << off | carried.1;
+            if low != 0 {
+                self.pattern.push((word, low));
+            }
+            carried =
+                (word.wrapping_add(1), if off == 0 { 0 } else { bits >> (WORD as u32 - off) });
+        }
+        self.pattern.extend((carried.1 != 0).then_some(carried));
+    }
+
+    /// The number of columns of the rows at hand.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.pattern.iter().map(|(_, bits)| bits.count_ones() as usize).sum()
     }
 
     /// Takes out the columns and the sums of the first rows, as the pattern says.
@@ -120,13 +149,20 @@ mod tests {
         sums.mark_some(190, 0b1000);
         sums.mark_some(192, 0b101);
         sums.mark_some(4479, 0b10);
-        assert_eq!(sums.gather(), 5);
+        sums.gather();
+        assert_eq!(sums.count(), 5);
         assert_eq!(sums.pattern, [(3, 0b111), (70, 1), (100, 8)]);
         (sums.of[0][6403], sums.of[1][192]) = (7.0, 8.0);
         let (mut columns, mut values) = ([0; 10], [0.0; 10]);
         sums.take(2, &mut columns, &mut values);
         assert_eq!(columns, [192, 193, 194, 4480, 6403, 192, 193, 194, 4480, 6403]);
         assert_eq!(values, [0.0, 0.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0, 0.0, 0.0]);
-        assert_eq!(sums.gather(), 0, "everything is clean again");
+        sums.gather();
+        assert_eq!(sums.count(), 0, "everything is clean again");
+        sums.shift(&[(1, 1 << 63 | 1), (2, 3), (9, 1 << 62)], 65);
+        assert_eq!(sums.pattern, [(2, 2), (3, 7), (10, 1 << 63)]);
+        let moved = [(0, 1 << 63), (1, 3 << 62), (2, 1), (9, 1 << 61)];
+        sums.shift(&[(1, 1 << 63 | 1), (2, 3), (9, 1 << 62)], -1);
+        assert_eq!(sums.pattern, moved);
     }
 }

@@ -1,0 +1,361 @@
+//! [`Windows`]: rows of a matrix cut into windows of columns, for rows that are added up together in vectors.
+
+use super::matrix::{Checked, Csr};
+use crate::real::Real;
+
+/// Rows that are added up together at most.
+pub const MOST: usize = 9;
+
+/// Entries in a row that follow one another, on average, from which on windows pay: measured with meshes and lattices.
+const SHORT: f64 = 2.5;
+/// Rows are cut together if at least this part of all windows has something of each row.
+const ALIKE: f64 = 0.5;
+/// Steps after which all windows are forgotten, so that memory stays small.
+const ROOM: usize = 1 << 23;
+
+/// Some columns that follow one another, of which some rows have some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The first column.
+    first: u32,
+    /// The columns that any of the rows has.
+    pub bits: u32,
+}
+
+/// What one row has in a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The columns that it has, which follow one another.
+    pub mask: u32,
+    /// The place in the row of the value for the window's first column, if it had one.
+    pub place: i32,
+}
+
+/// Rows that follow one another, and their windows.
+///
+/// The steps of a window are one for each row. They cover the values of that row once, and never name others.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'w> {
+    /// The first row.
+    pub row: usize,
+    /// The number of rows, at most [`MOST`].
+    pub count: usize,
+    /// Whether windows are two vectors wide, not one.
+    pub wide: bool,
+    /// How far to the right of the windows the group's are.
+    shift: u32,
+    /// The windows, and how many steps there are for each.
+    pub windows: &'w [Window],
+    /// The steps of the first window, then those of the second one, and so on.
+    pub steps: &'w [Step],
+}
+
+impl Group<'_> {
+    /// The first column of a window.
+    #[inline]
+    #[must_use]
+    pub fn first(&self, window: &Window) -> u32 {
+        window.first.wrapping_add(self.shift)
+    }
+}
+
+/// How rows look that are cut together; many do alike, but for where they begin.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    /// The first row that looks so.
+    row: usize,
+    count: usize,
+    wide: bool,
+    /// Whether more rows would not be cut together with these.
+    full: bool,
+    windows: (usize, usize),
+    steps: (usize, usize),
+}
+
+/// Where rows begin that are cut together, and how they look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    row: u32,
+    /// The number of the shape, from 1 on.
+    shape: u32,
+    shift: u32,
+}
+
+/// How far to the right of one list of groups another one is that is like it, if it is.
+#[must_use]
+pub fn apart(one: &[Place], other: &[Place]) -> Option<i32> {
+    let first = one.first()?;
+    let apart = other.first()?.shift.wrapping_sub(first.shift);
+    let alike =
+        |(a, b): (&Place, &Place)| a.shape == b.shape && b.shift.wrapping_sub(a.shift) == apart;
+    (one.len() == other.len() && one.iter().zip(other).all(alike)).then_some(apart as i32)
+}
+
+/// Some shapes are tried before rows are cut anew.
+const TRIED: usize = 6;
+
+/// The windows of a matrix's rows, found when they are first needed.
+#[derive(Debug)]
+pub struct Windows<'a, T> {
+    matrix: &'a Csr<T>,
+    /// Numbers in a vector.
+    lanes: u32,
+    /// For each row, the shape of the group that begins there, by its number from 1 on, and its shift; 0 for none.
+    places: Vec<(u32, u32)>,
+    shapes: Vec<Shape>,
+    /// The shapes that came last.
+    recent: [u32; TRIED],
+    windows: Vec<Window>,
+    steps: Vec<Step>,
+}
+
+/// Whether windows pay for a matrix.
+#[must_use]
+pub fn pay<T: Real>(matrix: &Csr<T>) -> bool {
+    let (mut entries, mut runs) = (0, 0);
+    for row in (0..matrix.height()).step_by(1 + matrix.height() / 1000) {
+        let (columns, _) = matrix.of_row(row);
+        entries += columns.len();
+        runs += columns.len() - columns.windows(2).filter(|two| two[1] == two[0] + 1).count();
+    }
+    // How far groups are apart is a number with a sign.
+    let narrow = i32::try_from(matrix.width).is_ok();
+    narrow && entries as f64 >= SHORT * f64::from(runs as u32).max(1.0)
+}
+
+impl<'a, T: Real> Windows<'a, T> {
+    /// No windows yet, for vectors of so many numbers, at most 16.
+    #[must_use]
+    pub fn new(matrix: &'a Checked<T>, lanes: u32) -> Self {
+        Self {
+            matrix,
+            lanes,
+            places: vec![(0, 0); matrix.height()],
+            shapes: Vec::new(),
+            recent: [0; TRIED],
+            windows: Vec::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// The matrix.
+    #[must_use]
+    #[inline]
+    pub fn matrix(&self) -> &'a Csr<T> {
+        self.matrix
+    }
+
+    /// Lists the groups that these columns stand for.
+    ///
+    /// # Panics
+    /// If there are no such rows.
+    pub fn list(&mut self, columns: &[u32], groups: &mut Vec<Place>) {
+        groups.clear();
+        let mut rest = columns;
+        while let Some(&row) = rest.first() {
+            let (mut shape, mut shift) = self.places[row as usize];
+            if shape == 0 || !self.shapes[shape as usize - 1].fits(rest) {
+                (shape, shift) = self.find(rest);
+                self.places[row as usize] = (shape, shift);
+            }
+            groups.push(Place { row, shape, shift });
+            rest = &rest[self.shapes[shape as usize - 1].count..];
+        }
+    }
+
+    /// A group that was listed.
+    #[must_use]
+    #[inline]
+    pub fn group(&self, place: Place) -> Group<'_> {
+        let Shape { count, wide, windows, steps, .. } = self.shapes[place.shape as usize - 1];
+        Group {
+            row: place.row as usize,
+            count,
+            wide,
+            shift: place.shift,
+            windows: &self.windows[windows.0..windows.1],
+            steps: &self.steps[steps.0..steps.1],
+        }
+    }
+
+    /// The shape of the rows that these columns stand for, and its shift.
+    #[cold]
+    fn find(&mut self, columns: &[u32]) -> (u32, u32) {
+        let row = columns[0] as usize;
+        for place in 0..TRIED {
+            let shape = self.recent[place];
+            let Some(at) = (shape as usize).checked_sub(1) else { break };
+            let known = self.shapes[at];
+            if known.fits(columns)
+                && let Some(shift) = self.shift(known, row)
+            {
+                self.recent[..=place].rotate_right(1);
+                return (shape, shift);
+            }
+        }
+        self.cut(columns);
+        let shape = self.shapes.len() as u32;
+        self.recent.rotate_right(1);
+        self.recent[0] = shape;
+        (shape, 0)
+    }
+
+    /// How far to the right of a shape rows are that look like it.
+    fn shift(&self, shape: Shape, row: usize) -> Option<u32> {
+        let pairs = (0..shape.count).map(|k| {
+            let columns = |row: usize| self.matrix.of_row(row + k).0;
+            (columns(shape.row), columns(row))
+        });
+        let (one, other) = pairs.clone().find(|(one, _)| !one.is_empty())?;
+        let shift = other.first()?.wrapping_sub(one[0]);
+        let moved = |one: &[u32], other: &[u32]| {
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .zip(other)
+                    .fold(true, |all, (a, b)| all & (b.wrapping_sub(*a) == shift))
+        };
+        pairs.into_iter().all(|(one, other)| moved(one, other)).then_some(shift)
+    }
+
+    /// Cuts rows into windows, as many rows as pay.
+    fn cut(&mut self, columns: &[u32]) {
+        if self.steps.len() > ROOM {
+            self.places.fill((0, 0));
+            self.recent = [0; TRIED];
+            self.shapes.clear();
+            self.windows.clear();
+            self.steps.clear();
+        }
+        let row = columns[0] as usize;
+        let most = columns.len().min(MOST);
+        let follow = (1..most).take_while(|&k| columns[k] == columns[0] + k as u32).count();
+        let (windows, steps) = (self.windows.len(), self.steps.len());
+        let mut count = 1 + follow;
+        loop {
+            self.cut_to(row, count, 2 * self.lanes);
+            let all = self.steps.len() - steps;
+            let filled = self.steps[steps..].iter().filter(|step| step.mask != 0).count();
+            if count == 1 || filled as f64 >= ALIKE * all as f64 {
+                break;
+            }
+            self.windows.truncate(windows);
+            self.steps.truncate(steps);
+            count = count.div_ceil(2);
+        }
+        let full = count <= follow || count == MOST;
+        let wide = self.windows[windows..].iter().any(|window| window.bits >> self.lanes != 0);
+        let (windows, steps) = ((windows, self.windows.len()), (steps, self.steps.len()));
+        self.shapes.push(Shape { row, count, wide, full, windows, steps });
+    }
+
+    /// Cuts so many rows into windows of this width.
+    fn cut_to(&mut self, row: usize, count: usize, width: u32) {
+        let rows: [&[u32]; MOST] =
+            std::array::from_fn(|k| if k < count { self.matrix.of_row(row + k).0 } else { &[] });
+        let mut at = [0; MOST];
+        loop {
+            let next = |k: usize| rows[k].get(at[k]).copied();
+            let Some(first) = (0..count).filter_map(next).min() else { return };
+            let mut bits = 0;
+            for k in 0..count {
+                let rest = &rows[k][at[k]..];
+                let off = rest.first().map_or(width, |&column| (column - first).min(width));
+                let follows = |&(i, &column): &(usize, &u32)| column - first == off + i as u32;
+                let room = rest.iter().take((width - off) as usize).enumerate();
+                let length = room.take_while(follows).count();
+                let mask = (((1u64 << length) - 1) << off.min(31)) as u32;
+                self.steps.push(Step { mask, place: at[k] as i32 - off as i32 });
+                bits |= mask;
+                at[k] += length;
+            }
+            self.windows.push(Window { first, bits });
+        }
+    }
+}
+
+impl Shape {
+    /// Whether its number of rows is right for these columns.
+    #[inline]
+    fn fits(&self, columns: &[u32]) -> bool {
+        let follows =
+            |k: usize| columns.get(k).is_some_and(|&column| column == columns[0] + k as u32);
+        follows(self.count - 1) && (self.full || !follows(self.count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sparse::generate::named;
+
+    /// All columns of a group's rows, by its windows.
+    fn columns_of(group: &Group<'_>, k: usize) -> Vec<(u32, usize)> {
+        let mut all = Vec::new();
+        for (window, steps) in group.windows.iter().zip(group.steps.chunks_exact(group.count)) {
+            let Step { mask, place } = steps[k];
+            assert_eq!(mask & !window.bits, 0);
+            let off = mask.trailing_zeros();
+            assert!(
+                mask == 0
+                    || (mask >> off).wrapping_add(1).is_power_of_two()
+                    || mask >> off == u32::MAX
+            );
+            let bits = (0..32).filter(|bit| mask >> bit & 1 == 1);
+            all.extend(bits.map(|bit| (group.first(window) + bit, (place + bit as i32) as usize)));
+        }
+        all
+    }
+
+    #[test]
+    fn windows_cover_every_row_once() {
+        for word in [
+            "fem:343",
+            "fem2:301",
+            "fem1:125",
+            "web:300x4",
+            "dense:67",
+            "lattice4d:3x4x3x4",
+            "grid:130",
+        ] {
+            let matrix = named(word, 5).unwrap().unwrap().checked().unwrap();
+            for lanes in [8, 16] {
+                let (mut windows, mut places) = (Windows::new(&matrix, lanes), Vec::new());
+                for row in 0..matrix.height() {
+                    let (columns, _) = matrix.of_row(row);
+                    windows.list(columns, &mut places);
+                    let mut rows = Vec::new();
+                    for &place in &places {
+                        let group = windows.group(place);
+                        assert!((1..=MOST).contains(&group.count), "{word}");
+                        for k in 0..group.count {
+                            rows.push((group.row + k) as u32);
+                            let found = columns_of(&group, k);
+                            let (expected, _) = matrix.of_row(group.row + k);
+                            assert!(
+                                found.iter().map(|(column, _)| column).eq(expected),
+                                "{word}, {row}"
+                            );
+                            assert!(found.iter().map(|&(_, place)| place).eq(0..expected.len()));
+                        }
+                    }
+                    assert_eq!(rows, columns, "{word}, {row}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn groups_that_look_alike_are_told_by_how_far_they_are_apart() {
+        let matrix = named("fem1:1000", 5).unwrap().unwrap().checked().unwrap();
+        let mut windows = Windows::new(&matrix, 8);
+        let mut places = [Vec::new(), Vec::new(), Vec::new()];
+        for (row, places) in [555, 556, 550].into_iter().zip(&mut places) {
+            windows.list(matrix.of_row(row).0, places);
+        }
+        assert_eq!(apart(&places[0], &places[1]), Some(1));
+        assert_eq!(apart(&places[1], &places[0]), Some(-1));
+        assert_eq!(apart(&places[0], &places[2]), None, "a row at the edge");
+        assert_eq!(apart(&[], &places[2]), None);
+    }
+}
