@@ -2,6 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod csrmm;
+pub(crate) mod fetch;
 pub(crate) mod lattice_flat;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod lattice_rows;

@@ -6,6 +6,7 @@ use super::rows::{LARGE, TOGETHER};
 use super::sums::Sums;
 use super::windows::{self, Place, Windows};
 use crate::real::Real;
+use crate::simd::fetch::fetch;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::spmm as simd;
 use pleach_core::level::Level;
@@ -149,6 +150,24 @@ impl<'a, T: Sparse> Factors<'a, T> {
         self.cost_before.len() - 1
     }
 
+    /// Asks for the rows of the second matrix that a unit needs, where they are scattered over memory: first where they
+    /// are, then what they begin with.
+    fn fetch(&self, unit: usize, with_values: bool) {
+        if self.windowed {
+            return;
+        }
+        let (first, end) = (unit * ROWS, ((unit + 1) * ROWS).min(self.a.height()));
+        let columns = &self.a.columns[self.a.starts[first]..self.a.starts[end]];
+        columns.iter().for_each(|&column| fetch(&self.b.starts, column as usize));
+        for &column in columns {
+            let begin = self.b.starts[column as usize];
+            fetch(&self.b.columns, begin);
+            if with_values {
+                fetch(&self.b.values, begin);
+            }
+        }
+    }
+
     /// The rows of a unit in groups: the first of each, and how many they are, 1 or [`TOGETHER`].
     fn groups(&self, unit: usize) -> impl Iterator<Item = (usize, usize)> {
         let mut row = unit * ROWS;
@@ -228,6 +247,7 @@ impl<'a, T: Sparse> Loop for Counting<'a, T> {
 
     fn run(&self, units: Range<usize>, hand: &mut Hand<'a, T>) {
         for unit in units {
+            self.factors.fetch(unit, false);
             let mut lengths = self.lengths.part(unit);
             for (row, rows) in self.factors.groups(unit) {
                 self.factors.mark(row, hand);
@@ -323,6 +343,7 @@ impl<'a, T: Sparse> Loop for Adding<'a, T> {
         // Where columns are scattered, vectors are nearly empty.
         let take = if *windowed { *level } else { Level::Off };
         for unit in units {
+            self.factors.fetch(unit, true);
             let (mut columns, mut values) = (self.columns.part(unit), self.values.part(unit));
             let first = self.starts[unit * ROWS];
             for (row, rows) in self.factors.groups(unit) {

@@ -17,7 +17,9 @@ pub struct Sums<T> {
     bits: Vec<u64>,
     /// The words of `bits` that are not zero.
     upper: Vec<u64>,
-    /// The words of `upper` that may be, from the first to the last.
+    /// The words of `upper` that are not zero.
+    top: Vec<u64>,
+    /// The words of `top` that may be, from the first to the last.
     touched: (usize, usize),
     /// The columns of the rows at hand: the numbers of words, ascending, and their bits.
     pub pattern: Vec<(u32, u64)>,
@@ -38,6 +40,7 @@ impl<T: Real> Sums<T> {
         Self {
             bits: vec![0; words],
             upper: vec![0; words.div_ceil(WORD)],
+            top: vec![0; words.div_ceil(WORD * WORD)],
             touched: (usize::MAX, 0),
             pattern: Vec::new(),
             of: std::array::from_fn(|_| zeros()),
@@ -70,22 +73,24 @@ impl<T: Real> Sums<T> {
         let before = self.bits[word];
         self.bits[word] = before | bits;
         if before == 0 {
-            let above = word / WORD;
+            let (above, top) = (word / WORD, word / WORD / WORD);
             self.upper[above] |= 1 << (word % WORD);
-            self.touched.0 = self.touched.0.min(above);
-            self.touched.1 = self.touched.1.max(above + 1);
+            self.top[top] |= 1 << (above % WORD);
+            self.touched.0 = self.touched.0.min(top);
+            self.touched.1 = self.touched.1.max(top + 1);
         }
     }
 
     /// Takes the columns of the rows at hand into the pattern.
     pub fn gather(&mut self) {
         self.pattern.clear();
-        for above in self.touched.0..self.touched.1 {
-            let mut left = std::mem::take(&mut self.upper[above]);
-            while left != 0 {
-                let word = above * WORD + left.trailing_zeros() as usize;
-                left &= left - 1;
-                self.pattern.push((word as u32, std::mem::take(&mut self.bits[word])));
+        for top in self.touched.0..self.touched.1 {
+            for above in ones(std::mem::take(&mut self.top[top])) {
+                let above = top * WORD + above;
+                for word in ones(std::mem::take(&mut self.upper[above])) {
+                    let word = above * WORD + word;
+                    self.pattern.push((word as u32, std::mem::take(&mut self.bits[word])));
+                }
             }
         }
         self.touched = (usize::MAX, 0);
@@ -123,10 +128,8 @@ impl<T: Real> Sums<T> {
         let each = columns.len() / rows;
         let mut at = 0;
         for &(word, bits) in &self.pattern {
-            let mut left = bits;
-            while left != 0 {
-                let column = word as usize * WORD + left.trailing_zeros() as usize;
-                left &= left - 1;
+            for column in ones(bits) {
+                let column = word as usize * WORD + column;
                 for row in 0..rows {
                     columns[row * each + at] = column as u32;
                     values[row * each + at] = std::mem::take(&mut self.of[row][column]);
@@ -137,26 +140,38 @@ impl<T: Real> Sums<T> {
     }
 }
 
+/// The numbers of the ones in a word.
+#[inline]
+fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let one = word.trailing_zeros() as usize;
+        word &= word.wrapping_sub(1);
+        (one < WORD).then_some(one)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn columns_come_out_in_order() {
-        let mut sums = Sums::<f64>::new(10_000);
+        let mut sums = Sums::<f64>::new(1_000_000);
         sums.mark(6403);
+        sums.mark(999_999);
         sums.mark_some(192, 0b101);
         sums.mark_some(190, 0b1000);
         sums.mark_some(192, 0b101);
         sums.mark_some(4479, 0b10);
         sums.gather();
-        assert_eq!(sums.count(), 5);
-        assert_eq!(sums.pattern, [(3, 0b111), (70, 1), (100, 8)]);
+        assert_eq!(sums.count(), 6);
+        assert_eq!(sums.pattern, [(3, 0b111), (70, 1), (100, 8), (15_624, 1 << 63)]);
         (sums.of[0][6403], sums.of[1][192]) = (7.0, 8.0);
-        let (mut columns, mut values) = ([0; 10], [0.0; 10]);
+        let (mut columns, mut values) = ([0; 12], [0.0; 12]);
         sums.take(2, &mut columns, &mut values);
-        assert_eq!(columns, [192, 193, 194, 4480, 6403, 192, 193, 194, 4480, 6403]);
-        assert_eq!(values, [0.0, 0.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0, 0.0, 0.0]);
+        let once = [192, 193, 194, 4480, 6403, 999_999];
+        assert_eq!(columns, *[once, once].as_flattened());
+        assert_eq!(values, [0.0, 0.0, 0.0, 0.0, 7.0, 0.0, 8.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         sums.gather();
         assert_eq!(sums.count(), 0, "everything is clean again");
         sums.shift(&[(1, 1 << 63 | 1), (2, 3), (9, 1 << 62)], 65);
