@@ -73,13 +73,22 @@ pub fn count() -> Result<u32, DeviceError> {
     }
 }
 
+/// Sees whether there is a GPU with this number.
+///
+/// # Errors
+/// If there is none: why.
+pub fn check(number: u32) -> Result<(), DeviceError> {
+    let n = count()?;
+    if number >= n {
+        return Err(DeviceError::Failed(format!("no such GPU, expected a number below {n}")));
+    }
+    Ok(())
+}
+
 impl Gpu {
     /// Opens a GPU by its number.
     pub fn open(number: u32) -> Result<Self, DeviceError> {
-        let n = count()?;
-        if number >= n {
-            return Err(DeviceError::Failed(format!("no such GPU, expected a number below {n}")));
-        }
+        check(number)?;
         let context = CudaContext::new(number as usize).map_err(failed)?;
         // A waiting thread should leave its core to others.
         let _ = context.set_blocking_synchronize();
@@ -266,6 +275,11 @@ impl Memory for Gpu {
 
     fn handle(&mut self, handling: Handling) {
         self.handling = handling;
+    }
+
+    fn has_kernel(&self, layout: &Layout, handling: Handling) -> bool {
+        let from = (layout.kernel, layout.sizes.clone(), handling);
+        self.loaded.as_ref().is_some_and(|loaded| loaded.from == from)
     }
 
     fn built(&self) -> Option<Built> {

@@ -107,6 +107,11 @@ impl Device {
         }
     }
 
+    /// Whether it has the kernel of a layout, built as the user wants it.
+    pub(super) fn has_kernel(&self, layout: &Layout, handling: Handling) -> bool {
+        self.memory.has_kernel(layout, handling)
+    }
+
     /// How the next kernels should be built, and how long they may take; how work should come and leave.
     pub fn handle(&mut self, handling: Handling, exchange: Exchange) {
         self.way = exchange;

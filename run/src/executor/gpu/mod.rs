@@ -1,6 +1,7 @@
 //! Devices: memory with many stacks of nodes or intervals, and kernels that explore all of them at once.
 
 mod batch;
+pub mod coming;
 mod compile;
 mod cuda;
 mod cuda_queue;
@@ -10,6 +11,7 @@ pub mod either;
 mod emulated;
 #[cfg(feature = "emulated")]
 mod emulated_queue;
+pub mod ending;
 pub mod evaluate;
 pub mod executor;
 pub mod explorer;
@@ -22,6 +24,7 @@ pub mod mode;
 mod module;
 mod moves;
 mod nvrtc;
+pub mod opening;
 pub mod shelf;
 mod slots;
 pub mod spec;
@@ -126,19 +129,31 @@ pub enum DeviceError {
     Failed(String),
 }
 
-/// Opens a device.
+/// Sees whether there is such a device, without opening it.
+///
+/// # Errors
+/// If there is none: why.
+pub fn check(spec: &Spec) -> Result<(), DeviceError> {
+    match spec.kind {
+        Kind::Emulated if emulates() => Ok(()),
+        Kind::Emulated => {
+            Err(DeviceError::Failed("missing from this build, which had no C++ compiler".into()))
+        }
+        Kind::Gpu(number) => cuda::check(number),
+    }
+}
+
+/// Opens a device, which may take a while.
 ///
 /// # Errors
 /// If it cannot be used: why.
 pub fn open(spec: &Spec) -> Result<Device, DeviceError> {
+    check(spec)?;
     match spec.kind {
         #[cfg(feature = "emulated")]
-        Kind::Emulated if pleach_kernels::emulated::BUILT => {
-            Ok(Device::new(emulated::Emulated::new(spec.fail)))
-        }
-        Kind::Emulated => {
-            Err(DeviceError::Failed("missing from this build, which had no C++ compiler".into()))
-        }
+        Kind::Emulated => Ok(Device::new(emulated::Emulated::open(spec.late, spec.fail)?)),
+        #[cfg(not(feature = "emulated"))]
+        Kind::Emulated => unreachable!("the check refuses it"),
         Kind::Gpu(number) => Ok(Device::new(cuda::Gpu::open(number)?)),
     }
 }
@@ -162,5 +177,8 @@ pub fn gpus() -> Result<Vec<(String, u64)>, DeviceError> {
 /// Whether this build has the emulated device.
 #[must_use]
 pub fn emulates() -> bool {
-    open(&Spec::of(Kind::Emulated)).is_ok()
+    #[cfg(feature = "emulated")]
+    return pleach_kernels::emulated::BUILT;
+    #[cfg(not(feature = "emulated"))]
+    return false;
 }
