@@ -322,7 +322,7 @@ fn a_kernel_that_fails_does_not_keep_others_from_being_checked() {
 fn gpus_are_shown_with_a_rate() {
     let Some(output) = pleach("devices", "kernel=queens") else { return };
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("gpu0: emulated GPU, 1024 MiB\n  queens 16"), "{text}");
+    assert!(text.contains("gpu0: emulated GPU (NVIDIA), 1024 MiB\n  queens 16"), "{text}");
     let output = pleach("devices --json", "kernel=queens").unwrap();
     let gpu = &answer(&output)["gpus"][0];
     assert!(gpu["queens 16"].as_f64().is_some_and(|rate| rate > 0.0), "{gpu}");

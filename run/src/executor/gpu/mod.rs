@@ -1,11 +1,13 @@
 //! Devices: memory with many stacks of nodes or intervals, and kernels that explore all of them at once.
 
+mod any_gpu;
 mod batch;
+mod cache;
 pub mod coming;
 mod compile;
 mod cuda;
-mod cuda_queue;
 pub mod device;
+mod driver;
 pub mod either;
 #[cfg(feature = "emulated")]
 mod emulated;
@@ -17,7 +19,9 @@ pub mod executor;
 pub mod explorer;
 pub mod form;
 mod forms;
+pub mod gpus;
 mod held;
+mod hip;
 mod kept;
 mod memory;
 pub mod mode;
@@ -25,6 +29,7 @@ mod module;
 mod moves;
 mod nvrtc;
 pub mod opening;
+mod queue;
 pub mod shelf;
 mod slots;
 pub mod spec;
@@ -139,7 +144,7 @@ pub fn check(spec: &Spec) -> Result<(), DeviceError> {
         Kind::Emulated => {
             Err(DeviceError::Failed("missing from this build, which had no C++ compiler".into()))
         }
-        Kind::Gpu(number) => cuda::check(number),
+        Kind::Gpu(number) => gpus::check(number),
     }
 }
 
@@ -154,24 +159,8 @@ pub fn open(spec: &Spec) -> Result<Device, DeviceError> {
         Kind::Emulated => Ok(Device::new(emulated::Emulated::open(spec.late, spec.fail)?)),
         #[cfg(not(feature = "emulated"))]
         Kind::Emulated => unreachable!("the check refuses it"),
-        Kind::Gpu(number) => Ok(Device::new(cuda::Gpu::open(number)?)),
+        Kind::Gpu(number) => gpus::open(number),
     }
-}
-
-/// The number of GPUs of this machine.
-///
-/// # Errors
-/// If none can be used: why.
-pub fn count() -> Result<u32, DeviceError> {
-    cuda::count()
-}
-
-/// The name and the memory in bytes of each GPU of this machine.
-///
-/// # Errors
-/// If there are none: why.
-pub fn gpus() -> Result<Vec<(String, u64)>, DeviceError> {
-    (0..count()?).map(|number| cuda::Gpu::open(number)?.describe()).collect()
 }
 
 /// Whether this build has the emulated device.
