@@ -130,6 +130,10 @@ fn a_coordinator_explores_the_top_only() {
         "second_cutoff needs work held as open nodes",
     );
     refused("sim interval 1s --peers 4 --balance dynamic:cutoff=2", "cutoff needs a load of open");
+    refused(
+        "count queens 8 --devices emulated:take=each",
+        "take=each needs work held as intervals",
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::kept::GuardedDevice;
 use super::shelf::Borrowed;
 use super::spec::{Mode, Spec};
 use super::tune::Tune;
-use super::{DeviceError, Inside, Returned, Round};
+use super::{DeviceError, Gives, Inside, Returned, Round};
 use crate::activity::Phases;
 use pleach_core::device::{Layout, OnDevice};
 use pleach_core::explorer::{Explorer, Progress};
@@ -49,7 +49,15 @@ enum State<'p> {
 ///
 /// # Errors
 /// If it does not.
-pub(super) fn possible(problem: &dyn Problem, spec: &Spec) -> Result<(), DeviceError> {
+pub(super) fn possible(
+    problem: &dyn Problem,
+    layout: &Layout,
+    spec: &Spec,
+) -> Result<(), DeviceError> {
+    let each = spec.exchange.is_some_and(|way| way.gives == Gives::Each);
+    if each && layout.nodes != Nodes::Interval {
+        return Err(DeviceError::Failed("take=each needs work held as intervals".into()));
+    }
     if spec.second_cutoff.is_some() && problem.top().is_none() {
         let why = "second_cutoff needs work held as open nodes";
         return Err(DeviceError::Failed(why.into()));
@@ -82,7 +90,7 @@ impl<'p> DeviceExplorer<'p> {
         spec: &Spec,
     ) -> Result<Self, DeviceError> {
         let (mut device, layout) = (device.into(), on.layout());
-        possible(problem, spec)?;
+        possible(problem, &layout, spec)?;
         ready(&mut device, &layout, spec)?;
         Ok(Self::with(device, &layout, (problem, on), spec))
     }

@@ -84,8 +84,20 @@ impl Inside {
 pub struct Exchange {
     /// Whether the first explorer gets all that arrives; else it is spread.
     pub one_gets: bool,
-    /// Whether one explorer, drawn at random, gives all that it has; else each gives a part.
-    pub one_gives: bool,
+    /// Who gives.
+    pub gives: Gives,
+}
+
+/// Which explorers give work to somebody outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gives {
+    /// Each gives a part of its nodes. Where work is intervals, those with the longest ones give them.
+    #[default]
+    Even,
+    /// One, drawn at random, gives all that it has.
+    One,
+    /// Each gives the right part of its interval.
+    Each,
 }
 
 /// What one round of kernels should do.

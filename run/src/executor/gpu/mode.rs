@@ -51,8 +51,9 @@ impl Errand {
             Some(Mode::Evaluate) => problem.evaluation().map_err(no_bounds)?.layout(),
             _ => {
                 let on = problem.on_device().map_err(no_kernel)?;
-                explorer::possible(problem, spec)?;
-                on.layout()
+                let layout = on.layout();
+                explorer::possible(problem, &layout, spec)?;
+                layout
             }
         };
         if !shelf.has(spec, |_| true) {

@@ -1,7 +1,7 @@
 //! [`Spec`]: which device to use and how, as in `emulated:explorers=33:inside=hypercube`.
 
 use super::form::{Form, Handling};
-use super::{Exchange, Inside};
+use super::{Exchange, Gives, Inside};
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,10 +131,15 @@ impl Spec {
                 self.exchange.get_or_insert_default().one_gets = value == "one";
             }
             ("put", _) => return Err("expected spread or one".into()),
-            ("take", "even" | "one") => {
-                self.exchange.get_or_insert_default().one_gives = value == "one";
+            ("take", name) => {
+                let gives = match name {
+                    "even" => Gives::Even,
+                    "one" => Gives::One,
+                    "each" => Gives::Each,
+                    _ => return Err("expected even, one or each".into()),
+                };
+                self.exchange.get_or_insert_default().gives = gives;
             }
-            ("take", _) => return Err("expected even or one".into()),
             ("second_cutoff", _) => self.second_cutoff = number(1000)?,
             ("budget", _) => self.budget = number(1_000_000)?,
             ("trigger", "0") => self.trigger = Some(0),
@@ -242,6 +247,7 @@ mod tests {
             "gpu:fail=1",
             "gpu:late=1",
             "gpu:inside=rings",
+            "gpu:take=both",
             "gpu:x=1",
             "gpu:form=cached",
             "gpu:wait=0",
