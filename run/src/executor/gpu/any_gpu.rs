@@ -7,6 +7,7 @@ use super::form::{Built, Form, Handling};
 use super::memory::Memory;
 use super::queue::{Queue, Slot};
 use super::slots::Slots;
+use crate::sync::{Mutex, lock};
 use pleach_core::device::Layout;
 use pleach_core::evaluate::Parents;
 use pleach_kernels::bounding::BOUND;
@@ -73,6 +74,9 @@ impl<D: Driver> Gpu<D> {
                 Loaded { from, code, built }
             }
             None => {
+                // One GPU's code is compiled at a time: others like it find what was kept.
+                static COMPILES: Mutex<()> = Mutex::new(());
+                let _turn = lock(&COMPILES);
                 let (code, built) = self.driver.load(layout, self.handling)?;
                 Loaded { from, code, built }
             }
