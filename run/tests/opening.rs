@@ -145,7 +145,10 @@ fn a_device_that_comes_too_late_is_there_for_the_next_run() {
         let settings = settings(threads, "emulated:late=100");
         crew.run(&queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap()
     };
-    assert_eq!(go(1).counts, wanted);
+    // The second run only waits for the device of the first one, and stops that.
+    for _ in 0..3 {
+        assert_eq!(go(1).counts, wanted);
+    }
     // A device alone is waited for: this one waits for the one that is being opened already.
     for threads in [0, 1, 1] {
         let outcome = go(threads);

@@ -1,5 +1,6 @@
 //! [`ComingExecutor`]: a unit whose device is still being opened, and whose thread explores in its place until then.
 
+use super::DeviceError;
 use super::executor::{DeviceExecutor, Warn, fell_back};
 use super::opening::Opening;
 use crate::executor::threads::ThreadExecutor;
@@ -48,17 +49,22 @@ impl<'p> ComingExecutor<'p> {
             return;
         };
         let Some(Awaited { problem, name, warn, slow, .. }) = self.awaited.take() else { return };
+        let now = self.now.explorer();
         let begun = came.and_then(|opened| {
             let took = opened.took();
-            Ok((opened.begin(problem)?, took))
+            let mut explorer = opened.begin(problem)?;
+            let work = now.drain();
+            if let Err(why) = explorer.put(&work.bytes) {
+                now.put(&work.bytes).expect("a problem reads work of its own");
+                return Err(DeviceError::Failed(why.to_string()));
+            }
+            Ok((explorer, took))
         });
         match begun {
             Err(why) => warn(format!("{name} not used: {why}; its thread searches on the CPU")),
-            Ok((mut explorer, took)) => {
-                fell_back(&name, &*explorer).into_iter().for_each(&warn);
-                let work = self.now.explorer().drain();
-                explorer.put(&work.bytes).expect("a problem reads work of its own");
-                self.now = Box::new(DeviceExecutor::new(name, (explorer, took), warn, slow));
+            Ok(device) => {
+                fell_back(&name, &*device.0).into_iter().for_each(&warn);
+                self.now = Box::new(DeviceExecutor::new(name, device, warn, slow));
             }
         }
     }

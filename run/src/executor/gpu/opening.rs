@@ -67,9 +67,6 @@ impl Opening {
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        if let Some(wanted) = self.wanted.upgrade() {
-            wanted.store(false, Ordering::Relaxed);
-        }
         self.shelf.expect(self.kind, Weak::clone(&self.wanted));
     }
 }
@@ -90,7 +87,7 @@ impl Opener {
     /// Opens a device; nothing comes of it once it is not wanted any more.
     fn open(&self, errand: Errand) -> Option<Result<Opened, DeviceError>> {
         let start = Instant::now();
-        let device = match self.shelf.take(&errand.spec) {
+        let device = match self.shelf.take_if(&errand.spec, &self.wanted) {
             Ok(device) => device,
             Err(why) => return Some(Err(why)),
         };

@@ -43,11 +43,26 @@ impl Shelf {
     /// # Errors
     /// If it cannot be opened: why.
     pub fn take(self: &Arc<Self>, spec: &Spec) -> Result<Borrowed, DeviceError> {
+        self.take_if(spec, &AtomicBool::new(true))
+    }
+
+    /// Takes a device off the shelf, or opens it, if it is still wanted by then.
+    ///
+    /// # Errors
+    /// If it is not wanted, or cannot be opened: why.
+    pub(super) fn take_if(
+        self: &Arc<Self>,
+        spec: &Spec,
+        wanted: &AtomicBool,
+    ) -> Result<Borrowed, DeviceError> {
         // A device that is meant to fail is not kept.
         let shelf = spec.fail.is_none().then(|| Arc::clone(self));
-        let kept = shelf.as_ref().and_then(|shelf| shelf.find(spec.kind));
+        let kept = shelf.as_ref().and_then(|shelf| shelf.find(spec.kind, wanted));
         let device = match kept {
             Some(device) => device,
+            None if !wanted.load(Ordering::Relaxed) => {
+                return Err(DeviceError::Failed("nobody waits for it any more".into()));
+            }
             None => {
                 let device = open(spec)?;
                 self.opened.fetch_add(1, Ordering::Relaxed);
@@ -57,14 +72,14 @@ impl Shelf {
         Ok(Borrowed { device: Some(device), home: shelf.map(|shelf| (shelf, spec.kind)) })
     }
 
-    /// A device of this kind, as soon as it is here, if one is here or will come.
-    fn find(&self, kind: Kind) -> Option<Device> {
+    /// A device of this kind, as soon as it is here, if one is here or will come before it is not wanted any more.
+    fn find(&self, kind: Kind, wanted: &AtomicBool) -> Option<Device> {
         let mut contents = lock(&self.contents);
         loop {
             if let Some(at) = contents.devices.iter().position(|(other, _)| *other == kind) {
                 return Some(contents.devices.swap_remove(at).1);
             }
-            if !contents.awaits(kind) {
+            if !wanted.load(Ordering::Relaxed) || !contents.awaits(kind) {
                 return None;
             }
             contents = self.changed.wait(contents).unwrap_or_else(PoisonError::into_inner);
@@ -79,9 +94,15 @@ impl Shelf {
         spec.fail.is_none() && taken.is_some_and(|(_, device)| is(device))
     }
 
-    /// A device that is still being opened will come here: its run is over.
+    /// A device that is still being opened will come here: its run is over. If that only waits for another one, it
+    /// ends.
     pub(super) fn expect(&self, kind: Kind, opening: Weak<AtomicBool>) {
-        lock(&self.contents).to_come.push((kind, opening));
+        if let Some(wanted) = opening.upgrade() {
+            let mut contents = lock(&self.contents);
+            wanted.store(false, Ordering::Relaxed);
+            contents.to_come.push((kind, opening));
+        }
+        self.notice();
     }
 
     /// A device has come, or will not come any more.
@@ -153,5 +174,34 @@ impl Deref for Borrowed {
 impl DerefMut for Borrowed {
     fn deref_mut(&mut self) -> &mut Device {
         self.device.as_mut().expect("present until dropped")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a device that is awaited never comes, and where nobody wants it any more.
+    #[test]
+    fn nobody_waits_in_vain() {
+        for leaves in [false, true] {
+            let shelf = Arc::new(Shelf::default());
+            let (first, second) =
+                (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(true)));
+            shelf.expect(Kind::Gpu(0), Arc::downgrade(&first));
+            assert!(!first.load(Ordering::Relaxed), "its run is over");
+            let waits = {
+                let (shelf, second) = (Arc::clone(&shelf), Arc::clone(&second));
+                std::thread::spawn(move || shelf.find(Kind::Gpu(0), &second).is_none())
+            };
+            if leaves {
+                shelf.expect(Kind::Gpu(0), Arc::downgrade(&second));
+            } else {
+                drop(first);
+                shelf.notice();
+            }
+            assert!(waits.join().unwrap());
+            assert!(shelf.find(Kind::Gpu(1), &AtomicBool::new(true)).is_none());
+        }
     }
 }
