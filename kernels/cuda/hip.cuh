@@ -2,7 +2,8 @@
 #pragma once
 
 #ifdef __HIP__
-#if __AMDGCN_WAVEFRONT_SIZE != 32
+// Newer compilers no longer say this; the host has looked before.
+#if defined(__AMDGCN_WAVEFRONT_SIZE) && __AMDGCN_WAVEFRONT_SIZE != 32
 #error "expected a GPU with waves of 32 lanes"
 #endif
 
@@ -12,20 +13,24 @@
 #define __shfl_up_sync(mask, value, lanes) __shfl_up(value, lanes, 32)
 #define __shfl_down_sync(mask, value, lanes) __shfl_down(value, lanes, 32)
 #define __ballot_sync(mask, vote) unsigned(__ballot(vote))
+// Newer versions may have these.
+#define __syncwarp() sync_wave()
+#define __vmaxu2(a, b) greater_halves(a, b)
+#define __viaddmax_u16x2(a, b, c) sum_or_greater_halves(a, b, c)
 
 // A wave runs in step: what must not happen is that the compiler moves memory accesses across.
-__device__ inline void __syncwarp() {
+__device__ inline void sync_wave() {
     __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
     __builtin_amdgcn_wave_barrier();
 }
 
-__device__ inline unsigned __vmaxu2(unsigned a, unsigned b) {
+__device__ inline unsigned greater_halves(unsigned a, unsigned b) {
     unsigned low_a = a & 0xffff, low_b = b & 0xffff, high_a = a >> 16, high_b = b >> 16;
     return (high_a > high_b ? high_a : high_b) << 16 | (low_a > low_b ? low_a : low_b);
 }
 
-__device__ inline unsigned __viaddmax_u16x2(unsigned a, unsigned b, unsigned c) {
-    return __vmaxu2(((a >> 16) + (b >> 16)) << 16 | ((a + b) & 0xffff), c);
+__device__ inline unsigned sum_or_greater_halves(unsigned a, unsigned b, unsigned c) {
+    return greater_halves(((a >> 16) + (b >> 16)) << 16 | ((a + b) & 0xffff), c);
 }
 
 // Older versions have it for integers without a sign only.

@@ -2,10 +2,12 @@
 // knows the kernel by a word.
 //
 // PLEACH_COMPILER selects its behaviour: broken; newer than the driver, which accepts nothing but its
-// text under an older version number; or another, whose output the driver rejects.
+// text under an older version number; another, whose output the driver rejects; or slow, which takes an hour.
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 typedef int Result;
 
@@ -42,6 +44,8 @@ Result nvrtcCreateProgram(void **program, const char *source, const char *, int,
 }
 
 Result nvrtcCompileProgram(void *, int options, const char *const *words) {
+    if (is("slow"))
+        std::this_thread::sleep_for(std::chrono::hours(1));
     bool sized = false, real = false;
     for (int i = 0; i < options; ++i) {
         sized |= std::strncmp(words[i], "-DSIZE_0=", 9) == 0;

@@ -133,6 +133,10 @@ fn a_coordinator_explores_the_top_only() {
         "sim interval 1s --peers 4 --balance dynamic:cutoff=2",
         "cutoff and depth need a load of open",
     );
+    refused(
+        "count queens 8 --devices emulated:take=each",
+        "take=each needs work held as intervals",
+    );
 }
 
 #[test]
@@ -193,6 +197,32 @@ fn a_slowed_device_is_slower() {
     // A machine that is busy with other things makes the one run slow as well.
     let ratios = [0; 3].map(|_| rate("--slow emulated0=6") / rate(""));
     assert!(ratios.iter().any(|&ratio| ratio > 3.0), "{ratios:?}");
+}
+
+#[test]
+fn a_device_may_come_late_or_never() {
+    for device in ["emulated", "emulated:late=1", "emulated:late=30", "emulated:late=3600000"] {
+        let answer = json(&format!("count queens 12 --threads 1 --devices cpu,{device}"));
+        assert_eq!(answer["count"], 14_200, "{device}");
+        let unit = &answer["units"][1];
+        assert_eq!((&unit["name"], &unit["mode"]), (&"emulated0".into(), &"explore".into()));
+        let there = unit["opened_s"].as_f64().is_some();
+        assert!(there || device != "emulated", "{unit}");
+        assert!(!there || !device.ends_with("00000"), "{unit}");
+    }
+    let file = folder("devices").join("late.pleach");
+    let path = file.display();
+    let wanted = json("count queens 12")["nodes"].clone();
+    for late in ["late=1", "late=5", "late=1:fail=0", "late=5:fail=1", "late=3600000"] {
+        let units = format!("--threads 1 --devices cpu,emulated:{late}");
+        let words = format!("count queens 12 {units} --node-limit 90000 --checkpoint {path}");
+        assert_eq!(pleach(&words).status.code(), Some(3), "{words}");
+        let output = pleach(&format!("resume {path} {units} --json"));
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["nodes"], wanted, "{late}");
+        std::fs::remove_file(&file).unwrap();
+    }
+    refused("count queens 8 --devices emulated:late=9:fail=0", "emulated0 not used: told to fail");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::stand_in::stand_in;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 /// Runs the command with a driver that is like this.
 pub fn pleach(words: &str, driver_is: &str) -> Option<Output> {
@@ -120,8 +121,9 @@ fn what_is_wrong_with_a_gpu_is_said_and_the_run_goes_on() {
         };
         let warned = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{warned}");
-        // A device that fails as the search ends has nothing to lose.
-        assert!(warned.contains(said) || like.contains("fail="), "{like}: {warned}");
+        // A device that fails as the search ends, or comes after that, has nothing to lose.
+        let late = ["fail=", "memory=", "none"].iter().any(|fault| like.contains(fault));
+        assert!(warned.contains(said) || late, "{like}: {warned}");
         assert!(warned.lines().count() <= 1, "{like}: {warned}");
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(text.starts_with("queens 11: 2,680 (counted)\n166,925 nodes"), "{like}: {text}");
@@ -136,6 +138,30 @@ fn what_is_wrong_with_a_gpu_is_said_and_the_run_goes_on() {
             }
         }
     }
+}
+
+/// What takes long is done while the CPU searches already, and never once the search is over.
+#[test]
+fn a_gpu_is_opened_beside_the_search() {
+    let words = "count queens 18 --devices cpu,gpu --threads 1 --time-limit 4s";
+    let Some(output) = pleach(words, "kernel=none") else { return };
+    let warned = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{warned}");
+    let said = "refuses it; its thread searches on the CPU\n";
+    assert!(warned.contains("gpu0 not used: cannot build") && warned.contains(said), "{warned}");
+    let (start, words) = (Instant::now(), "count queens 8 9 --json --devices cpu,gpu");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+    stand_in(&mut command, true, &folder("never-kept")).unwrap();
+    command.env("PLEACH_DRIVER", "kernel=queens").env("PLEACH_COMPILER", "slow");
+    let output = command.args(words.split(' ')).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let lines = String::from_utf8_lossy(&output.stdout);
+    let all: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(all.iter().map(|one| one["count"].clone()).collect::<Vec<_>>(), [92, 352]);
+    let gpu = all[0]["units"].as_array().unwrap().last().unwrap();
+    assert_eq!((&gpu["name"], &gpu["mode"]), (&"gpu0".into(), &"explore".into()));
+    assert!(gpu["opened_s"].is_null() && gpu["kernel"].is_null(), "{gpu}");
+    assert!(start.elapsed() < Duration::from_secs(1800));
 }
 
 #[test]
@@ -296,7 +322,7 @@ fn a_kernel_that_fails_does_not_keep_others_from_being_checked() {
 fn gpus_are_shown_with_a_rate() {
     let Some(output) = pleach("devices", "kernel=queens") else { return };
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("gpu0: emulated GPU, 1024 MiB\n  queens 16"), "{text}");
+    assert!(text.contains("gpu0: emulated GPU (NVIDIA), 1024 MiB\n  queens 16"), "{text}");
     let output = pleach("devices --json", "kernel=queens").unwrap();
     let gpu = &answer(&output)["gpus"][0];
     assert!(gpu["queens 16"].as_f64().is_some_and(|rate| rate > 0.0), "{gpu}");

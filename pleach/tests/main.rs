@@ -9,6 +9,7 @@ mod evaluate;
 mod flowshop;
 mod gpu;
 mod gpu_first;
+mod hip;
 mod house;
 mod library;
 mod looping;

@@ -1,4 +1,4 @@
-//! Stand-ins for NVIDIA's libraries: a driver whose GPUs are the emulated device, and a compiler that is none.
+//! Stand-ins for NVIDIA's and AMD's libraries: drivers whose GPUs are the emulated device, and compilers that are none.
 
 use crate::outside::folder;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ fn make() -> Option<PathBuf> {
         ("block", "block.cpp"),
         ("driver", "driver.cpp"),
         ("compiler", "compiler.cpp"),
+        ("hip", "hip.cpp"),
+        ("hiprtc", "hiprtc.cpp"),
     ] {
         let part = folder.join(format!("{name}.o"));
         let compiler = Command::new("c++")
@@ -47,18 +49,25 @@ fn make() -> Option<PathBuf> {
     for mut compiler in compilers {
         assert!(compiler.wait().unwrap().success());
     }
-    let compiler = parts.split_off(parts.len() - 1);
-    for (parts, name) in [(parts, "cuda"), (compiler, "nvrtc")] {
-        let place = folder.join(name);
+    let makers = parts.split_off(parts.len() - 4);
+    for (part, place, name, kernels) in [
+        (&makers[0], "cuda", "cuda", &parts[..]),
+        (&makers[1], "nvrtc", "nvrtc", &[]),
+        (&makers[2], "hip", "amdhip64", &parts),
+        (&makers[2], "no-hiprtc", "amdhip64", &parts),
+        (&makers[3], "hip", "hiprtc", &[]),
+    ] {
+        let place = folder.join(place);
         std::fs::create_dir_all(&place).unwrap();
         let library = place.join(format!("lib{name}.so"));
+        let parts = kernels.iter().chain([part]);
         let linked = Command::new("c++").arg("-shared").args(parts).arg("-o").arg(library).status();
         assert!(linked.unwrap().success());
     }
     Some(folder)
 }
 
-/// Has a command find the driver, and the compiler where it should, but no other of the machine.
+/// Has a command find NVIDIA's driver, and the compiler where it should, but no other of the machine.
 ///
 /// What is compiled is kept in this folder.
 pub fn stand_in(command: &mut Command, compiles: bool, kept: &Path) -> Option<()> {
@@ -67,6 +76,16 @@ pub fn stand_in(command: &mut Command, compiles: bool, kept: &Path) -> Option<()
     driver()?;
     let parts = if compiles { vec![cuda, nvrtc] } else { vec![cuda] };
     command.env("LD_LIBRARY_PATH", std::env::join_paths(parts).unwrap());
-    command.env("PLEACH_NVRTC", folder("no-nvrtc")).env("XDG_CACHE_HOME", kept);
+    command.env("PLEACH_NVRTC", folder("no-nvrtc")).env("PLEACH_HIP", folder("no-hip"));
+    command.env("XDG_CACHE_HOME", kept);
+    Some(())
+}
+
+/// Has a command find AMD's libraries in this folder of stand-ins, and no other of the machine.
+///
+/// What is compiled is kept in the last folder.
+pub fn stand_in_hip(command: &mut Command, place: &str, kept: &Path) -> Option<()> {
+    command.env("PLEACH_HIP", driver()?.join(place)).env("XDG_CACHE_HOME", kept);
+    command.env("LD_LIBRARY_PATH", folder("no-cuda"));
     Some(())
 }

@@ -77,6 +77,8 @@ pub struct UnitReport {
     pub kernel_log: String,
     /// Nodes a second that a device explored and that it bounded, where both were tried.
     pub trial: Option<(u64, u64)>,
+    /// Seconds that opening its device took, if that came to an end.
+    pub opened_s: Option<f64>,
     /// What it counted.
     pub counts: Counts,
     /// Seconds spent exploring.

@@ -3,9 +3,11 @@
 use crate::commons::Commons;
 use crate::error::RunError;
 use crate::executor::Executor;
-use crate::executor::gpu::executor::{DeviceExecutor, Rounds};
-use crate::executor::gpu::form::{Built, Form};
-use crate::executor::gpu::mode::prepare;
+use crate::executor::gpu::DeviceError;
+use crate::executor::gpu::coming::ComingExecutor;
+use crate::executor::gpu::executor::{DeviceExecutor, Rounds, fell_back};
+use crate::executor::gpu::mode::Errand;
+use crate::executor::gpu::opening::Opening;
 use crate::executor::gpu::shelf::Shelf;
 use crate::executor::gpu::spec::{Kind, Mode, names};
 use crate::executor::threads::ThreadExecutor;
@@ -14,6 +16,7 @@ use pleach_core::problem::Problem;
 use pleach_core::work::{Malformed, Work};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The units of a run, and a line about each device that is not used.
 pub(crate) struct Plan<'p> {
@@ -29,10 +32,13 @@ pub(crate) struct Planned<'p> {
 
 enum Make<'p> {
     Thread,
-    Device(Box<dyn Rounds + 'p>),
+    /// With the time that opening it took.
+    Device(Box<dyn Rounds + 'p>, Duration),
+    Coming(Opening),
 }
 
-/// The units of a run. A device that cannot be used is left out.
+/// The units of a run. A device that cannot be used is left out. One that takes long to open is opened while the
+/// threads search already, if there are any.
 ///
 /// # Errors
 /// If no unit is left.
@@ -44,23 +50,21 @@ pub(crate) fn plan<'p>(
     let thread = |me: u32| Planned { name: format!("cpu{me}"), make: Make::Thread };
     let mut warnings = VecDeque::new();
     let (mut devices, mut gpus) = (Vec::new(), 0);
+    // Alone, or where its speed is to be known beforehand, a device is opened first.
+    let at_once = settings.threads == 0 || settings.policy.profile;
     for (spec, name) in settings.devices.iter().zip(names(&settings.devices)) {
         // A problem without kernels is worth a line only if the device was asked for.
         if !spec.asked && problem.on_device().is_err() && problem.evaluation().is_err() {
             continue;
         }
-        match prepare(problem, spec, shelf) {
-            Ok(explorer) => {
-                let fell_back = explorer
-                    .built()
-                    .filter(|built| built.form == Form::Committed && !built.log.is_empty());
-                if let Some(Built { log, .. }) = fell_back {
-                    warnings.push_back(format!(
-                        "{name} uses the kernel for any instance, which is slower: {log}"
-                    ));
+        let errand = Errand::new(problem, spec, shelf);
+        match errand.and_then(|errand| make(problem, errand, at_once)) {
+            Ok(make) => {
+                if let Make::Device(explorer, _) = &make {
+                    warnings.extend(fell_back(&name, &**explorer));
                 }
                 gpus += u32::from(matches!(spec.kind, Kind::Gpu(_)));
-                devices.push(Planned { name, make: Make::Device(explorer) });
+                devices.push(Planned { name, make });
             }
             Err(why) => warnings.push_back(format!("{name} not used: {why}")),
         }
@@ -75,6 +79,16 @@ pub(crate) fn plan<'p>(
     Ok(Plan { units, warnings })
 }
 
+/// A device at its errand, or on its way, where it may come later.
+fn make(problem: &dyn Problem, errand: Errand, at_once: bool) -> Result<Make<'_>, DeviceError> {
+    if !at_once && !errand.is_quick() {
+        return Opening::start(errand).map(Make::Coming);
+    }
+    let opened = errand.open()?;
+    let took = opened.took();
+    Ok(Make::Device(opened.begin(problem)?, took))
+}
+
 impl<'p> Planned<'p> {
     /// Its name: `cpu0`, `emulated0`.
     pub fn name(&self) -> &str {
@@ -86,11 +100,11 @@ impl<'p> Planned<'p> {
         matches!(self.make, Make::Thread)
     }
 
-    /// The device that it is, if it is one.
+    /// The device that it is, if it is one that is open.
     pub fn device(&mut self) -> Option<&mut (dyn Rounds + 'p)> {
         match &mut self.make {
-            Make::Thread => None,
-            Make::Device(explorer) => Some(&mut **explorer),
+            Make::Device(explorer, _) => Some(&mut **explorer),
+            Make::Thread | Make::Coming(_) => None,
         }
     }
 
@@ -98,7 +112,8 @@ impl<'p> Planned<'p> {
     pub fn mode(&self) -> Option<Mode> {
         match &self.make {
             Make::Thread => None,
-            Make::Device(explorer) => Some(explorer.mode()),
+            Make::Device(explorer, _) => Some(explorer.mode()),
+            Make::Coming(opening) => Some(opening.mode()),
         }
     }
 
@@ -115,11 +130,14 @@ impl<'p> Planned<'p> {
         commons: &'p Commons<'p>,
         slow: f64,
     ) -> Result<Box<dyn Executor + 'p>, Malformed> {
+        let warn = Box::new(|line| commons.warn(line));
         let mut executor: Box<dyn Executor + 'p> = match self.make {
             Make::Thread => Box::new(ThreadExecutor::new(problem.explorer(), slow)),
-            Make::Device(explorer) => {
-                let warn = Box::new(|line| commons.warn(line));
-                Box::new(DeviceExecutor::new(self.name, explorer, warn, slow))
+            Make::Device(explorer, took) => {
+                Box::new(DeviceExecutor::new(self.name, (explorer, took), warn, slow))
+            }
+            Make::Coming(opening) => {
+                Box::new(ComingExecutor::new(self.name, opening, problem, warn, slow))
             }
         };
         for piece in pieces {

@@ -192,7 +192,11 @@ fn the_laws_hold_on_a_device() {
                     0 => problem.explorer(),
                     1 => Box::new(on_device(problem, "emulated:explorers=3:budget=9")),
                     // Work comes to one explorer, and leaves from one.
-                    _ => Box::new(on_device(problem, "emulated:explorers=4:put=one:take=one")),
+                    _ if seed % 2 == 0 || problem.top().is_some() => {
+                        Box::new(on_device(problem, "emulated:explorers=4:put=one:take=one"))
+                    }
+                    // Or from each, where it is intervals.
+                    _ => Box::new(on_device(problem, "emulated:explorers=3:take=each")),
                 }
             };
             explorer_law(&make, &problem.root(), best, &whole, seed);
@@ -202,6 +206,39 @@ fn the_laws_hold_on_a_device() {
         let good = explorer.drain();
         let make = || -> Box<dyn Explorer> { Box::new(on_device(problem, "emulated:explorers=2")) };
         hostile_law(&make, &good.bytes, 300, 1);
+    }
+}
+
+#[test]
+fn each_explorer_gives_a_part_of_its_interval() {
+    let queens = with_intervals(9);
+    let wanted = whole(&queens, i64::MAX);
+    let [mut one, mut other] = [6, 8].map(|explorers| {
+        on_device(&queens, &format!("emulated:explorers={explorers}:budget=20:take=each"))
+    });
+    one.put(&queens.root().bytes).unwrap();
+    let mut counts = Counts::default();
+    while one.active().0 < 6 {
+        counts.add(&one.step(u64::MAX, i64::MAX).counts);
+    }
+    for share in [0.5, 0.25, 0.01] {
+        let before = one.size();
+        let given = one.split(share).unwrap();
+        let off = (given.size - share * before).abs();
+        assert!(off <= 6.0 + 0.01 * before, "{} of {before} for {share}", given.size);
+        assert!(given.size >= 6.0, "of each: {}", given.size);
+        assert_eq!(one.size() + given.size, before);
+        other.put(&given.bytes).unwrap();
+        counts.add(&one.step(u64::MAX, i64::MAX).counts);
+    }
+    counts.add(&run_to_end(&mut other, i64::MAX).counts);
+    counts.add(&run_to_end(&mut one, i64::MAX).counts);
+    assert_eq!(counts, wanted);
+    // Two devices give to one another; one of them fails.
+    for fail in [1, 2, 5, 11, 30] {
+        let failing = format!("emulated:take=each:fail={fail}");
+        let settings = devices(0, &["emulated:take=each:budget=9", &failing]);
+        assert_eq!(go(&queens, &settings).counts, wanted, "launch {fail}");
     }
 }
 

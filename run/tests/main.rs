@@ -17,6 +17,7 @@ mod late;
 mod looks;
 mod loop_kernels;
 mod looping;
+mod opening;
 mod resume;
 mod sites;
 mod stepping;

@@ -8,8 +8,9 @@ use crate::report::short;
 use crate::solver;
 use pleach_core::problem::Problem;
 use pleach_problems::simd::Level;
+use pleach_run::executor::gpu::emulates;
+use pleach_run::executor::gpu::gpus::{GpuSeen, gpus};
 use pleach_run::executor::gpu::spec::{Kind, Spec};
-use pleach_run::executor::gpu::{emulates, gpus};
 use pleach_run::{Outcome, Settings, cores};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
@@ -20,10 +21,9 @@ const MEASURED: Duration = Duration::from_millis(200);
 /// How often to see whether that time is over.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A device: its name, its memory in bytes where it has its own, and its rates or why it has none.
+/// A GPU, and its rates or why it has none.
 struct Device {
-    name: String,
-    memory: u64,
+    seen: GpuSeen,
     rates: Vec<(&'static str, Result<f64, String>)>,
 }
 
@@ -42,11 +42,7 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &Given) -> Result<
         all.iter().filter(|rate| rate.on_devices).collect::<Vec<_>>().iter().map(rate).collect()
     };
     let gpus = gpus().map_err(|why| why.to_string()).map(|gpus| {
-        let numbered = (0..).zip(gpus).map(|(i, (name, memory))| Device {
-            name,
-            memory,
-            rates: on(Kind::Gpu(i)),
-        });
+        let numbered = (0..).zip(gpus).map(|(i, seen)| Device { seen, rates: on(Kind::Gpu(i)) });
         numbered.collect::<Vec<Device>>()
     });
     let emulated = emulates().then(|| on(Kind::Emulated));
@@ -88,7 +84,8 @@ fn data(rates: &[(&str, f64)], gpus: &Result<Vec<Device>, String>, emulated: Rat
         rates.iter().map(|(name, rate)| (name.to_string(), json!(rate.round()))).collect();
     let rounded = |rate: &Result<f64, String>| json!(rate.as_ref().ok().map(|rate| rate.round()));
     let gpu = |gpu: &Device| {
-        let mut all = json!({ "name": gpu.name, "memory": gpu.memory });
+        let GpuSeen { maker, name, memory } = &gpu.seen;
+        let mut all = json!({ "name": name, "maker": maker, "memory": memory });
         gpu.rates.iter().for_each(|(name, rate)| all[*name] = rounded(rate));
         let fails = gpu.rates.iter().find_map(|(_, rate)| rate.as_ref().err());
         all["fails"] = json!(fails);
@@ -123,8 +120,9 @@ fn words(
     match gpus {
         Ok(gpus) => {
             for (i, gpu) in gpus.iter().enumerate() {
-                let rates = of_device(&gpu.rates);
-                text += &format!("\ngpu{i}: {}, {} MiB{rates}", gpu.name, gpu.memory >> 20);
+                let GpuSeen { maker, name, memory } = &gpu.seen;
+                let (mib, rates) = (memory >> 20, of_device(&gpu.rates));
+                text += &format!("\ngpu{i}: {name} ({maker}), {mib} MiB{rates}");
             }
         }
         Err(why) => text += &format!("\ngpu: none, {why}"),

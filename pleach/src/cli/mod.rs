@@ -34,6 +34,7 @@ use console::{Console, DONE};
 use flags::{Kind, Verb};
 use follow::{Known, follow};
 use line::Line;
+use pleach_run::executor::gpu::ending::end;
 use serde_json::json;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -44,7 +45,7 @@ pub fn pleach() -> ExitCode {
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let console = Console::new("pleach", false, &mut out, &mut err);
     company::only_one_speaks(&console);
-    ExitCode::from(run(&ENTRIES, &console, std::env::args_os().skip(1)))
+    end(run(&ENTRIES, &console, std::env::args_os().skip(1)))
 }
 
 /// Runs a command line on the problems of a registry.

@@ -11,6 +11,7 @@ use crate::failure::{Failure, usage};
 use crate::registry::{Ended, Mode};
 use pleach_core::problem::Plain;
 use pleach_core::tree::{Goal, Tree, TreeSource};
+use pleach_run::executor::gpu::ending::end;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -54,7 +55,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
             follow(Known::Own(&start), &console, cluster, line)
         })
     });
-    ExitCode::from(code)
+    end(code)
 }
 
 /// The words on the command line that are no flags: files and sizes of a problem of your own.

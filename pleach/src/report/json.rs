@@ -44,6 +44,9 @@ impl Report {
                         about[key] = json!(text);
                     }
                 }
+                if let Some(opened_s) = unit.opened_s {
+                    about["opened_s"] = round(opened_s);
+                }
                 if let Some((explored, bounded)) = unit.trial {
                     about["trial"] = json!({
                         "explore": whole(explored.into()),

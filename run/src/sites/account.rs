@@ -53,6 +53,7 @@ impl Pack for UnitReport {
         let Phases { exchange_ns, copy_ns, wait_ns } = self.phases;
         (times, self.steals, self.power, [exchange_ns, copy_ns, wait_ns]).pack(out);
         self.trial.map_or(Vec::new(), |(explored, bounded)| vec![explored, bounded]).pack(out);
+        self.opened_s.map_or(Vec::new(), |opened_s| vec![micros(opened_s)]).pack(out);
         self.activity.is_some().pack(out);
         if let Some(activity) = &self.activity {
             activity.step_ns.pack(out);
@@ -72,6 +73,11 @@ impl Pack for UnitReport {
             [explored, bounded] => Some((explored, bounded)),
             _ => return Err(Malformed::Range),
         };
+        let opened_s = match unpack_short(from)?[..] {
+            [] => None,
+            [opened] => Some(seconds(opened)),
+            _ => return Err(Malformed::Range),
+        };
         let activity = bool::unpack(from)?.then(|| unpack_activity(from)).transpose()?;
         Ok(Self {
             name,
@@ -79,6 +85,7 @@ impl Pack for UnitReport {
             kernel,
             kernel_log,
             trial,
+            opened_s,
             counts,
             busy_s,
             phases: Phases { exchange_ns, copy_ns, wait_ns },
@@ -167,6 +174,7 @@ mod tests {
             steals: 3,
             phases,
             trial: Some((1, 2)),
+            opened_s: Some(0.25),
             activity: Some(activity),
             ..UnitReport::default()
         };

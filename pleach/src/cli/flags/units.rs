@@ -8,7 +8,7 @@ use pleach_core::balance::Policy;
 use pleach_net::mpi;
 use pleach_problems::simd::Level;
 use pleach_run::cores;
-use pleach_run::executor::gpu::count;
+use pleach_run::executor::gpu::gpus::count;
 use pleach_run::executor::gpu::spec::{Kind, Spec, names};
 
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, usage};
 use pleach_run::cores;
-use pleach_run::executor::gpu::gpus;
+use pleach_run::executor::gpu::gpus::gpus;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -48,7 +48,7 @@ impl Origin {
 
 /// A processor with its number of cores, and any GPUs.
 fn machine(processor: &str) -> String {
-    let gpus = gpus().unwrap_or_default().into_iter().map(|(name, _)| name);
+    let gpus = gpus().unwrap_or_default().into_iter().map(|gpu| gpu.name);
     let all = std::iter::once(format!("{processor}, {} cores", cores())).chain(gpus);
     all.collect::<Vec<_>>().join(", ")
 }

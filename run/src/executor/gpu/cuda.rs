@@ -1,58 +1,31 @@
-//! CUDA GPUs, found at run time.
+//! [`Cuda`]: NVIDIA's driver, found at run time.
 
 use super::DeviceError;
-use super::cuda_queue::{Queue, Slot};
-use super::form::{Built, Form, Handling};
+use super::driver::Driver;
+use super::form::{Built, Handling};
 use super::forms::KernelForms;
-use super::memory::Memory;
 use super::module::{Function, Module, failed};
-use super::slots::Slots;
-use cudarc::driver::{CudaContext, DriverError, LaunchConfig, result, sys};
+use cudarc::driver::sys::{self, CU_MEMHOSTALLOC_WRITECOMBINED};
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, PinnedHostSlice, result};
 use pleach_core::device::Layout;
-use pleach_core::evaluate::Parents;
-use pleach_kernels::bounding::BOUND;
-use pleach_kernels::launch::{Entry, Launch, THREADS, blocks, explorers_per_block};
+use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
-use std::thread::{sleep, yield_now};
-use std::time::{Duration, Instant};
 
 /// The oldest CUDA version with all functions used here; calling a missing one would panic.
 const LEAST_VERSION: i32 = 12_010;
 
-/// More time for each step that every explorer may make; a step takes far less.
-const WAIT_PER_STEP: Duration = Duration::from_micros(100);
-/// How long a wait may keep its core.
-const SHORT: Duration = Duration::from_micros(100);
-
-/// A GPU, the memory allocated on it, and its kernels.
-pub(super) struct Gpu {
+/// A GPU of NVIDIA's.
+pub(super) struct Cuda {
     context: Arc<CudaContext>,
-    kernels: Vec<Function>,
-    loaded: Option<Loaded>,
-    handling: Handling,
-    taken: Vec<sys::CUdeviceptr>,
-    multiprocessors: i32,
-    queue: Option<Queue>,
-    /// How long the kernels that were launched may take, while nobody has waited for them.
-    running: Option<Duration>,
-    /// Whether a kernel did not end: then the driver must not be waited for any more.
-    hung: bool,
+    multiprocessors: u32,
 }
 
-/// Code that the next run may use too.
-struct Loaded {
-    /// What it was made from: the kernel, the sizes compiled in, and the user's choices.
-    from: (&'static str, Vec<u32>, Handling),
-    module: Module,
-    built: Built,
-}
-
-/// The number of GPUs of this machine.
+/// The number of these GPUs.
 ///
 /// # Errors
 /// Why none can be used.
-pub fn count() -> Result<u32, DeviceError> {
+pub(super) fn count() -> Result<u32, DeviceError> {
     // SAFETY: only loads a system library by name.
     if !unsafe { sys::is_culib_present() } {
         return Err(DeviceError::Failed("no CUDA driver is installed".into()));
@@ -73,65 +46,87 @@ pub fn count() -> Result<u32, DeviceError> {
     }
 }
 
-impl Gpu {
+/// The name of a GPU, and its memory in bytes.
+///
+/// # Errors
+/// If it cannot be opened: why.
+pub(super) fn describe(number: u32) -> Result<(String, u64), DeviceError> {
+    let Cuda { context, .. } = Cuda::open(number)?;
+    let name = context.name().map_err(failed)?;
+    Ok((name, context.total_mem().map_err(failed)? as u64))
+}
+
+impl Cuda {
     /// Opens a GPU by its number.
     pub fn open(number: u32) -> Result<Self, DeviceError> {
-        let n = count()?;
-        if number >= n {
-            return Err(DeviceError::Failed(format!("no such GPU, expected a number below {n}")));
-        }
         let context = CudaContext::new(number as usize).map_err(failed)?;
         // A waiting thread should leave its core to others.
         let _ = context.set_blocking_synchronize();
         let count = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-        let multiprocessors = context.attribute(count).map_err(failed)?;
-        Ok(Self {
-            context,
-            kernels: Vec::new(),
-            loaded: None,
-            handling: Handling::default(),
-            taken: Vec::new(),
-            multiprocessors,
-            queue: None,
-            running: None,
-            hung: false,
-        })
+        let multiprocessors = context.attribute(count).map_err(failed)?.max(0) as u32;
+        Ok(Self { context, multiprocessors })
+    }
+}
+
+impl Driver for Cuda {
+    type Code = Module;
+    type Kernel = Function;
+    type Stream = (Arc<CudaStream>, CudaEvent);
+    type Pinned = PinnedHostSlice<u32>;
+
+    fn bind(&self) -> Result<(), DeviceError> {
+        self.context.bind_to_thread().map_err(failed)
     }
 
-    /// Its name and its memory in bytes.
-    pub fn describe(&self) -> Result<(String, u64), DeviceError> {
-        let name = self.context.name().map_err(failed)?;
-        Ok((name, self.context.total_mem().map_err(failed)? as u64))
+    fn multiprocessors(&self) -> u32 {
+        self.multiprocessors
     }
 
-    /// The code of a kernel: that of the run before if it fits, or the first form that the driver accepts.
-    fn load(&mut self, layout: &Layout) -> Result<&Module, DeviceError> {
-        // Functions of the code before end with it.
-        self.kernels.clear();
-        self.queue = None;
-        let from = (layout.kernel, layout.sizes.clone(), self.handling);
-        let kept = self.loaded.take().filter(|loaded| loaded.from == from);
-        let loaded = match kept {
-            Some(Loaded { module, mut built, .. }) => {
-                if built.form != Form::Committed {
-                    built = Built { form: Form::Cached, log: String::new() };
-                }
-                Loaded { from, module, built }
-            }
-            None => {
-                let (module, built) = self.load_anew(layout)?;
-                Loaded { from, module, built }
-            }
-        };
-        Ok(&self.loaded.insert(loaded).module)
+    fn free_bytes(&self) -> u64 {
+        self.context.mem_get_info().map_or(0, |(free, _)| free as u64)
     }
 
-    fn load_anew(&self, layout: &Layout) -> Result<(Module, Built), DeviceError> {
-        let mut log = Vec::new();
+    fn allocate(&self, bytes: usize) -> Option<u64> {
+        // SAFETY: nothing reads this memory before it is written.
+        unsafe { result::malloc_sync(bytes) }.ok()
+    }
+
+    // SAFETY: the trait says what callers guarantee.
+    unsafe fn free(&self, address: u64) -> Result<(), DeviceError> {
+        // SAFETY: as the caller guarantees.
+        unsafe { result::free_sync(address) }.map_err(failed)
+    }
+
+    // SAFETY: the trait says what callers guarantee.
+    unsafe fn write(&self, to: u64, words: &[u32]) -> Result<(), DeviceError> {
+        // SAFETY: as the caller guarantees.
+        unsafe { result::memcpy_htod_sync(to, words) }.map_err(failed)
+    }
+
+    // SAFETY: the trait says what callers guarantee.
+    unsafe fn read(&self, from: u64, words: &mut [u32]) -> Result<(), DeviceError> {
+        // SAFETY: as the caller guarantees.
+        unsafe { result::memcpy_dtoh_sync(words, from) }.map_err(failed)
+    }
+
+    fn synchronize(&self) -> Result<(), DeviceError> {
+        self.context.synchronize().map_err(failed)
+    }
+
+    fn is_idle(&self) -> Result<bool, DeviceError> {
+        // SAFETY: the default stream always exists.
+        match unsafe { sys::cuStreamQuery(null_mut()) } {
+            sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            other => other.result().map(|()| true).map_err(failed),
+        }
+    }
+
+    fn load(&self, layout: &Layout, handling: Handling) -> Result<(Module, Built), DeviceError> {
         let capability = self.context.compute_capability().map_err(failed)?;
-        let mut forms = KernelForms::new(layout, capability, self.handling);
+        let mut log = Vec::new();
+        let mut forms = KernelForms::new(layout, capability, handling);
         while let Some((form, code)) = forms.next() {
-            let load = |code| Module::load(&self.context, code, self.handling.lines);
+            let load = |code| Module::load(&self.context, code, handling.lines);
             match code.and_then(load) {
                 Ok(module) => {
                     forms.keep();
@@ -144,215 +139,81 @@ impl Gpu {
         Err(DeviceError::Kernel(layout.kernel.into(), why))
     }
 
-    /// Waits for all kernels that were launched, but not for ever.
-    fn finish(&mut self) -> Result<(), DeviceError> {
-        let Some(limit) = self.running.take() else { return self.responds() };
-        let start = Instant::now();
-        loop {
-            // SAFETY: the default stream, on which all kernels run, always exists.
-            match unsafe { sys::cuStreamQuery(null_mut()) } {
-                sys::CUresult::CUDA_ERROR_NOT_READY => {}
-                other => return other.result().map_err(failed),
-            }
-            let waited = start.elapsed();
-            if waited >= limit {
-                self.hung = true;
-                return self.responds();
-            }
-            if waited < SHORT {
-                yield_now();
-            } else {
-                // Late by a small part of the time that the kernels take.
-                sleep((waited / 64).clamp(SHORT / 10, Duration::from_millis(10)));
-            }
-        }
+    fn kernel(&self, code: &Module, name: &str) -> Result<Function, DeviceError> {
+        code.function(name).map_err(failed)
     }
 
-    fn responds(&self) -> Result<(), DeviceError> {
-        if self.hung {
-            return Err(DeviceError::Failed("a kernel does not end".into()));
-        }
-        Ok(())
-    }
-}
-
-impl Gpu {
-    /// Waits for all batches under way, but not for ever.
-    fn finish_slots(&mut self) -> Result<(), DeviceError> {
-        for at in self.queue.as_ref().map_or(Vec::new(), Queue::busy) {
-            while !self.is_done(at)? {
-                sleep(SHORT / 10);
-            }
-        }
-        Ok(())
+    fn blocks(&self, kernel: Function) -> Result<u32, DeviceError> {
+        kernel.blocks().map_err(failed)
     }
 
-    /// The slots, on the thread that uses them.
-    fn queue(&mut self) -> Result<&mut Queue, DeviceError> {
-        self.responds()?;
-        self.context.bind_to_thread().map_err(failed)?;
-        self.queue.as_mut().ok_or_else(|| DeviceError::Failed("no slots were made".into()))
-    }
-}
-
-impl Slots for Gpu {
-    fn make_slots(
-        &mut self,
-        layout: &Layout,
-        slots: usize,
-        most: usize,
-    ) -> Result<u32, DeviceError> {
-        self.context.bind_to_thread().map_err(failed)?;
-        let kernel = self.load(layout)?.function(BOUND).map_err(failed)?;
-        let blocks = some_blocks(kernel.blocks().map_err(failed)?)?;
-        // Only a hint: without it the driver decides.
+    fn carve_out(&self, kernel: Function, blocks: u32) {
         let _ = kernel.carve_out(&self.context, blocks);
-        let tables = self.allocate(layout.tables.len().max(1))?;
-        self.write(tables, &layout.tables)?;
-        let (sent, came) = (1 + most * (1 + layout.words), (most * layout.width).max(1));
-        let mut all = Vec::new();
-        for _ in 0..slots {
-            let (input, output) = (self.allocate(sent)?, self.allocate(came)?);
-            all.push(Slot::new(&self.context, (input, sent), (output, came))?);
-        }
-        self.queue = Some(Queue { kernel, tables, sizes: layout.constants(), slots: all });
-        // The slots' streams do not wait for what was copied on the default stream.
-        self.context.synchronize().map_err(failed)?;
-        // Two lanes for each child.
-        Ok(blocks * self.multiprocessors as u32 * THREADS / 2)
     }
 
-    fn start(&mut self, slot: usize, parents: &Parents) -> Result<(), DeviceError> {
-        self.queue()?.start(slot, parents)
+    // SAFETY: the trait says what callers guarantee.
+    unsafe fn launch(
+        &self,
+        kernel: Function,
+        stream: Option<&Self::Stream>,
+        blocks: u32,
+        record: *const c_void,
+    ) -> Result<(), DeviceError> {
+        let stream = stream.map_or(null_mut(), |(stream, _)| stream.cu_stream());
+        // SAFETY: as the caller guarantees.
+        unsafe { kernel.launch(stream, blocks, record) }.map_err(failed)
     }
 
-    fn is_done(&mut self, slot: usize) -> Result<bool, DeviceError> {
-        let patience = self.handling.patience();
-        let done = self.queue()?.is_done(slot)?;
-        self.hung |= done.is_err_and(|waited| waited > patience);
-        self.responds().map(|()| done.is_ok())
+    fn stream(&self) -> Result<Self::Stream, DeviceError> {
+        let stream = self.context.new_stream().map_err(failed)?;
+        Ok((stream, self.context.new_event(None).map_err(failed)?))
     }
 
-    fn bounds(&mut self, slot: usize) -> Result<&[u32], DeviceError> {
-        self.queue()?.bounds(slot)
-    }
-}
-
-impl Drop for Gpu {
-    fn drop(&mut self) {
-        // A lost device has already freed its memory.
-        let _ = self.clear();
-        if self.hung {
-            // Whatever touches the context would wait for the kernel: it stays until the process ends.
-            std::mem::forget(self.loaded.take());
-            std::mem::forget(self.queue.take());
-            std::mem::forget(Arc::clone(&self.context));
-        }
-    }
-}
-
-/// Refuses a kernel of which not a single block fits.
-fn some_blocks(blocks: u32) -> Result<u32, DeviceError> {
-    if blocks == 0 {
-        return Err(DeviceError::Failed("it cannot run a single thread block".into()));
-    }
-    Ok(blocks)
-}
-
-impl Memory for Gpu {
-    fn bytes(&self) -> u64 {
-        self.context.mem_get_info().map_or(0, |(free, _)| free as u64)
+    fn pin(&self, words: usize, sends: bool) -> Result<PinnedHostSlice<u32>, DeviceError> {
+        let flags = if sends { CU_MEMHOSTALLOC_WRITECOMBINED } else { 0 };
+        // SAFETY: words are plain numbers, and are written before they are read: by whoever sends them, or by the copy
+        // that is asked for.
+        unsafe { self.context.alloc_pinned_with_flags(words, flags) }.map_err(failed)
     }
 
-    fn handle(&mut self, handling: Handling) {
-        self.handling = handling;
+    fn words<'m>(
+        &self,
+        memory: &'m mut PinnedHostSlice<u32>,
+    ) -> Result<&'m mut [u32], DeviceError> {
+        memory.as_mut_slice().map_err(failed)
     }
 
-    fn built(&self) -> Option<Built> {
-        self.loaded.as_ref().map(|loaded| loaded.built.clone())
+    // SAFETY: the trait says what callers guarantee.
+    unsafe fn send(
+        &self,
+        (stream, _): &Self::Stream,
+        to: u64,
+        words: &[u32],
+    ) -> Result<(), DeviceError> {
+        // SAFETY: as the caller guarantees.
+        unsafe { result::memcpy_htod_async(to, words, stream.cu_stream()) }.map_err(failed)
     }
 
-    fn clear(&mut self) -> Result<(), DeviceError> {
-        self.responds()?;
-        self.context.bind_to_thread().map_err(failed)?;
-        self.finish()?;
-        self.finish_slots()?;
-        // No kernel may still be using the arrays.
-        self.context.synchronize().map_err(failed)?;
-        self.queue = None;
-        let mut freed = Ok(());
-        for address in self.taken.drain(..) {
-            // SAFETY: each was allocated once, and no kernel uses it any more.
-            freed = freed.and(unsafe { result::free_sync(address) });
-        }
-        freed.map_err(failed)
+    // SAFETY: the trait says what callers guarantee.
+    unsafe fn fetch(
+        &self,
+        (stream, _): &Self::Stream,
+        words: &mut [u32],
+        from: u64,
+    ) -> Result<(), DeviceError> {
+        // SAFETY: as the caller guarantees.
+        unsafe { result::memcpy_dtoh_async(words, from, stream.cu_stream()) }.map_err(failed)
     }
 
-    fn build_kernels(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
-        self.context.bind_to_thread().map_err(failed)?;
-        let fault = |why: DriverError| DeviceError::Kernel(layout.kernel.into(), why.to_string());
-        let module = self.load(layout)?;
-        let kernel = |entry: Entry| module.function(entry.name()).map_err(fault);
-        self.kernels = Entry::ALL.into_iter().map(kernel).collect::<Result<_, _>>()?;
-        let explore = self.kernels[Entry::Explore as usize];
-        let blocks = some_blocks(explore.blocks().map_err(failed)?)?;
-        // Only a hint: without it the driver decides.
-        let _ = explore.carve_out(&self.context, blocks);
-        Ok(blocks * explorers_per_block(layout.kernel) * self.multiprocessors as u32)
+    fn mark(&self, (stream, event): &Self::Stream) -> Result<(), DeviceError> {
+        event.record(stream).map_err(failed)
     }
 
-    fn allocate(&mut self, words: usize) -> Result<u64, DeviceError> {
-        self.context.bind_to_thread().map_err(failed)?;
-        let bytes = 4 * words;
-        let memory = self.bytes();
-        // SAFETY: nothing reads this memory before it is written.
-        let address = unsafe { result::malloc_sync(bytes) };
-        let address = address.map_err(|_| DeviceError::Memory(memory, bytes as u64))?;
-        self.taken.push(address);
-        Ok(address)
+    fn is_past(&self, (_, event): &Self::Stream) -> Result<bool, DeviceError> {
+        event.try_is_complete().map_err(failed)
     }
 
-    fn write(&mut self, to: u64, words: &[u32]) -> Result<(), DeviceError> {
-        if words.is_empty() {
-            return Ok(());
-        }
-        self.context.bind_to_thread().map_err(failed)?;
-        self.finish()?;
-        // SAFETY: the caller guarantees an array with this many words from `to` on.
-        unsafe { result::memcpy_htod_sync(to, words) }.map_err(failed)
-    }
-
-    fn read(&mut self, from: u64, words: &mut [u32]) -> Result<(), DeviceError> {
-        if words.is_empty() {
-            return Ok(());
-        }
-        self.context.bind_to_thread().map_err(failed)?;
-        self.finish()?;
-        // SAFETY: the caller guarantees an array with this many words from `from` on.
-        unsafe { result::memcpy_dtoh_sync(words, from) }.map_err(failed)
-    }
-
-    fn wait(&mut self) -> Result<(), DeviceError> {
-        self.context.bind_to_thread().map_err(failed)?;
-        self.finish()
-    }
-
-    fn launch(&mut self, entry: Entry, record: &Launch) -> Result<(), DeviceError> {
-        self.responds()?;
-        self.context.bind_to_thread().map_err(failed)?;
-        let Some(&function) = self.kernels.get(entry as usize) else {
-            return Err(DeviceError::Failed("its kernels are not loaded".into()));
-        };
-        let kernel = self.loaded.as_ref().map_or("", |loaded| loaded.from.0);
-        let shape = LaunchConfig {
-            grid_dim: (blocks(kernel, record.explorers), 1, 1),
-            block_dim: (THREADS, 1, 1),
-            shared_mem_bytes: 0,
-        };
-        let wait = self.handling.patience();
-        let limit = wait + record.budget * WAIT_PER_STEP;
-        self.running = Some(self.running.map_or(limit, |other| other.max(limit)));
-        // SAFETY: the kernels take this record, and its arrays have the sizes it states.
-        unsafe { function.launch(null_mut(), shape, record) }.map_err(failed)
+    fn forsake(&mut self) {
+        std::mem::forget(Arc::clone(&self.context));
     }
 }

@@ -6,7 +6,7 @@ use super::held::Held;
 use super::memory::Memory;
 use super::moves::{longest, share, spread};
 use super::slots::Slots;
-use super::{DeviceError, Exchange, Inside, Returned, Round};
+use super::{DeviceError, Exchange, Gives, Inside, Returned, Round};
 use crate::activity::Phases;
 use pleach_core::device::Layout;
 use pleach_core::tree::Counts;
@@ -105,6 +105,11 @@ impl Device {
         } else {
             self.size < 2.0 * f64::from(explorers)
         }
+    }
+
+    /// Whether it has the kernel of a layout, built as the user wants it.
+    pub(super) fn has_kernel(&self, layout: &Layout, handling: Handling) -> bool {
+        self.memory.has_kernel(layout, handling)
     }
 
     /// How the next kernels should be built, and how long they may take; how work should come and leave.
@@ -379,7 +384,8 @@ impl Device {
     pub fn take(&mut self, size: f64, into: &mut Vec<u32>) -> Result<(), DeviceError> {
         let start = Instant::now();
         let heights = self.read(self.launch.heights, self.launch.explorers as usize)?;
-        let one = if self.way.one_gives && size.is_finite() { self.one(&heights) } else { None };
+        let drawn = self.way.gives == Gives::One && size.is_finite();
+        let one = if drawn { self.one(&heights) } else { None };
         let shares = if self.held.is_intervals() {
             let taken = one.unwrap_or_else(|| longest(&heights, size));
             let left =
@@ -397,10 +403,10 @@ impl Device {
         Ok(())
     }
 
-    /// Whether one explorer gives all that it has.
+    /// Which explorers give.
     #[must_use]
-    pub fn one_gives(&self) -> bool {
-        self.way.one_gives
+    pub fn gives(&self) -> Gives {
+        self.way.gives
     }
 
     /// All that one explorer has which is drawn among those that have something; nothing if it is the only one.

@@ -8,6 +8,7 @@ use pleach_core::device::Layout;
 use pleach_core::evaluate::Parents;
 use pleach_kernels::emulated::launch;
 use pleach_kernels::launch::{Entry, Launch};
+use std::time::Duration;
 
 /// The number of explorers, of children that can be bounded at once, and of bytes of memory.
 const EXPLORERS: u32 = 8;
@@ -25,16 +26,18 @@ pub(super) struct Emulated {
 }
 
 impl Emulated {
-    /// A device; it fails in launch `fail`, if given.
-    pub fn new(fail: Option<u32>) -> Self {
-        Self { kernel: "", arrays: Vec::new(), launches: 0, fail, queue: None }
+    /// Opens a device, late by so many milliseconds. It fails in launch `fail`, if given; at 0, it cannot be opened.
+    pub fn open(late: Option<u32>, fail: Option<u32>) -> Result<Self, DeviceError> {
+        std::thread::sleep(Duration::from_millis(late.unwrap_or(0).into()));
+        let device = Self { kernel: "", arrays: Vec::new(), launches: 0, fail, queue: None };
+        if fail == Some(0) { Err(told_to_fail()) } else { Ok(device) }
     }
 
     /// Counts a launch, which fails if it is told to. Returns a seed for it.
     fn launched(&mut self) -> Result<u64, DeviceError> {
         self.launches += 1;
         if self.fail == Some(self.launches) {
-            return Err(DeviceError::Failed("told to fail".into()));
+            return Err(told_to_fail());
         }
         Ok(self.launches.into())
     }
@@ -124,6 +127,10 @@ impl Slots for Emulated {
     fn bounds(&mut self, slot: usize) -> Result<&[u32], DeviceError> {
         self.queue.as_mut().ok_or_else(outside)?.bounds(slot)
     }
+}
+
+fn told_to_fail() -> DeviceError {
+    DeviceError::Failed("told to fail".into())
 }
 
 fn outside() -> DeviceError {

@@ -7,6 +7,7 @@ use super::shelf::Borrowed;
 use super::spec::{Mode, Spec};
 use super::{DeviceError, Exchange};
 use crate::activity::Phases;
+use pleach_core::device::Layout;
 use pleach_core::evaluate::{Batch, Host, Parents};
 use pleach_core::explorer::{Explorer, Progress};
 use pleach_core::problem::Problem;
@@ -67,6 +68,28 @@ struct Sent {
     since: Instant,
 }
 
+/// The number of slots, and the most parents in each.
+fn room(layout: &Layout, spec: &Spec) -> (usize, usize) {
+    let slots = spec.rmax.unwrap_or(SLOTS) as usize;
+    let each = 1 + layout.words + layout.width;
+    let room = (MOST_WORDS / slots / each).max(1);
+    (slots, spec.pool.map_or(room, |pool| (pool as usize).min(room)))
+}
+
+/// Prepares a device to bound, which may compile a kernel. Returns how many children it can bound at once.
+///
+/// # Errors
+/// If the device cannot run it.
+pub(super) fn ready(
+    device: &mut Borrowed,
+    layout: &Layout,
+    spec: &Spec,
+) -> Result<u32, DeviceError> {
+    device.handle(spec.handling, Exchange::default());
+    let (slots, most) = room(layout, spec);
+    device.make_slots(layout, slots, most).inspect_err(|_| device.lose())
+}
+
 impl<'p> Evaluator<'p> {
     /// Prepares a device to bound for a search.
     ///
@@ -78,22 +101,28 @@ impl<'p> Evaluator<'p> {
         host: Box<dyn Host + 'p>,
         spec: &Spec,
     ) -> Result<Self, DeviceError> {
-        let (mut device, layout) = (device.into(), host.layout());
-        device.handle(spec.handling, Exchange::default());
-        let slots = spec.rmax.unwrap_or(SLOTS);
-        let each = 1 + layout.words + layout.width;
-        let room = (MOST_WORDS / slots as usize / each).max(1);
-        let most = spec.pool.map_or(room, |pool| (pool as usize).min(room));
-        let at_once = device.make_slots(&layout, slots as usize, most);
-        let at_once = at_once.inspect_err(|_| device.lose())?;
+        let mut device = device.into();
+        let at_once = ready(&mut device, &host.layout(), spec)?;
+        Ok(Self::with((device, at_once), problem, host, spec))
+    }
+
+    /// Has a device bound that is ready for it, for so many children at once.
+    pub(super) fn with(
+        (device, at_once): (Borrowed, u32),
+        problem: &'p dyn Problem,
+        host: Box<dyn Host + 'p>,
+        spec: &Spec,
+    ) -> Self {
+        let layout = host.layout();
+        let (slots, most) = room(&layout, spec);
         let width = layout.width.max(1);
         let wave = (at_once as usize).div_ceil(width);
         let on = OnDevice {
             host,
             device,
-            free: (0..slots as usize).rev().collect(),
+            free: (0..slots).rev().collect(),
             under_way: Vec::new(),
-            slots,
+            slots: slots as u32,
             size: BatchSize::new(wave, most, spec.pool.is_some()),
             width: width as u64,
             parents: Parents::default(),
@@ -101,7 +130,7 @@ impl<'p> Evaluator<'p> {
             stepped: Instant::now(),
         };
         let built = on.device.built();
-        Ok(Self { problem, state: State::Device(Box::new(on)), lost: None, built })
+        Self { problem, state: State::Device(Box::new(on)), lost: None, built }
     }
 
     fn explorer(&self) -> &dyn Explorer {

@@ -1,14 +1,14 @@
 //! [`DeviceExecutor`]: a device on the thread that drives it, one round at a time.
 
 use super::DeviceError;
-use super::form::Built;
+use super::form::{Built, Form};
 use super::spec::Mode;
 use crate::activity::Phases;
 use crate::executor::slow::Slow;
 use crate::executor::{Budget, Executor, Stretch};
 use crate::outcome::UnitReport;
 use pleach_core::explorer::{Explorer, Progress};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// An explorer whose work a device does, one round at a time.
 pub trait Rounds: Explorer {
@@ -48,24 +48,38 @@ pub trait Rounds: Explorer {
     fn built(&self) -> Option<&Built>;
 }
 
+/// Receives lines that the user should read.
+pub type Warn<'p> = Box<dyn Fn(String) + Send + 'p>;
+
+/// A line about a device that had to fall back to the kernel for any instance.
+#[must_use]
+pub fn fell_back(name: &str, explorer: &dyn Rounds) -> Option<String> {
+    let fell = |built: &&Built| built.form == Form::Committed && !built.log.is_empty();
+    let Built { log, .. } = explorer.built().filter(fell)?;
+    Some(format!("{name} uses the kernel for any instance, which is slower: {log}"))
+}
+
 /// A device, and whom to warn if it fails.
 pub struct DeviceExecutor<'p> {
     explorer: Box<dyn Rounds + 'p>,
-    warn: Box<dyn Fn(String) + Send + 'p>,
+    /// How long opening it took.
+    opened: Duration,
+    warn: Warn<'p>,
     name: String,
     slow: Slow,
 }
 
 impl<'p> DeviceExecutor<'p> {
-    /// An executor for a device's explorer. `warn` receives a line if the device fails; a `slow` of 1 is full speed.
+    /// An executor for a device's explorer, with the time that opening the device took. `warn` receives a line if it
+    /// fails; a `slow` of 1 is full speed.
     #[must_use]
     pub fn new(
         name: String,
-        explorer: Box<dyn Rounds + 'p>,
-        warn: Box<dyn Fn(String) + Send + 'p>,
+        (explorer, opened): (Box<dyn Rounds + 'p>, Duration),
+        warn: Warn<'p>,
         slow: f64,
     ) -> Self {
-        Self { explorer, warn, name, slow: Slow::by(slow) }
+        Self { explorer, opened, warn, name, slow: Slow::by(slow) }
     }
 
     fn report_loss(&mut self) {
@@ -92,6 +106,7 @@ impl Executor for DeviceExecutor<'_> {
 
     fn tell(&self, report: &mut UnitReport) {
         report.mode = self.explorer.mode().to_string();
+        report.opened_s = Some(self.opened.as_secs_f64());
         report.trial = self.explorer.trial();
         if let Some(Built { form, log }) = self.explorer.built() {
             (report.kernel, report.kernel_log) = (form.to_string(), log.clone());

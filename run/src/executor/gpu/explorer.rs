@@ -6,9 +6,9 @@ use super::kept::GuardedDevice;
 use super::shelf::Borrowed;
 use super::spec::{Mode, Spec};
 use super::tune::Tune;
-use super::{DeviceError, Inside, Returned, Round};
+use super::{DeviceError, Gives, Inside, Returned, Round};
 use crate::activity::Phases;
-use pleach_core::device::OnDevice;
+use pleach_core::device::{Layout, OnDevice};
 use pleach_core::explorer::{Explorer, Progress};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
@@ -45,6 +45,39 @@ enum State<'p> {
     Plain(Box<dyn Explorer + 'p>, Counts),
 }
 
+/// Sees whether a problem allows what was asked for.
+///
+/// # Errors
+/// If it does not.
+pub(super) fn possible(
+    problem: &dyn Problem,
+    layout: &Layout,
+    spec: &Spec,
+) -> Result<(), DeviceError> {
+    let each = spec.exchange.is_some_and(|way| way.gives == Gives::Each);
+    if each && layout.nodes != Nodes::Interval {
+        return Err(DeviceError::Failed("take=each needs work held as intervals".into()));
+    }
+    if spec.second_cutoff.is_some() && problem.top().is_none() {
+        let why = "second_cutoff needs work held as open nodes";
+        return Err(DeviceError::Failed(why.into()));
+    }
+    Ok(())
+}
+
+/// Prepares a device to explore, which may compile a kernel.
+///
+/// # Errors
+/// If the device cannot run it.
+pub(super) fn ready(
+    device: &mut Borrowed,
+    layout: &Layout,
+    spec: &Spec,
+) -> Result<(), DeviceError> {
+    device.handle(spec.handling, spec.exchange.unwrap_or_default());
+    device.prepare(layout, spec.explorers).inspect_err(|_| device.lose())
+}
+
 impl<'p> DeviceExplorer<'p> {
     /// Prepares a device for a problem that has kernels.
     ///
@@ -56,14 +89,19 @@ impl<'p> DeviceExplorer<'p> {
         on: &'p dyn OnDevice,
         spec: &Spec,
     ) -> Result<Self, DeviceError> {
-        let mut device = device.into();
-        let layout = on.layout();
-        if spec.second_cutoff.is_some() && problem.top().is_none() {
-            let why = "second_cutoff needs work held as open nodes";
-            return Err(DeviceError::Failed(why.into()));
-        }
-        device.handle(spec.handling, spec.exchange.unwrap_or_default());
-        device.prepare(&layout, spec.explorers).inspect_err(|_| device.lose())?;
+        let (mut device, layout) = (device.into(), on.layout());
+        possible(problem, &layout, spec)?;
+        ready(&mut device, &layout, spec)?;
+        Ok(Self::with(device, &layout, (problem, on), spec))
+    }
+
+    /// Has a device explore that is ready for it.
+    pub(super) fn with(
+        device: Borrowed,
+        layout: &Layout,
+        (problem, on): (&'p dyn Problem, &'p dyn OnDevice),
+        spec: &Spec,
+    ) -> Self {
         let (explorers, built) = (device.explorers(), device.built());
         // Windows have each idle explorer look at all others, which takes long where explorers are threads.
         let usual = match layout.nodes {
@@ -73,10 +111,10 @@ impl<'p> DeviceExplorer<'p> {
         let inside = spec.inside.unwrap_or(usual);
         // Where explorers that take no part would be out of reach, all take part.
         let fixed = spec.explorers.or((!inside.takes_from_all()).then_some(explorers));
-        Ok(Self {
+        Self {
             problem,
             on,
-            state: State::Device(Box::new(GuardedDevice::new(device, &layout))),
+            state: State::Device(Box::new(GuardedDevice::new(device, layout))),
             inside,
             cutoff: spec.second_cutoff,
             arrived: None,
@@ -85,7 +123,7 @@ impl<'p> DeviceExplorer<'p> {
             lost: None,
             reduced: false,
             built,
-        })
+        }
     }
 
     /// Explores what has arrived down to the cutoff, on the host, as far as the fuel goes.

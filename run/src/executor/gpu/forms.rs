@@ -1,13 +1,10 @@
 //! [`KernelForms`]: a kernel's code for a GPU: cached, compiled now, or shipped ready for any instance.
 
+use super::cache::CodeFile;
 use super::compile::compile;
 use super::form::{Form, Handling};
 use pleach_core::device::Layout;
-use pleach_core::wire::fingerprint;
 use pleach_kernels::{ptx, source};
-use std::fs;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The available forms of a kernel, best first.
 pub(super) struct KernelForms<'l> {
@@ -15,7 +12,7 @@ pub(super) struct KernelForms<'l> {
     source: String,
     options: Vec<String>,
     /// Where compiled code is cached.
-    path: Option<PathBuf>,
+    file: CodeFile,
     /// The code compiled last, to be cached if the driver accepts it.
     made: Option<Vec<u8>>,
     /// The same as text.
@@ -36,16 +33,8 @@ impl<'l> KernelForms<'l> {
         if handling.lines {
             options.push("--generate-line-info".into());
         }
-        let print =
-            fingerprint("kernel", &(source.clone().into_bytes(), options.concat().into_bytes()));
-        let name = format!("{}-{print:016x}", layout.kernel);
-        let path = cache().map(|folder| folder.join(name));
-        Self { layout, source, options, path, made: None, text: None, handling, next: 0 }
-    }
-
-    /// The cached form, if any.
-    fn cached(&self) -> Option<Vec<u8>> {
-        unsealed(fs::read(self.path.as_ref()?).ok()?)
+        let file = CodeFile::of(layout.kernel, &source, &options);
+        Self { layout, source, options, file, made: None, text: None, handling, next: 0 }
     }
 
     /// Compiled now, with the sizes as constants.
@@ -69,16 +58,7 @@ impl<'l> KernelForms<'l> {
 
     /// Caches the code compiled last, once the driver has accepted it.
     pub fn keep(&self) {
-        let (Some(made), Some(path)) = (&self.made, &self.path) else { return };
-        // A failure only costs compiling again; a half-written file would be worse.
-        static WRITTEN: AtomicU32 = AtomicU32::new(0);
-        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-        let aside = path.with_extension(format!("{}-{number}", std::process::id()));
-        let folder = path.parent().map(fs::create_dir_all);
-        let written = folder.map(|_| fs::write(&aside, sealed(made)));
-        if matches!(written, Some(Ok(()))) {
-            let _ = fs::rename(aside, path);
-        }
+        self.made.iter().for_each(|made| self.file.keep(made));
     }
 
     /// The form for any instance, for machines that cannot compile.
@@ -105,7 +85,7 @@ impl Iterator for KernelForms<'_> {
                 continue;
             }
             let code = match form {
-                Form::Cached => self.cached().map(Ok),
+                Form::Cached => self.file.read().map(Ok),
                 Form::Compiled => Some(self.compiled()),
                 Form::Lowered => self.lowered().map(Ok),
                 Form::Committed => self.general().map(Ok),
@@ -113,46 +93,6 @@ impl Iterator for KernelForms<'_> {
             if let Some(code) = code {
                 return Some((form, code));
             }
-        }
-    }
-}
-
-/// The folder for compiled kernels.
-fn cache() -> Option<PathBuf> {
-    let folder = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    Some(folder.or_else(home)?.join("pleach"))
-}
-
-fn seal(code: &[u8]) -> [u8; 8] {
-    fingerprint("code", &code.to_vec()).to_le_bytes()
-}
-
-/// Code with its print behind it. The driver is not told how long code is, so it would read beyond a file that was
-/// cut off.
-fn sealed(code: &[u8]) -> Vec<u8> {
-    [code, &seal(code)].concat()
-}
-
-/// The code of a file that is whole.
-fn unsealed(mut file: Vec<u8>) -> Option<Vec<u8>> {
-    let print = file.split_off(file.len().checked_sub(8)?);
-    (seal(&file)[..] == print[..]).then_some(file)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_whole_files_are_read() {
-        let file = sealed(b"code");
-        assert_eq!(unsealed(file.clone()), Some(b"code".to_vec()));
-        for cut in 0..file.len() {
-            assert_eq!(unsealed(file[..cut].to_vec()), None);
-            let mut other = file.clone();
-            other[cut] ^= 1;
-            assert_eq!(unsealed(other), None);
         }
     }
 }

@@ -49,6 +49,22 @@ impl Held {
         }
     }
 
+    /// Removes and returns a share of each interval, from its end: at least a leaf of two or more, and never all.
+    pub fn split_each(self, all: &mut Vec<u32>, share: f64) -> Vec<u32> {
+        let Some(intervals) = self.intervals else { return Vec::new() };
+        let (mut kept, mut given) = (Vec::new(), Vec::new());
+        for one in self.each(all) {
+            let mut one = one.to_vec();
+            let leaves = intervals.leaves(&one);
+            if leaves >= 2.0 {
+                given.append(&mut intervals.split(&mut one, share * leaves));
+            }
+            kept.append(&mut one);
+        }
+        *all = kept;
+        given
+    }
+
     /// Removes and returns this much, if there is as much; not all of it unless there is more elsewhere.
     pub fn split(self, all: &mut Vec<u32>, wanted: f64, elsewhere: bool) -> Vec<u32> {
         match self.intervals {

@@ -2,7 +2,7 @@
 
 use super::held::Held;
 use super::shelf::Borrowed;
-use super::{DeviceError, Returned, Round};
+use super::{DeviceError, Gives, Returned, Round};
 use crate::activity::Phases;
 use pleach_core::device::Layout;
 use pleach_core::tree::Counts;
@@ -151,6 +151,14 @@ impl GuardedDevice {
     /// Gives away a share of all nodes or leaves, from the reserve as far as it goes.
     pub fn split(&mut self, share: f64) -> Result<Option<Vec<u32>>, DeviceError> {
         let size = self.size();
+        if self.device.gives() == Gives::Each && size >= 2.0 {
+            // What they keep goes back to the device with the next round.
+            self.fetch(f64::INFINITY)?;
+            let given = self.held.split_each(&mut self.reserve, share);
+            if !given.is_empty() {
+                return Ok(Some(given));
+            }
+        }
         let mut wanted = self.held.portion(share, size);
         let missing = wanted - self.held.size(&self.reserve);
         if missing > 0.0 {
@@ -162,7 +170,7 @@ impl GuardedDevice {
             self.fetch(missing + (size / self.ahead_part).floor())?;
         }
         let elsewhere = self.device.size() > 0.0;
-        if self.device.one_gives() && elsewhere {
+        if self.device.gives() == Gives::One && elsewhere {
             wanted = self.held.size(&self.reserve);
         }
         Ok((wanted > 0.0).then(|| self.held.split(&mut self.reserve, wanted, elsewhere)))

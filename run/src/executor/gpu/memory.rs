@@ -22,6 +22,11 @@ pub(super) trait Memory: Slots {
         None
     }
 
+    /// Whether a problem's kernels need not be built any more.
+    fn has_kernel(&self, _layout: &Layout, _handling: Handling) -> bool {
+        true
+    }
+
     /// Builds a problem's kernels. Returns how many explorers can run at once.
     fn build_kernels(&mut self, layout: &Layout) -> Result<u32, DeviceError>;
 

@@ -1,27 +1,35 @@
 //! Devices: memory with many stacks of nodes or intervals, and kernels that explore all of them at once.
 
+mod any_gpu;
 mod batch;
+mod cache;
+pub mod coming;
 mod compile;
 mod cuda;
-mod cuda_queue;
 pub mod device;
+mod driver;
 pub mod either;
 #[cfg(feature = "emulated")]
 mod emulated;
 #[cfg(feature = "emulated")]
 mod emulated_queue;
+pub mod ending;
 pub mod evaluate;
 pub mod executor;
 pub mod explorer;
 pub mod form;
 mod forms;
+pub mod gpus;
 mod held;
+mod hip;
 mod kept;
 mod memory;
 pub mod mode;
 mod module;
 mod moves;
 mod nvrtc;
+pub mod opening;
+mod queue;
 pub mod shelf;
 mod slots;
 pub mod spec;
@@ -76,8 +84,20 @@ impl Inside {
 pub struct Exchange {
     /// Whether the first explorer gets all that arrives; else it is spread.
     pub one_gets: bool,
-    /// Whether one explorer, drawn at random, gives all that it has; else each gives a part.
-    pub one_gives: bool,
+    /// Who gives.
+    pub gives: Gives,
+}
+
+/// Which explorers give work to somebody outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gives {
+    /// Each gives a part of its nodes. Where work is intervals, those with the longest ones give them.
+    #[default]
+    Even,
+    /// One, drawn at random, gives all that it has.
+    One,
+    /// Each gives the right part of its interval.
+    Each,
 }
 
 /// What one round of kernels should do.
@@ -126,41 +146,40 @@ pub enum DeviceError {
     Failed(String),
 }
 
-/// Opens a device.
+/// Sees whether there is such a device, without opening it.
+///
+/// # Errors
+/// If there is none: why.
+pub fn check(spec: &Spec) -> Result<(), DeviceError> {
+    match spec.kind {
+        Kind::Emulated if emulates() => Ok(()),
+        Kind::Emulated => {
+            Err(DeviceError::Failed("missing from this build, which had no C++ compiler".into()))
+        }
+        Kind::Gpu(number) => gpus::check(number),
+    }
+}
+
+/// Opens a device, which may take a while.
 ///
 /// # Errors
 /// If it cannot be used: why.
 pub fn open(spec: &Spec) -> Result<Device, DeviceError> {
+    check(spec)?;
     match spec.kind {
         #[cfg(feature = "emulated")]
-        Kind::Emulated if pleach_kernels::emulated::BUILT => {
-            Ok(Device::new(emulated::Emulated::new(spec.fail)))
-        }
-        Kind::Emulated => {
-            Err(DeviceError::Failed("missing from this build, which had no C++ compiler".into()))
-        }
-        Kind::Gpu(number) => Ok(Device::new(cuda::Gpu::open(number)?)),
+        Kind::Emulated => Ok(Device::new(emulated::Emulated::open(spec.late, spec.fail)?)),
+        #[cfg(not(feature = "emulated"))]
+        Kind::Emulated => unreachable!("the check refuses it"),
+        Kind::Gpu(number) => gpus::open(number),
     }
-}
-
-/// The number of GPUs of this machine.
-///
-/// # Errors
-/// If none can be used: why.
-pub fn count() -> Result<u32, DeviceError> {
-    cuda::count()
-}
-
-/// The name and the memory in bytes of each GPU of this machine.
-///
-/// # Errors
-/// If there are none: why.
-pub fn gpus() -> Result<Vec<(String, u64)>, DeviceError> {
-    (0..count()?).map(|number| cuda::Gpu::open(number)?.describe()).collect()
 }
 
 /// Whether this build has the emulated device.
 #[must_use]
 pub fn emulates() -> bool {
-    open(&Spec::of(Kind::Emulated)).is_ok()
+    #[cfg(feature = "emulated")]
+    return pleach_kernels::emulated::BUILT;
+    #[cfg(not(feature = "emulated"))]
+    return false;
 }

@@ -2,10 +2,10 @@
 
 use super::DeviceError;
 use super::form::in_one_line;
-use cudarc::driver::{CudaContext, DriverError, LaunchConfig, result, sys};
+use cudarc::driver::{CudaContext, DriverError, result, sys};
 use pleach_kernels::launch::THREADS;
 use std::ffi::{CString, c_void};
-use std::ptr::{from_ref, null_mut};
+use std::ptr::null_mut;
 use std::sync::Arc;
 
 /// What a device says of the driver's error.
@@ -135,29 +135,20 @@ impl Function {
         unsafe { result::function::set_function_attribute(self.0, wish, percent) }
     }
 
-    /// Starts it on a stream.
+    /// Starts so many of its blocks on a stream.
     ///
     /// # Safety
-    /// The record must be the one that the kernel takes, and its arrays must have the sizes that it states.
-    pub unsafe fn launch<R>(
+    /// `record` points to what the kernel takes, and its arrays have the sizes that it states.
+    pub unsafe fn launch(
         self,
         stream: sys::CUstream,
-        shape: LaunchConfig,
-        record: &R,
+        blocks: u32,
+        record: *const c_void,
     ) -> Result<(), DriverError> {
-        let mut parameters = [from_ref(record).cast_mut().cast::<c_void>()];
-        let LaunchConfig { grid_dim, block_dim, shared_mem_bytes } = shape;
+        let (grid, block) = ((blocks, 1, 1), (THREADS, 1, 1));
+        let mut parameters = [record.cast_mut()];
         // SAFETY: the driver copies the record, the only parameter of every kernel, during the call.
-        unsafe {
-            result::launch_kernel(
-                self.0,
-                grid_dim,
-                block_dim,
-                shared_mem_bytes,
-                stream,
-                &mut parameters,
-            )
-        }
+        unsafe { result::launch_kernel(self.0, grid, block, 0, stream, &mut parameters) }
     }
 }
 

@@ -3,11 +3,10 @@
 use super::device::Device;
 use super::spec::{Kind, Mode, Spec};
 use super::{DeviceError, open};
-use crate::sync::{Mutex, lock};
+use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering, lock};
 use pleach_core::device::Layout;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, Weak};
 
 /// A kernel with the sizes of an instance.
 type Code = (&'static str, Vec<u32>);
@@ -15,10 +14,27 @@ type Code = (&'static str, Vec<u32>);
 /// Open devices not in use.
 #[derive(Default)]
 pub struct Shelf {
-    devices: Mutex<Vec<(Kind, Device)>>,
+    contents: Mutex<Contents>,
+    /// A device came back, or will not come any more.
+    changed: Condvar,
     /// What a trial has shown to be best.
     chosen: Mutex<Vec<(Kind, Code, Mode)>>,
     opened: AtomicU64,
+}
+
+#[derive(Default)]
+struct Contents {
+    devices: Vec<(Kind, Device)>,
+    /// Devices that are still being opened for runs that are over. Each lives for as long as that takes.
+    to_come: Vec<(Kind, Weak<AtomicBool>)>,
+}
+
+impl Contents {
+    /// Whether a device of this kind will be put here.
+    fn awaits(&mut self, kind: Kind) -> bool {
+        self.to_come.retain(|(_, opening)| opening.strong_count() > 0);
+        self.to_come.iter().any(|(other, _)| *other == kind)
+    }
 }
 
 impl Shelf {
@@ -27,12 +43,26 @@ impl Shelf {
     /// # Errors
     /// If it cannot be opened: why.
     pub fn take(self: &Arc<Self>, spec: &Spec) -> Result<Borrowed, DeviceError> {
+        self.take_if(spec, &AtomicBool::new(true))
+    }
+
+    /// Takes a device off the shelf, or opens it, if it is still wanted by then.
+    ///
+    /// # Errors
+    /// If it is not wanted, or cannot be opened: why.
+    pub(super) fn take_if(
+        self: &Arc<Self>,
+        spec: &Spec,
+        wanted: &AtomicBool,
+    ) -> Result<Borrowed, DeviceError> {
         // A device that is meant to fail is not kept.
         let shelf = spec.fail.is_none().then(|| Arc::clone(self));
-        let mut devices = lock(&self.devices);
-        let at = devices.iter().position(|(kind, _)| *kind == spec.kind);
-        let device = match at.filter(|_| shelf.is_some()) {
-            Some(at) => devices.swap_remove(at).1,
+        let kept = shelf.as_ref().and_then(|shelf| shelf.find(spec.kind, wanted));
+        let device = match kept {
+            Some(device) => device,
+            None if !wanted.load(Ordering::Relaxed) => {
+                return Err(DeviceError::Failed("nobody waits for it any more".into()));
+            }
             None => {
                 let device = open(spec)?;
                 self.opened.fetch_add(1, Ordering::Relaxed);
@@ -40,6 +70,46 @@ impl Shelf {
             }
         };
         Ok(Borrowed { device: Some(device), home: shelf.map(|shelf| (shelf, spec.kind)) })
+    }
+
+    /// A device of this kind, as soon as it is here, if one is here or will come before it is not wanted any more.
+    fn find(&self, kind: Kind, wanted: &AtomicBool) -> Option<Device> {
+        let mut contents = lock(&self.contents);
+        loop {
+            if let Some(at) = contents.devices.iter().position(|(other, _)| *other == kind) {
+                return Some(contents.devices.swap_remove(at).1);
+            }
+            if !wanted.load(Ordering::Relaxed) || !contents.awaits(kind) {
+                return None;
+            }
+            contents = self.changed.wait(contents).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Whether a device is here that would be taken, and is like this.
+    pub(super) fn has(&self, spec: &Spec, is: impl Fn(&Device) -> bool) -> bool {
+        let contents = lock(&self.contents);
+        // The first one of its kind would be.
+        let taken = contents.devices.iter().find(|(kind, _)| *kind == spec.kind);
+        spec.fail.is_none() && taken.is_some_and(|(_, device)| is(device))
+    }
+
+    /// A device that is still being opened will come here: its run is over. If that only waits for another one, it
+    /// ends.
+    pub(super) fn expect(&self, kind: Kind, opening: Weak<AtomicBool>) {
+        if let Some(wanted) = opening.upgrade() {
+            let mut contents = lock(&self.contents);
+            wanted.store(false, Ordering::Relaxed);
+            contents.to_come.push((kind, opening));
+        }
+        self.notice();
+    }
+
+    /// A device has come, or will not come any more.
+    pub(super) fn notice(&self) {
+        // Nobody is between a look at the shelf and the wait for a change.
+        drop(lock(&self.contents));
+        self.changed.notify_all();
     }
 
     /// What a kind of device does best for searches of this layout, if that was tried.
@@ -87,7 +157,8 @@ impl Drop for Borrowed {
         if let (Some(mut device), Some((shelf, kind))) = (self.device.take(), &self.home)
             && device.clear().is_ok()
         {
-            lock(&shelf.devices).push((*kind, device));
+            lock(&shelf.contents).devices.push((*kind, device));
+            shelf.notice();
         }
     }
 }
@@ -103,5 +174,34 @@ impl Deref for Borrowed {
 impl DerefMut for Borrowed {
     fn deref_mut(&mut self) -> &mut Device {
         self.device.as_mut().expect("present until dropped")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a device that is awaited never comes, and where nobody wants it any more.
+    #[test]
+    fn nobody_waits_in_vain() {
+        for leaves in [false, true] {
+            let shelf = Arc::new(Shelf::default());
+            let (first, second) =
+                (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(true)));
+            shelf.expect(Kind::Gpu(0), Arc::downgrade(&first));
+            assert!(!first.load(Ordering::Relaxed), "its run is over");
+            let waits = {
+                let (shelf, second) = (Arc::clone(&shelf), Arc::clone(&second));
+                std::thread::spawn(move || shelf.find(Kind::Gpu(0), &second).is_none())
+            };
+            if leaves {
+                shelf.expect(Kind::Gpu(0), Arc::downgrade(&second));
+            } else {
+                drop(first);
+                shelf.notice();
+            }
+            assert!(waits.join().unwrap());
+            assert!(shelf.find(Kind::Gpu(1), &AtomicBool::new(true)).is_none());
+        }
     }
 }

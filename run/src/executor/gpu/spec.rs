@@ -1,7 +1,7 @@
 //! [`Spec`]: which device to use and how, as in `emulated:explorers=33:inside=hypercube`.
 
 use super::form::{Form, Handling};
-use super::{Exchange, Inside};
+use super::{Exchange, Gives, Inside};
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,10 @@ pub struct Spec {
     pub trigger: Option<u32>,
     /// How it gets its kernels, and how long they may take; only for GPUs.
     pub handling: Handling,
-    /// The launch in which the device fails; only for the emulated one.
+    /// The launch in which the device fails, or 0 if it cannot be opened; only for the emulated one.
     pub fail: Option<u32>,
+    /// Milliseconds that opening it takes; only for the emulated one.
+    pub late: Option<u32>,
     /// Whether to warn if the problem cannot use a device.
     pub asked: bool,
 }
@@ -56,7 +58,7 @@ impl Spec {
     /// A device without options.
     #[must_use]
     pub fn of(kind: Kind) -> Self {
-        let (explorers, budget, trigger, fail) = (None, None, None, None);
+        let (explorers, budget, trigger, fail, late) = (None, None, None, None, None);
         let (mode, rmax, pool, inside, second_cutoff) = (None, None, None, None, None);
         let exchange = None;
         let handling = Handling::default();
@@ -73,6 +75,7 @@ impl Spec {
             trigger,
             handling,
             fail,
+            late,
             asked: true,
         }
     }
@@ -128,14 +131,21 @@ impl Spec {
                 self.exchange.get_or_insert_default().one_gets = value == "one";
             }
             ("put", _) => return Err("expected spread or one".into()),
-            ("take", "even" | "one") => {
-                self.exchange.get_or_insert_default().one_gives = value == "one";
+            ("take", name) => {
+                let gives = match name {
+                    "even" => Gives::Even,
+                    "one" => Gives::One,
+                    "each" => Gives::Each,
+                    _ => return Err("expected even, one or each".into()),
+                };
+                self.exchange.get_or_insert_default().gives = gives;
             }
-            ("take", _) => return Err("expected even or one".into()),
             ("second_cutoff", _) => self.second_cutoff = number(1000)?,
             ("budget", _) => self.budget = number(1_000_000)?,
             ("trigger", "0") => self.trigger = Some(0),
             ("trigger", _) => self.trigger = number(1 << 20)?,
+            ("fail", "0") if self.kind == Kind::Emulated => self.fail = Some(0),
+            ("late", _) if self.kind == Kind::Emulated => self.late = number(86_400_000)?,
             ("fail", _) if self.kind == Kind::Emulated => self.fail = number(u32::MAX)?,
             ("inside", name) => {
                 let known = Inside::ALL.into_iter().find(|(_, other)| *other == name);
@@ -145,7 +155,7 @@ impl Spec {
             _ => {
                 return Err(
                     "expected mode, rmax, pool, explorers, inside, put, take, second_cutoff, \
-                            budget, trigger, form, lineinfo, wait (gpu), or fail (emulated)"
+                            budget, trigger, form, lineinfo, wait (gpu), or fail, late (emulated)"
                         .into(),
                 );
             }
@@ -220,9 +230,11 @@ mod tests {
         assert_eq!(Spec::parse("gpu"), Ok(Spec::of(Kind::Gpu(0))));
         assert_eq!(Spec::parse("gpu3"), Ok(Spec::of(Kind::Gpu(3))));
         let spec =
-            Spec::parse("emulated:explorers=33:inside=adapt:budget=5:trigger=2:fail=9").unwrap();
+            Spec::parse("emulated:explorers=33:inside=adapt:budget=5:trigger=2:fail=9:late=5")
+                .unwrap();
         assert_eq!((spec.explorers, spec.inside), (Some(33), Some(Inside::Adapt)));
         assert_eq!((spec.budget, spec.trigger, spec.fail), (Some(5), Some(2), Some(9)));
+        assert_eq!(spec.late, Some(5));
         let spec = Spec::parse("gpu1:form=compiled:lineinfo=yes:wait=3").unwrap();
         let wanted = Handling { form: Some(Form::Compiled), lines: true, wait: Some(3) };
         assert_eq!(spec.handling, wanted);
@@ -233,7 +245,9 @@ mod tests {
             "emulated:explorers=0",
             "emulated:form=compiled",
             "gpu:fail=1",
+            "gpu:late=1",
             "gpu:inside=rings",
+            "gpu:take=both",
             "gpu:x=1",
             "gpu:form=cached",
             "gpu:wait=0",

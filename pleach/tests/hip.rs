@@ -1,0 +1,235 @@
+//! What drives GPUs of AMD's, with stand-ins for HIP's libraries.
+
+use crate::gpu::answer;
+use crate::outside::folder;
+use crate::stand_in::{driver, stand_in, stand_in_hip};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the command with the libraries of a folder, a driver and a compiler that are like this.
+fn run(
+    words: &str,
+    place: &str,
+    driver_is: &str,
+    compiler_is: &str,
+    kept: &Path,
+) -> Option<Output> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+    stand_in_hip(&mut command, place, kept)?;
+    command.env("PLEACH_DRIVER", driver_is).env("PLEACH_COMPILER", compiler_is);
+    Some(command.args(words.split_whitespace()).output().unwrap())
+}
+
+fn pleach(words: &str, driver_is: &str) -> Option<Output> {
+    run(words, "hip", driver_is, "", &folder("hip-kernels"))
+}
+
+/// A search on a GPU alone that is not to be, for this reason.
+fn refused(device: &str, place: &str, driver_is: &str, compiler_is: &str, why: &str) -> Option<()> {
+    let words = format!("count queens 8 --devices {device}");
+    // Nothing can be kept where a file is in the way.
+    let kept = folder("hip-unkept");
+    std::fs::write(kept.join("pleach"), "in the way").unwrap();
+    let output = run(&words, place, driver_is, compiler_is, &kept)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{why}: {said}");
+    assert!(said.contains("gpu0 not used: ") && said.lines().count() == 1, "{why}: {said}");
+    assert!(said.contains(why), "{why}: {said}");
+    Some(())
+}
+
+#[test]
+fn counts_on_amd_gpus_are_those_of_the_cpu() {
+    for (mode, command) in [
+        ("explore", "count queens 10"),
+        ("explore", "count queens 9 --nodes interval"),
+        ("explore", "count uts type=binomial,b0=60,q=0.19,m=5,seed=3"),
+        ("explore", "solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval"),
+        ("explore", "solve flowshop VFR10_5_3 --best optimum --bound one"),
+        ("evaluate", "solve flowshop VFR10_10_2 --best optimum --bound one-tight"),
+        ("evaluate", "solve flowshop VFR10_10_2 --best optimum --bound two"),
+        ("explore", "solve atsp crane:9:1 --best 2431155 --bound partial"),
+        ("explore", "solve atsp crane:8:1 --best 2301622 --bound partial --nodes interval"),
+    ] {
+        let run = |devices: &str, like: &str| {
+            let output = pleach(&format!("{command} --devices {devices} --json --quiet"), like)?;
+            assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+            Some(answer(&output))
+        };
+        let Some(wanted) = run("cpu", "") else { return };
+        let mode = format!("mode={mode}");
+        for (devices, gpus) in [
+            (format!("gpu:{mode}"), 1),
+            (format!("gpu0:{mode},gpu1:{mode}"), 2),
+            (format!("cpu,gpu:{mode}"), 1),
+        ] {
+            let answer = run(&devices, &format!("gpus={gpus}")).unwrap();
+            assert_eq!(answer["nodes"], wanted["nodes"], "{command} on {devices}");
+            assert_eq!(answer["count"], wanted["count"], "{command} on {devices}");
+            let units = answer["units"].as_array().unwrap();
+            let alone = |unit: &&Value| !devices.starts_with("cpu") && unit["name"] != "cpu0";
+            assert!(units.iter().filter(alone).all(|unit| unit["kernel"].is_string()));
+        }
+    }
+}
+
+#[test]
+fn launches_are_as_the_kernels_expect_them() {
+    let file = folder("hip").join("launches.txt");
+    for (words, kernel, entries, sizes) in [
+        ("count queens 9 --devices gpu", "queens", &["put", "explore", "balance"][..], " 9 0 0"),
+        (
+            "count queens 8 --nodes interval --devices gpu",
+            "queens_intervals",
+            &["explore"],
+            " 8 0 ",
+        ),
+        (
+            "solve flowshop VFR10_10_2 --best optimum --bound two --devices gpu:mode=evaluate",
+            "flowshop_bounds",
+            &["bound"],
+            " 10 10 ",
+        ),
+    ] {
+        let _ = std::fs::remove_file(&file);
+        let Some(output) = pleach(words, &format!("record={}", file.display())) else { return };
+        assert!(output.status.success(), "{output:?}");
+        let launches = std::fs::read_to_string(&file).unwrap();
+        for entry in entries {
+            let of = format!("{kernel} {entry} ");
+            assert!(launches.lines().any(|line| line.starts_with(&of)), "{of}: {launches}");
+        }
+        for line in launches.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            assert!(words[0] == kernel && words[2] != "0" && words[3] == "128", "{line}");
+            assert!(line.contains(&format!(" 128{sizes}")), "{line}");
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_amd_gpu_is_said() {
+    let waves = "its waves have 64 lanes, the kernels are for 32";
+    let code = "compiled: HIP error 6, compiler error; refused";
+    for (device, place, driver_is, compiler_is, why) in [
+        ("gpu", "nothing", "", "", "; HIP's libamdhip64.so is not installed"),
+        ("gpu", "hip", "gpus=0", "", "; HIP sees no GPU"),
+        ("gpu", "hip", "wave=64", "", waves),
+        ("gpu", "hip", "memory=20000", "", "bytes of memory, only"),
+        ("gpu", "hip", "", "broken", code),
+        (
+            "gpu",
+            "hip",
+            "kernel=none",
+            "",
+            "compiled: HIP error 200, device kernel image is invalid",
+        ),
+        ("gpu", "no-hiprtc", "", "", "hiprtc not found; PLEACH_HIP may name the folder of HIP"),
+        ("gpu:form=committed", "hip", "", "", "only compiled kernels run on AMD GPUs"),
+    ] {
+        if refused(device, place, driver_is, compiler_is, why).is_none() {
+            return;
+        }
+    }
+    let output = pleach("count queens 8 --devices gpu1", "").unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("gpu1 not used: no such GPU, expected a number below 1"), "{said}");
+    // Those that cannot be used are shown all the same.
+    let output = pleach("devices", "wave=64").unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("gpu0: emulated GPU (AMD), 1024 MiB\n") && text.contains(waves),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_amd_gpu_that_fails_or_hangs_loses_nothing() {
+    for (words, count, faults) in [
+        ("count queens 10 --devices gpu:wait=1", Value::from(724), ["fail", "hang"]),
+        (
+            "solve flowshop VFR10_5_3 --best optimum --bound two --devices gpu:wait=1:rmax=2:pool=2",
+            Value::Null,
+            ["fail", "hang"],
+        ),
+    ] {
+        let words = format!("{words} --json --quiet");
+        let Some(output) = pleach(&words, "") else { return };
+        let wanted = answer(&output);
+        for (fault, launch) in faults.into_iter().flat_map(|fault| [(fault, 1), (fault, 7)]) {
+            let like = format!("{fault}={launch}");
+            let output = pleach(&words, &like).unwrap();
+            let answer = answer(&output);
+            assert_eq!((&answer["count"], &answer["nodes"]), (&count, &wanted["nodes"]), "{like}");
+            let said = String::from_utf8_lossy(&output.stderr);
+            let why = if fault == "hang" { "a kernel does not end" } else { "HIP error 719" };
+            assert!(said.contains(why) && said.contains("continues on the CPU"), "{like}: {said}");
+        }
+    }
+}
+
+#[test]
+fn compiled_kernels_are_kept() {
+    let place = folder("hip-kept");
+    let _ = std::fs::remove_dir_all(place.join("pleach"));
+    let words = "count queens 8 --devices gpu --json";
+    for (compiler_is, kernel) in [("", "compiled"), ("broken", "cached"), ("", "cached")] {
+        let Some(output) = run(words, "hip", "", compiler_is, &place) else { return };
+        let answer = answer(&output);
+        assert_eq!((&answer["count"], &answer["units"][0]["kernel"]), (&92.into(), &kernel.into()));
+    }
+    let files = std::fs::read_dir(place.join("pleach")).unwrap();
+    for file in files {
+        std::fs::write(file.unwrap().path(), "cut off").unwrap();
+    }
+    let answer = answer(&run(words, "hip", "", "", &place).unwrap());
+    assert_eq!(answer["units"][0]["kernel"], "compiled");
+}
+
+#[test]
+fn gpus_of_both_makers_search_together() {
+    let command = |words: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+        stand_in(&mut command, true, &folder("both-kernels"))?;
+        command.env("PLEACH_HIP", driver()?.join("hip"));
+        Some(command.args(words.split(' ')).output().unwrap())
+    };
+    let Some(output) = command("count queens 11 --devices gpu --json") else { return };
+    let answer = answer(&output);
+    assert_eq!((&answer["count"], &answer["nodes"]["bounded"]), (&2680.into(), &166_925.into()));
+    let names = answer["units"].as_array().unwrap().iter().map(|unit| unit["name"].clone());
+    assert_eq!(names.collect::<Vec<_>>(), ["gpu0", "gpu1"]);
+    let shown = command("devices --json").unwrap();
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let makers = [0, 1].map(|at| shown["gpus"][at]["maker"].clone());
+    assert_eq!(makers, ["NVIDIA", "AMD"]);
+}
+
+#[test]
+fn kernels_on_an_amd_gpu_can_be_checked() {
+    let Some(output) = pleach("devices uts --check gpu0 --json --quiet --time-limit 20s", "")
+    else {
+        return;
+    };
+    let all = answer(&output);
+    assert!(all["checks"].as_array().unwrap().len() >= 8, "{all}");
+    assert_eq!((&all["wrong"], &all["failed"]), (&0.into(), &0.into()), "{all}");
+}
+
+/// The library itself, where it is installed, has all functions that are called.
+#[test]
+fn hip_itself_can_be_opened() {
+    let place = "/usr/lib/x86_64-linux-gnu";
+    if !["", ".5", ".6"]
+        .iter()
+        .any(|version| Path::new(&format!("{place}/libamdhip64.so{version}")).exists())
+    {
+        return;
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+    command.env("PLEACH_HIP", place).env("LD_LIBRARY_PATH", folder("no-cuda"));
+    let output = command.args(["count", "queens", "8", "--devices", "gpu"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() || said.contains("HIP sees no GPU"), "{said}");
+}

@@ -1,0 +1,90 @@
+//! The GPUs of this machine, of all makers: NVIDIA's come first, then AMD's.
+
+use super::any_gpu::Gpu;
+use super::cuda::Cuda;
+use super::device::Device;
+use super::hip::Amd;
+use super::{DeviceError, cuda, hip};
+
+/// A GPU of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GpuSeen {
+    /// Who makes it: `NVIDIA` or `AMD`.
+    pub maker: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Its memory in bytes.
+    pub memory: u64,
+}
+
+/// A GPU by its number among those of its maker.
+enum Place {
+    Nvidia(u32),
+    Amd(u32),
+}
+
+/// How many GPUs there are of each maker.
+fn counts() -> Result<(u32, u32), DeviceError> {
+    match (cuda::count(), hip::is_here().then(hip::count)) {
+        (Err(why), None) => Err(why),
+        (Err(why), Some(Err(other))) => Err(DeviceError::Failed(format!("{why}; {other}"))),
+        (nvidia, amd) => Ok((nvidia.unwrap_or(0), amd.and_then(Result::ok).unwrap_or(0))),
+    }
+}
+
+fn place(number: u32) -> Result<Place, DeviceError> {
+    let (nvidia, amd) = counts()?;
+    match number.checked_sub(nvidia) {
+        None => Ok(Place::Nvidia(number)),
+        Some(number) if number < amd => Ok(Place::Amd(number)),
+        Some(_) => {
+            let n = nvidia + amd;
+            Err(DeviceError::Failed(format!("no such GPU, expected a number below {n}")))
+        }
+    }
+}
+
+/// The number of GPUs of this machine.
+///
+/// # Errors
+/// If none can be used: why.
+pub fn count() -> Result<u32, DeviceError> {
+    counts().map(|(nvidia, amd)| nvidia + amd)
+}
+
+/// The GPUs of this machine, in the order of their numbers.
+///
+/// # Errors
+/// If there are none: why.
+pub fn gpus() -> Result<Vec<GpuSeen>, DeviceError> {
+    let seen = |number| {
+        let (maker, (name, memory)) = match place(number)? {
+            Place::Nvidia(number) => ("NVIDIA", cuda::describe(number)?),
+            Place::Amd(number) => ("AMD", hip::describe(number)?),
+        };
+        Ok(GpuSeen { maker, name, memory })
+    };
+    (0..count()?).map(seen).collect()
+}
+
+/// Sees whether there is a GPU with this number that the kernels can run on.
+///
+/// # Errors
+/// If there is none: why.
+pub(super) fn check(number: u32) -> Result<(), DeviceError> {
+    match place(number)? {
+        Place::Nvidia(_) => Ok(()),
+        Place::Amd(number) => hip::check(number),
+    }
+}
+
+/// Opens a GPU.
+///
+/// # Errors
+/// If it cannot be used: why.
+pub(super) fn open(number: u32) -> Result<Device, DeviceError> {
+    Ok(match place(number)? {
+        Place::Nvidia(number) => Device::new(Gpu::new(Cuda::open(number)?)),
+        Place::Amd(number) => Device::new(Gpu::new(Amd::open(number)?)),
+    })
+}

@@ -1,0 +1,105 @@
+//! [`Opening`]: a device that is being opened on a thread of its own while the search runs already.
+
+use super::DeviceError;
+use super::ending::AtWork;
+use super::mode::{Errand, Opened};
+use super::shelf::Shelf;
+use super::spec::{Kind, Mode};
+use crate::sync::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Instant;
+
+/// A device that is being opened.
+///
+/// The thread that opens it borrows nothing. If this is dropped before, the thread goes on, as a driver or a compiler
+/// cannot be called off, and puts the device on its shelf.
+pub struct Opening {
+    comes: Receiver<Result<Opened, DeviceError>>,
+    /// Whether the device is wanted; lives for as long as the thread.
+    wanted: Weak<AtomicBool>,
+    shelf: Arc<Shelf>,
+    kind: Kind,
+    mode: Mode,
+}
+
+impl Opening {
+    /// Begins to open a device.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub fn start(errand: Errand) -> Result<Self, DeviceError> {
+        let (shelf, kind, mode) = (Arc::clone(&errand.shelf), errand.spec.kind, errand.mode());
+        let (send, comes) = channel();
+        let thread = Opener::new(&shelf);
+        let wanted = Arc::downgrade(&thread.wanted);
+        let open = move || {
+            if let Some(came) = thread.open(errand) {
+                // Where nobody is left to hear of it, the device goes to its shelf here.
+                let _ = send.send(came);
+            }
+            drop(thread);
+        };
+        let started = thread::Builder::new().name(format!("pleach-opens-{kind}")).spawn(open);
+        let failed = |why| DeviceError::Failed(format!("no thread to open it: {why}"));
+        started.map_err(failed)?;
+        Ok(Self { comes, wanted, shelf, kind, mode })
+    }
+
+    /// What the device does, at first.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The device, once it is open, or why it cannot be opened. To be asked no more after that.
+    pub fn came(&mut self) -> Option<Result<Opened, DeviceError>> {
+        match self.comes.try_recv() {
+            Ok(came) => Some(came),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => {
+                Some(Err(DeviceError::Failed("opening it broke off".into())))
+            }
+        }
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        self.shelf.expect(self.kind, Weak::clone(&self.wanted));
+    }
+}
+
+/// A thread that opens a device.
+struct Opener {
+    wanted: Arc<AtomicBool>,
+    shelf: Arc<Shelf>,
+    _at_work: AtWork,
+}
+
+impl Opener {
+    fn new(shelf: &Arc<Shelf>) -> Self {
+        let wanted = Arc::new(AtomicBool::new(true));
+        Self { wanted, shelf: Arc::clone(shelf), _at_work: AtWork::new() }
+    }
+
+    /// Opens a device; nothing comes of it once it is not wanted any more.
+    fn open(&self, errand: Errand) -> Option<Result<Opened, DeviceError>> {
+        let start = Instant::now();
+        let device = match self.shelf.take_if(&errand.spec, &self.wanted) {
+            Ok(device) => device,
+            Err(why) => return Some(Err(why)),
+        };
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        wanted.then(|| errand.ready(device, start))
+    }
+}
+
+impl Drop for Opener {
+    fn drop(&mut self) {
+        // Whoever waits for the device on the shelf need not do so any more.
+        self.wanted = Arc::default();
+        self.shelf.notice();
+    }
+}

@@ -1,0 +1,115 @@
+//! [`Queue`]: batches on a GPU, in slots that each have a stream, page-locked memory both ways, and an event.
+
+use super::DeviceError;
+use super::driver::Driver;
+use pleach_core::evaluate::Parents;
+use pleach_kernels::bounding::Bounding;
+use std::ptr::from_ref;
+use std::time::{Duration, Instant};
+
+/// A slot. What its stream does happens in the order asked for.
+pub(super) struct Slot<D: Driver> {
+    stream: D::Stream,
+    /// The parents' starts and words, on the host and on the device, with room for so many.
+    sent: D::Pinned,
+    sent_room: usize,
+    input: u64,
+    /// The bounds, on the device and on the host, with room for so many.
+    output: u64,
+    came: D::Pinned,
+    came_room: usize,
+    children: usize,
+    /// Since when a batch is under way; nothing if none is.
+    since: Option<Instant>,
+}
+
+impl<D: Driver> Slot<D> {
+    /// A slot with these arrays on the device, and as many words on the host.
+    pub fn new(
+        driver: &D,
+        (input, sent): (u64, usize),
+        (output, came): (u64, usize),
+    ) -> Result<Self, DeviceError> {
+        Ok(Self {
+            stream: driver.stream()?,
+            sent: driver.pin(sent, true)?,
+            sent_room: sent,
+            input,
+            output,
+            came: driver.pin(came, false)?,
+            came_room: came,
+            children: 0,
+            since: None,
+        })
+    }
+}
+
+/// All slots, with the kernel and what all batches share.
+pub(super) struct Queue<D: Driver> {
+    pub kernel: D::Kernel,
+    pub tables: u64,
+    pub sizes: [u32; 10],
+    pub slots: Vec<Slot<D>>,
+}
+
+impl<D: Driver> Queue<D> {
+    fn slot(&mut self, at: usize) -> Result<&mut Slot<D>, DeviceError> {
+        self.slots.get_mut(at).ok_or_else(|| DeviceError::Failed("no such slot".into()))
+    }
+
+    /// Sends a batch through a free slot.
+    pub fn start(&mut self, driver: &D, at: usize, parents: &Parents) -> Result<(), DeviceError> {
+        let (kernel, tables, sizes) = (self.kernel, self.tables, self.sizes);
+        let slot = self.slot(at)?;
+        let starts = parents.starts.len();
+        let (words, children) = (starts + parents.words.len(), parents.children() as usize);
+        if slot.since.is_some() || words > slot.sent_room || children > slot.came_room {
+            return Err(DeviceError::Failed("a batch that does not fit its slot".into()));
+        }
+        slot.children = children;
+        let sent = &mut driver.words(&mut slot.sent)?[..words];
+        sent[..starts].copy_from_slice(&parents.starts);
+        sent[starts..].copy_from_slice(&parents.words);
+        let record = Bounding {
+            starts: slot.input,
+            parents: slot.input + 4 * starts as u64,
+            bounds: slot.output,
+            tables,
+            count: parents.len() as u32,
+            children: parents.children(),
+            sizes,
+        };
+        let came = &mut driver.words(&mut slot.came)?[..children];
+        // SAFETY: the slot's memory has room for the batch. Nobody touches it before the stream has come to the mark:
+        // the slot is not free.
+        unsafe {
+            driver.send(&slot.stream, slot.input, sent)?;
+            driver.launch(kernel, Some(&slot.stream), record.blocks(), from_ref(&record).cast())?;
+            driver.fetch(&slot.stream, came, slot.output)?;
+        }
+        driver.mark(&slot.stream)?;
+        slot.since = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Whether a batch has come back; if not, how long it has been under way.
+    pub fn is_done(&mut self, driver: &D, at: usize) -> Result<Result<(), Duration>, DeviceError> {
+        let slot = self.slot(at)?;
+        let done = driver.is_past(&slot.stream)?;
+        let waited = slot.since.map_or(Duration::ZERO, |since| since.elapsed());
+        Ok(if done { Ok(()) } else { Err(waited) })
+    }
+
+    /// The slots with a batch under way.
+    pub fn busy(&self) -> Vec<usize> {
+        (0..self.slots.len()).filter(|&at| self.slots[at].since.is_some()).collect()
+    }
+
+    /// The bounds that have come; the slot is free again.
+    pub fn bounds(&mut self, driver: &D, at: usize) -> Result<&[u32], DeviceError> {
+        let slot = self.slot(at)?;
+        slot.since = None;
+        let children = slot.children;
+        Ok(&driver.words(&mut slot.came)?[..children])
+    }
+}
