@@ -10,7 +10,7 @@ pub const MOST: usize = 9;
 const SHORT: f64 = 2.5;
 /// Rows are cut together if at least this part of all windows has something of each row.
 const ALIKE: f64 = 0.5;
-/// Steps after which all windows are forgotten, so that memory stays small.
+/// Steps that are kept.
 const ROOM: usize = 1 << 23;
 
 /// Some columns that follow one another, of which some rows have some.
@@ -76,7 +76,7 @@ struct Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     row: u32,
-    /// The number of the shape, from 1 on.
+    /// The number of the shape, from 1 on. Numbers are never used again.
     shape: u32,
     shift: u32,
 }
@@ -103,6 +103,10 @@ pub struct Windows<'a, T> {
     /// For each row, the shape of the group that begins there, by its number from 1 on, and its shift; 0 for none.
     places: Vec<(u32, u32)>,
     shapes: Vec<Shape>,
+    /// Shapes that were forgotten, before the first one of these.
+    forgotten: u32,
+    /// Steps after which all shapes are forgotten, so that memory stays small.
+    room: usize,
     /// The shapes that came last.
     recent: [u32; TRIED],
     windows: Vec<Window>,
@@ -132,6 +136,8 @@ impl<'a, T: Real> Windows<'a, T> {
             lanes,
             places: vec![(0, 0); matrix.height()],
             shapes: Vec::new(),
+            forgotten: 0,
+            room: ROOM,
             recent: [0; TRIED],
             windows: Vec::new(),
             steps: Vec::new(),
@@ -151,23 +157,39 @@ impl<'a, T: Real> Windows<'a, T> {
     /// If there are no such rows.
     pub fn list(&mut self, columns: &[u32], groups: &mut Vec<Place>) {
         groups.clear();
+        // Never between two groups of one list.
+        if self.steps.len() > self.room {
+            self.forgotten += self.shapes.len() as u32;
+            self.shapes.clear();
+            self.windows.clear();
+            self.steps.clear();
+        }
         let mut rest = columns;
         while let Some(&row) = rest.first() {
             let (mut shape, mut shift) = self.places[row as usize];
-            if shape == 0 || !self.shapes[shape as usize - 1].fits(rest) {
+            if !self.shape(shape).is_some_and(|known| known.fits(rest)) {
                 (shape, shift) = self.find(rest);
                 self.places[row as usize] = (shape, shift);
             }
             groups.push(Place { row, shape, shift });
-            rest = &rest[self.shapes[shape as usize - 1].count..];
+            rest = &rest[self.shape(shape).map_or(1, |known| known.count)..];
         }
     }
 
-    /// A group that was listed.
+    /// A shape by its number, if it is one that is known.
+    #[inline]
+    fn shape(&self, number: u32) -> Option<&Shape> {
+        self.shapes.get((number as usize).wrapping_sub(1 + self.forgotten as usize))
+    }
+
+    /// A group of the last list.
+    ///
+    /// # Panics
+    /// If it is of an earlier one, whose shapes were forgotten.
     #[must_use]
     #[inline]
     pub fn group(&self, place: Place) -> Group<'_> {
-        let Shape { count, wide, windows, steps, .. } = self.shapes[place.shape as usize - 1];
+        let &Shape { count, wide, windows, steps, .. } = self.shape(place.shape).expect("a shape");
         Group {
             row: place.row as usize,
             count,
@@ -184,8 +206,7 @@ impl<'a, T: Real> Windows<'a, T> {
         let row = columns[0] as usize;
         for place in 0..TRIED {
             let shape = self.recent[place];
-            let Some(at) = (shape as usize).checked_sub(1) else { break };
-            let known = self.shapes[at];
+            let Some(&known) = self.shape(shape) else { continue };
             if known.fits(columns)
                 && let Some(shift) = self.shift(known, row)
             {
@@ -194,7 +215,7 @@ impl<'a, T: Real> Windows<'a, T> {
             }
         }
         self.cut(columns);
-        let shape = self.shapes.len() as u32;
+        let shape = self.forgotten + self.shapes.len() as u32;
         self.recent.rotate_right(1);
         self.recent[0] = shape;
         (shape, 0)
@@ -220,13 +241,6 @@ impl<'a, T: Real> Windows<'a, T> {
 
     /// Cuts rows into windows, as many rows as pay.
     fn cut(&mut self, columns: &[u32]) {
-        if self.steps.len() > ROOM {
-            self.places.fill((0, 0));
-            self.recent = [0; TRIED];
-            self.shapes.clear();
-            self.windows.clear();
-            self.steps.clear();
-        }
         let row = columns[0] as usize;
         let most = columns.len().min(MOST);
         let follow = (1..most).take_while(|&k| columns[k] == columns[0] + k as u32).count();
@@ -321,6 +335,8 @@ mod tests {
             let matrix = named(word, 5).unwrap().unwrap().checked().unwrap();
             for lanes in [8, 16] {
                 let (mut windows, mut places) = (Windows::new(&matrix, lanes), Vec::new());
+                // Shapes are forgotten again and again.
+                windows.room = 500;
                 for row in 0..matrix.height() {
                     let (columns, _) = matrix.of_row(row);
                     windows.list(columns, &mut places);
