@@ -6,6 +6,7 @@ pub(crate) mod fetch;
 pub(crate) mod lattice_flat;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod lattice_rows;
+pub(crate) mod pages;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod rays_avx2;
 #[cfg(target_arch = "x86_64")]

@@ -7,6 +7,7 @@ use super::sums::Sums;
 use super::windows::{self, Place, Windows};
 use crate::real::Real;
 use crate::simd::fetch::fetch;
+use crate::simd::pages::in_large_pages;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::spmm as simd;
 use pleach_core::level::Level;
@@ -292,6 +293,7 @@ fn stretch<N: Copy + Default>(list: &mut Vec<N>, length: usize) -> Result<(), Tr
         list.try_reserve_exact(length)?;
         *list = Vec::new();
         *list = vec![N::default(); length];
+        in_large_pages(list);
     } else {
         list.resize(length, N::default());
     }
