@@ -9,6 +9,7 @@ pub fn in_large_pages<T>(list: &mut [T]) {
     #[cfg(target_os = "linux")]
     {
         use std::ffi::{c_int, c_void};
+        // SAFETY: the C library's own signature.
         unsafe extern "C" {
             fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
         }
