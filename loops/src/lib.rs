@@ -4,6 +4,7 @@
 //! here starts a thread, reads a clock or opens a file.
 
 pub mod lattice;
+pub mod png;
 pub mod rays;
 pub mod real;
 mod simd;

@@ -131,6 +131,21 @@ fn results_go_to_files() {
             pleach(&format!("loop lattice --size 32x16x16 --steps 5 --out {out}")).status.success()
         );
     }
+    let (one, several) = (file("one.png"), file("several.png"));
+    for (frames, out) in [(1, &one), (5, &several)] {
+        let words = "loop lattice --size 32x16x16 --steps 5 --frames";
+        assert!(pleach(&format!("{words} {frames} --out {out}")).status.success());
+    }
+    assert_eq!(fs::read(&one).unwrap(), fs::read(&png).unwrap());
+    // The chunk that makes a file a moving picture, and begins with the number of pictures.
+    let moving = fs::read(&several).unwrap();
+    let at = moving.windows(4).position(|word| word == b"acTL").unwrap();
+    assert_eq!(moving[at + 4..at + 8], 5u32.to_be_bytes());
+    // Steps that begin anew show everything once more.
+    let (anew, failing) = (file("anew.png"), "--devices cpu,emulated:fail=4");
+    let words = "loop lattice --size 32x16x16 --steps 5 --frames 5";
+    assert!(pleach(&format!("{words} {failing} --out {anew}")).status.success());
+    assert_eq!(fs::read(&anew).unwrap(), moving);
     assert!(fs::read_to_string(&vti).is_err(), "it holds binary numbers");
     assert!(
         fs::read(&vti).unwrap().starts_with(b"<?xml")
@@ -190,6 +205,9 @@ fn bad_input_is_one_line() {
     refused("loop lattice x", "expected no words");
     refused("loop lattice --size 100x64x64", "divisible by 16");
     refused("loop lattice --size 64x64", "--size: expected three numbers");
+    refused("loop lattice --frames 3", "--frames: expected --out with a picture");
+    refused("loop lattice --frames 3 --steps 2 --out x.png", "at most as many as --steps, 2");
+    refused("loop lattice --frames 0 --out x.png", "--frames 0: expected");
     refused("loop lattice --speed 3", "an inflow of 3");
     refused("loop lattice --reynolds 0", "--reynolds 0: expected a number above 0");
     refused("loop lattice --size 1048576x1048576x1048576", "too large");

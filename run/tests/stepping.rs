@@ -2,7 +2,7 @@
 
 use pleach_core::looping::Stepping;
 use pleach_run::Crew;
-use pleach_run::looping::{LoopReport, LoopSettings, Sizes};
+use pleach_run::looping::{LoopReport, LoopSettings, Sizes, Stops};
 use std::ops::{ControlFlow, Range};
 use std::time::Duration;
 
@@ -130,6 +130,29 @@ fn slabs_do_not_change_the_result() {
                     }
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn the_whole_is_shown_as_it_is_at_every_stop() {
+    let work = Means { units: 64, ring: true, nap: Duration::ZERO };
+    for (steps, times) in [(0, 1), (1, 1), (7, 7), (40, 3)] {
+        for threads in [1, 3] {
+            let mut seen = Vec::new();
+            let show = &mut |done, slabs: &[&Slab]| {
+                let all = slabs.iter().flat_map(|slab| slab.numbers.clone());
+                seen.push((done, all.collect::<Vec<f32>>()));
+            };
+            let stops = Stops::showing(steps, times, show);
+            let go = &mut |_: &_| ControlFlow::Continue(());
+            let begin = |range| Ok(work.begin(range));
+            let settings = with(threads, Sizes::Measured);
+            let done = Crew::default().run_steps(&work, begin, stops, &settings, go).unwrap();
+            assert!(done.report.complete);
+            let at: Vec<usize> = seen.iter().map(|&(done, _)| done).collect();
+            assert!(at.iter().copied().eq((1..=times).map(|k| steps * k / times)), "{at:?}");
+            assert!(seen.iter().all(|(done, all)| *all == expected(&work, *done)), "{steps}");
         }
     }
 }

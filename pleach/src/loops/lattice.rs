@@ -2,7 +2,7 @@
 
 use super::runner::Runner;
 use super::{Entry, Found, Job, Order};
-use crate::cli::flags::{REYNOLDS, SIZE, SPEED, STEPS, Use};
+use crate::cli::flags::{FRAMES, REYNOLDS, SIZE, SPEED, STEPS, Use};
 use crate::failure::{Failure, usage};
 use crate::input::bytes_of_large;
 use pleach_loops::lattice::flow::{Along, Flow, Friction, Obstacle, Setup};
@@ -11,7 +11,8 @@ use pleach_loops::lattice::output::{Fields, picture, write_vti};
 use pleach_loops::lattice::slab::Slab;
 use pleach_loops::lattice::stepping::Steps;
 use pleach_loops::lattice::sums::Sum;
-use pleach_loops::rays::picture::write_png;
+use pleach_loops::png::write_png;
+use pleach_run::looping::Stops;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -32,13 +33,17 @@ pub const ENTRY: Entry = Entry {
         Use::plain("reynolds"),
         Use::plain("speed"),
         Use::plain("obstacle"),
+        Use::plain("frames"),
         Use::with(
             "out",
             "write density and velocity (.vti), or a picture of the middle plane (.png)",
             "",
         ),
     ],
-    examples: &["loop lattice --size 64x32x32 --steps 100 --out flow.png"],
+    examples: &[
+        "loop lattice --size 64x32x32 --steps 100 --out flow.png",
+        "loop lattice --size 64x32x32 --steps 400 --frames 40 --out moving.png",
+    ],
     prepare,
 };
 
@@ -72,7 +77,26 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
     };
     let flow = Flow::new(setup).or_else(|why| usage(format!("lattice: {why}")))?;
     let steps = given.get(&STEPS).map_err(Failure::Usage)?.unwrap_or(100);
-    Ok(Box::new(Flowing { steps: Steps(Arc::new(flow)), count: steps, speed, slabs: Vec::new() }))
+    let frames = given.get(&FRAMES).map_err(Failure::Usage)?;
+    let drawn = given.word("out").is_some_and(|name| name.ends_with(".png"));
+    if let Some(frames) = frames {
+        if !drawn {
+            return usage("--frames: expected --out with a picture, such as --out flow.png");
+        }
+        if frames > steps {
+            return usage(format!(
+                "--frames {frames}: expected at most as many as --steps, {steps}"
+            ));
+        }
+    }
+    Ok(Box::new(Flowing {
+        steps: Steps(Arc::new(flow)),
+        count: steps,
+        speed,
+        frames: frames.unwrap_or(usize::from(drawn)),
+        slabs: Vec::new(),
+        pictures: Vec::new(),
+    }))
 }
 
 /// A flow and its state after some steps.
@@ -80,7 +104,21 @@ struct Flowing {
     steps: Steps,
     count: usize,
     speed: f64,
+    /// How many pictures are wanted.
+    frames: usize,
     slabs: Vec<Slab>,
+    pictures: Pictures,
+}
+
+/// Pictures of the middle plane, each after so many steps.
+type Pictures = Vec<(usize, Result<Vec<u8>, String>)>;
+
+/// Draws the middle plane of a flow, in colours up to a speed.
+fn draw(flow: &Flow, slabs: &[&Slab], fastest: f64) -> Result<Vec<u8>, String> {
+    let middle = flow.size()[2] / 2;
+    let slab = slabs.iter().find(|slab| slab.planes().contains(&middle));
+    let velocities = slab.map(|slab| slab.velocities(middle)).unwrap_or_default();
+    picture(flow, middle, &velocities, fastest)
 }
 
 impl Flowing {
@@ -99,8 +137,19 @@ impl Flowing {
 impl Job for Flowing {
     fn run(&mut self, runner: &mut Runner<'_>) -> Result<(), Failure> {
         self.slabs.clear();
-        let begin = |planes| self.steps.begin(planes);
-        self.slabs = runner.steps(&self.steps, begin, self.count)?.unwrap_or_default();
+        self.pictures.clear();
+        let Self { steps, count, speed, frames, pictures, .. } = self;
+        let show = &mut |done: usize, slabs: &[&Slab]| {
+            // Steps that begin anew show all of them once more.
+            pictures.retain(|&(before, _)| before < done);
+            pictures.push((done, draw(&steps.0, slabs, 1.5 * *speed)));
+        };
+        let stops = match *frames {
+            0 => Stops::from(*count),
+            frames => Stops::showing(*count, frames, show),
+        };
+        let slabs = runner.steps(&*steps, |planes| steps.begin(planes), stops)?;
+        self.slabs = slabs.unwrap_or_default();
         if self.slabs.iter().all(Slab::is_finite) {
             return Ok(());
         }
@@ -132,16 +181,13 @@ impl Job for Flowing {
         }
     }
 
-    fn file(&self, order: &Order<'_>) -> Result<Vec<u8>, Failure> {
+    fn file(&self, _order: &Order<'_>) -> Result<Vec<u8>, Failure> {
         let flow = &*self.steps.0;
-        if order.given.word("out").is_some_and(|name| name.ends_with(".png")) {
-            let [x, y, z] = flow.size();
-            let middle = z / 2;
-            let slab = self.slabs.iter().find(|slab| slab.planes().contains(&middle));
-            let velocities = slab.map(|slab| slab.velocities(middle)).unwrap_or_default();
-            let pixels = picture(flow, middle, &velocities, 1.5 * self.speed);
-            let pixels = pixels.map_err(Failure::Inside)?;
-            return write_png(x as u32, y as u32, &pixels).map_err(Failure::Inside);
+        if self.frames > 0 {
+            let [x, y, _] = flow.size();
+            let all: Result<Vec<_>, _> = self.pictures.iter().map(|(_, it)| it.clone()).collect();
+            let file = all.and_then(|all| write_png(x as u32, y as u32, &all));
+            return file.map_err(Failure::Inside);
         }
         let mut fields = Fields::default();
         self.slabs.iter().for_each(|slab| slab.fields(&mut fields));

@@ -7,10 +7,11 @@ use crate::failure::{Failure, usage};
 use crate::input::{bytes_of_large, text_of};
 use pleach_core::level::Level;
 use pleach_core::looping::Loop;
+use pleach_loops::png::write_png;
 use pleach_loops::rays::frame::{Frame, Method, Settings};
 use pleach_loops::rays::march::Tally;
 use pleach_loops::rays::mesh::Mesh;
-use pleach_loops::rays::picture::{Picture, write_png};
+use pleach_loops::rays::picture::Picture;
 use pleach_loops::rays::scene::Scene;
 use pleach_loops::rays::transfer::Transfer;
 use pleach_loops::rays::view::View;
@@ -144,6 +145,6 @@ impl Job for Drawing {
 
     fn file(&self, _: &Order<'_>) -> Result<Vec<u8>, Failure> {
         let pixels = self.picture.rgba(None);
-        write_png(self.picture.width(), self.picture.height(), &pixels).map_err(Failure::Inside)
+        write_png(self.picture.width(), self.picture.height(), &[pixels]).map_err(Failure::Inside)
     }
 }

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pleach_core::looping::{Loop, Stepping};
 use pleach_run::Crew;
-use pleach_run::looping::{LoopReport, LoopSettings, LoopSight, Part};
+use pleach_run::looping::{LoopReport, LoopSettings, LoopSight, Part, Stops};
 use std::io::IsTerminal;
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
@@ -65,12 +65,15 @@ impl<'a> Runner<'a> {
     }
 
     /// Does steps, from the beginning. The slabs are none if they were stopped.
-    pub fn steps<W: Stepping>(
+    pub fn steps<'s, W: Stepping>(
         &mut self,
         work: &W,
         begin: impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync,
-        steps: usize,
-    ) -> Result<Option<Vec<W::Slab>>, Failure> {
+        steps: impl Into<Stops<'s, W::Slab>>,
+    ) -> Result<Option<Vec<W::Slab>>, Failure>
+    where
+        W::Slab: 's,
+    {
         let (line, cancel) = (&self.line, self.cancel);
         let watch = &mut |sight: &LoopSight| look(line, cancel, sight);
         let done = Crew::shared().run_steps(work, begin, steps, self.settings, watch)?;

@@ -21,4 +21,4 @@ pub use both_ends::BothEnds;
 pub use crowd::{LoopOutcome, LoopReport, LoopSettings, LoopSight, Part};
 pub use sizes::Sizes;
 #[cfg(not(loom))]
-pub use steps::StepsOutcome;
+pub use steps::{StepsOutcome, Stops};

@@ -15,6 +15,30 @@ use std::time::{Duration, Instant};
 /// Cuts that differ by less than this part of all units are as good as the same.
 const NEAR: f64 = 0.03;
 
+/// How many steps there are, and after which of them the slabs are shown.
+pub struct Stops<'a, S> {
+    at: Vec<usize>,
+    show: Option<Show<'a, S>>,
+}
+
+/// Is shown how many steps are done, and all slabs in their order.
+type Show<'a, S> = &'a mut dyn FnMut(usize, &[&S]);
+
+impl<S> From<usize> for Stops<'_, S> {
+    fn from(steps: usize) -> Self {
+        Self { at: vec![steps], show: None }
+    }
+}
+
+impl<'a, S> Stops<'a, S> {
+    /// Shows the slabs so many times, at equal distances, at last when all steps are done. If the steps begin anew,
+    /// so do these.
+    pub fn showing(steps: usize, times: usize, show: Show<'a, S>) -> Self {
+        let at = |k: usize| (steps as u128 * k as u128 / times as u128) as usize;
+        Self { at: (1..=times).map(at).collect(), show: Some(show) }
+    }
+}
+
 /// Steps that have been done.
 #[derive(Debug)]
 pub struct StepsOutcome<S> {
@@ -63,14 +87,18 @@ impl Crew {
     ///
     /// # Errors
     /// If the system gives no more threads. A panic in the work continues in the caller.
-    pub fn run_steps<W: Stepping>(
+    pub fn run_steps<'s, W: Stepping>(
         &self,
         work: &W,
         begin: impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync,
-        steps: usize,
+        steps: impl Into<Stops<'s, W::Slab>>,
         settings: &LoopSettings,
         watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
-    ) -> Result<StepsOutcome<W::Slab>, RunError> {
+    ) -> Result<StepsOutcome<W::Slab>, RunError>
+    where
+        W::Slab: 's,
+    {
+        let mut stops = steps.into();
         let (mut devices, mut warnings) = if work.on_device().is_some() {
             (settings.devices.iter().zip(names(&settings.devices)).collect(), Vec::new())
         } else {
@@ -92,7 +120,7 @@ impl Crew {
             let with =
                 |(spec, name): &(_, String)| Member { name: name.clone(), spec: Some(*spec) };
             let members: Vec<Member<'_>> = threads.chain(devices.iter().map(with)).collect();
-            match self.attempt(work, &begin, (steps, start), (settings, &members), watch) {
+            match self.attempt(work, &begin, (&mut stops, start), (settings, &members), watch) {
                 Ok(mut done) => {
                     done.report.warnings = warnings;
                     return Ok(done);
@@ -111,7 +139,7 @@ impl Crew {
         &self,
         work: &W,
         begin: &(impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync),
-        (steps, start): (usize, Instant),
+        (stops, start): (&mut Stops<'_, W::Slab>, Instant),
         (settings, members): (&LoopSettings, &[Member<'_>]),
         watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
     ) -> Result<StepsOutcome<W::Slab>, Trouble> {
@@ -124,28 +152,37 @@ impl Crew {
         let mut ranges = ranges(work.units(), work.least(), &shares);
         let mut held = self.begin(begin, &ranges)?;
         let learns = members.len() > 1 && settings.sizes == Sizes::Measured;
+        let steps = stops.at.last().copied().unwrap_or(0);
         let (done, stopped) = (0, false);
         let mut phase =
             Phase { crew: self, work, settings, members, start, all: steps, done, stopped };
         // A single step shows about how fast each is, before the slow ones have held the others up for long; then a
         // whole sweep, with memory that is warm, shows it better.
-        for first in [1, work.depth()].into_iter().filter(|_| learns) {
-            held = phase.run(held, first.min(steps - phase.done), watch)?;
-            if phase.stopped || phase.done == steps {
+        let mut first = [1, work.depth()].into_iter().filter(|_| learns);
+        for &stop in &stops.at {
+            while phase.done < stop && !phase.stopped {
+                let trial = first.next();
+                let now = (stop - phase.done).min(trial.unwrap_or(usize::MAX));
+                held = phase.run(held, now, watch)?;
+                if trial.is_none() || phase.stopped || phase.done == steps {
+                    continue;
+                }
+                let rate = |(held, range): (&Held<W::Slab>, &Range<usize>)| {
+                    range.len() as f64 / held.last.as_secs_f64().max(1e-9)
+                };
+                let rates: Vec<f64> = held.iter().zip(&ranges).map(rate).collect();
+                let learnt = self::ranges(work.units(), work.least(), &rates);
+                if far(&ranges, &learnt, work.units()) {
+                    held = self.recut(work, held, &learnt)?;
+                    ranges = learnt;
+                }
+            }
+            if phase.stopped {
                 break;
             }
-            let rate = |(held, range): (&Held<W::Slab>, &Range<usize>)| {
-                range.len() as f64 / held.last.as_secs_f64().max(1e-9)
-            };
-            let rates: Vec<f64> = held.iter().zip(&ranges).map(rate).collect();
-            let learnt = self::ranges(work.units(), work.least(), &rates);
-            if far(&ranges, &learnt, work.units()) {
-                held = self.recut(work, held, &learnt)?;
-                ranges = learnt;
+            if let Some(show) = &mut stops.show {
+                show(stop, &held.iter().map(|held| &held.slab).collect::<Vec<_>>());
             }
-        }
-        if !phase.stopped && phase.done < steps {
-            held = phase.run(held, steps - phase.done, watch)?;
         }
         let (seconds, complete) = (start.elapsed().as_secs_f64(), phase.done == steps);
         let parts =

@@ -212,6 +212,19 @@ pub static STEPS: Flag<usize> = Flag {
     record: |given| given.word("steps").map(|word| json!(word)),
 };
 
+/// `--frames`.
+pub static FRAMES: Flag<usize> = Flag {
+    about: About {
+        name: "frames",
+        value: Some("N"),
+        help: "a moving picture: so many, at equal distances in time (APNG, shown by browsers)",
+        group: Group::Output,
+        ..ABOUT
+    },
+    parse: |word| whole(word, 1, 1000).map(|frames| frames as usize),
+    record: unrecorded,
+};
+
 /// `--reynolds`.
 pub static REYNOLDS: Flag<f64> = Flag {
     about: About {

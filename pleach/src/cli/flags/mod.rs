@@ -14,8 +14,8 @@ pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, address};
 pub use given::{Given, Kind, Saving};
 pub use limits::{CHECKPOINT, EVERY, NODE_LIMIT, SHOW, TIME_LIMIT};
 pub use looping::{
-    CHUNKS, COLUMNS, COMPARE, METHOD, NEAR, OBSTACLE, OUT, PRECISION, Precision, REYNOLDS, SIZE,
-    SPEED, STEPS, TRANSFER, VALUES, VIEW, ZOOM,
+    CHUNKS, COLUMNS, COMPARE, FRAMES, METHOD, NEAR, OBSTACLE, OUT, PRECISION, Precision, REYNOLDS,
+    SIZE, SPEED, STEPS, TRANSFER, VALUES, VIEW, ZOOM,
 };
 pub use output::{GANTT, JSON, QUIET, SOLUTION, TRACE};
 pub use search::{
@@ -31,7 +31,7 @@ use serde_json::Value;
 pub const WORD: char = '\u{1}';
 
 /// The flags that there are, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 51] = [
+pub static FLAGS: [&(dyn Item + Sync); 52] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -60,6 +60,7 @@ pub static FLAGS: [&(dyn Item + Sync); 51] = [
     &REYNOLDS,
     &SPEED,
     &OBSTACLE,
+    &FRAMES,
     &CHUNKS,
     &COMPARE,
     &CHECKPOINT,
