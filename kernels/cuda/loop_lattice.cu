@@ -137,32 +137,21 @@ __device__ __forceinline__ void collide(const Slab &slab, float *g) {
     pair(slab, 17, plus(y, -z), base, volume, g);
 }
 
-// A sum with a number more, less, or as it is.
-__device__ __forceinline__ float with_sign(float sum, int sign, float number) {
-    return sign > 0 ? plus(sum, number) : sign < 0 ? plus(sum, -number) : sum;
-}
-
-// The last cell of a row sends out the equilibrium at density 1 and the velocity that arrives.
+// The last cell of a row sends out the equilibrium at density 1 and the velocity along x that arrives.
 __device__ __forceinline__ void leave(const Slab &slab, float *g) {
-    float x = 0, y = 0, z = 0;
+    float speed = 0;
 #pragma unroll
     for (u32 k = 0; k < Q; ++k) {
-        if (along<0>(k) < 0)
-            continue;
-        x = along<0>(k) == 0 ? plus(x, g[k]) : slab.fma(g[k], 2.0f, x);
-        y = with_sign(y, along<1>(k), g[k]);
-        z = with_sign(z, along<2>(k), g[k]);
+        if (along<0>(k) >= 0)
+            speed = along<0>(k) == 0 ? plus(speed, g[k]) : slab.fma(g[k], 2.0f, speed);
     }
-    float share = slab.fma(x, 0.5f, 5.0f / 6.0f);
-    y = y / share;
-    z = z / share;
-    float square = plus(plus(times(x, x), times(y, y)), times(z, z));
+    float square = times(speed, speed), twice = times(square, 3.0f), thrice = times(speed, 3.0f);
 #pragma unroll
     for (u32 k = 0; k < Q; ++k) {
-        float speed = with_sign(with_sign(with_sign(0.0f, along<0>(k), x), along<1>(k), y), along<2>(k), z);
-        float moved = slab.fma(times(speed, 4.5f), speed, times(speed, 3.0f));
+        int x = along<0>(k);
+        float moved = x == 0 ? times(square, -1.5f) : plus(twice, x > 0 ? thrice : -thrice);
         float weight = k == 0 ? float(1.0 / 3.0) : k > 6 ? float(1.0 / 36.0) : float(1.0 / 18.0);
-        g[k] = times(plus(moved, -times(square, 1.5f)), weight);
+        g[k] = times(moved, weight);
     }
 }
 

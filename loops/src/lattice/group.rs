@@ -292,7 +292,7 @@ fn pair<L: Lanes>(
 }
 
 /// Fluid that enters at the first cell of a row and leaves at the last: the first always sends out the inflow; the
-/// last the equilibrium at density 1 and the velocity that arrives, as [`leaving`](super::model::leaving) finds it.
+/// last the equilibrium at density 1 and the velocity along x that arrives, as [`leaving`](super::model::leaving) finds it.
 #[inline(always)]
 fn through<L: Lanes, const FIRST: bool, const LAST: bool>(
     before: &[L; Q],
@@ -305,44 +305,23 @@ fn through<L: Lanes, const FIRST: bool, const LAST: bool>(
         }
     }
     if LAST {
-        let (mut along, mut y, mut z) = (L::all(0.0), L::all(0.0), L::all(0.0));
+        let mut speed = L::all(0.0);
         for k in 0..Q {
-            let [dx, dy, dz] = DIRECTIONS[k];
-            match dx {
-                0 => along = along.add(before[k]),
-                1 => along = before[k].fma(L::all(2.0), along),
-                _ => continue,
+            match DIRECTIONS[k][0] {
+                0 => speed = speed.add(before[k]),
+                1 => speed = before[k].fma(L::all(2.0), speed),
+                _ => {}
             }
-            y = signed(y, dy, before[k]);
-            z = signed(z, dz, before[k]);
         }
-        let share = along.fma(L::all(0.5), L::all(5.0 / 6.0));
-        let velocity = [along, y.div(share), z.div(share)];
-        let square = velocity[0]
-            .mul(velocity[0])
-            .add(velocity[1].mul(velocity[1]))
-            .add(velocity[2].mul(velocity[2]));
+        // Of the equilibrium: for those that cross, that go along, that go back.
+        let square = speed.mul(speed);
+        let crossing = square.mul(L::all(-1.5));
+        let (twice, thrice) = (square.mul(L::all(3.0)), speed.mul(L::all(3.0)));
+        let moved = [twice.sub(thrice), crossing, twice.add(thrice)];
         for k in 0..Q {
-            let mut speed = L::all(0.0);
-            for d in 0..3 {
-                speed = signed(speed, DIRECTIONS[k][d], velocity[d]);
-            }
-            let moved = speed
-                .mul(L::all(4.5))
-                .fma(speed, speed.mul(L::all(3.0)))
-                .sub(square.mul(L::all(1.5)));
+            let moved = moved[(DIRECTIONS[k][0] + 1) as usize];
             let weight = WEIGHTS[usize::from(k > 0) + usize::from(k > 6)] as f32;
             after[k] = moved.mul(L::all(weight)).pick(1 << (LANES - 1), after[k]);
         }
-    }
-}
-
-/// A sum with a number more, less, or as it is.
-#[inline(always)]
-fn signed<L: Lanes>(sum: L, sign: i32, number: L) -> L {
-    match sign {
-        1 => sum.add(number),
-        -1 => sum.sub(number),
-        _ => sum,
     }
 }

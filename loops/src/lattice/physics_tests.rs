@@ -121,6 +121,20 @@ fn a_sphere_is_dragged_along() {
     assert!((odd / drag - 1.0).abs() < 0.02, "{drag} {odd}");
 }
 
+/// Little viscosity, and a wake that leaves the box: the last plane must not begin to swing.
+#[test]
+fn a_wake_leaves_the_box_quietly() {
+    let speed = 0.05;
+    let along = Along::Stream { speed };
+    let (size, friction) = ([96, 32, 32], Friction::Reynolds(300.0));
+    let mut slab = whole(Setup { size, along, friction, ..Setup::default() });
+    run(&mut slab, 3000);
+    for (y, z) in (0..32).flat_map(|y| (0..32).map(move |z| (y, z))) {
+        let [x, ..] = slab.state([95, y, z]).1;
+        assert!((0.4 * speed..1.4 * speed).contains(&x), "{x} at {y}, {z}");
+    }
+}
+
 #[test]
 fn a_flow_that_bursts_is_noticed() {
     let mut slab = whole(Setup {
