@@ -20,12 +20,14 @@ struct Slab {
     numbers: Vec<f32>,
     /// The neighbours' numbers below and above.
     ghosts: [Vec<f32>; 2],
+    /// How many steps it has done.
+    steps: usize,
 }
 
 impl Means {
     fn begin(&self, range: Range<usize>) -> Slab {
         let numbers = range.clone().map(|unit| (unit * unit % 17) as f32).collect();
-        Slab { range, numbers, ghosts: [Vec::new(), Vec::new()] }
+        Slab { range, numbers, ghosts: [Vec::new(), Vec::new()], steps: 0 }
     }
 }
 
@@ -79,7 +81,7 @@ impl Stepping for Means {
     fn cut(&self, slabs: &[Slab], range: Range<usize>) -> Result<Slab, String> {
         let all: Vec<f32> = slabs.iter().flat_map(|slab| slab.numbers.clone()).collect();
         let numbers = all[range.clone()].to_vec();
-        Ok(Slab { range, numbers, ghosts: [Vec::new(), Vec::new()] })
+        Ok(Slab { range, numbers, ghosts: [Vec::new(), Vec::new()], steps: 0 })
     }
 }
 
@@ -164,6 +166,52 @@ fn the_first_sweeps_teach_how_to_cut() {
     let (numbers, report) = run(&work, 12, &LoopSettings { slow, ..with(2, Sizes::Measured) });
     assert!(numbers == expected(&work, 12));
     assert!(report.parts[0].units > 2 * report.parts[1].units, "{:?}", report.parts);
+}
+
+/// Whoever has the first unit is fast at first, and slow later.
+struct Tiring(Means);
+
+impl Stepping for Tiring {
+    type Slab = Slab;
+    fn units(&self) -> usize {
+        self.0.units
+    }
+    fn least(&self) -> usize {
+        DEPTH
+    }
+    fn depth(&self) -> usize {
+        DEPTH
+    }
+    fn is_ring(&self) -> bool {
+        self.0.ring
+    }
+    fn sweep(&self, slab: &mut Slab, steps: usize) {
+        self.0.sweep(slab, steps);
+        slab.steps += steps;
+        let slow = if slab.range.start == 0 && slab.steps > 100 { 10 } else { 1 };
+        std::thread::sleep(Duration::from_micros(50) * slab.range.len() as u32 * slow);
+    }
+    fn edge(&self, slab: &Slab, above: bool, edge: &mut Vec<f32>) {
+        self.0.edge(slab, above, edge);
+    }
+    fn set_edge(&self, slab: &mut Slab, above: bool, edge: &[f32]) {
+        self.0.set_edge(slab, above, edge);
+    }
+    fn cut(&self, slabs: &[Slab], range: Range<usize>) -> Result<Slab, String> {
+        Ok(Slab { steps: slabs[0].steps, ..self.0.cut(slabs, range)? })
+    }
+}
+
+#[test]
+fn slabs_are_cut_anew_when_speeds_change() {
+    let means = Means { units: 64, ring: false, nap: Duration::ZERO };
+    let expected = expected(&means, 400);
+    let (work, go) = (Tiring(means), &mut |_: &_| ControlFlow::Continue(()));
+    let (begin, settings) = (|range| Ok(work.0.begin(range)), with(2, Sizes::Measured));
+    let done = Crew::default().run_steps(&work, begin, 400, &settings, go).unwrap();
+    let parts = &done.report.parts;
+    assert!(2 * parts[0].units < parts[1].units, "{parts:?}");
+    assert!(done.slabs.into_iter().flat_map(|slab| slab.numbers).eq(expected));
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod both_ends;
 #[cfg(not(loom))]
 mod crowd;
 #[cfg(not(loom))]
+mod cut;
+#[cfg(not(loom))]
 mod device;
 #[cfg(not(loom))]
 mod hands;

@@ -1,6 +1,7 @@
-//! [`Crew::run_steps`]: work in steps, in slabs whose sizes follow the speeds that the first sweeps showed.
+//! [`Crew::run_steps`]: work in steps, in slabs whose sizes follow the speeds of those who compute them.
 
 use super::crowd::{LoopReport, LoopSettings, LoopSight, Part, slow_down, without_kernel};
+use super::cut::{Looks, cut, far};
 use super::meet::Meet;
 use super::sizes::Sizes;
 use super::slab_device::SlabDevice;
@@ -11,9 +12,6 @@ use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::looping::Stepping;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
-
-/// Cuts that differ by less than this part of all units are as good as the same.
-const NEAR: f64 = 0.03;
 
 /// How many steps there are, and after which of them the slabs are shown.
 pub struct Stops<'a, S> {
@@ -52,7 +50,7 @@ pub struct StepsOutcome<S> {
 struct Held<S> {
     slab: S,
     busy: Duration,
-    /// Of that, the last sweep.
+    /// Of that, since speeds were looked at.
     last: Duration,
 }
 
@@ -149,33 +147,37 @@ impl Crew {
             }
             _ => vec![1.0; members.len()],
         };
-        let mut ranges = ranges(work.units(), work.least(), &shares);
+        let mut ranges = cut(work.units(), work.least(), &shares);
         let mut held = self.begin(begin, &ranges)?;
         let learns = members.len() > 1 && settings.sizes == Sizes::Measured;
         let steps = stops.at.last().copied().unwrap_or(0);
         let (done, stopped) = (0, false);
         let mut phase =
             Phase { crew: self, work, settings, members, start, all: steps, done, stopped };
-        // A single step shows about how fast each is, before the slow ones have held the others up for long; then a
-        // whole sweep, with memory that is warm, shows it better.
-        let mut first = [1, work.depth()].into_iter().filter(|_| learns);
+        let mut looks = Looks::new(learns, work.depth());
+        let mut shares = vec![0.0; members.len()];
         for &stop in &stops.at {
             while phase.done < stop && !phase.stopped {
-                let trial = first.next();
-                let now = (stop - phase.done).min(trial.unwrap_or(usize::MAX));
-                held = phase.run(held, now, watch)?;
-                if trial.is_none() || phase.stopped || phase.done == steps {
+                let before = phase.done;
+                held = phase.run(held, stop.min(looks.next()) - before, watch)?;
+                for (share, range) in shares.iter_mut().zip(&ranges) {
+                    *share += (range.len() * (phase.done - before)) as f64;
+                }
+                if phase.done < looks.next() || phase.stopped || phase.done == steps {
                     continue;
                 }
-                let rate = |(held, range): (&Held<W::Slab>, &Range<usize>)| {
-                    range.len() as f64 / held.last.as_secs_f64().max(1e-9)
-                };
-                let rates: Vec<f64> = held.iter().zip(&ranges).map(rate).collect();
-                let learnt = self::ranges(work.units(), work.least(), &rates);
+                let rates = held
+                    .iter()
+                    .zip(&ranges)
+                    .map(|(held, range)| range.len() as f64 / held.last.as_secs_f64().max(1e-9));
+                let learnt = cut(work.units(), work.least(), &rates.collect::<Vec<_>>());
+                looks.begin();
                 if far(&ranges, &learnt, work.units()) {
                     held = self.recut(work, held, &learnt)?;
                     ranges = learnt;
                 }
+                looks.end(phase.done);
+                held.iter_mut().for_each(|held| held.last = Duration::ZERO);
             }
             if phase.stopped {
                 break;
@@ -185,15 +187,16 @@ impl Crew {
             }
         }
         let (seconds, complete) = (start.elapsed().as_secs_f64(), phase.done == steps);
-        let parts =
-            members.iter().zip(held.iter().zip(&ranges)).map(|(member, (held, range))| Part {
-                name: member.name.clone(),
-                units: range.len() as u64,
-                ranges: 1,
-                share: range.len() as f64 / work.units().max(1) as f64,
-                busy_s: held.busy.as_secs_f64(),
-                idle_s: (seconds - held.busy.as_secs_f64()).max(0.0),
-            });
+        let all: f64 = shares.iter().sum();
+        let parts = members.iter().zip(held.iter().zip(&ranges)).zip(shares);
+        let parts = parts.map(|((member, (held, range)), share)| Part {
+            name: member.name.clone(),
+            units: range.len() as u64,
+            ranges: 1,
+            share: if all > 0.0 { share / all } else { 0.0 },
+            busy_s: held.busy.as_secs_f64(),
+            idle_s: (seconds - held.busy.as_secs_f64()).max(0.0),
+        });
         let parts = parts.collect();
         let slabs = held.into_iter().map(|held| held.slab).collect();
         Ok(StepsOutcome {
@@ -233,30 +236,6 @@ impl Crew {
         let made = self.begin(&|range| work.cut(&slabs, range), ranges)?;
         Ok(made.into_iter().zip(busy).map(|(held, busy)| Held { busy, ..held }).collect())
     }
-}
-
-/// Whether two cuts differ by so much that cutting anew pays.
-fn far(now: &[Range<usize>], learnt: &[Range<usize>], units: usize) -> bool {
-    let apart = now.iter().zip(learnt).map(|(now, learnt)| now.end.abs_diff(learnt.end));
-    apart.max().unwrap_or(0) as f64 > NEAR * units as f64
-}
-
-/// Ranges of units with these shares, each with at least so many.
-fn ranges(units: usize, least: usize, shares: &[f64]) -> Vec<Range<usize>> {
-    let whole: f64 = shares.iter().map(|share| share.max(0.0)).sum();
-    let (mut from, mut sum) = (0, 0.0);
-    let mut all = Vec::new();
-    for (me, share) in shares.iter().enumerate() {
-        sum += if whole > 0.0 { share.max(0.0) / whole } else { 1.0 / shares.len() as f64 };
-        // As the shares say, and never so far that the others have too few.
-        let wanted = (sum * units as f64).round() as usize;
-        let lowest = from + least;
-        let highest = lowest.max(units.saturating_sub(least * (shares.len() - 1 - me)));
-        let to = if me + 1 == shares.len() { units } else { wanted.clamp(lowest, highest) };
-        all.push(from..to);
-        from = to;
-    }
-    all
 }
 
 /// Steps with slabs that stay as they are.
@@ -373,8 +352,9 @@ impl<W: Stepping> Turn<'_, W> {
                 None => work.sweep(&mut held.slab, now),
             }
             std::thread::sleep(began.elapsed().mul_f64(slow - 1.0));
-            held.last = began.elapsed();
-            held.busy += held.last;
+            let took = began.elapsed();
+            held.last += took;
+            held.busy += took;
             left -= now;
             if me == 0 {
                 self.swept.fetch_add(now as u64, Ordering::Relaxed);
@@ -420,19 +400,5 @@ struct LeaveOnDrop<'a>(&'a Meet);
 impl Drop for LeaveOnDrop<'_> {
     fn drop(&mut self) {
         self.0.leave();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_follow_the_shares_and_none_is_too_small() {
-        assert_eq!(ranges(100, 4, &[1.0, 3.0]), [0..25, 25..100]);
-        assert_eq!(ranges(100, 4, &[0.0, 1.0, 0.0]), [0..4, 4..96, 96..100]);
-        assert_eq!(ranges(12, 4, &[9.0, 1.0, 1.0]), [0..4, 4..8, 8..12]);
-        assert!(ranges(7, 4, &[1.0]).into_iter().eq(std::iter::once(0..7)));
-        assert_eq!(ranges(9, 4, &[0.0, 0.0]), [0..5, 5..9]);
     }
 }
