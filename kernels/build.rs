@@ -39,6 +39,8 @@ fn emulated() -> Result<(), cc::Error> {
 
 #[cfg(feature = "emulated")]
 fn library(kernel: &str, sizes: &[u32]) -> Result<(), cc::Error> {
+    // Those that can be launched once and fed.
+    let serves = kernel.starts_with("loop_") && kernel != "loop_lattice";
     let bounds = kernel.ends_with("_bounds") || kernel.starts_with("loop_");
     let mut name = format!("pleach_emulated_{kernel}");
     let mut build = build();
@@ -49,6 +51,7 @@ fn library(kernel: &str, sizes: &[u32]) -> Result<(), cc::Error> {
     build
         .file("emulated/kernel.cpp")
         .define("PLEACH_BOUNDS", if bounds { "1" } else { "0" })
+        .define("PLEACH_SERVES", if serves { "1" } else { "0" })
         .define("PLEACH_SOURCE", format!("\"{kernel}.cu\"").as_str())
         .define("PLEACH_LAUNCH", name.as_str())
         .try_compile(&name)

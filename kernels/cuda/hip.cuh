@@ -15,6 +15,7 @@
 #define __ballot_sync(mask, vote) unsigned(__ballot(vote))
 // Newer versions may have these.
 #define __syncwarp() sync_wave()
+#define __nanosleep(nanoseconds) __builtin_amdgcn_s_sleep(8)
 #define __vmaxu2(a, b) greater_halves(a, b)
 #define __viaddmax_u16x2(a, b, c) sum_or_greater_halves(a, b, c)
 

@@ -1,5 +1,5 @@
 // Sparse times dense: rows of the product, a thread for each number of them.
-#include "bounding.cuh"
+#include "serve.cuh"
 
 // A range of a loop comes as the only parent of a batch; its children are the words of the results.
 struct Rows {
@@ -40,9 +40,9 @@ __device__ inline Number product(const u32 *tables, const Shape &shape, u32 row,
     return sum;
 }
 
-ENTRY bound(Bounding launch) {
+__device__ inline void part(const Bounding &launch, u32 lane) {
     Shape shape(launch);
-    u32 lane = blockIdx.x * blockDim.x + threadIdx.x, numbers = launch.children >> shape.wide;
+    u32 numbers = launch.children >> shape.wide;
     if (lane >= numbers)
         return;
     const u32 *tables = address<u32>(launch.tables);
@@ -59,3 +59,6 @@ ENTRY bound(Bounding launch) {
         reinterpret_cast<float *>(results)[lane] = product<float>(tables, shape, row, column);
     }
 }
+
+ENTRY bound(Bounding launch) { part(launch, blockIdx.x * blockDim.x + threadIdx.x); }
+ENTRY serve(Serving serving) { serve_all<part>(serving); }

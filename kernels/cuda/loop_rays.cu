@@ -1,6 +1,6 @@
 // Rays through tetrahedra: a thread marches along each. Step by step the same as on a CPU, and rounded alike.
-#include "bounding.cuh"
 #include "exact.cuh"
+#include "serve.cuh"
 
 // A range of a loop comes as the only parent of a batch; its children are the words of the results.
 struct Tiles {
@@ -171,10 +171,10 @@ __device__ inline void march(const Scene &scene, const Entry *entry, const Entry
     }
 }
 
-ENTRY bound(Bounding launch) {
+__device__ inline void part(const Bounding &launch, u32 at) {
     Scene scene(launch);
     const Tiles *tiles = address<Tiles>(launch.parents);
-    u32 at = blockIdx.x * blockDim.x + threadIdx.x, pixels = tiles->count * PIXELS;
+    u32 pixels = tiles->count * PIXELS;
     // Tiles are whole warps.
     if (at >= pixels)
         return;
@@ -195,3 +195,6 @@ ENTRY bound(Bounding launch) {
         results[told + 2] = lost;
     }
 }
+
+ENTRY bound(Bounding launch) { part(launch, blockIdx.x * blockDim.x + threadIdx.x); }
+ENTRY serve(Serving serving) { serve_all<part>(serving); }

@@ -2,7 +2,7 @@
 // window, so that any row fits: a window begins at the least column that is left.
 #pragma once
 
-#include "bounding.cuh"
+#include "serve.cuh"
 
 // A range of a loop comes as the only parent of a batch; its children are the words of the results.
 struct Rows {
@@ -28,11 +28,10 @@ struct Factors {
 // No column.
 constexpr u32 NONE = 0xffffffffu;
 
-// Warps of a launch, and which of them this thread belongs to.
+// Warps of a launch.
 __device__ inline u32 warps_of(const Bounding &launch) {
     return u32((2 * u64(launch.children) + THREADS - 1) / THREADS) * (THREADS / LANES);
 }
-__device__ inline u32 warp_of_launch() { return (blockIdx.x * blockDim.x + threadIdx.x) / LANES; }
 
 __device__ inline u32 least_of_warp(u32 value) {
     for (u32 other = LANES / 2; other > 0; other /= 2)

@@ -82,14 +82,14 @@ template <class Number> struct Product {
         return taken;
     }
 
-    __device__ void run(const Bounding &launch, const Rows &rows) {
+    __device__ void run(const Bounding &launch, const Rows &rows, u32 first) {
         u32 lane = threadIdx.x % LANES, warps = warps_of(launch);
         for (u32 off = lane; off < WINDOW; off += LANES) {
             sums[off] = 0;
             marks[off] = 0;
         }
         __syncwarp();
-        for (u32 row = warp_of_launch(); row < rows.count; row += warps) {
+        for (u32 row = first; row < rows.count; row += warps) {
             u32 from = __ldg(&of.a_starts[rows.first + row]), until = __ldg(&of.a_starts[rows.first + row + 1]);
             u32 to = __ldg(&starts[rows.first + row]) - __ldg(&starts[rows.first]);
             for (u32 begin = first_column(of, from, until); begin != NONE;) {
@@ -103,14 +103,17 @@ template <class Number> struct Product {
     }
 };
 
-ENTRY bound(Bounding launch) {
+__device__ inline void part(const Bounding &launch, u32 thread) {
     __shared__ double all_sums[THREADS / LANES][WINDOW];
     __shared__ unsigned char all_marks[THREADS / LANES][WINDOW];
     u32 warp = threadIdx.x / LANES;
     const Rows rows = *address<Rows>(launch.parents);
     // Whether numbers have 64 bits.
     if (VALUE(launch, 6))
-        Product<double>(launch, rows, all_sums[warp], all_marks[warp]).run(launch, rows);
+        Product<double>(launch, rows, all_sums[warp], all_marks[warp]).run(launch, rows, thread / LANES);
     else
-        Product<float>(launch, rows, all_sums[warp], all_marks[warp]).run(launch, rows);
+        Product<float>(launch, rows, all_sums[warp], all_marks[warp]).run(launch, rows, thread / LANES);
 }
+
+ENTRY bound(Bounding launch) { part(launch, blockIdx.x * blockDim.x + threadIdx.x); }
+ENTRY serve(Serving serving) { serve_all<part>(serving); }

@@ -28,7 +28,7 @@ __device__ inline u32 mark(const Factors &of, u32 row, u32 begin, u32 *marks) {
     return beyond;
 }
 
-ENTRY bound(Bounding launch) {
+__device__ inline void part(const Bounding &launch, u32 thread) {
     __shared__ u32 all_marks[THREADS / LANES][WORDS];
     Factors of(launch);
     const Rows *rows = address<Rows>(launch.parents);
@@ -37,7 +37,7 @@ ENTRY bound(Bounding launch) {
     for (u32 i = lane; i < WORDS; i += LANES)
         marks[i] = 0;
     __syncwarp();
-    for (u32 row = warp_of_launch(); row < rows->count; row += warps) {
+    for (u32 row = thread / LANES; row < rows->count; row += warps) {
         u32 from = __ldg(&of.a_starts[rows->first + row]), until = __ldg(&of.a_starts[rows->first + row + 1]);
         u32 begin = first_column(of, from, until), count = 0;
         while (begin != NONE) {
@@ -57,3 +57,6 @@ ENTRY bound(Bounding launch) {
             results[row] = count;
     }
 }
+
+ENTRY bound(Bounding launch) { part(launch, blockIdx.x * blockDim.x + threadIdx.x); }
+ENTRY serve(Serving serving) { serve_all<part>(serving); }

@@ -3,8 +3,10 @@
 
 #include "block.hpp"
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #define __device__
 #define __host__
@@ -63,6 +65,16 @@ template <class T> T __shfl_xor_sync(unsigned mask, T value, unsigned other, PLE
 }
 
 inline void __threadfence() {}
+// The host may look at memory while a kernel runs that it feeds.
+inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+// Lets the host's other threads run, now and then.
+inline void __nanosleep(unsigned) {
+    static thread_local unsigned times = 0;
+    if (++times % 64 == 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+    emulated::Block::current()->yield();
+}
 
 // Other threads may run before an atomic operation, but not in the middle of it.
 template <class T, class Change> T pleach_atomic(T *place, Change change) {

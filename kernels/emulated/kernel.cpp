@@ -11,7 +11,9 @@ template <class Record, void entry(Record)> void block_of(const void *launch) {
     entry(*static_cast<const Record *>(launch));
 }
 
-#if PLEACH_BOUNDS
+#if PLEACH_SERVES
+constexpr emulated::Block::Body BODIES[] = {block_of<Bounding, bound>, block_of<Serving, serve>};
+#elif PLEACH_BOUNDS
 constexpr emulated::Block::Body BODIES[] = {block_of<Bounding, bound>};
 #else
 // In the order of `Entry` in the host's code.

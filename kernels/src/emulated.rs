@@ -1,7 +1,9 @@
 //! The emulated device: kernels on the CPU, each thread a fiber, in an order given by a seed.
 
+use crate::SERVES;
 use crate::bounding::{BOUND, Bounding};
 use crate::launch::{Entry, Launch, THREADS, blocks};
+use crate::serving::{SERVE, Serving};
 use std::ffi::c_void;
 
 /// Why a launch failed.
@@ -153,6 +155,29 @@ pub unsafe fn bound(kernel: &str, launch: &Bounding, seed: u64) -> Result<(), Fa
     let record = std::ptr::from_ref(launch).cast();
     // SAFETY: the caller vouches for the addresses.
     unsafe { go((kernel, run), (0, BOUND), record, launch.blocks(), seed) }
+}
+
+/// Serves batches until the post says stop.
+///
+/// # Errors
+/// As [`launch`].
+///
+/// # Safety
+/// All addresses must point to memory of the sizes given in [`Serving`], and to the kernel's own tables. All announced
+/// batches must have room for their results. Others may write the post as [`crate::serving`] says, and read results
+/// that are done; else nobody else uses any of it until the kernel ends.
+pub unsafe fn serve(kernel: &str, serving: &Serving, seed: u64) -> Result<(), Fault> {
+    let run = find(kernel)?;
+    if !SERVES.contains(&kernel) {
+        return Err(Fault::Record("this kernel cannot be launched once"));
+    }
+    let Serving { post, counts, tables, .. } = *serving;
+    if [post, counts, tables].iter().any(|at| *at == 0 || at % 4 != 0) {
+        return Err(Fault::Record("an address is null or misaligned"));
+    }
+    let record = std::ptr::from_ref(serving).cast();
+    // SAFETY: the caller vouches for the addresses. One block: there is only one copy of shared memory.
+    unsafe { go((kernel, run), (1, SERVE), record, 1, seed) }
 }
 
 fn find(kernel: &str) -> Result<Emulated, Fault> {

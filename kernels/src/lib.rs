@@ -6,9 +6,10 @@ pub mod bounding;
 #[cfg(feature = "emulated")]
 pub mod emulated;
 pub mod launch;
+pub mod serving;
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 27] = [
+const FILES: [(&str, &str); 28] = [
     ("hip.cuh", include_str!("../cuda/hip.cuh")),
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
@@ -21,6 +22,7 @@ const FILES: [(&str, &str); 27] = [
     ("best.cuh", include_str!("../cuda/best.cuh")),
     ("flowshop.cuh", include_str!("../cuda/flowshop.cuh")),
     ("bounding.cuh", include_str!("../cuda/bounding.cuh")),
+    ("serve.cuh", include_str!("../cuda/serve.cuh")),
     ("exact.cuh", include_str!("../cuda/exact.cuh")),
     ("queens.cu", include_str!("../cuda/queens.cu")),
     ("queens_intervals.cu", include_str!("../cuda/queens_intervals.cu")),
@@ -76,6 +78,9 @@ pub const BOUNDS: [&str; 1] = ["flowshop_bounds"];
 /// children.
 pub const LOOPS: [&str; 5] =
     ["loop_csrmm", "loop_rays", "loop_lattice", "loop_spmm_count", "loop_spmm_add"];
+
+/// Those among them that can be launched once, and fed.
+pub const SERVES: [&str; 4] = ["loop_csrmm", "loop_rays", "loop_spmm_count", "loop_spmm_add"];
 
 /// A kernel's source with everything it includes pasted in, as C++17.
 ///
@@ -136,6 +141,9 @@ mod tests {
             assert!(!text.contains("#include"), "{kernel}");
             assert_eq!(text.matches("ENTRY bound(Bounding launch)").count(), 1, "{kernel}");
             assert!(ptx(kernel).unwrap().contains(".visible .entry bound("));
+            let serves = text.matches("ENTRY serve(Serving serving)").count();
+            assert_eq!(serves, usize::from(SERVES.contains(&kernel)), "{kernel}");
+            assert_eq!(ptx(kernel).unwrap().matches(".visible .entry serve(").count(), serves);
         }
         assert_eq!(source("knapsack"), None);
         assert_eq!(source("launch"), None);

@@ -58,6 +58,13 @@ pub(crate) fn plan<'p>(
             continue;
         }
         let errand = Errand::new(problem, spec, shelf);
+        // A GPU that is of no use to Pleach, and that nobody asked for.
+        if !spec.asked && errand.is_err() {
+            continue;
+        }
+        if spec.once {
+            warnings.push_back(format!("{name}: launch=once is for loops and has no effect here"));
+        }
         match errand.and_then(|errand| make(problem, errand, at_once)) {
             Ok(make) => {
                 if let Make::Device(explorer, _) = &make {

@@ -60,6 +60,9 @@ fn ways() -> Vec<Way> {
         (0, &["emulated:rmax=2:fail=1"]),
         (1, &["emulated:rmax=2:fail=2"]),
         (0, &["emulated:rmax=2:fail=3"]),
+        (0, &["emulated:launch=once"]),
+        (1, &["emulated:launch=once:rmax=5", "emulated:launch=once:fail=3"]),
+        (0, &["emulated:launch=once:fail=1", "emulated"]),
     ];
     let with = |sizes: Sizes| {
         whole.iter().map(move |&(threads, devices)| Way::new(threads, devices, sizes.clone()))

@@ -224,9 +224,13 @@ fn devices_take_their_part_from_the_back() {
     for sizes in
         [Sizes::Given(1, 1), Sizes::Given(1, 4), Sizes::Static(vec![1.0; 4]), Sizes::Measured]
     {
-        for (threads, devices) in
-            [(0, &["emulated"][..]), (1, &["emulated:rmax=3"]), (2, &["emulated", "emulated"])]
-        {
+        for (threads, devices) in [
+            (0, &["emulated"][..]),
+            (1, &["emulated:rmax=3"]),
+            (2, &["emulated", "emulated"]),
+            (0, &["emulated:launch=once"]),
+            (2, &["emulated:launch=once:rmax=7", "emulated"]),
+        ] {
             let (numbers, report) = on_devices(threads, devices, sizes.clone());
             assert!(numbers == expected, "{threads} threads, {devices:?}, {sizes:?}");
             assert!(report.complete && report.warnings.is_empty(), "{:?}", report.warnings);
@@ -242,8 +246,9 @@ fn a_failing_device_gives_its_ranges_back() {
     let expected = product(|work| work.run(0..work.units(), &mut work.hand()));
     for sizes in [Sizes::Given(1, 1), Sizes::Static(vec![1.0, 1.0]), Sizes::Measured] {
         for threads in [0, 1] {
-            for launch in 1..=6 {
-                let device = format!("emulated:fail={launch}:rmax=2");
+            for (launch, how) in (1..=6).flat_map(|launch| [(launch, ""), (launch, ":launch=once")])
+            {
+                let device = format!("emulated:fail={launch}:rmax=2{how}");
                 let (numbers, report) = on_devices(threads, &[&device], sizes.clone());
                 assert!(numbers == expected, "{threads} threads, {device}, {sizes:?}");
                 let told = report.warnings.iter().any(|line| line.contains("told to fail"));

@@ -56,7 +56,8 @@ impl<'a> OnDevice<'a> {
         let Some(layout) = work.layout(&|| !is_over()) else { return Ok(None) };
         device.handle(spec.handling, Default::default());
         let slots = spec.rmax.unwrap_or(SLOTS).max(1);
-        device.make_slots(&layout, slots as usize, 1).inspect_err(|_| device.lose())?;
+        let made = device.make_slots(&layout, slots as usize, 1, spec.once);
+        made.inspect_err(|_| device.lose())?;
         let free = (0..slots as usize).rev().collect();
         let (under_way, last) = (Vec::new(), Instant::now());
         Ok(Some(Self { device, work, room: layout.width, free, under_way, last }))

@@ -31,7 +31,7 @@ impl<'a, S> SlabDevice<'a, S> {
     ) -> Result<Self, DeviceError> {
         let mut device = shelf.take(spec)?;
         device.handle(spec.handling, Default::default());
-        device.make_slots(&work.layout(slab), 1, 1).inspect_err(|_| device.lose())?;
+        device.make_slots(&work.layout(slab), 1, 1, false).inspect_err(|_| device.lose())?;
         Ok(Self { device, work })
     }
 

@@ -105,6 +105,9 @@ impl Crew {
         if settings.threads == 0 && devices.is_empty() && !warnings.is_empty() {
             return Err(RunError::NoUnit(warnings.remove(0)));
         }
+        for (_, name) in devices.iter().filter(|(spec, _): &&(&Spec, String)| spec.once) {
+            warnings.push(format!("{name}: launch=once has no effect on work in steps"));
+        }
         let most = (work.units() / work.least().max(1)).max(1);
         let room = most - settings.threads.min(1) as usize;
         for (_, name) in devices.drain(devices.len().min(room)..) {

@@ -62,12 +62,14 @@ fn a_device_marches_as_a_thread_does() {
     let mut segments = 0;
     frames(Method::March, |frame, what| {
         let (expected, tally) = frame.draw(Level::Off);
-        let mut picture = frame.picture();
-        let rays = frame.rays(&mut picture, Level::Off);
-        let hands = Way::new(0, &["emulated"], Sizes::Measured).run(&rays);
-        assert_eq!(counted(&rays, &hands), tally, "{what}");
-        drop(rays);
-        assert!(picture == expected, "{what}");
+        for device in ["emulated", "emulated:launch=once"] {
+            let mut picture = frame.picture();
+            let rays = frame.rays(&mut picture, Level::Off);
+            let hands = Way::new(0, &[device], Sizes::Measured).run(&rays);
+            assert_eq!(counted(&rays, &hands), tally, "{what}, {device}");
+            drop(rays);
+            assert!(picture == expected, "{what}, {device}");
+        }
         segments += tally.segments;
     });
     assert!(segments > 10_000, "{segments}");

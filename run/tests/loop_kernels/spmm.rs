@@ -26,8 +26,10 @@ fn check(a: &Checked<f64>, b: Option<&Checked<f64>>, what: &str) {
     fn of<T: Sparse>(a: &Checked<T>, b: &Checked<T>, what: &str) {
         let mut expected = Csr::default();
         multiply(a, b, Level::Off, &mut expected).unwrap();
-        let way = Way::new(0, &["emulated"], Sizes::Measured);
-        assert!(product(a, b, Level::Off, &way) == expected, "{what}, {}", T::NAME);
+        for device in ["emulated", "emulated:launch=once"] {
+            let way = Way::new(0, &[device], Sizes::Measured);
+            assert!(product(a, b, Level::Off, &way) == expected, "{what}, {}, {device}", T::NAME);
+        }
     }
     of(a, b.unwrap_or(a), what);
     let (single, other) = (a.cast::<f32>(), b.map(Checked::cast::<f32>));

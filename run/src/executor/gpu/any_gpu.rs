@@ -12,6 +12,7 @@ use pleach_core::device::Layout;
 use pleach_core::evaluate::Parents;
 use pleach_kernels::bounding::BOUND;
 use pleach_kernels::launch::{Entry, Launch, THREADS, blocks, explorers_per_block};
+use pleach_kernels::serving::{COUNTS, SERVE};
 use std::ptr::from_ref;
 use std::thread::{sleep, yield_now};
 use std::time::{Duration, Instant};
@@ -137,6 +138,20 @@ impl<D: Driver> Gpu<D> {
         Ok(())
     }
 
+    /// Ends a kernel that was launched once, but does not wait for it for ever.
+    fn stop_serving(&mut self) -> Result<(), DeviceError> {
+        let Some(queue) = &mut self.queue else { return Ok(()) };
+        let (start, patience) = (Instant::now(), self.handling.patience());
+        while !queue.has_stopped(&self.driver)? {
+            if start.elapsed() > patience {
+                self.hung = true;
+                return self.responds();
+            }
+            sleep(SHORT / 10);
+        }
+        Ok(())
+    }
+
     /// The slots, on the thread that uses them, with the driver.
     fn queue(&mut self) -> Result<(&mut Queue<D>, &D), DeviceError> {
         self.responds()?;
@@ -156,10 +171,11 @@ impl<D: Driver> Slots for Gpu<D> {
         layout: &Layout,
         slots: usize,
         most: usize,
+        once: bool,
     ) -> Result<u32, DeviceError> {
         self.driver.bind()?;
         self.load(layout)?;
-        let kernel = self.kernel(BOUND)?;
+        let kernel = self.kernel(if once { SERVE } else { BOUND })?;
         let blocks = self.blocks(kernel)?;
         let tables = self.allocate(layout.tables.len().max(1))?;
         self.write(tables, &layout.tables)?;
@@ -169,11 +185,21 @@ impl<D: Driver> Slots for Gpu<D> {
             let (input, output) = (self.allocate(sent)?, self.allocate(came)?);
             all.push(Slot::new(&self.driver, (input, sent), (output, came))?);
         }
-        self.queue = Some(Queue { kernel, tables, sizes: layout.constants(), slots: all });
+        let sizes = layout.constants();
+        let mut queue = Queue { kernel, tables, sizes, slots: all, served: None };
+        let counts = if once { self.allocate(COUNTS)? } else { 0 };
+        if once {
+            self.write(counts, &[0; COUNTS])?;
+        }
         // The slots' streams do not wait for what was copied on the default stream.
         self.driver.synchronize()?;
+        let blocks = blocks * self.driver.multiprocessors();
+        if once {
+            queue.serve(&self.driver, counts, blocks)?;
+        }
+        self.queue = Some(queue);
         // Two lanes for each child.
-        Ok(blocks * self.driver.multiprocessors() * THREADS / 2)
+        Ok(blocks * THREADS / 2)
     }
 
     fn start(&mut self, slot: usize, parents: &Parents) -> Result<(), DeviceError> {
@@ -231,7 +257,9 @@ impl<D: Driver> Memory for Gpu<D> {
         self.responds()?;
         self.driver.bind()?;
         self.finish()?;
-        self.finish_slots()?;
+        let finished = self.finish_slots();
+        self.stop_serving()?;
+        finished?;
         // No kernel may still be using the arrays.
         self.driver.synchronize()?;
         self.queue = None;

@@ -199,8 +199,8 @@ impl Device {
         self.memory.clear()
     }
 
-    /// Makes slots for batches. Anything the device held before is gone. Returns how many children it can bound at
-    /// once.
+    /// Makes slots for batches, each of a single parent if the kernel is launched only `once`. Anything the device held
+    /// before is gone. Returns how many children it can bound at once.
     ///
     /// # Errors
     /// If memory is too small or the kernel cannot be built.
@@ -209,9 +209,10 @@ impl Device {
         layout: &Layout,
         slots: usize,
         most: usize,
+        once: bool,
     ) -> Result<u32, DeviceError> {
         self.clear()?;
-        self.memory.make_slots(layout, slots, most)
+        self.memory.make_slots(layout, slots, most, once)
     }
 
     /// Its slots.

@@ -108,8 +108,15 @@ impl Slots for Emulated {
         layout: &Layout,
         slots: usize,
         most: usize,
+        once: bool,
     ) -> Result<u32, DeviceError> {
+        // A kernel that was launched once ends before its tables change.
+        self.queue = None;
         self.queue = Some(Queue::new(layout, slots, most));
+        if once {
+            let seed = self.launched()?;
+            self.queue.as_mut().ok_or_else(outside)?.serve(seed)?;
+        }
         Ok(CHILDREN)
     }
 

@@ -2,11 +2,16 @@
 //! whoever reads or changes memory too early gets wrong bounds.
 
 use super::DeviceError;
+use super::post::{self, Post};
 use oorandom::Rand32;
 use pleach_core::device::Layout;
 use pleach_core::evaluate::Parents;
 use pleach_kernels::bounding::Bounding;
-use pleach_kernels::emulated::bound;
+use pleach_kernels::emulated::{bound, serve};
+use pleach_kernels::serving::{COUNTS, POST, Serving};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::thread::{Builder, JoinHandle};
 
 /// What memory holds that nobody has written.
 const POISON: u32 = 0xabab_abab;
@@ -18,6 +23,8 @@ enum Stage {
     Free,
     ToCopyIn,
     ToRun,
+    /// A kernel that was launched once has it, by this number.
+    Announced(u32),
     ToCopyOut,
     Done,
 }
@@ -44,6 +51,39 @@ pub(super) struct Queue {
     most: usize,
     slots: Vec<Slot>,
     rng: Rand32,
+    served: Option<Served>,
+}
+
+/// A kernel that was launched once, on a thread of its own.
+struct Served {
+    words: Arc<[AtomicU32]>,
+    post: Post,
+    thread: Option<JoinHandle<Result<(), String>>>,
+}
+
+impl Served {
+    /// Why the kernel has ended, if it has.
+    fn end(&mut self) -> Result<(), DeviceError> {
+        let Some(thread) = self.thread.take_if(|thread| thread.is_finished()) else {
+            return Ok(());
+        };
+        let why = match thread.join() {
+            Ok(Ok(())) => "its kernel has ended".into(),
+            Ok(Err(why)) => why,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        Err(DeviceError::Failed(why))
+    }
+}
+
+impl Drop for Queue {
+    /// The kernel uses the slots' arrays.
+    fn drop(&mut self) {
+        if let Some(Served { words, thread, .. }) = &mut self.served {
+            post::stop(words);
+            let _ = thread.take().map(JoinHandle::join);
+        }
+    }
 }
 
 impl Queue {
@@ -58,7 +98,27 @@ impl Queue {
             most,
             slots: (0..slots).map(|_| Slot::default()).collect(),
             rng: Rand32::new(slots as u64),
+            served: None,
         }
+    }
+
+    /// Launches the kernel once, for all batches.
+    pub fn serve(&mut self, seed: u64) -> Result<(), DeviceError> {
+        let words: Arc<[AtomicU32]> = (0..POST).map(|_| AtomicU32::new(0)).collect();
+        let (kernel, sizes, tables) = (self.kernel, self.sizes, self.tables.as_mut_ptr() as u64);
+        let theirs = Arc::clone(&words);
+        let run = move || {
+            let mut counts = vec![0u32; COUNTS];
+            let (post, counts) = (theirs.as_ptr() as u64, counts.as_mut_ptr() as u64);
+            let record = Serving { post, counts, tables, sizes };
+            // SAFETY: post and counts live as long as this thread. The queue, which has the tables and the slots' arrays,
+            // waits for it, and leaves the arrays of a batch alone until it is done.
+            unsafe { serve(kernel, &record, seed) }.map_err(|why| why.to_string())
+        };
+        let thread = Builder::new().name(kernel.into()).spawn(run);
+        let thread = thread.map_err(|why| DeviceError::Failed(why.to_string()))?;
+        self.served = Some(Served { words, post: Post::default(), thread: Some(thread) });
+        Ok(())
     }
 
     fn slot(&mut self, at: usize) -> Result<&mut Slot, DeviceError> {
@@ -94,6 +154,28 @@ impl Queue {
     ) -> Result<(), DeviceError> {
         let at = self.rng.rand_range(0..self.slots.len() as u32) as usize;
         let slot = &mut self.slots[at];
+        if let Some(served) = &mut self.served {
+            served.end()?;
+            slot.stage = match slot.stage {
+                // The host writes where the kernel reads: nothing is copied.
+                Stage::ToCopyIn => {
+                    launched()?;
+                    let (starts, words) = (vec![0, slot.children], slot.sent[2..].to_vec());
+                    let address = slot.output.as_mut_ptr() as u64;
+                    let parents = Parents { starts, words };
+                    Stage::Announced(served.post.announce(&served.words, &parents, address)?)
+                }
+                Stage::Announced(number) if post::is_done(&served.words, number) => {
+                    Stage::ToCopyOut
+                }
+                Stage::ToCopyOut => {
+                    slot.came.clone_from(&slot.output);
+                    Stage::Done
+                }
+                stage => stage,
+            };
+            return Ok(());
+        }
         slot.stage = match slot.stage {
             Stage::ToCopyIn => {
                 slot.input.clone_from(&slot.sent);

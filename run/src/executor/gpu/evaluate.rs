@@ -87,7 +87,7 @@ pub(super) fn ready(
 ) -> Result<u32, DeviceError> {
     device.handle(spec.handling, Exchange::default());
     let (slots, most) = room(layout, spec);
-    device.make_slots(layout, slots, most).inspect_err(|_| device.lose())
+    device.make_slots(layout, slots, most, false).inspect_err(|_| device.lose())
 }
 
 impl<'p> Evaluator<'p> {

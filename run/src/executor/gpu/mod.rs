@@ -29,6 +29,7 @@ mod module;
 mod moves;
 mod nvrtc;
 pub mod opening;
+mod post;
 mod queue;
 pub mod shelf;
 mod slots;

@@ -2,9 +2,12 @@
 
 use super::DeviceError;
 use super::driver::Driver;
+use super::post::{self, Post};
 use pleach_core::evaluate::Parents;
 use pleach_kernels::bounding::Bounding;
+use pleach_kernels::serving::{POST, Serving};
 use std::ptr::from_ref;
+use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 /// A slot. What its stream does happens in the order asked for.
@@ -21,6 +24,15 @@ pub(super) struct Slot<D: Driver> {
     children: usize,
     /// Since when a batch is under way; nothing if none is.
     since: Option<Instant>,
+    /// Its number, while a kernel that was launched once has it.
+    announced: Option<u32>,
+}
+
+/// A kernel that was launched once, and how it is fed.
+pub(super) struct Served<D: Driver> {
+    stream: D::Stream,
+    words: D::Pinned,
+    post: Post,
 }
 
 impl<D: Driver> Slot<D> {
@@ -40,6 +52,7 @@ impl<D: Driver> Slot<D> {
             came_room: came,
             children: 0,
             since: None,
+            announced: None,
         })
     }
 }
@@ -50,6 +63,14 @@ pub(super) struct Queue<D: Driver> {
     pub tables: u64,
     pub sizes: [u32; 10],
     pub slots: Vec<Slot<D>>,
+    /// The kernel, if it is launched only once.
+    pub served: Option<Served<D>>,
+}
+
+/// Page-locked memory as words that a kernel may read and write meanwhile.
+fn shared(words: &mut [u32]) -> &[AtomicU32] {
+    // SAFETY: both types have the same size, alignment and values, and nobody else on the host uses the words.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
 }
 
 impl<D: Driver> Queue<D> {
@@ -57,14 +78,70 @@ impl<D: Driver> Queue<D> {
         self.slots.get_mut(at).ok_or_else(|| DeviceError::Failed("no such slot".into()))
     }
 
+    /// Launches the kernel once, for all batches.
+    pub fn serve(&mut self, driver: &D, counts: u64, blocks: u32) -> Result<(), DeviceError> {
+        let (stream, mut words) = (driver.stream()?, driver.pin(POST, false)?);
+        let there = driver.words(&mut words)?;
+        there.fill(0);
+        let post = there.as_ptr() as u64;
+        let record = Serving { post, counts, tables: self.tables, sizes: self.sizes };
+        // SAFETY: the record's arrays have the sizes that the kernel expects. They are freed after it has stopped.
+        unsafe { driver.launch(self.kernel, Some(&stream), blocks, from_ref(&record).cast())? };
+        driver.mark(&stream)?;
+        self.served = Some(Served { stream, words, post: Post::default() });
+        Ok(())
+    }
+
+    /// Tells a kernel that was launched once to stop. Returns whether it has.
+    pub fn has_stopped(&mut self, driver: &D) -> Result<bool, DeviceError> {
+        let Some(served) = &mut self.served else { return Ok(true) };
+        post::stop(shared(driver.words(&mut served.words)?));
+        let stopped = driver.is_past(&served.stream)?;
+        if stopped {
+            self.served = None;
+        }
+        Ok(stopped)
+    }
+
+    /// Whether a batch is done that was announced; its bounds are on their way then.
+    fn is_served(&mut self, driver: &D, at: usize) -> Result<bool, DeviceError> {
+        let (Some(slot), Some(served)) = (self.slots.get_mut(at), &mut self.served) else {
+            return Ok(true);
+        };
+        let Some(number) = slot.announced else { return Ok(true) };
+        if !post::is_done(shared(driver.words(&mut served.words)?), number) {
+            // It must not end before it is told to.
+            return match driver.is_past(&served.stream)? {
+                true => Err(DeviceError::Failed("its kernel has ended".into())),
+                false => Ok(false),
+            };
+        }
+        let came = &mut driver.words(&mut slot.came)?[..slot.children];
+        // SAFETY: as in `start`; the kernel has written what is fetched.
+        unsafe { driver.fetch(&slot.stream, came, slot.output)? };
+        driver.mark(&slot.stream)?;
+        slot.announced = None;
+        Ok(true)
+    }
+
     /// Sends a batch through a free slot.
     pub fn start(&mut self, driver: &D, at: usize, parents: &Parents) -> Result<(), DeviceError> {
         let (kernel, tables, sizes) = (self.kernel, self.tables, self.sizes);
+        if let (Some(slot), Some(served)) = (self.slots.get_mut(at), &mut self.served) {
+            let children = parents.children() as usize;
+            if slot.since.is_some() || children > slot.came_room {
+                return Err(misfit());
+            }
+            let words = shared(driver.words(&mut served.words)?);
+            slot.announced = Some(served.post.announce(words, parents, slot.output)?);
+            (slot.children, slot.since) = (children, Some(Instant::now()));
+            return Ok(());
+        }
         let slot = self.slot(at)?;
         let starts = parents.starts.len();
         let (words, children) = (starts + parents.words.len(), parents.children() as usize);
         if slot.since.is_some() || words > slot.sent_room || children > slot.came_room {
-            return Err(DeviceError::Failed("a batch that does not fit its slot".into()));
+            return Err(misfit());
         }
         slot.children = children;
         let sent = &mut driver.words(&mut slot.sent)?[..words];
@@ -94,8 +171,9 @@ impl<D: Driver> Queue<D> {
 
     /// Whether a batch has come back; if not, how long it has been under way.
     pub fn is_done(&mut self, driver: &D, at: usize) -> Result<Result<(), Duration>, DeviceError> {
+        let served = self.is_served(driver, at)?;
         let slot = self.slot(at)?;
-        let done = driver.is_past(&slot.stream)?;
+        let done = served && driver.is_past(&slot.stream)?;
         let waited = slot.since.map_or(Duration::ZERO, |since| since.elapsed());
         Ok(if done { Ok(()) } else { Err(waited) })
     }
@@ -112,4 +190,8 @@ impl<D: Driver> Queue<D> {
         let children = slot.children;
         Ok(&driver.words(&mut slot.came)?[..children])
     }
+}
+
+fn misfit() -> DeviceError {
+    DeviceError::Failed("a batch that does not fit its slot".into())
 }

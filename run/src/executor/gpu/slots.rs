@@ -6,13 +6,14 @@ use pleach_core::evaluate::Parents;
 
 /// Places for batches on a device: what is in one slot happens in order, whatever is in the others.
 pub(crate) trait Slots: Send {
-    /// Builds a problem's kernel, and makes so many slots, each for batches of at most so many parents. Returns
-    /// how many children can be bounded at once.
+    /// Builds a problem's kernel, and makes so many slots, each for batches of at most so many parents. If the kernel
+    /// is launched `once`, batches have a single parent. Returns how many children can be bounded at once.
     fn make_slots(
         &mut self,
         layout: &Layout,
         slots: usize,
         most: usize,
+        once: bool,
     ) -> Result<u32, DeviceError>;
 
     /// Sends parents, has their children bounded, and fetches the bounds. The slot must be free.

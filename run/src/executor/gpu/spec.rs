@@ -32,6 +32,8 @@ pub struct Spec {
     pub rmax: Option<u32>,
     /// Parents in a batch, if it bounds.
     pub pool: Option<u32>,
+    /// Whether the kernel of a loop is launched only once, and fed.
+    pub once: bool,
     /// The number of stacks, each with its own explorer.
     pub explorers: Option<u32>,
     /// How explorers exchange nodes.
@@ -67,6 +69,7 @@ impl Spec {
             mode,
             rmax,
             pool,
+            once: false,
             explorers,
             inside,
             exchange,
@@ -120,6 +123,8 @@ impl Spec {
             ("mode", _) => return Err("expected explore or evaluate".into()),
             ("rmax", _) => self.rmax = number(64)?,
             ("pool", _) => self.pool = number(1 << 20)?,
+            ("launch", "once") => self.once = true,
+            ("launch", _) => return Err("expected once".into()),
             ("form", "compiled") if gpu => self.handling.form = Some(Form::Compiled),
             ("form", "committed") if gpu => self.handling.form = Some(Form::Committed),
             ("form", _) if gpu => return Err("expected compiled or committed".into()),
@@ -154,7 +159,7 @@ impl Spec {
             }
             _ => {
                 return Err(
-                    "expected mode, rmax, pool, explorers, inside, put, take, second_cutoff, \
+                    "expected mode, rmax, pool, launch, explorers, inside, put, take, second_cutoff, \
                             budget, trigger, form, lineinfo, wait (gpu), or fail, late (emulated)"
                         .into(),
                 );
@@ -235,6 +240,7 @@ mod tests {
         assert_eq!((spec.explorers, spec.inside), (Some(33), Some(Inside::Adapt)));
         assert_eq!((spec.budget, spec.trigger, spec.fail), (Some(5), Some(2), Some(9)));
         assert_eq!(spec.late, Some(5));
+        assert!(Spec::parse("emulated:launch=once:rmax=3").unwrap().once);
         let spec = Spec::parse("gpu1:form=compiled:lineinfo=yes:wait=3").unwrap();
         let wanted = Handling { form: Some(Form::Compiled), lines: true, wait: Some(3) };
         assert_eq!(spec.handling, wanted);
@@ -248,6 +254,7 @@ mod tests {
             "gpu:late=1",
             "gpu:inside=rings",
             "gpu:take=both",
+            "gpu:launch=twice",
             "gpu:x=1",
             "gpu:form=cached",
             "gpu:wait=0",
