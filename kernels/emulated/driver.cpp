@@ -9,11 +9,13 @@
 #include "block.hpp"
 #include "streams.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -26,13 +28,15 @@ typedef void Launcher(u32, const void *, u32, u32, u64, char *, size_t);
 constexpr Result SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, STUB_LIBRARY = 34, INVALID_DEVICE = 101,
                  INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, LAUNCH_FAILED = 719;
 
-// As large as the record of kernels that bound.
-constexpr size_t BOUNDING_BYTES = 4 * 8 + 12 * 4;
+// As large as the record of kernels that bound, and of those that are launched once.
+constexpr size_t BOUNDING_BYTES = 4 * 8 + 12 * 4, SERVING_BYTES = 3 * 8 + 10 * 4;
 
 extern "C" {
 Launcher pleach_emulated_queens, pleach_emulated_flowshop, pleach_emulated_uts,
     pleach_emulated_atsp, pleach_emulated_queens_intervals, pleach_emulated_atsp_intervals,
-    pleach_emulated_flowshop_intervals, pleach_emulated_flowshop_bounds;
+    pleach_emulated_flowshop_intervals, pleach_emulated_flowshop_bounds, pleach_emulated_loop_rays,
+    pleach_emulated_loop_lattice, pleach_emulated_loop_spmm_add, pleach_emulated_loop_spmm_count,
+    pleach_emulated_loop_csrmm;
 }
 
 namespace {
@@ -53,7 +57,7 @@ bool is(const std::string &choice) {
     return words && (std::string(",") + words + ",").find("," + choice + ",") != std::string::npos;
 }
 
-// The kernels, and a word that only the code of each contains.
+// The kernels, and a word that only the code of each contains, or of it and of those before.
 const struct {
     const char *name, *word;
     Launcher *run;
@@ -64,7 +68,17 @@ const struct {
                {"queens_intervals", "6Queens4ROOM", pleach_emulated_queens_intervals},
                {"atsp_intervals", "5Paths4ROOM", pleach_emulated_atsp_intervals},
                {"flowshop_intervals", "9Schedules4ROOM", pleach_emulated_flowshop_intervals},
-               {"flowshop_bounds", "columns", pleach_emulated_flowshop_bounds}};
+               {"flowshop_bounds", "columns", pleach_emulated_flowshop_bounds},
+               {"loop_rays", "0f4B400000", pleach_emulated_loop_rays},
+               {"loop_lattice", "0f3D638E39", pleach_emulated_loop_lattice},
+               {"loop_spmm_add", "all_sums", pleach_emulated_loop_spmm_add},
+               {"loop_spmm_count", "all_marks", pleach_emulated_loop_spmm_count},
+               {"loop_csrmm", ".entry serve(", pleach_emulated_loop_csrmm}};
+
+// Whether a kernel takes batches, and does not explore.
+bool is_bounding(u64 kernel) {
+    return std::strstr(KERNELS[kernel].name, "_bounds") || std::strstr(KERNELS[kernel].name, "loop_");
+}
 
 std::recursive_mutex one_at_a_time;
 std::map<u64, size_t> memory;
@@ -153,7 +167,7 @@ Result cuCtxSetCurrent(void *context) {
 }
 
 Result cuCtxSynchronize() {
-    return bound([] { return queues.finish(); });
+    return bound([] { return queues.finish(current); });
 }
 
 Result cuCtxSetFlags(u32) {
@@ -238,8 +252,8 @@ Result cuModuleUnload(void *) {
 
 // A function is the index of an entry point, plus one, and four times the number of its kernel.
 Result cuModuleGetFunction(void **function, void *module, const char *name) {
-    if (std::strcmp(name, "bound") == 0)
-        return *function = numbered(1 + 4 * (u64(module) - 1)), SUCCESS;
+    if (std::strcmp(name, "bound") == 0 || std::strcmp(name, "serve") == 0)
+        return *function = numbered((name[0] == 's') + 1 + 4 * (u64(module) - 1)), SUCCESS;
     const char *names[] = {"explore", "balance", "put", "take"};
     for (u64 i = 0; i < 4; ++i) {
         if (std::strcmp(name, names[i]) == 0) {
@@ -266,25 +280,50 @@ Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *,
     return SUCCESS;
 }
 
+// Counts a launch. Whether something is to be wrong with it, which happens then; `result` is what it returns.
+static bool goes_wrong(const char *kernel, Result &result) {
+    bool counts = !has("faulty") || is(std::string("faulty=") + kernel);
+    auto fault = [&](const char *key) { return counts && launches == told(key, 0); };
+    launches += counts;
+    if (fault("abort"))
+        std::abort();
+    hung = fault("hang");
+    lost = fault("fail");
+    result = lost ? LAUNCH_FAILED : SUCCESS;
+    return hung || lost;
+}
+
+// Launches a kernel that is fed while it runs, on a thread of its own. Its stream goes on when it has ended.
+static Result serve(u64 kernel, u32 threads, const std::string &record, u64 stream) {
+    Result result = SUCCESS;
+    if (goes_wrong(KERNELS[kernel].name, result))
+        return result;
+    auto ended = std::make_shared<std::atomic<int>>(streams::GOES_ON);
+    u64 seed = launches;
+    std::thread([=] {
+        char text[512] = "";
+        KERNELS[kernel].run(1, record.data(), 1, threads, seed, text, sizeof text);
+        *ended = *text ? LAUNCH_FAILED : SUCCESS;
+    }).detach();
+    queues.of_stream[stream].push_back([=] {
+        lost = lost || *ended == LAUNCH_FAILED;
+        return ended->load();
+    });
+    return SUCCESS;
+}
+
 // Runs a kernel, or does what is wrong with this launch.
 static Result run(void *function, u32 blocks, u32 threads, const void *record) {
     char text[512] = "";
     u64 number = u64(function) - 1;
     auto &kernel = KERNELS[number / 4];
     bool counts = !has("faulty") || is(std::string("faulty=") + kernel.name);
-    auto fault = [&](const char *key) { return counts && launches == told(key, 0); };
-    launches += counts;
-    if (fault("abort"))
-        std::abort();
-    hung = fault("hang");
-    if (hung)
-        return SUCCESS;
-    lost = fault("fail");
-    if (lost)
-        return LAUNCH_FAILED;
+    Result result = SUCCESS;
+    if (goes_wrong(kernel.name, result))
+        return result;
     kernel.run(u32(number % 4), record, blocks, threads, launches, text, sizeof text);
     // The report is the fifth address of the record, and counts bounded nodes in third place.
-    bool explores = counts && number % 4 == 0 && number / 4 < std::size(KERNELS) - 1;
+    bool explores = counts && number % 4 == 0 && !is_bounding(number / 4);
     if (!altered && explores && has("wrong") && launches >= told("wrong", 0)) {
         reinterpret_cast<u64 *const *>(record)[4][2] += 1;
         altered = true;
@@ -299,6 +338,12 @@ Result cuLaunchKernel(void *function, u32 blocks, u32, u32, u32 threads, u32, u3
     // What is launched after a launch that hangs waits in the driver's queue.
     if (hung)
         return SUCCESS;
+    u64 number = u64(function) - 1;
+    if (stream && is_bounding(number / 4) && number % 4 == 1)
+        return bound([&] {
+            std::string record(static_cast<const char *>(parameters[0]), SERVING_BYTES);
+            return serve(number / 4, threads, record, u64(stream));
+        });
     if (stream) {
         std::string record(static_cast<const char *>(parameters[0]), BOUNDING_BYTES);
         return bound([&] {
@@ -315,11 +360,11 @@ Result cuStreamQuery(void *) {
 }
 
 Result cuStreamSynchronize(void *) {
-    return bound([] { return queues.finish(); });
+    return bound([] { return queues.finish(current); });
 }
 
 Result cuStreamCreate(void **stream, u32) {
-    return bound([&] { return *stream = numbered(queues.create()), SUCCESS; });
+    return bound([&] { return *stream = numbered(queues.create(current)), SUCCESS; });
 }
 
 Result cuStreamDestroy_v2(void *stream) {
@@ -348,7 +393,7 @@ Result cuEventQuery(void *event) {
 }
 
 Result cuEventSynchronize(void *event) {
-    return call([&] { return queues.events[u64(event)] ? SUCCESS : queues.finish(); });
+    return call([&] { return queues.events[u64(event)] ? SUCCESS : queues.finish(current); });
 }
 
 Result cuMemHostAlloc(void **memory, size_t bytes, u32) {

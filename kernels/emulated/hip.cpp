@@ -120,7 +120,7 @@ Result hipModuleLaunchKernel(void *function, u32 blocks, u32, u32, u32 threads, 
                              void **parameters, void **) {
     if (!stream || shared)
         return INVALID_VALUE;
-    bool bounds = (u64(function) - 1) / 4 == std::size(KERNELS) - 1;
+    bool bounds = is_bounding((u64(function) - 1) / 4);
     note(function, blocks, threads, parameters[0], bounds);
     return cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, bounds ? stream : nullptr, parameters, nullptr);
 }

@@ -77,6 +77,46 @@ fn counts_on_gpus_are_those_of_the_cpu() {
     }
 }
 
+/// However their kernels are launched, and whichever launch fails.
+#[test]
+fn loops_on_gpus_have_the_results_of_the_cpu() {
+    for (words, kernel) in [
+        ("csrmm fem:600 --columns 3", "loop_csrmm"),
+        ("rays bluntfin:4x3x3 --size 40x30 --method march", "loop_rays"),
+        ("lattice --size 32x8x16 --steps 9", "loop_lattice"),
+        ("spmm web:400x3", ""),
+    ] {
+        let run = |devices: &str, like: &str| {
+            let words = format!("loop {words} --devices {devices} --json");
+            let output = pleach(&words, like)?;
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            Some((answer(&output)["loop"]["checksum"].as_f64().unwrap(), said))
+        };
+        let Some((wanted, _)) = run("cpu", "kernel=none") else { return };
+        for (devices, like) in [
+            ("gpu", "gpus=1"),
+            ("gpu:launch=once", "gpus=1"),
+            ("cpu,gpu:launch=once:rmax=5", "gpus=1"),
+            ("gpu0:launch=once,gpu1", "gpus=2"),
+            ("gpu", "fail=2"),
+            ("gpu:launch=once", "fail=1"),
+        ] {
+            let (found, said) = run(devices, like).unwrap();
+            let what = format!("{words} on {devices}, {like}: {found} for {wanted}, {said}");
+            assert!((found / wanted - 1.0).abs() < 1e-9, "{what}");
+            assert_eq!(
+                said.contains("gpu0 failed") || said.contains("gpu0 not used"),
+                like.contains("fail"),
+                "{what}"
+            );
+        }
+        if !kernel.is_empty() {
+            let (_, said) = run("cpu,gpu", &format!("kernel={kernel}")).unwrap();
+            assert!(said.is_empty(), "{said}");
+        }
+    }
+}
+
 #[test]
 fn gpus_take_part_without_being_asked() {
     let run = |words: &str, like: &str| {

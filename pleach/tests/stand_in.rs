@@ -26,6 +26,11 @@ fn make() -> Option<PathBuf> {
         ("uts", "kernel.cpp"),
         ("atsp", "kernel.cpp"),
         ("atsp_intervals", "kernel.cpp"),
+        ("loop_csrmm", "kernel.cpp"),
+        ("loop_rays", "kernel.cpp"),
+        ("loop_lattice", "kernel.cpp"),
+        ("loop_spmm_count", "kernel.cpp"),
+        ("loop_spmm_add", "kernel.cpp"),
         ("block", "block.cpp"),
         ("driver", "driver.cpp"),
         ("compiler", "compiler.cpp"),
@@ -33,11 +38,13 @@ fn make() -> Option<PathBuf> {
         ("hiprtc", "hiprtc.cpp"),
     ] {
         let part = folder.join(format!("{name}.o"));
+        let is_loop = name.starts_with("loop_");
         let compiler = Command::new("c++")
             .args(["-c", "-O1", "-fPIC", "-std=c++17", "-Wno-unknown-pragmas"])
             .arg(format!("-DPLEACH_SOURCE=\"{name}.cu\""))
             .arg(format!("-DPLEACH_LAUNCH=pleach_emulated_{name}"))
-            .arg(format!("-DPLEACH_BOUNDS={}", u8::from(name.ends_with("_bounds"))))
+            .arg(format!("-DPLEACH_BOUNDS={}", u8::from(name.ends_with("_bounds") || is_loop)))
+            .arg(format!("-DPLEACH_SERVES={}", u8::from(is_loop && name != "loop_lattice")))
             .arg("-I")
             .arg(kernels.join("cuda"))
             .args([source(file), "-o".into(), part.clone().into_os_string()])
