@@ -106,10 +106,11 @@ fn settings(threads: u32, device: &str) -> Settings {
 fn a_whole_run_counts_right_while_its_device_comes() {
     let queens = Queens::new(11, Level::best()).unwrap();
     let wanted = wanted(&queens, i64::MAX);
+    let mut shared = 0;
     for late in [1, 2, 3, 5, 8, 13, 21] {
         for fail in ["", ":fail=0", ":fail=1", ":fail=4"] {
             let settings = Settings {
-                slow: vec![("cpu0".into(), 20.0), ("emulated0".into(), 2.0)],
+                pace: Some(2_000_000),
                 trace: true,
                 ..settings(1, &format!("emulated:late={late}{fail}"))
             };
@@ -117,8 +118,11 @@ fn a_whole_run_counts_right_while_its_device_comes() {
             let outcome = run.unwrap();
             assert_eq!(outcome.counts, wanted, "{late} ms{fail}");
             assert_eq!(outcome.units[1].mode, "explore");
+            let both = outcome.units.iter().all(|unit| unit.counts.branched > 0);
+            shared += u32::from(both && outcome.units[1].opened_s.is_some());
         }
     }
+    assert!(shared > 0, "no device came while there was something left");
 }
 
 #[test]

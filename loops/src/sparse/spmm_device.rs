@@ -10,15 +10,14 @@ use std::ops::Range;
 const MOST_COLUMNS: usize = 1 << 31;
 
 impl<T: Sparse> Factors<'_, T> {
-    /// Whether a device can multiply them: all places must fit words, and the second matrix be in order.
+    /// Whether a device can multiply them: all places must fit words.
     pub(super) fn fit_devices(&self) -> bool {
         *self.fit_devices.get_or_init(|| {
             let words = |rows: usize, entries: usize| rows + 2 + entries * (1 + T::WORDS);
             let (a, b) = (self.a, self.b);
             // The rows of the product count too.
             let all = words(2 * a.height(), a.entries()) + words(b.height(), b.entries());
-            let ascends = |row: usize| b.of_row(row).0.is_sorted_by(|one, next| one < next);
-            u32::try_from(all).is_ok() && b.width <= MOST_COLUMNS && (0..b.height()).all(ascends)
+            u32::try_from(all).is_ok() && b.width <= MOST_COLUMNS
         })
     }
 

@@ -158,7 +158,7 @@ impl<'a, T: Real> Windows<'a, T> {
     pub fn list(&mut self, columns: &[u32], groups: &mut Vec<Place>) {
         groups.clear();
         // Never between two groups of one list.
-        if self.steps.len() > self.room {
+        if self.steps.len().max(self.shapes.len()) > self.room {
             self.forgotten += self.shapes.len() as u32;
             self.shapes.clear();
             self.windows.clear();
@@ -227,8 +227,10 @@ impl<'a, T: Real> Windows<'a, T> {
             let columns = |row: usize| self.matrix.of_row(row + k).0;
             (columns(shape.row), columns(row))
         });
-        let (one, other) = pairs.clone().find(|(one, _)| !one.is_empty())?;
-        let shift = other.first()?.wrapping_sub(one[0]);
+        let shift = match pairs.clone().find(|(one, _)| !one.is_empty()) {
+            Some((one, other)) => other.first()?.wrapping_sub(one[0]),
+            None => 0,
+        };
         let moved = |one: &[u32], other: &[u32]| {
             one.len() == other.len()
                 && one

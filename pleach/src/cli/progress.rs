@@ -4,6 +4,7 @@ use super::console::Console;
 use crate::campaign::Cancel;
 use crate::report::{estimate, gap, grouped, short};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pleach_run::executor::gpu::ending::leave;
 use pleach_run::{Sight, SitesSight};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
@@ -27,7 +28,7 @@ pub fn interrupts() -> Cancel {
             last.get_or_insert_with(Instant::now);
             seen.cancel();
             if again {
-                std::process::exit(130);
+                leave(130);
             }
         });
         cancel

@@ -7,6 +7,7 @@ use super::sizes::Sizes;
 use super::slab_device::SlabDevice;
 use crate::crew::Crew;
 use crate::error::RunError;
+use crate::executor::gpu::DeviceError;
 use crate::executor::gpu::spec::{Spec, names};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::looping::Stepping;
@@ -47,16 +48,18 @@ pub struct StepsOutcome<S> {
 }
 
 /// What a thread has of a slab, and what it did.
-struct Held<S> {
+struct Held<'w, S> {
     slab: S,
+    /// The device that has it, once it was sent there. It is the device's then, but for its edges.
+    device: Option<SlabDevice<'w, S>>,
     busy: Duration,
     /// Of that, since speeds were looked at.
     last: Duration,
 }
 
-impl<S> Held<S> {
+impl<S> Held<'_, S> {
     fn new(slab: S) -> Self {
-        Self { slab, busy: Duration::ZERO, last: Duration::ZERO }
+        Self { slab, device: None, busy: Duration::ZERO, last: Duration::ZERO }
     }
 }
 
@@ -159,16 +162,17 @@ impl Crew {
             Phase { crew: self, work, settings, members, start, all: steps, done, stopped };
         let mut looks = Looks::new(learns, work.depth());
         let mut shares = vec![0.0; members.len()];
-        for &stop in &stops.at {
-            while phase.done < stop && !phase.stopped {
-                let before = phase.done;
-                held = phase.run(held, stop.min(looks.next()) - before, watch)?;
-                for (share, range) in shares.iter_mut().zip(&ranges) {
-                    *share += (range.len() * (phase.done - before)) as f64;
+        let mut to_come = stops.at.iter().copied().peekable();
+        loop {
+            // Before slabs are cut anew: new ones do not know their neighbours' edges yet.
+            while to_come.next_if_eq(&phase.done).is_some() {
+                if let Some(show) = &mut stops.show {
+                    fetch(&mut held, members)?;
+                    show(phase.done, &held.iter().map(|held| &held.slab).collect::<Vec<_>>());
                 }
-                if phase.done < looks.next() || phase.stopped || phase.done == steps {
-                    continue;
-                }
+            }
+            let Some(&stop) = to_come.peek().filter(|_| !phase.stopped) else { break };
+            if phase.done >= looks.next() {
                 let rates = held
                     .iter()
                     .zip(&ranges)
@@ -176,18 +180,21 @@ impl Crew {
                 let learnt = cut(work.units(), work.least(), &rates.collect::<Vec<_>>());
                 looks.begin();
                 if far(&ranges, &learnt, work.units()) {
+                    fetch(&mut held, members)?;
                     held = self.recut(work, held, &learnt)?;
                     ranges = learnt;
                 }
                 looks.end(phase.done);
                 held.iter_mut().for_each(|held| held.last = Duration::ZERO);
             }
-            if phase.stopped {
-                break;
+            let before = phase.done;
+            held = phase.run(held, stop.min(looks.next()) - before, watch)?;
+            for (share, range) in shares.iter_mut().zip(&ranges) {
+                *share += (range.len() * (phase.done - before)) as f64;
             }
-            if let Some(show) = &mut stops.show {
-                show(stop, &held.iter().map(|held| &held.slab).collect::<Vec<_>>());
-            }
+        }
+        if !phase.stopped {
+            fetch(&mut held, members)?;
         }
         let (seconds, complete) = (start.elapsed().as_secs_f64(), phase.done == steps);
         let all: f64 = shares.iter().sum();
@@ -209,13 +216,27 @@ impl Crew {
     }
 }
 
+/// Fetches all slabs that devices have.
+fn fetch<S>(held: &mut [Held<'_, S>], members: &[Member<'_>]) -> Result<(), Trouble> {
+    let mut lost = Vec::new();
+    for (Held { slab, device, .. }, member) in held.iter_mut().zip(members) {
+        let fetched = device.as_mut().map_or(Ok(()), |device| device.fetch(slab));
+        lost.extend(fetched.err().map(|why| (member.name.clone(), began_anew(&why))));
+    }
+    if lost.is_empty() { Ok(()) } else { Err(Trouble::Lost(lost)) }
+}
+
+fn began_anew(why: &DeviceError) -> String {
+    format!("failed, all steps begin anew: {why}")
+}
+
 impl Crew {
     /// Makes all slabs, each on a thread of its own.
-    fn begin<S: Send>(
+    fn begin<'w, S: Send>(
         &self,
         begin: &(impl Fn(Range<usize>) -> Result<S, String> + Sync),
         ranges: &[Range<usize>],
-    ) -> Result<Vec<Held<S>>, RunError> {
+    ) -> Result<Vec<Held<'w, S>>, RunError> {
         let jobs = ranges.iter().map(|range| {
             Box::new(move || begin(range.clone())) as Box<dyn FnOnce() -> Result<S, String> + Send>
         });
@@ -228,12 +249,12 @@ impl Crew {
     }
 
     /// Cuts slabs anew.
-    fn recut<W: Stepping>(
+    fn recut<'w, W: Stepping>(
         &self,
-        work: &W,
-        held: Vec<Held<W::Slab>>,
+        work: &'w W,
+        held: Vec<Held<'w, W::Slab>>,
         ranges: &[Range<usize>],
-    ) -> Result<Vec<Held<W::Slab>>, RunError> {
+    ) -> Result<Vec<Held<'w, W::Slab>>, RunError> {
         let busy: Vec<Duration> = held.iter().map(|held| held.busy).collect();
         let slabs: Vec<W::Slab> = held.into_iter().map(|held| held.slab).collect();
         let made = self.begin(&|range| work.cut(&slabs, range), ranges)?;
@@ -256,13 +277,13 @@ struct Phase<'a, W> {
 /// The edges of a slab: for the neighbour below and for the one above, as of even and of odd sweeps.
 type Edges = [[Mutex<Vec<f32>>; 2]; 2];
 
-impl<W: Stepping> Phase<'_, W> {
+impl<'a, W: Stepping> Phase<'a, W> {
     fn run(
         &mut self,
-        held: Vec<Held<W::Slab>>,
+        held: Vec<Held<'a, W::Slab>>,
         steps: usize,
         watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
-    ) -> Result<Vec<Held<W::Slab>>, Trouble> {
+    ) -> Result<Vec<Held<'a, W::Slab>>, Trouble> {
         let Phase { crew, work, settings, members, start, all, done, .. } = *self;
         let edges: Vec<Edges> = held.iter().map(|_| Edges::default()).collect();
         let (meet, stop, swept) =
@@ -278,7 +299,7 @@ impl<W: Stepping> Phase<'_, W> {
                     std::mem::forget(guard);
                 }
                 (held, lost)
-            }) as Box<dyn FnOnce() -> (Held<W::Slab>, Option<String>) + Send + '_>
+            }) as Box<dyn FnOnce() -> (Held<'a, W::Slab>, Option<String>) + Send + '_>
         });
         let ended = crew.side_by_side(jobs.collect(), |latch| {
             // If the watcher panics, no sweep is begun any more.
@@ -308,8 +329,8 @@ impl<W: Stepping> Phase<'_, W> {
 }
 
 /// What a member shares with the others in a phase.
-struct Turn<'a, W> {
-    work: &'a W,
+struct Turn<'a, 'w, W> {
+    work: &'w W,
     me: usize,
     member: &'a Member<'a>,
     edges: &'a [Edges],
@@ -318,27 +339,23 @@ struct Turn<'a, W> {
     swept: &'a AtomicU64,
 }
 
-impl<W: Stepping> Turn<'_, W> {
+impl<'w, W: Stepping> Turn<'_, 'w, W> {
     /// Sweeps a slab until all steps are done, they are stopped, or another member is lost.
     ///
     /// # Errors
     /// What became of the device, if it is lost, and the slab with it.
     fn go(
         &self,
-        held: &mut Held<W::Slab>,
+        held: &mut Held<'w, W::Slab>,
         steps: usize,
         slow: f64,
         crew: &Crew,
     ) -> Result<(), String> {
         let Self { work, me, edges, meet, stop, .. } = *self;
-        let mut device = match (self.member.spec, work.on_device()) {
-            (Some(spec), Some(on)) => {
-                let device = SlabDevice::new(on, spec, crew.shelf(), &held.slab);
-                Some(device.map_err(|why| format!("not used: {why}"))?)
-            }
-            _ => None,
-        };
-        let failed = |why| format!("failed, all steps begin anew: {why}");
+        if let (None, Some(spec), Some(on)) = (&held.device, self.member.spec, work.on_device()) {
+            let device = SlabDevice::new(on, spec, crew.shelf(), &held.slab);
+            held.device = Some(device.map_err(|why| format!("not used: {why}"))?);
+        }
         let mut left = steps;
         for parity in [0, 1].into_iter().cycle() {
             publish(work, &held.slab, &edges[me], parity);
@@ -350,8 +367,10 @@ impl<W: Stepping> Turn<'_, W> {
                 break;
             }
             let (now, began) = (left.min(work.depth()), Instant::now());
-            match &mut device {
-                Some(device) => device.sweep(&mut held.slab, now).map_err(failed)?,
+            match &mut held.device {
+                Some(device) => {
+                    device.sweep(&mut held.slab, now).map_err(|why| began_anew(&why))?;
+                }
                 None => work.sweep(&mut held.slab, now),
             }
             std::thread::sleep(began.elapsed().mul_f64(slow - 1.0));
@@ -363,7 +382,7 @@ impl<W: Stepping> Turn<'_, W> {
                 self.swept.fetch_add(now as u64, Ordering::Relaxed);
             }
         }
-        device.map_or(Ok(()), |mut device| device.fetch(&mut held.slab).map_err(failed))
+        Ok(())
     }
 }
 

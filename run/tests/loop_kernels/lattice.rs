@@ -1,5 +1,6 @@
 //! Flows: slabs on devices and on threads together are what one thread computes, bit by bit.
 
+use crate::slow_threads;
 use pleach_core::level::Level;
 use pleach_core::looping::Stepping;
 use pleach_loops::lattice::flow::{Across, Along, Flow, Friction, Obstacle, Setup};
@@ -8,7 +9,7 @@ use pleach_loops::lattice::stepping::Steps;
 use pleach_loops::lattice::sums::Sum;
 use pleach_run::Crew;
 use pleach_run::executor::gpu::spec::Spec;
-use pleach_run::looping::{LoopReport, LoopSettings, Sizes, StepsOutcome};
+use pleach_run::looping::{LoopReport, LoopSettings, Sizes, StepsOutcome, Stops};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -108,6 +109,32 @@ fn however_planes_are_cut_the_flow_is_the_same() {
                 assert!(state(&done.slabs) == expected, "{what}");
             }
         }
+    }
+}
+
+/// After odd steps, too, where cells are half in their neighbours, and where slabs have just been cut anew.
+#[test]
+fn what_is_shown_on_the_way_is_the_same() {
+    let work = Steps(Arc::new(Flow::new(setup([16, 6, 24], Level::best())).unwrap()));
+    let shown = |threads: u32, devices: &[&str]| {
+        let mut all = Vec::new();
+        let show = &mut |done: usize, slabs: &[&Slab]| {
+            let planes = slabs.iter().flat_map(|slab| slab.planes().map(|z| slab.velocities(z)));
+            all.push((done, planes.collect::<Vec<_>>()));
+        };
+        let devices = devices.iter().map(|words| Spec::parse(words).unwrap()).collect();
+        let slow = slow_threads([1.0, 30.0]);
+        let settings = LoopSettings { threads, devices, slow, ..LoopSettings::default() };
+        let stops = Stops::showing(9, 9, show);
+        let go_on = &mut |_: &_| ControlFlow::Continue(());
+        let begin = |planes| work.begin(planes);
+        Crew::default().run_steps(&work, begin, stops, &settings, go_on).unwrap();
+        all
+    };
+    let expected = shown(1, &[]);
+    assert_eq!(expected.len(), 9);
+    for (threads, devices) in [(2, &[][..]), (1, &["emulated"]), (2, &["emulated"])] {
+        assert!(shown(threads, devices) == expected, "{threads}, {devices:?}");
     }
 }
 

@@ -134,15 +134,3 @@ fn however_rows_are_shared_the_product_is_the_same() {
         }
     }
 }
-
-/// A device finds columns by halving, which needs them in order: matrices that are not stay on threads.
-#[test]
-fn a_factor_out_of_order_stays_on_threads() {
-    let a = Csr::of(1, 1, &[(0, 0, 2.0)]).checked().unwrap();
-    for columns in [vec![4, 1], vec![3, 3]] {
-        let b = Csr { width: 5, starts: vec![0, 2], columns, values: vec![1.0, 1.0] };
-        let b = b.checked().unwrap();
-        let factors = Factors::new(&a, &b, Level::Off).unwrap();
-        assert!(Counting::new(&factors, &mut [0]).on_device().is_none());
-    }
-}

@@ -27,6 +27,11 @@ impl Policy {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             policy.set(key, value).map_err(|why| format!("balance {name}: {pair}: {why}"))?;
         }
+        // One subtree at a time, unless the user wants more.
+        let levels = !(policy.depths.is_empty() && policy.grains.is_empty());
+        if levels && !keys.split(',').any(|pair| pair.starts_with("share=")) {
+            policy.share = Share::Levels;
+        }
         policy.profile = name == "weighted" && policy.weights.is_empty();
         Ok(policy)
     }
@@ -84,8 +89,7 @@ impl Policy {
                 self.victim = Victim::Parent { siblings: one_of(value, YES_OR_NO)? };
             }
             ("depth", Victim::Parent { .. }) => {
-                // One subtree at a time.
-                (self.share, self.depths) = (Share::Levels, numbers(value)?);
+                self.depths = numbers(value)?;
             }
             ("cutoff", Victim::Master) => self.cutoff = Some(number(1000)?),
             ("coordinator", Victim::Master) => self.coordinator = one_of(value, YES_OR_NO)?,
@@ -93,7 +97,7 @@ impl Policy {
                 self.end = Some(one_of(value, [("waves", End::Waves), ("counter", End::Counter)])?);
             }
             ("weights", _) => self.weights = numbers(value)?,
-            ("grain", _) => (self.share, self.grains) = (Share::Levels, numbers(value)?),
+            ("grain", _) => self.grains = numbers(value)?,
             _ => return Err(format!("expected {}", Self::KEYS)),
         }
         Ok(())

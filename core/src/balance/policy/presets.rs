@@ -17,7 +17,12 @@ pub const PRESETS: [Preset; 12] = [
     ),
     ("random-power", "ask at random, give by measured power", Victim::Random, Share::Power),
     ("random-half", "ask at random, give half", Victim::Random, Share::Part(2)),
-    ("weighted", "ask at random, give by powers set by hand", Victim::Random, Share::Power),
+    (
+        "weighted",
+        "ask at random, give by powers that are set, or measured before the search",
+        Victim::Random,
+        Share::Power,
+    ),
     ("ring", "ask the next peers in turn, give half", Victim::Ring, Share::Part(2)),
     (
         "lifelines",

@@ -1,4 +1,4 @@
-//! [`end`]: how the process ends where a driver is still at work.
+//! [`end`] and [`leave`]: how the process ends where a driver is still at work.
 
 use crate::sync::{AtomicU64, Ordering};
 use std::io::Write;
@@ -36,7 +36,12 @@ unsafe extern "C" {
 pub fn end(code: u8) -> ExitCode {
     if AT_WORK.load(Ordering::Relaxed) > 0 {
         let _ = std::io::stdout().flush();
-        _exit(code.into())
+        leave(code)
     }
     ExitCode::from(code)
+}
+
+/// Ends the process at once, whatever is at work.
+pub fn leave(code: u8) -> ! {
+    _exit(code.into())
 }

@@ -23,23 +23,26 @@ enum Place {
     Amd(u32),
 }
 
-/// How many GPUs there are of each maker.
-fn counts() -> Result<(u32, u32), DeviceError> {
+/// How many GPUs there are of each maker, and why there are none of the other.
+fn counts() -> Result<(u32, u32, Option<DeviceError>), DeviceError> {
     match (cuda::count(), hip::is_here().then(hip::count)) {
         (Err(why), None) => Err(why),
         (Err(why), Some(Err(other))) => Err(DeviceError::Failed(format!("{why}; {other}"))),
-        (nvidia, amd) => Ok((nvidia.unwrap_or(0), amd.and_then(Result::ok).unwrap_or(0))),
+        (Err(why), Some(Ok(amd))) => Ok((0, amd, Some(why))),
+        (Ok(nvidia), Some(Err(why))) => Ok((nvidia, 0, Some(why))),
+        (Ok(nvidia), amd) => Ok((nvidia, amd.and_then(Result::ok).unwrap_or(0), None)),
     }
 }
 
 fn place(number: u32) -> Result<Place, DeviceError> {
-    let (nvidia, amd) = counts()?;
+    let (nvidia, amd, other) = counts()?;
     match number.checked_sub(nvidia) {
         None => Ok(Place::Nvidia(number)),
         Some(number) if number < amd => Ok(Place::Amd(number)),
         Some(_) => {
             let n = nvidia + amd;
-            Err(DeviceError::Failed(format!("no such GPU, expected a number below {n}")))
+            let other = other.map_or(String::new(), |why| format!("; {why}"));
+            Err(DeviceError::Failed(format!("no such GPU, expected a number below {n}{other}")))
         }
     }
 }
@@ -49,7 +52,7 @@ fn place(number: u32) -> Result<Place, DeviceError> {
 /// # Errors
 /// If none can be used: why.
 pub fn count() -> Result<u32, DeviceError> {
-    counts().map(|(nvidia, amd)| nvidia + amd)
+    counts().map(|(nvidia, amd, _)| nvidia + amd)
 }
 
 /// The GPUs of this machine, in the order of their numbers.
