@@ -5,7 +5,7 @@ use pleach_core::looping::Loop;
 use pleach_loops::sparse::csrmm::{Csrmm, Products};
 use pleach_loops::sparse::generate::named;
 use pleach_loops::sparse::matrix::{Checked, Csr, Dense};
-use pleach_loops::sparse::spmm::{Factors, Sparse, multiply};
+use pleach_loops::sparse::spmm::{Factors, Sparse, all, multiply};
 use std::time::Instant;
 
 /// The matrices, one of each kind.
@@ -46,8 +46,19 @@ fn squared<T: Sparse>(word: &str, matrix: &Checked<T>) {
             operations / began.elapsed().as_secs_f64() * 1e-9
         };
         let (fresh, warm) = (once(), once().max(once()));
+        let mut product = Csr::default();
+        let mut unsorted = || {
+            let began = Instant::now();
+            let factors = Factors::new(matrix, matrix, level).expect("a square matrix");
+            all(&factors.in_any_order(), &mut product).expect("memory that suffices");
+            operations / began.elapsed().as_secs_f64() * 1e-9
+        };
+        let (fresh_unsorted, unsorted) = (unsorted(), unsorted().max(unsorted()));
         let (name, level) = (T::NAME, level.to_string());
-        println!("{word:24} {name:>4} {:>8} {level:>7} {warm:>9.2} {fresh:>9.2} fresh", "itself");
+        println!(
+            "{word:24} {name:>4} {:>8} {level:>7} {warm:>9.2} {fresh:>9.2} fresh; unsorted {unsorted:.2}, {fresh_unsorted:.2} fresh",
+            "itself"
+        );
     }
 }
 

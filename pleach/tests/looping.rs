@@ -19,6 +19,7 @@ fn results_do_not_depend_on_who_computes_them() {
     for words in [
         "spmm fem:900",
         "spmm web:3000x3 random:3000x4 --precision f32",
+        "spmm web:3000x3 --unsorted",
         "csrmm fem:900 --columns 5",
         "csrmm random:800x7 --columns 20 --precision f32",
         "rays sphere:300 --size 40x30",

@@ -1,7 +1,9 @@
 //! Sparse matrices, and their products with sparse and with dense ones.
 
 pub mod csrmm;
+pub mod factors;
 pub mod generate;
+mod hashed;
 pub mod market;
 pub mod matrix;
 pub mod rows;

@@ -1,12 +1,12 @@
 //! Sparse × sparse, row by row, in two loops: [`Counting`] says how long each row of the product is, [`Adding`] fills
 //! them.
 
+use super::factors::ROWS;
+pub use super::factors::{Factors, Hand};
 use super::matrix::{Checked, Csr};
-use super::rows::{LARGE, TOGETHER};
+use super::rows::LARGE;
 use super::sums::Sums;
-use super::windows::{self, Place, Windows};
 use crate::real::Real;
-use crate::simd::fetch::fetch;
 use crate::simd::pages::in_large_pages;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::spmm as simd;
@@ -14,7 +14,6 @@ use pleach_core::level::Level;
 use pleach_core::looping::{Cells, Loop, LoopOnDevice};
 use std::collections::TryReserveError;
 use std::ops::Range;
-use std::sync::OnceLock;
 
 /// Numbers for which there is vector code.
 pub trait Sparse: Real {
@@ -87,135 +86,6 @@ fn add<T: Real>((a, row, rows): (&Csr<T>, usize, usize), b: &Csr<T>, sums: &mut 
     }
 }
 
-/// Rows of a unit.
-pub(super) const ROWS: usize = 16 * TOGETHER;
-
-/// What a thread needs of its own.
-#[derive(Debug)]
-pub struct Hand<'a, T> {
-    pub(super) sums: Sums<T>,
-    /// The second matrix cut into windows, if they pay.
-    windows: Option<Windows<'a, T>>,
-    /// What the columns of the row at hand stand for, and those of an earlier row, with the columns of its product.
-    places: Vec<Place>,
-    known: Vec<Place>,
-    pattern: Vec<(u32, u64)>,
-}
-
-/// Two matrices to be multiplied, and what is known of them.
-#[derive(Debug)]
-pub struct Factors<'a, T> {
-    pub(super) a: &'a Csr<T>,
-    pub(super) b: &'a Checked<T>,
-    /// Whether windows of the second matrix pay.
-    windowed: bool,
-    /// The cost of all units before each, and of all.
-    cost_before: Vec<f64>,
-    level: Level,
-    /// Products of two numbers.
-    products: f64,
-    /// Whether devices can multiply them; found out once if asked.
-    pub(super) fit_devices: OnceLock<bool>,
-}
-
-impl<'a, T: Sparse> Factors<'a, T> {
-    /// Two matrices whose columns ascend.
-    ///
-    /// # Errors
-    /// If their sizes do not fit.
-    pub fn new(a: &'a Checked<T>, b: &'a Checked<T>, level: Level) -> Result<Self, String> {
-        if a.width != b.height() {
-            let (width, height) = (a.width, b.height());
-            return Err(format!("{width} columns times {height} rows: expected as many of each"));
-        }
-        let (mut cost_before, mut cost, mut products) = (vec![0.0], 0.0, 0.0);
-        for first in (0..a.height()).step_by(ROWS) {
-            let end = (first + ROWS).min(a.height());
-            let entries = &a.columns[a.starts[first]..a.starts[end]];
-            let these: usize = entries.iter().map(|&column| b.row(column as usize).len()).sum();
-            products += these as f64;
-            cost += these as f64 + 4.0 * entries.len() as f64 + 16.0;
-            cost_before.push(cost);
-        }
-        let (windowed, fit_devices) = (windows::pay(b), OnceLock::new());
-        Ok(Self { a, b, windowed, cost_before, level, products, fit_devices })
-    }
-
-    /// Floating-point operations of the product.
-    #[must_use]
-    pub fn operations(&self) -> f64 {
-        2.0 * self.products
-    }
-
-    fn units(&self) -> usize {
-        self.cost_before.len() - 1
-    }
-
-    /// Asks for the rows of the second matrix that a unit needs, where they are scattered over memory: first where they
-    /// are, then what they begin with.
-    fn fetch(&self, unit: usize, with_values: bool) {
-        if self.windowed {
-            return;
-        }
-        let (first, end) = (unit * ROWS, ((unit + 1) * ROWS).min(self.a.height()));
-        let columns = &self.a.columns[self.a.starts[first]..self.a.starts[end]];
-        columns.iter().for_each(|&column| fetch(&self.b.starts, column as usize));
-        for &column in columns {
-            let begin = self.b.starts[column as usize];
-            fetch(&self.b.columns, begin);
-            if with_values {
-                fetch(&self.b.values, begin);
-            }
-        }
-    }
-
-    /// The rows of a unit in groups: the first of each, and how many they are, 1 or [`TOGETHER`].
-    fn groups(&self, unit: usize) -> impl Iterator<Item = (usize, usize)> {
-        let mut row = unit * ROWS;
-        let end = (row + ROWS).min(self.a.height());
-        std::iter::from_fn(move || {
-            let columns = |row: usize| self.a.of_row(row).0;
-            let three = row + TOGETHER <= end
-                && (row + 1..row + TOGETHER).all(|other| columns(other) == columns(row));
-            let group = (row, if three { TOGETHER } else { 1 });
-            row += group.1;
-            (group.0 < end).then_some(group)
-        })
-    }
-
-    fn hand(&self) -> Hand<'a, T> {
-        let lanes = (64 / size_of::<T>()) as u32;
-        let windows = self.windowed.then(|| Windows::new(self.b, lanes));
-        let (places, known, pattern) = (Vec::new(), Vec::new(), Vec::new());
-        Hand { sums: Sums::new(self.b.width), windows, places, known, pattern }
-    }
-
-    /// Finds the columns that a row of the product has.
-    fn mark(&self, row: usize, hand: &mut Hand<'_, T>) {
-        let (columns, _) = self.a.of_row(row);
-        let Hand { sums, windows, places, known, pattern } = hand;
-        let Some(windows) = windows else {
-            let columns = columns.iter().flat_map(|&column| self.b.of_row(column as usize).0);
-            columns.for_each(|&column| sums.mark(column));
-            return sums.gather();
-        };
-        windows.list(columns, places);
-        // In a mesh most rows are like the one before, one node further to the right.
-        if let Some(apart) = windows::apart(known, places) {
-            return sums.shift(pattern, apart);
-        }
-        for &place in &*places {
-            let group = windows.group(place);
-            for window in group.windows {
-                sums.mark_some(group.first(window), window.bits.into());
-            }
-        }
-        sums.gather();
-        known.clone_from(places);
-        pattern.clone_from(&sums.pattern);
-    }
-}
-
 /// The first pass: how long each row of the product is.
 pub struct Counting<'a, T> {
     pub(super) factors: &'a Factors<'a, T>,
@@ -251,6 +121,13 @@ impl<'a, T: Sparse> Loop for Counting<'a, T> {
             self.factors.fetch(unit, false);
             let mut lengths = self.lengths.part(unit);
             for (row, rows) in self.factors.groups(unit) {
+                let Factors { a, b, .. } = self.factors;
+                if let Some(hashed) = &mut hand.hashed
+                    && let Some(length) = hashed.count(a, row, b)
+                {
+                    lengths[row - unit * ROWS..][..rows].fill(length);
+                    continue;
+                }
                 self.factors.mark(row, hand);
                 let length = hand.sums.count();
                 lengths[row - unit * ROWS..][..rows].fill(length);
@@ -349,6 +226,20 @@ impl<'a, T: Sparse> Loop for Adding<'a, T> {
             let (mut columns, mut values) = (self.columns.part(unit), self.values.part(unit));
             let first = self.starts[unit * ROWS];
             for (row, rows) in self.factors.groups(unit) {
+                let hashed = hand.hashed.as_mut();
+                let done = hashed.is_some_and(|hashed| {
+                    (row..row + rows).all(|row| {
+                        let place = self.starts[row] - first..self.starts[row + 1] - first;
+                        let added = hashed.add(a, row, b).is_some();
+                        if added {
+                            hashed.take(&mut columns[place.clone()], &mut values[place]);
+                        }
+                        added
+                    })
+                });
+                if done {
+                    continue;
+                }
                 self.factors.mark(row, hand);
                 T::add_rows(*level, (a, row, rows), b, hand);
                 let place = self.starts[row] - first..self.starts[row + rows] - first;
@@ -380,13 +271,20 @@ pub fn multiply<T: Sparse>(
     level: Level,
     product: &mut Csr<T>,
 ) -> Result<(), String> {
-    let factors = Factors::new(a, b, level)?;
-    let mut lengths = vec![0; a.height()];
-    let counting = Counting::new(&factors, &mut lengths);
+    all(&Factors::new(a, b, level)?, product)
+}
+
+/// The whole product of two factors on the calling thread.
+///
+/// # Errors
+/// If memory does not suffice.
+pub fn all<T: Sparse>(factors: &Factors<'_, T>, product: &mut Csr<T>) -> Result<(), String> {
+    let mut lengths = vec![0; factors.a.height()];
+    let counting = Counting::new(factors, &mut lengths);
     counting.run(0..factors.units(), &mut counting.hand());
     drop(counting);
-    room(&lengths, b.width, product)?;
-    let adding = Adding::new(&factors, product);
+    room(&lengths, factors.b.width, product)?;
+    let adding = Adding::new(factors, product);
     adding.run(0..factors.units(), &mut adding.hand());
     Ok(())
 }
@@ -414,6 +312,24 @@ mod tests {
             product.starts.push(product.columns.len());
         }
         product
+    }
+
+    /// In any order, and once they are sorted the same; rows that are too long for a table among them.
+    #[test]
+    fn columns_in_any_order_are_the_same_columns() {
+        for word in ["web:3000x5", "random:700x9", "random:9000x200", "grid:400", "fem:300"] {
+            let matrix = named(word, 4).unwrap().unwrap().checked().unwrap();
+            let (mut sorted, mut any) = (Csr::<f64>::default(), Csr::default());
+            multiply(&matrix, &matrix, Level::Off, &mut sorted).unwrap();
+            let factors = Factors::new(&matrix, &matrix, Level::Off).unwrap().in_any_order();
+            all(&factors, &mut any).unwrap();
+            // Windows keep columns in order, and so do rows that are too long for a table.
+            let kept = ["fem:300", "random:9000x200"].contains(&word);
+            assert_eq!(any.columns == sorted.columns, kept, "{word}");
+            any.sort();
+            // Each sum is added up in the same order.
+            assert!(any == sorted, "{word}");
+        }
     }
 
     /// Whole numbers, so that every order of adding gives the same sum.

@@ -1,6 +1,7 @@
 //! Sparse × sparse on a device: both passes, row by row.
 
-use super::spmm::{Adding, Counting, Factors, ROWS, Sparse};
+use super::factors::ROWS;
+use super::spmm::{Adding, Counting, Factors, Sparse};
 use super::words::{MOST_WORDS, append};
 use pleach_core::device::Layout;
 use pleach_core::looping::LoopOnDevice;

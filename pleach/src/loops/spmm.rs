@@ -3,7 +3,7 @@
 use super::matrix::{is_file, matrix};
 use super::runner::Runner;
 use super::{Entry, Found, Job, Order};
-use crate::cli::flags::{PRECISION, Precision, Use};
+use crate::cli::flags::{PRECISION, Precision, UNSORTED, Use};
 use crate::failure::Failure;
 use pleach_core::level::Level;
 use pleach_core::looping::Loop;
@@ -21,6 +21,7 @@ pub const ENTRY: Entry = Entry {
     is_file,
     flags: &[
         Use::plain("precision"),
+        Use::plain("unsorted"),
         Use::with("out", "write the product as a Matrix Market file", ""),
     ],
     examples: &["loop spmm fem:40000", "loop spmm web:20000x3 random:20000x4 --precision f32"],
@@ -40,11 +41,12 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
         );
         return Err(Failure::Usage(why));
     }
+    let how = (level, order.given.on(UNSORTED.about.name));
     Ok(match order.given.get(&PRECISION).map_err(Failure::Usage)? {
         Some(Precision::Single) => {
-            Box::new(Product::new(a.cast::<f32>(), b.map(|b| b.cast()), level)?)
+            Box::new(Product::new(a.cast::<f32>(), b.map(|b| b.cast()), how)?)
         }
-        _ => Box::new(Product::new(a, b, level)?),
+        _ => Box::new(Product::new(a, b, how)?),
     })
 }
 
@@ -56,16 +58,23 @@ struct Product<T> {
     lengths: Vec<usize>,
     result: Csr<T>,
     level: Level,
+    /// Whether its columns may come in any order.
+    unsorted: bool,
     units: usize,
     operations: f64,
 }
 
 impl<T: Sparse> Product<T> {
-    fn new(a: Csr<T>, b: Option<Csr<T>>, level: Level) -> Result<Self, Failure> {
+    fn new(
+        a: Csr<T>,
+        b: Option<Csr<T>>,
+        (level, unsorted): (Level, bool),
+    ) -> Result<Self, Failure> {
         let lengths = vec![0; a.height()];
         let a = a.checked().map_err(Failure::Inside)?;
         let b = b.map(Csr::checked).transpose().map_err(Failure::Inside)?;
-        Ok(Self { a, b, lengths, result: Csr::default(), level, units: 0, operations: 0.0 })
+        let result = Csr::default();
+        Ok(Self { a, b, lengths, result, level, unsorted, units: 0, operations: 0.0 })
     }
 }
 
@@ -73,6 +82,7 @@ impl<T: Sparse> Job for Product<T> {
     fn run(&mut self, runner: &mut Runner<'_>) -> Result<(), Failure> {
         let b = self.b.as_ref().unwrap_or(&self.a);
         let factors = Factors::new(&self.a, b, self.level).map_err(Failure::Inside)?;
+        let factors = if self.unsorted { factors.in_any_order() } else { factors };
         self.operations = factors.operations();
         let counting = Counting::new(&factors, &mut self.lengths);
         self.units = counting.units();

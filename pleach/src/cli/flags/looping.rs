@@ -47,6 +47,17 @@ pub static PRECISION: Flag<Precision> = Flag {
     record: |given| given.word("precision").map(|word| json!(word)),
 };
 
+/// `--unsorted`.
+pub static UNSORTED: Flag<()> = Flag {
+    about: About {
+        name: "unsorted",
+        help: "leave the columns of a row of the product in any order, where that is faster",
+        ..ABOUT
+    },
+    parse: switch,
+    record: |given| given.has("unsorted").then(|| json!(true)),
+};
+
 /// Single or double.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {

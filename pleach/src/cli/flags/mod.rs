@@ -15,7 +15,7 @@ pub use given::{Given, Kind, Saving};
 pub use limits::{CHECKPOINT, EVERY, NODE_LIMIT, SHOW, TIME_LIMIT};
 pub use looping::{
     CHUNKS, COLUMNS, COMPARE, FRAMES, METHOD, NEAR, OBSTACLE, OUT, PRECISION, Precision, REYNOLDS,
-    SIZE, SPEED, STEPS, TRANSFER, VALUES, VIEW, ZOOM,
+    SIZE, SPEED, STEPS, TRANSFER, UNSORTED, VALUES, VIEW, ZOOM,
 };
 pub use output::{GANTT, JSON, QUIET, SOLUTION, TRACE};
 pub use search::{
@@ -31,7 +31,7 @@ use serde_json::Value;
 pub const WORD: char = '\u{1}';
 
 /// The flags that there are, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 52] = [
+pub static FLAGS: [&(dyn Item + Sync); 53] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -49,6 +49,7 @@ pub static FLAGS: [&(dyn Item + Sync); 52] = [
     &NODES,
     &COLUMNS,
     &PRECISION,
+    &UNSORTED,
     &SIZE,
     &VALUES,
     &VIEW,

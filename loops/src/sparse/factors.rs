@@ -1,0 +1,153 @@
+//! [`Factors`]: two sparse matrices to be multiplied, and [`Hand`], what a thread needs for it.
+
+use super::hashed::Hashed;
+use super::matrix::{Checked, Csr};
+use super::rows::TOGETHER;
+use super::sums::Sums;
+use super::windows::{self, Place, Windows};
+use crate::real::Real;
+use crate::simd::fetch::fetch;
+use pleach_core::level::Level;
+use std::sync::OnceLock;
+
+/// Rows of a unit.
+pub(super) const ROWS: usize = 16 * TOGETHER;
+
+/// What a thread needs of its own.
+#[derive(Debug)]
+pub struct Hand<'a, T> {
+    pub(super) sums: Sums<T>,
+    /// Where rows with scattered columns in any order are added up, unless they are long.
+    pub(super) hashed: Option<Hashed<T>>,
+    /// The second matrix cut into windows, if they pay.
+    pub(super) windows: Option<Windows<'a, T>>,
+    /// What the columns of the row at hand stand for, and those of an earlier row, with the columns of its product.
+    pub(super) places: Vec<Place>,
+    pub(super) known: Vec<Place>,
+    pub(super) pattern: Vec<(u32, u64)>,
+}
+
+/// Two matrices to be multiplied, and what is known of them.
+#[derive(Debug)]
+pub struct Factors<'a, T> {
+    pub(super) a: &'a Csr<T>,
+    pub(super) b: &'a Checked<T>,
+    /// Whether windows of the second matrix pay.
+    pub(super) windowed: bool,
+    /// Whether columns may come in any order.
+    pub(super) unsorted: bool,
+    /// The cost of all units before each, and of all.
+    pub(super) cost_before: Vec<f64>,
+    pub(super) level: Level,
+    /// Products of two numbers.
+    pub(super) products: f64,
+    /// Whether devices can multiply them; found out once if asked.
+    pub(super) fit_devices: OnceLock<bool>,
+}
+
+impl<'a, T: Real> Factors<'a, T> {
+    /// Two matrices whose columns ascend.
+    ///
+    /// # Errors
+    /// If their sizes do not fit.
+    pub fn new(a: &'a Checked<T>, b: &'a Checked<T>, level: Level) -> Result<Self, String> {
+        if a.width != b.height() {
+            let (width, height) = (a.width, b.height());
+            return Err(format!("{width} columns times {height} rows: expected as many of each"));
+        }
+        let (mut cost_before, mut cost, mut products) = (vec![0.0], 0.0, 0.0);
+        for first in (0..a.height()).step_by(ROWS) {
+            let end = (first + ROWS).min(a.height());
+            let entries = &a.columns[a.starts[first]..a.starts[end]];
+            let these: usize = entries.iter().map(|&column| b.row(column as usize).len()).sum();
+            products += these as f64;
+            cost += these as f64 + 4.0 * entries.len() as f64 + 16.0;
+            cost_before.push(cost);
+        }
+        let (windowed, fit_devices) = (windows::pay(b), OnceLock::new());
+        let unsorted = false;
+        Ok(Self { a, b, windowed, unsorted, cost_before, level, products, fit_devices })
+    }
+
+    /// The same, where the columns of a row of the product may come in any order, which is faster where they are
+    /// scattered.
+    #[must_use]
+    pub fn in_any_order(self) -> Self {
+        Self { unsorted: true, ..self }
+    }
+
+    /// Floating-point operations of the product.
+    #[must_use]
+    pub fn operations(&self) -> f64 {
+        2.0 * self.products
+    }
+
+    pub(super) fn units(&self) -> usize {
+        self.cost_before.len() - 1
+    }
+
+    /// Asks for the rows of the second matrix that a unit needs, where they are scattered over memory: first where they
+    /// are, then what they begin with.
+    pub(super) fn fetch(&self, unit: usize, with_values: bool) {
+        if self.windowed {
+            return;
+        }
+        let (first, end) = (unit * ROWS, ((unit + 1) * ROWS).min(self.a.height()));
+        let columns = &self.a.columns[self.a.starts[first]..self.a.starts[end]];
+        columns.iter().for_each(|&column| fetch(&self.b.starts, column as usize));
+        for &column in columns {
+            let begin = self.b.starts[column as usize];
+            fetch(&self.b.columns, begin);
+            if with_values {
+                fetch(&self.b.values, begin);
+            }
+        }
+    }
+
+    /// The rows of a unit in groups: the first of each, and how many they are, 1 or [`TOGETHER`].
+    pub(super) fn groups(&self, unit: usize) -> impl Iterator<Item = (usize, usize)> {
+        let mut row = unit * ROWS;
+        let end = (row + ROWS).min(self.a.height());
+        std::iter::from_fn(move || {
+            let columns = |row: usize| self.a.of_row(row).0;
+            let three = row + TOGETHER <= end
+                && (row + 1..row + TOGETHER).all(|other| columns(other) == columns(row));
+            let group = (row, if three { TOGETHER } else { 1 });
+            row += group.1;
+            (group.0 < end).then_some(group)
+        })
+    }
+
+    pub(super) fn hand(&self) -> Hand<'a, T> {
+        let lanes = (64 / size_of::<T>()) as u32;
+        let windows = self.windowed.then(|| Windows::new(self.b, lanes));
+        let (places, known, pattern) = (Vec::new(), Vec::new(), Vec::new());
+        let hashed = (self.unsorted && !self.windowed).then(Hashed::new);
+        Hand { sums: Sums::new(self.b.width), hashed, windows, places, known, pattern }
+    }
+
+    /// Finds the columns that a row of the product has.
+    pub(super) fn mark(&self, row: usize, hand: &mut Hand<'_, T>) {
+        let (columns, _) = self.a.of_row(row);
+        let Hand { sums, windows, places, known, pattern, .. } = hand;
+        let Some(windows) = windows else {
+            let columns = columns.iter().flat_map(|&column| self.b.of_row(column as usize).0);
+            columns.for_each(|&column| sums.mark(column));
+            return sums.gather();
+        };
+        windows.list(columns, places);
+        // In a mesh most rows are like the one before, one node further to the right.
+        if let Some(apart) = windows::apart(known, places) {
+            return sums.shift(pattern, apart);
+        }
+        for &place in &*places {
+            let group = windows.group(place);
+            for window in group.windows {
+                sums.mark_some(group.first(window), window.bits.into());
+            }
+        }
+        sums.gather();
+        known.clone_from(places);
+        pattern.clone_from(&sums.pattern);
+    }
+}

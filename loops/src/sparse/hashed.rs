@@ -1,0 +1,98 @@
+//! [`Hashed`]: sums of a row of a product by a small hash table, for scattered columns in any order.
+
+use super::matrix::Csr;
+use crate::real::Real;
+
+/// The most products of a row for which the table stays in the caches near the core.
+const MOST: usize = 1 << 15;
+/// No column.
+const NONE: u32 = u32::MAX;
+/// An odd number whose multiples are spread well.
+const SPREAD: u32 = 0x9e37_79b1;
+
+/// A table from columns to sums. It is empty between rows.
+#[derive(Debug)]
+pub(super) struct Hashed<T> {
+    columns: Vec<u32>,
+    sums: Vec<T>,
+    /// The places in use, in the order in which their columns came.
+    used: Vec<u32>,
+}
+
+impl<T: Real> Hashed<T> {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self { columns: Vec::new(), sums: Vec::new(), used: Vec::new() }
+    }
+
+    /// How many columns a row of `a` times `b` has; none if it is too long for the table.
+    pub fn count(&mut self, a: &Csr<T>, row: usize, b: &Csr<T>) -> Option<usize> {
+        let bits = self.make_room(a, row, b)?;
+        for &column in a.of_row(row).0 {
+            b.of_row(column as usize).0.iter().for_each(|&column| {
+                self.place(column, bits);
+            });
+        }
+        let length = self.used.len();
+        self.used.drain(..).for_each(|at| self.columns[at as usize] = NONE);
+        Some(length)
+    }
+
+    /// Adds up a row of `a` times `b`, if it is not too long for the table.
+    pub fn add(&mut self, a: &Csr<T>, row: usize, b: &Csr<T>) -> Option<()> {
+        let bits = self.make_room(a, row, b)?;
+        let (columns, factors) = a.of_row(row);
+        for (&column, &factor) in columns.iter().zip(factors) {
+            let (columns, values) = b.of_row(column as usize);
+            for (&column, &value) in columns.iter().zip(values) {
+                let (place, is_new) = self.place(column, bits);
+                let sum = &mut self.sums[place];
+                *sum = if is_new { factor * value } else { *sum + factor * value };
+            }
+        }
+        Some(())
+    }
+
+    /// Makes the table so large that it is half full at most. Its size, as a power of two.
+    fn make_room(&mut self, a: &Csr<T>, row: usize, b: &Csr<T>) -> Option<u32> {
+        let lengths = a.of_row(row).0.iter().map(|&column| b.row(column as usize).len());
+        let products: usize = lengths.sum();
+        if products > MOST {
+            return None;
+        }
+        let bits = (2 * products).next_power_of_two().trailing_zeros().max(4);
+        if self.columns.len() < 1 << bits {
+            self.columns.resize(1 << bits, NONE);
+            self.sums.resize(1 << bits, T::default());
+        }
+        Some(bits)
+    }
+
+    /// Where a column is in a table of this size, and whether it has just come.
+    #[inline(always)]
+    fn place(&mut self, column: u32, bits: u32) -> (usize, bool) {
+        let table = &mut self.columns[..1 << bits];
+        let mut place = (column.wrapping_mul(SPREAD) >> (32 - bits)) as usize;
+        loop {
+            let seen = &mut table[place & ((1 << bits) - 1)];
+            if *seen == column {
+                return (place & ((1 << bits) - 1), false);
+            }
+            if *seen == NONE {
+                *seen = column;
+                place &= (1 << bits) - 1;
+                self.used.push(place as u32);
+                return (place, true);
+            }
+            place += 1;
+        }
+    }
+
+    /// Takes out all columns and sums.
+    pub fn take(&mut self, columns: &mut [u32], values: &mut [T]) {
+        for (at, to) in self.used.drain(..).zip(columns.iter_mut().zip(values)) {
+            let at = at as usize;
+            (*to.0, *to.1) = (std::mem::replace(&mut self.columns[at], NONE), self.sums[at]);
+        }
+    }
+}
