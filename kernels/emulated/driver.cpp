@@ -32,7 +32,8 @@ constexpr size_t BOUNDING_BYTES = 4 * 8 + 12 * 4;
 extern "C" {
 Launcher pleach_emulated_queens, pleach_emulated_flowshop, pleach_emulated_uts,
     pleach_emulated_atsp, pleach_emulated_queens_intervals, pleach_emulated_atsp_intervals,
-    pleach_emulated_flowshop_intervals, pleach_emulated_flowshop_bounds;
+    pleach_emulated_flowshop_intervals, pleach_emulated_flowshop_parallel,
+    pleach_emulated_flowshop_bounds;
 }
 
 namespace {
@@ -64,6 +65,7 @@ const struct {
                {"queens_intervals", "6Queens4ROOM", pleach_emulated_queens_intervals},
                {"atsp_intervals", "5Paths4ROOM", pleach_emulated_atsp_intervals},
                {"flowshop_intervals", "9Schedules4ROOM", pleach_emulated_flowshop_intervals},
+               {"flowshop_parallel", "8Teamwork", pleach_emulated_flowshop_parallel},
                {"flowshop_bounds", "columns", pleach_emulated_flowshop_bounds}};
 
 std::recursive_mutex one_at_a_time;

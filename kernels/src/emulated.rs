@@ -53,6 +53,7 @@ kernels! {
     "queens_intervals", pleach_emulated_queens_intervals;
     "flowshop", pleach_emulated_flowshop;
     "flowshop_intervals", pleach_emulated_flowshop_intervals;
+    "flowshop_parallel", pleach_emulated_flowshop_parallel;
     "uts", pleach_emulated_uts;
     "atsp", pleach_emulated_atsp;
     "atsp_intervals", pleach_emulated_atsp_intervals;
@@ -67,6 +68,8 @@ kernels! {
     "flowshop 9 5 4 0", pleach_emulated_flowshop_9_5_4_0;
     "flowshop 9 6 4 15", pleach_emulated_flowshop_9_6_4_15;
     "flowshop 34 10 4 0", pleach_emulated_flowshop_34_10_4_0;
+    "flowshop_parallel 9 6 4 15", pleach_emulated_flowshop_parallel_9_6_4_15;
+    "flowshop_parallel 34 10 4 0", pleach_emulated_flowshop_parallel_34_10_4_0;
     "atsp 9", pleach_emulated_atsp_9;
     // Made of mistakes, to test that they are caught.
     "diverging", pleach_emulated_diverging;
@@ -125,7 +128,7 @@ pub unsafe fn launch(kernel: &str, entry: Entry, launch: &Launch, seed: u64) -> 
     let record = std::ptr::from_ref(launch).cast();
     // SAFETY: the caller vouches for the addresses.
     unsafe {
-        let n_blocks = blocks(kernel, launch.explorers);
+        let n_blocks = blocks(kernel, entry, launch.explorers);
         go((kernel, run), (entry as u32, entry.name()), record, n_blocks, seed)
     }
 }

@@ -3,10 +3,13 @@
 /// Threads per block.
 pub const THREADS: u32 = 128;
 
-/// Explorers per block: a warp each, or a thread each where work is intervals.
+/// Explorers per block: a warp each, or a thread each where work is intervals and a warp is not needed.
 #[must_use]
-pub fn explorers_per_block(kernel: &str) -> u32 {
-    if crate::INTERVALS.contains(&kernel) { THREADS } else { THREADS / 32 }
+pub fn explorers_per_block(kernel: &str, entry: Entry) -> u32 {
+    // With the sizes of an instance behind its name, where they are compiled in.
+    let kernel = kernel.split(' ').next().unwrap_or(kernel);
+    let team = entry == Entry::Explore && crate::PARALLEL.contains(&kernel);
+    if crate::INTERVALS.contains(&kernel) && !team { THREADS } else { THREADS / 32 }
 }
 
 /// Nodes per page.
@@ -238,8 +241,8 @@ impl StealRule {
 
 /// Blocks in a launch of this kernel with this many explorers.
 #[must_use]
-pub fn blocks(kernel: &str, explorers: u32) -> u32 {
-    explorers.div_ceil(explorers_per_block(kernel))
+pub fn blocks(kernel: &str, entry: Entry, explorers: u32) -> u32 {
+    explorers.div_ceil(explorers_per_block(kernel, entry))
 }
 
 /// The height of an interval with this many leaves: the upper half of that number.

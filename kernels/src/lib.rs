@@ -8,7 +8,7 @@ pub mod emulated;
 pub mod launch;
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 27] = [
+const FILES: [(&str, &str); 29] = [
     ("hip.cuh", include_str!("../cuda/hip.cuh")),
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
@@ -20,12 +20,14 @@ const FILES: [(&str, &str); 27] = [
     ("intervals.cuh", include_str!("../cuda/intervals.cuh")),
     ("best.cuh", include_str!("../cuda/best.cuh")),
     ("flowshop.cuh", include_str!("../cuda/flowshop.cuh")),
+    ("flowshop_children.cuh", include_str!("../cuda/flowshop_children.cuh")),
     ("bounding.cuh", include_str!("../cuda/bounding.cuh")),
     ("exact.cuh", include_str!("../cuda/exact.cuh")),
     ("queens.cu", include_str!("../cuda/queens.cu")),
     ("queens_intervals.cu", include_str!("../cuda/queens_intervals.cu")),
     ("flowshop.cu", include_str!("../cuda/flowshop.cu")),
     ("flowshop_intervals.cu", include_str!("../cuda/flowshop_intervals.cu")),
+    ("flowshop_parallel.cu", include_str!("../cuda/flowshop_parallel.cu")),
     ("uts.cu", include_str!("../cuda/uts.cu")),
     ("atsp.cu", include_str!("../cuda/atsp.cu")),
     ("atsp_intervals.cu", include_str!("../cuda/atsp_intervals.cu")),
@@ -39,11 +41,12 @@ const FILES: [(&str, &str); 27] = [
 ];
 
 /// The kernels compiled for any instance.
-const PTX: [(&str, &str); 13] = [
+const PTX: [(&str, &str); 14] = [
     ("queens", include_str!("../ptx/queens.ptx")),
     ("queens_intervals", include_str!("../ptx/queens_intervals.ptx")),
     ("flowshop", include_str!("../ptx/flowshop.ptx")),
     ("flowshop_intervals", include_str!("../ptx/flowshop_intervals.ptx")),
+    ("flowshop_parallel", include_str!("../ptx/flowshop_parallel.ptx")),
     ("uts", include_str!("../ptx/uts.ptx")),
     ("atsp", include_str!("../ptx/atsp.ptx")),
     ("atsp_intervals", include_str!("../ptx/atsp_intervals.ptx")),
@@ -56,18 +59,23 @@ const PTX: [(&str, &str); 13] = [
 ];
 
 /// The kernels that explore.
-pub const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 8] = [
     "queens",
     "flowshop",
     "uts",
     "atsp",
     "queens_intervals",
     "flowshop_intervals",
+    "flowshop_parallel",
     "atsp_intervals",
 ];
 
 /// Those among them whose work is intervals.
-pub const INTERVALS: [&str; 3] = ["queens_intervals", "flowshop_intervals", "atsp_intervals"];
+pub const INTERVALS: [&str; 4] =
+    ["queens_intervals", "flowshop_intervals", "flowshop_parallel", "atsp_intervals"];
+
+/// Those among these where an explorer is a warp, which bounds in parallel; else it is a thread.
+pub const PARALLEL: [&str; 1] = ["flowshop_parallel"];
 
 /// The kernels that bound the children of parents on the host.
 pub const BOUNDS: [&str; 1] = ["flowshop_bounds"];

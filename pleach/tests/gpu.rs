@@ -50,6 +50,10 @@ fn counts_on_gpus_are_those_of_the_cpu() {
             "flowshop_intervals",
             "solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval",
         ),
+        (
+            "flowshop_parallel",
+            "solve flowshop VFR10_5_3 --best optimum --bound two --nodes interval",
+        ),
         ("atsp", "solve atsp crane:9:1 --best 2431155 --bound partial"),
         ("atsp_intervals", "solve atsp crane:8:1 --best 2301622 --bound partial --nodes interval"),
     ] {

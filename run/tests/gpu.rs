@@ -102,7 +102,10 @@ fn counts_are_the_same_whatever_the_choices() {
     let tree = Parameters::parse("type=binomial,b0=40,q=0.19,m=5,seed=3").unwrap();
     let uts = Uts::new(tree, Level::best());
     let ((paths, length), (tours, _)) = (atsp(Nodes::Pool), atsp(Nodes::Interval));
-    let problems: [(&dyn Problem, i64); 9] = [
+    let mut pairs = schedules.clone();
+    pairs.bound = pleach_problems::flowshop::bound::Bound::Two;
+    let problems: [(&dyn Problem, i64); 10] = [
+        (&pairs, best),
         (&with_intervals(1), i64::MAX),
         (&with_intervals(8), i64::MAX),
         (&queens(7), i64::MAX),
@@ -130,6 +133,30 @@ fn counts_are_the_same_whatever_the_choices() {
             }
         }
     }
+}
+
+/// A thread bounds the children of a node one by one, or a warp all of them; where the bound takes long, always a warp.
+#[test]
+fn bounding_is_as_asked_for() {
+    let (mut schedules, best) = flowshop();
+    schedules.nodes = Nodes::Interval;
+    let wanted = whole(&schedules, best);
+    for how in ["alone", "parallel"] {
+        for explorers in [1, 5, 40] {
+            let words = format!("emulated:explorers={explorers}:bounding={how}");
+            let mut explorer = on_device(&schedules, &words);
+            explorer.put(&schedules.root().bytes).unwrap();
+            assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
+        }
+    }
+    let refused = |problem: &dyn Problem, how: &str| {
+        let (spec, on) = (spec(&format!("emulated:bounding={how}")), problem.on_device().unwrap());
+        DeviceExplorer::new(open(&spec).unwrap(), problem, on, &spec).err().unwrap().to_string()
+    };
+    assert!(refused(&with_intervals(8), "parallel").contains("for this problem"));
+    assert!(refused(&queens(8), "alone").contains("held as intervals"));
+    schedules.bound = pleach_problems::flowshop::bound::Bound::Two;
+    assert!(refused(&schedules, "alone").contains("for this bound"));
 }
 
 /// The host explores the top of what arrives; the device, which shares nothing inside, the rest.

@@ -8,6 +8,7 @@ mod faults;
 mod flowshop;
 mod intervals;
 mod loops;
+mod parallel;
 mod queens;
 mod sized;
 mod stopping;

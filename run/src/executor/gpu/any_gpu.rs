@@ -250,7 +250,9 @@ impl<D: Driver> Memory for Gpu<D> {
         let kernel = |entry: Entry| self.kernel(entry.name()).map_err(fault);
         self.kernels = Entry::ALL.into_iter().map(kernel).collect::<Result<_, _>>()?;
         let blocks = self.blocks(self.kernels[Entry::Explore as usize])?;
-        Ok(blocks * explorers_per_block(layout.kernel) * self.driver.multiprocessors())
+        Ok(blocks
+            * explorers_per_block(layout.kernel, Entry::Explore)
+            * self.driver.multiprocessors())
     }
 
     fn allocate(&mut self, words: usize) -> Result<u64, DeviceError> {
@@ -294,7 +296,7 @@ impl<D: Driver> Memory for Gpu<D> {
         let name = self.loaded.as_ref().map_or("", |loaded| loaded.from.0);
         let limit = self.handling.patience() + record.budget * WAIT_PER_STEP;
         self.running = Some(self.running.map_or(limit, |other| other.max(limit)));
-        let blocks = blocks(name, record.explorers);
+        let blocks = blocks(name, entry, record.explorers);
         // SAFETY: the kernels take this record, and its arrays have the sizes it states.
         unsafe { self.driver.launch(kernel, None, blocks, from_ref(record).cast()) }
     }

@@ -6,7 +6,7 @@ use super::kept::GuardedDevice;
 use super::shelf::Borrowed;
 use super::spec::{Mode, Spec};
 use super::tune::Tune;
-use super::{DeviceError, Gives, Inside, Returned, Round};
+use super::{Bounding, DeviceError, Gives, Inside, Returned, Round};
 use crate::activity::Phases;
 use pleach_core::device::{Layout, OnDevice};
 use pleach_core::explorer::{Explorer, Progress};
@@ -45,15 +45,16 @@ enum State<'p> {
     Plain(Box<dyn Explorer + 'p>, Counts),
 }
 
-/// Sees whether a problem allows what was asked for.
+/// What the device needs for a problem, by the kernel that was asked for.
 ///
 /// # Errors
-/// If it does not.
-pub(super) fn possible(
+/// If there is none, or the problem does not allow what was asked for.
+pub(super) fn wanted(
     problem: &dyn Problem,
-    layout: &Layout,
+    on: &dyn OnDevice,
     spec: &Spec,
-) -> Result<(), DeviceError> {
+) -> Result<Layout, DeviceError> {
+    let mut layout = on.layout();
     let each = spec.exchange.is_some_and(|way| way.gives == Gives::Each);
     if each && layout.nodes != Nodes::Interval {
         return Err(DeviceError::Failed("take=each needs work held as intervals".into()));
@@ -62,7 +63,24 @@ pub(super) fn possible(
         let why = "second_cutoff needs work held as open nodes";
         return Err(DeviceError::Failed(why.into()));
     }
-    Ok(())
+    let missing = match (spec.bounding, layout.parallel) {
+        (None, _) => None,
+        (Some(_), _) if layout.nodes != Nodes::Interval => {
+            Some("bounding needs work held as intervals")
+        }
+        (Some(Bounding::Alone), parallel) if parallel == Some(layout.kernel) => {
+            Some("it has no kernel for this bound with bounding=alone")
+        }
+        (Some(Bounding::Alone), _) => None,
+        (Some(Bounding::Parallel), Some(parallel)) => {
+            layout.kernel = parallel;
+            None
+        }
+        (Some(Bounding::Parallel), None) => {
+            Some("it has no kernel for this problem with bounding=parallel")
+        }
+    };
+    missing.map_or(Ok(layout), |why| Err(DeviceError::Failed(why.into())))
 }
 
 /// Prepares a device to explore, which may compile a kernel.
@@ -89,8 +107,7 @@ impl<'p> DeviceExplorer<'p> {
         on: &'p dyn OnDevice,
         spec: &Spec,
     ) -> Result<Self, DeviceError> {
-        let (mut device, layout) = (device.into(), on.layout());
-        possible(problem, &layout, spec)?;
+        let (mut device, layout) = (device.into(), wanted(problem, on, spec)?);
         ready(&mut device, &layout, spec)?;
         Ok(Self::with(device, &layout, (problem, on), spec))
     }

@@ -79,6 +79,15 @@ impl Inside {
     }
 }
 
+/// How explorers that hold intervals bound the children of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bounding {
+    /// An explorer is a thread, which bounds them one after the other.
+    Alone,
+    /// An explorer is a warp, which bounds all of them at once.
+    Parallel,
+}
+
 /// How work comes to a device and leaves it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exchange {

@@ -1,7 +1,7 @@
 //! [`Spec`]: which device to use and how, as in `emulated:explorers=33:inside=hypercube`.
 
 use super::form::{Form, Handling};
-use super::{Exchange, Gives, Inside};
+use super::{Bounding, Exchange, Gives, Inside};
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct Spec {
     pub pool: Option<u32>,
     /// The number of stacks, each with its own explorer.
     pub explorers: Option<u32>,
+    /// How explorers bound that hold intervals; if not given, as there is a kernel, and alone if there are both.
+    pub bounding: Option<Bounding>,
     /// How explorers exchange nodes.
     pub inside: Option<Inside>,
     /// How work comes and leaves.
@@ -60,7 +62,7 @@ impl Spec {
     pub fn of(kind: Kind) -> Self {
         let (explorers, budget, trigger, fail, late) = (None, None, None, None, None);
         let (mode, rmax, pool, inside, second_cutoff) = (None, None, None, None, None);
-        let exchange = None;
+        let (exchange, bounding) = (None, None);
         let handling = Handling::default();
         Self {
             kind,
@@ -68,6 +70,7 @@ impl Spec {
             rmax,
             pool,
             explorers,
+            bounding,
             inside,
             exchange,
             second_cutoff,
@@ -127,6 +130,9 @@ impl Spec {
             ("lineinfo", _) if gpu => return Err("expected yes".into()),
             ("wait", _) if gpu => self.handling.wait = number(86_400)?,
             ("explorers", _) => self.explorers = number(1 << 20)?,
+            ("bounding", "alone") => self.bounding = Some(Bounding::Alone),
+            ("bounding", "parallel") => self.bounding = Some(Bounding::Parallel),
+            ("bounding", _) => return Err("expected alone or parallel".into()),
             ("put", "spread" | "one") => {
                 self.exchange.get_or_insert_default().one_gets = value == "one";
             }
@@ -154,8 +160,8 @@ impl Spec {
             }
             _ => {
                 return Err(
-                    "expected mode, rmax, pool, explorers, inside, put, take, second_cutoff, \
-                            budget, trigger, form, lineinfo, wait (gpu), or fail, late (emulated)"
+                    "expected mode, rmax, pool, explorers, bounding, inside, put, take, \
+                            second_cutoff, budget, trigger, form, lineinfo, wait (gpu), or fail, late (emulated)"
                         .into(),
                 );
             }
@@ -167,8 +173,8 @@ impl Spec {
     fn settle(&mut self) -> Result<(), &'static str> {
         let evaluates = self.rmax.is_some() || self.pool.is_some();
         let numbers = [self.explorers, self.budget, self.trigger, self.second_cutoff];
-        let explores =
-            self.inside.is_some() || self.exchange.is_some() || numbers.iter().any(Option::is_some);
+        let ways = self.inside.is_some() || self.exchange.is_some() || self.bounding.is_some();
+        let explores = ways || numbers.iter().any(Option::is_some);
         if self.inside == Some(Inside::None) && self.trigger.is_some() {
             return Err("trigger has no effect with inside=none");
         }
@@ -180,7 +186,8 @@ impl Spec {
         }
         if explores && self.mode == Some(Mode::Evaluate) {
             return Err(
-                "explorers, inside, put, take, second_cutoff, budget and trigger are for mode=explore only",
+                "explorers, bounding, inside, put, take, second_cutoff, budget and trigger are for \
+                 mode=explore only",
             );
         }
         if evaluates {
@@ -248,6 +255,8 @@ mod tests {
             "gpu:late=1",
             "gpu:inside=rings",
             "gpu:take=both",
+            "gpu:bounding=two",
+            "gpu:bounding=parallel:mode=evaluate",
             "gpu:x=1",
             "gpu:form=cached",
             "gpu:wait=0",
