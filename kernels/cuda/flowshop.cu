@@ -131,8 +131,8 @@ struct Warp {
     Best best;
     bool holds;
 
-    __device__ Warp(const Launch &launch, Scratch &scratch)
-        : flowshop(launch, scratch), own(launch, flowshop.shape.words()), best(launch, 1, 1), holds(false) {}
+    __device__ Warp(const Launch &launch, Scratch &scratch, bool giving)
+        : flowshop(launch, scratch), own(launch, flowshop.shape.words(), giving), best(launch, 1, 1), holds(false) {}
 
     __device__ bool has_any() const { return holds || own.height != 0; }
 
@@ -178,20 +178,27 @@ struct Warp {
     }
 };
 
-ENTRY explore(Launch launch) {
-    __shared__ Scratch scratch[WARPS];
-    Warp warp(launch, scratch[threadIdx.x / LANES]);
+__device__ inline void search(const Launch &launch, bool giving) {
+    SHARED(Scratch, scratch, WARPS);
+    Warp warp(launch, scratch[threadIdx.x / LANES], giving);
     if (warp.own.sits_out())
         return;
     bool full = false;
     u32 step = 0;
-    while (step < launch.budget && !full && warp.has_any() && !warp.own.called_off(step)) {
-        warp.best.refresh(warp.own.lane);
-        u32 until = step + lesser(LOOK_EVERY, launch.budget - step);
-        for (; step < until && !full && warp.has_any(); ++step)
-            full = !warp.step();
-    }
+    do {
+        while (step < launch.budget && !full && warp.has_any() && !warp.own.called_off(step)) {
+            if (warp.own.asked(step))
+                warp.own.give(warp.holds, step);
+            warp.best.refresh(warp.own.lane);
+            u32 until = step + lesser(LOOK_EVERY, launch.budget - step);
+            for (; step < until && !full && warp.has_any(); ++step)
+                full = !warp.step();
+        }
+    } while (!warp.has_any() && warp.own.gets_more(step));
     warp.stop(full, step);
 }
+
+ENTRY explore(Launch launch) { search(launch, false); }
+ENTRY give(Launch launch) { search(launch, true); }
 
 COMMON_ENTRIES(Shape(launch).words())

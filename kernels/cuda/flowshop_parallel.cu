@@ -46,7 +46,7 @@ struct Teamwork : Children {
     }
 
     __device__ static Scratch &scratch() {
-        __shared__ Scratch all[WARPS];
+        SHARED(Scratch, all, WARPS);
         return all[threadIdx.x / LANES];
     }
 

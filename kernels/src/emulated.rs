@@ -111,6 +111,20 @@ fn check(launch: &Launch) -> Result<(), Fault> {
     }
 }
 
+/// Checks what must hold where explorers give to one another.
+fn check_ring(kernel: &str, launch: &Launch) -> Result<(), Fault> {
+    if !Entry::of(kernel).contains(&Entry::Give) {
+        return Err(Fault::Unknown(format!("{kernel}, give")));
+    }
+    if launch.ring == 0 || launch.ring % 4 != 0 {
+        return Err(Fault::Record("the ring has no address, or a misaligned one"));
+    }
+    if launch.giving <= launch.explorers || !launch.giving.is_power_of_two() {
+        return Err(Fault::Record("the ring is no power of two greater than the explorers"));
+    }
+    Ok(())
+}
+
 /// Runs a kernel's entry point to completion. The seed decides the order in which threads take
 /// turns.
 ///
@@ -125,6 +139,9 @@ fn check(launch: &Launch) -> Result<(), Fault> {
 pub unsafe fn launch(kernel: &str, entry: Entry, launch: &Launch, seed: u64) -> Result<(), Fault> {
     let run = find(kernel)?;
     check(launch)?;
+    if entry == Entry::Give {
+        check_ring(kernel, launch)?;
+    }
     let record = std::ptr::from_ref(launch).cast();
     // SAFETY: the caller vouches for the addresses.
     unsafe {

@@ -48,6 +48,9 @@ pub struct Launch {
     pub moves: u64,
     /// For `put` and `take`: words of the nodes that move.
     pub moved: u64,
+    /// `u32[giving + explorers]`: the ring of those who wait for nodes inside a launch, which holds zeros between
+    /// launches; then the mail of each.
+    pub ring: u64,
     /// Explorers, one warp or one thread each.
     pub explorers: u32,
     /// The explorers that take part are the first ones; the others only give.
@@ -76,6 +79,8 @@ pub struct Launch {
     pub least: u32,
     /// For `take`: whether the nodes stay, so that this only copies.
     pub leave: u32,
+    /// For `give`: the room of the ring, a power of two greater than the number of explorers.
+    pub giving: u32,
     /// Constants of the instance, then its values.
     pub sizes: [u32; 10],
 }
@@ -116,11 +121,24 @@ pub struct LaunchReport {
     pub returned: u32,
     /// Most steps made by any explorer.
     pub steps: u32,
+    /// Where explorers give to one another: how many have begun, how many have nodes or are about to get some, and
+    /// whether one has stopped, so that the others need not wait for nodes any more.
+    pub begun: u32,
+    /// See `begun`.
+    pub busy: u32,
+    /// See `begun`.
+    pub over: u32,
+    /// Tickets of the ring that were served, and that were drawn.
+    pub ring_from: u32,
+    /// See `ring_from`.
+    pub ring_upto: u32,
+    /// Nodes that were given.
+    pub given: u32,
 }
 
 impl LaunchReport {
     /// As words.
-    pub const WORDS: usize = 18;
+    pub const WORDS: usize = 24;
 
     /// A report with this best score and zeros.
     #[must_use]
@@ -135,7 +153,8 @@ impl LaunchReport {
     #[must_use]
     pub fn read(words: &[u32; Self::WORDS]) -> Self {
         let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
-        let [.., idle, full, found, taken, returned, steps] = *words;
+        let [.., idle, full, found, taken, returned, steps, _, _, _, _, _, _] = *words;
+        let [.., begun, busy, over, ring_from, ring_upto, given] = *words;
         Self {
             best: wide(0).cast_signed(),
             branched: wide(2),
@@ -149,6 +168,12 @@ impl LaunchReport {
             taken,
             returned,
             steps,
+            begun,
+            busy,
+            over,
+            ring_from,
+            ring_upto,
+            given,
         }
     }
 }
@@ -189,11 +214,21 @@ pub enum Entry {
     Put = 2,
     /// Nodes go to the host.
     Take = 3,
+    /// Explorers branch their nodes, and give some to one another. Kernels whose work is intervals do not have it.
+    Give = 4,
 }
 
 impl Entry {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Entry; 4] = [Entry::Explore, Entry::Balance, Entry::Put, Entry::Take];
+    pub const ALL: [Entry; 5] =
+        [Entry::Explore, Entry::Balance, Entry::Put, Entry::Take, Entry::Give];
+
+    /// Those of a kernel, in the same order.
+    #[must_use]
+    pub fn of(kernel: &str) -> &'static [Entry] {
+        let all = &Self::ALL;
+        if crate::INTERVALS.contains(&kernel) { &all[..4] } else { all }
+    }
 
     /// Its name in the compiled code.
     #[must_use]
@@ -203,6 +238,7 @@ impl Entry {
             Entry::Balance => "balance",
             Entry::Put => "put",
             Entry::Take => "take",
+            Entry::Give => "give",
         }
     }
 }
@@ -237,6 +273,12 @@ impl StealRule {
         }
         rounds + explorers.div_ceil(scale).saturating_sub(1)
     }
+}
+
+/// The room of the ring in which this many explorers wait for nodes.
+#[must_use]
+pub fn ring_room(explorers: u32) -> u32 {
+    (2 * explorers).next_power_of_two()
 }
 
 /// Blocks in a launch of this kernel with this many explorers.

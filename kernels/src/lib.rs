@@ -8,11 +8,12 @@ pub mod emulated;
 pub mod launch;
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 29] = [
+const FILES: [(&str, &str); 30] = [
     ("hip.cuh", include_str!("../cuda/hip.cuh")),
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
     ("moves.cuh", include_str!("../cuda/moves.cuh")),
+    ("giving.cuh", include_str!("../cuda/giving.cuh")),
     ("explorer.cuh", include_str!("../cuda/explorer.cuh")),
     ("lanes.cuh", include_str!("../cuda/lanes.cuh")),
     ("balance.cuh", include_str!("../cuda/balance.cuh")),
@@ -132,7 +133,7 @@ mod tests {
             let text = source(kernel).unwrap();
             assert!(!text.contains("#include"), "{kernel}");
             assert_eq!(text.matches("struct Launch {").count(), 1, "{kernel}");
-            for entry in Entry::ALL {
+            for entry in Entry::of(kernel) {
                 let head = format!(" {}(Launch launch)", entry.name());
                 assert_eq!(text.matches(&head).count(), 1, "{kernel}: {head}");
                 let compiled = ptx(kernel).unwrap();

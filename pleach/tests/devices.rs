@@ -144,6 +144,15 @@ fn a_coordinator_explores_the_top_only() {
             "it has no kernel for this bound with bounding=alone",
         ),
         ("count queens 8 --devices emulated:bounding=wide", "expected alone or parallel"),
+        ("count queens 8 --devices emulated:giving=yes", "expected always or never"),
+        (
+            "count queens 8 --devices emulated:giving=always:inside=none",
+            "giving=always contradicts that",
+        ),
+        (
+            "count queens 8 --nodes interval --devices emulated:giving=always",
+            "giving needs work held as open nodes",
+        ),
     ] {
         refused(words, said);
     }

@@ -2,6 +2,7 @@
 
 use super::executor::Rounds;
 use super::form::Built;
+use super::giving::Giving;
 use super::kept::GuardedDevice;
 use super::shelf::Borrowed;
 use super::spec::{Mode, Spec};
@@ -30,6 +31,7 @@ pub struct DeviceExplorer<'p> {
     /// From where on the reserve has arrived since, in words.
     arrived: Option<usize>,
     tune: Tune,
+    giving: Giving,
     /// How many explorers had work at the end of the last round, and how many took part.
     active: (u32, u32),
     /// Why the device was given up, until reported.
@@ -61,6 +63,10 @@ pub(super) fn wanted(
     }
     if spec.second_cutoff.is_some() && problem.top().is_none() {
         let why = "second_cutoff needs work held as open nodes";
+        return Err(DeviceError::Failed(why.into()));
+    }
+    if spec.giving.is_some() && layout.nodes != Nodes::Pool {
+        let why = "giving needs work held as open nodes";
         return Err(DeviceError::Failed(why.into()));
     }
     let missing = match (spec.bounding, layout.parallel) {
@@ -120,6 +126,7 @@ impl<'p> DeviceExplorer<'p> {
         spec: &Spec,
     ) -> Self {
         let (explorers, built) = (device.explorers(), device.built());
+        let giving_at_once = device.giving_at_once();
         // Windows have each idle explorer look at all others, which takes long where explorers are threads.
         let usual = match layout.nodes {
             Nodes::Pool => Inside::default(),
@@ -135,6 +142,7 @@ impl<'p> DeviceExplorer<'p> {
             inside,
             cutoff: spec.second_cutoff,
             arrived: None,
+            giving: Giving::new(spec, inside, layout.nodes, giving_at_once),
             tune: Tune::new(explorers, fixed, spec.budget, spec.trigger),
             active: (0, explorers),
             lost: None,
@@ -162,17 +170,19 @@ impl<'p> DeviceExplorer<'p> {
 
     /// Runs one round; its counts are reported later.
     fn round(&mut self, fuel: u64, best: i64) -> Progress {
-        let explorers = self.tune.explorers();
+        let explorers = self.giving.of(self.tune.explorers());
         // With this many steps, all explorers together use up the fuel.
         let steps = fuel / (STEP * u64::from(explorers));
         let budget = self.tune.budget().min(u32::try_from(steps).unwrap_or(u32::MAX)).max(1);
         let inside = self.inside;
         // Where nobody helps them, idle explorers are no reason to stop.
         let trigger = if inside == Inside::None { u32::MAX } else { self.tune.trigger() };
-        let round = Round { best, explorers, budget, trigger, inside };
+        let giving = self.giving.gives();
+        let round = Round { best, explorers, budget, trigger, giving, inside };
         let done = self.attempt(|device| device.feed(explorers).and_then(|()| device.run(&round)));
         let Some(returned) = done else { return Progress::default() };
-        let Returned { steps, round_ns, idle, .. } = returned;
+        let Returned { steps, round_ns, idle, given, .. } = returned;
+        self.giving.note(steps, budget, given);
         self.tune.note(returned.counts.bounded, steps, round_ns, idle);
         self.active = (explorers.saturating_sub(returned.idle), explorers);
         let better = |&(score, _): &(i64, Vec<u32>)| score < best;

@@ -19,6 +19,7 @@ pub mod executor;
 pub mod explorer;
 pub mod form;
 mod forms;
+mod giving;
 pub mod gpus;
 mod held;
 mod hip;
@@ -120,6 +121,8 @@ pub struct Round {
     pub budget: u32,
     /// The number of explorers without work at which the round ends; 0 for never.
     pub trigger: u32,
+    /// Whether explorers give nodes to one another meanwhile.
+    pub giving: bool,
     /// How nodes are exchanged afterwards.
     pub inside: Inside,
 }
@@ -137,6 +140,8 @@ pub struct Returned {
     pub idle: u32,
     /// Explorers that stopped for lack of room.
     pub full: u32,
+    /// Nodes that explorers gave to one another.
+    pub given: u32,
     /// The best solution found: its score and its words.
     pub found: Option<(i64, Vec<u32>)>,
 }

@@ -36,6 +36,8 @@ pub struct Spec {
     pub explorers: Option<u32>,
     /// How explorers bound that hold intervals; if not given, as there is a kernel, and alone if there are both.
     pub bounding: Option<Bounding>,
+    /// Whether explorers give nodes to one another inside a launch; if not given, while that makes rounds longer.
+    pub giving: Option<bool>,
     /// How explorers exchange nodes.
     pub inside: Option<Inside>,
     /// How work comes and leaves.
@@ -62,7 +64,7 @@ impl Spec {
     pub fn of(kind: Kind) -> Self {
         let (explorers, budget, trigger, fail, late) = (None, None, None, None, None);
         let (mode, rmax, pool, inside, second_cutoff) = (None, None, None, None, None);
-        let (exchange, bounding) = (None, None);
+        let (exchange, bounding, giving) = (None, None, None);
         let handling = Handling::default();
         Self {
             kind,
@@ -71,6 +73,7 @@ impl Spec {
             pool,
             explorers,
             bounding,
+            giving,
             inside,
             exchange,
             second_cutoff,
@@ -132,6 +135,9 @@ impl Spec {
             ("explorers", _) => self.explorers = number(1 << 20)?,
             ("bounding", "alone") => self.bounding = Some(Bounding::Alone),
             ("bounding", "parallel") => self.bounding = Some(Bounding::Parallel),
+            ("giving", "always") => self.giving = Some(true),
+            ("giving", "never") => self.giving = Some(false),
+            ("giving", _) => return Err("expected always or never".into()),
             ("bounding", _) => return Err("expected alone or parallel".into()),
             ("put", "spread" | "one") => {
                 self.exchange.get_or_insert_default().one_gets = value == "one";
@@ -160,7 +166,7 @@ impl Spec {
             }
             _ => {
                 return Err(
-                    "expected mode, rmax, pool, explorers, bounding, inside, put, take, \
+                    "expected mode, rmax, pool, explorers, bounding, giving, inside, put, take, \
                             second_cutoff, budget, trigger, form, lineinfo, wait (gpu), or fail, late (emulated)"
                         .into(),
                 );
@@ -174,9 +180,15 @@ impl Spec {
         let evaluates = self.rmax.is_some() || self.pool.is_some();
         let numbers = [self.explorers, self.budget, self.trigger, self.second_cutoff];
         let ways = self.inside.is_some() || self.exchange.is_some() || self.bounding.is_some();
-        let explores = ways || numbers.iter().any(Option::is_some);
+        let explores = ways || self.giving.is_some() || numbers.iter().any(Option::is_some);
         if self.inside == Some(Inside::None) && self.trigger.is_some() {
             return Err("trigger has no effect with inside=none");
+        }
+        if self.inside == Some(Inside::None) && self.giving == Some(true) {
+            return Err("with inside=none nobody gives: giving=always contradicts that");
+        }
+        if self.trigger == Some(0) && self.giving == Some(true) {
+            return Err("trigger=0 ends a round after every step: giving=always has no effect");
         }
         if self.trigger == Some(0) && self.budget.is_some() {
             return Err("trigger=0 ends a round after every step: budget has no effect");
@@ -186,7 +198,7 @@ impl Spec {
         }
         if explores && self.mode == Some(Mode::Evaluate) {
             return Err(
-                "explorers, bounding, inside, put, take, second_cutoff, budget and trigger are for \
+                "explorers, bounding, giving, inside, put, take, second_cutoff, budget and trigger are for \
                  mode=explore only",
             );
         }
@@ -256,6 +268,9 @@ mod tests {
             "gpu:inside=rings",
             "gpu:take=both",
             "gpu:bounding=two",
+            "gpu:giving=yes",
+            "gpu:giving=always:inside=none",
+            "gpu:giving=always:trigger=0",
             "gpu:bounding=parallel:mode=evaluate",
             "gpu:x=1",
             "gpu:form=cached",
