@@ -28,7 +28,7 @@ SMALL = {"queens": "count queens 8", "flowshop": "solve flowshop VFR10_5_6 --bes
 # The same with work as intervals.
 INTERVALS = {"queens_intervals": "count queens 8 --nodes interval",
              "flowshop_intervals": f"{SMALL['flowshop']} --nodes interval",
-             "flowshop_parallel": f"{SMALL['flowshop']} --nodes interval".replace("one", "two"),
+             "flowshop_parallel": "solve flowshop VFR10_5_3 --best optimum --bound two --nodes interval",
              "atsp_intervals": f"{SMALL['atsp']} --nodes interval"}
 # The value is the optimum.
 CRANE = "solve atsp crane:16:1 --bound partial --best 3435015"

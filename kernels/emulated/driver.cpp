@@ -56,18 +56,18 @@ bool is(const std::string &choice) {
     return words && (std::string(",") + words + ",").find("," + choice + ",") != std::string::npos;
 }
 
-// The kernels, and a word that only the code of each contains.
+// The kernels, and a word that the code of each contains, but that of none after it.
 const struct {
     const char *name, *word;
     Launcher *run;
 } KERNELS[] = {{"queens", "ALONE", pleach_emulated_queens},
+               {"flowshop_parallel", "8Teamwork", pleach_emulated_flowshop_parallel},
                {"flowshop", "JOBS_ROOM", pleach_emulated_flowshop},
                {"uts", "3Uts", pleach_emulated_uts},
                {"atsp", "CITIES_ROOM", pleach_emulated_atsp},
                {"queens_intervals", "6Queens4ROOM", pleach_emulated_queens_intervals},
                {"atsp_intervals", "5Paths4ROOM", pleach_emulated_atsp_intervals},
                {"flowshop_intervals", "9Schedules4ROOM", pleach_emulated_flowshop_intervals},
-               {"flowshop_parallel", "8Teamwork", pleach_emulated_flowshop_parallel},
                {"flowshop_bounds", "columns", pleach_emulated_flowshop_bounds}};
 
 std::recursive_mutex one_at_a_time;

@@ -116,7 +116,7 @@ fn check_ring(kernel: &str, launch: &Launch) -> Result<(), Fault> {
     if !Entry::of(kernel).contains(&Entry::Give) {
         return Err(Fault::Unknown(format!("{kernel}, give")));
     }
-    if launch.ring == 0 || launch.ring % 4 != 0 {
+    if launch.ring == 0 || !launch.ring.is_multiple_of(4) {
         return Err(Fault::Record("the ring has no address, or a misaligned one"));
     }
     if launch.giving <= launch.explorers || !launch.giving.is_power_of_two() {
