@@ -290,7 +290,9 @@ fn all_kernels_are_checked_in_one_process() {
     assert!(output.status.success(), "{text}");
     assert!(text.contains(" right, 0 wrong, 0 failed"), "{text}");
     for kernel in ["flowshop", "atsp", "queens", "uts"] {
-        for choice in ["explorers=1 ", "explorers=33 ", "explorers=all ", "inside=adapt "] {
+        for choice in
+            ["explorers=1 ", "explorers=33 ", "explorers=all ", "inside=adapt ", "giving=always "]
+        {
             let right = |line: &str| line.starts_with(&format!("ok     {kernel} "));
             assert!(text.lines().any(|line| right(line) && line.contains(choice)), "{text}");
         }
