@@ -28,6 +28,7 @@ SMALL = {"queens": "count queens 8", "flowshop": "solve flowshop VFR10_5_6 --bes
 # The same with work as intervals.
 INTERVALS = {"queens_intervals": "count queens 8 --nodes interval",
              "flowshop_intervals": f"{SMALL['flowshop']} --nodes interval",
+             "flowshop_parallel": "solve flowshop VFR10_5_3 --best optimum --bound two --nodes interval",
              "atsp_intervals": f"{SMALL['atsp']} --nodes interval"}
 # The value is the optimum.
 CRANE = "solve atsp crane:16:1 --bound partial --best 3435015"
@@ -176,6 +177,8 @@ def nodes(answer):
 
 
 def kernel_of(words):
+    if "--nodes interval" in words and "--bound two" in words:
+        return "flowshop_parallel"
     name = next(kernel for kernel in KERNELS if kernel in words)
     return f"{name}_intervals" if "--nodes interval" in words else name
 

@@ -14,11 +14,13 @@ fn main() {
 
 /// Kernels with sizes compiled in, as GPUs run them.
 #[cfg(feature = "emulated")]
-const SIZED: [(&str, &[u32]); 5] = [
+const SIZED: [(&str, &[u32]); 7] = [
     ("queens", &[10]),
     ("flowshop", &[9, 5, 4, 0]),
     ("flowshop", &[9, 6, 4, 15]),
     ("flowshop", &[34, 10, 4, 0]),
+    ("flowshop_parallel", &[9, 6, 4, 15]),
+    ("flowshop_parallel", &[34, 10, 4, 0]),
     ("atsp", &[9]),
 ];
 
@@ -26,9 +28,10 @@ const SIZED: [(&str, &[u32]); 5] = [
 #[cfg(feature = "emulated")]
 fn emulated() -> Result<(), cc::Error> {
     let explore = ["queens", "flowshop", "uts", "atsp", "diverging"];
-    let others = ["queens_intervals", "flowshop_intervals", "atsp_intervals", "flowshop_bounds"];
+    let others = ["queens_intervals", "flowshop_intervals", "flowshop_parallel", "atsp_intervals"];
+    let bounds = ["flowshop_bounds"];
     let loops = ["loop_csrmm", "loop_rays", "loop_lattice", "loop_spmm_count", "loop_spmm_add"];
-    for kernel in explore.into_iter().chain(others).chain(loops) {
+    for kernel in explore.into_iter().chain(others).chain(bounds).chain(loops) {
         library(kernel, &[])?;
     }
     for (kernel, sizes) in SIZED {

@@ -10,6 +10,9 @@ use crate::work::{Interval, Intervals, Malformed, Nodes, Work};
 pub struct Layout {
     /// The kernel's name.
     pub kernel: &'static str,
+    /// The name of the one whose explorers bound all children of a node at once, if there is one that explores
+    /// intervals so. It may be the only one.
+    pub parallel: Option<&'static str>,
     /// Constants with which the kernel is compiled, in the order in which it names them.
     pub sizes: Vec<u32>,
     /// Further constants of the instance, for which the same code serves.

@@ -84,10 +84,10 @@ struct Warp {
     u32 placed;
     Set left;
 
-    __device__ Warp(const Launch &launch, const u32 *rows)
-        : own(launch, Node::words(SIZE(launch, 0))), best(launch, VALUE(launch, 1), CITY + 1), arcs(rows + own.lane),
-          home(address<u32>(launch.tables)), path(), top(0), cities(SIZE(launch, 0)), holds(false), word(0),
-          placed(0), left(0) {}
+    __device__ Warp(const Launch &launch, const u32 *rows, bool giving)
+        : own(launch, Node::words(SIZE(launch, 0)), giving), best(launch, VALUE(launch, 1), CITY + 1),
+          arcs(rows + own.lane), home(address<u32>(launch.tables)), path(), top(0), cities(SIZE(launch, 0)),
+          holds(false), word(0), placed(0), left(0) {}
 
     __device__ bool has_any() const { return holds || own.height != 0; }
 
@@ -277,10 +277,10 @@ struct Warp {
     }
 };
 
-ENTRY explore(Launch launch) {
-    __shared__ u32 rows[CITIES_ROOM * WIDTH];
+__device__ inline void search(const Launch &launch, bool giving) {
+    SHARED(u32, rows, CITIES_ROOM * WIDTH);
     load(rows, address<u32>(launch.tables) + SIZE(launch, 0), SIZE(launch, 0));
-    Warp warp(launch, rows);
+    Warp warp(launch, rows, giving);
     Explorer &own = warp.own;
     if (own.sits_out())
         return;
@@ -288,11 +288,20 @@ ENTRY explore(Launch launch) {
     u32 step = 0, pruned = 0;
     for (;;) {
         bool over = step >= launch.budget || full || !warp.has_any() || own.called_off(step);
-        // With little room, the children of a node go onto the stack at once.
-        if (over || !warp.has_room())
+        bool asked = !over && own.asked(step);
+        // With little room, the children of a node go onto the stack at once, and where others wait for some.
+        if (over || !warp.has_room() || (asked && own.height == 0))
             warp.put_down();
-        if (over)
-            break;
+        if (asked)
+            own.give(warp.holds, step);
+        if (over) {
+            u32 before = step;
+            if (warp.has_any() || !own.gets_more(step))
+                break;
+            // Steps that came with a gift.
+            pruned += step - before;
+            continue;
+        }
         warp.best.refresh(own.lane);
         u32 until = step + lesser(STRIDE, launch.budget - step);
         while (step < until && !full && warp.has_any()) {
@@ -310,5 +319,8 @@ ENTRY explore(Launch launch) {
     own.counts.branched = own.lane == 0 ? step - pruned : 0;
     own.stop(full, step);
 }
+
+ENTRY explore(Launch launch) { search(launch, false); }
+DENSE_ENTRY(9) give(Launch launch) { search(launch, true); }
 
 COMMON_ENTRIES(Node::words(SIZE(launch, 0)))

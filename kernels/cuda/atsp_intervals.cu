@@ -16,6 +16,7 @@ constexpr u32 CITY = 63;
 // this order: then no child that is not pruned comes after one that is.
 struct Paths {
     static constexpr u32 ROOM = TOWNS_ROOM;
+    static constexpr u32 TEAM = 1;
     // For each city on the path: its word, and the place and the rank of the next one in its row.
     struct Trail {
         u32 words[ROOM];

@@ -106,6 +106,7 @@ __device__ inline void balance_explorers(const Launch &launch, u32 words) {
 }
 
 // Entry points common to all kernels, given the number of words per node.
+#define HAS_GIVE
 #define COMMON_ENTRIES(words)                                                                      \
     ENTRY balance(Launch launch) { balance_explorers(launch, words); }                             \
     ENTRY put(Launch launch) { put_nodes(launch, words); }                                         \

@@ -19,6 +19,7 @@ enum Branching : u32 { FORWARD, BACKWARD, ALTERNATE, MAX_SUM, MIN_BRANCH, MIN_MI
 // A partial schedule. Its children, at the end that the branching chooses, are ranked by their keys: bound, then job.
 struct Schedules {
     static constexpr u32 ROOM = TASKS_ROOM;
+    static constexpr u32 TEAM = 1;
     // For each node on the path, by jobs placed: its bound, the end at which its children are, their bounds by job, and
     // the key of the child that comes next on the path. Then the current node: the end of each machine, the work left
     // there, and the bounds of the children at both ends.

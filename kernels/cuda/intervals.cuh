@@ -14,6 +14,16 @@ constexpr u32 NONE = ~0u;
 // This thread's index in the grid.
 __device__ inline u32 thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
+// What another warp may change meanwhile, as the first thread of an explorer's team sees it.
+template <u32 TEAM> __device__ inline u32 look_as_one(const u32 *at) {
+    if constexpr (TEAM == 1) {
+        return look(at);
+    } else {
+        u32 seen = threadIdx.x % TEAM == 0 ? look(at) : 0;
+        return __shfl_sync(ALL_LANES, seen, 0);
+    }
+}
+
 __device__ inline u32 interval_words(u32 places) { return 2 + 2 * ((places + 3) / 4); }
 
 // An explorer's interval in global memory: its bound in two words, which only the host reads, then both ends, a byte
@@ -89,10 +99,11 @@ __device__ inline u32 *found(const Launch &launch, u32 number, u32 plan, i64 sco
     return record + 4;
 }
 
-// A thread's search of its interval, depth first.
+// An explorer's search of its interval, depth first, by a thread or by all lanes of a warp, which then do the same.
 //
 // `Problem` has the path from the root to the current node, with a place among the children of each node on it, which
 // are ranked from 0. A child is open if it is not pruned. It has
+// - `TEAM`, how many threads an explorer has: 1 or 32
 // - `ROOM`, the most places, and `places(launch)`
 // - `Trail`, memory for each node on the path
 // - `branch(bool counts)`, which branches the node just entered and puts the place before its first child
@@ -152,12 +163,13 @@ template <class Problem> struct Walk {
             return false;
         looked = steps;
         problem.refresh();
-        return launch.trigger != 0 && look(&address<LaunchReport>(launch.report)->idle) >= launch.trigger;
+        return launch.trigger != 0 &&
+               look_as_one<Problem::TEAM>(&address<LaunchReport>(launch.report)->idle) >= launch.trigger;
     }
 
     // What is left begins with this child.
     __device__ void save(u32 rank) {
-        for (u32 i = 0; i < own.places; ++i)
+        for (u32 i = threadIdx.x % Problem::TEAM; i < own.places; i += Problem::TEAM)
             own.begin(i) = i < depth ? path[i] : i == depth ? (unsigned char)rank : 0;
     }
 
@@ -191,7 +203,8 @@ template <class Problem> struct Walk {
 };
 
 template <class Problem> __device__ void explore_intervals(const Launch &launch) {
-    u32 number = thread(), steps = 0;
+    u32 number = thread() / Problem::TEAM, steps = 0;
+    bool leads = threadIdx.x % Problem::TEAM == 0;
     LaunchReport *report = address<LaunchReport>(launch.report);
     bool has = number < launch.explorers && address<u32>(launch.heights)[number] != 0;
     Counts counts;
@@ -202,18 +215,19 @@ template <class Problem> __device__ void explore_intervals(const Launch &launch)
         Walk<Problem> walk(launch, number, counts, ranks, trail);
         has = walk.run();
         steps = walk.steps;
-        if (!has)
+        if (!has && leads)
             address<u32>(launch.heights)[number] = 0;
     }
     // At once, so that others see it.
-    if (!has && number < launch.active)
+    if (!has && leads && number < launch.active)
         atomicAdd(&report->idle, 1u);
+    // The whole team has written where it stopped.
+    __syncwarp();
     double leaves = 0;
-    if (has) {
+    if (has && leads) {
         leaves = Interval{launch, number, Problem::places(launch)}.leaves();
         address<u32>(launch.heights)[number] = u32(__double2hiint(leaves));
     }
-    __syncwarp();
     leaves = sum_of_warp(leaves);
     u64 branched = sum_of_warp(counts.branched), bounded = sum_of_warp(counts.bounded);
     u64 total = sum_of_warp(counts.total);

@@ -19,6 +19,7 @@ struct Launch {
     u64 free;
     u64 moves;
     u64 moved;
+    u64 ring;
     u32 explorers;
     u32 active;
     u32 span;
@@ -33,6 +34,7 @@ struct Launch {
     u32 width;
     u32 least;
     u32 leave;
+    u32 giving;
     u32 sizes[10];
 };
 
@@ -54,6 +56,12 @@ struct LaunchReport {
     u32 taken;
     u32 returned;
     u32 steps;
+    u32 begun;
+    u32 busy;
+    u32 over;
+    u32 ring_from;
+    u32 ring_upto;
+    u32 given;
 };
 
 struct Move {
@@ -68,6 +76,9 @@ struct Move {
 #define DENSE_ENTRY(blocks) ENTRY
 #define WIDE
 #define OTHERS_MAY_COME emulated::Block::current()->yield()
+#define NAP OTHERS_MAY_COME
+// Shared memory of a block.
+#define SHARED(Type, name, n) Type *name = emulated::shared<Type, n>(__LINE__)
 #else
 #define ENTRY extern "C" __global__ void __launch_bounds__(128)
 // An entry point of which this many blocks must fit on a multiprocessor.
@@ -75,6 +86,12 @@ struct Move {
 // Nodes of four words are loaded and stored at once.
 #define WIDE __align__(16)
 #define OTHERS_MAY_COME
+#ifdef __HIP__
+#define NAP __builtin_amdgcn_s_sleep(8)
+#else
+#define NAP __nanosleep(200)
+#endif
+#define SHARED(Type, name, n) __shared__ Type name[n]
 #endif
 
 constexpr u32 LANES = 32;

@@ -161,8 +161,8 @@ struct Warp {
     // Whether pages ran out for a dive; none become free within this launch.
     bool refused;
 
-    __device__ Warp(const Launch &launch, Board *shared)
-        : queens(launch), own(launch, WORDS), mine(shared), refused(false) {}
+    __device__ Warp(const Launch &launch, Board *shared, bool giving)
+        : queens(launch), own(launch, WORDS, giving), mine(shared), refused(false) {}
 
     // Lanes without a board take one from the stack. Returns whether any lane has one then.
     __device__ bool take_up() {
@@ -177,6 +177,8 @@ struct Warp {
         __syncwarp();
         return __ballot_sync(ALL_LANES, mine.holds) != 0;
     }
+
+    __device__ bool has_any() const { return __ballot_sync(ALL_LANES, mine.holds) != 0 || own.height != 0; }
 
     // Pushes a board of each lane that gives one.
     __device__ void put_down(bool gives, const Board &board) {
@@ -236,35 +238,45 @@ struct Warp {
     }
 };
 
-ENTRY explore(Launch launch) {
-    __shared__ Board frames[FRAMES * THREADS];
-    Warp warp(launch, frames);
+__device__ inline void search(const Launch &launch, bool giving) {
+    SHARED(Board, frames, FRAMES * THREADS);
+    Warp warp(launch, frames, giving);
     Explorer &own = warp.own;
     if (own.sits_out())
         return;
     bool full = false;
     u32 step = 0;
-    while (step < launch.budget && !own.called_off(step) && warp.take_up()) {
-        bool dives = warp.has_room();
-        if (!dives)
-            warp.put_frames_down();
-        // Lanes dive together: until all are deep enough, the others walk.
-        bool walks = warp.mine.holds && !(dives && warp.queens.can_dive(warp.mine.board));
-        if (__ballot_sync(ALL_LANES, walks) == 0) {
-            u32 steps = lesser(STRIDE, launch.budget - step);
-            warp.dive(steps);
-            step += steps;
-        } else {
-            full = !warp.walk(walks);
-            if (full)
-                break;
-            ++step;
+    do {
+        while (step < launch.budget && !own.called_off(step) && warp.take_up()) {
+            if (own.asked(step)) {
+                if (own.height == 0)
+                    warp.put_frames_down();
+                own.give(true, step);
+            }
+            bool dives = warp.has_room();
+            if (!dives)
+                warp.put_frames_down();
+            // Lanes dive together: until all are deep enough, the others walk.
+            bool walks = warp.mine.holds && !(dives && warp.queens.can_dive(warp.mine.board));
+            if (__ballot_sync(ALL_LANES, walks) == 0) {
+                u32 steps = lesser(STRIDE, launch.budget - step);
+                warp.dive(steps);
+                step += steps;
+            } else {
+                full = !warp.walk(walks);
+                if (full)
+                    break;
+                ++step;
+            }
         }
-    }
+    } while (own.gives && !warp.has_any() && own.gets_more(step));
     // The deepest boards go on top: the next launch takes those first.
     warp.put_frames_down();
     warp.put_down(warp.mine.holds, warp.mine.board);
     own.stop(full, step);
 }
+
+ENTRY explore(Launch launch) { search(launch, false); }
+ENTRY give(Launch launch) { search(launch, true); }
 
 COMMON_ENTRIES(WORDS)

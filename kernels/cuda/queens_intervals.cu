@@ -11,6 +11,7 @@ constexpr u32 ROWS_ROOM = 31;
 // attacked ones included.
 struct Queens {
     static constexpr u32 ROOM = ROWS_ROOM;
+    static constexpr u32 TEAM = 1;
     // The column of the queen in each row.
     struct Trail {
         unsigned char columns[ROOM];

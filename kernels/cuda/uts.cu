@@ -111,6 +111,7 @@ struct Uts {
     }
 };
 
-DENSE_ENTRY(10) explore(Launch launch) { explore_in_lanes<Uts>(launch); }
+DENSE_ENTRY(10) explore(Launch launch) { explore_in_lanes<Uts>(launch, false); }
+DENSE_ENTRY(9) give(Launch launch) { explore_in_lanes<Uts>(launch, true); }
 
 COMMON_ENTRIES(Uts::WORDS)

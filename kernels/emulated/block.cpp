@@ -33,14 +33,15 @@ static thread_local Block *running = nullptr;
 
 Block *Block::current() { return running; }
 
-Block::Block(u32 size, u64 seed)
-    : threads(size), waiting((size + LANES - 1) / LANES), random(seed * 2 + 0x9e3779b97f4a7c15u) {
+Block::Block(u32 size) : threads(size), waiting((size + LANES - 1) / LANES) {
     for (u32 i = 0; i < size; ++i)
         threads[i].index = i;
 }
 
-void Block::begin(u32 number, Body new_body, const void *new_argument) {
+void Block::begin(u32 number, Body new_body, const void *new_argument, u64 seed) {
     body = new_body, argument = new_argument, block_number = number;
+    random = seed * 2 + 0x9e3779b97f4a7c15u;
+    arrays.clear();
     ready.clear();
     done = 0;
     for (auto &thread : threads) {
@@ -81,6 +82,13 @@ void Block::leave(Thread::State state) {
     if (state == Thread::Ready)
         ready.push_back(turn);
     Context::change(turn->context, scheduler);
+}
+
+void *Block::shared(int line, std::size_t bytes) {
+    std::vector<char> &array = arrays[line];
+    if (array.empty())
+        array.assign(bytes, char(0xa5));
+    return array.data();
 }
 
 void Block::yield() { leave(Thread::Ready); }

@@ -3,6 +3,7 @@
 
 #include "fiber.hpp"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,9 +45,9 @@ class Block {
   public:
     using Body = void (*)(const void *argument);
 
-    Block(u32 threads, u64 seed);
-    // Prepares all threads for their first turn.
-    void begin(u32 number, Body body, const void *argument);
+    explicit Block(u32 threads);
+    // Prepares all threads for their first turn, in an order given by the seed. Shared memory is garbage.
+    void begin(u32 number, Body body, const void *argument, u64 seed);
     // Gives a thread its turn. Returns false if none can continue.
     bool turn_one();
     // Why threads cannot finish; empty if all have.
@@ -57,6 +58,8 @@ class Block {
     u32 thread() const { return turn->index; }
     u32 number() const { return block_number; }
     u32 size() const { return u32(threads.size()); }
+    // The block's array that is declared in this line of a kernel.
+    void *shared(int line, std::size_t bytes);
     // Lets other threads run first.
     void yield();
     // Waits for all lanes of the mask, or for all threads of the block. Returns this lane's result.
@@ -82,7 +85,8 @@ class Block {
     Body body = nullptr;
     const void *argument = nullptr;
     u32 block_number = 0;
-    u64 random;
+    u64 random = 0;
+    std::map<int, std::vector<char>> arrays;
     std::string failed;
 };
 

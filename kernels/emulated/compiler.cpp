@@ -21,6 +21,7 @@ bool is(const char *word) {
 std::string text(void *program) {
     const char *source = static_cast<const char *>(program);
     const char *word = std::strstr(source, "ALONE")       ? "ALONE"
+                       : std::strstr(source, "Teamwork") ? "8Teamwork"
                        : std::strstr(source, "JOBS_ROOM") ? "JOBS_ROOM"
                        : std::strstr(source, "CITIES_ROOM") ? "CITIES_ROOM"
                        : std::strstr(source, "ROWS_ROOM") ? "6Queens4ROOM"

@@ -13,8 +13,10 @@
 #define __global__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-// Blocks with shared memory run one at a time in each host thread.
+#if PLEACH_BOUNDS
+// These blocks run one at a time in each host thread.
 #define __shared__ static thread_local
+#endif
 #define PLEACH_EMULATED 1
 
 namespace emulated {
@@ -26,6 +28,12 @@ struct Place {
 inline Place thread_index() { return {Block::current()->thread()}; }
 inline Place block_index() { return {Block::current()->number()}; }
 inline Place block_size() { return {Block::current()->size()}; }
+
+// An array in a block's shared memory, by the line that declares it.
+template <class T, u32 n> T *shared(int line) {
+    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "new gives no more");
+    return static_cast<T *>(Block::current()->shared(line, n * sizeof(T)));
+}
 
 } // namespace emulated
 

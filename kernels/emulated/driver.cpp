@@ -28,15 +28,17 @@ typedef void Launcher(u32, const void *, u32, u32, u64, char *, size_t);
 constexpr Result SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, STUB_LIBRARY = 34, INVALID_DEVICE = 101,
                  INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, LAUNCH_FAILED = 719;
 
+// Entry points of a kernel, at most.
+constexpr u64 ENTRIES = 5;
 // As large as the record of kernels that bound, and of those that are launched once.
 constexpr size_t BOUNDING_BYTES = 4 * 8 + 12 * 4, SERVING_BYTES = 3 * 8 + 10 * 4;
 
 extern "C" {
 Launcher pleach_emulated_queens, pleach_emulated_flowshop, pleach_emulated_uts,
     pleach_emulated_atsp, pleach_emulated_queens_intervals, pleach_emulated_atsp_intervals,
-    pleach_emulated_flowshop_intervals, pleach_emulated_flowshop_bounds, pleach_emulated_loop_rays,
-    pleach_emulated_loop_lattice, pleach_emulated_loop_spmm_add, pleach_emulated_loop_spmm_count,
-    pleach_emulated_loop_csrmm;
+    pleach_emulated_flowshop_intervals, pleach_emulated_flowshop_parallel,
+    pleach_emulated_flowshop_bounds, pleach_emulated_loop_rays, pleach_emulated_loop_lattice,
+    pleach_emulated_loop_spmm_add, pleach_emulated_loop_spmm_count, pleach_emulated_loop_csrmm;
 }
 
 namespace {
@@ -57,11 +59,12 @@ bool is(const std::string &choice) {
     return words && (std::string(",") + words + ",").find("," + choice + ",") != std::string::npos;
 }
 
-// The kernels, and a word that only the code of each contains, or of it and of those before.
+// The kernels, and a word that the code of each contains, but that of none after it.
 const struct {
     const char *name, *word;
     Launcher *run;
 } KERNELS[] = {{"queens", "ALONE", pleach_emulated_queens},
+               {"flowshop_parallel", "8Teamwork", pleach_emulated_flowshop_parallel},
                {"flowshop", "JOBS_ROOM", pleach_emulated_flowshop},
                {"uts", "3Uts", pleach_emulated_uts},
                {"atsp", "CITIES_ROOM", pleach_emulated_atsp},
@@ -250,14 +253,14 @@ Result cuModuleUnload(void *) {
     return call([] { return SUCCESS; });
 }
 
-// A function is the index of an entry point, plus one, and four times the number of its kernel.
+// A function is the index of an entry point, plus one, and the number of its kernel times that of entry points.
 Result cuModuleGetFunction(void **function, void *module, const char *name) {
     if (std::strcmp(name, "bound") == 0 || std::strcmp(name, "serve") == 0)
-        return *function = numbered((name[0] == 's') + 1 + 4 * (u64(module) - 1)), SUCCESS;
-    const char *names[] = {"explore", "balance", "put", "take"};
-    for (u64 i = 0; i < 4; ++i) {
+        return *function = numbered((name[0] == 's') + 1 + ENTRIES * (u64(module) - 1)), SUCCESS;
+    const char *names[] = {"explore", "balance", "put", "take", "give"};
+    for (u64 i = 0; i < ENTRIES; ++i) {
         if (std::strcmp(name, names[i]) == 0) {
-            *function = numbered(i + 1 + 4 * (u64(module) - 1));
+            *function = numbered(i + 1 + ENTRIES * (u64(module) - 1));
             return SUCCESS;
         }
     }
@@ -316,14 +319,15 @@ static Result serve(u64 kernel, u32 threads, const std::string &record, u64 stre
 static Result run(void *function, u32 blocks, u32 threads, const void *record) {
     char text[512] = "";
     u64 number = u64(function) - 1;
-    auto &kernel = KERNELS[number / 4];
+    auto &kernel = KERNELS[number / ENTRIES];
     bool counts = !has("faulty") || is(std::string("faulty=") + kernel.name);
     Result result = SUCCESS;
     if (goes_wrong(kernel.name, result))
         return result;
-    kernel.run(u32(number % 4), record, blocks, threads, launches, text, sizeof text);
+    kernel.run(u32(number % ENTRIES), record, blocks, threads, launches, text, sizeof text);
     // The report is the fifth address of the record, and counts bounded nodes in third place.
-    bool explores = counts && number % 4 == 0 && !is_bounding(number / 4);
+    bool gives = number % ENTRIES == 4;
+    bool explores = counts && (number % ENTRIES == 0 || gives) && !is_bounding(number / ENTRIES);
     if (!altered && explores && has("wrong") && launches >= told("wrong", 0)) {
         reinterpret_cast<u64 *const *>(record)[4][2] += 1;
         altered = true;
@@ -339,10 +343,10 @@ Result cuLaunchKernel(void *function, u32 blocks, u32, u32, u32 threads, u32, u3
     if (hung)
         return SUCCESS;
     u64 number = u64(function) - 1;
-    if (stream && is_bounding(number / 4) && number % 4 == 1)
+    if (stream && is_bounding(number / ENTRIES) && number % ENTRIES == 1)
         return bound([&] {
             std::string record(static_cast<const char *>(parameters[0]), SERVING_BYTES);
-            return serve(number / 4, threads, record, u64(stream));
+            return serve(number / ENTRIES, threads, record, u64(stream));
         });
     if (stream) {
         std::string record(static_cast<const char *>(parameters[0]), BOUNDING_BYTES);

@@ -26,14 +26,15 @@ void note(void *function, u32 blocks, u32 threads, const void *record, bool boun
     std::string file = words_of("record");
     if (file.empty())
         return;
-    const char *names[] = {"explore", "balance", "put", "take"};
+    const char *names[] = {"explore", "balance", "put", "take", "give"};
     u64 number = u64(function) - 1;
     FILE *to = std::fopen(file.c_str(), "a");
     if (!to)
         return;
-    std::fprintf(to, "%s %s %u %u", KERNELS[number / 4].name, bounds ? "bound" : names[number % 4], blocks, threads);
+    const char *entry = bounds ? "bound" : names[number % ENTRIES];
+    std::fprintf(to, "%s %s %u %u", KERNELS[number / ENTRIES].name, entry, blocks, threads);
     // The last constants of the instance, which come last in both records.
-    const u32 *sizes = static_cast<const u32 *>(record) + (bounds ? BOUNDING_BYTES : 10 * 8 + 24 * 4) / 4 - 10;
+    const u32 *sizes = static_cast<const u32 *>(record) + (bounds ? BOUNDING_BYTES : 11 * 8 + 25 * 4) / 4 - 10;
     for (u32 i = 0; i < 10; ++i)
         std::fprintf(to, " %u", sizes[i]);
     std::fprintf(to, "\n");
@@ -120,7 +121,7 @@ Result hipModuleLaunchKernel(void *function, u32 blocks, u32, u32, u32 threads, 
                              void **parameters, void **) {
     if (!stream || shared)
         return INVALID_VALUE;
-    bool bounds = is_bounding((u64(function) - 1) / 4);
+    bool bounds = is_bounding((u64(function) - 1) / ENTRIES);
     note(function, blocks, threads, parameters[0], bounds);
     return cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, bounds ? stream : nullptr, parameters, nullptr);
 }

@@ -18,34 +18,43 @@ constexpr emulated::Block::Body BODIES[] = {block_of<Bounding, bound>};
 #else
 // In the order of `Entry` in the host's code.
 constexpr emulated::Block::Body BODIES[] = {block_of<Launch, explore>, block_of<Launch, balance>,
-                                            block_of<Launch, put>, block_of<Launch, take>};
+                                            block_of<Launch, put>, block_of<Launch, take>
+#ifdef HAS_GIVE
+                                            ,
+                                            block_of<Launch, give>
+#endif
+};
 #endif
 // Blocks in flight, where several can be.
 constexpr unsigned AT_ONCE = 8;
 
-// Runs block after block: there is only one copy of shared memory.
-std::string one_by_one(emulated::Block::Body body, const void *launch, unsigned blocks,
-                       unsigned threads, unsigned long long seed) {
-    emulated::Block block(threads, seed);
-    for (unsigned i = 0; i < blocks; ++i) {
-        block.begin(i, body, launch);
-        while (block.turn_one())
+typedef std::vector<std::unique_ptr<emulated::Block>> Blocks;
+
+// A block that has ended, to be used again, or else a new one.
+std::unique_ptr<emulated::Block> take(Blocks &ended, unsigned threads) {
+    for (auto &block : ended) {
+        if (block->size() != threads)
             continue;
-        if (!block.fault().empty())
-            break;
+        auto taken = std::move(block);
+        block = std::move(ended.back());
+        ended.pop_back();
+        return taken;
     }
-    return block.fault();
+    return std::make_unique<emulated::Block>(threads);
 }
 
-// Interleaves the threads of several blocks; a block that ends makes way for the next.
-std::string side_by_side(emulated::Block::Body body, const void *launch, unsigned blocks,
+// Interleaves the threads of some blocks, in an order given by the seed; a block that ends makes way for the next.
+std::string side_by_side(emulated::Block::Body body, const void *launch, unsigned blocks, unsigned at_once,
                          unsigned threads, unsigned long long seed) {
+    // Their stacks are large, and launches are many.
+    static thread_local Blocks ended;
     std::minstd_rand chance(unsigned(seed) + 1);
-    std::vector<std::unique_ptr<emulated::Block>> running;
+    Blocks running;
     for (unsigned begun = 0; begun < blocks || !running.empty();) {
-        if (begun < blocks && running.size() < AT_ONCE) {
-            running.push_back(std::make_unique<emulated::Block>(threads, seed * AT_ONCE + begun));
-            running.back()->begin(begun++, body, launch);
+        if (begun < blocks && running.size() < at_once) {
+            running.push_back(take(ended, threads));
+            running.back()->begin(begun, body, launch, seed * AT_ONCE + begun);
+            ++begun;
             continue;
         }
         auto &block = running[chance() % running.size()];
@@ -53,7 +62,8 @@ std::string side_by_side(emulated::Block::Body body, const void *launch, unsigne
             continue;
         if (!block->fault().empty())
             return block->fault();
-        block = std::move(running.back());
+        std::swap(block, running.back());
+        ended.push_back(std::move(running.back()));
         running.pop_back();
     }
     return "";
@@ -63,8 +73,8 @@ std::string side_by_side(emulated::Block::Body body, const void *launch, unsigne
 // `text` receives what went wrong, at most `room` bytes with the final zero; empty if nothing did.
 extern "C" void PLEACH_LAUNCH(unsigned entry, const void *launch, unsigned blocks,
                               unsigned threads, unsigned long long seed, char *text, size_t room) {
-    auto run = entry == 0 ? one_by_one : side_by_side;
-    std::string fault = run(BODIES[entry], launch, blocks, threads, seed);
+    // There is only one copy of the shared memory of kernels that bound.
+    std::string fault = side_by_side(BODIES[entry], launch, blocks, PLEACH_BOUNDS ? 1 : AT_ONCE, threads, seed);
     size_t bytes = fault.size() < room ? fault.size() : room - 1;
     std::memcpy(text, fault.data(), bytes);
     text[bytes] = 0;

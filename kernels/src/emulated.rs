@@ -55,6 +55,7 @@ kernels! {
     "queens_intervals", pleach_emulated_queens_intervals;
     "flowshop", pleach_emulated_flowshop;
     "flowshop_intervals", pleach_emulated_flowshop_intervals;
+    "flowshop_parallel", pleach_emulated_flowshop_parallel;
     "uts", pleach_emulated_uts;
     "atsp", pleach_emulated_atsp;
     "atsp_intervals", pleach_emulated_atsp_intervals;
@@ -69,6 +70,8 @@ kernels! {
     "flowshop 9 5 4 0", pleach_emulated_flowshop_9_5_4_0;
     "flowshop 9 6 4 15", pleach_emulated_flowshop_9_6_4_15;
     "flowshop 34 10 4 0", pleach_emulated_flowshop_34_10_4_0;
+    "flowshop_parallel 9 6 4 15", pleach_emulated_flowshop_parallel_9_6_4_15;
+    "flowshop_parallel 34 10 4 0", pleach_emulated_flowshop_parallel_34_10_4_0;
     "atsp 9", pleach_emulated_atsp_9;
     // Made of mistakes, to test that they are caught.
     "diverging", pleach_emulated_diverging;
@@ -110,6 +113,20 @@ fn check(launch: &Launch) -> Result<(), Fault> {
     }
 }
 
+/// Checks what must hold where explorers give to one another.
+fn check_ring(kernel: &str, launch: &Launch) -> Result<(), Fault> {
+    if !Entry::of(kernel).contains(&Entry::Give) {
+        return Err(Fault::Unknown(format!("{kernel}, give")));
+    }
+    if launch.ring == 0 || !launch.ring.is_multiple_of(4) {
+        return Err(Fault::Record("the ring has no address, or a misaligned one"));
+    }
+    if launch.giving <= launch.explorers || !launch.giving.is_power_of_two() {
+        return Err(Fault::Record("the ring is no power of two greater than the explorers"));
+    }
+    Ok(())
+}
+
 /// Runs a kernel's entry point to completion. The seed decides the order in which threads take
 /// turns.
 ///
@@ -124,10 +141,13 @@ fn check(launch: &Launch) -> Result<(), Fault> {
 pub unsafe fn launch(kernel: &str, entry: Entry, launch: &Launch, seed: u64) -> Result<(), Fault> {
     let run = find(kernel)?;
     check(launch)?;
+    if entry == Entry::Give {
+        check_ring(kernel, launch)?;
+    }
     let record = std::ptr::from_ref(launch).cast();
     // SAFETY: the caller vouches for the addresses.
     unsafe {
-        let n_blocks = blocks(kernel, launch.explorers);
+        let n_blocks = blocks(kernel, entry, launch.explorers);
         go((kernel, run), (entry as u32, entry.name()), record, n_blocks, seed)
     }
 }

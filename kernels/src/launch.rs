@@ -3,10 +3,13 @@
 /// Threads per block.
 pub const THREADS: u32 = 128;
 
-/// Explorers per block: a warp each, or a thread each where work is intervals.
+/// Explorers per block: a warp each, or a thread each where work is intervals and a warp is not needed.
 #[must_use]
-pub fn explorers_per_block(kernel: &str) -> u32 {
-    if crate::INTERVALS.contains(&kernel) { THREADS } else { THREADS / 32 }
+pub fn explorers_per_block(kernel: &str, entry: Entry) -> u32 {
+    // With the sizes of an instance behind its name, where they are compiled in.
+    let kernel = kernel.split(' ').next().unwrap_or(kernel);
+    let team = entry == Entry::Explore && crate::PARALLEL.contains(&kernel);
+    if crate::INTERVALS.contains(&kernel) && !team { THREADS } else { THREADS / 32 }
 }
 
 /// Nodes per page.
@@ -45,6 +48,9 @@ pub struct Launch {
     pub moves: u64,
     /// For `put` and `take`: words of the nodes that move.
     pub moved: u64,
+    /// `u32[giving + explorers]`: the ring of those who wait for nodes inside a launch, which holds zeros between
+    /// launches; then the mail of each.
+    pub ring: u64,
     /// Explorers, one warp or one thread each.
     pub explorers: u32,
     /// The explorers that take part are the first ones; the others only give.
@@ -73,6 +79,8 @@ pub struct Launch {
     pub least: u32,
     /// For `take`: whether the nodes stay, so that this only copies.
     pub leave: u32,
+    /// For `give`: the room of the ring, a power of two greater than the number of explorers.
+    pub giving: u32,
     /// Constants of the instance, then its values.
     pub sizes: [u32; 10],
 }
@@ -113,11 +121,24 @@ pub struct LaunchReport {
     pub returned: u32,
     /// Most steps made by any explorer.
     pub steps: u32,
+    /// Where explorers give to one another: how many have begun, how many have nodes or are about to get some, and
+    /// whether one has stopped, so that the others need not wait for nodes any more.
+    pub begun: u32,
+    /// See `begun`.
+    pub busy: u32,
+    /// See `begun`.
+    pub over: u32,
+    /// Tickets of the ring that were served, and that were drawn.
+    pub ring_from: u32,
+    /// See `ring_from`.
+    pub ring_upto: u32,
+    /// Nodes that were given.
+    pub given: u32,
 }
 
 impl LaunchReport {
     /// As words.
-    pub const WORDS: usize = 18;
+    pub const WORDS: usize = 24;
 
     /// A report with this best score and zeros.
     #[must_use]
@@ -132,7 +153,8 @@ impl LaunchReport {
     #[must_use]
     pub fn read(words: &[u32; Self::WORDS]) -> Self {
         let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
-        let [.., idle, full, found, taken, returned, steps] = *words;
+        let [.., idle, full, found, taken, returned, steps, _, _, _, _, _, _] = *words;
+        let [.., begun, busy, over, ring_from, ring_upto, given] = *words;
         Self {
             best: wide(0).cast_signed(),
             branched: wide(2),
@@ -146,6 +168,12 @@ impl LaunchReport {
             taken,
             returned,
             steps,
+            begun,
+            busy,
+            over,
+            ring_from,
+            ring_upto,
+            given,
         }
     }
 }
@@ -186,11 +214,21 @@ pub enum Entry {
     Put = 2,
     /// Nodes go to the host.
     Take = 3,
+    /// Explorers branch their nodes, and give some to one another. Kernels whose work is intervals do not have it.
+    Give = 4,
 }
 
 impl Entry {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Entry; 4] = [Entry::Explore, Entry::Balance, Entry::Put, Entry::Take];
+    pub const ALL: [Entry; 5] =
+        [Entry::Explore, Entry::Balance, Entry::Put, Entry::Take, Entry::Give];
+
+    /// Those of a kernel, in the same order.
+    #[must_use]
+    pub fn of(kernel: &str) -> &'static [Entry] {
+        let all = &Self::ALL;
+        if crate::INTERVALS.contains(&kernel) { &all[..4] } else { all }
+    }
 
     /// Its name in the compiled code.
     #[must_use]
@@ -200,6 +238,7 @@ impl Entry {
             Entry::Balance => "balance",
             Entry::Put => "put",
             Entry::Take => "take",
+            Entry::Give => "give",
         }
     }
 }
@@ -236,10 +275,16 @@ impl StealRule {
     }
 }
 
+/// The room of the ring in which this many explorers wait for nodes.
+#[must_use]
+pub fn ring_room(explorers: u32) -> u32 {
+    (2 * explorers).next_power_of_two()
+}
+
 /// Blocks in a launch of this kernel with this many explorers.
 #[must_use]
-pub fn blocks(kernel: &str, explorers: u32) -> u32 {
-    explorers.div_ceil(explorers_per_block(kernel))
+pub fn blocks(kernel: &str, entry: Entry, explorers: u32) -> u32 {
+    explorers.div_ceil(explorers_per_block(kernel, entry))
 }
 
 /// The height of an interval with this many leaves: the upper half of that number.

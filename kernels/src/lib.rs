@@ -9,11 +9,12 @@ pub mod launch;
 pub mod serving;
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 28] = [
+const FILES: [(&str, &str); 31] = [
     ("hip.cuh", include_str!("../cuda/hip.cuh")),
     ("launch.cuh", include_str!("../cuda/launch.cuh")),
     ("pages.cuh", include_str!("../cuda/pages.cuh")),
     ("moves.cuh", include_str!("../cuda/moves.cuh")),
+    ("giving.cuh", include_str!("../cuda/giving.cuh")),
     ("explorer.cuh", include_str!("../cuda/explorer.cuh")),
     ("lanes.cuh", include_str!("../cuda/lanes.cuh")),
     ("balance.cuh", include_str!("../cuda/balance.cuh")),
@@ -21,6 +22,7 @@ const FILES: [(&str, &str); 28] = [
     ("intervals.cuh", include_str!("../cuda/intervals.cuh")),
     ("best.cuh", include_str!("../cuda/best.cuh")),
     ("flowshop.cuh", include_str!("../cuda/flowshop.cuh")),
+    ("flowshop_children.cuh", include_str!("../cuda/flowshop_children.cuh")),
     ("bounding.cuh", include_str!("../cuda/bounding.cuh")),
     ("serve.cuh", include_str!("../cuda/serve.cuh")),
     ("exact.cuh", include_str!("../cuda/exact.cuh")),
@@ -28,6 +30,7 @@ const FILES: [(&str, &str); 28] = [
     ("queens_intervals.cu", include_str!("../cuda/queens_intervals.cu")),
     ("flowshop.cu", include_str!("../cuda/flowshop.cu")),
     ("flowshop_intervals.cu", include_str!("../cuda/flowshop_intervals.cu")),
+    ("flowshop_parallel.cu", include_str!("../cuda/flowshop_parallel.cu")),
     ("uts.cu", include_str!("../cuda/uts.cu")),
     ("atsp.cu", include_str!("../cuda/atsp.cu")),
     ("atsp_intervals.cu", include_str!("../cuda/atsp_intervals.cu")),
@@ -41,11 +44,12 @@ const FILES: [(&str, &str); 28] = [
 ];
 
 /// The kernels compiled for any instance.
-const PTX: [(&str, &str); 13] = [
+const PTX: [(&str, &str); 14] = [
     ("queens", include_str!("../ptx/queens.ptx")),
     ("queens_intervals", include_str!("../ptx/queens_intervals.ptx")),
     ("flowshop", include_str!("../ptx/flowshop.ptx")),
     ("flowshop_intervals", include_str!("../ptx/flowshop_intervals.ptx")),
+    ("flowshop_parallel", include_str!("../ptx/flowshop_parallel.ptx")),
     ("uts", include_str!("../ptx/uts.ptx")),
     ("atsp", include_str!("../ptx/atsp.ptx")),
     ("atsp_intervals", include_str!("../ptx/atsp_intervals.ptx")),
@@ -58,18 +62,23 @@ const PTX: [(&str, &str); 13] = [
 ];
 
 /// The kernels that explore.
-pub const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 8] = [
     "queens",
     "flowshop",
     "uts",
     "atsp",
     "queens_intervals",
     "flowshop_intervals",
+    "flowshop_parallel",
     "atsp_intervals",
 ];
 
 /// Those among them whose work is intervals.
-pub const INTERVALS: [&str; 3] = ["queens_intervals", "flowshop_intervals", "atsp_intervals"];
+pub const INTERVALS: [&str; 4] =
+    ["queens_intervals", "flowshop_intervals", "flowshop_parallel", "atsp_intervals"];
+
+/// Those among these where an explorer is a warp, which bounds in parallel; else it is a thread.
+pub const PARALLEL: [&str; 1] = ["flowshop_parallel"];
 
 /// The kernels that bound the children of parents on the host.
 pub const BOUNDS: [&str; 1] = ["flowshop_bounds"];
@@ -129,7 +138,7 @@ mod tests {
             let text = source(kernel).unwrap();
             assert!(!text.contains("#include"), "{kernel}");
             assert_eq!(text.matches("struct Launch {").count(), 1, "{kernel}");
-            for entry in Entry::ALL {
+            for entry in Entry::of(kernel) {
                 let head = format!(" {}(Launch launch)", entry.name());
                 assert_eq!(text.matches(&head).count(), 1, "{kernel}: {head}");
                 let compiled = ptx(kernel).unwrap();

@@ -133,6 +133,29 @@ fn a_coordinator_explores_the_top_only() {
         "sim interval 1s --peers 4 --balance dynamic:cutoff=2",
         "cutoff and depth need a load of open",
     );
+    for (words, said) in [
+        ("count queens 8 --devices emulated:bounding=parallel", "held as intervals"),
+        (
+            "count queens 8 --nodes interval --devices emulated:bounding=parallel",
+            "it has no kernel for this problem with bounding=parallel",
+        ),
+        (
+            "solve flowshop ta001 --bound two --nodes interval --devices emulated:bounding=alone",
+            "it has no kernel for this bound with bounding=alone",
+        ),
+        ("count queens 8 --devices emulated:bounding=wide", "expected alone or parallel"),
+        ("count queens 8 --devices emulated:giving=yes", "expected always or never"),
+        (
+            "count queens 8 --devices emulated:giving=always:inside=none",
+            "giving=always contradicts that",
+        ),
+        (
+            "count queens 8 --nodes interval --devices emulated:giving=always",
+            "giving needs work held as open nodes",
+        ),
+    ] {
+        refused(words, said);
+    }
     refused(
         "count queens 8 --devices emulated:take=each",
         "take=each needs work held as intervals",
@@ -243,10 +266,6 @@ fn a_device_that_cannot_be_used_is_left_out() {
         ("count uts shape=expdec,b0=3,gen_mx=5", "trees of unlimited depth"),
         ("solve atsp ftv33", "bounds other than partial"),
         ("solve flowshop ta001 --bound auto", "bounds other than one"),
-        (
-            "solve flowshop ta001 --bound two --nodes interval",
-            "intervals with bounds other than one",
-        ),
         ("solve flowshop ta091 --bound one", "more than 64 jobs, 64 machines or 2048 operations"),
     ] {
         refused(&format!("{words} --devices emulated"), &format!("it has no kernel for {said}"));

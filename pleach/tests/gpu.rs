@@ -50,6 +50,10 @@ fn counts_on_gpus_are_those_of_the_cpu() {
             "flowshop_intervals",
             "solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval",
         ),
+        (
+            "flowshop_parallel",
+            "solve flowshop VFR10_5_3 --best optimum --bound two --nodes interval",
+        ),
         ("atsp", "solve atsp crane:9:1 --best 2431155 --bound partial"),
         ("atsp_intervals", "solve atsp crane:8:1 --best 2301622 --bound partial --nodes interval"),
     ] {
@@ -65,7 +69,11 @@ fn counts_on_gpus_are_those_of_the_cpu() {
             ("cpu,gpu0:inside=adapt", 1, &["cpu0", "gpu0"]),
             ("gpu", 2, &["gpu0", "gpu1"]),
             ("gpu1:explorers=33", 2, &["gpu1"]),
+            ("gpu:giving=always:explorers=9", 1, &["gpu0"]),
         ] {
+            if devices.contains("giving") && command.contains("interval") {
+                continue;
+            }
             let answer = run(devices, &format!("{like},gpus={gpus}")).unwrap();
             for key in ["branched", "bounded"] {
                 assert_eq!(answer["nodes"][key], wanted["nodes"][key], "{command} on {devices}");
@@ -322,7 +330,9 @@ fn all_kernels_are_checked_in_one_process() {
     assert!(output.status.success(), "{text}");
     assert!(text.contains(" right, 0 wrong, 0 failed"), "{text}");
     for kernel in ["flowshop", "atsp", "queens", "uts"] {
-        for choice in ["explorers=1 ", "explorers=33 ", "explorers=all ", "inside=adapt "] {
+        for choice in
+            ["explorers=1 ", "explorers=33 ", "explorers=all ", "inside=adapt ", "giving=always "]
+        {
             let right = |line: &str| line.starts_with(&format!("ok     {kernel} "));
             assert!(text.lines().any(|line| right(line) && line.contains(choice)), "{text}");
         }

@@ -46,13 +46,13 @@ fn all_is_right_without_a_fault() {
         return;
     };
     assert_eq!(code, 0, "{report}");
-    for said in ["- driver: 1", "- smoke: 40", "## What does not\n\nNothing.", "million nodes/s"] {
+    for said in ["- driver: 1", "- smoke: 44", "## What does not\n\nNothing.", "million nodes/s"] {
         assert!(report.contains(said), "{said}: {report}");
     }
     // The same with the device that needs no driver.
     let (code, report) = rehearse("emulated", "", "smoke,speed", 60).unwrap();
     assert_eq!(code, 0, "{report}");
-    assert!(report.contains("- smoke: 20"), "{report}");
+    assert!(report.contains("- smoke: 22"), "{report}");
 }
 
 #[test]
@@ -66,15 +66,15 @@ fn a_machine_that_cannot_be_used_is_reported() {
         "gpu0",
         &["load queens.ptx: error 200", "the stand-in refuses it", "- smoke: 6"],
     );
-    named("nvrtc=0", "gpu0", &["NVRTC not found", "- driver: 1", "- smoke: 20"]);
+    named("nvrtc=0", "gpu0", &["NVRTC not found", "- driver: 1", "- smoke: 22"]);
 }
 
 #[test]
 fn a_kernel_that_fails_is_reported_and_others_go_on() {
     // All but six of the runs are of other kernels.
-    named("wrong=3,faulty=queens", "gpu0", &["**wrong** `count queens 8", "- smoke: 34"]);
-    named("abort=3,faulty=uts", "gpu0", &["**crashed** `count uts", "signal 6", "- smoke: 34"]);
-    named("fail=3,faulty=queens", "gpu0", &["unspecified launch failure", "- smoke: 34"]);
+    named("wrong=3,faulty=queens", "gpu0", &["**wrong** `count queens 8", "- smoke: 38"]);
+    named("abort=3,faulty=uts", "gpu0", &["**crashed** `count uts", "signal 6", "- smoke: 38"]);
+    named("fail=3,faulty=queens", "gpu0", &["unspecified launch failure", "- smoke: 38"]);
     named("hang=3,faulty=uts", "gpu0:wait=1", &["a kernel does not end"]);
 }
 

@@ -22,6 +22,7 @@ fn make() -> Option<PathBuf> {
         ("queens_intervals", "kernel.cpp"),
         ("flowshop", "kernel.cpp"),
         ("flowshop_intervals", "kernel.cpp"),
+        ("flowshop_parallel", "kernel.cpp"),
         ("flowshop_bounds", "kernel.cpp"),
         ("uts", "kernel.cpp"),
         ("atsp", "kernel.cpp"),

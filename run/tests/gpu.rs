@@ -102,7 +102,10 @@ fn counts_are_the_same_whatever_the_choices() {
     let tree = Parameters::parse("type=binomial,b0=40,q=0.19,m=5,seed=3").unwrap();
     let uts = Uts::new(tree, Level::best());
     let ((paths, length), (tours, _)) = (atsp(Nodes::Pool), atsp(Nodes::Interval));
-    let problems: [(&dyn Problem, i64); 9] = [
+    let mut pairs = schedules.clone();
+    pairs.bound = pleach_problems::flowshop::bound::Bound::Two;
+    let problems: [(&dyn Problem, i64); 10] = [
+        (&pairs, best),
         (&with_intervals(1), i64::MAX),
         (&with_intervals(8), i64::MAX),
         (&queens(7), i64::MAX),
@@ -130,6 +133,66 @@ fn counts_are_the_same_whatever_the_choices() {
             }
         }
     }
+}
+
+/// Thin trees, in which explorers run out of nodes all the time: with the same budget, a launch gets much further where
+/// they give to one another.
+#[test]
+fn thin_trees_take_fewer_rounds() {
+    let mut said = Vec::new();
+    for (words, explorers, fewer) in [
+        ("type=binomial,b0=200,q=0.1245,m=8,seed=42", 32, 4),
+        ("type=binomial,b0=200,q=0.1245,m=8,seed=42", 8, 2),
+        ("type=binomial,b0=400,q=0.124,m=8,seed=7", 32, 4),
+    ] {
+        let uts = Uts::new(Parameters::parse(words).unwrap(), Level::best());
+        let wanted = whole(&uts, i64::MAX);
+        let rounds = |giving: &str| {
+            let words = format!(
+                "emulated:explorers={explorers}:budget=1000:trigger={}{giving}",
+                explorers / 2
+            );
+            let mut explorer = on_device(&uts, &words);
+            explorer.put(&uts.root().bytes).unwrap();
+            let (mut rounds, mut counts) = (0, Counts::default());
+            while explorer.size() > 0.0 {
+                counts.add(&explorer.step(u64::MAX, i64::MAX).counts);
+                rounds += 1;
+            }
+            counts.add(&explorer.flush().counts);
+            assert_eq!(counts, wanted, "{words}");
+            rounds
+        };
+        let all = [":giving=never", ":giving=always", ""].map(rounds);
+        said.push((words, explorers, wanted.total, all));
+        let [never, always, tuned] = all;
+        assert!(fewer * always <= never && 2 * tuned <= never, "{said:?}");
+    }
+    println!("rounds: {said:?}");
+}
+
+/// A thread bounds the children of a node one by one, or a warp all of them; where the bound takes long, always a warp.
+#[test]
+fn bounding_is_as_asked_for() {
+    let (mut schedules, best) = flowshop();
+    schedules.nodes = Nodes::Interval;
+    let wanted = whole(&schedules, best);
+    for how in ["alone", "parallel"] {
+        for explorers in [1, 5, 40] {
+            let words = format!("emulated:explorers={explorers}:bounding={how}");
+            let mut explorer = on_device(&schedules, &words);
+            explorer.put(&schedules.root().bytes).unwrap();
+            assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
+        }
+    }
+    let refused = |problem: &dyn Problem, how: &str| {
+        let (spec, on) = (spec(&format!("emulated:bounding={how}")), problem.on_device().unwrap());
+        DeviceExplorer::new(open(&spec).unwrap(), problem, on, &spec).err().unwrap().to_string()
+    };
+    assert!(refused(&with_intervals(8), "parallel").contains("for this problem"));
+    assert!(refused(&queens(8), "alone").contains("held as intervals"));
+    schedules.bound = pleach_problems::flowshop::bound::Bound::Two;
+    assert!(refused(&schedules, "alone").contains("for this bound"));
 }
 
 /// The host explores the top of what arrives; the device, which shares nothing inside, the rest.
@@ -190,6 +253,9 @@ fn the_laws_hold_on_a_device() {
                 match i {
                     // A CPU explorer beside the devices, so that work moves both ways.
                     0 => problem.explorer(),
+                    1 if seed % 2 == 0 && problem.top().is_some() => {
+                        Box::new(on_device(problem, "emulated:explorers=5:giving=always"))
+                    }
                     1 => Box::new(on_device(problem, "emulated:explorers=3:budget=9")),
                     // Work comes to one explorer, and leaves from one.
                     _ if seed % 2 == 0 || problem.top().is_some() => {

@@ -8,7 +8,9 @@ use pleach_core::tree::Counts;
 use pleach_core::work::Work;
 use pleach_kernels::bounding::Bounding;
 use pleach_kernels::emulated::{self, Fault};
-use pleach_kernels::launch::{Entry, FOUND, Launch, LaunchReport, Move, PAGE, StealRule};
+use pleach_kernels::launch::{
+    Entry, FOUND, Launch, LaunchReport, Move, PAGE, StealRule, ring_room,
+};
 
 /// How the device is used.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +26,8 @@ pub struct Use {
     pub rule: StealRule,
     /// How many of those before are looked at, by that rule.
     pub width: u32,
+    /// Whether they give nodes to one another inside a launch.
+    pub giving: bool,
     pub seed: u64,
 }
 
@@ -74,6 +78,8 @@ pub struct Device {
     said: Vec<u64>,
     found: Vec<u32>,
     free: Vec<u32>,
+    /// The ring of those who wait, then garbage for the mail.
+    ring: Vec<u32>,
     free_from: u32,
     free_pages: u32,
     unused: u32,
@@ -88,6 +94,7 @@ impl Device {
         let mut layout = problem.layout();
         layout.tables.push(0);
         let all = how.explorers + how.spare;
+        let room = ring_room(how.explorers as u32) as usize;
         let mut rings = vec![u32::MAX; how.explorers * how.span];
         (0..how.explorers).for_each(|e| rings[e] = e as u32);
         Self {
@@ -98,6 +105,7 @@ impl Device {
             said: vec![0; LaunchReport::WORDS / 2],
             found: vec![0; how.explorers * (FOUND + layout.plan)],
             free: vec![u32::MAX; 2 * all],
+            ring: [vec![0; room], vec![0xdead_beef; how.explorers]].concat(),
             free_from: 0,
             free_pages: how.spare as u32,
             unused: how.spare as u32,
@@ -132,6 +140,7 @@ impl Device {
             free: self.free.as_mut_ptr() as u64,
             moves: moves.as_mut_ptr() as u64,
             moved: moved.as_mut_ptr() as u64,
+            ring: self.ring.as_mut_ptr() as u64,
             explorers: self.how.explorers as u32,
             active: self.how.active as u32,
             span: self.how.span as u32,
@@ -146,9 +155,14 @@ impl Device {
             width: self.how.width.min(self.how.explorers as u32),
             least: open / self.how.explorers as u32,
             leave: leave.into(),
+            giving: ring_room(self.how.explorers as u32),
             sizes: self.layout.constants(),
         };
         let seed = self.how.seed + 1000 * self.launches;
+        let entry = match entry {
+            Entry::Explore if self.how.giving => Entry::Give,
+            entry => entry,
+        };
         run(self.layout.kernel, entry, &record, seed)?;
         let words: Vec<u32> =
             self.said.iter().flat_map(|&two| [two as u32, (two >> 32) as u32]).collect();
@@ -181,6 +195,9 @@ impl Device {
             seen[page] += 1;
         }
         assert!(seen.iter().all(|&times| times == 1), "{seen:?}, {:?}", self.how);
+        let ring = &self.ring[..ring_room(self.how.explorers as u32) as usize];
+        assert!(ring.iter().all(|&slot| slot == 0), "{ring:?}, {:?}", self.how);
+        assert_eq!(self.report.busy, 0, "{:?}", self.how);
     }
 
     /// One launch of `explore`, or of a round of `balance`.

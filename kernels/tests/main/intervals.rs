@@ -8,7 +8,7 @@ use pleach_core::explorer::Progress;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use pleach_core::work::interval::point;
-use pleach_core::work::{Interval, Intervals, Nodes};
+use pleach_core::work::{Interval, Intervals, Nodes, Work};
 use pleach_kernels::launch::{
     Entry, FOUND, Launch, LaunchReport, Move, ONE_LEAF, StealRule, height, least_leaves,
 };
@@ -20,8 +20,8 @@ use pleach_problems::simd::Level;
 
 /// How the device is used.
 #[derive(Clone, Copy, Debug)]
-struct Use {
-    explorers: usize,
+pub struct Use {
+    pub explorers: usize,
     active: usize,
     budget: u32,
     trigger: u32,
@@ -154,10 +154,22 @@ impl Device {
 
 /// Explores a problem's whole tree, all of it given to the last explorer that takes part.
 fn explore(problem: &dyn Problem, how: Use, best: i64) -> Progress {
+    let layout = problem.on_device().expect("the problem has a kernel").layout();
+    explore_by(layout.kernel, (problem, &problem.root()), how, best)
+}
+
+/// Explores an interval by this kernel.
+pub fn explore_by(
+    kernel: &'static str,
+    (problem, work): (&dyn Problem, &Work),
+    how: Use,
+    best: i64,
+) -> Progress {
     let on_device = problem.on_device().expect("the problem has a kernel");
     let mut device = Device::new(on_device, how, best);
+    device.layout.kernel = kernel;
     let mut words = Vec::new();
-    on_device.to_words(&problem.root().bytes, &mut words).unwrap();
+    on_device.to_words(&work.bytes, &mut words).unwrap();
     device.put(&words, &[how.active - 1]);
     let mut sum = Progress::default();
     while device.heights.iter().any(|&height| height != 0) {
@@ -184,7 +196,7 @@ fn explore(problem: &dyn Problem, how: Use, best: i64) -> Progress {
 }
 
 /// Few and many explorers, in one block and in several; each way to balance; short and long launches.
-fn uses() -> impl Iterator<Item = Use> {
+pub fn uses() -> impl Iterator<Item = Use> {
     let rules = [
         (StealRule::Hypercube, true),
         (StealRule::Windows, true),

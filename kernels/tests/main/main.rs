@@ -6,8 +6,10 @@ mod bounds;
 mod device;
 mod faults;
 mod flowshop;
+mod giving;
 mod intervals;
 mod loops;
+mod parallel;
 mod queens;
 mod sized;
 mod stopping;
@@ -29,6 +31,7 @@ const USUAL: Use = Use {
     trigger: 0,
     rule: StealRule::Windows,
     width: u32::MAX,
+    giving: false,
     seed: 1,
 };
 
@@ -62,7 +65,8 @@ fn uses() -> impl Iterator<Item = Use> {
                 let seed = (10 * i + j) as u64;
                 let active = if j == 1 { explorers.div_ceil(2) } else { explorers };
                 let width = [u32::MAX, 3, 7][j];
-                Use { explorers, active, spare, span, budget, trigger, rule, width, seed }
+                let giving = (i + j) % 2 == 0;
+                Use { explorers, active, spare, span, budget, trigger, rule, width, giving, seed }
             })
     })
 }

@@ -35,7 +35,6 @@ fn explorers_without_room_are_idle() {
 
 #[test]
 fn explorers_stop_soon_when_many_are_idle() {
-    // All in one block: the emulated device runs blocks one after the other.
     let how = Use { explorers: 4, active: 4, budget: 1000, ..USUAL };
     let all = launched(how).counted().bounded;
     let few = launched(Use { trigger: 3, ..how }).counted().bounded;

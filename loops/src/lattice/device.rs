@@ -107,6 +107,7 @@ impl SteppingOnDevice<Slab> for Steps {
         let edges = 2 * flow.ghosts() * flow.plane_numbers();
         Layout {
             kernel: "loop_lattice",
+            parallel: None,
             values: vec![
                 held as u32,
                 flow.size()[1] as u32,

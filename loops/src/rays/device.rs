@@ -60,6 +60,7 @@ impl LoopOnDevice for Rays<'_> {
         let numbers = [lens.first[0], lens.first[1], lens.near, lens.least].map(f32::to_bits);
         Some(Layout {
             kernel: "loop_rays",
+            parallel: None,
             values: [counts, numbers].concat(),
             words: 2,
             width: MOST_WORDS,

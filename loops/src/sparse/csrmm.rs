@@ -192,6 +192,7 @@ impl<T: Products> LoopOnDevice for Csrmm<'_, T> {
         let values = [T::WORDS - 1, width, sparse.height(), sparse.entries()];
         Some(Layout {
             kernel: "loop_csrmm",
+            parallel: None,
             values: values.map(|value| value as u32).to_vec(),
             words: 2,
             width: MOST_WORDS.max(ROWS * width * T::WORDS),

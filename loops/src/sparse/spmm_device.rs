@@ -55,6 +55,7 @@ impl<T: Sparse> LoopOnDevice for Counting<'_, T> {
         let (tables, places) = self.factors.tables();
         wanted().then(|| Layout {
             kernel: "loop_spmm_count",
+            parallel: None,
             values: places.map(|place| place as u32).to_vec(),
             words: 2,
             width: MOST_WORDS,
@@ -111,6 +112,7 @@ impl<T: Sparse> LoopOnDevice for Adding<'_, T> {
         values.extend([starts, a_values, b_values, T::WORDS - 1]);
         Some(Layout {
             kernel: "loop_spmm_add",
+            parallel: None,
             values: values.into_iter().map(|value| value as u32).collect(),
             words: 2,
             width: MOST_WORDS.max(self.largest()),

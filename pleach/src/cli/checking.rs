@@ -8,13 +8,14 @@ use crate::report::whole;
 use crate::solver;
 use pleach_core::explorer::Progress;
 use pleach_core::tree::Counts;
+use pleach_core::work::Nodes;
 use pleach_problems::simd::Level;
 use pleach_run::executor::gpu::form::Built;
 use pleach_run::executor::gpu::gpus::count;
 use pleach_run::executor::gpu::mode::prepare;
 use pleach_run::executor::gpu::shelf::Shelf;
 use pleach_run::executor::gpu::spec::{Kind, Mode, Spec};
-use pleach_run::executor::gpu::{Inside, emulates};
+use pleach_run::executor::gpu::{Bounding, Inside, emulates};
 use pleach_run::{Settings, cores};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
@@ -182,7 +183,8 @@ fn of_entry(
 fn ways(spec: &Spec, probe: &Probe, posed: &Check) -> Vec<(Spec, String)> {
     let mut all = Vec::new();
     let asked = |mode| spec.mode.is_none_or(|asked| asked == mode);
-    if asked(Mode::Explore) && posed.problem.on_device().is_ok() {
+    if let (true, Ok(on)) = (asked(Mode::Explore), posed.problem.on_device()) {
+        let layout = on.layout();
         let mode = Some(Mode::Explore);
         for explorers in spec.explorers.map_or(EXPLORERS.to_vec(), |number| vec![Some(number)]) {
             // One explorer alone would take long.
@@ -193,6 +195,15 @@ fn ways(spec: &Spec, probe: &Probe, posed: &Check) -> Vec<(Spec, String)> {
             for (inside, name) in Inside::ALL {
                 let words = format!("explorers={many} inside={name}");
                 all.push((Spec { mode, explorers, inside: Some(inside), ..*spec }, words));
+            }
+            let usual = Spec { mode, explorers, ..*spec };
+            if layout.nodes == Nodes::Pool {
+                let words = format!("explorers={many} giving=always");
+                all.push((Spec { giving: Some(true), ..usual }, words));
+            }
+            if layout.parallel.is_some_and(|parallel| parallel != layout.kernel) {
+                let words = format!("explorers={many} bounding=parallel");
+                all.push((Spec { bounding: Some(Bounding::Parallel), ..usual }, words));
             }
         }
     }

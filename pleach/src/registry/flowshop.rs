@@ -98,6 +98,17 @@ pub const ENTRY: Entry = Entry {
             exact: true,
             large: false,
         },
+        // Bounded in parallel.
+        Probe {
+            instance: "VFR10_10_2 --bound two as intervals",
+            pose: |level| {
+                let mut problem = searched("VFR10_10_2", 0, Bound::Two, level)?;
+                problem.nodes = Nodes::Interval;
+                Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
+            },
+            exact: true,
+            large: false,
+        },
         // Finds a schedule; how many nodes that takes depends on who looks where.
         Probe {
             instance: FOUND,

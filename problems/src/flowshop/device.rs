@@ -20,6 +20,9 @@ const MOST_MACHINES: usize = 64;
 /// See [`MOST_MACHINES`].
 const MOST_TIMES: usize = 2048;
 
+/// The kernel whose explorers hold intervals and bound in parallel.
+const PARALLEL: &str = "flowshop_parallel";
+
 /// Where a node's order starts, in words: after the jobs placed, the bound and the jobs left.
 const ORDER: usize = 4;
 
@@ -30,10 +33,6 @@ impl Flowshop {
         let faults = [
             (self.all, "all optimal schedules"),
             (!matches!(self.bounding(), Bound::One | Bound::Two), "bounds other than one and two"),
-            (
-                self.is_intervals() && self.bounding() != Bound::One,
-                "intervals with bounds other than one",
-            ),
         ];
         faults.into_iter().find(|(fault, _)| *fault).map_or(Ok(()), |(_, what)| Err(what))
     }
@@ -129,7 +128,12 @@ impl OnDevice for Flowshop {
         let (n_pairs, pairs) = pairs_in_words(self);
         let rows = (0..machines).flat_map(|k| all.iter().map(move |times| times[k]));
         Layout {
-            kernel: if self.is_intervals() { "flowshop_intervals" } else { "flowshop" },
+            kernel: match (self.nodes, self.bounding()) {
+                (Nodes::Pool, _) => "flowshop",
+                (Nodes::Interval, Bound::Two) => PARALLEL,
+                (Nodes::Interval, _) => "flowshop_intervals",
+            },
+            parallel: self.is_intervals().then_some(PARALLEL),
             sizes: vec![jobs as u32, machines as u32, number(self.branching), n_pairs],
             values: vec![reference],
             nodes: self.nodes,
@@ -264,7 +268,8 @@ mod tests {
         assert!(Flowshop { all: true, ..small() }.on_device().is_err());
         let intervals = |bound| Flowshop { nodes: Nodes::Interval, bound, ..small() };
         assert!(intervals(Bound::One).on_device().is_ok());
-        assert!(intervals(Bound::Two).on_device().is_err());
+        assert!(intervals(Bound::Two).on_device().is_ok());
+        assert!(intervals(Bound::OneTight).on_device().is_err());
         let offered = |jobs: usize, machines, time| {
             let instance = Instance::new(machines, vec![time; jobs * machines]).unwrap();
             Flowshop::new(instance, Level::Off).on_device().is_ok()

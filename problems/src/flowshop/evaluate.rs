@@ -97,6 +97,7 @@ impl BoundedElsewhere for Elsewhere<'_> {
         let (jobs, machines) = (self.jobs() as u32, self.machines as u32);
         Layout {
             kernel: "flowshop_bounds",
+            parallel: None,
             sizes: vec![jobs, machines, n_pairs, tight.into()],
             values: Vec::new(),
             nodes: Nodes::Pool,

@@ -25,6 +25,7 @@ impl OnDevice for Queens {
         };
         Layout {
             kernel,
+            parallel: None,
             sizes: vec![self.n],
             values: Vec::new(),
             nodes: self.nodes,

@@ -29,6 +29,7 @@ impl OnDevice for Uts {
         let rows = rules.rows.iter().flatten();
         Layout {
             kernel: "uts",
+            parallel: None,
             sizes: vec![rules.binomial_from, rules.below, rules.m, rules.limit, balanced, depths],
             values: Vec::new(),
             nodes: Nodes::Pool,

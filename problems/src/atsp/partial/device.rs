@@ -52,6 +52,7 @@ impl OnDevice for Paths {
         };
         Layout {
             kernel: if self.nodes == Nodes::Pool { "atsp" } else { "atsp_intervals" },
+            parallel: None,
             sizes: vec![n as u32],
             values: vec![self.rows.inside(0) as u32],
             nodes: self.nodes,

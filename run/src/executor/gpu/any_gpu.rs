@@ -271,14 +271,19 @@ impl<D: Driver> Memory for Gpu<D> {
         freed
     }
 
-    fn build_kernels(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
+    fn build_kernels(&mut self, layout: &Layout) -> Result<(u32, u32), DeviceError> {
         self.driver.bind()?;
         self.load(layout)?;
         let fault = |why: DeviceError| DeviceError::Kernel(layout.kernel.into(), why.to_string());
         let kernel = |entry: Entry| self.kernel(entry.name()).map_err(fault);
-        self.kernels = Entry::ALL.into_iter().map(kernel).collect::<Result<_, _>>()?;
-        let blocks = self.blocks(self.kernels[Entry::Explore as usize])?;
-        Ok(blocks * explorers_per_block(layout.kernel) * self.driver.multiprocessors())
+        self.kernels =
+            Entry::of(layout.kernel).iter().copied().map(kernel).collect::<Result<_, _>>()?;
+        let at_once = |entry: Entry| {
+            let Some(&kernel) = self.kernels.get(entry as usize) else { return Ok(0) };
+            let each = explorers_per_block(layout.kernel, entry) * self.driver.multiprocessors();
+            self.blocks(kernel).map(|blocks| blocks * each)
+        };
+        Ok((at_once(Entry::Explore)?, at_once(Entry::Give)?))
     }
 
     fn allocate(&mut self, words: usize) -> Result<u64, DeviceError> {
@@ -322,7 +327,7 @@ impl<D: Driver> Memory for Gpu<D> {
         let name = self.loaded.as_ref().map_or("", |loaded| loaded.from.0);
         let limit = self.handling.patience() + record.budget * WAIT_PER_STEP;
         self.running = Some(self.running.map_or(limit, |other| other.max(limit)));
-        let blocks = blocks(name, record.explorers);
+        let blocks = blocks(name, entry, record.explorers);
         // SAFETY: the kernels take this record, and its arrays have the sizes it states.
         unsafe { self.driver.launch(kernel, None, blocks, from_ref(record).cast()) }
     }

@@ -13,6 +13,7 @@ use pleach_core::tree::Counts;
 use pleach_core::work::Nodes;
 use pleach_kernels::launch::{
     Entry, FOUND, Launch, LaunchReport, Move, ONE_LEAF, PAGE, StealRule, height, least_leaves,
+    ring_room,
 };
 use std::time::Instant;
 
@@ -41,6 +42,7 @@ pub struct Device {
     size: f64,
     /// Explorers that hold intervals, among those that take part.
     holding: u32,
+    giving_at_once: u32,
     phases: Phases,
     /// How work comes and leaves.
     way: Exchange,
@@ -77,6 +79,7 @@ impl Device {
             room,
             size,
             holding,
+            giving_at_once: 0,
             phases,
             way: Exchange::default(),
             drawn: 0,
@@ -95,6 +98,12 @@ impl Device {
     #[must_use]
     pub fn size(&self) -> f64 {
         self.size
+    }
+
+    /// How many of them can run at once where they give to one another.
+    #[must_use]
+    pub fn giving_at_once(&self) -> u32 {
+        self.giving_at_once
     }
 
     /// Whether so many explorers could use more: some have no interval, or they have fewer than two nodes each.
@@ -136,7 +145,8 @@ impl Device {
     /// If memory is too small or a kernel cannot be built.
     pub fn prepare(&mut self, layout: &Layout, explorers: Option<u32>) -> Result<(), DeviceError> {
         self.clear()?;
-        let at_once = self.memory.build_kernels(layout)?;
+        let (at_once, giving) = self.memory.build_kernels(layout)?;
+        self.giving_at_once = giving;
         let explorers = explorers.unwrap_or(at_once);
         let intervals = layout.nodes == Nodes::Interval;
         // Depth first, each step adds only the children of the nodes it takes.
@@ -155,7 +165,7 @@ impl Device {
             let pages = (each * u64::from(explorers)).min(there).min(u64::from(u32::MAX) / 4);
             (pages as u32, (4 * each).next_power_of_two().clamp(4, MOST_SPAN.into()) as u32)
         };
-        let n = explorers as usize;
+        let (n, room) = (explorers as usize, ring_room(explorers) as usize);
         self.held = Held::new(layout);
         (self.words, self.found) = (layout.words, FOUND + layout.plan);
         self.room = (MOVED_WORDS / layout.words).max(1);
@@ -171,9 +181,11 @@ impl Device {
             free: allocate(2 * pages as usize)?,
             moves: allocate(Move::WORDS * n)?,
             moved: allocate(self.room * layout.words)?,
+            ring: allocate(room + n)?,
             explorers,
             active: explorers,
             span,
+            giving: room as u32,
             free_room: 2 * pages,
             free_from: 0,
             free_pages: pages - explorers,
@@ -185,6 +197,7 @@ impl Device {
         self.memory.write(self.launch.rings, &first)?;
         self.memory.write(self.launch.stacks, &[0, 1].repeat(n))?;
         self.memory.write(self.launch.heights, &vec![0; n])?;
+        self.memory.write(self.launch.ring, &vec![0; room])?;
         self.memory.write(self.launch.found, &vec![0; n * self.found])?;
         self.memory.write(self.launch.tables, &layout.tables)
     }
@@ -244,8 +257,9 @@ impl Device {
     pub fn run(&mut self, round: &Round) -> Result<Returned, DeviceError> {
         (self.launch.budget, self.launch.trigger) = (round.budget, round.trigger);
         self.launch.active = round.explorers.min(self.launch.explorers);
+        let entry = if round.giving { Entry::Give } else { Entry::Explore };
         let start = Instant::now();
-        let report = self.launch_and_read(Entry::Explore, round.best)?;
+        let report = self.launch_and_read(entry, round.best)?;
         let round_ns = nanos_since(start);
         self.holding = self.launch.active - report.idle;
         self.size = match self.held.is_intervals() {
@@ -260,9 +274,9 @@ impl Device {
             self.exchange_ns = (self.exchange_ns + took_ns) / 2;
             self.phases.exchange_ns += took_ns;
         }
-        let LaunchReport { branched, bounded, total, depth, idle, full, steps, .. } = report;
+        let LaunchReport { branched, bounded, total, depth, idle, full, steps, given, .. } = report;
         let counts = Counts { branched, bounded, total: total.into(), depth: depth as u32 };
-        Ok(Returned { counts, round_ns, steps, idle, full, found })
+        Ok(Returned { counts, round_ns, steps, idle, full, given, found })
     }
 
     /// Whether an exchange costs less than what idle explorers would lose in a round like this one.

@@ -10,8 +10,9 @@ use pleach_kernels::emulated::launch;
 use pleach_kernels::launch::{Entry, Launch};
 use std::time::Duration;
 
-/// The number of explorers, of children that can be bounded at once, and of bytes of memory.
+/// The number of explorers if none is given, and of those that run side by side; of children that can be bounded at once, and of bytes of memory.
 const EXPLORERS: u32 = 8;
+const AT_ONCE: u32 = 32;
 const CHILDREN: u32 = 128;
 const BYTES: u64 = 1 << 30;
 
@@ -65,9 +66,9 @@ impl Memory for Emulated {
         Ok(())
     }
 
-    fn build_kernels(&mut self, layout: &Layout) -> Result<u32, DeviceError> {
+    fn build_kernels(&mut self, layout: &Layout) -> Result<(u32, u32), DeviceError> {
         self.kernel = layout.kernel;
-        Ok(EXPLORERS)
+        Ok((EXPLORERS, AT_ONCE))
     }
 
     fn allocate(&mut self, words: usize) -> Result<u64, DeviceError> {

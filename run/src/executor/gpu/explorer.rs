@@ -2,11 +2,12 @@
 
 use super::executor::Rounds;
 use super::form::Built;
+use super::giving::Giving;
 use super::kept::GuardedDevice;
 use super::shelf::Borrowed;
 use super::spec::{Mode, Spec};
 use super::tune::Tune;
-use super::{DeviceError, Gives, Inside, Returned, Round};
+use super::{Bounding, DeviceError, Gives, Inside, Returned, Round};
 use crate::activity::Phases;
 use pleach_core::device::{Layout, OnDevice};
 use pleach_core::explorer::{Explorer, Progress};
@@ -30,6 +31,7 @@ pub struct DeviceExplorer<'p> {
     /// From where on the reserve has arrived since, in words.
     arrived: Option<usize>,
     tune: Tune,
+    giving: Giving,
     /// How many explorers had work at the end of the last round, and how many took part.
     active: (u32, u32),
     /// Why the device was given up, until reported.
@@ -45,15 +47,16 @@ enum State<'p> {
     Plain(Box<dyn Explorer + 'p>, Counts),
 }
 
-/// Sees whether a problem allows what was asked for.
+/// What the device needs for a problem, by the kernel that was asked for.
 ///
 /// # Errors
-/// If it does not.
-pub(super) fn possible(
+/// If there is none, or the problem does not allow what was asked for.
+pub(super) fn wanted(
     problem: &dyn Problem,
-    layout: &Layout,
+    on: &dyn OnDevice,
     spec: &Spec,
-) -> Result<(), DeviceError> {
+) -> Result<Layout, DeviceError> {
+    let mut layout = on.layout();
     let each = spec.exchange.is_some_and(|way| way.gives == Gives::Each);
     if each && layout.nodes != Nodes::Interval {
         return Err(DeviceError::Failed("take=each needs work held as intervals".into()));
@@ -62,7 +65,28 @@ pub(super) fn possible(
         let why = "second_cutoff needs work held as open nodes";
         return Err(DeviceError::Failed(why.into()));
     }
-    Ok(())
+    if spec.giving.is_some() && layout.nodes != Nodes::Pool {
+        let why = "giving needs work held as open nodes";
+        return Err(DeviceError::Failed(why.into()));
+    }
+    let missing = match (spec.bounding, layout.parallel) {
+        (None, _) => None,
+        (Some(_), _) if layout.nodes != Nodes::Interval => {
+            Some("bounding needs work held as intervals")
+        }
+        (Some(Bounding::Alone), parallel) if parallel == Some(layout.kernel) => {
+            Some("it has no kernel for this bound with bounding=alone")
+        }
+        (Some(Bounding::Alone), _) => None,
+        (Some(Bounding::Parallel), Some(parallel)) => {
+            layout.kernel = parallel;
+            None
+        }
+        (Some(Bounding::Parallel), None) => {
+            Some("it has no kernel for this problem with bounding=parallel")
+        }
+    };
+    missing.map_or(Ok(layout), |why| Err(DeviceError::Failed(why.into())))
 }
 
 /// Prepares a device to explore, which may compile a kernel.
@@ -89,8 +113,7 @@ impl<'p> DeviceExplorer<'p> {
         on: &'p dyn OnDevice,
         spec: &Spec,
     ) -> Result<Self, DeviceError> {
-        let (mut device, layout) = (device.into(), on.layout());
-        possible(problem, &layout, spec)?;
+        let (mut device, layout) = (device.into(), wanted(problem, on, spec)?);
         ready(&mut device, &layout, spec)?;
         Ok(Self::with(device, &layout, (problem, on), spec))
     }
@@ -103,6 +126,7 @@ impl<'p> DeviceExplorer<'p> {
         spec: &Spec,
     ) -> Self {
         let (explorers, built) = (device.explorers(), device.built());
+        let giving_at_once = device.giving_at_once();
         // Windows have each idle explorer look at all others, which takes long where explorers are threads.
         let usual = match layout.nodes {
             Nodes::Pool => Inside::default(),
@@ -118,6 +142,7 @@ impl<'p> DeviceExplorer<'p> {
             inside,
             cutoff: spec.second_cutoff,
             arrived: None,
+            giving: Giving::new(spec, inside, layout.nodes, giving_at_once),
             tune: Tune::new(explorers, fixed, spec.budget, spec.trigger),
             active: (0, explorers),
             lost: None,
@@ -145,17 +170,19 @@ impl<'p> DeviceExplorer<'p> {
 
     /// Runs one round; its counts are reported later.
     fn round(&mut self, fuel: u64, best: i64) -> Progress {
-        let explorers = self.tune.explorers();
+        let explorers = self.giving.of(self.tune.explorers());
         // With this many steps, all explorers together use up the fuel.
         let steps = fuel / (STEP * u64::from(explorers));
         let budget = self.tune.budget().min(u32::try_from(steps).unwrap_or(u32::MAX)).max(1);
         let inside = self.inside;
         // Where nobody helps them, idle explorers are no reason to stop.
         let trigger = if inside == Inside::None { u32::MAX } else { self.tune.trigger() };
-        let round = Round { best, explorers, budget, trigger, inside };
+        let giving = self.giving.gives();
+        let round = Round { best, explorers, budget, trigger, giving, inside };
         let done = self.attempt(|device| device.feed(explorers).and_then(|()| device.run(&round)));
         let Some(returned) = done else { return Progress::default() };
-        let Returned { steps, round_ns, idle, .. } = returned;
+        let Returned { steps, round_ns, idle, given, .. } = returned;
+        self.giving.note(steps, budget, given);
         self.tune.note(returned.counts.bounded, steps, round_ns, idle);
         self.active = (explorers.saturating_sub(returned.idle), explorers);
         let better = |&(score, _): &(i64, Vec<u32>)| score < best;

@@ -19,6 +19,7 @@ pub mod executor;
 pub mod explorer;
 pub mod form;
 mod forms;
+mod giving;
 pub mod gpus;
 mod held;
 mod hip;
@@ -80,6 +81,15 @@ impl Inside {
     }
 }
 
+/// How explorers that hold intervals bound the children of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bounding {
+    /// An explorer is a thread, which bounds them one after the other.
+    Alone,
+    /// An explorer is a warp, which bounds all of them at once.
+    Parallel,
+}
+
 /// How work comes to a device and leaves it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exchange {
@@ -112,6 +122,8 @@ pub struct Round {
     pub budget: u32,
     /// The number of explorers without work at which the round ends; 0 for never.
     pub trigger: u32,
+    /// Whether explorers give nodes to one another meanwhile.
+    pub giving: bool,
     /// How nodes are exchanged afterwards.
     pub inside: Inside,
 }
@@ -129,6 +141,8 @@ pub struct Returned {
     pub idle: u32,
     /// Explorers that stopped for lack of room.
     pub full: u32,
+    /// Nodes that explorers gave to one another.
+    pub given: u32,
     /// The best solution found: its score and its words.
     pub found: Option<(i64, Vec<u32>)>,
 }

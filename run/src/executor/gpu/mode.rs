@@ -51,9 +51,7 @@ impl Errand {
             Some(Mode::Evaluate) => problem.evaluation().map_err(no_bounds)?.layout(),
             _ => {
                 let on = problem.on_device().map_err(no_kernel)?;
-                let layout = on.layout();
-                explorer::possible(problem, &layout, spec)?;
-                layout
+                explorer::wanted(problem, on, spec)?
             }
         };
         if !shelf.has(spec, |_| true) {

@@ -1,7 +1,7 @@
 //! [`Spec`]: which device to use and how, as in `emulated:explorers=33:inside=hypercube`.
 
 use super::form::{Form, Handling};
-use super::{Exchange, Gives, Inside};
+use super::{Bounding, Exchange, Gives, Inside};
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,10 @@ pub struct Spec {
     pub once: bool,
     /// The number of stacks, each with its own explorer.
     pub explorers: Option<u32>,
+    /// How explorers bound that hold intervals; if not given, as there is a kernel, and alone if there are both.
+    pub bounding: Option<Bounding>,
+    /// Whether explorers give nodes to one another inside a launch; if not given, while that makes rounds longer.
+    pub giving: Option<bool>,
     /// How explorers exchange nodes.
     pub inside: Option<Inside>,
     /// How work comes and leaves.
@@ -62,7 +66,7 @@ impl Spec {
     pub fn of(kind: Kind) -> Self {
         let (explorers, budget, trigger, fail, late) = (None, None, None, None, None);
         let (mode, rmax, pool, inside, second_cutoff) = (None, None, None, None, None);
-        let exchange = None;
+        let (exchange, bounding, giving) = (None, None, None);
         let handling = Handling::default();
         Self {
             kind,
@@ -71,6 +75,8 @@ impl Spec {
             pool,
             once: false,
             explorers,
+            bounding,
+            giving,
             inside,
             exchange,
             second_cutoff,
@@ -132,6 +138,12 @@ impl Spec {
             ("lineinfo", _) if gpu => return Err("expected yes".into()),
             ("wait", _) if gpu => self.handling.wait = number(86_400)?,
             ("explorers", _) => self.explorers = number(1 << 20)?,
+            ("bounding", "alone") => self.bounding = Some(Bounding::Alone),
+            ("bounding", "parallel") => self.bounding = Some(Bounding::Parallel),
+            ("giving", "always") => self.giving = Some(true),
+            ("giving", "never") => self.giving = Some(false),
+            ("giving", _) => return Err("expected always or never".into()),
+            ("bounding", _) => return Err("expected alone or parallel".into()),
             ("put", "spread" | "one") => {
                 self.exchange.get_or_insert_default().one_gets = value == "one";
             }
@@ -159,8 +171,8 @@ impl Spec {
             }
             _ => {
                 return Err(
-                    "expected mode, rmax, pool, launch, explorers, inside, put, take, second_cutoff, \
-                            budget, trigger, form, lineinfo, wait (gpu), or fail, late (emulated)"
+                    "expected mode, rmax, pool, launch, explorers, bounding, giving, inside, put, take, \
+                            second_cutoff, budget, trigger, form, lineinfo, wait (gpu), or fail, late (emulated)"
                         .into(),
                 );
             }
@@ -172,10 +184,16 @@ impl Spec {
     fn settle(&mut self) -> Result<(), &'static str> {
         let evaluates = self.rmax.is_some() || self.pool.is_some();
         let numbers = [self.explorers, self.budget, self.trigger, self.second_cutoff];
-        let explores =
-            self.inside.is_some() || self.exchange.is_some() || numbers.iter().any(Option::is_some);
+        let ways = self.inside.is_some() || self.exchange.is_some() || self.bounding.is_some();
+        let explores = ways || self.giving.is_some() || numbers.iter().any(Option::is_some);
         if self.inside == Some(Inside::None) && self.trigger.is_some() {
             return Err("trigger has no effect with inside=none");
+        }
+        if self.inside == Some(Inside::None) && self.giving == Some(true) {
+            return Err("with inside=none nobody gives: giving=always contradicts that");
+        }
+        if self.trigger == Some(0) && self.giving == Some(true) {
+            return Err("trigger=0 ends a round after every step: giving=always has no effect");
         }
         if self.trigger == Some(0) && self.budget.is_some() {
             return Err("trigger=0 ends a round after every step: budget has no effect");
@@ -185,7 +203,8 @@ impl Spec {
         }
         if explores && self.mode == Some(Mode::Evaluate) {
             return Err(
-                "explorers, inside, put, take, second_cutoff, budget and trigger are for mode=explore only",
+                "explorers, bounding, giving, inside, put, take, second_cutoff, budget and trigger are for \
+                 mode=explore only",
             );
         }
         if evaluates {
@@ -255,6 +274,11 @@ mod tests {
             "gpu:inside=rings",
             "gpu:take=both",
             "gpu:launch=twice",
+            "gpu:bounding=two",
+            "gpu:giving=yes",
+            "gpu:giving=always:inside=none",
+            "gpu:giving=always:trigger=0",
+            "gpu:bounding=parallel:mode=evaluate",
             "gpu:x=1",
             "gpu:form=cached",
             "gpu:wait=0",
