@@ -1,6 +1,7 @@
 // A kernel that is launched once: its warps wait for batches that the host announces in page-locked memory, share each
-// of them out by tickets, and tell the host when a batch is done. No warp waits for another, so that it does not matter
-// how many of them are there at once.
+// of them out by tickets, and tell the host when a batch is done. Only the first warp, which is there before all others,
+// looks into the host's memory, which is far away, and copies what is new to where the others look. These wait for
+// nobody else, so that it does not matter how many of them are there at once.
 #pragma once
 
 #include "bounding.cuh"
@@ -13,6 +14,8 @@ constexpr u32 ORDER = 8;
 // The next three match the host's structures field by field.
 struct Serving {
     u64 post;
+    // The same on the device: what the first warp has passed on.
+    u64 copy;
     // The next ticket, and for each place how many tickets of its batch are done.
     u64 counts;
     u64 tables;
@@ -27,7 +30,7 @@ struct Mail {
     u32 tickets;
     u32 children;
     u32 bounds[2];
-    // The number of the last batch in this place that is done.
+    // The number of the last batch in this place that is done; only in the host's memory.
     u32 done;
     u32 unused;
     u32 order[ORDER];
@@ -40,34 +43,62 @@ struct Post {
     Mail ring[RING];
 };
 
-// Reads what the host may write meanwhile, before anything that is read later.
+// Reads what another may write meanwhile, the host too, before anything that is read later.
 __device__ inline u32 hear(const u32 *at) {
     u32 seen = look(at);
     __threadfence_system();
     return seen;
 }
 
-// Writes for the host, after everything that was written before.
+// Writes for others, the host too, after everything that was written before.
 __device__ inline void tell(u32 *at, u32 word) {
     __threadfence_system();
     *const_cast<volatile u32 *>(at) = word;
 }
 
-// The announcement of the batch that a ticket belongs to, from this one on; none if there will be none.
-__device__ inline const Mail *batch_of(const Post *post, u32 ticket, u32 &number) {
+// Passes on what the host announces, until it stops. By one lane.
+__device__ inline void pass_on(const Post *from, Post *to) {
+    for (u32 number = 1;; ++number) {
+        // The host leaves an announcement alone until its batch is done.
+        const Mail *mail = &from->ring[number % RING];
+        while (hear(&mail->number) != number) {
+            if (hear(&from->stop)) {
+                // What was announced before is seen by now.
+                if (hear(&mail->number) == number)
+                    continue;
+                return tell(&to->stop, 1);
+            }
+            __nanosleep(500);
+        }
+        Mail *copy = &to->ring[number % RING];
+        // Whoever looks while this is being written finds a number that belongs to another place.
+        tell(&copy->number, number - 1);
+        tell(&copy->first, hear(&mail->first));
+        tell(&copy->tickets, hear(&mail->tickets));
+        tell(&copy->children, hear(&mail->children));
+        for (u32 i = 0; i < 2; ++i)
+            tell(&copy->bounds[i], hear(&mail->bounds[i]));
+        for (u32 i = 0; i < ORDER; ++i)
+            tell(&copy->order[i], hear(&mail->order[i]));
+        tell(&copy->number, number);
+    }
+}
+
+// Finds the batch that a ticket belongs to, from this number on. Returns whether there will be one.
+__device__ inline bool batch_of(const Post *post, u32 ticket, u32 &number) {
     while (true) {
         const Mail *mail = &post->ring[number % RING];
         u32 seen = hear(&mail->number);
         if (seen - number > ~0u / 2) {
             if (hear(&post->stop))
-                return nullptr;
+                return false;
             __nanosleep(200);
             continue;
         }
         bool is_mine = ticket - hear(&mail->first) < hear(&mail->tickets);
         // A later batch in its place means that this one is done.
         if (seen == number && hear(&mail->number) == number && is_mine)
-            return mail;
+            return true;
         if (seen != number || hear(&mail->number) == seen)
             ++number;
     }
@@ -75,46 +106,51 @@ __device__ inline const Mail *batch_of(const Post *post, u32 ticket, u32 &number
 
 // Serves batches until none will come. `part` does what a thread of a launch would do, given its number.
 template <void part(const Bounding &, u32)> __device__ inline void serve_all(const Serving &serving) {
-    Post *post = address<Post>(serving.post);
-    u32 *tickets = address<u32>(serving.counts), *counts = tickets + 1, number = 1, ticket = 0;
-    u32 lane = threadIdx.x % LANES;
+    if (blockIdx.x == 0 && threadIdx.x < LANES) {
+        if (threadIdx.x == 0)
+            pass_on(address<Post>(serving.post), address<Post>(serving.copy));
+        return;
+    }
+    u32 number = 1;
     Bounding batch = {};
     for (u32 i = 0; i < 10; ++i)
         batch.sizes[i] = serving.sizes[i];
     batch.tables = serving.tables;
     batch.count = 1;
     while (true) {
-        u32 at = RING;
-        if (lane == 0) {
-            ticket = atomicAdd(tickets, 1u);
-            const Mail *found = batch_of(post, ticket, number);
-            at = found ? number % RING : RING;
+        u32 at = RING, ticket = 0;
+        if (threadIdx.x % LANES == 0) {
+            ticket = atomicAdd(address<u32>(serving.counts), 1u);
+            at = batch_of(address<Post>(serving.copy), ticket, number) ? number % RING : RING;
         }
         at = __shfl_sync(ALL_LANES, at, 0);
         if (at == RING)
             return;
         ticket = __shfl_sync(ALL_LANES, ticket, 0);
-        // Where it stands belongs to this batch as long as this ticket is not done.
-        Mail *mail = &post->ring[at];
+        // What stands there belongs to this batch as long as this ticket is not done.
+        const Mail *mail = &address<Post>(serving.copy)->ring[at];
         u32 order[ORDER];
         for (u32 i = 0; i < ORDER; ++i)
             order[i] = hear(&mail->order[i]);
         batch.parents = reinterpret_cast<u64>(order);
         batch.bounds = hear(&mail->bounds[0]) | u64(hear(&mail->bounds[1])) << 32;
         batch.children = hear(&mail->children);
-        u32 first = (ticket - hear(&mail->first)) * THREADS;
-        for (u32 i = 0; i < THREADS; i += LANES) {
-            part(batch, first + i + lane);
+        u32 thread = (ticket - hear(&mail->first)) * THREADS + threadIdx.x % LANES;
+#pragma unroll 1
+        for (u32 end = thread + THREADS; thread != end; thread += LANES) {
+            part(batch, thread);
             __syncwarp();
         }
         // Whoever does the last ticket tells the host, which may then read all results.
         __threadfence_system();
         __syncwarp();
-        if (lane == 0) {
+        if (threadIdx.x % LANES == 0) {
+            u32 *done = address<u32>(serving.counts) + 1 + at;
+            const Mail *mail = &address<Post>(serving.copy)->ring[at];
             u32 all = hear(&mail->tickets);
-            if (atomicAdd(&counts[at], 1u) + 1 == all) {
-                atomicExch(&counts[at], 0u);
-                tell(&mail->done, hear(&mail->number));
+            if (atomicAdd(done, 1u) + 1 == all) {
+                atomicExch(done, 0u);
+                tell(&address<Post>(serving.post)->ring[at].done, hear(&mail->number));
             }
         }
         __syncwarp();

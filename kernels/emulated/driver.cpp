@@ -31,7 +31,7 @@ constexpr Result SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, STUB_LIBRARY
 // Entry points of a kernel, at most.
 constexpr u64 ENTRIES = 5;
 // As large as the record of kernels that bound, and of those that are launched once.
-constexpr size_t BOUNDING_BYTES = 4 * 8 + 12 * 4, SERVING_BYTES = 3 * 8 + 10 * 4;
+constexpr size_t BOUNDING_BYTES = 4 * 8 + 12 * 4, SERVING_BYTES = 4 * 8 + 10 * 4;
 
 extern "C" {
 Launcher pleach_emulated_queens, pleach_emulated_flowshop, pleach_emulated_uts,

@@ -191,8 +191,8 @@ pub unsafe fn serve(kernel: &str, serving: &Serving, seed: u64) -> Result<(), Fa
     if !SERVES.contains(&kernel) {
         return Err(Fault::Record("this kernel cannot be launched once"));
     }
-    let Serving { post, counts, tables, .. } = *serving;
-    if [post, counts, tables].iter().any(|at| *at == 0 || at % 4 != 0) {
+    let Serving { post, copy, counts, tables, .. } = *serving;
+    if [post, copy, counts, tables].iter().any(|at| *at == 0 || at % 4 != 0) {
         return Err(Fault::Record("an address is null or misaligned"));
     }
     let record = std::ptr::from_ref(serving).cast();

@@ -6,6 +6,8 @@
 pub struct Serving {
     /// `u32[`[`POST`]`]`, in page-locked memory: where batches are announced. All zeros at first.
     pub post: u64,
+    /// As many words on the device, all zeros at first.
+    pub copy: u64,
     /// `u32[`[`COUNTS`]`]`: all zeros at first.
     pub counts: u64,
     /// As in [`Bounding`](crate::bounding::Bounding).

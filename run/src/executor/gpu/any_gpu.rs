@@ -12,7 +12,7 @@ use pleach_core::device::Layout;
 use pleach_core::evaluate::Parents;
 use pleach_kernels::bounding::BOUND;
 use pleach_kernels::launch::{Entry, Launch, THREADS, blocks, explorers_per_block};
-use pleach_kernels::serving::{COUNTS, SERVE};
+use pleach_kernels::serving::{COUNTS, POST, SERVE};
 use std::ptr::from_ref;
 use std::thread::{sleep, yield_now};
 use std::time::{Duration, Instant};
@@ -187,15 +187,16 @@ impl<D: Driver> Slots for Gpu<D> {
         }
         let sizes = layout.constants();
         let mut queue = Queue { kernel, tables, sizes, slots: all, served: None };
-        let counts = if once { self.allocate(COUNTS)? } else { 0 };
-        if once {
-            self.write(counts, &[0; COUNTS])?;
-        }
+        let mut zeros = |words: usize| {
+            let address = self.allocate(words)?;
+            self.write(address, &vec![0; words]).map(|()| address)
+        };
+        let own = if once { Some((zeros(POST)?, zeros(COUNTS)?)) } else { None };
         // The slots' streams do not wait for what was copied on the default stream.
         self.driver.synchronize()?;
         let blocks = blocks * self.driver.multiprocessors();
-        if once {
-            queue.serve(&self.driver, counts, blocks)?;
+        if let Some(own) = own {
+            queue.serve(&self.driver, own, blocks)?;
         }
         self.queue = Some(queue);
         // Two lanes for each child.

@@ -108,10 +108,10 @@ impl Queue {
         let (kernel, sizes, tables) = (self.kernel, self.sizes, self.tables.as_mut_ptr() as u64);
         let theirs = Arc::clone(&words);
         let run = move || {
-            let mut counts = vec![0u32; COUNTS];
-            let (post, counts) = (theirs.as_ptr() as u64, counts.as_mut_ptr() as u64);
-            let record = Serving { post, counts, tables, sizes };
-            // SAFETY: post and counts live as long as this thread. The queue, which has the tables and the slots' arrays,
+            let (mut copy, mut counts) = (vec![0u32; POST], vec![0u32; COUNTS]);
+            let (copy, counts) = (copy.as_mut_ptr() as u64, counts.as_mut_ptr() as u64);
+            let record = Serving { post: theirs.as_ptr() as u64, copy, counts, tables, sizes };
+            // SAFETY: All but the tables lives as long as this thread. The queue, which has the tables and the slots' arrays,
             // waits for it, and leaves the arrays of a batch alone until it is done.
             unsafe { serve(kernel, &record, seed) }.map_err(|why| why.to_string())
         };

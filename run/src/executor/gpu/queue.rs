@@ -79,12 +79,17 @@ impl<D: Driver> Queue<D> {
     }
 
     /// Launches the kernel once, for all batches.
-    pub fn serve(&mut self, driver: &D, counts: u64, blocks: u32) -> Result<(), DeviceError> {
+    pub fn serve(
+        &mut self,
+        driver: &D,
+        (copy, counts): (u64, u64),
+        blocks: u32,
+    ) -> Result<(), DeviceError> {
         let (stream, mut words) = (driver.stream()?, driver.pin(POST, false)?);
         let there = driver.words(&mut words)?;
         there.fill(0);
         let post = there.as_ptr() as u64;
-        let record = Serving { post, counts, tables: self.tables, sizes: self.sizes };
+        let record = Serving { post, copy, counts, tables: self.tables, sizes: self.sizes };
         // SAFETY: the record's arrays have the sizes that the kernel expects. They are freed after it has stopped.
         unsafe { driver.launch(self.kernel, Some(&stream), blocks, from_ref(&record).cast())? };
         driver.mark(&stream)?;
