@@ -51,7 +51,7 @@ pub static PRECISION: Flag<Precision> = Flag {
 pub static UNSORTED: Flag<()> = Flag {
     about: About {
         name: "unsorted",
-        help: "leave the columns of a row of the product in any order, where that is faster",
+        help: "leave the columns of each row of the product unsorted where that is faster",
         ..ABOUT
     },
     parse: switch,
@@ -228,7 +228,7 @@ pub static FRAMES: Flag<usize> = Flag {
     about: About {
         name: "frames",
         value: Some("N"),
-        help: "a moving picture: so many, at equal distances in time (APNG, shown by browsers)",
+        help: "write an animation of N frames at equal intervals (APNG, which browsers play)",
         group: Group::Output,
         ..ABOUT
     },
