@@ -1,6 +1,6 @@
 //! [`Factors`]: two sparse matrices to be multiplied, and [`Hand`], what a thread needs for it.
 
-use super::hashed::Hashed;
+use super::hashed::{Hashed, NONE};
 use super::matrix::{Checked, Csr};
 use super::rows::TOGETHER;
 use super::sums::Sums;
@@ -122,7 +122,8 @@ impl<'a, T: Real> Factors<'a, T> {
         let lanes = (64 / size_of::<T>()) as u32;
         let windows = self.windowed.then(|| Windows::new(self.b, lanes));
         let (places, known, pattern) = (Vec::new(), Vec::new(), Vec::new());
-        let hashed = (self.unsorted && !self.windowed).then(Hashed::new);
+        let hashes = self.unsorted && !self.windowed && self.b.width <= NONE as usize;
+        let hashed = hashes.then(Hashed::new);
         Hand { sums: Sums::new(self.b.width), hashed, windows, places, known, pattern }
     }
 

@@ -5,8 +5,8 @@ use crate::real::Real;
 
 /// The most products of a row for which the table stays in the caches near the core.
 const MOST: usize = 1 << 15;
-/// No column.
-const NONE: u32 = u32::MAX;
+/// No column: a matrix must not be wider than this.
+pub(super) const NONE: u32 = u32::MAX;
 /// An odd number whose multiples are spread well.
 const SPREAD: u32 = 0x9e37_79b1;
 
@@ -73,19 +73,15 @@ impl<T: Real> Hashed<T> {
     fn place(&mut self, column: u32, bits: u32) -> (usize, bool) {
         let table = &mut self.columns[..1 << bits];
         let mut place = (column.wrapping_mul(SPREAD) >> (32 - bits)) as usize;
-        loop {
-            let seen = &mut table[place & ((1 << bits) - 1)];
-            if *seen == column {
-                return (place & ((1 << bits) - 1), false);
-            }
-            if *seen == NONE {
-                *seen = column;
-                place &= (1 << bits) - 1;
+        while table[place] != column {
+            if table[place] == NONE {
+                table[place] = column;
                 self.used.push(place as u32);
                 return (place, true);
             }
-            place += 1;
+            place = (place + 1) & (table.len() - 1);
         }
+        (place, false)
     }
 
     /// Takes out all columns and sums.

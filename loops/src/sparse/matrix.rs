@@ -62,13 +62,11 @@ impl<T: Real> Csr<T> {
     /// Whether the columns of each row ascend: where they do not, a row begins. All columns are compared at once, which
     /// is much faster than row by row.
     fn ascends(&self) -> bool {
-        let falls = |at: usize| u32::from(self.columns[at - 1] >= self.columns[at]);
         let all = self.columns.iter().zip(self.columns.iter().skip(1));
         let all: u64 = all.map(|(one, next)| u64::from(one >= next)).sum();
-        let mut rows = self.starts.clone();
-        rows.dedup();
-        let inner = rows.iter().filter(|&&at| at > 0 && at < self.columns.len());
-        all == inner.map(|&at| u64::from(falls(at))).sum()
+        let rows = self.starts.windows(2).filter(|row| 0 < row[0] && row[0] < row[1]);
+        let falls = rows.filter(|row| self.columns[row[0] - 1] >= self.columns[row[0]]);
+        all == falls.count() as u64
     }
 
     /// The same matrix, once it is checked.
