@@ -168,28 +168,26 @@ fn the_first_sweeps_teach_how_to_cut() {
     assert!(report.parts[0].units > 2 * report.parts[1].units, "{:?}", report.parts);
 }
 
-/// Whoever has the first unit is fast at first, and slow later.
-struct Tiring(Means);
+/// The same, with something else done before each sweep.
+struct With<F>(Means, F);
 
-impl Stepping for Tiring {
+impl<F: Fn(&mut Slab, usize) + Sync> Stepping for With<F> {
     type Slab = Slab;
     fn units(&self) -> usize {
-        self.0.units
+        self.0.units()
     }
     fn least(&self) -> usize {
-        DEPTH
+        self.0.least()
     }
     fn depth(&self) -> usize {
-        DEPTH
+        self.0.depth()
     }
     fn is_ring(&self) -> bool {
-        self.0.ring
+        self.0.is_ring()
     }
     fn sweep(&self, slab: &mut Slab, steps: usize) {
+        self.1(slab, steps);
         self.0.sweep(slab, steps);
-        slab.steps += steps;
-        let slow = if slab.range.start == 0 && slab.steps > 100 { 10 } else { 1 };
-        std::thread::sleep(Duration::from_micros(50) * slab.range.len() as u32 * slow);
     }
     fn edge(&self, slab: &Slab, above: bool, edge: &mut Vec<f32>) {
         self.0.edge(slab, above, edge);
@@ -206,7 +204,13 @@ impl Stepping for Tiring {
 fn slabs_are_cut_anew_when_speeds_change() {
     let means = Means { units: 64, ring: false, nap: Duration::ZERO };
     let expected = expected(&means, 400);
-    let (work, go) = (Tiring(means), &mut |_: &_| ControlFlow::Continue(()));
+    // Whoever has the first unit is fast at first, and slow later.
+    let tires = |slab: &mut Slab, steps: usize| {
+        slab.steps += steps;
+        let slow = if slab.range.start == 0 && slab.steps > 100 { 10 } else { 1 };
+        std::thread::sleep(Duration::from_micros(50) * slab.range.len() as u32 * slow);
+    };
+    let (work, go) = (With(means, tires), &mut |_: &_| ControlFlow::Continue(()));
     let (begin, settings) = (|range| Ok(work.0.begin(range)), with(2, Sizes::Measured));
     let done = Crew::default().run_steps(&work, begin, 400, &settings, go).unwrap();
     let parts = &done.report.parts;
@@ -229,36 +233,8 @@ fn a_watcher_stops_after_a_whole_sweep() {
 
 #[test]
 fn a_panic_in_a_sweep_reaches_the_caller() {
-    struct Bad(Means);
-    impl Stepping for Bad {
-        type Slab = Slab;
-        fn units(&self) -> usize {
-            self.0.units
-        }
-        fn least(&self) -> usize {
-            DEPTH
-        }
-        fn depth(&self) -> usize {
-            DEPTH
-        }
-        fn is_ring(&self) -> bool {
-            false
-        }
-        fn sweep(&self, slab: &mut Slab, steps: usize) {
-            assert!(slab.range.start == 0, "the upper slab");
-            self.0.sweep(slab, steps);
-        }
-        fn edge(&self, slab: &Slab, above: bool, edge: &mut Vec<f32>) {
-            self.0.edge(slab, above, edge);
-        }
-        fn set_edge(&self, slab: &mut Slab, above: bool, edge: &[f32]) {
-            self.0.set_edge(slab, above, edge);
-        }
-        fn cut(&self, slabs: &[Slab], range: Range<usize>) -> Result<Slab, String> {
-            self.0.cut(slabs, range)
-        }
-    }
-    let work = Bad(Means { units: 64, ring: false, nap: Duration::ZERO });
+    let panics = |slab: &mut Slab, _: usize| assert!(slab.range.start == 0, "the upper slab");
+    let work = With(Means { units: 64, ring: false, nap: Duration::ZERO }, panics);
     let go = std::panic::AssertUnwindSafe(|| {
         let watch = &mut |_: &_| ControlFlow::Continue(());
         let settings = with(2, Sizes::Given(1, 1));

@@ -111,8 +111,8 @@ impl Queue {
             let (mut copy, mut counts) = (vec![0u32; POST], vec![0u32; COUNTS]);
             let (copy, counts) = (copy.as_mut_ptr() as u64, counts.as_mut_ptr() as u64);
             let record = Serving { post: theirs.as_ptr() as u64, copy, counts, tables, sizes };
-            // SAFETY: All but the tables lives as long as this thread. The queue, which has the tables and the slots' arrays,
-            // waits for it, and leaves the arrays of a batch alone until it is done.
+            // SAFETY: all arrays but the tables live as long as this thread. The queue, which owns the tables and the
+            // slots' arrays, waits for the thread, and leaves the arrays of a batch alone until it is done.
             unsafe { serve(kernel, &record, seed) }.map_err(|why| why.to_string())
         };
         let thread = Builder::new().name(kernel.into()).spawn(run);
