@@ -1,6 +1,7 @@
 //! [`Loop`]: independent units, numbered from 0, that threads run from the front and devices from the back.
 
 use crate::device::Layout;
+use crate::work::Malformed;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -31,6 +32,37 @@ pub trait Loop: Sync {
     fn on_device(&self) -> Option<&dyn LoopOnDevice> {
         None
     }
+
+    /// The same loop as several processes share it.
+    fn afar(&self) -> Option<&dyn LoopAfar> {
+        None
+    }
+}
+
+/// A loop that several processes share. Each of them has made it from the same input.
+pub trait LoopAfar: Sync {
+    /// Who needs the results.
+    fn kept(&self) -> Kept;
+
+    /// Appends the results of these units, which were run here.
+    fn pack(&self, units: Range<usize>, out: &mut Vec<u8>);
+
+    /// Keeps the results of these units, which were run elsewhere.
+    ///
+    /// # Errors
+    /// If these are no results of so many units.
+    fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed>;
+}
+
+/// Which processes need the results of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Each its own.
+    Apart,
+    /// The first one all of them.
+    First,
+    /// All of them all.
+    All,
 }
 
 /// A loop as a kernel of a device runs it: ranges of units go there in a few words, and results come back.

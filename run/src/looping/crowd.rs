@@ -1,15 +1,19 @@
 //! A loop run by the threads of a crew: [`Crew::run_loop`], its settings, and what comes of it.
 
+use super::afar::{Crowd, Deeds, Errands, Ferried, Ferry, Outpost, tell_deeds};
 use super::device::OnDevice;
-use super::hands::{Did, Hands};
-use super::share::Share;
+use super::hands::{Did, Hands, stands_for};
+use super::report::{LoopReport, Part};
+use super::share::{Hooks, OfRange, Share, Takers};
 use super::sizes::Sizes;
 use crate::crew::Crew;
 use crate::error::RunError;
 use crate::executor::gpu::spec::{Spec, names};
 use crate::settings::cores;
+use crate::sites::Cluster;
 use pleach_core::looping::Loop;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How a loop is run.
@@ -25,13 +29,15 @@ pub struct LoopSettings {
     pub sizes: Sizes,
     /// Time between two looks at it.
     pub look_every: Duration,
+    /// The processes that share it; none if this one is alone. All of them run the same loops, one after the other.
+    pub cluster: Option<Arc<Cluster>>,
 }
 
 impl Default for LoopSettings {
     fn default() -> Self {
         let look_every = Duration::from_millis(100);
-        let devices = Vec::new();
-        Self { threads: cores(), devices, slow: Vec::new(), sizes: Sizes::Measured, look_every }
+        let (devices, slow, sizes) = (Vec::new(), Vec::new(), Sizes::Measured);
+        Self { threads: cores(), devices, slow, sizes, look_every, cluster: None }
     }
 }
 
@@ -53,36 +59,6 @@ pub struct LoopOutcome<H> {
     pub hands: Vec<H>,
     /// How it went.
     pub report: LoopReport,
-}
-
-/// How a loop went.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LoopReport {
-    /// What each unit of the machine did.
-    pub parts: Vec<Part>,
-    /// How long it took.
-    pub seconds: f64,
-    /// Whether all units were run; else the watcher has stopped it.
-    pub complete: bool,
-    /// A line about each device that was not used, or failed.
-    pub warnings: Vec<String>,
-}
-
-/// What a thread or a device did in a loop.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Part {
-    /// Its name.
-    pub name: String,
-    /// Units of the loop.
-    pub units: u64,
-    /// Ranges in which it took them.
-    pub ranges: u64,
-    /// Their part of the cost of all.
-    pub share: f64,
-    /// Time in which it had something to do.
-    pub busy_s: f64,
-    /// Time in which it had not.
-    pub idle_s: f64,
 }
 
 impl Crew {
@@ -110,7 +86,28 @@ impl Crew {
             .chain(devices.iter().map(|(_, name)| name.clone()))
             .collect();
         let rows = units.div_ceil(grain) as u32;
-        let share = &Share::new(rows, &cost_before, &settings.sizes, (threads, devices.len()));
+        let with = settings.cluster.as_deref().map(|cluster| {
+            let afar = work.afar().ok_or(RunError::Follow("this loop is for a single process"))?;
+            Ok::<_, RunError>((cluster, afar))
+        });
+        let with = with.transpose()?;
+        let follows = with.is_some_and(|(cluster, _)| !cluster.is_root());
+        let sites = with.map_or(0, |(cluster, _)| if follows { 1 } else { cluster.others() });
+        let takers = Takers { threads, devices: devices.len(), sites };
+        let (errands, ring) = (Errands::default(), || {
+            with.inspect(|(cluster, _)| cluster.bell().ring());
+        });
+        let done = |rows: &Range<u32>| {
+            if errands.done(rows) {
+                ring();
+            }
+        };
+        let hooks = Hooks {
+            done: follows.then_some(&done as OfRange<'_>),
+            changed: with.is_some().then_some(&ring as &(dyn Fn() + Sync)),
+        };
+        let share = Share::new(rows, &cost_before, &settings.sizes, takers).with(hooks);
+        let share = &if follows { share.fed() } else { share };
         let start = Instant::now();
         let specs = (0..threads).map(|_| None).chain(devices.iter().map(|(spec, _)| Some(*spec)));
         let jobs = specs.zip(&names).enumerate().map(|(me, (spec, name))| {
@@ -121,10 +118,35 @@ impl Crew {
                 let mut did = Did::default();
                 let (hand, lost) = taker.run(self, &mut did);
                 std::mem::forget(guard);
-                (hand, did, lost, start.elapsed())
-            }) as Box<dyn FnOnce() -> Taken<L::Hand> + Send + '_>
+                Ended::Taker(Taken { hand, did, lost, at: start.elapsed() })
+            }) as Box<dyn FnOnce() -> Ended<L::Hand> + Send + '_>
         });
-        let ended = self.side_by_side(jobs.collect(), |latch| {
+        let mut jobs: Vec<_> = jobs.collect();
+        let stands_for = |row: &Range<u32>| stands_for(row, grain, units);
+        if let Some((cluster, work)) = with {
+            let (units, all) = (&stands_for, units as u64);
+            let crowd = Crowd { units: all, host: pleach_net::host(), names: names.clone() };
+            let outpost = Outpost { share, errands: &errands, work, cluster, units, crowd };
+            let first = threads + devices.len() - 1;
+            let ferry = Ferry { share, work, cluster, units, all, first, start };
+            jobs.push(Box::new(move || {
+                // If the network fails, nothing more is begun.
+                let guard = StopOnDrop(share);
+                let ended = if follows {
+                    Ended::Outpost(outpost.keep())
+                } else {
+                    Ended::Ferry(ferry.keep())
+                };
+                if !matches!(ended, Ended::Ferry(Err(_)) | Ended::Outpost(Ok(false) | Err(_))) {
+                    std::mem::forget(guard);
+                    if follows {
+                        share.end_feeding();
+                    }
+                }
+                ended
+            }));
+        }
+        let ended = self.side_by_side(jobs, |latch| {
             // If the watcher panics, nothing more is begun.
             let guard = StopOnDrop(share);
             while latch.wait(settings.look_every) > 0 {
@@ -136,25 +158,49 @@ impl Crew {
             }
             std::mem::forget(guard);
         })?;
-        let ended = ended.into_iter().map(|ended| match ended {
-            Ok(ended) => ended,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        let ended: Vec<_> = ended.collect();
-        let took = ended.iter().map(|(.., at)| *at).max().unwrap_or_default();
+        let (mut taken, mut ferried, mut over) = (Vec::new(), Ferried::default(), None);
+        for ended in ended {
+            match ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+                Ended::Taker(one) => taken.push(one),
+                Ended::Ferry(others) => ferried = others?,
+                Ended::Outpost(complete) => over = Some(complete?),
+            }
+        }
+        if let Some((cluster, _)) = with.filter(|_| over == Some(true)) {
+            tell_deeds(cluster, taken.iter().map(|one| Deeds::from(&one.did)).collect());
+        }
+        let took = taken.iter().map(|one| one.at).max().unwrap_or_default();
         let (mut hands, mut parts) = (Vec::new(), Vec::new());
-        for (name, (hand, did, lost, _)) in names.iter().zip(ended) {
+        let here = if sites > 0 && !follows { "site0/" } else { "" };
+        for (name, Taken { hand, did, lost, .. }) in names.iter().zip(taken) {
             hands.push(hand);
             warnings.extend(lost.map(|why| format!("{name} {why}")));
-            parts.push(part(name.clone(), &did, share.whole(), took));
+            parts.push(Part::new(format!("{here}{name}"), &did, share.whole(), took));
         }
-        let (seconds, complete) = (took.as_secs_f64(), share.missing() == 0);
-        Ok(LoopOutcome { hands, report: LoopReport { parts, seconds, complete, warnings } })
+        parts.extend(ferried.parts);
+        warnings.extend(ferried.warnings);
+        let (seconds, complete) = (took.as_secs_f64(), over.unwrap_or(share.missing() == 0));
+        let report = LoopReport { parts, sites: ferried.sites, seconds, complete, warnings };
+        Ok(LoopOutcome { hands, report })
     }
 }
 
+/// What a job of a loop leaves.
+enum Ended<H> {
+    Taker(Taken<H>),
+    /// What the other processes did.
+    Ferry(Result<Ferried, RunError>),
+    /// Whether the loop that the root shares has come to its end.
+    Outpost(Result<bool, RunError>),
+}
+
 /// A hand, what was done with it, why a device did not do it all, and when it was over.
-type Taken<H> = (H, Did, Option<String>, Duration);
+struct Taken<H> {
+    hand: H,
+    did: Did,
+    lost: Option<String>,
+    at: Duration,
+}
 
 /// A thread, or a device with the thread that drives it.
 struct Taker<'a, L: Loop> {
@@ -214,13 +260,6 @@ fn usable<'s, L: Loop>(
 pub(super) fn without_kernel(devices: &[Spec]) -> Vec<String> {
     let asked = devices.iter().zip(names(devices)).filter(|(spec, _)| spec.asked);
     asked.map(|(_, name)| format!("{name} not used: it has no kernel for this loop")).collect()
-}
-
-fn part(name: String, did: &Did, whole: f64, took: Duration) -> Part {
-    let share = if whole > 0.0 { did.cost / whole } else { 0.0 };
-    let idle_s = took.saturating_sub(did.busy).as_secs_f64();
-    let (units, ranges, busy_s) = (did.units, did.ranges, did.busy.as_secs_f64());
-    Part { name, units, ranges, share, busy_s, idle_s }
 }
 
 /// The slow-down factor of a unit.

@@ -37,6 +37,12 @@ impl Did {
     }
 }
 
+/// The units of a loop that units of the row stand for, `grain` for each.
+pub(super) fn stands_for(row: &Range<u32>, grain: usize, units: usize) -> Range<usize> {
+    let end = (row.end as usize).saturating_mul(grain).min(units);
+    row.start as usize * grain..end
+}
+
 /// A thread that runs ranges of a loop.
 pub(super) struct Hands<'a, L: Loop> {
     pub share: &'a Share<'a>,
@@ -51,8 +57,7 @@ pub(super) struct Hands<'a, L: Loop> {
 impl<L: Loop> Hands<'_, L> {
     /// The units of the loop that units of the row stand for.
     pub fn units(&self, row: &Range<u32>) -> Range<usize> {
-        let end = (row.end as usize).saturating_mul(self.grain).min(self.work.units());
-        row.start as usize * self.grain..end
+        stands_for(row, self.grain, self.work.units())
     }
 
     /// Runs ranges until none are left.

@@ -1,5 +1,7 @@
 //! Loops of independent units: threads take them from the front, devices from the back, and nobody waits for anybody.
 
+#[cfg(not(loom))]
+mod afar;
 mod both_ends;
 #[cfg(not(loom))]
 mod crowd;
@@ -11,6 +13,8 @@ mod device;
 mod hands;
 #[cfg(not(loom))]
 mod meet;
+#[cfg(not(loom))]
+mod report;
 mod share;
 mod sizes;
 #[cfg(not(loom))]
@@ -20,7 +24,9 @@ mod steps;
 
 pub use both_ends::BothEnds;
 #[cfg(not(loom))]
-pub use crowd::{LoopOutcome, LoopReport, LoopSettings, LoopSight, Part};
+pub use crowd::{LoopOutcome, LoopSettings, LoopSight};
+#[cfg(not(loom))]
+pub use report::{LoopReport, LoopSite, Part};
 pub use sizes::Sizes;
 #[cfg(not(loom))]
 pub use steps::{StepsOutcome, Stops};

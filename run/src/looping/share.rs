@@ -1,8 +1,9 @@
 //! [`Share`]: the units of a loop as threads and devices share them: who takes which, who waits, and when it is over.
 
 use super::both_ends::BothEnds;
-use super::sizes::{Rates, Sizes, boundaries, nearest};
+use super::sizes::{Kind, Rates, Sizes, boundaries, nearest};
 use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering, lock};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::PoisonError;
 
@@ -17,24 +18,64 @@ pub(super) struct Share<'a> {
     /// With [`Sizes::Static`], the range of each unit of the machine.
     ends: Vec<u32>,
     rates: Rates,
-    /// Units of the machine: first the threads, then the devices.
-    threads: usize,
-    takers: usize,
+    takers: Takers,
     aside: Mutex<Aside>,
     changed: Condvar,
+    /// Whether something was given back, so that it pays to look.
+    returned: AtomicBool,
     stopped: AtomicBool,
+    /// Whether units may come from elsewhere.
+    fed: AtomicBool,
     /// Units done.
     done: AtomicU64,
+    hooks: Hooks<'a>,
+}
+
+/// How many there are of each kind, in this order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Takers {
+    pub threads: usize,
+    pub devices: usize,
+    /// Places of other processes. They take nothing by themselves: somebody hands it out to them.
+    pub sites: usize,
+}
+
+impl Takers {
+    fn all(self) -> usize {
+        self.threads + self.devices + self.sites
+    }
+
+    fn kind(self, me: usize) -> Kind {
+        match me {
+            _ if me < self.threads => Kind::Thread,
+            _ if me < self.threads + self.devices => Kind::Device,
+            _ => Kind::Site,
+        }
+    }
+}
+
+/// Is called with a range.
+pub(super) type OfRange<'a> = &'a (dyn Fn(&Range<u32>) + Sync);
+
+/// What is called when something happens. Whoever is called must not wait.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Hooks<'a> {
+    /// A range was done.
+    pub done: Option<OfRange<'a>>,
+    /// Somebody has nothing to do any more, or something was given back.
+    pub changed: Option<&'a (dyn Fn() + Sync)>,
 }
 
 /// What the takers must agree upon.
 struct Aside {
     /// Takers that have nothing to do.
     waiting: usize,
-    /// Ranges that failed devices have given back.
-    returned: Vec<Range<u32>>,
+    /// Ranges that were given back, or that another process has handed out.
+    returned: VecDeque<Range<u32>>,
     /// Devices that could still give something back.
     devices: usize,
+    /// Whether more may come from other processes.
+    open: bool,
 }
 
 #[cfg_attr(loom, allow(dead_code))]
@@ -44,18 +85,26 @@ impl<'a> Share<'a> {
         units: u32,
         cost_before: &'a (dyn Fn(u32) -> f64 + Sync),
         sizes: &'a Sizes,
-        (threads, devices): (usize, usize),
+        takers: Takers,
     ) -> Self {
-        let takers = threads + devices;
         let ends = match sizes {
             Sizes::Static(shares) => {
                 let all = |at| shares.get(at).map_or(0.0, |share: &f64| share.max(0.0));
-                boundaries(&(0..takers).map(all).collect::<Vec<f64>>(), units, cost_before)
+                boundaries(&(0..takers.all()).map(all).collect::<Vec<f64>>(), units, cost_before)
             }
             _ => Vec::new(),
         };
         // A static split is taken from the lists of ends; nothing is in the row.
         let in_row = if ends.is_empty() { units } else { 0 };
+        let rates = Rates::new(takers.all());
+        let first_site = takers.threads + takers.devices;
+        (first_site..takers.all()).for_each(|site| rates.miss(site));
+        let aside = Aside {
+            waiting: takers.sites,
+            returned: VecDeque::new(),
+            devices: takers.devices,
+            open: takers.sites > 0,
+        };
         Self {
             row: BothEnds::new(in_row),
             cost_before,
@@ -63,13 +112,34 @@ impl<'a> Share<'a> {
             units,
             sizes,
             ends,
-            rates: Rates::new(takers),
-            threads,
+            rates,
             takers,
-            aside: Mutex::new(Aside { waiting: 0, returned: Vec::new(), devices }),
+            aside: Mutex::new(aside),
             changed: Condvar::new(),
+            returned: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
+            fed: AtomicBool::new(false),
             done: AtomicU64::new(0),
+            hooks: Hooks::default(),
+        }
+    }
+
+    /// The same with somebody who is told what happens.
+    pub fn with(self, hooks: Hooks<'a>) -> Self {
+        Self { hooks, ..self }
+    }
+
+    /// The same, but the units come from a site, range by range: see [`Share::hand_out`].
+    pub fn fed(self) -> Self {
+        lock(&self.aside).waiting -= 1;
+        Self { row: BothEnds::new(0), fed: AtomicBool::new(true), ..self }
+    }
+
+    /// Tells all who wait, and whoever wants to know.
+    fn tell(&self) {
+        self.changed.notify_all();
+        if let Some(changed) = self.hooks.changed {
+            changed();
         }
     }
 
@@ -83,6 +153,11 @@ impl<'a> Share<'a> {
         self.whole
     }
 
+    /// How many units there are.
+    pub fn rows(&self) -> u32 {
+        self.units
+    }
+
     /// Units done so far.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
@@ -92,7 +167,7 @@ impl<'a> Share<'a> {
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         let _aside = lock(&self.aside);
-        self.changed.notify_all();
+        self.tell();
     }
 
     /// Whether nobody is to take any more.
@@ -104,6 +179,9 @@ impl<'a> Share<'a> {
     pub fn note(&self, me: usize, units: &Range<u32>, took_ns: f64) {
         self.done.fetch_add(u64::from(units.end - units.start), Ordering::Relaxed);
         self.rates.note(me, self.cost(units), took_ns);
+        if let Some(done) = self.hooks.done {
+            done(units);
+        }
     }
 
     /// The range of a static split, to be asked for once.
@@ -117,25 +195,55 @@ impl<'a> Share<'a> {
         if self.is_stopped() {
             return None;
         }
-        let device = me >= self.threads;
-        let size = |left: &Range<u32>| self.size(me, device, last, left);
-        if device { self.row.back(size) } else { self.row.front(size) }
+        let kind = self.takers.kind(me);
+        let size = |left: &Range<u32>| self.size(me, kind, last, (left, self.cost(left)));
+        let taken = match kind {
+            Kind::Thread => self.row.front(size),
+            Kind::Device | Kind::Site => self.row.back(size),
+        };
+        let returned = || self.returned.load(Ordering::Relaxed);
+        taken
+            .or_else(|| returned().then(|| self.take_returned(&mut lock(&self.aside), me, last))?)
     }
 
-    /// How many of the units left to take; 0 for none.
-    fn size(&self, me: usize, device: bool, last: f64, left: &Range<u32>) -> u32 {
+    /// A part of what was given back first.
+    fn take_returned(&self, aside: &mut Aside, me: usize, last: f64) -> Option<Range<u32>> {
+        let all: f64 = aside.returned.iter().map(|range| self.cost(range)).sum();
+        let first = aside.returned.front_mut()?;
+        let left = first.end - first.start;
+        // Whoever is left alone with it does it, however slow.
+        let least = u32::from(aside.waiting == self.takers.all());
+        let kind = self.takers.kind(me);
+        let size = self.size(me, kind, last, (first, all)).clamp(least, left);
+        let cut = match kind {
+            Kind::Thread => first.start..first.start + size,
+            Kind::Device | Kind::Site => first.end - size..first.end,
+        };
+        match kind {
+            Kind::Thread => first.start = cut.end,
+            Kind::Device | Kind::Site => first.end = cut.start,
+        }
+        if left == size {
+            aside.returned.pop_front();
+            self.returned.store(!aside.returned.is_empty(), Ordering::Relaxed);
+        }
+        (!cut.is_empty()).then_some(cut)
+    }
+
+    /// How many of the units left to take; 0 for none. They, and what is to follow, cost so much.
+    fn size(&self, me: usize, kind: Kind, last: f64, (left, cost): (&Range<u32>, f64)) -> u32 {
         if left.is_empty() {
             return 0;
         }
         if let Sizes::Given(thread, other) = *self.sizes {
-            return if device { other } else { thread }.max(1);
+            return if kind == Kind::Thread { thread } else { other }.max(1);
         }
-        let cost = self.cost(left);
-        let next = if device { left.end - 1..left.end } else { left.start..left.start + 1 };
-        let wanted = self.rates.wanted(me, device, cost, last, self.cost(&next));
+        let from_back = kind != Kind::Thread;
+        let next = if from_back { left.end - 1..left.end } else { left.start..left.start + 1 };
+        let wanted = self.rates.wanted(me, kind, cost, last, self.cost(&next));
         let Some(wanted) = wanted else { return 0 };
         let before = self.cost_before;
-        let units = if device {
+        let units = if from_back {
             left.end - nearest(left, before(left.end) - wanted, before)
         } else {
             nearest(left, before(left.start) + wanted, before) - left.start
@@ -143,7 +251,7 @@ impl<'a> Share<'a> {
         units.max(1)
     }
 
-    /// The next range, or none when all is done: waits for as long as devices may give something back, or others are
+    /// The next range, or none when all is done: waits for as long as somebody may give something back, or others are
     /// faster with what is left.
     pub fn next(&self, me: usize, last: f64) -> Option<Range<u32>> {
         if let Some(range) = self.try_next(me, last) {
@@ -151,21 +259,22 @@ impl<'a> Share<'a> {
         }
         let mut aside = lock(&self.aside);
         aside.waiting += 1;
+        if let Some(changed) = self.hooks.changed {
+            changed();
+        }
         loop {
             if self.is_stopped() {
                 return None;
             }
-            let range = aside.returned.pop().or_else(|| {
-                // Whoever is left alone with it does it, however slow.
-                let alone = aside.waiting == self.takers;
-                alone.then(|| self.row.front(|_| 1)).flatten()
-            });
+            let alone = aside.waiting == self.takers.all();
+            let range = self.take_returned(&mut aside, me, last);
+            let range = range.or_else(|| alone.then(|| self.row.front(|_| 1)).flatten());
             if range.is_some() {
                 aside.waiting -= 1;
                 return range;
             }
             let left = !self.row.left().is_empty();
-            if aside.waiting == self.takers || !left && aside.devices == 0 {
+            if !aside.open && (alone || !left && aside.devices == 0) {
                 self.changed.notify_all();
                 return None;
             }
@@ -173,27 +282,96 @@ impl<'a> Share<'a> {
         }
     }
 
+    /// A range for a site that has none, if there is one for it now.
+    pub fn begin(&self, site: usize) -> Option<Range<u32>> {
+        if self.row.left().is_empty() && !self.returned.load(Ordering::Relaxed) {
+            return None;
+        }
+        // It counts as busy before anything is taken: else others could think that all is done.
+        lock(&self.aside).waiting -= 1;
+        let range = self.try_next(site, self.whole);
+        if range.is_none() {
+            self.rest();
+        }
+        range
+    }
+
+    /// A site has nothing to do any more.
+    pub fn rest(&self) {
+        lock(&self.aside).waiting += 1;
+        self.changed.notify_all();
+    }
+
+    /// A site has come.
+    pub fn come(&self, site: usize) {
+        self.rates.forget(site);
+    }
+
+    /// A site is gone, or says nothing: whoever is free does what it had.
+    pub fn miss(&self, site: usize, ranges: impl IntoIterator<Item = Range<u32>>) {
+        self.rates.miss(site);
+        self.hand_out(ranges);
+    }
+
+    /// What was done has to be done again, since its results are lost.
+    pub fn undo(&self, units: u32) {
+        self.done.fetch_sub(units.into(), Ordering::Relaxed);
+    }
+
+    /// Ranges for whoever is free.
+    pub fn hand_out(&self, ranges: impl IntoIterator<Item = Range<u32>>) {
+        let mut aside = lock(&self.aside);
+        self.put_aside(&mut aside, ranges);
+        self.tell();
+    }
+
+    fn put_aside(&self, aside: &mut Aside, ranges: impl IntoIterator<Item = Range<u32>>) {
+        aside.returned.extend(ranges.into_iter().filter(|range| !range.is_empty()));
+        self.returned.store(!aside.returned.is_empty(), Ordering::Relaxed);
+    }
+
+    /// Ends the loop if nobody has anything to do: nothing comes from other processes any more. Returns whether it has
+    /// ended.
+    pub fn close(&self) -> bool {
+        let mut aside = lock(&self.aside);
+        let nothing = aside.returned.is_empty() && self.row.left().is_empty();
+        if self.is_stopped() || nothing && aside.waiting == self.takers.all() {
+            aside.open = false;
+            self.changed.notify_all();
+        }
+        !aside.open
+    }
+
+    /// The site that feeds this loop has nothing more for it.
+    pub fn end_feeding(&self) {
+        self.fed.store(false, Ordering::Relaxed);
+        let mut aside = lock(&self.aside);
+        (aside.waiting, aside.open) = (aside.waiting + 1, false);
+        self.changed.notify_all();
+    }
+
     /// A device has failed: these ranges are for whoever is free. Its thread takes part from now on.
     pub fn give_back(&self, me: usize, ranges: impl IntoIterator<Item = Range<u32>>) {
         self.rates.forget(me);
         let mut aside = lock(&self.aside);
-        aside.returned.extend(ranges);
+        self.put_aside(&mut aside, ranges);
         aside.devices -= 1;
-        self.changed.notify_all();
+        self.tell();
     }
 
     /// Whether there is nothing left to take.
     pub fn is_over(&self) -> bool {
-        self.is_stopped() || self.ends.is_empty() && self.row.left().is_empty()
+        let fed = self.fed.load(Ordering::Relaxed);
+        self.is_stopped() || self.ends.is_empty() && !fed && self.row.left().is_empty()
     }
 
     /// A device cannot be used: it takes nothing, and what a static split has for it is for others.
     pub fn leave(&self, me: usize) {
         let mut aside = lock(&self.aside);
-        aside.returned.extend(self.own(me));
+        self.put_aside(&mut aside, self.own(me));
         aside.devices -= 1;
         aside.waiting += 1;
-        self.changed.notify_all();
+        self.tell();
     }
 
     /// Units not done.
@@ -216,8 +394,9 @@ mod loom_tests {
     #[test]
     fn what_a_device_gives_back_is_done_by_others() {
         static SIZES: Sizes = Sizes::Given(1, 1);
+        const ONE_OF_EACH: Takers = Takers { threads: 1, devices: 1, sites: 0 };
         loom::model(|| {
-            let share = Arc::new(Share::new(2, &even, &SIZES, (1, 1)));
+            let share = Arc::new(Share::new(2, &even, &SIZES, ONE_OF_EACH));
             let thread = {
                 let share = share.clone();
                 loom::thread::spawn(move || {

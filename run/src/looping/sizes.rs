@@ -18,14 +18,26 @@ pub enum Sizes {
 
 /// The first range of a unit whose rate nobody knows: this part of its even share.
 const FIRST: f64 = 1.0 / 128.0;
-/// Work of this duration is taken at a time, by a thread and by a device.
-const SLICE_NS: [f64; 2] = [2e6, 8e6];
+/// Work of this duration is taken at a time, by each kind.
+const SLICE_NS: [f64; 3] = [2e6, 8e6, 30e6];
 /// Less than this is not worth the trouble.
-const LEAST_NS: [f64; 2] = [20e3, 100e3];
+const LEAST_NS: [f64; 3] = [20e3, 100e3, 500e3];
 /// This part of what is left for a unit by its rate is taken at a time.
 const PART: f64 = 0.5;
 /// A range is at most so many times as large as the one before.
 const GROWTH: f64 = 8.0;
+
+/// Who takes units of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Thread,
+    Device,
+    /// Another process, with all that it has.
+    Site,
+}
+
+/// What stands for the rate of a site that is not there.
+const MISSING: f64 = -1.0;
 
 /// The rate of each unit of the machine, as all of them see it.
 pub(super) struct Rates(Vec<AtomicU64>);
@@ -58,12 +70,17 @@ impl Rates {
         self.0[unit].store(0, Ordering::Relaxed);
     }
 
+    /// A unit is not there.
+    pub fn miss(&self, unit: usize) {
+        self.0[unit].store(MISSING.to_bits(), Ordering::Relaxed);
+    }
+
     /// The rates of the other units: of all together, and of the fastest. Those not known count as the mean of the
-    /// others and this one.
+    /// others and this one, and those that are not there not at all.
     fn others(&self, unit: usize) -> (f64, f64) {
         let all = (0..self.0.len()).filter(|&other| other != unit).map(|other| self.of(other));
         let (mut sum, mut most, mut known, mut unknown) = (0.0, 0f64, 1.0, 0.0);
-        for rate in all {
+        for rate in all.filter(|&rate| rate != MISSING) {
             sum += rate;
             most = most.max(rate);
             if rate > 0.0 { known += 1.0 } else { unknown += 1.0 }
@@ -74,14 +91,7 @@ impl Rates {
 
     /// The cost that a unit should take of what is left, given what it took last. None if others will have done all of
     /// it before this unit could do its `least`.
-    pub fn wanted(
-        &self,
-        unit: usize,
-        device: bool,
-        left: f64,
-        last: f64,
-        least: f64,
-    ) -> Option<f64> {
+    pub fn wanted(&self, unit: usize, kind: Kind, left: f64, last: f64, least: f64) -> Option<f64> {
         let mine = self.of(unit);
         if mine <= 0.0 {
             return Some(left * FIRST / self.0.len() as f64);
@@ -91,7 +101,7 @@ impl Rates {
         if others > 0.0 && takes_ns > (left / others).max(least / fastest) * 1.01 {
             return None;
         }
-        let kind = usize::from(device);
+        let kind = kind as usize;
         let share = left * PART * mine / (mine + others);
         let most = (mine * SLICE_NS[kind]).min(last * GROWTH);
         Some(share.min(most).max(mine * LEAST_NS[kind]))
@@ -144,10 +154,10 @@ mod tests {
     #[test]
     fn a_faster_unit_takes_more_and_all_take_less_towards_the_end() {
         let rates = Rates::new(2);
-        assert_eq!(rates.wanted(0, false, 2560.0, 0.0, 1.0), Some(10.0));
+        assert_eq!(rates.wanted(0, Kind::Thread, 2560.0, 0.0, 1.0), Some(10.0));
         rates.note(0, 3000.0, 1e3);
         rates.note(1, 1000.0, 1e3);
-        let wants = |unit, left| rates.wanted(unit, false, left, 1e12, 1.0).unwrap();
+        let wants = |unit, left| rates.wanted(unit, Kind::Thread, left, 1e12, 1.0).unwrap();
         assert_eq!((wants(0, 8e6), wants(1, 8e6)), (3e6, 1e6));
         assert_eq!(wants(0, 1e12), 6e6);
         assert_eq!(wants(0, 8e4), 6e4);
@@ -160,7 +170,7 @@ mod tests {
         rates.note(1, 100.0, 1.0);
         rates.note(2, 1.0, 1.0);
         // One unit is left: either of the fast ones would take it, and the slow one would not.
-        let takes = |unit, left| rates.wanted(unit, false, left, 1e9, 1000.0).is_some();
+        let takes = |unit, left| rates.wanted(unit, Kind::Thread, left, 1e9, 1000.0).is_some();
         assert_eq!([takes(0, 1e3), takes(1, 1e3), takes(2, 1e3)], [true, true, false]);
         assert!(takes(2, 1e6));
         // It does if nobody knows what the others can do.

@@ -1,8 +1,9 @@
 //! [`Crew::run_steps`]: work in steps, in slabs whose sizes follow the speeds of those who compute them.
 
-use super::crowd::{LoopReport, LoopSettings, LoopSight, Part, slow_down, without_kernel};
+use super::crowd::{LoopSettings, LoopSight, slow_down, without_kernel};
 use super::cut::{Looks, cut, far};
 use super::meet::Meet;
+use super::report::{LoopReport, Part};
 use super::sizes::Sizes;
 use super::slab_device::SlabDevice;
 use crate::crew::Crew;
@@ -211,7 +212,7 @@ impl Crew {
         let slabs = held.into_iter().map(|held| held.slab).collect();
         Ok(StepsOutcome {
             slabs,
-            report: LoopReport { parts, seconds, complete, warnings: Vec::new() },
+            report: LoopReport { parts, seconds, complete, ..LoopReport::default() },
         })
     }
 }

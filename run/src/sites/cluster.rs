@@ -2,6 +2,7 @@
 
 use super::adrift::{Entered, Return, Way};
 use super::bell::Bell;
+use super::course::Course;
 use super::link::{Heard, Link, ROOT_LOST};
 use super::parcel::{Order, Parcel};
 use crate::error::RunError;
@@ -23,6 +24,8 @@ pub struct Cluster {
     terms: Terms,
     bell: Arc<Bell>,
     link: Mutex<Link>,
+    /// How far it is in an order of loops.
+    course: Mutex<Course>,
     /// How to come back when the root is lost.
     again: Option<Return>,
 }
@@ -49,7 +52,8 @@ impl Cluster {
         let (me, name) = (network.me().into(), network.name().to_string());
         let open = network.members() != Members::Fixed;
         let link = Mutex::new(Link::new(network, entrance));
-        Self { me, name, open, terms, bell, link, again: None }
+        let course = Mutex::default();
+        Self { me, name, open, terms, bell, link, course, again: None }
     }
 
     /// A network that this process has joined, and what it was told at the entrance.
@@ -80,15 +84,15 @@ impl Cluster {
     }
 
     /// Whether it goes on when a process dies.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.open
     }
 
-    pub(super) fn terms(&self) -> Terms {
+    pub(crate) fn terms(&self) -> Terms {
         self.terms
     }
 
-    pub(super) fn bell(&self) -> &Bell {
+    pub(crate) fn bell(&self) -> &Bell {
         &self.bell
     }
 
@@ -99,9 +103,19 @@ impl Cluster {
         Some(Way::begin(again, link.me(), &self.bell))
     }
 
+    /// How many places there are for other processes.
+    pub(crate) fn others(&self) -> usize {
+        self.link().places() as usize - 1
+    }
+
     /// The network, for as long as a search lasts.
-    pub(super) fn link(&self) -> MutexGuard<'_, Link> {
+    pub(crate) fn link(&self) -> MutexGuard<'_, Link> {
         lock(&self.link)
+    }
+
+    /// How far it is in an order of loops.
+    pub(crate) fn course(&self) -> MutexGuard<'_, Course> {
+        lock(&self.course)
     }
 
     /// Waits for the next search that this site is to take part in. `None` if there is none any more, or
@@ -144,7 +158,7 @@ impl Cluster {
     }
 
     /// Waits for the network to bring something.
-    pub(super) fn rest(&self, link: &Link, at_most: Duration) {
+    pub(crate) fn rest(&self, link: &Link, at_most: Duration) {
         match link.rest().map_or(at_most, |rest| rest.min(at_most)) {
             Duration::ZERO => std::thread::yield_now(),
             rest => self.bell.wait(rest),

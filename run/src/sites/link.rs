@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What a site says that has lost the root.
-pub(super) const ROOT_LOST: &str = "the connection to the root is lost";
+pub(crate) const ROOT_LOST: &str = "the connection to the root is lost";
 
 /// What a network has brought.
-pub(super) enum Heard {
+pub(crate) enum Heard {
     /// About the search under way.
     Parcel(SiteId, Parcel),
     Joined(SiteId),
@@ -33,7 +33,7 @@ struct Knock {
 }
 
 /// A network that carries parcels, and who is there.
-pub(super) struct Link {
+pub(crate) struct Link {
     network: Box<dyn Network>,
     entrance: Option<Box<dyn Entrance>>,
     /// The number of the search under way, or of the last one.

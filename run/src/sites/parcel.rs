@@ -8,7 +8,7 @@ use pleach_core::work::{Malformed, Pack, Reader};
 
 /// What one site writes to another about one search.
 #[derive(Clone, Debug)]
-pub(super) enum Parcel {
+pub(crate) enum Parcel {
     /// From the root: a search begins.
     Begin(Order),
     /// Between two gates.
@@ -23,6 +23,8 @@ pub(super) enum Parcel {
     Account(Account),
     /// From the root: no search follows.
     Dismissed,
+    /// About a loop.
+    Loop(Vec<u8>),
 }
 
 /// A search that a site is to take part in.
@@ -93,6 +95,10 @@ impl Parcel {
                 account.pack(&mut out);
             }
             Parcel::Dismissed => 6u8.pack(&mut out),
+            Parcel::Loop(bytes) => {
+                7u8.pack(&mut out);
+                out.extend_from_slice(bytes);
+            }
         }
         out
     }
@@ -129,6 +135,10 @@ impl Parcel {
                 Parcel::Account(account)
             }
             6 => Parcel::Dismissed,
+            7 => {
+                let left = from.left();
+                Parcel::Loop(from.take(left)?.to_vec())
+            }
             _ => return Err(Malformed::Range),
         };
         from.finish()?;
@@ -152,6 +162,7 @@ mod tests {
             Parcel::Failed("a bound is wrong".into()),
             Parcel::Account(Account::default()),
             Parcel::Dismissed,
+            Parcel::Loop(vec![4, 5]),
         ];
         for parcel in parcels {
             let (search, read) = Parcel::from_bytes(&parcel.to_bytes(9)).unwrap();

@@ -1,6 +1,7 @@
 //! Searches by several sites, each of them a thread of the test with units of its own.
 
 mod hostile;
+mod loops;
 mod post;
 
 use crate::resume::{Scratch, counted, problem};

@@ -4,6 +4,7 @@ use pleach_core::custody::Terms;
 use pleach_net::{Arrival, Members, NetError, Network, SiteId};
 use pleach_run::{Bell, Cluster};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,8 +13,11 @@ struct Hall {
     boxes: Vec<Mutex<VecDeque<Arrival>>>,
     bells: Vec<Arc<Bell>>,
     finished: Mutex<u32>,
+    mortal: bool,
     /// All letters that were sent.
     sent: Mutex<Vec<Vec<u8>>>,
+    /// How many letters each site may still send before it is lost.
+    life: Vec<AtomicI64>,
 }
 
 /// One site's links.
@@ -27,6 +31,15 @@ impl Post {
     /// All letters that anybody has sent.
     pub fn sent(&self) -> Vec<Vec<u8>> {
         self.hall.sent.lock().unwrap().clone()
+    }
+
+    /// This site is lost once it has sent so many letters more.
+    pub fn dies_after(&self, letters: i64) {
+        self.hall.life[self.me as usize].store(letters, Ordering::Relaxed);
+    }
+
+    fn is_dead(&self) -> bool {
+        self.hall.life[self.me as usize].load(Ordering::Relaxed) < 0
     }
 
     fn put(&self, to: SiteId, arrival: Arrival) {
@@ -45,7 +58,7 @@ impl Network for Post {
     }
 
     fn members(&self) -> Members {
-        Members::Fixed
+        if self.hall.mortal { Members::Mortal } else { Members::Fixed }
     }
 
     fn name(&self) -> &str {
@@ -53,11 +66,22 @@ impl Network for Post {
     }
 
     fn send(&mut self, to: SiteId, bytes: Vec<u8>) {
+        match self.hall.life[self.me as usize].fetch_sub(1, Ordering::Relaxed) {
+            0 => {
+                self.put(0, Arrival::Lost(self.me));
+                return self.finish();
+            }
+            ..0 => return,
+            1.. => {}
+        }
         self.hall.sent.lock().unwrap().push(bytes.clone());
         self.put(to, Arrival::Letter { from: self.me, bytes });
     }
 
     fn poll(&mut self) -> Result<Option<Arrival>, NetError> {
+        if self.is_dead() {
+            return Err(NetError::Died);
+        }
         Ok(self.hall.boxes[self.me as usize].lock().unwrap().pop_front())
     }
 
@@ -87,10 +111,20 @@ pub fn clusters(sites: u32) -> Vec<Arc<Cluster>> {
 
 /// So many processes, each with its links.
 pub fn with_links(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, Post)> {
+    linked(sites, terms, false)
+}
+
+/// So many processes, each with its links, which may die.
+pub fn mortal(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, Post)> {
+    linked(sites, terms, true)
+}
+
+fn linked(sites: u32, terms: Terms, mortal: bool) -> Vec<(Arc<Cluster>, Post)> {
     let bells: Vec<Arc<Bell>> = (0..sites).map(|_| Arc::default()).collect();
     let boxes = (0..sites).map(|_| Mutex::default()).collect();
     let (finished, sent) = (Mutex::new(0), Mutex::default());
-    let hall = Arc::new(Hall { boxes, bells, finished, sent });
+    let life = (0..sites).map(|_| AtomicI64::new(i64::MAX)).collect();
+    let hall = Arc::new(Hall { boxes, bells, finished, sent, life, mortal });
     let cluster = |me: SiteId| {
         let post = Post { hall: hall.clone(), me };
         let bell = hall.bells[me as usize].clone();

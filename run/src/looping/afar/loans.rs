@@ -1,0 +1,119 @@
+//! [`Loans`]: the ranges that another process has of a loop, and what came back of them.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// The ranges that another process has.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Loans {
+    /// In the order in which they were handed out.
+    open: VecDeque<Loan>,
+    /// Those that are done, if their results stay where they are.
+    kept: Option<Vec<Range<u32>>>,
+}
+
+/// A range that was handed out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Loan {
+    pub number: u32,
+    pub rows: Range<u32>,
+    /// Results of all rows before this one are here.
+    came: u32,
+}
+
+/// What results mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Returned {
+    /// Nobody waits for them any more.
+    Late,
+    /// They are not those of the rows that should have come next.
+    Wrong,
+    /// They are those that should come next.
+    Good,
+}
+
+impl Loans {
+    /// Those of a loop whose results stay where they are.
+    pub fn that_stay() -> Self {
+        Self { kept: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// How many ranges it has.
+    pub fn count(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Hands out a range.
+    pub fn lend(&mut self, number: u32, rows: Range<u32>) {
+        self.open.push_back(Loan { number, came: rows.start, rows });
+    }
+
+    /// What the results of these rows mean, which come under this number.
+    pub fn come(&mut self, number: u32, rows: &Range<u32>) -> Returned {
+        let Some(at) = self.open.iter().position(|loan| loan.number == number) else {
+            return Returned::Late;
+        };
+        let loan = &mut self.open[at];
+        if rows.start != loan.came || rows.end > loan.rows.end || rows.is_empty() {
+            return Returned::Wrong;
+        }
+        loan.came = rows.end;
+        if loan.came == loan.rows.end {
+            self.open.remove(at);
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.push(rows.clone());
+        }
+        Returned::Good
+    }
+
+    /// Takes back what has not come, and what has to be done again: so many rows.
+    pub fn take_back(&mut self) -> (Vec<Range<u32>>, u32) {
+        let mut rows: Vec<Range<u32>> =
+            self.open.drain(..).map(|loan| loan.came..loan.rows.end).collect();
+        let lost = self.kept.as_mut().map(std::mem::take).unwrap_or_default();
+        let undone = lost.iter().map(|rows| rows.end - rows.start).sum();
+        rows.extend(lost);
+        (rows, undone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_not_come_is_taken_back() {
+        let mut loans = Loans::default();
+        loans.lend(1, 0..10);
+        loans.lend(2, 20..30);
+        assert_eq!(loans.come(1, &(0..4)), Returned::Good);
+        assert_eq!(loans.come(2, &(20..30)), Returned::Good);
+        assert_eq!(loans.come(2, &(20..30)), Returned::Late);
+        assert_eq!(loans.count(), 1);
+        let (open, undone) = loans.take_back();
+        assert!(open.iter().eq([&(4..10)]) && undone == 0);
+        assert_eq!(loans.come(1, &(4..10)), Returned::Late);
+        assert_eq!(loans.take_back(), (vec![], 0));
+    }
+
+    #[test]
+    fn results_come_in_their_order() {
+        let mut loans = Loans::default();
+        loans.lend(1, 5..10);
+        for rows in [4..10, 6..10, 5..11, 5..5] {
+            assert_eq!(loans.come(1, &rows), Returned::Wrong, "{rows:?}");
+        }
+        assert_eq!(loans.come(1, &(5..10)), Returned::Good);
+    }
+
+    #[test]
+    fn results_that_stay_are_lost_with_their_process() {
+        let mut loans = Loans::that_stay();
+        loans.lend(1, 0..3);
+        loans.lend(2, 3..9);
+        assert_eq!(loans.come(1, &(0..3)), Returned::Good);
+        assert_eq!(loans.take_back(), (vec![3..9, 0..3], 3));
+        assert_eq!(loans.take_back(), (vec![], 0));
+    }
+}

@@ -1,0 +1,126 @@
+//! How loops of several processes begin: the root says what is to be run, and the others ask what they need for it.
+
+use super::super::hands::Did;
+use super::word::{Crowd, Deeds, What, Word};
+use crate::error::RunError;
+use crate::sites::course::Course;
+use crate::sites::link::{Heard, Link, ROOT_LOST};
+use crate::sites::parcel::Parcel;
+use crate::sites::{Cluster, Order};
+use pleach_core::wire::fingerprint;
+use std::time::Duration;
+
+/// The longest wait between two looks at whether to go on waiting.
+const LOOK: Duration = Duration::from_millis(50);
+
+impl Cluster {
+    /// The root begins an order of loops. All processes are told what it is `about`; what they are told `first` each
+    /// of them asks for.
+    pub fn begin_loops(&self, about: Vec<u8>, first: Vec<u8>) {
+        let order = Order { fingerprint: fingerprint("loops", &about), about, ..Order::default() };
+        *self.course() = Course::after(first);
+        self.link().begin(order);
+    }
+
+    /// The root ends an order of loops: whoever comes now waits for the next one.
+    pub fn end_loops(&self) {
+        self.link().pause();
+    }
+
+    /// The same, but not before all others have heard of the end of every loop.
+    ///
+    /// # Errors
+    /// If the network fails, or another process does.
+    pub fn end_loops_together(&self) -> Result<(), RunError> {
+        let (link, course) = (&mut *self.link(), &mut *self.course());
+        let last = course.at - 1;
+        while link.others().iter().any(|site| course.told.get(site).is_none_or(|&at| at < last)) {
+            match link.hear()? {
+                Some(Heard::Parcel(from, Parcel::Loop(bytes))) => {
+                    let word = Word::from_bytes(&bytes).ok();
+                    if let Some(Word { at, what: What::Ready(_) }) = word.filter(|it| it.at <= last)
+                    {
+                        tell(link, course, from, (at, true));
+                    }
+                }
+                Some(Heard::Parcel(site, Parcel::Failed(why))) => {
+                    return Err(RunError::Site { site, why });
+                }
+                Some(Heard::End) => return Err(RunError::Lost("the network has ended".into())),
+                Some(_) => {}
+                None => self.rest(link, LOOK),
+            }
+        }
+        link.pause();
+        Ok(())
+    }
+
+    /// What the root tells first about the order that this process has heard. None if it came too late, or `waits`
+    /// says so.
+    ///
+    /// # Errors
+    /// If the network fails, or the root is lost.
+    pub fn first_of_loops(&self, waits: impl Fn() -> bool) -> Result<Option<Vec<u8>>, RunError> {
+        let mut link = self.link();
+        *self.course() = Course::default();
+        say(&mut link, 0, 0, What::Ready(Crowd::default()));
+        let mut first = Vec::new();
+        while waits() && !link.is_past() {
+            match hear(&mut link)? {
+                Some(Word { at: 0, what: What::Results { bytes, .. } }) => {
+                    first.extend_from_slice(&bytes);
+                }
+                Some(Word { at: 0, what: What::Over { .. } }) => {
+                    self.course().at = 1;
+                    return Ok(Some(first));
+                }
+                Some(_) => {}
+                None => self.rest(&link, LOOK),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Sends a word about a step. Returns whether anybody is there.
+pub(super) fn say(link: &mut Link, to: u32, at: u32, what: What) -> bool {
+    link.send(to, &Parcel::Loop(Word { at, what }.to_bytes()))
+}
+
+/// Sends a process what everybody needs of a step that is over, and says so.
+pub(super) fn tell(link: &mut Link, course: &mut Course, to: u32, (at, complete): (u32, bool)) {
+    for (rows, bytes) in course.past.get(at as usize).into_iter().flatten() {
+        let what = What::Results { number: 0, rows: rows.clone(), bytes: bytes.to_vec() };
+        say(link, to, at, what);
+    }
+    say(link, to, at, What::Over { complete });
+    course.told.insert(to, at);
+}
+
+/// The next word that the root says to this process.
+pub(super) fn hear(link: &mut Link) -> Result<Option<Word>, RunError> {
+    loop {
+        let Some(heard) = link.hear()? else { return Ok(None) };
+        match heard {
+            Heard::Parcel(0, Parcel::Loop(bytes)) => return Ok(Some(Word::from_bytes(&bytes)?)),
+            Heard::Parcel(0, Parcel::Failed(why)) => return Err(RunError::Site { site: 0, why }),
+            Heard::Lost(0) => return Err(RunError::Lost(ROOT_LOST.into())),
+            Heard::End => return Err(RunError::Lost("the network has ended".into())),
+            _ => {}
+        }
+    }
+}
+
+impl From<&Did> for Deeds {
+    fn from(did: &Did) -> Self {
+        let (busy_ns, cost) = (did.busy.as_nanos() as u64, did.cost.to_bits());
+        Self { units: did.units, ranges: did.ranges, busy_ns, cost }
+    }
+}
+
+impl Deeds {
+    pub fn cost(self) -> f64 {
+        let cost = f64::from_bits(self.cost);
+        if cost.is_finite() { cost.max(0.0) } else { 0.0 }
+    }
+}

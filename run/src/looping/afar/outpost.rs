@@ -1,0 +1,85 @@
+//! [`Outpost`]: a loop's part in a process that follows the root: ranges come in, and results go out.
+
+use super::super::share::Share;
+use super::errands::{Errands, in_pieces};
+use super::orders::{hear, say};
+use super::word::{Crowd, Deeds, What};
+use crate::error::RunError;
+use crate::sites::Cluster;
+use crate::sites::link::Link;
+use pleach_core::looping::LoopAfar;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// A loop's part in a process that follows the root.
+pub(in super::super) struct Outpost<'a> {
+    pub share: &'a Share<'a>,
+    pub errands: &'a Errands,
+    pub work: &'a dyn LoopAfar,
+    pub cluster: &'a Cluster,
+    /// The units of the loop that rows stand for.
+    pub units: &'a (dyn Fn(&Range<u32>) -> Range<usize> + Sync),
+    pub crowd: Crowd,
+}
+
+/// Time between two signs of life.
+const ALIVE: Duration = Duration::from_millis(250);
+
+impl Outpost<'_> {
+    /// Does what the root wants until the loop is over. Returns whether it came to its end.
+    pub fn keep(&self) -> Result<bool, RunError> {
+        let link = &mut *self.cluster.link();
+        let at = self.cluster.course().at;
+        say(link, 0, at, What::Ready(self.crowd.clone()));
+        let mut told = Instant::now();
+        loop {
+            while let Some(word) = hear(link)? {
+                // What was said about an earlier loop does not matter any more.
+                let Some(what) = (word.at == at).then_some(word.what) else { continue };
+                match what {
+                    What::Run { number, rows } => {
+                        let rows = rows.start..rows.end.min(self.share.rows());
+                        self.errands.add(number, rows.clone());
+                        self.share.hand_out([rows]);
+                    }
+                    What::Results { rows, bytes, .. } if rows.end <= self.share.rows() => {
+                        self.work.unpack((self.units)(&rows), &bytes)?;
+                    }
+                    What::Over { complete } => {
+                        self.cluster.course().at = at + 1;
+                        return Ok(complete);
+                    }
+                    _ => {}
+                }
+            }
+            if link.is_past() {
+                return Ok(false);
+            }
+            if self.share.is_stopped() {
+                say(link, 0, at, What::Leave);
+                return Ok(false);
+            }
+            for (number, rows) in self.errands.finished() {
+                self.deliver(link, at, (number, rows));
+                told = Instant::now();
+            }
+            if told.elapsed() > ALIVE {
+                say(link, 0, at, What::Alive);
+                told = Instant::now();
+            }
+            self.cluster.rest(link, ALIVE);
+        }
+    }
+
+    fn deliver(&self, link: &mut Link, at: u32, (number, rows): (u32, Range<u32>)) {
+        in_pieces(self.work, rows, self.units, |rows, bytes| {
+            say(link, 0, at, What::Results { number, rows, bytes });
+        });
+    }
+}
+
+/// Tells the root what each unit did in a loop that has come to its end.
+pub(in super::super) fn tell_deeds(cluster: &Cluster, deeds: Vec<Deeds>) {
+    let at = cluster.course().at.saturating_sub(1);
+    say(&mut cluster.link(), 0, at, What::Did(deeds));
+}
