@@ -1,8 +1,9 @@
-//! Pictures as SVG: Gantt charts, searches over time, and charts of simulations.
+//! Pictures as SVG: Gantt charts, searches over time, charts of simulations; and pages to hold them.
 
 pub mod axis;
 pub mod chart;
 pub mod gantt;
 pub mod over_time;
+pub mod page;
 mod phases;
 pub mod svg;
