@@ -3,7 +3,9 @@
 pub mod axis;
 pub mod chart;
 pub mod gantt;
+pub mod lanes;
 pub mod over_time;
 pub mod page;
 mod phases;
+pub mod shares;
 pub mod svg;
