@@ -14,6 +14,7 @@ mod house;
 mod library;
 mod looping;
 mod outside;
+mod report;
 mod reproduce;
 mod resume;
 mod saving;

@@ -69,6 +69,26 @@ impl Output {
     }
 }
 
+/// Writes a file whole, or not at all; a link to one stays a link. What is no ordinary file is written as it is.
+///
+/// # Errors
+/// If it cannot be written; a file that is there stays as it was.
+pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if path.exists() && !path.is_file() {
+        return File::options().write(true).open(path)?.write_all(bytes);
+    }
+    let path = place(path);
+    // Another process may be at it as well.
+    let mut aside = path.clone().into_os_string();
+    aside.push(format!(".{}.part", std::process::id()));
+    let written = std::fs::write(&aside, bytes).and_then(|()| std::fs::rename(&aside, &path));
+    if written.is_err() {
+        // What was begun is of no use.
+        let _ = std::fs::remove_file(&aside);
+    }
+    written
+}
+
 /// Whether an ordinary file is the one that standard output goes to.
 #[cfg(unix)]
 fn is_standard_output(file: &File) -> bool {

@@ -11,7 +11,7 @@ Exit codes: 0 finished and proven, 1 internal error or machine failure,
 2 bad usage or bad input, 3 stopped by a limit or by Ctrl-C with what is known so far.";
 
 /// The commands, in the order in which help shows them.
-const COMMANDS: [(&str, &str); 9] = [
+const COMMANDS: [(&str, &str); 10] = [
     ("solve PROBLEM INSTANCE", "find a solution, and prove that it is the best"),
     ("count PROBLEM INSTANCE", "count all solutions, or all nodes of a tree"),
     ("loop NAME WORDS", "run a loop of independent work"),
@@ -21,6 +21,7 @@ const COMMANDS: [(&str, &str); 9] = [
     ("join HOST:PORT", "take part in a search that --listen opened on another machine"),
     ("devices", "show what this machine offers, with measured rates"),
     ("reproduce FIGURE...", "run the papers' experiments, and see which results come out"),
+    ("report FILE...", "one page about runs, made of what they printed with --json"),
 ];
 
 /// Examples that belong to no problem.
@@ -45,6 +46,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> String {
         "devices" => Verb::Devices,
         "loop" => Verb::Loop,
         "reproduce" => Verb::Reproduce,
+        "report" => Verb::Report,
         "resume" => Verb::Resume,
         "join" => Verb::Join,
         _ => return overview(registry),
@@ -64,6 +66,15 @@ pub fn help(registry: &[Entry], words: &[String]) -> String {
                          Without FIGURE, list what there is. A run that was interrupted goes on where it stopped.";
             let usage = "pleach reproduce [FIGURE... | all] [FLAGS]";
             flags(about, usage, &applying(verb, &super::reproduce::FLAGS), "")
+        }
+        (Verb::Report, _) => {
+            let about = "Write one page, which needs no network, about runs that have ended: what came out, activity over \
+                         time, shares of units, speed-ups, schedules. FILE holds what solve, count, loop or sim printed \
+                         with --json, once or several times; - is standard input. Activity needs the file of --trace.";
+            let usage = "pleach report FILE... [-o report.html] [FLAGS]";
+            let after = "Examples:\n  pleach solve flowshop ta021 --json --trace trace.json > run.json\n  \
+                         pleach report run.json -o report.html";
+            flags(about, usage, &applying(verb, &super::reporting::FLAGS), after)
         }
         (Verb::Join, _) => {
             let about = "Take part in a search that --listen opened on another machine. What it searches \

@@ -58,6 +58,7 @@ fn command() -> Command {
         .arg(Arg::new("words").value_name("WORDS").num_args(0..))
         .args(FLAGS.iter().map(|flag| argument(flag.about())))
         .mut_arg("help", |help| help.short('h'))
+        .mut_arg("out", |out| out.short('o'))
 }
 
 /// The message of a parse error, whose lines end at an empty one.

@@ -17,6 +17,7 @@ mod looping;
 mod own;
 mod progress;
 pub(crate) mod read;
+mod reporting;
 mod reproduce;
 mod resume;
 mod show;
@@ -70,6 +71,7 @@ pub(crate) fn run(
         match words[..] {
             ["loop", ..] => looping::run(console, &line),
             ["reproduce", ..] => reproduce::run(registry, console, &line),
+            ["report", ..] => reporting::run(registry, console, &line),
             ["join", at] => join::join(Known::Registry(registry), console, at, &line.given),
             ["join", ..] => usage("join: expected HOST:PORT, where another process listens"),
             ["solve" | "count" | "resume", ..] => company::with(
@@ -109,7 +111,7 @@ fn act(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Fail
         other => {
             let said = other.map_or(String::new(), |word| format!("'{word}': "));
             return usage(format!(
-                "{said}expected a command: solve, count, check, loop, sim, resume, devices or reproduce (see --help)"
+                "{said}expected a command: solve, count, check, loop, sim, resume, devices, reproduce or report (see --help)"
             ));
         }
     };

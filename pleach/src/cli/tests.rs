@@ -48,6 +48,7 @@ const TOY: Entry = Entry {
         examples: &["solve ones 5"],
         act: Act::Search(solve),
     }],
+    draws: None,
     simulation: Some(Simulation { flags: &[], intervals: false, pose }),
     rates: &[Rate {
         name: "ones 30",

@@ -76,7 +76,8 @@ impl Chart {
 
     /// The places as numbers, if all are; bars stand in groups of equal width.
     fn numbers(&self) -> Option<Vec<f64>> {
-        let all = || self.places.iter().map(|place| place.parse().ok()).collect();
+        let number = |place: &String| place.parse().ok().filter(|number: &f64| number.is_finite());
+        let all = || self.places.iter().map(number).collect();
         if self.bars { None } else { all() }
     }
 

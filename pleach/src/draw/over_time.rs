@@ -17,23 +17,66 @@ const BOTTOM: f64 = 56.0;
 
 /// Draws a search; `title` stands above it.
 pub fn draw(title: &str, report: &Report) -> String {
-    let mut svg = Svg::new(SIZE.0, SIZE.1 + phases::height(report));
-    svg.text((LEFT, 24.0), Anchor::Start, "font-size=\"15\"", title);
-    let (right, bottom) = (SIZE.0 - RIGHT, SIZE.1 - BOTTOM);
-    let x = Scale::linear((0.0, report.outcome.seconds.max(1e-6)), (LEFT, right));
-    for mark in x.marks() {
-        svg.text((x.at(mark), bottom + 18.0), Anchor::Middle, "", &mark_text(mark));
-    }
-    let below = (0.5 * (LEFT + right), SIZE.1 - 14.0);
-    svg.text(below, Anchor::Middle, "font-size=\"13\"", "seconds");
-    if matches!(report.outcome.goal, Goal::Minimise | Goal::Maximise) {
+    let outcome = &report.outcome;
+    let frame = Frame::new(title, outcome.seconds, phases::height(report));
+    let Frame { mut svg, x, bottom } = frame;
+    if matches!(outcome.goal, Goal::Minimise | Goal::Maximise) {
         values(&mut svg, &moments(report), &x, bottom);
     } else {
-        rates(&mut svg, report, &x, bottom);
+        let units = outcome.units.iter().filter_map(|unit| unit.activity.as_ref());
+        let nodes = units.map(|all| {
+            let nodes = all.column(Column::Nodes).iter().map(|&nodes| nodes as f64);
+            (all.step_ns as f64 * 1e-9, nodes.collect())
+        });
+        let steps =
+            summed(&nodes.collect::<Vec<_>>(), (outcome.setup_seconds, outcome.seconds), STEPS);
+        area(&mut svg, ("nodes a second", &steps), outcome.setup_seconds, &x, bottom);
     }
-    corner(&mut svg, (LEFT, TOP), (right, bottom));
+    corner(&mut svg, (LEFT, TOP), (x.to, bottom));
     phases::draw(&mut svg, report, &x, SIZE.1);
     svg.finish()
+}
+
+/// Draws the best value and the bound alone.
+pub fn draw_values(title: &str, moments: &[Moment], seconds: f64) -> String {
+    let Frame { mut svg, x, bottom } = Frame::new(title, seconds, 0.0);
+    values(&mut svg, moments, &x, bottom);
+    corner(&mut svg, (LEFT, TOP), (x.to, bottom));
+    svg.finish()
+}
+
+/// Draws something that is known step by step, from a time on: when each step ends, and its value.
+pub fn draw_steps(
+    title: &str,
+    what: (&str, &[(f64, f64)]),
+    (from_s, seconds): (f64, f64),
+) -> String {
+    let Frame { mut svg, x, bottom } = Frame::new(title, seconds, 0.0);
+    area(&mut svg, what, from_s, &x, bottom);
+    corner(&mut svg, (LEFT, TOP), (x.to, bottom));
+    svg.finish()
+}
+
+/// A picture with its axis of time.
+struct Frame {
+    svg: Svg,
+    x: Scale,
+    bottom: f64,
+}
+
+impl Frame {
+    fn new(title: &str, seconds: f64, below: f64) -> Self {
+        let mut svg = Svg::new(SIZE.0, SIZE.1 + below);
+        svg.text((LEFT, 24.0), Anchor::Start, "font-size=\"15\"", title);
+        let (right, bottom) = (SIZE.0 - RIGHT, SIZE.1 - BOTTOM);
+        let x = Scale::linear((0.0, seconds.max(1e-6)), (LEFT, right));
+        for mark in x.marks() {
+            svg.text((x.at(mark), bottom + 18.0), Anchor::Middle, "", &mark_text(mark));
+        }
+        let under = (0.5 * (LEFT + right), SIZE.1 - 14.0);
+        svg.text(under, Anchor::Middle, "font-size=\"13\"", "seconds");
+        Self { svg, x, bottom }
+    }
 }
 
 /// The best value and the bound.
@@ -44,6 +87,8 @@ fn values(svg: &mut Svg, moments: &[Moment], x: &Scale, bottom: f64) {
     let (low, high) = if low > high { (0, 1) } else { (low, high) };
     // A line in the middle of the picture where all values are one.
     let margin = (0.05 * (high as f64 - low as f64)).max(if low == high { 2.0 } else { 0.5 });
+    // Numbers so large that the next one is far away need more.
+    let margin = margin.max(1e-9 * (high as f64).abs().max((low as f64).abs()));
     let y = Scale::linear((low as f64 - margin, high as f64 + margin), (bottom, TOP));
     levels(svg, &y, &y.whole_marks(), (LEFT, x.to));
     let best = moments.iter().map(|moment| (moment.seconds, moment.best));
@@ -80,34 +125,46 @@ fn steps(
     svg.text(place, Anchor::Start, &format!("fill=\"{colour}\""), name);
 }
 
-/// The nodes of all units a second, step by step.
-fn rates(svg: &mut Svg, report: &Report, x: &Scale, bottom: f64) {
-    let setup_s = report.outcome.setup_seconds;
-    let units = || report.outcome.units.iter().filter_map(|unit| unit.activity.as_ref());
-    let step_s = units().map(|all| all.step_ns as f64 * 1e-9).fold(0.0, f64::max);
-    let steps = (report.outcome.seconds / step_s.max(1e-6)).ceil().clamp(1.0, 1e6) as usize;
-    let mut nodes = vec![0.0; if step_s > 0.0 { steps } else { 0 }];
-    for all in units() {
-        for (i, &n) in all.column(Column::Nodes).iter().enumerate() {
-            let at = ((i as f64 + 0.5) * all.step_ns as f64 * 1e-9 / step_s) as usize;
-            let at = at.min(nodes.len() - 1);
-            nodes[at] += n as f64;
+/// Steps of a whole picture at most.
+const STEPS: f64 = 2048.0;
+
+/// What units did together, step by step, as a rate: when each step ends, and what was done a second. Each unit has
+/// steps of its own length, which begin after the set-up. At most so many steps come out.
+pub fn summed(
+    units: &[(f64, Vec<f64>)],
+    (setup_s, end_s): (f64, f64),
+    most: f64,
+) -> Vec<(f64, f64)> {
+    let longest = units.iter().map(|(step_s, _)| *step_s).fold(0.0, f64::max);
+    let step_s = longest.max(end_s / most);
+    if longest <= 0.0 || step_s <= 0.0 {
+        return Vec::new();
+    }
+    let mut sums = vec![0.0; (end_s / step_s).ceil().clamp(1.0, most) as usize];
+    let last = sums.len() - 1;
+    for (own_s, all) in units {
+        for (i, value) in all.iter().enumerate() {
+            let at = ((i as f64 + 0.5) * own_s / step_s) as usize;
+            sums[at.min(last)] += value;
         }
     }
-    let end = report.outcome.seconds;
-    let width = |i: usize| ((end - i as f64 * step_s).min(step_s)).max(1e-9);
-    let rates: Vec<f64> = nodes.iter().enumerate().map(|(i, n)| n / width(i)).collect();
-    let most = rates.iter().copied().fold(1.0, f64::max);
+    let width = |i: usize| (end_s - i as f64 * step_s).min(step_s).max(1e-9);
+    let until = |i: usize| ((i + 1) as f64 * step_s + setup_s).min(end_s);
+    sums.iter().enumerate().map(|(i, sum)| (until(i), sum / width(i))).collect()
+}
+
+/// Steps as a filled curve, with its name at the end.
+fn area(svg: &mut Svg, (name, steps): (&str, &[(f64, f64)]), from_s: f64, x: &Scale, bottom: f64) {
+    let most = steps.iter().map(|step| step.1).fold(1.0, f64::max);
     let y = Scale::linear((0.0, 1.05 * most), (bottom, TOP));
     levels(svg, &y, &y.marks(), (LEFT, x.to));
-    let mut path = format!("M{:.1},{:.1}", x.at(setup_s.min(end)), y.at(0.0));
-    for (i, &rate) in rates.iter().enumerate() {
-        let to = x.at(((i + 1) as f64 * step_s + setup_s).min(end));
-        let _ = write!(path, " V{:.1} H{to:.1}", y.at(rate));
+    let mut path = format!("M{:.1},{:.1}", x.at(from_s.min(x.high)), y.at(0.0));
+    for &(until, value) in steps {
+        let _ = write!(path, " V{:.1} H{:.1}", y.at(value), x.at(until));
     }
     svg.raw(format_args!(
         "<path d=\"{path} V{bottom}\" fill=\"#cfe4f2\" stroke=\"#0072b2\" stroke-width=\"1.5\"/>"
     ));
     let place = (x.to + 8.0, TOP + 14.0);
-    svg.text(place, Anchor::Start, "fill=\"#0072b2\"", "nodes a second");
+    svg.text(place, Anchor::Start, "fill=\"#0072b2\"", name);
 }

@@ -59,5 +59,8 @@ impl Svg {
 
 /// A text that is safe inside an element or an attribute.
 pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    // Other control characters have no place in XML.
+    let plain = |c: char| if c.is_control() && !c.is_whitespace() { '\u{fffd}' } else { c };
+    text.replace('"', "&quot;").replace('\'', "&#39;").chars().map(plain).collect()
 }

@@ -47,6 +47,7 @@ pub const ENTRY: Entry = Entry {
         },
         Task { verb: Verb::Check, flags: &[], examples: &[], act: Act::Check(check) },
     ],
+    draws: None,
     simulation: Some(Simulation {
         flags: &[
             Use::with(

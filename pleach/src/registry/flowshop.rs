@@ -59,6 +59,7 @@ pub const ENTRY: Entry = Entry {
             act: Act::Check(check),
         },
     ],
+    draws: Some(picture),
     simulation: Some(Simulation {
         flags: &[
             Use::with(
@@ -192,6 +193,14 @@ fn check(request: &Request<'_>, path: &str) -> Checked {
     let instance = instance(request)?;
     let order = schedule(&instance, path)?;
     Ok(("a schedule of makespan", instance.makespan(&order).into()))
+}
+
+/// A schedule as a Gantt chart, and its makespan.
+fn picture(request: &Request<'_>, plan: &[i64]) -> Result<(String, i64), Failure> {
+    let instance = instance(request)?;
+    let order = instance.order(plan).or_else(|why| usage(format!("its solution: {why}")))?;
+    let name = request.name();
+    Ok((gantt::draw(name, &instance, &order), instance.makespan(&order).into()))
 }
 
 /// The published optimum of a name.

@@ -25,6 +25,7 @@ pub const ENTRY: Entry = Entry {
         examples: &["solve knapsack data/knapsack/correlated-60.txt"],
         act: Act::Search(solve),
     }],
+    draws: None,
     simulation: Some(Simulation { flags: &[BEST], intervals: false, pose }),
     rates: &[],
     probes: &[],

@@ -38,6 +38,8 @@ pub struct Entry {
     pub is_file: fn(&str) -> bool,
     /// What can be done with it.
     pub tasks: &'static [Task],
+    /// How a solution is drawn, if there are pictures of it.
+    pub draws: Option<Draw>,
     /// How it is simulated, if it can be.
     pub simulation: Option<Simulation>,
     /// What `devices` measures.
@@ -67,6 +69,9 @@ pub enum Act {
     /// Computes the value of the solution in a file: in a phrase, and as a number.
     Check(fn(&Request<'_>, &str) -> Checked),
 }
+
+/// Draws a solution, given by its numbers as results have them: a picture (SVG) and the solution's value.
+pub type Draw = fn(&Request<'_>, &[i64]) -> Result<(String, i64), Failure>;
 
 /// The value of a solution, after a phrase such as "a tour of length".
 pub type Checked = Result<(&'static str, i64), Failure>;

@@ -30,6 +30,7 @@ pub const ENTRY: Entry = Entry {
             act: Act::Search(count),
         },
     ],
+    draws: None,
     simulation: Some(Simulation { flags: &[], intervals: true, pose }),
     rates: &[
         Rate { name: "queens 16", problem: |level| measured(16, level), on_devices: true },

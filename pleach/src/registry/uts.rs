@@ -25,6 +25,7 @@ pub const ENTRY: Entry = Entry {
         ],
         act: Act::Search(count),
     }],
+    draws: None,
     simulation: Some(Simulation { flags: &[], intervals: false, pose }),
     rates: &[Rate {
         name: "uts",

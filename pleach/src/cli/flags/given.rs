@@ -142,7 +142,7 @@ impl Given {
             flag.check(self)?;
         }
         // What flags mean together is seen before any file is touched.
-        if !matches!(verb, Verb::Check | Verb::Devices) {
+        if !matches!(verb, Verb::Check | Verb::Devices | Verb::Report) {
             self.settings()?;
         }
         if self.has("every") && !self.has("checkpoint") {

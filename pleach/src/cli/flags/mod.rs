@@ -160,6 +160,7 @@ pub enum Verb {
     Devices,
     Loop,
     Reproduce,
+    Report,
     Resume,
     Join,
     /// A user's own command.
@@ -177,6 +178,7 @@ impl Verb {
             Verb::Devices => "devices",
             Verb::Loop => "loop",
             Verb::Reproduce => "reproduce",
+            Verb::Report => "report",
             Verb::Resume => "resume",
             Verb::Join => "join",
             Verb::Own => "",

@@ -14,6 +14,7 @@ mod shown;
 mod simulated;
 
 use super::console::{Console, DONE, FAILED, STOPPED};
+use super::files::replace;
 use super::flags::{Given, Kind, QUICK, Use, Verb};
 use super::line::Line;
 use super::progress::{self, interrupts};
@@ -266,11 +267,9 @@ fn lacks(on: On) -> Option<String> {
     }
 }
 
-/// Writes a file whole, or not at all.
+/// Writes a file whole, or says what failed.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    // Another process may be at it as well.
-    let aside = path.with_extension(format!("{}.part", std::process::id()));
-    let written = std::fs::write(&aside, text).and_then(|()| std::fs::rename(&aside, path));
+    let written = replace(path, text.as_bytes());
     written.map_err(|why| Failure::Machine(format!("cannot write {}: {why}", path.display())))
 }
 

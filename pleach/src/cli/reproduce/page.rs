@@ -3,25 +3,14 @@
 use super::claim::Verdict;
 use super::part::{On, Work};
 use super::seen::{Seen, SeenPart};
+use crate::draw::page;
 use crate::draw::svg::escaped;
 use std::fmt::Write;
 
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}\
-h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:3rem;border-top:1px solid #ccc;padding-top:1rem}h3{font-size:1.05rem}\
-table{border-collapse:collapse;margin:1rem 0;font-size:.9rem}td,th{padding:.2rem .7rem;border-bottom:1px solid #ddd;\
-text-align:right;font-variant-numeric:tabular-nums}td:first-child,th:first-child{text-align:left}td.words,th.words{text-align:left}td:first-child{white-space:nowrap}\
-svg,img{max-width:100%;height:auto}.verdict{padding:.1rem .5rem;border-radius:.3rem;white-space:nowrap}\
-.comes-out{background:#cfe8d5}.comes-out-partly{background:#fbe8c0}.does-not-come-out{background:#f4cfc8}\
-.comes-out-so-far{background:#dfeede}.not-run{background:#e6e6e6}.quiet{color:#666}pre{background:#f5f5f5;padding:.6rem;overflow-x:auto;font-size:.85rem}\
-details{margin:.6rem 0}li{margin:.2rem 0}";
-
 /// The page for these figures, and for those that were not run, by id and title.
 pub fn page(seen: &[Seen], others: &[(String, String)]) -> String {
-    let mut html = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width\"><title>The papers' figures, run again</title>\
-         <style>{STYLE}</style></head><body>\n<h1>The papers' figures, run again</h1>\n"
-    );
+    let title = "The papers' figures, run again";
+    let mut html = format!("<h1>{title}</h1>\n");
     html += "<p class=\"quiet\">In charts, hollow diamonds are the papers' values.</p>\n";
     html +=
         "<table><tr><th>figure</th><th class=\"words\">what it shows</th><th>verdict</th></tr>\n";
@@ -43,7 +32,7 @@ pub fn page(seen: &[Seen], others: &[(String, String)]) -> String {
     }
     html += "</table>\n";
     seen.iter().for_each(|seen| figure(&mut html, seen));
-    html + "</body></html>"
+    page::whole(title, &html)
 }
 
 fn badge(verdict: Verdict) -> String {
@@ -96,7 +85,7 @@ fn figure(html: &mut String, seen: &Seen) {
             }
             SeenPart::Shown { table, chart, pictures, failed } => {
                 let _ = writeln!(html, "{chart}");
-                rows(html, table);
+                *html += &page::table(table);
                 if let Some(why) = failed {
                     let _ = writeln!(html, "<p>Not all of it was run: {}.</p>", escaped(why));
                 }
@@ -122,14 +111,4 @@ fn figure(html: &mut String, seen: &Seen) {
             escaped(&text)
         );
     }
-}
-
-fn rows(html: &mut String, table: &[Vec<String>]) {
-    *html += "<table>\n";
-    for (i, row) in table.iter().enumerate() {
-        let tag = if i == 0 { "th" } else { "td" };
-        let cells = row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)));
-        let _ = writeln!(html, "<tr>{}</tr>", cells.collect::<String>());
-    }
-    *html += "</table>\n";
 }

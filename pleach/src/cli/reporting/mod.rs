@@ -1,0 +1,110 @@
+//! `pleach report`: one page about runs that have ended, made of what they printed with `--json`.
+
+mod fields;
+mod inputs;
+mod page;
+mod run;
+mod schedule;
+mod sections;
+mod simulated;
+mod speedups;
+mod traced;
+
+use super::console::{Console, DONE};
+use super::files::{keep_apart, replace};
+use super::flags::{Kind, Use, Verb};
+use super::line::Line;
+use crate::failure::{Failure, usage};
+use crate::registry::Entry;
+use fields::Fields;
+use inputs::Input;
+use page::{Shown, Told};
+use run::Run;
+use serde_json::json;
+use simulated::Simulated;
+use std::path::Path;
+
+/// Where the page goes if nobody says otherwise.
+const PAGE: &str = "report.html";
+
+/// The flags of other commands that it has as well.
+pub const FLAGS: [Use; 1] = [Use::with(
+    "out",
+    "the page, one HTML file; one that is there is replaced whole; - is standard output",
+    PAGE,
+)];
+
+/// Writes the page for the files that the words name.
+pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
+    let given = &line.given;
+    given.check(Kind { verb: Verb::Report, problem: "", named: &FLAGS }).map_err(Failure::Usage)?;
+    let words = &line.words[1..];
+    if words.is_empty() {
+        return usage("report: expected FILE…, each with what a run printed with --json");
+    }
+    let mut once: Vec<&String> = Vec::new();
+    for word in words {
+        if !once.iter().any(|known| is_same(known, word)) {
+            once.push(word);
+        } else if !given.on("quiet") {
+            console.note(&format!("{word} is named twice, and shown once"));
+        }
+    }
+    let files = || once.iter().filter(|word| **word != "-").map(|word| (*word).clone());
+    keep_apart(given, &files().collect::<Vec<_>>())?;
+    let mut all = Vec::new();
+    for word in &once {
+        for input in inputs::read(word)? {
+            // Traces lie beside runs: a pattern of names takes them along.
+            if traced::is_one(&input.value) {
+                if !given.on("quiet") {
+                    console.note(&format!("{} is a trace: it is shown with its run", input.place));
+                }
+                continue;
+            }
+            all.push(shown(registry, input).map_err(Failure::Usage)?);
+        }
+    }
+    if all.is_empty() {
+        return usage("report: there are only traces, expected what a run printed with --json");
+    }
+    let traces = all.iter().filter_map(|shown| shown.traced.as_ref().ok());
+    let traces = traces.map(|traced| traced.path.display().to_string());
+    keep_apart(given, &files().chain(traces).collect::<Vec<_>>())?;
+    let path = given.word("out").unwrap_or(PAGE);
+    let text = page::page(&all);
+    if path == "-" {
+        return console.print(&text).map(|()| DONE);
+    }
+    replace(Path::new(path), text.as_bytes())
+        .or_else(|why| usage(format!("--out {path}: {why}")))?;
+    let said = if given.on("json") {
+        let version = env!("CARGO_PKG_VERSION");
+        json!({ "pleach": version, "page": path, "runs": all.len() }).to_string()
+    } else {
+        let many = if all.len() == 1 { "" } else { "s" };
+        format!("{path}: {} run{many}", all.len())
+    };
+    console.print(&said).map(|()| DONE)
+}
+
+/// Whether two words lead to one file.
+fn is_same(one: &str, other: &str) -> bool {
+    let place = |word: &str| std::fs::canonicalize(word).ok();
+    one == other
+        || one != "-" && other != "-" && place(one).is_some_and(|it| Some(it) == place(other))
+}
+
+/// What an object tells, with its trace and its picture if they are to be had.
+fn shown(registry: &[Entry], input: Input) -> Result<Shown, String> {
+    let Input { place, folder, value } = input;
+    let of = Fields::new(&place, &value)?;
+    if Simulated::is_one(&of) {
+        let told = Told::Simulated(Simulated::read(&of)?);
+        return Ok(Shown { place, told, traced: Err(String::new()), picture: None });
+    }
+    let run = Box::new(Run::read(&of)?);
+    let traced = traced::find(&run, &folder);
+    let picture = schedule::picture(registry, &run);
+    Ok(Shown { place, told: Told::Run(run), traced, picture })
+}

@@ -1,0 +1,242 @@
+//! The page: a table of all runs, what they say about each other, and a part for each.
+
+use super::run::Run;
+use super::sections;
+use super::simulated::Simulated;
+use super::speedups::{Group, Point, groups, how};
+use super::traced::Traced;
+use crate::draw::page::{table_of, whole};
+use crate::draw::svg::escaped;
+use crate::report::columns::digits;
+use crate::report::{gap, short};
+use std::fmt::Write;
+
+/// Numbers of a solution that are shown.
+const SOLUTION: usize = 400;
+
+/// What a file held.
+pub enum Told {
+    Run(Box<Run>),
+    Simulated(Simulated),
+}
+
+/// What a file held, where, and what was found beside it.
+pub struct Shown {
+    pub place: String,
+    pub told: Told,
+    /// The run over time, or why that is not known.
+    pub traced: Result<Traced, String>,
+    /// The solution as a picture, or why there is none.
+    pub picture: Option<Result<String, String>>,
+}
+
+/// The page for these.
+pub fn page(all: &[Shown]) -> String {
+    let many = if all.len() == 1 { "run" } else { "runs" };
+    let title = match all {
+        [Shown { told: Told::Run(run), .. }] => format!("{} {}", run.problem, run.instance),
+        _ => format!("{} {many}", all.len()),
+    };
+    let mut html = format!("<h1 class=\"said\">{}</h1>\n", escaped(&title));
+    let runs = all.iter().enumerate().filter_map(|(at, shown)| match &shown.told {
+        Told::Run(run) => Some(Point { number: at + 1, run }),
+        Told::Simulated(_) => None,
+    });
+    let runs: Vec<Point<'_>> = runs.collect();
+    if !runs.is_empty() {
+        html += &summary(&runs);
+    }
+    let simulated = all.iter().enumerate().filter_map(|(at, shown)| match &shown.told {
+        Told::Simulated(one) => Some((at + 1, one)),
+        Told::Run(_) => None,
+    });
+    for (number, one) in simulated {
+        let name = if one.title.is_empty() { &one.scenario } else { &one.title };
+        let _ = writeln!(
+            html,
+            "<p><a href=\"#run-{number}\">{number}: {}</a>, simulated in {} s</p>",
+            escaped(name),
+            digits(one.seconds)
+        );
+    }
+    let groups = groups(&runs);
+    if !groups.is_empty() {
+        html += "<h2>Speed-ups</h2>\n";
+    }
+    groups.iter().for_each(|group| html += &speed_up(group));
+    for (at, shown) in all.iter().enumerate() {
+        match &shown.told {
+            Told::Run(run) => html += &of_run(at + 1, run, shown),
+            Told::Simulated(simulated) => html += &simulated.html(at + 1, &shown.place),
+        }
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    html += &sections::quiet(&format!("Written by pleach {version}."));
+    whole(&title, &html)
+}
+
+fn link(number: usize) -> String {
+    format!("<a href=\"#run-{number}\">{number}</a>")
+}
+
+/// A row for each run.
+fn summary(runs: &[Point<'_>]) -> String {
+    let head = [
+        "run",
+        "problem",
+        "status",
+        "value",
+        "bound",
+        "nodes",
+        "seconds",
+        "a second",
+        "units",
+        "balance",
+        "efficiency",
+    ];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for Point { number, run } in runs {
+        let integer = |value: Option<i64>| value.map_or("–".into(), |value| value.to_string());
+        let value = match (run.objective, run.count) {
+            (Some(value), _) => value.to_string(),
+            (None, count) => sections::number(count),
+        };
+        let efficiency =
+            run.efficiency.map_or("–".into(), |part| format!("{:.1} %", 100.0 * part));
+        let preset = if run.preset().is_empty() { "–" } else { run.preset() };
+        let rate = run.rate().map_or("–".into(), |(rate, of)| format!("{} {of}", short(rate)));
+        let mut cells = vec![
+            escaped(&format!("{} {}", run.problem, run.instance)),
+            escaped(&run.status),
+            value,
+            integer(run.lower_bound),
+            sections::number(run.nodes()),
+            digits(run.seconds),
+            escaped(&rate),
+            run.units.len().to_string(),
+            escaped(preset),
+            efficiency,
+        ];
+        cells.insert(0, link(*number));
+        rows.push(cells);
+    }
+    format!("<div class=\"wide\">{}</div>\n", table_of(&rows))
+}
+
+/// How much faster more units were.
+fn speed_up(group: &Group<'_>) -> String {
+    let mut html = format!("<h3 class=\"said\">{}</h3>\n", escaped(&group.title));
+    let base = group.base.run;
+    let _ = writeln!(
+        html,
+        "<p>Compared with run {}, the one with the fewest units: {} in {} s{}.</p>",
+        link(group.base.number),
+        counted(base.units.len()),
+        digits(base.time_s()),
+        if base.repeats.is_some() { ", the mean of its repeats" } else { "" }
+    );
+    if let Some(chart) = group.chart() {
+        let _ = writeln!(html, "{chart}");
+    }
+    let head = ["run", "units", "how", "seconds", "speed-up", "ideal", "of the ideal"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for point in &group.points {
+        let (times, ideal) = (group.speed_up(point), group.ideal(point));
+        rows.push(vec![
+            link(point.number),
+            point.run.units.len().to_string(),
+            escaped(&how(point.run)),
+            digits(point.run.time_s()),
+            format!("{times:.2}"),
+            format!("{ideal:.2}"),
+            if ideal > 0.0 { format!("{:.1} %", 100.0 * times / ideal) } else { "–".into() },
+        ]);
+    }
+    html += &table_of(&rows);
+    html += &sections::quiet(
+        "The ideal has all units alike: as many times faster as there are more of them. Of several runs on as many \
+         units, the chart shows the fastest.",
+    );
+    for number in &group.stopped {
+        let _ = writeln!(
+            html,
+            "<p>Run {} was stopped before it was done: it has no time to compare.</p>",
+            link(*number)
+        );
+    }
+    html
+}
+
+fn counted(units: usize) -> String {
+    format!("{units} unit{}", if units == 1 { "" } else { "s" })
+}
+
+/// All about one run.
+fn of_run(number: usize, run: &Run, shown: &Shown) -> String {
+    let mut html = format!(
+        "<h2 id=\"run-{number}\" class=\"said\">{number}: {} {}</h2>\n",
+        escaped(&run.problem),
+        escaped(&run.instance)
+    );
+    html += &sections::quiet(&format!("{}.", shown.place));
+    let _ = writeln!(html, "<p>{}</p>", escaped(&answer(run)));
+    if let Some(plan) = run.solution.as_ref().filter(|plan| !plan.is_empty()) {
+        let words: Vec<String> = plan.iter().take(SOLUTION).map(i64::to_string).collect();
+        let more = if plan.len() > SOLUTION { " …" } else { "" };
+        let _ = writeln!(
+            html,
+            "<details><summary>Solution</summary><pre>{}{more}</pre></details>",
+            words.join(" ")
+        );
+    }
+    html += &sections::balance(run);
+    match &shown.traced {
+        Ok(traced) => html += &sections::activity(run, traced),
+        Err(why) => {
+            html += "<h3>Activity over time</h3>\n";
+            let _ = writeln!(html, "<p class=\"said\">{}</p>", escaped(why));
+        }
+    }
+    html += &sections::units(run);
+    if let Some(of_loop) = &run.of_loop {
+        html += &sections::parts(run, of_loop);
+    }
+    html += &sections::sites(run);
+    html += &sections::repeats(run);
+    match &shown.picture {
+        Some(Ok(picture)) => {
+            let _ = writeln!(html, "<h3>Schedule</h3>\n<div class=\"wide\">{picture}</div>");
+        }
+        Some(Err(why)) => {
+            let _ = writeln!(html, "<h3>Schedule</h3>\n<p class=\"said\">{}</p>", escaped(why));
+        }
+        None => {}
+    }
+    html + &sections::settings(run)
+}
+
+/// What came of it, in a sentence.
+fn answer(run: &Run) -> String {
+    let mut text = match (run.objective, run.count) {
+        (Some(value), _) => format!("Value {value} ({})", run.status),
+        (None, Some(_)) => format!("{} ({})", sections::number(run.count), run.status),
+        (None, None) => run.status.clone(),
+    };
+    if let Some(bound) = run.lower_bound {
+        text += &format!(", bound {bound}");
+        if let Some(value) = run.objective.filter(|_| run.is_stopped()) {
+            text += &format!(", gap {:.2} %", 100.0 * gap(value, bound));
+        }
+    }
+    if let (Some(_), Some(count)) = (run.objective, run.count) {
+        text += &format!(", {} optimal solutions", sections::number(Some(count)));
+    }
+    text += &format!(". {} s on {}", digits(run.seconds), counted(run.units.len()));
+    if run.setup_s > 0.0 {
+        text += &format!(", {} s of them before the first node", digits(run.setup_s));
+    }
+    if let Some(depth) = run.depth.filter(|&depth| depth > 0) {
+        text += &format!("; {} nodes, down to depth {depth}", sections::number(run.nodes()));
+    }
+    text + "."
+}

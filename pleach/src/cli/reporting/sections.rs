@@ -1,0 +1,303 @@
+//! What a page says of one run: the answer, activity over time, shares, processes, a loop's parts, repeats, settings.
+
+use super::fields::short;
+use super::run::{Ends, Loop, Run, Site, Unit};
+use super::traced::Traced;
+use crate::draw::chart::{Chart, Series};
+use crate::draw::lanes::{self, Lane};
+use crate::draw::over_time::{draw_steps, draw_values, summed};
+use crate::draw::page::table;
+use crate::draw::shares::{self, Had};
+use crate::draw::svg::escaped;
+use crate::report::columns::digits;
+use crate::report::{grouped, short as rate_words};
+use std::fmt::Write;
+
+/// Units that have a lane or a bar each; more are shown together.
+const LANES: usize = 48;
+/// Rows of a table at most.
+const ROWS: usize = 200;
+/// Steps of a curve over time at most: finer ones only flicker.
+const STEPS: f64 = 240.0;
+/// Points of a line at most.
+const POINTS: usize = 200;
+
+/// A paragraph that stands back.
+pub fn quiet(text: &str) -> String {
+    format!("<p class=\"quiet said\">{}</p>\n", escaped(text))
+}
+
+/// What each unit did over time, and the best value and the bound, or the rate.
+pub fn activity(run: &Run, traced: &Traced) -> String {
+    let mut html = "<h3>Activity over time</h3>\n".to_string();
+    if traced.units.is_empty() {
+        html += &quiet("No unit explored anything: the trace has no activity.");
+    } else if traced.units.len() <= LANES {
+        let lane = |unit| lane(run, unit);
+        let all: Vec<Lane<'_>> = traced.units.iter().map(lane).collect();
+        let title = "Each unit: the darker, the busier";
+        let _ = writeln!(html, "{}", lanes::draw(title, &all, run.seconds));
+    } else {
+        let busy = traced.units.iter().map(|unit| {
+            (unit.step_s, unit.busy.iter().map(|part| part.min(1.0) * unit.step_s).collect())
+        });
+        let steps = summed(&busy.collect::<Vec<_>>(), (run.setup_s, run.seconds), STEPS);
+        let title = format!("Busy units, of {}", traced.units.len());
+        let _ = writeln!(
+            html,
+            "{}",
+            draw_steps(&title, ("units busy", &steps), (run.setup_s, run.seconds))
+        );
+    }
+    let known = traced.moments.iter().any(|moment| moment.best.or(moment.bound).is_some());
+    if known {
+        html += "<h3>Best value and bound over time</h3>\n";
+        let _ = writeln!(html, "{}", draw_values("", &traced.moments, run.seconds));
+    }
+    let nodes = traced.units.iter().map(|unit| (unit.step_s, unit.nodes.clone()));
+    let steps = summed(&nodes.collect::<Vec<_>>(), (run.setup_s, run.seconds), STEPS);
+    if steps.iter().any(|step| step.1 > 0.0) {
+        html += "<h3>Nodes a second over time</h3>\n";
+        let what = ("nodes a second", &steps[..]);
+        let _ = writeln!(html, "{}", draw_steps("", what, (run.setup_s, run.seconds)));
+    }
+    html + &quiet(&format!("From {}.", traced.path.display()))
+}
+
+fn lane<'t>(run: &Run, unit: &'t super::traced::Over) -> Lane<'t> {
+    let parts = unit.busy.iter().map(|part| part.min(1.0)).collect();
+    Lane { name: &unit.name, from_s: run.setup_s, step_s: unit.step_s, parts }
+}
+
+/// Who did how much of it.
+pub fn units(run: &Run) -> String {
+    if run.units.is_empty() || run.of_loop.is_some() {
+        return String::new();
+    }
+    let all: f64 = run.units.iter().filter_map(|unit| unit.branched).map(|n| n as f64).sum();
+    let share = |unit: &Unit| unit.branched.filter(|_| all > 0.0).map(|nodes| nodes as f64 / all);
+    let had: Vec<Had<'_>> = run
+        .units
+        .iter()
+        .map(|unit| Had {
+            name: &unit.name,
+            busy_s: unit.busy_s,
+            idle_s: unit.idle_s,
+            share: share(unit),
+        })
+        .collect();
+    let mut html = "<h3>Shares of units</h3>\n".to_string();
+    html += &pictured(&had, "share of the nodes branched");
+    let mut rows = vec![
+        [
+            "unit",
+            "nodes branched",
+            "share",
+            "busy s",
+            "idle s",
+            "pieces received",
+            "nodes a second",
+        ]
+        .map(String::from)
+        .to_vec(),
+    ];
+    rows.extend(run.units.iter().take(ROWS).map(|unit| {
+        vec![
+            unit.name.clone(),
+            number(unit.branched),
+            share(unit).map_or("–".into(), |share| format!("{:.1} %", 100.0 * share)),
+            digits(unit.busy_s),
+            digits(unit.idle_s),
+            number(unit.steals),
+            unit.power.map_or("–".into(), |power| rate_words(power as f64)),
+        ]
+    }));
+    html += &folded("All figures of the units", &table(&rows), run.units.len());
+    html
+}
+
+/// Bars for few units; for many, lines from the busiest to the least busy one.
+fn pictured(had: &[Had<'_>], what: &str) -> String {
+    if had.len() <= LANES {
+        return shares::draw(had, what) + "\n";
+    }
+    let n = had.len();
+    let step = n.div_ceil(POINTS);
+    let series = |name: &str, mut all: Vec<f64>| {
+        all.sort_by(|one, other| other.total_cmp(one));
+        let points = all.iter().step_by(step).enumerate().map(|(at, &value)| (at, value, 0.0));
+        Series { name: name.into(), points: points.collect(), ..Series::default() }
+    };
+    let part = |had: &Had<'_>| had.busy_s / (had.busy_s + had.idle_s).max(1e-12);
+    let mut lines = vec![series("part of the time busy", had.iter().map(part).collect())];
+    let most = had.iter().filter_map(|had| had.share).fold(0.0, f64::max);
+    if most > 0.0 {
+        let shares = had.iter().map(|had| had.share.unwrap_or(0.0) / most).collect();
+        lines.push(series("done, of the most", shares));
+    }
+    let chart = Chart {
+        title: format!("{n} units, each line from the most to the least"),
+        below: "as parts of the time, and of what the unit with most of it did".into(),
+        x_name: "units".into(),
+        y_name: "part".into(),
+        series_name: String::new(),
+        places: (0..n).step_by(step).map(|at| (at + 1).to_string()).collect(),
+        series: lines,
+        parts: true,
+        bars: false,
+    };
+    chart.draw() + "\n"
+}
+
+/// A table that is opened by a click, with a word about what it leaves out.
+fn folded(title: &str, table: &str, all: usize) -> String {
+    let left = all.saturating_sub(ROWS);
+    let more = if left > 0 { quiet(&format!("{left} more are not shown.")) } else { String::new() };
+    format!("<details><summary>{title}</summary>\n{table}{more}</details>\n")
+}
+
+/// The processes: when each was there, and what became of it.
+pub fn sites(run: &Run) -> String {
+    if run.sites.is_empty() {
+        return String::new();
+    }
+    let mut html = "<h3>Processes</h3>\n".to_string();
+    let lane = |site: &Site| {
+        let until = site.left_s.unwrap_or(run.seconds);
+        let there = (until - site.joined_s).max(0.0);
+        // What is not named in the run is drawn by place.
+        (site.name.clone(), site.joined_s, there)
+    };
+    let lanes: Vec<(String, f64, f64)> = run.sites.iter().take(LANES).map(lane).collect();
+    let drawn = lanes.iter().map(|(name, from_s, there)| Lane {
+        name,
+        from_s: *from_s,
+        step_s: *there,
+        parts: vec![0.75],
+    });
+    let title = "When each process was there";
+    let _ = writeln!(html, "{}", lanes::draw(title, &drawn.collect::<Vec<_>>(), run.seconds));
+    let mut rows = vec![
+        ["process", "host", "units", "came at s", "went at s", "end", "certificates", "done twice"]
+            .map(String::from)
+            .to_vec(),
+    ];
+    rows.extend(run.sites.iter().take(ROWS).map(|site| {
+        vec![
+            site.name.clone(),
+            site.host.clone(),
+            site.units.to_string(),
+            digits(site.joined_s),
+            site.left_s.map_or("–".into(), digits),
+            site.end.clone().unwrap_or("–".into()),
+            number(site.commits),
+            number(site.redone),
+        ]
+    }));
+    html += &table(&rows);
+    if run.sites.len() > ROWS {
+        html += &quiet(&format!("{} more are not shown.", run.sites.len() - ROWS));
+    }
+    html
+}
+
+/// The parts of a loop, and its best static split.
+pub fn parts(run: &Run, of_loop: &Loop) -> String {
+    let had = of_loop.parts.iter().map(|part| Had {
+        name: &part.name,
+        busy_s: part.busy_s,
+        idle_s: part.idle_s,
+        share: Some(part.share),
+    });
+    let mut html = "<h3>Parts of the loop</h3>\n".to_string();
+    html += &pictured(&had.collect::<Vec<_>>(), "share of the loop");
+    let mut rows = vec![
+        ["unit", "share", "units of the loop", "ranges", "busy s", "idle s"]
+            .map(String::from)
+            .to_vec(),
+    ];
+    rows.extend(of_loop.parts.iter().take(ROWS).map(|part| {
+        vec![
+            part.name.clone(),
+            format!("{:.1} %", 100.0 * part.share),
+            number(part.units),
+            number(part.ranges),
+            digits(part.busy_s),
+            digits(part.idle_s),
+        ]
+    }));
+    html += &folded("All figures of the parts", &table(&rows), of_loop.parts.len());
+    if let Some((share, seconds)) = of_loop.split {
+        let more = 100.0 * (run.seconds / seconds.max(1e-12) - 1.0);
+        let threads = of_loop.parts.iter().all(|part| part.name.starts_with("cpu"));
+        let first = if threads { "the first thread" } else { "all threads together" };
+        let _ = writeln!(
+            html,
+            "<p>The best static split found gives {:.1} % to {first} and takes {} s. Shared while it ran, the loop \
+             took {} s: {more:+.1} %.</p>",
+            100.0 * share,
+            digits(seconds),
+            digits(run.seconds)
+        );
+    }
+    if let Some(checksum) = of_loop.checksum {
+        html += &quiet(&format!("Checksum {checksum}."));
+    }
+    html
+}
+
+/// How several runs of one command differ.
+pub fn repeats(run: &Run) -> String {
+    let Some(repeats) = &run.repeats else { return String::new() };
+    let row = |name: String, ends: &Ends, words: fn(f64) -> String| {
+        vec![name, words(ends.mean), words(ends.deviation), words(ends.least), words(ends.most)]
+    };
+    let mut rows = vec![
+        ["", "mean", "standard deviation", "least", "most"].map(String::from).to_vec(),
+        row("seconds".into(), &repeats.seconds, digits),
+    ];
+    let name = run.rate().map_or("rate".to_string(), |(_, of)| format!("{of} a second"));
+    rows.extend(repeats.rate.as_ref().map(|rate| row(name, rate, rate_words)));
+    let last = if run.of_loop.is_some() { "the fastest" } else { "the last" };
+    format!(
+        "<h3>{} runs</h3>\n{}{}",
+        repeats.runs,
+        table(&rows),
+        quiet(&format!("All else is about {last} of them."))
+    )
+}
+
+/// What it took to keep the units busy.
+pub fn balance(run: &Run) -> String {
+    let Some(balance) = &run.balance else { return String::new() };
+    let asked = [balance.requests, balance.served, balance.refused].map(number);
+    let [requests, served, refused] = asked;
+    quiet(&format!(
+        "Balance {}: {requests} requests for work, {served} served, {refused} refused, {} bytes of work moved.",
+        balance.preset,
+        number(balance.moved_bytes)
+    ))
+}
+
+/// The settings in force.
+pub fn settings(run: &Run) -> String {
+    let set = run.settings.iter().filter(|(_, value)| !value.is_null());
+    let words = |value: &serde_json::Value| match value {
+        serde_json::Value::String(word) => word.clone(),
+        serde_json::Value::Array(list) if list.len() <= 16 => {
+            list.iter().map(short).collect::<Vec<_>>().join(", ")
+        }
+        other => short(other),
+    };
+    let mut rows = vec![vec!["setting".to_string(), "value".into()]];
+    rows.extend(set.map(|(key, value)| vec![key.clone(), words(value)]));
+    if rows.len() == 1 {
+        return String::new();
+    }
+    format!("<details><summary>Settings in force</summary>\n{}</details>\n", table(&rows))
+}
+
+/// A whole number in groups of three digits.
+pub fn number(value: Option<u128>) -> String {
+    value.map_or("–".into(), grouped)
+}

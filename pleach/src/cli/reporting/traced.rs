@@ -1,0 +1,103 @@
+//! [`Traced`]: a run over time, from the file that `--trace` wrote.
+
+use super::fields::{Fields, MOST};
+use super::run::Run;
+use crate::input::text_of;
+use crate::report::trace::Moment;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// How far the end of a trace may be from that of its run: what is rounded differs.
+const SAME_S: f64 = 1e-3;
+
+/// A run over time.
+pub struct Traced {
+    pub path: PathBuf,
+    pub units: Vec<Over>,
+    pub moments: Vec<Moment>,
+}
+
+/// A unit over time.
+pub struct Over {
+    pub name: String,
+    pub step_s: f64,
+    /// The part of each step that it was busy, and what it did in it.
+    pub busy: Vec<f64>,
+    pub nodes: Vec<f64>,
+}
+
+/// Whether a value is a trace itself.
+pub fn is_one(value: &Value) -> bool {
+    value.get("convergence").is_some() && value.get("problem").is_none()
+}
+
+/// The trace of a run, or why there is none, as a sentence that may follow another one.
+pub fn find(run: &Run, folder: &Path) -> Result<Traced, String> {
+    if run.of_loop.is_some() {
+        return Err("Loops have no trace: what they did over time is not known.".into());
+    }
+    let Some(word) = run.setting("trace") else {
+        return Err(
+            "The run was not traced. With --trace FILE.json beside --json, this page shows \
+                    what each unit did over time."
+                .into(),
+        );
+    };
+    if word.ends_with(".svg") {
+        return Err(format!(
+            "The trace is a picture, {word}. With a name that does not end in .svg, --trace writes numbers, and \
+             this page shows them."
+        ));
+    }
+    let named = Path::new(word);
+    let beside = named.file_name().map(|name| folder.join(name));
+    let places = [Some(folder.join(named)), Some(named.to_path_buf()), beside];
+    let mut wrong = None;
+    for path in places.into_iter().flatten().filter(|path| path.is_file()) {
+        match read(run, &path) {
+            Ok(traced) => return Ok(traced),
+            Err(why) => wrong = wrong.or(Some(why)),
+        }
+    }
+    Err(match wrong {
+        Some(why) => format!("The trace cannot be shown: {why}."),
+        None => format!("The trace {word} is not there, neither beside the run's file nor here."),
+    })
+}
+
+fn read(run: &Run, path: &Path) -> Result<Traced, String> {
+    let name = path.display().to_string();
+    let text = text_of(&name).map_err(|why| format!("{name}: {why}"))?;
+    let value: Value =
+        serde_json::from_str(&text).map_err(|why| format!("{name} is no trace: {why}"))?;
+    let of = Fields::new(&name, &value)?;
+    of.word("pleach", "what --trace wrote")?;
+    let seconds = of.needed("seconds", MOST)?;
+    let units = of.objects("units")?.iter().map(over).collect::<Result<Vec<_>, _>>()?;
+    let known = |unit: &Over| run.units.iter().any(|own| own.name == unit.name);
+    if (seconds - run.seconds).abs() > SAME_S || !units.iter().all(known) {
+        return Err(format!("{name} is of another run"));
+    }
+    let moment = |of: &Fields<'_>| {
+        Ok::<_, String>(Moment {
+            seconds: of.needed("seconds", MOST)?.min(run.seconds),
+            best: of.signed("best")?,
+            bound: of.signed("bound")?,
+        })
+    };
+    let moments: Vec<Moment> =
+        of.objects("convergence")?.iter().map(moment).collect::<Result<_, _>>()?;
+    if !moments.is_sorted_by(|one, next| one.seconds <= next.seconds) {
+        return Err(format!("{name}: convergence goes back in time"));
+    }
+    Ok(Traced { path: path.into(), units, moments })
+}
+
+fn over(of: &Fields<'_>) -> Result<Over, String> {
+    Ok(Over {
+        name: of.word("name", "the unit's name")?.into(),
+        step_s: of.needed("step_s", MOST)?,
+        busy: of.numbers("busy", MOST)?,
+        nodes: of.numbers("nodes", MOST)?,
+    })
+}
