@@ -3,6 +3,7 @@
 //! A loop says what one range of its units computes, and never who computes it: that is the engine's affair. Nothing
 //! here starts a thread, reads a clock or opens a file.
 
+mod bytes;
 pub mod lattice;
 pub mod png;
 pub mod rays;

@@ -14,12 +14,6 @@ pub(crate) fn text_of(path: &str) -> io::Result<String> {
     text(File::open(path)?)
 }
 
-/// The text of a file that may be large, and compressed by gzip.
-pub(crate) fn text_of_large(path: &str) -> io::Result<String> {
-    let bytes = bytes_of_large(path)?;
-    String::from_utf8(bytes).map_err(|_| io::Error::other("not a text file (UTF-8)"))
-}
-
 /// A file that may be large, and compressed by gzip.
 pub(crate) fn bytes_of_large(path: &str) -> io::Result<Vec<u8>> {
     let mut file = BufReader::new(File::open(path)?);

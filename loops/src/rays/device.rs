@@ -8,7 +8,6 @@ use super::transfer::Piece;
 use pleach_core::device::Layout;
 use pleach_core::looping::LoopOnDevice;
 use std::ops::Range;
-use std::sync::PoisonError;
 
 /// Words of a pixel: its four channels.
 const PIXEL: usize = 4;
@@ -79,16 +78,19 @@ impl LoopOnDevice for Rays<'_> {
 
     fn store(&self, units: Range<usize>, results: &[u32]) {
         let (pixels, told) = results.split_at(units.len() * TILE_PIXELS * PIXEL);
-        for (unit, pixels) in units.zip(pixels.chunks_exact(TILE_PIXELS * PIXEL)) {
+        let told = told.chunks_exact(TILE_PIXELS / WARP * TOLD);
+        for ((unit, pixels), told) in units.zip(pixels.chunks_exact(TILE_PIXELS * PIXEL)).zip(told)
+        {
             let mut cells = self.tiles.part(unit);
             for (cell, words) in cells.iter_mut().zip(pixels.chunks_exact(PIXEL)) {
                 *cell = std::array::from_fn(|channel| f32::from_bits(words[channel]));
             }
-        }
-        let mut tally = self.by_devices.lock().unwrap_or_else(PoisonError::into_inner);
-        for told in told.chunks_exact(TOLD) {
-            let segments = u64::from(told[0]) | u64::from(told[1]) << 32;
-            tally.add(Tally { segments, lost: told[2].into() });
+            let mut tally = Tally::default();
+            for told in told.chunks_exact(TOLD) {
+                let segments = u64::from(told[0]) | u64::from(told[1]) << 32;
+                tally.add(Tally { segments, lost: told[2].into() });
+            }
+            self.count(unit, tally);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::record::{Light, TILE, TILE_PIXELS, Work};
 use super::scene::Scene;
 use super::view::View;
 use pleach_core::level::Level;
-use pleach_core::looping::{Cells, Loop, LoopOnDevice};
+use pleach_core::looping::{Cells, Loop, LoopAfar, LoopOnDevice};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -137,7 +137,8 @@ impl<'a> Frame<'a> {
         assert_eq!([picture.width(), picture.height()], self.sizes);
         let tiles =
             Cells::cut(&mut picture.cells, std::iter::repeat_n(TILE_PIXELS, self.tiles.count()));
-        Rays { frame: self, tiles, level, by_devices: Mutex::default() }
+        let told = (0..self.tiles.count()).map(|_| Mutex::default()).collect();
+        Rays { frame: self, tiles, level, told }
     }
 
     /// Draws it in this thread.
@@ -145,8 +146,8 @@ impl<'a> Frame<'a> {
     pub fn draw(&self, level: Level) -> (Picture, Tally) {
         let mut picture = self.picture();
         let rays = self.rays(&mut picture, level);
-        let mut tally = rays.hand();
-        rays.run(0..rays.units(), &mut tally);
+        rays.run(0..rays.units(), &mut ());
+        let tally = rays.tally();
         drop(rays);
         (picture, tally)
     }
@@ -215,20 +216,32 @@ pub struct Rays<'a> {
     pub(super) frame: &'a Frame<'a>,
     pub(super) tiles: Cells<'a, [f32; 4]>,
     level: Level,
-    /// What devices counted.
-    pub(super) by_devices: Mutex<Tally>,
+    /// What was counted in each tile.
+    told: Vec<Mutex<Tally>>,
 }
 
 impl Rays<'_> {
-    /// What devices counted. Threads have it in their hands.
+    /// What was counted in all tiles.
     #[must_use]
-    pub fn by_devices(&self) -> Tally {
-        *self.by_devices.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn tally(&self) -> Tally {
+        let mut sum = Tally::default();
+        (0..self.told.len()).for_each(|unit| sum.add(self.tally_of(unit)));
+        sum
+    }
+
+    /// What was counted in a tile.
+    pub(super) fn tally_of(&self, unit: usize) -> Tally {
+        *self.told[unit].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes what was counted in a tile.
+    pub(super) fn count(&self, unit: usize, tally: Tally) {
+        *self.told[unit].lock().unwrap_or_else(PoisonError::into_inner) = tally;
     }
 }
 
 impl Loop for Rays<'_> {
-    type Hand = Tally;
+    type Hand = ();
 
     fn units(&self) -> usize {
         self.frame.tiles.count()
@@ -239,14 +252,12 @@ impl Loop for Rays<'_> {
         self.frame.costs[unit] + unit as f64
     }
 
-    fn hand(&self) -> Tally {
-        Tally::default()
-    }
+    fn hand(&self) {}
 
-    fn run(&self, units: Range<usize>, hand: &mut Tally) {
+    fn run(&self, units: Range<usize>, (): &mut ()) {
         for unit in units {
             let mut light = Light::new();
-            hand.add(self.frame.tile(unit, self.level, &mut light));
+            self.count(unit, self.frame.tile(unit, self.level, &mut light));
             let mut cells = self.tiles.part(unit);
             for (i, cell) in cells.iter_mut().enumerate() {
                 let [r, g, b, through] = light.pixel(i % TILE, i / TILE);
@@ -256,6 +267,10 @@ impl Loop for Rays<'_> {
     }
 
     fn on_device(&self) -> Option<&dyn LoopOnDevice> {
+        Some(self)
+    }
+
+    fn afar(&self) -> Option<&dyn LoopAfar> {
         Some(self)
     }
 }

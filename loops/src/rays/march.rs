@@ -7,7 +7,7 @@ use super::record::{Light, Record, TILE};
 use super::shade::segment;
 use super::transfer::Piece;
 
-/// What a thread counted.
+/// What was counted while rays were drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Segments of rays inside tetrahedra.
@@ -17,7 +17,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds what another thread counted.
+    /// Adds what was counted elsewhere.
     pub fn add(&mut self, more: Tally) {
         self.segments += more.segments;
         self.lost += more.lost;

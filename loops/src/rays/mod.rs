@@ -1,6 +1,7 @@
 //! Rays through meshes of tetrahedra: pictures of a value inside a volume.
 
-pub mod boundary;
+pub mod afar;
+mod boundary;
 mod delaunay;
 mod device;
 pub mod frame;

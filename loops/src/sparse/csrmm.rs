@@ -8,7 +8,7 @@ use crate::real::Real;
 use crate::simd::csrmm as simd;
 use pleach_core::device::Layout;
 use pleach_core::level::Level;
-use pleach_core::looping::{Cells, Loop, LoopOnDevice};
+use pleach_core::looping::{Cells, Loop, LoopAfar, LoopOnDevice};
 use std::ops::Range;
 
 /// Numbers for which there is vector code.
@@ -75,7 +75,7 @@ const JUMP: usize = 1 << 18;
 pub struct Csrmm<'a, T> {
     sparse: &'a Csr<T>,
     dense: &'a Dense<T>,
-    result: Cells<'a, T>,
+    pub(super) result: Cells<'a, T>,
     level: Level,
     how: Caching,
 }
@@ -175,6 +175,10 @@ impl<T: Products> Loop for Csrmm<'_, T> {
     fn on_device(&self) -> Option<&dyn LoopOnDevice> {
         let words = self.sparse.entries() + self.sparse.height() + 2;
         u32::try_from(words).is_ok().then_some(self)
+    }
+
+    fn afar(&self) -> Option<&dyn LoopAfar> {
+        Some(self)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sparse matrices, and their products with sparse and with dense ones.
 
+mod afar;
 pub mod csrmm;
 pub mod factors;
 pub mod generate;

@@ -11,7 +11,7 @@ use crate::simd::pages::in_large_pages;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::spmm as simd;
 use pleach_core::level::Level;
-use pleach_core::looping::{Cells, Loop, LoopOnDevice};
+use pleach_core::looping::{Cells, Loop, LoopAfar, LoopOnDevice};
 use std::collections::TryReserveError;
 use std::ops::Range;
 
@@ -138,6 +138,10 @@ impl<'a, T: Sparse> Loop for Counting<'a, T> {
     fn on_device(&self) -> Option<&dyn LoopOnDevice> {
         self.factors.fit_devices().then_some(self)
     }
+
+    fn afar(&self) -> Option<&dyn LoopAfar> {
+        Some(self)
+    }
 }
 
 /// Makes room for the rows of a product.
@@ -258,6 +262,10 @@ impl<'a, T: Sparse> Loop for Adding<'a, T> {
     fn on_device(&self) -> Option<&dyn LoopOnDevice> {
         let fits = self.factors.fit_devices() && u32::try_from(self.largest()).is_ok();
         fits.then_some(self)
+    }
+
+    fn afar(&self) -> Option<&dyn LoopAfar> {
+        Some(self)
     }
 }
 

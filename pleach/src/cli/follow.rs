@@ -3,6 +3,7 @@
 use super::console::{Console, DONE, FAILED};
 use super::flags::{FLAGS, Given, Lasts, Verb};
 use super::line::{Line, parse_again};
+use super::looping::together;
 use super::progress::{Progress, interrupts};
 use crate::campaign::{Cancel, Search, Seen};
 use crate::failure::Failure;
@@ -86,6 +87,7 @@ impl Follower<'_, '_> {
 
     /// Takes part in all searches that there are, beginning with one that it has heard of.
     pub fn all(&self, cluster: &Arc<Cluster>, mut first: Option<Order>) -> Result<Parted, Failure> {
+        let mut prepared = None;
         loop {
             let waits = || !self.cancel.is_cancelled();
             let next = first.take().map_or_else(|| cluster.next_order(waits), |it| Ok(Some(it)));
@@ -93,6 +95,16 @@ impl Follower<'_, '_> {
                 let left = self.cancel.is_cancelled();
                 return Ok(if left { Parted::Left } else { Parted::Dismissed });
             };
+            if let (Known::Registry(_), true) = (self.known, together::is_loop(&order.about)) {
+                let begun = Instant::now();
+                let with = (&mut prepared, &self.cancel);
+                let complete = together::take_part(cluster, &order.about, self.own, with)?;
+                if complete {
+                    let seconds = begun.elapsed().as_secs_f64();
+                    self.note(&format!("took part in a loop for {seconds:.2} s"));
+                }
+                continue;
+            }
             let report = match self.one(cluster, &order) {
                 Err(Failure::Replaced) => continue,
                 report => report?,

@@ -58,7 +58,7 @@ pub(crate) fn run(
     console.finish(|| {
         let line = line::parse(args)?;
         // What is no search each process does, and says, for itself.
-        let searches = ["solve", "count", "resume"].map(Some);
+        let searches = ["solve", "count", "resume", "loop"].map(Some);
         let first = line.words.first().map(String::as_str);
         console.mute(console.is_mute() && searches.contains(&first));
         if line.given.on("version") {
@@ -69,7 +69,12 @@ pub(crate) fn run(
         }
         let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
         match words[..] {
-            ["loop", ..] => looping::run(console, &line),
+            ["loop", ..] => company::with(
+                console,
+                line,
+                |line| looping::run(console, &line),
+                |cluster, line| follow(Known::Registry(registry), console, cluster, line),
+            ),
             ["reproduce", ..] => reproduce::run(registry, console, &line),
             ["report", ..] => reporting::run(registry, console, &line),
             ["join", at] => join::join(Known::Registry(registry), console, at, &line.given),

@@ -19,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     words: "a matrix: a Matrix Market file, or a family such as fem:40000",
     takes: (1, 1),
     is_file,
+    shared: true,
     flags: &[
         Use::plain("columns"),
         Use::plain("precision"),

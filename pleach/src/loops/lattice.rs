@@ -23,6 +23,7 @@ pub const ENTRY: Entry = Entry {
     words: "no words: the box and the obstacle come by flags",
     takes: (0, 0),
     is_file: |_| false,
+    shared: false,
     flags: &[
         Use::with(
             "size",

@@ -3,7 +3,6 @@
 use super::Order;
 use crate::cli::flags::SEED;
 use crate::failure::{Failure, usage};
-use crate::input::text_of_large;
 use pleach_loops::sparse::generate::{EXPECTED, is_family, named};
 use pleach_loops::sparse::market;
 use pleach_loops::sparse::matrix::Csr;
@@ -14,13 +13,13 @@ use pleach_loops::sparse::matrix::Csr;
 /// One line: what is wrong with it.
 pub fn matrix(order: &Order<'_>, word: &str) -> Result<Csr<f64>, Failure> {
     let seed = order.given.get(&SEED).map_err(Failure::Usage)?.unwrap_or(0);
-    if !is_file(word)
+    if !order.is_file(word, is_file)
         && let Some(made) = named(word, seed)
     {
         return made.map_err(Failure::Usage);
     }
     let text =
-        text_of_large(word).or_else(|why| usage(format!("{word}: {why}; expected {EXPECTED}")))?;
+        order.text(word).or_else(|why| usage(format!("{word}: {why}; expected {EXPECTED}")))?;
     market::read(&text).or_else(|why| usage(format!("{word}: {why}")))
 }
 

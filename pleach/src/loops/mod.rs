@@ -1,6 +1,7 @@
 //! The loops that the command knows: one entry each, with all that the command asks of it.
 
 mod csrmm;
+pub mod inputs;
 mod lattice;
 mod matrix;
 mod rays;
@@ -27,6 +28,8 @@ pub struct Entry {
     pub takes: (usize, usize),
     /// Whether a word is a file.
     pub is_file: fn(&str) -> bool,
+    /// Whether several processes can share it.
+    pub shared: bool,
     /// The flags that it has beside the general ones.
     pub flags: &'static [Use],
     /// Whole command lines to show as examples, without the program's name.

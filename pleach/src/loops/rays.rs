@@ -4,7 +4,6 @@ use super::runner::Runner;
 use super::{Entry, Found, Job, Order};
 use crate::cli::flags::{METHOD, NEAR, SIZE, Use, VIEW, ZOOM};
 use crate::failure::{Failure, usage};
-use crate::input::{bytes_of_large, text_of};
 use pleach_core::level::Level;
 use pleach_core::looping::Loop;
 use pleach_loops::png::write_png;
@@ -25,6 +24,7 @@ pub const ENTRY: Entry = Entry {
     words: "a mesh: a VTK file (.vtk or .vtu), sphere:TETRAHEDRA, cube:CUBES, bluntfin:AxBxC or random:POINTS",
     takes: (1, 1),
     is_file,
+    shared: true,
     flags: &[
         Use::with("size", "pixels of the picture", "512x512"),
         Use::plain("values"),
@@ -44,7 +44,7 @@ pub const ENTRY: Entry = Entry {
 
 fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
     let (word, given) = (&order.words[0], order.given);
-    let mesh = mesh(word, given.word("values"))?;
+    let mesh = mesh(order, word)?;
     let [width, height] = given.get(&SIZE).map_err(Failure::Usage)?.unwrap_or(vec![512, 512])[..]
     else {
         return usage("--size: expected WIDTHxHEIGHT");
@@ -57,7 +57,8 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
     view.axes(&mesh).or_else(|why| usage(format!("rays {word}: {why}")))?;
     let transfer = match given.word("transfer") {
         Some(file) => {
-            let text = text_of(file).or_else(|why| usage(format!("--transfer {file}: {why}")))?;
+            let text =
+                order.text(file).or_else(|why| usage(format!("--transfer {file}: {why}")))?;
             Transfer::parse(&text).or_else(|why| usage(format!("--transfer {file}: {why}")))?
         }
         None => Transfer::usual(mesh.range(), mesh.sphere().1),
@@ -70,15 +71,16 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
 }
 
 /// The mesh that a word stands for, with the values of an array of its file.
-fn mesh(word: &str, array: Option<&str>) -> Result<Mesh, Failure> {
-    if !is_file(word)
+fn mesh(order: &Order<'_>, word: &str) -> Result<Mesh, Failure> {
+    if !order.is_file(word, is_file)
         && let Some(mesh) = Mesh::named(word)
     {
         return mesh.map_err(Failure::Usage);
     }
-    let bytes = bytes_of_large(word)
+    let bytes = order
+        .bytes(word)
         .or_else(|why| usage(format!("{word}: {why}; expected {}", ENTRY.words)))?;
-    vtk::read(&bytes, array).or_else(|why| usage(format!("{word}: {why}")))
+    vtk::read(&bytes, order.given.word("values")).or_else(|why| usage(format!("{word}: {why}")))
 }
 
 fn is_file(word: &str) -> bool {
@@ -113,10 +115,8 @@ impl Job for Drawing {
             marched: frame.method() == Method::March,
             ..Drawn::default()
         };
-        for hand in runner.run(&rays)?.into_iter().flatten() {
-            self.drawn.tally.add(hand);
-        }
-        self.drawn.tally.add(rays.by_devices());
+        runner.run(&rays)?;
+        self.drawn.tally = rays.tally();
         Ok(())
     }
 

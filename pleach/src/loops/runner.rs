@@ -31,6 +31,7 @@ pub fn settings(given: &Given) -> Result<LoopSettings, Failure> {
         slow: all.slow,
         sizes,
         look_every: all.look_every,
+        cluster: all.cluster,
     })
 }
 
@@ -83,6 +84,7 @@ impl<'a> Runner<'a> {
 
     /// Adds a loop to what was done so far. Shares are of time where loops differ.
     fn add(&mut self, more: LoopReport) {
+        let since = (self.began.elapsed().as_secs_f64() - more.seconds).max(0.0);
         let all = &mut self.report;
         let seconds = all.seconds + more.seconds;
         let weight = if all.seconds > 0.0 { more.seconds / seconds } else { 1.0 };
@@ -102,6 +104,18 @@ impl<'a> Runner<'a> {
         }
         all.seconds = seconds;
         all.complete &= more.complete;
+        for mut site in more.sites {
+            site.joined_s += since;
+            site.left_s = site.left_s.map(|at| at + since);
+            match all.sites.iter_mut().find(|known| known.name == site.name) {
+                Some(known) => {
+                    (known.left_s, known.end) = (site.left_s, site.end);
+                    known.ranges += site.ranges;
+                    known.redone += site.redone;
+                }
+                None => all.sites.push(site),
+            }
+        }
         let new = more.warnings.into_iter().filter(|line| !all.warnings.contains(line));
         let new: Vec<String> = new.collect();
         all.warnings.extend(new);

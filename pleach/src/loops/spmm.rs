@@ -19,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     words: "one matrix, which is squared, or two: Matrix Market files, or families such as fem:40000",
     takes: (1, 2),
     is_file,
+    shared: true,
     flags: &[
         Use::plain("precision"),
         Use::plain("unsorted"),

@@ -8,6 +8,9 @@ use std::sync::Arc;
 /// Results of some rows.
 pub(crate) type Piece = (Range<u32>, Arc<[u8]>);
 
+/// The most bytes of what is told first that travel in a letter.
+const LETTER: usize = 1 << 26;
+
 /// How far a process is in an order of loops. Each loop is a step. What all are told before the first one is a step, too.
 #[derive(Debug, Default)]
 pub(crate) struct Course {
@@ -24,7 +27,7 @@ pub(crate) struct Course {
 impl Course {
     /// The root's, once it has begun: at the first loop.
     pub fn after(first: Vec<u8>) -> Self {
-        let first = vec![(0..0, first.into())];
+        let first = first.chunks(LETTER).map(|part| (0..0, part.into())).collect();
         Self { at: 1, past: vec![first], ..Self::default() }
     }
 

@@ -1,9 +1,8 @@
-//! Flags for searches by several processes.
+//! Flags for searches and loops by several processes.
 
 use super::numbers::{time, whole};
 use super::{
-    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, SEARCHES_AND_JOIN, Verb, text,
-    unrecorded,
+    About, Accepts, Applies, Flag, Group, Lasts, SHARED, SHARED_AND_JOIN, Verb, text, unrecorded,
 };
 use serde_json::json;
 use std::time::Duration;
@@ -14,7 +13,7 @@ const ABOUT: About = About {
     help: "",
     default: "",
     group: Group::Processes,
-    applies: Applies::To(SEARCHES),
+    applies: Applies::To(SHARED),
     lasts: Lasts::OneRun,
     accepts: Accepts::One,
 };
@@ -24,7 +23,7 @@ pub static LISTEN: Flag<String> = Flag {
     about: About {
         name: "listen",
         value: Some("HOST:PORT"),
-        help: "open the search for processes that join it with 'pleach join'",
+        help: "open the run for processes that join it with 'pleach join'",
         default: "off",
         ..ABOUT
     },
@@ -39,7 +38,7 @@ pub static KEY: Flag<String> = Flag {
         value: Some("FILE"),
         help: "key of the search: whoever has it may join; made if it is not there",
         default: "pleach.key",
-        applies: Applies::To(SEARCHES_AND_JOIN),
+        applies: Applies::To(SHARED_AND_JOIN),
         ..ABOUT
     },
     parse: text,

@@ -6,6 +6,7 @@ use super::{
     SIMD, TIME_LIMIT, Use, Verb, WORD, applies,
 };
 use crate::campaign::{Checkpoint, Search};
+use crate::loops::inputs::Files;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use pleach_core::work::Nodes;
@@ -29,6 +30,8 @@ pub struct Given {
     pub cluster: Option<Arc<Cluster>>,
     /// The texts of input files, by their words: as they were read, or as another process has sent them.
     pub texts: Texts,
+    /// The same of loops, whose files need not be texts.
+    pub files: RefCell<Files>,
 }
 
 /// Texts by the words that name their files.
@@ -67,6 +70,7 @@ impl Given {
             saving: Saving::default(),
             cluster: None,
             texts: Texts::default(),
+            files: RefCell::default(),
         }
     }
 

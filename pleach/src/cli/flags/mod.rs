@@ -189,6 +189,13 @@ impl Verb {
 /// Commands that search.
 const SEARCHES: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own];
 
+/// Commands that several processes can share.
+const SHARED: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop];
+
+/// Commands that several processes can share, and the one by which they come.
+const SHARED_AND_JOIN: &[Verb] =
+    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop, Verb::Join];
+
 /// Commands that have units.
 const SEARCHES_AND_JOIN: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join];
 

@@ -1,6 +1,7 @@
 //! `pleach loop`: runs a loop of independent work, and says who did how much of it.
 
 mod split;
+pub mod together;
 mod told;
 
 use super::console::{Console, DONE, STOPPED};
@@ -13,6 +14,7 @@ use crate::loops::runner::{self, Runner};
 use crate::loops::{self, Entry, LOOPS, Order};
 use crate::report::repeats::Repeats;
 use pleach_run::looping::LoopReport;
+use together::Sharing;
 use told::Told;
 
 /// Carries out what words and flags say.
@@ -43,7 +45,15 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
         order.words.iter().filter(|word| (entry.is_file)(word)).cloned().collect();
     keep_apart(given, &inputs)?;
     let cancel = interrupts();
+    let cluster = given.cluster.as_deref();
+    if cluster.is_some() && !entry.shared {
+        return usage(format!("loop {}: several processes cannot share it", entry.name));
+    }
+    if cluster.is_some() && given.on(COMPARE.about.name) {
+        return usage("--compare-static is for a single process");
+    }
     let mut job = (entry.prepare)(order)?;
+    let sharing = cluster.map(|_| Sharing::new(entry, order)).transpose()?;
     // Bad input leaves no empty file behind.
     let out = Output::of("out", given)?;
     let settings = runner::settings(given)?;
@@ -54,7 +64,10 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
     let (mut best, mut repeats): (Option<LoopReport>, _) = (None, Repeats::default());
     for _ in 0..tries {
         let mut runner = Runner::new(&settings, given.on("quiet"), &cancel);
+        let with = cluster.zip(sharing.as_ref());
+        with.inspect(|(cluster, sharing)| sharing.begin(cluster));
         job.run(&mut runner)?;
+        cluster.inspect(|cluster| cluster.end_loops());
         let report = runner.finish();
         if times.is_some() && report.complete {
             repeats.add(report.seconds, job.found().work.0);

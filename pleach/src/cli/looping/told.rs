@@ -5,7 +5,8 @@ use crate::cli::flags::Verb;
 use crate::loops::{Entry, Found, Order};
 use crate::report::json::{round, whole};
 use crate::report::repeats::Repeats;
-use pleach_run::looping::LoopReport;
+use pleach_run::Parting;
+use pleach_run::looping::{LoopReport, LoopSite, Part};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -70,6 +71,37 @@ impl Told<'_> {
         text
     }
 
+    /// The processes, if there are several.
+    fn sites(&self) -> Value {
+        if self.order.given.cluster.is_none() {
+            return Value::Null;
+        }
+        let root =
+            LoopSite { name: "site0".into(), host: pleach_net::host(), ..LoopSite::default() };
+        let sites = std::iter::once(&root).chain(&self.report.sites);
+        let sites = sites.map(|site| {
+            let named = |part: &Part| {
+                part.name == site.name || part.name.starts_with(&format!("{}/", site.name))
+            };
+            let units = self.report.parts.iter().enumerate().filter(|(_, part)| named(part));
+            let end = site.end.map(|end| match end {
+                Parting::Left => "left",
+                Parting::Lost => "lost",
+            });
+            json!({
+                "name": site.name,
+                "host": site.host,
+                "units": units.map(|(at, _)| at).collect::<Vec<usize>>(),
+                "joined_s": round(site.joined_s),
+                "left_s": site.left_s.map(round),
+                "end": end,
+                "commits": whole(site.ranges.into()),
+                "redone": whole(site.redone.into()),
+            })
+        });
+        sites.collect::<Vec<Value>>().into()
+    }
+
     fn json(&self) -> Value {
         let (given, report) = (self.order.given, self.report);
         let settings = given.record_for(Verb::Loop, self.entry.flags);
@@ -121,7 +153,7 @@ impl Told<'_> {
             "seconds": round(report.seconds),
             "setup_seconds": null,
             "units": units.collect::<Vec<Value>>(),
-            "sites": null,
+            "sites": self.sites(),
             "balance": null,
             "loop": of_loop,
             "repeats": self.repeats.json(),

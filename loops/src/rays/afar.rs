@@ -1,0 +1,32 @@
+//! Rays in several processes: how tiles of the picture travel.
+
+use super::frame::Rays;
+use super::march::Tally;
+use crate::bytes::{put_numbers, take_numbers};
+use pleach_core::looping::{Kept, LoopAfar};
+use pleach_core::work::{Malformed, Pack, Reader};
+use std::ops::Range;
+
+impl LoopAfar for Rays<'_> {
+    fn kept(&self) -> Kept {
+        Kept::First
+    }
+
+    fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
+        for unit in units {
+            let Tally { segments, lost } = self.tally_of(unit);
+            (segments, lost).pack(out);
+            put_numbers(self.tiles.part(unit).as_flattened(), out);
+        }
+    }
+
+    fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed> {
+        let mut from = Reader::new(results);
+        for unit in units {
+            let (segments, lost) = Pack::unpack(&mut from)?;
+            self.count(unit, Tally { segments, lost });
+            take_numbers(&mut from, self.tiles.part(unit).as_flattened_mut())?;
+        }
+        from.finish()
+    }
+}

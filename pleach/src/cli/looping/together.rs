@@ -1,0 +1,125 @@
+//! Loops that several processes share: the first one says what to run, the others do the same.
+
+use crate::campaign::Cancel;
+use crate::cli::flags::{Given, Lasts};
+use crate::cli::line::{Line, parse_again};
+use crate::failure::Failure;
+use crate::loops::inputs::{packed, unpacked};
+use crate::loops::runner::{self, Runner};
+use crate::loops::{self, Entry, Job, Order};
+use pleach_run::Cluster;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Flags of each process for itself.
+const OWN: [&str; 4] = ["threads", "devices", "slow", "simd"];
+/// Flags that shape a loop although no loop names them.
+const SHAPING: [&str; 2] = ["chunks", "seed"];
+
+/// What other processes are told of a loop, and the files that they ask for.
+pub struct Sharing {
+    about: Vec<u8>,
+    files: Vec<u8>,
+}
+
+impl Sharing {
+    /// For a loop that this process leads.
+    pub fn new(entry: &Entry, order: &Order<'_>) -> Result<Self, Failure> {
+        let (files, print) = packed(&order.given.files.borrow())?;
+        let words: Vec<&str> = ["loop", entry.name]
+            .into_iter()
+            .chain(order.words.iter().map(String::as_str))
+            .collect();
+        let flags = shaping(entry, order.given);
+        let about = json!({ "words": words, "flags": flags, "print": print.to_string() });
+        Ok(Self { about: about.to_string().into_bytes(), files })
+    }
+
+    /// All processes begin a run.
+    pub fn begin(&self, cluster: &Cluster) {
+        cluster.begin_loops(self.about.clone(), self.files.clone());
+    }
+}
+
+/// The flags that say what the loop is.
+fn shaping(entry: &Entry, given: &Given) -> Vec<String> {
+    let named = |name: &str| {
+        let of_loop = entry.flags.iter().any(|flag| flag.flag == name);
+        SHAPING.contains(&name) || of_loop && name != "out"
+    };
+    let mut flags = given.lasting(&[Lasts::Frozen, Lasts::Kept, Lasts::OneRun]);
+    flags.retain(|flag| named(name_of(flag)));
+    flags
+}
+
+fn name_of(flag: &str) -> &str {
+    flag.trim_start_matches("--").split('=').next().unwrap_or_default()
+}
+
+/// A loop as this process has prepared it: the next run may be of the same.
+pub struct Prepared {
+    about: Vec<u8>,
+    line: Line,
+    job: Box<dyn Job>,
+}
+
+fn unclear() -> Failure {
+    Failure::Inside("the root has ordered something unknown".into())
+}
+
+/// Whether an order is about a loop.
+pub fn is_loop(about: &[u8]) -> bool {
+    let told: Value = serde_json::from_slice(about).unwrap_or_default();
+    told["words"][0] == "loop"
+}
+
+/// Takes part in a run of a loop that another process leads. Returns whether it came to its end.
+pub fn take_part(
+    cluster: &Arc<Cluster>,
+    about: &[u8],
+    own: &Given,
+    (before, cancel): (&mut Option<Prepared>, &Cancel),
+) -> Result<bool, Failure> {
+    let Some(files) = cluster.first_of_loops(|| !cancel.is_cancelled())? else { return Ok(false) };
+    if before.as_ref().is_none_or(|before| before.about != about) {
+        *before = None;
+        *before = Some(prepare(cluster, about, (own, &files))?);
+    }
+    let Some(Prepared { line, job, .. }) = before else { return Ok(false) };
+    let settings = runner::settings(&line.given)?;
+    let mut runner = Runner::new(&settings, own.on("quiet"), cancel);
+    job.run(&mut runner)?;
+    Ok(runner.finish().complete)
+}
+
+/// Prepares a loop with this process's own threads and devices.
+fn prepare(
+    cluster: &Arc<Cluster>,
+    about: &[u8],
+    (own, files): (&Given, &[u8]),
+) -> Result<Prepared, Failure> {
+    let told: Value = serde_json::from_slice(about).map_err(|_| unclear())?;
+    let strings = |list: &Value| -> Option<Vec<String>> {
+        list.as_array()?.iter().map(|word| Some(word.as_str()?.to_string())).collect()
+    };
+    let (words, flags) =
+        strings(&told["words"]).zip(strings(&told["flags"])).ok_or_else(unclear)?;
+    let entry = words.get(1).and_then(|name| loops::entry(name)).ok_or_else(unclear)?;
+    let shapes = |flag: &String| {
+        let name = name_of(flag);
+        SHAPING.contains(&name) || entry.flags.iter().any(|flag| flag.flag == name)
+    };
+    let mine = own.lasting(&[Lasts::Frozen, Lasts::Kept, Lasts::OneRun]);
+    let mine = mine.into_iter().filter(|flag| OWN.contains(&name_of(flag)));
+    let all = flags.into_iter().filter(shapes).chain(mine).collect();
+    let mut line = parse_again(&words, all)?;
+    line.given.cluster = Some(Arc::clone(cluster));
+    line.given.files.replace(unpacked(files)?);
+    let (least, most) = entry.takes;
+    let order = Order { words: words.get(2..).unwrap_or_default(), given: &line.given };
+    if !entry.shared || order.words.len() < least || order.words.len() > most {
+        return Err(unclear());
+    }
+    let job = (entry.prepare)(&order)?;
+    Ok(Prepared { about: about.to_vec(), line, job })
+}

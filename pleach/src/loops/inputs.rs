@@ -1,0 +1,82 @@
+//! The input files of a loop: read here, or sent by the process that leads.
+
+use super::Order;
+use crate::failure::{Failure, usage};
+use crate::input::bytes_of_large;
+use pleach_core::wire::fingerprint;
+use pleach_core::work::{Pack, Reader};
+use pleach_run::RunError;
+use std::collections::BTreeMap;
+use std::io;
+
+/// The files by the words that name them.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// The most bytes of all files that travel to another process.
+const MOST: usize = 1 << 29;
+
+impl Order<'_> {
+    /// Whether this process follows another one, which has the files.
+    fn follows(&self) -> bool {
+        self.given.cluster.as_ref().is_some_and(|cluster| !cluster.is_root())
+    }
+
+    /// Whether a word is a file, given what it is where no file has that name.
+    pub fn is_file(&self, word: &str, by_name: fn(&str) -> bool) -> bool {
+        if self.follows() { self.given.files.borrow().contains_key(word) } else { by_name(word) }
+    }
+
+    /// A file that may be large, and compressed by gzip.
+    pub fn bytes(&self, word: &str) -> io::Result<Vec<u8>> {
+        if self.follows() {
+            let files = self.given.files.borrow();
+            return files.get(word).cloned().ok_or_else(|| io::Error::other("it was not sent"));
+        }
+        let bytes = bytes_of_large(word)?;
+        if self.given.cluster.is_some() {
+            // Others will ask for it.
+            self.given.files.borrow_mut().insert(word.into(), bytes.clone());
+        }
+        Ok(bytes)
+    }
+
+    /// The same as text.
+    pub fn text(&self, word: &str) -> io::Result<String> {
+        let text = String::from_utf8(self.bytes(word)?);
+        let text = text.map_err(|_| io::Error::other("not a text file (UTF-8)"))?;
+        // A byte-order mark, which some editors write.
+        Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
+    }
+}
+
+/// The files as other processes are sent them, and a print of them.
+///
+/// # Errors
+/// If they are too large to be sent.
+pub fn packed(files: &Files) -> Result<(Vec<u8>, u64), Failure> {
+    let all: usize = files.values().map(Vec::len).sum();
+    if all > MOST {
+        let names: Vec<&str> = files.keys().map(String::as_str).collect();
+        return usage(format!(
+            "{}: {all} bytes are too many to send to other processes, expected at most {MOST}",
+            names.join(", ")
+        ));
+    }
+    let mut bytes = Vec::new();
+    let list: Vec<(Vec<u8>, Vec<u8>)> =
+        files.iter().map(|(name, file)| (name.as_bytes().to_vec(), file.clone())).collect();
+    list.pack(&mut bytes);
+    let print = fingerprint("files", &bytes);
+    Ok((bytes, print))
+}
+
+/// Reads what the process that leads has sent.
+///
+/// # Errors
+/// If it is damaged.
+pub fn unpacked(bytes: &[u8]) -> Result<Files, Failure> {
+    let mut from = Reader::new(bytes);
+    let list: Vec<(Vec<u8>, Vec<u8>)> = Pack::unpack(&mut from).map_err(RunError::from)?;
+    let name = |name| String::from_utf8(name).unwrap_or_default();
+    Ok(list.into_iter().map(|(word, file)| (name(word), file)).collect())
+}
