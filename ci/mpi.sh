@@ -54,8 +54,9 @@ add ulfm "$venvs/open-mpi-5/bin/mpiexec"
 PLEACH_MPI="${launchers[*]}" cargo test -p pleach-net --test sites -- "$@"
 
 # Searches by several processes: the same results as by one, printed once.
-cargo build --release -p pleach
+cargo build --release -p pleach --bins --examples
 pleach=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/release/pleach
+examples=$(dirname "$pleach")/examples
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -93,6 +94,11 @@ for launcher in "${launchers[@]}"; do
         "$pleach" solve flowshop ta030 --best optimum --bound one --json --threads 1
     expect 0 '"branched":824953,"bounded":4130070' "$mpiexec" "${more[@]}" -n 2 \
         "$pleach" count uts T1 --balance lifelines --json
+    # Loops: the checksum is that of one process.
+    sum=$("$pleach" loop rays sphere:4000 --method march --json | grep -o '"checksum":[0-9.]*')
+    expect 0 "$sum" "$mpiexec" "${more[@]}" -n 3 \
+        "$pleach" loop rays sphere:4000 --method march --json --threads 1 --slow cpu0=30
+    expect 0 "2298025: 559 steps" "$mpiexec" "${more[@]}" -n 3 "$examples/ranks"
     expect 2 "queens 99: expected a board" "$mpiexec" "${more[@]}" -n 3 "$pleach" count queens 99
     # Stopped by a limit, and by a rank that dies; resumed by other numbers of processes, and by one.
     saved=$work/$name.pleach

@@ -1,9 +1,13 @@
-//! [`each`] and [`map`]: loops over independent units of unequal cost, on all cores; [`Each`]: the same with settings.
+//! [`each`] and [`map`]: loops over independent units of unequal cost, on all cores; [`Each`]: the same with settings,
+//! and over several processes.
 
-use pleach_core::looping::Loop;
+use crate::processes::Processes;
+use pleach_core::looping::{Kept, Loop, LoopAfar};
+use pleach_core::work::{Malformed, Pack, Reader};
 use pleach_run::looping::{LoopReport, LoopSettings, LoopSight};
 use pleach_run::{Crew, RunError};
 use std::ops::{ControlFlow, Range};
+use std::sync::{Mutex, PoisonError};
 
 /// Runs a loop of `n` units on all cores, in ranges that get smaller towards the end, so that all end together.
 ///
@@ -142,6 +146,73 @@ impl<'a> Each<'a> {
         Ok((Some(values), report))
     }
 
+    /// Runs each unit once, in one of the processes that share the loop: what the closure leaves behind stays there. All
+    /// of them call this, with the same number of units.
+    ///
+    /// # Errors
+    /// If the network fails, or another process runs another loop.
+    pub fn run_across(
+        self,
+        processes: &Processes,
+        body: impl Fn(Range<usize>) + Sync,
+    ) -> Result<LoopReport, RunError> {
+        let shared = Shared {
+            n: self.n,
+            body,
+            apart: true,
+            store: |_, _: &[u8]| Ok(()),
+            load: |_, _: &mut Vec<u8>| {},
+        };
+        self.across(processes, shared)
+    }
+
+    /// Computes a value for each unit, on all processes that share the loop; each of them gets all values. All of them
+    /// call this, with the same number of units. None if the loop was stopped.
+    ///
+    /// # Errors
+    /// If the network fails, or another process runs another loop.
+    ///
+    /// # Panics
+    /// If the closure has panicked.
+    pub fn map_across<T: Pack + Send>(
+        self,
+        processes: &Processes,
+        value: impl Fn(usize) -> T + Sync,
+    ) -> Result<(Option<Vec<T>>, LoopReport), RunError> {
+        let values: Vec<Mutex<Option<T>>> = (0..self.n).map(|_| Mutex::new(None)).collect();
+        let at = |unit: usize| values[unit].lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = Shared {
+            n: self.n,
+            apart: false,
+            body: |units: Range<usize>| units.for_each(|unit| *at(unit) = Some(value(unit))),
+            load: |unit: usize, out: &mut Vec<u8>| at(unit).pack(out),
+            store: |units: Range<usize>, bytes: &[u8]| {
+                let mut from = Reader::new(bytes);
+                for unit in units {
+                    *at(unit) = Pack::unpack(&mut from)?;
+                }
+                from.finish()
+            },
+        };
+        let report = self.across(processes, shared)?;
+        let whole = report.complete;
+        let take =
+            |value: Mutex<Option<T>>| value.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let all = whole.then(|| values.into_iter().map(take).collect::<Option<Vec<T>>>());
+        Ok((all.flatten(), report))
+    }
+
+    fn across(mut self, processes: &Processes, shared: impl Loop) -> Result<LoopReport, RunError> {
+        let about = self.n.to_string();
+        processes.begin(&about)?;
+        self.settings.cluster = processes.cluster();
+        let costs = Some(self.cost_before).filter(|costs| costs.last() > Some(&0.0));
+        let outcome =
+            Crew::shared().run_loop(&Costed { shared, costs }, &self.settings, &mut *self.watch)?;
+        processes.end()?;
+        Ok(outcome.report)
+    }
+
     fn each<H: Default + Send>(
         mut self,
         body: impl Fn(Range<usize>, &mut H) + Sync,
@@ -178,5 +249,87 @@ impl<H: Send, F: Fn(Range<usize>, &mut H) + Sync, G: Fn() -> H + Sync> Loop for 
 
     fn run(&self, units: Range<usize>, hand: &mut H) {
         (self.body)(units, hand);
+    }
+}
+
+/// A closure as a loop that several processes share.
+struct Shared<F, L, S> {
+    n: usize,
+    body: F,
+    /// Whether results stay where they are.
+    apart: bool,
+    load: L,
+    store: S,
+}
+
+impl<F, L, S> Loop for Shared<F, L, S>
+where
+    F: Fn(Range<usize>) + Sync,
+    L: Fn(usize, &mut Vec<u8>) + Sync,
+    S: Fn(Range<usize>, &[u8]) -> Result<(), Malformed> + Sync,
+{
+    type Hand = ();
+
+    fn units(&self) -> usize {
+        self.n
+    }
+
+    fn hand(&self) {}
+
+    fn run(&self, units: Range<usize>, (): &mut ()) {
+        (self.body)(units);
+    }
+
+    fn afar(&self) -> Option<&dyn LoopAfar> {
+        Some(self)
+    }
+}
+
+impl<F, L, S> LoopAfar for Shared<F, L, S>
+where
+    F: Fn(Range<usize>) + Sync,
+    L: Fn(usize, &mut Vec<u8>) + Sync,
+    S: Fn(Range<usize>, &[u8]) -> Result<(), Malformed> + Sync,
+{
+    fn kept(&self) -> Kept {
+        if self.apart { Kept::Apart } else { Kept::All }
+    }
+
+    fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
+        units.for_each(|unit| (self.load)(unit, out));
+    }
+
+    fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed> {
+        (self.store)(units, results)
+    }
+}
+
+/// A loop with costs.
+struct Costed<L> {
+    shared: L,
+    costs: Option<Vec<f64>>,
+}
+
+impl<L: Loop> Loop for Costed<L> {
+    type Hand = L::Hand;
+
+    fn units(&self) -> usize {
+        self.shared.units()
+    }
+
+    fn cost_before(&self, unit: usize) -> f64 {
+        self.costs.as_ref().map_or(unit as f64, |costs| costs[unit])
+    }
+
+    fn hand(&self) -> L::Hand {
+        self.shared.hand()
+    }
+
+    fn run(&self, units: Range<usize>, hand: &mut L::Hand) {
+        self.shared.run(units, hand);
+    }
+
+    fn afar(&self) -> Option<&dyn LoopAfar> {
+        self.shared.afar()
     }
 }

@@ -41,6 +41,7 @@ mod each;
 mod failure;
 mod input;
 mod loops;
+mod processes;
 mod registry;
 mod report;
 mod solver;
@@ -53,7 +54,7 @@ pub use each::{Each, each, map};
 pub use pleach_core::balance::Policy;
 pub use pleach_core::explorer::{Explorer, Progress, TreeExplorer};
 pub use pleach_core::laws;
-pub use pleach_core::looping::{Cells, Loop};
+pub use pleach_core::looping::{Cells, Kept, Loop, LoopAfar};
 pub use pleach_core::pack_struct;
 pub use pleach_core::problem::{Improver, Plain, Problem};
 pub use pleach_core::tree::{Children, Counts, Goal, Solution, Tree, TreeSource};
@@ -65,6 +66,7 @@ pub use pleach_run::looping::{LoopReport, LoopSettings, LoopSight, Part, Sizes};
 pub use pleach_run::{
     Balance, Crew, Outcome, RunError, Save, Settings, Sight, Stop, UnitReport, cores,
 };
+pub use processes::Processes;
 pub use report::{Report, Status};
 pub use solver::{Solver, solve};
 

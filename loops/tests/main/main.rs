@@ -1,4 +1,5 @@
 //! Tests of the loops from outside.
 
+mod afar;
 mod rays;
 mod rays_brute;

@@ -17,12 +17,12 @@ use std::sync::Arc;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The longest letter between two processes.
-const LETTER: usize = 1 << 29;
+pub const LETTER: usize = 1 << 29;
 
 const SECOND: u64 = 1_000_000_000;
 
 /// Times for processes that live and die together: nobody is ever taken for dead.
-const LASTING: Terms =
+pub const LASTING: Terms =
     Terms { commit_ns: 2 * SECOND, lease_ns: 3600 * SECOND, patience_ns: 36_000 * SECOND };
 
 /// Times for processes that come, go and die.

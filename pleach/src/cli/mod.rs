@@ -25,6 +25,7 @@ pub(crate) mod sim;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use company::{LASTING, LETTER};
 pub use own::{main, words};
 pub use read::rows;
 
@@ -69,12 +70,15 @@ pub(crate) fn run(
         }
         let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
         match words[..] {
-            ["loop", ..] => company::with(
-                console,
-                line,
-                |line| looping::run(console, &line),
-                |cluster, line| follow(Known::Registry(registry), console, cluster, line),
-            ),
+            ["loop", ..] => {
+                looping::check(&line)?;
+                company::with(
+                    console,
+                    line,
+                    |line| looping::run(console, &line),
+                    |cluster, line| follow(Known::Registry(registry), console, cluster, line),
+                )
+            }
             ["reproduce", ..] => reproduce::run(registry, console, &line),
             ["report", ..] => reporting::run(registry, console, &line),
             ["join", at] => join::join(Known::Registry(registry), console, at, &line.given),

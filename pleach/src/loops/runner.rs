@@ -125,11 +125,20 @@ impl<'a> Runner<'a> {
     pub fn finish(mut self) -> LoopReport {
         self.line.finish_and_clear();
         self.report.seconds = self.began.elapsed().as_secs_f64();
+        self.report.parts.sort_by_key(|part| site_of(&part.name));
+        self.report.sites.sort_by_key(|site| site_of(&site.name));
         for part in &mut self.report.parts {
             part.idle_s = (self.report.seconds - part.busy_s).max(0.0);
         }
         self.report
     }
+}
+
+/// The number of the process that a name begins with.
+fn site_of(name: &str) -> u32 {
+    let number = name.strip_prefix("site").unwrap_or_default();
+    let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+    number[..end].parse().unwrap_or(0)
 }
 
 /// Shows how far a loop is. Breaks once it is to stop.

@@ -1,6 +1,7 @@
-//! Searches by several processes: as many as join, whatever befalls them.
+//! Searches and loops by several processes: as many as join, whatever befalls them.
 
 mod kills;
+mod loops;
 mod party;
 mod proxy;
 

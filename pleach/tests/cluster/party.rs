@@ -57,7 +57,7 @@ fn pleach() -> Command {
 }
 
 /// An address where nobody listens.
-fn free_address() -> String {
+pub fn free_address() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 

@@ -2,8 +2,7 @@
 
 use super::{Way, ways};
 use pleach_core::level::Level;
-use pleach_loops::rays::frame::{Frame, Method, Rays, Settings};
-use pleach_loops::rays::march::Tally;
+use pleach_loops::rays::frame::{Frame, Method, Settings};
 use pleach_loops::rays::mesh::Mesh;
 use pleach_loops::rays::scene::Scene;
 use pleach_loops::rays::transfer::Transfer;

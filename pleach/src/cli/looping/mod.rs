@@ -6,7 +6,7 @@ mod told;
 
 use super::console::{Console, DONE, STOPPED};
 use super::files::{Output, keep_apart};
-use super::flags::{COMPARE, Kind, REPEAT, Verb};
+use super::flags::{COMPARE, Given, Kind, REPEAT, Verb};
 use super::line::Line;
 use super::progress::interrupts;
 use crate::failure::{Failure, usage};
@@ -39,6 +39,24 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     conduct(console, entry, &Order { words, given })
 }
 
+/// Refuses what several processes cannot do.
+fn can_be_shared(entry: &Entry, given: &Given) -> Result<(), Failure> {
+    if !entry.shared {
+        return usage(format!("loop {}: several processes cannot share it", entry.name));
+    }
+    if given.on(COMPARE.about.name) {
+        return usage("--compare-static is for a single process");
+    }
+    Ok(())
+}
+
+/// Refuses a loop that is to be opened for other processes and cannot be shared, before anybody is let in.
+pub fn check(line: &Line) -> Result<(), Failure> {
+    let entry = line.words.get(1).and_then(|name| loops::entry(name));
+    let opened = entry.filter(|_| line.given.has("listen"));
+    opened.map_or(Ok(()), |entry| can_be_shared(entry, &line.given))
+}
+
 fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8, Failure> {
     let given = order.given;
     let inputs: Vec<String> =
@@ -46,11 +64,8 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
     keep_apart(given, &inputs)?;
     let cancel = interrupts();
     let cluster = given.cluster.as_deref();
-    if cluster.is_some() && !entry.shared {
-        return usage(format!("loop {}: several processes cannot share it", entry.name));
-    }
-    if cluster.is_some() && given.on(COMPARE.about.name) {
-        return usage("--compare-static is for a single process");
+    if cluster.is_some() {
+        can_be_shared(entry, given)?;
     }
     let mut job = (entry.prepare)(order)?;
     let sharing = cluster.map(|_| Sharing::new(entry, order)).transpose()?;

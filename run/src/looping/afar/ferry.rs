@@ -212,6 +212,9 @@ impl Voyage<'_> {
     /// A process takes no further part: others do what it had.
     fn lose(&mut self, site: u32, end: Parting) {
         let Some(guest) = self.guests.get_mut(&site) else { return };
+        if guest.takes && end == Parting::Lost {
+            self.warnings.push(format!("site {site} is lost: others do what it had"));
+        }
         guest.there = false;
         guest.end.get_or_insert((end, Instant::now()));
         self.take_back(site);

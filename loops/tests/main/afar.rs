@@ -1,0 +1,89 @@
+//! Results on their way to another process: they arrive as they were, and what is no result is refused.
+
+use pleach_core::level::Level;
+use pleach_core::looping::Loop;
+use pleach_loops::rays::frame::{Frame, Method, Settings};
+use pleach_loops::rays::mesh::Mesh;
+use pleach_loops::rays::scene::Scene;
+use pleach_loops::rays::transfer::Transfer;
+use pleach_loops::rays::view::View;
+use pleach_loops::sparse::csrmm::Csrmm;
+use pleach_loops::sparse::generate::named;
+use pleach_loops::sparse::matrix::{Csr, Dense};
+use pleach_loops::sparse::spmm::{Adding, Counting, Factors, room};
+
+/// Runs a loop here and sends its results there, range by range; wrong bytes are refused.
+fn travels(here: &impl Loop, there: &impl Loop) {
+    let units = here.units();
+    here.run(0..units, &mut here.hand());
+    let (from, to) = (here.afar().unwrap(), there.afar().unwrap());
+    for start in (0..units).step_by(3) {
+        let range = start..(start + 3).min(units);
+        let mut bytes = Vec::new();
+        from.pack(range.clone(), &mut bytes);
+        for wrong in [&bytes[..bytes.len() - 1], &[&bytes[..], &[0]].concat(), &[]] {
+            assert!(to.unpack(range.clone(), wrong).is_err(), "{range:?}");
+        }
+        to.unpack(range, &bytes).unwrap();
+    }
+}
+
+#[test]
+fn products_arrive_as_they_were() {
+    for word in ["fem:600", "web:500x4", "grid:300"] {
+        let matrix = named(word, 1).unwrap().unwrap().checked().unwrap();
+        let dense = Dense::by(matrix.width, 5, |row, column| (row * 3 + column) as f64).unwrap();
+        let zeros = || Dense::zeros(matrix.height(), 5).unwrap();
+        let (mut here, mut there) = (zeros(), zeros());
+        travels(
+            &Csrmm::new(&matrix, &dense, &mut here, Level::Off).unwrap(),
+            &Csrmm::new(&matrix, &dense, &mut there, Level::Off).unwrap(),
+        );
+        assert!(here.numbers() == there.numbers(), "{word}");
+        let factors = Factors::new(&matrix, &matrix, Level::Off).unwrap();
+        let mut lengths = [vec![0; matrix.height()], vec![0; matrix.height()]];
+        let [here, there] = &mut lengths;
+        travels(&Counting::new(&factors, here), &Counting::new(&factors, there));
+        assert_eq!(lengths[0], lengths[1], "{word}");
+        let mut products = [Csr::<f64>::default(), Csr::default()];
+        for product in &mut products {
+            room(&lengths[0], matrix.width, product).unwrap();
+        }
+        let [here, there] = &mut products;
+        travels(&Adding::new(&factors, here), &Adding::new(&factors, there));
+        let [here, there] = &products;
+        assert!(here.columns == there.columns && here.values == there.values, "{word}");
+    }
+}
+
+/// A row that is longer than the product is wide, and a column that the product does not have.
+#[test]
+fn impossible_rows_are_refused() {
+    let matrix = named("grid:100", 1).unwrap().unwrap().checked().unwrap();
+    let factors = Factors::new(&matrix, &matrix, Level::Off).unwrap();
+    let mut lengths = vec![0; matrix.height()];
+    let counting = Counting::new(&factors, &mut lengths);
+    let bytes = vec![0xff; 4 * matrix.height()];
+    assert!(counting.afar().unwrap().unpack(0..counting.units(), &bytes).is_err());
+    drop(counting);
+    let mut product = Csr::<f64>::default();
+    room(&vec![1; matrix.height()], matrix.width, &mut product).unwrap();
+    let adding = Adding::new(&factors, &mut product);
+    let bytes = vec![0xff; 12 * matrix.height()];
+    assert!(adding.afar().unwrap().unpack(0..adding.units(), &bytes).is_err());
+}
+
+#[test]
+fn pictures_arrive_as_they_were() {
+    let mesh = Mesh::named("sphere:500").unwrap().unwrap();
+    let scene = Scene::new(&mesh, &Transfer::usual(mesh.range(), mesh.sphere().1));
+    let settings = Settings { method: Method::March, ..Settings::default() };
+    let frame = Frame::new(&scene, &View::new(90, 70), settings).unwrap();
+    let (mut here, mut there) = (frame.picture(), frame.picture());
+    let rays = (frame.rays(&mut here, Level::Off), frame.rays(&mut there, Level::Off));
+    travels(&rays.0, &rays.1);
+    assert_eq!(rays.0.tally(), rays.1.tally());
+    assert!(rays.0.tally().segments > 0);
+    drop(rays);
+    assert!(here == there);
+}
