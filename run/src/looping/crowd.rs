@@ -1,56 +1,17 @@
-//! A loop run by the threads of a crew: [`Crew::run_loop`], its settings, and what comes of it.
+//! A loop run by the threads of a crew: [`Crew::run_loop`], and what comes of it.
 
-use super::afar::{Crowd, Deeds, Errands, Ferried, Ferry, Outpost, tell_deeds};
+use super::afar::{Company, Deeds, Ferried};
 use super::device::OnDevice;
 use super::hands::{Did, Hands, stands_for};
 use super::report::{LoopReport, Part};
-use super::share::{Hooks, OfRange, Share, Takers};
-use super::sizes::Sizes;
+use super::settings::{LoopSettings, LoopSight};
+use super::share::{Hooks, Share, StopOnDrop, Takers, UnitsOf};
 use crate::crew::Crew;
 use crate::error::RunError;
 use crate::executor::gpu::spec::{Spec, names};
-use crate::settings::cores;
-use crate::sites::Cluster;
 use pleach_core::looping::Loop;
 use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// How a loop is run.
-#[derive(Clone, Debug)]
-pub struct LoopSettings {
-    /// Threads.
-    pub threads: u32,
-    /// Devices that run the loop beside them.
-    pub devices: Vec<Spec>,
-    /// Artificial slow-down factors of units, by name. Others run at full speed.
-    pub slow: Vec<(String, f64)>,
-    /// How many units are taken at a time.
-    pub sizes: Sizes,
-    /// Time between two looks at it.
-    pub look_every: Duration,
-    /// The processes that share it; none if this one is alone. All of them run the same loops, one after the other.
-    pub cluster: Option<Arc<Cluster>>,
-}
-
-impl Default for LoopSettings {
-    fn default() -> Self {
-        let look_every = Duration::from_millis(100);
-        let (devices, slow, sizes) = (Vec::new(), Vec::new(), Sizes::Measured);
-        Self { threads: cores(), devices, slow, sizes, look_every, cluster: None }
-    }
-}
-
-/// A loop under way.
-#[derive(Clone, Copy, Debug)]
-pub struct LoopSight {
-    /// Units done.
-    pub done: u64,
-    /// All units.
-    pub units: u64,
-    /// Since the loop began.
-    pub seconds: f64,
-}
 
 /// A loop that has ended.
 #[derive(Clone, Debug)]
@@ -86,26 +47,13 @@ impl Crew {
             .chain(devices.iter().map(|(_, name)| name.clone()))
             .collect();
         let rows = units.div_ceil(grain) as u32;
-        let with = settings.cluster.as_deref().map(|cluster| {
-            let afar = work.afar().ok_or(RunError::Follow("this loop is for a single process"))?;
-            Ok::<_, RunError>((cluster, afar))
-        });
-        let with = with.transpose()?;
-        let follows = with.is_some_and(|(cluster, _)| !cluster.is_root());
-        let sites = with.map_or(0, |(cluster, _)| if follows { 1 } else { cluster.others() });
+        let company = &Company::of(settings, work.afar())?;
+        let sites = company.as_ref().map_or(0, Company::places);
+        let follows = company.as_ref().is_some_and(Company::follows);
         let takers = Takers { threads, devices: devices.len(), sites };
-        let (errands, ring) = (Errands::default(), || {
-            with.inspect(|(cluster, _)| cluster.bell().ring());
-        });
-        let done = |rows: &Range<u32>| {
-            if errands.done(rows) {
-                ring();
-            }
-        };
-        let hooks = Hooks {
-            done: follows.then_some(&done as OfRange<'_>),
-            changed: with.is_some().then_some(&ring as &(dyn Fn() + Sync)),
-        };
+        let done = |rows: &Range<u32>| company.iter().for_each(|company| company.done(rows));
+        let changed = || company.iter().for_each(Company::ring);
+        let hooks = company.as_ref().map(|_| Hooks { done: &done, changed: &changed });
         let share = Share::new(rows, &cost_before, &settings.sizes, takers).with(hooks);
         let share = &if follows { share.fed() } else { share };
         let start = Instant::now();
@@ -123,28 +71,9 @@ impl Crew {
         });
         let mut jobs: Vec<_> = jobs.collect();
         let stands_for = |row: &Range<u32>| stands_for(row, grain, units);
-        if let Some((cluster, work)) = with {
-            let (units, all) = (&stands_for, units as u64);
-            let crowd = Crowd { units: all, host: pleach_net::host(), names: names.clone() };
-            let outpost = Outpost { share, errands: &errands, work, cluster, units, crowd };
-            let first = threads + devices.len() - 1;
-            let ferry = Ferry { share, work, cluster, units, all, first, start };
-            jobs.push(Box::new(move || {
-                // If the network fails, nothing more is begun.
-                let guard = StopOnDrop(share);
-                let ended = if follows {
-                    Ended::Outpost(outpost.keep())
-                } else {
-                    Ended::Ferry(ferry.keep())
-                };
-                if !matches!(ended, Ended::Ferry(Err(_)) | Ended::Outpost(Ok(false) | Err(_))) {
-                    std::mem::forget(guard);
-                    if follows {
-                        share.end_feeding();
-                    }
-                }
-                ended
-            }));
+        if let Some(company) = company {
+            let (units, names) = ((&stands_for as UnitsOf<'_>, units as u64), &names);
+            jobs.push(Box::new(move || Ended::Company(company.keep(share, units, names, start))));
         }
         let ended = self.side_by_side(jobs, |latch| {
             // If the watcher panics, nothing more is begun.
@@ -158,16 +87,15 @@ impl Crew {
             }
             std::mem::forget(guard);
         })?;
-        let (mut taken, mut ferried, mut over) = (Vec::new(), Ferried::default(), None);
+        let (mut taken, mut others) = (Vec::new(), Ferried::default());
         for ended in ended {
             match ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
                 Ended::Taker(one) => taken.push(one),
-                Ended::Ferry(others) => ferried = others?,
-                Ended::Outpost(complete) => over = Some(complete?),
+                Ended::Company(ended) => others = ended?,
             }
         }
-        if let Some((cluster, _)) = with.filter(|_| over == Some(true)) {
-            tell_deeds(cluster, taken.iter().map(|one| Deeds::from(&one.did)).collect());
+        if let Some(company) = company.as_ref().filter(|_| others.complete == Some(true)) {
+            company.tell(taken.iter().map(|one| Deeds::from(&one.did)).collect());
         }
         let took = taken.iter().map(|one| one.at).max().unwrap_or_default();
         let (mut hands, mut parts) = (Vec::new(), Vec::new());
@@ -177,10 +105,11 @@ impl Crew {
             warnings.extend(lost.map(|why| format!("{name} {why}")));
             parts.push(Part::new(format!("{here}{name}"), &did, share.whole(), took));
         }
-        parts.extend(ferried.parts);
-        warnings.extend(ferried.warnings);
-        let (seconds, complete) = (took.as_secs_f64(), over.unwrap_or(share.missing() == 0));
-        let report = LoopReport { parts, sites: ferried.sites, seconds, complete, warnings };
+        parts.extend(others.parts);
+        warnings.extend(others.warnings);
+        let complete = others.complete.unwrap_or(share.missing() == 0);
+        let (sites, seconds) = (others.sites, took.as_secs_f64());
+        let report = LoopReport { parts, sites, seconds, complete, warnings };
         Ok(LoopOutcome { hands, report })
     }
 }
@@ -189,9 +118,7 @@ impl Crew {
 enum Ended<H> {
     Taker(Taken<H>),
     /// What the other processes did.
-    Ferry(Result<Ferried, RunError>),
-    /// Whether the loop that the root shares has come to its end.
-    Outpost(Result<bool, RunError>),
+    Company(Result<Ferried, RunError>),
 }
 
 /// A hand, what was done with it, why a device did not do it all, and when it was over.
@@ -266,13 +193,4 @@ pub(super) fn without_kernel(devices: &[Spec]) -> Vec<String> {
 pub(super) fn slow_down(slow: &[(String, f64)], unit: &str) -> f64 {
     let named = slow.iter().rev().find(|(name, _)| name == unit);
     named.map_or(1.0, |(_, factor)| factor.max(1.0))
-}
-
-/// Stops a loop if its owner unwinds.
-struct StopOnDrop<'a>(&'a Share<'a>);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
 }

@@ -15,6 +15,8 @@ mod hands;
 mod meet;
 #[cfg(not(loom))]
 mod report;
+#[cfg(not(loom))]
+mod settings;
 mod share;
 mod sizes;
 #[cfg(not(loom))]
@@ -24,9 +26,11 @@ mod steps;
 
 pub use both_ends::BothEnds;
 #[cfg(not(loom))]
-pub use crowd::{LoopOutcome, LoopSettings, LoopSight};
+pub use crowd::LoopOutcome;
 #[cfg(not(loom))]
 pub use report::{LoopReport, LoopSite, Part};
+#[cfg(not(loom))]
+pub use settings::{LoopSettings, LoopSight};
 pub use sizes::Sizes;
 #[cfg(not(loom))]
 pub use steps::{StepsOutcome, Stops};

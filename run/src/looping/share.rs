@@ -28,7 +28,7 @@ pub(super) struct Share<'a> {
     fed: AtomicBool,
     /// Units done.
     done: AtomicU64,
-    hooks: Hooks<'a>,
+    hooks: Option<Hooks<'a>>,
 }
 
 /// How many there are of each kind, in this order.
@@ -54,16 +54,17 @@ impl Takers {
     }
 }
 
-/// Is called with a range.
-pub(super) type OfRange<'a> = &'a (dyn Fn(&Range<u32>) + Sync);
+/// The units of a loop that rows stand for.
+#[cfg_attr(loom, allow(dead_code))]
+pub(super) type UnitsOf<'a> = &'a (dyn Fn(&Range<u32>) -> Range<usize> + Sync);
 
 /// What is called when something happens. Whoever is called must not wait.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Hooks<'a> {
     /// A range was done.
-    pub done: Option<OfRange<'a>>,
+    pub done: &'a (dyn Fn(&Range<u32>) + Sync),
     /// Somebody has nothing to do any more, or something was given back.
-    pub changed: Option<&'a (dyn Fn() + Sync)>,
+    pub changed: &'a (dyn Fn() + Sync),
 }
 
 /// What the takers must agree upon.
@@ -120,12 +121,12 @@ impl<'a> Share<'a> {
             stopped: AtomicBool::new(false),
             fed: AtomicBool::new(false),
             done: AtomicU64::new(0),
-            hooks: Hooks::default(),
+            hooks: None,
         }
     }
 
     /// The same with somebody who is told what happens.
-    pub fn with(self, hooks: Hooks<'a>) -> Self {
+    pub fn with(self, hooks: Option<Hooks<'a>>) -> Self {
         Self { hooks, ..self }
     }
 
@@ -138,8 +139,8 @@ impl<'a> Share<'a> {
     /// Tells all who wait, and whoever wants to know.
     fn tell(&self) {
         self.changed.notify_all();
-        if let Some(changed) = self.hooks.changed {
-            changed();
+        if let Some(hooks) = self.hooks {
+            (hooks.changed)();
         }
     }
 
@@ -179,8 +180,8 @@ impl<'a> Share<'a> {
     pub fn note(&self, me: usize, units: &Range<u32>, took_ns: f64) {
         self.done.fetch_add(u64::from(units.end - units.start), Ordering::Relaxed);
         self.rates.note(me, self.cost(units), took_ns);
-        if let Some(done) = self.hooks.done {
-            done(units);
+        if let Some(hooks) = self.hooks {
+            (hooks.done)(units);
         }
     }
 
@@ -259,8 +260,8 @@ impl<'a> Share<'a> {
         }
         let mut aside = lock(&self.aside);
         aside.waiting += 1;
-        if let Some(changed) = self.hooks.changed {
-            changed();
+        if let Some(hooks) = self.hooks {
+            (hooks.changed)();
         }
         loop {
             if self.is_stopped() {
@@ -377,6 +378,16 @@ impl<'a> Share<'a> {
     /// Units not done.
     pub fn missing(&self) -> u64 {
         u64::from(self.units) - self.done()
+    }
+}
+
+/// Stops a loop if its owner unwinds.
+#[cfg_attr(loom, allow(dead_code))]
+pub(super) struct StopOnDrop<'a>(pub &'a Share<'a>);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 

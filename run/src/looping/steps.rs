@@ -1,9 +1,10 @@
 //! [`Crew::run_steps`]: work in steps, in slabs whose sizes follow the speeds of those who compute them.
 
-use super::crowd::{LoopSettings, LoopSight, slow_down, without_kernel};
+use super::crowd::{slow_down, without_kernel};
 use super::cut::{Looks, cut, far};
 use super::meet::Meet;
 use super::report::{LoopReport, Part};
+use super::settings::{LoopSettings, LoopSight};
 use super::sizes::Sizes;
 use super::slab_device::SlabDevice;
 use crate::crew::Crew;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// The ranges that the root has handed out to this process. No two of them have a row in common.
 #[derive(Default)]
-pub(in super::super) struct Errands(Mutex<Vec<Errand>>);
+pub(super) struct Errands(Mutex<Vec<Errand>>);
 
 struct Errand {
     number: u32,

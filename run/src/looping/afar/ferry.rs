@@ -1,6 +1,6 @@
 //! [`Ferry`]: the root's side of a loop that several processes share: it hands out ranges, and takes in results.
 
-use super::super::share::Share;
+use super::super::share::{Share, UnitsOf};
 use super::errands::in_pieces;
 use super::guest::Guest;
 use super::loans::{Loans, Returned};
@@ -19,12 +19,12 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// The root's side of a loop that several processes share.
-pub(in super::super) struct Ferry<'a> {
+pub(super) struct Ferry<'a> {
     pub share: &'a Share<'a>,
     pub work: &'a dyn LoopAfar,
     pub cluster: &'a Cluster,
     /// The units of the loop that rows stand for.
-    pub units: &'a (dyn Fn(&Range<u32>) -> Range<usize> + Sync),
+    pub units: UnitsOf<'a>,
     /// All units.
     pub all: u64,
     /// The taker that stands for site 0, if it had one.
@@ -38,6 +38,8 @@ pub(in super::super) struct Ferried {
     pub parts: Vec<Part>,
     pub sites: Vec<LoopSite>,
     pub warnings: Vec<String>,
+    /// Where another process leads: whether the loop has come to its end.
+    pub complete: Option<bool>,
 }
 
 /// Ranges under way to a process and back: while it does one, the next one waits for it.

@@ -1,5 +1,6 @@
 //! Loops that several processes share: the first one, the *root*, hands out ranges as to devices, and results come back.
 
+mod company;
 mod errands;
 mod ferry;
 mod guest;
@@ -8,7 +9,6 @@ mod orders;
 mod outpost;
 mod word;
 
-pub(super) use errands::Errands;
-pub(super) use ferry::{Ferried, Ferry};
-pub(super) use outpost::{Outpost, tell_deeds};
-pub(super) use word::{Crowd, Deeds};
+pub(super) use company::Company;
+pub(super) use ferry::Ferried;
+pub(super) use word::Deeds;

@@ -1,9 +1,9 @@
 //! [`Outpost`]: a loop's part in a process that follows the root: ranges come in, and results go out.
 
-use super::super::share::Share;
+use super::super::share::{Share, UnitsOf};
 use super::errands::{Errands, in_pieces};
 use super::orders::{hear, say};
-use super::word::{Crowd, Deeds, What};
+use super::word::{Crowd, What};
 use crate::error::RunError;
 use crate::sites::Cluster;
 use crate::sites::link::Link;
@@ -12,13 +12,13 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// A loop's part in a process that follows the root.
-pub(in super::super) struct Outpost<'a> {
+pub(super) struct Outpost<'a> {
     pub share: &'a Share<'a>,
     pub errands: &'a Errands,
     pub work: &'a dyn LoopAfar,
     pub cluster: &'a Cluster,
     /// The units of the loop that rows stand for.
-    pub units: &'a (dyn Fn(&Range<u32>) -> Range<usize> + Sync),
+    pub units: UnitsOf<'a>,
     pub crowd: Crowd,
 }
 
@@ -76,10 +76,4 @@ impl Outpost<'_> {
             say(link, 0, at, What::Results { number, rows, bytes });
         });
     }
-}
-
-/// Tells the root what each unit did in a loop that has come to its end.
-pub(in super::super) fn tell_deeds(cluster: &Cluster, deeds: Vec<Deeds>) {
-    let at = cluster.course().at.saturating_sub(1);
-    say(&mut cluster.link(), 0, at, What::Did(deeds));
 }

@@ -12,7 +12,7 @@ pub(super) struct Word {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) enum What {
+pub(super) enum What {
     /// To the root: the sender is at this step.
     Ready(Crowd),
     /// From the root: run these.
@@ -31,7 +31,7 @@ pub(in super::super) enum What {
 
 /// Who is ready.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in super::super) struct Crowd {
+pub(super) struct Crowd {
     /// Units of its loop: it must be the root's.
     pub units: u64,
     /// Its machine.

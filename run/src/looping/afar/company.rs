@@ -1,0 +1,93 @@
+//! [`Company`]: the processes that share a loop with this one, be it the root or not.
+
+use super::super::settings::LoopSettings;
+use super::super::share::{Share, StopOnDrop, UnitsOf};
+use super::errands::Errands;
+use super::ferry::{Ferried, Ferry};
+use super::orders::say;
+use super::outpost::Outpost;
+use super::word::{Crowd, Deeds, What};
+use crate::error::RunError;
+use crate::sites::Cluster;
+use pleach_core::looping::LoopAfar;
+use std::ops::Range;
+use std::time::Instant;
+
+/// The processes that share a loop with this one.
+pub(in super::super) struct Company<'a> {
+    cluster: &'a Cluster,
+    work: &'a dyn LoopAfar,
+    errands: Errands,
+}
+
+impl<'a> Company<'a> {
+    /// Those that the settings name.
+    ///
+    /// # Errors
+    /// If the loop's results cannot travel.
+    pub fn of(
+        settings: &'a LoopSettings,
+        work: Option<&'a dyn LoopAfar>,
+    ) -> Result<Option<Self>, RunError> {
+        let Some(cluster) = settings.cluster.as_deref() else { return Ok(None) };
+        let work = work.ok_or(RunError::Follow("this loop is for a single process"))?;
+        Ok(Some(Self { cluster, work, errands: Errands::default() }))
+    }
+
+    /// Whether another process leads.
+    pub fn follows(&self) -> bool {
+        !self.cluster.is_root()
+    }
+
+    /// For how many others there is a place in the loop: whoever follows knows the root alone.
+    pub fn places(&self) -> usize {
+        if self.follows() { 1 } else { self.cluster.others() }
+    }
+
+    /// Something has happened that the thread of [`Company::keep`] should look at.
+    pub fn ring(&self) {
+        self.cluster.bell().ring();
+    }
+
+    /// Some rows are done.
+    pub fn done(&self, rows: &Range<u32>) {
+        if self.follows() && self.errands.done(rows) {
+            self.ring();
+        }
+    }
+
+    /// Shares the loop with the others until it is over. The units here have these names.
+    pub fn keep(
+        &self,
+        share: &Share<'_>,
+        units: (UnitsOf<'_>, u64),
+        names: &[String],
+        start: Instant,
+    ) -> Result<Ferried, RunError> {
+        // If the network fails, or the root ends it early, nothing more is begun.
+        let guard = StopOnDrop(share);
+        let (work, cluster, (units, all)) = (self.work, self.cluster, units);
+        let ferried = if self.follows() {
+            let crowd = Crowd { units: all, host: pleach_net::host(), names: names.to_vec() };
+            let errands = &self.errands;
+            let complete = Outpost { share, errands, work, cluster, units, crowd }.keep()?;
+            Ferried { complete: Some(complete), ..Ferried::default() }
+        } else {
+            let first = names.len() - 1;
+            Ferry { share, work, cluster, units, all, first, start }.keep()?
+        };
+        if ferried.complete != Some(false) {
+            std::mem::forget(guard);
+        }
+        if ferried.complete == Some(true) {
+            share.end_feeding();
+        }
+        Ok(ferried)
+    }
+
+    /// Tells the root what each unit did in a loop that has come to its end.
+    pub fn tell(&self, deeds: Vec<Deeds>) {
+        let at = self.cluster.course().at.saturating_sub(1);
+        say(&mut self.cluster.link(), 0, at, What::Did(deeds));
+    }
+}
