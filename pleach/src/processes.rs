@@ -73,7 +73,13 @@ impl Drop for Processes {
     fn drop(&mut self) {
         match &self.0 {
             Some(cluster) if std::thread::panicking() => cluster.abort(1),
-            Some(cluster) => cluster.end(),
+            Some(cluster) => {
+                if !cluster.is_root() {
+                    // Whoever ends before the others is not waited for.
+                    cluster.leave_loops();
+                }
+                cluster.end();
+            }
             None => {}
         }
     }

@@ -264,6 +264,11 @@ impl Link {
                 self.dismissed = true;
                 Heard::Nothing
             }
+            // Whatever search it knew of.
+            Ok((_, Parcel::Left)) if self.network.me() == 0 => {
+                self.set(from, false);
+                Heard::Lost(from)
+            }
             // Nobody knows of a search before the root does.
             Ok((search, parcel)) if search > self.search && self.network.me() != 0 => {
                 self.early.push_back((from, search, parcel));

@@ -25,6 +25,8 @@ pub(crate) enum Parcel {
     Dismissed,
     /// About a loop.
     Loop(Vec<u8>),
+    /// To the root: the sender takes part in nothing more.
+    Left,
 }
 
 /// A search that a site is to take part in.
@@ -95,6 +97,7 @@ impl Parcel {
                 account.pack(&mut out);
             }
             Parcel::Dismissed => 6u8.pack(&mut out),
+            Parcel::Left => 8u8.pack(&mut out),
             Parcel::Loop(bytes) => {
                 7u8.pack(&mut out);
                 out.extend_from_slice(bytes);
@@ -139,6 +142,7 @@ impl Parcel {
                 let left = from.left();
                 Parcel::Loop(from.take(left)?.to_vec())
             }
+            8 => Parcel::Left,
             _ => return Err(Malformed::Range),
         };
         from.finish()?;
@@ -163,6 +167,7 @@ mod tests {
             Parcel::Account(Account::default()),
             Parcel::Dismissed,
             Parcel::Loop(vec![4, 5]),
+            Parcel::Left,
         ];
         for parcel in parcels {
             let (search, read) = Parcel::from_bytes(&parcel.to_bytes(9)).unwrap();

@@ -287,6 +287,30 @@ fn whoever_stops_leaves_its_part_to_others() {
     }
 }
 
+/// A program that ends early, or runs other loops, does not hold up the others.
+#[test]
+fn nobody_waits_for_whoever_takes_no_further_part() {
+    let parts = with_links(2, LASTING);
+    thread::scope(|scope| {
+        let gone = &parts[1].0;
+        scope.spawn(move || {
+            gone.leave_loops();
+            gone.end();
+        });
+        let site = &parts[0].0;
+        let settings = LoopSettings { cluster: Some(site.clone()), ..settings(1) };
+        for _ in 0..2 {
+            site.begin_loops(Vec::new(), Vec::new());
+            let work = Numbers::new(1000, Kept::All, 10);
+            let ended =
+                Crew::default().run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
+            assert!(ended.unwrap().report.complete);
+            site.end_loops_together().unwrap();
+        }
+        site.end();
+    });
+}
+
 /// Damaged letters end a site's part, or nothing: the result is what it was.
 #[test]
 fn damaged_letters_change_no_result() {

@@ -162,6 +162,10 @@ impl Voyage<'_> {
             tell(self.link, self.course, site, (at, true));
             return Ok(());
         }
+        if self.guests.get(&site).is_some_and(|guest| guest.there) {
+            self.wrong(site, "it was ready twice");
+            return Ok(());
+        }
         if crowd.units != self.ferry.all {
             let Crowd { units, .. } = crowd;
             let all = self.ferry.all;
@@ -174,8 +178,6 @@ impl Voyage<'_> {
         }
         let stays = self.ferry.work.kept() == Kept::Apart;
         let loans = if stays { Loans::that_stay() } else { Loans::default() };
-        // Whoever had the place before is gone.
-        self.lose(site, Parting::Lost);
         let guest = Guest::new(crowd, loans, self.ferry.share.whole());
         let before = self.guests.insert(site, guest);
         self.gone.extend(before.map(|guest| (site, guest)));

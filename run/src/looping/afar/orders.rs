@@ -55,6 +55,11 @@ impl Cluster {
         Ok(())
     }
 
+    /// This process, which follows, takes part in nothing more. Nobody waits for it any longer.
+    pub fn leave_loops(&self) {
+        self.link().send(0, &Parcel::Left);
+    }
+
     /// What the root tells first about the order that this process has heard. None if it came too late, or `waits`
     /// says so.
     ///

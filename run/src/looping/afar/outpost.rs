@@ -38,7 +38,8 @@ impl Outpost<'_> {
                 let Some(what) = (word.at == at).then_some(word.what) else { continue };
                 match what {
                     What::Run { number, rows } => {
-                        let rows = rows.start..rows.end.min(self.share.rows());
+                        let end = rows.end.min(self.share.rows());
+                        let rows = rows.start.min(end)..end;
                         self.errands.add(number, rows.clone());
                         self.share.hand_out([rows]);
                     }
