@@ -146,6 +146,11 @@ impl<L: Loop> Taker<'_, L> {
         };
         let mut device = match OnDevice::new(on, spec, crew.shelf(), &|| share.is_over()) {
             Ok(Some(device)) => device,
+            Ok(None) if self.threads == 0 => {
+                // Others have all units, and may give some back.
+                share.give_back(me, []);
+                return (self.hands.run(did), None);
+            }
             Ok(None) => {
                 share.leave(me);
                 return (work.hand(), None);

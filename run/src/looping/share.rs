@@ -104,7 +104,7 @@ impl<'a> Share<'a> {
             waiting: takers.sites,
             returned: VecDeque::new(),
             devices: takers.devices,
-            open: takers.sites > 0,
+            open: false,
         };
         Self {
             row: BothEnds::new(in_row),
@@ -127,6 +127,8 @@ impl<'a> Share<'a> {
 
     /// The same with somebody who is told what happens.
     pub fn with(self, hooks: Option<Hooks<'a>>) -> Self {
+        // Whoever is told ends it, too.
+        lock(&self.aside).open = hooks.is_some();
         Self { hooks, ..self }
     }
 
@@ -347,6 +349,9 @@ impl<'a> Share<'a> {
     pub fn end_feeding(&self) {
         self.fed.store(false, Ordering::Relaxed);
         let mut aside = lock(&self.aside);
+        // Others have done what this process still had.
+        aside.returned.clear();
+        self.returned.store(false, Ordering::Relaxed);
         (aside.waiting, aside.open) = (aside.waiting + 1, false);
         self.changed.notify_all();
     }
@@ -377,7 +382,7 @@ impl<'a> Share<'a> {
 
     /// Units not done.
     pub fn missing(&self) -> u64 {
-        u64::from(self.units) - self.done()
+        u64::from(self.units).saturating_sub(self.done())
     }
 }
 

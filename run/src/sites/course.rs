@@ -16,8 +16,8 @@ const LETTER: usize = 1 << 26;
 pub(crate) struct Course {
     /// The step under way.
     pub at: u32,
-    /// At the root: what everybody needs of each step before.
-    pub past: Vec<Vec<Piece>>,
+    /// At the root, of each step before: whether it came to its end, and what everybody needs of it.
+    pub past: Vec<(bool, Vec<Piece>)>,
     /// At the root: who was ready for a step before it had begun, and what it said.
     pub early: Vec<(SiteId, Vec<u8>)>,
     /// At the root: the last step that each was told the end of.
@@ -28,12 +28,12 @@ impl Course {
     /// The root's, once it has begun: at the first loop.
     pub fn after(first: Vec<u8>) -> Self {
         let first = first.chunks(LETTER).map(|part| (0..0, part.into())).collect();
-        Self { at: 1, past: vec![first], ..Self::default() }
+        Self { at: 1, past: vec![(true, first)], ..Self::default() }
     }
 
-    /// The step is over; these are its results, as far as everybody needs them.
-    pub fn step(&mut self, results: Vec<Piece>) {
+    /// The step is over, to its end or not; these are its results, as far as everybody needs them.
+    pub fn step(&mut self, complete: bool, results: Vec<Piece>) {
         self.at += 1;
-        self.past.push(results);
+        self.past.push((complete, results));
     }
 }

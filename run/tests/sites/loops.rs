@@ -311,6 +311,41 @@ fn nobody_waits_for_whoever_takes_no_further_part() {
     });
 }
 
+/// Whoever leaves right after a loop has done its part of it.
+#[test]
+fn whoever_leaves_after_a_loop_has_done_its_part() {
+    for _ in 0..20 {
+        let parts = with_links(2, LASTING);
+        let loops = [0, 1].map(|_| Numbers::new(500, Kept::Apart, 20_000));
+        let report = thread::scope(|scope| {
+            let site = |at: usize| {
+                let cluster = &parts[at].0;
+                let settings = LoopSettings { cluster: Some(cluster.clone()), ..settings(1) };
+                if at == 0 {
+                    cluster.begin_loops(Vec::new(), Vec::new());
+                } else {
+                    cluster.next_order(|| true).unwrap();
+                    cluster.first_of_loops(|| true).unwrap().unwrap();
+                }
+                let crew = Crew::default();
+                let ended =
+                    crew.run_loop(&loops[at], &settings, &mut |_| ControlFlow::Continue(()));
+                if at == 0 {
+                    cluster.end_loops_together().unwrap();
+                } else {
+                    cluster.leave_loops();
+                }
+                cluster.end();
+                ended.unwrap().report
+            };
+            let sites = [0, 1].map(|at| scope.spawn(move || site(at)));
+            sites.map(|site| site.join().unwrap())
+        });
+        assert!(report.iter().all(|report| report.complete && report.warnings.is_empty()));
+        assert!((0..500).all(|unit| loops[0].runs(unit) + loops[1].runs(unit) == 1));
+    }
+}
+
 /// Damaged letters end a site's part, or nothing: the result is what it was.
 #[test]
 fn damaged_letters_change_no_result() {

@@ -2,6 +2,7 @@
 
 use super::super::settings::LoopSettings;
 use super::super::share::{Share, StopOnDrop, UnitsOf};
+use super::super::sizes::Sizes;
 use super::errands::Errands;
 use super::ferry::{Ferried, Ferry};
 use super::orders::say;
@@ -30,6 +31,9 @@ impl<'a> Company<'a> {
         work: Option<&'a dyn LoopAfar>,
     ) -> Result<Option<Self>, RunError> {
         let Some(cluster) = settings.cluster.as_deref() else { return Ok(None) };
+        if matches!(settings.sizes, Sizes::Static(_)) {
+            return Err(RunError::Follow("a static split is for a single process"));
+        }
         let work = work.ok_or(RunError::Follow("this loop is for a single process"))?;
         Ok(Some(Self { cluster, work, errands: Errands::default() }))
     }
@@ -79,7 +83,7 @@ impl<'a> Company<'a> {
         if ferried.complete != Some(false) {
             std::mem::forget(guard);
         }
-        if ferried.complete == Some(true) {
+        if self.follows() && ferried.complete == Some(true) {
             share.end_feeding();
         }
         Ok(ferried)
@@ -87,6 +91,9 @@ impl<'a> Company<'a> {
 
     /// Tells the root what each unit did in a loop that has come to its end.
     pub fn tell(&self, deeds: Vec<Deeds>) {
+        if !self.follows() {
+            return;
+        }
         let at = self.cluster.course().at.saturating_sub(1);
         say(&mut self.cluster.link(), 0, at, What::Did(deeds));
     }

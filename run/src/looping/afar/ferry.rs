@@ -38,7 +38,7 @@ pub(in super::super) struct Ferried {
     pub parts: Vec<Part>,
     pub sites: Vec<LoopSite>,
     pub warnings: Vec<String>,
-    /// Where another process leads: whether the loop has come to its end.
+    /// Whether the loop has come to its end, as all were told.
     pub complete: Option<bool>,
 }
 
@@ -117,11 +117,9 @@ impl Voyage<'_> {
             match heard {
                 Heard::Parcel(site, Parcel::Loop(bytes)) => match Word::from_bytes(&bytes) {
                     Ok(word) => self.take(site, word, bytes)?,
-                    Err(why) => self.wrong(site, &why.to_string()),
+                    Err(why) => self.wrong(site, &why.to_string())?,
                 },
-                Heard::Parcel(site, Parcel::Failed(why)) => {
-                    return Err(RunError::Site { site, why });
-                }
+                Heard::Parcel(site, Parcel::Failed(why)) => self.wrong(site, &why)?,
                 Heard::Lost(site) => self.lose(site, Parting::Lost),
                 Heard::Note(line) => self.warnings.push(line),
                 Heard::End => return Err(RunError::Lost("the network has ended".into())),
@@ -143,14 +141,17 @@ impl Voyage<'_> {
             }
             What::Ready(crowd) => self.ready(site, (word.at, crowd))?,
             What::Results { number, rows, bytes } if word.at == now && !self.over => {
-                self.keep(site, (number, rows), &bytes);
+                self.keep(site, (number, rows), &bytes)?;
             }
             What::Did(deeds) if word.at == now => {
                 if let Some(guest) = self.guests.get_mut(&site) {
                     guest.deeds = Some(deeds);
                 }
             }
-            What::Leave if word.at == now => self.lose(site, Parting::Left),
+            What::Leave if word.at == now => {
+                self.course.told.insert(site, now);
+                self.lose(site, Parting::Left);
+            }
             _ => {}
         }
         Ok(())
@@ -159,22 +160,17 @@ impl Voyage<'_> {
     /// A process is ready for a step.
     fn ready(&mut self, site: u32, (at, crowd): (u32, Crowd)) -> Result<(), RunError> {
         if at < self.at || self.over {
-            tell(self.link, self.course, site, (at, true));
+            tell(self.link, self.course, site, at);
             return Ok(());
         }
         if self.guests.get(&site).is_some_and(|guest| guest.there) {
-            self.wrong(site, "it was ready twice");
-            return Ok(());
+            return self.wrong(site, "it was ready twice");
         }
         if crowd.units != self.ferry.all {
             let Crowd { units, .. } = crowd;
             let all = self.ferry.all;
             let why = format!("its loop has {units} units, and the root's {all}");
-            if !self.ferry.cluster.is_open() {
-                return Err(RunError::Site { site, why });
-            }
-            self.wrong(site, &why);
-            return Ok(());
+            return self.wrong(site, &why);
         }
         let stays = self.ferry.work.kept() == Kept::Apart;
         let loans = if stays { Loans::that_stay() } else { Loans::default() };
@@ -185,17 +181,26 @@ impl Voyage<'_> {
         Ok(())
     }
 
-    /// A process has said what makes no sense.
-    fn wrong(&mut self, site: u32, why: &str) {
+    /// A process has failed, or has said what makes no sense. Where all live and die together, that is the end.
+    fn wrong(&mut self, site: u32, why: &str) -> Result<(), RunError> {
+        if !self.ferry.cluster.is_open() {
+            return Err(RunError::Site { site, why: why.into() });
+        }
         self.warnings.push(format!("site {site} takes no further part: {why}"));
         self.lose(site, Parting::Lost);
+        Ok(())
     }
 
     /// Keeps results.
-    fn keep(&mut self, site: u32, (number, rows): (u32, Range<u32>), bytes: &[u8]) {
-        let Some(guest) = self.guests.get_mut(&site) else { return };
+    fn keep(
+        &mut self,
+        site: u32,
+        (number, rows): (u32, Range<u32>),
+        bytes: &[u8],
+    ) -> Result<(), RunError> {
+        let Some(guest) = self.guests.get_mut(&site) else { return Ok(()) };
         match guest.loans.come(number, &rows) {
-            Returned::Late => return,
+            Returned::Late => return Ok(()),
             Returned::Wrong => return self.wrong(site, "results of other units came"),
             Returned::Good => {}
         }
@@ -211,11 +216,18 @@ impl Voyage<'_> {
         guest.last = share.cost(&rows);
         guest.did.add(count, guest.last, took);
         share.note(self.ferry.first + site as usize, &rows, took.as_nanos() as f64);
+        Ok(())
     }
 
     /// A process takes no further part: others do what it had.
     fn lose(&mut self, site: u32, end: Parting) {
+        self.course.early.retain(|(other, _)| *other != site);
         let Some(guest) = self.guests.get_mut(&site) else { return };
+        if self.over {
+            // It has done its part.
+            guest.there = false;
+            return;
+        }
         if guest.takes && end == Parting::Lost {
             self.warnings.push(format!("site {site} is lost: others do what it had"));
         }
@@ -300,16 +312,17 @@ impl Voyage<'_> {
                 results.push((rows, bytes.into()))
             });
         }
-        self.course.step(results);
+        self.course.step(complete, results);
         for (&site, _) in self.guests.iter().filter(|(_, guest)| guest.there) {
-            tell(self.link, self.course, site, (at, complete));
+            tell(self.link, self.course, site, at);
         }
     }
 
     fn report(&mut self, end: Instant) -> Ferried {
         let Ferry { share, start, .. } = *self.ferry;
-        let mut ferried =
-            Ferried { warnings: std::mem::take(&mut self.warnings), ..Ferried::default() };
+        let complete = self.course.past.last().map(|(complete, _)| *complete);
+        let warnings = std::mem::take(&mut self.warnings);
+        let mut ferried = Ferried { warnings, complete, ..Ferried::default() };
         let mut seen: Vec<u32> = Vec::new();
         let here = self.guests.iter().map(|(site, guest)| (*site, guest));
         for (site, guest) in self.gone.iter().map(|(site, guest)| (*site, guest)).chain(here) {

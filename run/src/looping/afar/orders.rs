@@ -36,13 +36,15 @@ impl Cluster {
         let last = course.at - 1;
         while link.others().iter().any(|site| course.told.get(site).is_none_or(|&at| at < last)) {
             match link.hear()? {
-                Some(Heard::Parcel(from, Parcel::Loop(bytes))) => {
-                    let word = Word::from_bytes(&bytes).ok();
-                    if let Some(Word { at, what: What::Ready(_) }) = word.filter(|it| it.at <= last)
-                    {
-                        tell(link, course, from, (at, true));
+                Some(Heard::Parcel(from, Parcel::Loop(bytes))) => match Word::from_bytes(&bytes) {
+                    Ok(Word { at, what: What::Ready(_) }) if at <= last => {
+                        tell(link, course, from, at);
                     }
-                }
+                    Ok(Word { what: What::Leave, .. }) => {
+                        course.told.insert(from, last);
+                    }
+                    _ => {}
+                },
                 Some(Heard::Parcel(site, Parcel::Failed(why))) => {
                     return Err(RunError::Site { site, why });
                 }
@@ -93,12 +95,13 @@ pub(super) fn say(link: &mut Link, to: u32, at: u32, what: What) -> bool {
 }
 
 /// Sends a process what everybody needs of a step that is over, and says so.
-pub(super) fn tell(link: &mut Link, course: &mut Course, to: u32, (at, complete): (u32, bool)) {
-    for (rows, bytes) in course.past.get(at as usize).into_iter().flatten() {
+pub(super) fn tell(link: &mut Link, course: &mut Course, to: u32, at: u32) {
+    let Some((complete, results)) = course.past.get(at as usize) else { return };
+    for (rows, bytes) in results {
         let what = What::Results { number: 0, rows: rows.clone(), bytes: bytes.to_vec() };
         say(link, to, at, what);
     }
-    say(link, to, at, What::Over { complete });
+    say(link, to, at, What::Over { complete: *complete });
     course.told.insert(to, at);
 }
 
