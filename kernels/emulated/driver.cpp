@@ -30,8 +30,8 @@ constexpr Result SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, STUB_LIBRARY
 
 // Entry points of a kernel, at most.
 constexpr u64 ENTRIES = 5;
-// As large as the record of kernels that bound, and of those that are launched once.
-constexpr size_t BOUNDING_BYTES = 4 * 8 + 12 * 4, SERVING_BYTES = 4 * 8 + 10 * 4;
+// As large as the record of kernels that explore, of those that bound, and of those that are launched once.
+constexpr size_t LAUNCH_BYTES = 11 * 8 + 26 * 4, BOUNDING_BYTES = 4 * 8 + 12 * 4, SERVING_BYTES = 4 * 8 + 10 * 4;
 
 extern "C" {
 Launcher pleach_emulated_queens, pleach_emulated_flowshop, pleach_emulated_uts,
@@ -170,7 +170,7 @@ Result cuCtxSetCurrent(void *context) {
 }
 
 Result cuCtxSynchronize() {
-    return bound([] { return queues.finish(current); });
+    return bound([] { return queues.finish(current, true); });
 }
 
 Result cuCtxSetFlags(u32) {
@@ -214,13 +214,19 @@ Result cuMemFree_v2(u64 address) {
 
 Result cuMemcpyHtoD_v2(u64 to, const void *from, size_t bytes) {
     return bound([&] {
-        return lies(to, bytes) ? std::memcpy(numbered(to), from, bytes), SUCCESS : INVALID_VALUE;
+        Result error = queues.finish(current, false);
+        if (error || !lies(to, bytes))
+            return error ? error : INVALID_VALUE;
+        return std::memcpy(numbered(to), from, bytes), SUCCESS;
     });
 }
 
 Result cuMemcpyDtoH_v2(void *to, u64 from, size_t bytes) {
     return bound([&] {
-        return lies(from, bytes) ? std::memcpy(to, numbered(from), bytes), SUCCESS : INVALID_VALUE;
+        Result error = queues.finish(current, false);
+        if (error || !lies(from, bytes))
+            return error ? error : INVALID_VALUE;
+        return std::memcpy(to, numbered(from), bytes), SUCCESS;
     });
 }
 
@@ -292,7 +298,7 @@ static bool goes_wrong(const char *kernel, Result &result) {
         std::abort();
     hung = fault("hang");
     lost = fault("fail");
-    result = lost ? LAUNCH_FAILED : SUCCESS;
+    result = lost ? LAUNCH_FAILED : hung ? streams::GOES_ON : SUCCESS;
     return hung || lost;
 }
 
@@ -300,7 +306,7 @@ static bool goes_wrong(const char *kernel, Result &result) {
 static Result serve(u64 kernel, u32 threads, const std::string &record, u64 stream) {
     Result result = SUCCESS;
     if (goes_wrong(KERNELS[kernel].name, result))
-        return result;
+        return hung ? SUCCESS : result;
     auto ended = std::make_shared<std::atomic<int>>(streams::GOES_ON);
     u64 seed = launches;
     std::thread([=] {
@@ -317,6 +323,8 @@ static Result serve(u64 kernel, u32 threads, const std::string &record, u64 stre
 
 // Runs a kernel, or does what is wrong with this launch.
 static Result run(void *function, u32 blocks, u32 threads, const void *record) {
+    if (hung)
+        return streams::GOES_ON;
     char text[512] = "";
     u64 number = u64(function) - 1;
     auto &kernel = KERNELS[number / ENTRIES];
@@ -336,39 +344,43 @@ static Result run(void *function, u32 blocks, u32 threads, const void *record) {
     return lost ? LAUNCH_FAILED : SUCCESS;
 }
 
-// Launches of the default stream run at once; those of others wait for their turn.
+// A stream's number; that of the default stream of the context if it is no other.
+static u64 number_of(void *stream) { return stream ? u64(stream) : queues.of_context(current); }
+
+// A launch waits for its turn.
 Result cuLaunchKernel(void *function, u32 blocks, u32, u32, u32 threads, u32, u32, u32, void *stream,
                       void **parameters, void **) {
     // What is launched after a launch that hangs waits in the driver's queue.
     if (hung)
         return SUCCESS;
     u64 number = u64(function) - 1;
-    if (stream && is_bounding(number / ENTRIES) && number % ENTRIES == 1)
-        return bound([&] {
-            std::string record(static_cast<const char *>(parameters[0]), SERVING_BYTES);
-            return serve(number / ENTRIES, threads, record, u64(stream));
-        });
-    if (stream) {
-        std::string record(static_cast<const char *>(parameters[0]), BOUNDING_BYTES);
-        return bound([&] {
-            queues.of_stream[u64(stream)].push_back([=] { return run(function, blocks, threads, record.data()); });
-            return SUCCESS;
-        });
-    }
-    return bound([&] { return run(function, blocks, threads, parameters[0]); });
+    bool bounds = is_bounding(number / ENTRIES), serves = bounds && number % ENTRIES == 1;
+    size_t bytes = serves ? SERVING_BYTES : bounds ? BOUNDING_BYTES : LAUNCH_BYTES;
+    std::string record(static_cast<const char *>(parameters[0]), bytes);
+    return bound([&] {
+        if (serves)
+            return serve(number / ENTRIES, threads, record, number_of(stream));
+        queues.of_stream[number_of(stream)].push_back([=] { return run(function, blocks, threads, record.data()); });
+        return SUCCESS;
+    });
 }
 
-// Launches run at once, except those that hang.
-Result cuStreamQuery(void *) {
-    return hung ? NOT_READY : bound([] { return SUCCESS; });
+// Asking lets something happen, on any stream.
+Result cuStreamQuery(void *stream) {
+    if (hung)
+        return NOT_READY;
+    return bound([&] {
+        Result error = queues.go_on();
+        return error ? error : queues.is_empty(number_of(stream)) ? SUCCESS : NOT_READY;
+    });
 }
 
 Result cuStreamSynchronize(void *) {
-    return bound([] { return queues.finish(current); });
+    return bound([] { return queues.finish(current, true); });
 }
 
-Result cuStreamCreate(void **stream, u32) {
-    return bound([&] { return *stream = numbered(queues.create(current)), SUCCESS; });
+Result cuStreamCreate(void **stream, u32 flags) {
+    return bound([&] { return *stream = numbered(queues.create(current, flags == 0)), SUCCESS; });
 }
 
 Result cuStreamDestroy_v2(void *stream) {
@@ -384,7 +396,7 @@ Result cuEventDestroy_v2(void *event) {
 }
 
 Result cuEventRecord(void *event, void *stream) {
-    return bound([&] { return queues.record(u64(event), u64(stream)), SUCCESS; });
+    return bound([&] { return queues.record(u64(event), number_of(stream)), SUCCESS; });
 }
 
 Result cuEventQuery(void *event) {
@@ -397,7 +409,7 @@ Result cuEventQuery(void *event) {
 }
 
 Result cuEventSynchronize(void *event) {
-    return call([&] { return queues.events[u64(event)] ? SUCCESS : queues.finish(current); });
+    return call([&] { return queues.events[u64(event)] ? SUCCESS : queues.finish(current, true); });
 }
 
 Result cuMemHostAlloc(void **memory, size_t bytes, u32) {
@@ -422,7 +434,7 @@ Result cuMemcpyHtoDAsync_v2(u64 to, const void *from, size_t bytes, void *stream
     return bound([&] {
         if (!lies(to, bytes) || !is_pinned(from, bytes))
             return INVALID_VALUE;
-        return queues.copy_later(u64(stream), numbered(to), from, bytes), SUCCESS;
+        return queues.copy_later(number_of(stream), numbered(to), from, bytes), SUCCESS;
     });
 }
 
@@ -430,7 +442,7 @@ Result cuMemcpyDtoHAsync_v2(void *to, u64 from, size_t bytes, void *stream) {
     return bound([&] {
         if (!lies(from, bytes) || !is_pinned(to, bytes))
             return INVALID_VALUE;
-        return queues.copy_later(u64(stream), to, numbered(from), bytes), SUCCESS;
+        return queues.copy_later(number_of(stream), to, numbered(from), bytes), SUCCESS;
     });
 }
 

@@ -9,8 +9,7 @@
 
 namespace {
 constexpr Result NO_DEVICE = 100;
-// A stream for launches that waits for no other, so that asking for it is like asking for the default stream.
-constexpr unsigned NON_BLOCKING = 1, NO_TIMING = 2;
+constexpr unsigned IN_TURN = 0, NON_BLOCKING = 1, NO_TIMING = 2;
 
 std::string words_of(const std::string &key) {
     const char *words = std::getenv("PLEACH_DRIVER");
@@ -116,18 +115,18 @@ Result hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *fun
     return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, bytes, 0);
 }
 
-// Kernels that bound wait for the turn of their stream. All others run at once, on the GPU's own stream.
+// No launch is on the default stream.
 Result hipModuleLaunchKernel(void *function, u32 blocks, u32, u32, u32 threads, u32, u32, u32 shared, void *stream,
                              void **parameters, void **) {
     if (!stream || shared)
         return INVALID_VALUE;
     bool bounds = is_bounding((u64(function) - 1) / ENTRIES);
     note(function, blocks, threads, parameters[0], bounds);
-    return cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, bounds ? stream : nullptr, parameters, nullptr);
+    return cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr);
 }
 
 Result hipStreamCreateWithFlags(void **stream, u32 flags) {
-    return flags == NON_BLOCKING ? cuStreamCreate(stream, flags) : INVALID_VALUE;
+    return flags == IN_TURN || flags == NON_BLOCKING ? cuStreamCreate(stream, flags) : INVALID_VALUE;
 }
 
 Result hipStreamDestroy(void *stream) { return cuStreamDestroy_v2(stream); }

@@ -1,12 +1,15 @@
 // Streams of the stand-in driver: what is asked of one happens later, in order; streams take turns at random.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
 #include <random>
+#include <set>
+#include <thread>
 #include <vector>
 
 namespace streams {
@@ -23,14 +26,28 @@ struct Queues {
     std::map<u64, std::deque<Act>> of_stream;
     // The context of each stream.
     std::map<u64, void *> owners;
+    // Streams that wait for what their context does on no stream, and it for them.
+    std::set<u64> in_turn;
     // Whether all that came before each event has happened.
     std::map<u64, bool> events;
     std::minstd_rand chance;
     u64 made = 0;
 
-    u64 create(void *owner) { return owners[++made] = owner, of_stream[made], made; }
+    u64 create(void *owner, bool waits) {
+        if (waits)
+            in_turn.insert(made + 1);
+        return owners[++made] = owner, of_stream[made], made;
+    }
+
+    // The default stream of a context. Its number is that of no other.
+    u64 of_context(void *owner) {
+        u64 stream = (1ull << 40) + u64(owner);
+        return owners[stream] = owner, in_turn.insert(stream), of_stream[stream], stream;
+    }
 
     u64 create_event() { return events[++made] = true, made; }
+
+    bool is_empty(u64 stream) { return of_stream[stream].empty(); }
 
     void record(u64 event, u64 stream) {
         events[event] = false;
@@ -61,12 +78,16 @@ struct Queues {
         return next_of(*busy[chance() % busy.size()]);
     }
 
-    // Does all that a context has left.
-    int finish(void *owner) {
+    // Does all that a context has left, or else what it has left on streams that take turns with copies of no stream.
+    int finish(void *owner, bool all) {
         for (auto &[stream, queue] : of_stream)
-            while (owners[stream] == owner && !queue.empty())
+            while (owners[stream] == owner && (all || in_turn.count(stream)) && !queue.empty()) {
+                size_t before = queue.size();
                 if (int error = next_of(queue))
                     return error;
+                if (queue.size() == before)
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
         return 0;
     }
 };

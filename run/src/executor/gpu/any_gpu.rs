@@ -11,7 +11,7 @@ use crate::sync::{Mutex, lock};
 use pleach_core::device::Layout;
 use pleach_core::evaluate::Parents;
 use pleach_kernels::bounding::BOUND;
-use pleach_kernels::launch::{Entry, Launch, THREADS, blocks, explorers_per_block};
+use pleach_kernels::launch::{Entry, Launch, LaunchReport, THREADS, blocks, explorers_per_block};
 use pleach_kernels::serving::{COUNTS, POST, SERVE};
 use std::ptr::from_ref;
 use std::thread::{sleep, yield_now};
@@ -29,6 +29,8 @@ pub(super) struct Gpu<D: Driver> {
     handling: Handling,
     taken: Vec<u64>,
     queue: Option<Queue<D>>,
+    /// Page-locked words for the report of a launch, both ways, once there was one.
+    tally: Option<D::Pinned>,
     /// How long the kernels that were launched may take, while nobody has waited for them.
     running: Option<Duration>,
     /// Whether a kernel did not end: then the driver must not be waited for any more.
@@ -54,6 +56,7 @@ impl<D: Driver> Gpu<D> {
             handling: Handling::default(),
             taken: Vec::new(),
             queue: None,
+            tally: None,
             running: None,
             hung: false,
             driver,
@@ -152,6 +155,17 @@ impl<D: Driver> Gpu<D> {
         Ok(())
     }
 
+    /// Page-locked words for the report of a launch, to be sent and to be received, with the driver.
+    fn tally(&mut self) -> Result<(&mut [u32], &mut [u32], &D), DeviceError> {
+        let tally = match self.tally.take() {
+            Some(tally) => tally,
+            None => self.driver.pin(2 * LaunchReport::WORDS, false)?,
+        };
+        let words = self.driver.words(self.tally.insert(tally));
+        let (sent, came) = words.split_at_mut(LaunchReport::WORDS);
+        Ok((sent, came, &self.driver))
+    }
+
     /// The slots, on the thread that uses them, with the driver.
     fn queue(&mut self) -> Result<(&mut Queue<D>, &D), DeviceError> {
         self.responds()?;
@@ -228,7 +242,7 @@ impl<D: Driver> Drop for Gpu<D> {
         let _ = self.clear();
         if self.hung {
             std::mem::forget(self.loaded.take());
-            std::mem::forget(self.queue.take());
+            std::mem::forget((self.queue.take(), self.tally.take()));
             self.driver.forsake();
             // Cleaning up at the end of the process would wait as well.
             std::mem::forget(AtWork::new());
@@ -331,5 +345,26 @@ impl<D: Driver> Memory for Gpu<D> {
         let blocks = blocks(name, entry, record.explorers);
         // SAFETY: the kernels take this record, and its arrays have the sizes it states.
         unsafe { self.driver.launch(kernel, None, blocks, from_ref(record).cast()) }
+    }
+
+    /// All that a round needs is asked for at once, and waited for once.
+    fn run(
+        &mut self,
+        entry: Entry,
+        record: &Launch,
+        report: &mut [u32; LaunchReport::WORDS],
+    ) -> Result<(), DeviceError> {
+        self.wait()?;
+        let (sent, _, driver) = self.tally()?;
+        sent.copy_from_slice(report);
+        // SAFETY: the record's report has as many words, and nobody touches the page-locked ones before the wait ends.
+        unsafe { driver.send(None, record.report, sent)? };
+        self.launch(entry, record)?;
+        let (_, came, driver) = self.tally()?;
+        // SAFETY: as above.
+        unsafe { driver.fetch(None, came, record.report)? };
+        self.finish()?;
+        report.copy_from_slice(self.tally()?.1);
+        Ok(())
     }
 }

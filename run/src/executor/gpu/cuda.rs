@@ -68,11 +68,26 @@ impl Cuda {
     }
 }
 
+/// Page-locked words. Their address is kept here, because the owner does not tell it any more once the GPU has failed.
+pub(super) struct Pinned {
+    words: *mut u32,
+    count: usize,
+    _memory: PinnedHostSlice<u32>,
+}
+
+// SAFETY: it is memory like any other, and has one owner.
+unsafe impl Send for Pinned {}
+
+/// A stream as the driver knows it, the default one if it is no other.
+fn handle(stream: Option<&(Arc<CudaStream>, CudaEvent)>) -> sys::CUstream {
+    stream.map_or(null_mut(), |(stream, _)| stream.cu_stream())
+}
+
 impl Driver for Cuda {
     type Code = Module;
     type Kernel = Function;
     type Stream = (Arc<CudaStream>, CudaEvent);
-    type Pinned = PinnedHostSlice<u32>;
+    type Pinned = Pinned;
 
     fn bind(&self) -> Result<(), DeviceError> {
         self.context.bind_to_thread().map_err(failed)
@@ -159,9 +174,8 @@ impl Driver for Cuda {
         blocks: u32,
         record: *const c_void,
     ) -> Result<(), DeviceError> {
-        let stream = stream.map_or(null_mut(), |(stream, _)| stream.cu_stream());
         // SAFETY: as the caller guarantees.
-        unsafe { kernel.launch(stream, blocks, record) }.map_err(failed)
+        unsafe { kernel.launch(handle(stream), blocks, record) }.map_err(failed)
     }
 
     fn stream(&self) -> Result<Self::Stream, DeviceError> {
@@ -169,40 +183,42 @@ impl Driver for Cuda {
         Ok((stream, self.context.new_event(None).map_err(failed)?))
     }
 
-    fn pin(&self, words: usize, sends: bool) -> Result<PinnedHostSlice<u32>, DeviceError> {
+    fn pin(&self, words: usize, sends: bool) -> Result<Pinned, DeviceError> {
         let flags = if sends { CU_MEMHOSTALLOC_WRITECOMBINED } else { 0 };
-        // SAFETY: words are plain numbers, and are written before they are read: by whoever sends them, or by the copy
-        // that is asked for.
-        unsafe { self.context.alloc_pinned_with_flags(words, flags) }.map_err(failed)
+        // SAFETY: words are plain numbers, and are written below.
+        let memory = unsafe { self.context.alloc_pinned_with_flags(words, flags) };
+        let mut memory = memory.map_err(failed)?;
+        let address: *mut u32 = memory.as_mut_ptr().map_err(failed)?;
+        // SAFETY: there is room for as many words.
+        unsafe { address.write_bytes(0, words) };
+        Ok(Pinned { words: address, count: words, _memory: memory })
     }
 
-    fn words<'m>(
-        &self,
-        memory: &'m mut PinnedHostSlice<u32>,
-    ) -> Result<&'m mut [u32], DeviceError> {
-        memory.as_mut_slice().map_err(failed)
+    fn words<'m>(&self, memory: &'m mut Pinned) -> &'m mut [u32] {
+        // SAFETY: it has as many words, all of them written, and one owner.
+        unsafe { std::slice::from_raw_parts_mut(memory.words, memory.count) }
     }
 
     // SAFETY: the trait says what callers guarantee.
     unsafe fn send(
         &self,
-        (stream, _): &Self::Stream,
+        stream: Option<&Self::Stream>,
         to: u64,
         words: &[u32],
     ) -> Result<(), DeviceError> {
         // SAFETY: as the caller guarantees.
-        unsafe { result::memcpy_htod_async(to, words, stream.cu_stream()) }.map_err(failed)
+        unsafe { result::memcpy_htod_async(to, words, handle(stream)) }.map_err(failed)
     }
 
     // SAFETY: the trait says what callers guarantee.
     unsafe fn fetch(
         &self,
-        (stream, _): &Self::Stream,
+        stream: Option<&Self::Stream>,
         words: &mut [u32],
         from: u64,
     ) -> Result<(), DeviceError> {
         // SAFETY: as the caller guarantees.
-        unsafe { result::memcpy_dtoh_async(words, from, stream.cu_stream()) }.map_err(failed)
+        unsafe { result::memcpy_dtoh_async(words, from, handle(stream)) }.map_err(failed)
     }
 
     fn mark(&self, (stream, event): &Self::Stream) -> Result<(), DeviceError> {

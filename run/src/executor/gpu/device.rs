@@ -241,10 +241,8 @@ impl Device {
 
     /// Launches a kernel and waits for its report.
     fn launch_and_read(&mut self, entry: Entry, best: i64) -> Result<LaunchReport, DeviceError> {
-        self.memory.write(self.launch.report, &LaunchReport::words(best))?;
-        self.memory.launch(entry, &self.launch)?;
-        let mut words = [0; LaunchReport::WORDS];
-        self.memory.read(self.launch.report, &mut words)?;
+        let mut words = LaunchReport::words(best);
+        self.memory.run(entry, &self.launch, &mut words)?;
         let report = LaunchReport::read(&words);
         self.launch.turn(&report);
         Ok(report)

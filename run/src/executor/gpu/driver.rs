@@ -34,13 +34,13 @@ pub(super) trait Driver: Send + 'static {
     /// It was allocated once, and nothing uses it any more.
     unsafe fn free(&self, address: u64) -> Result<(), DeviceError>;
 
-    /// Copies words to the device, at once.
+    /// Copies words to the device: once this returns, before anything that the default stream is told.
     ///
     /// # Safety
     /// There is room for as many from `to` on.
     unsafe fn write(&self, to: u64, words: &[u32]) -> Result<(), DeviceError>;
 
-    /// Copies words from the device, at once.
+    /// Copies words from the device, after all that the default stream was told.
     ///
     /// # Safety
     /// There are as many from `from` on.
@@ -49,7 +49,7 @@ pub(super) trait Driver: Send + 'static {
     /// Waits for all that was asked of the GPU.
     fn synchronize(&self) -> Result<(), DeviceError>;
 
-    /// Whether all launches on the default stream have ended.
+    /// Whether all that the default stream was told has happened.
     fn is_idle(&self) -> Result<bool, DeviceError>;
 
     /// Loads the first form of a kernel that works.
@@ -86,23 +86,28 @@ pub(super) trait Driver: Send + 'static {
     /// Allocates page-locked words, to be sent or else to be received.
     fn pin(&self, words: usize, sends: bool) -> Result<Self::Pinned, DeviceError>;
 
-    /// The words of page-locked memory.
-    fn words<'m>(&self, memory: &'m mut Self::Pinned) -> Result<&'m mut [u32], DeviceError>;
+    /// The words of page-locked memory. They can be read whatever has become of the GPU.
+    fn words<'m>(&self, memory: &'m mut Self::Pinned) -> &'m mut [u32];
 
-    /// Copies words to the device, when it is the stream's turn.
+    /// Copies page-locked words to the device, when it is the turn of the stream, or else of the default stream.
     ///
     /// # Safety
     /// As for [`Driver::write`]; nobody writes the words before that.
-    unsafe fn send(&self, stream: &Self::Stream, to: u64, words: &[u32])
-    -> Result<(), DeviceError>;
+    unsafe fn send(
+        &self,
+        stream: Option<&Self::Stream>,
+        to: u64,
+        words: &[u32],
+    ) -> Result<(), DeviceError>;
 
-    /// Copies words from the device, when it is the stream's turn.
+    /// Copies words from the device to page-locked memory, when it is the turn of the stream, or else of the default
+    /// stream.
     ///
     /// # Safety
     /// As for [`Driver::read`]; nobody reads or writes the words before that.
     unsafe fn fetch(
         &self,
-        stream: &Self::Stream,
+        stream: Option<&Self::Stream>,
         words: &mut [u32],
         from: u64,
     ) -> Result<(), DeviceError>;

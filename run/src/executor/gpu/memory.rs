@@ -4,7 +4,7 @@ use super::DeviceError;
 use super::form::{Built, Handling};
 use super::slots::Slots;
 use pleach_core::device::Layout;
-use pleach_kernels::launch::{Entry, Launch};
+use pleach_kernels::launch::{Entry, Launch, LaunchReport};
 
 /// Memory that kernels can reach, and launching them. After an error it is not used again.
 pub(super) trait Memory: Slots {
@@ -44,4 +44,16 @@ pub(super) trait Memory: Slots {
 
     /// Launches a kernel; it runs after those launched before.
     fn launch(&mut self, entry: Entry, launch: &Launch) -> Result<(), DeviceError>;
+
+    /// Launches a kernel whose report begins with these words, waits for it, and reads its report.
+    fn run(
+        &mut self,
+        entry: Entry,
+        launch: &Launch,
+        report: &mut [u32; LaunchReport::WORDS],
+    ) -> Result<(), DeviceError> {
+        self.write(launch.report, report)?;
+        self.launch(entry, launch)?;
+        self.read(launch.report, report)
+    }
 }

@@ -86,7 +86,7 @@ impl<D: Driver> Queue<D> {
         blocks: u32,
     ) -> Result<(), DeviceError> {
         let (stream, mut words) = (driver.stream()?, driver.pin(POST, false)?);
-        let there = driver.words(&mut words)?;
+        let there = driver.words(&mut words);
         there.fill(0);
         let post = there.as_ptr() as u64;
         let record = Serving { post, copy, counts, tables: self.tables, sizes: self.sizes };
@@ -100,7 +100,7 @@ impl<D: Driver> Queue<D> {
     /// Tells a kernel that was launched once to stop. Returns whether it has.
     pub fn has_stopped(&mut self, driver: &D) -> Result<bool, DeviceError> {
         let Some(served) = &mut self.served else { return Ok(true) };
-        post::stop(shared(driver.words(&mut served.words)?));
+        post::stop(shared(driver.words(&mut served.words)));
         let stopped = driver.is_past(&served.stream)?;
         if stopped {
             self.served = None;
@@ -114,16 +114,16 @@ impl<D: Driver> Queue<D> {
             return Ok(true);
         };
         let Some(number) = slot.announced else { return Ok(true) };
-        if !post::is_done(shared(driver.words(&mut served.words)?), number) {
+        if !post::is_done(shared(driver.words(&mut served.words)), number) {
             // It must not end before it is told to.
             return match driver.is_past(&served.stream)? {
                 true => Err(DeviceError::Failed("its kernel has ended".into())),
                 false => Ok(false),
             };
         }
-        let came = &mut driver.words(&mut slot.came)?[..slot.children];
+        let came = &mut driver.words(&mut slot.came)[..slot.children];
         // SAFETY: as in `start`; the kernel has written what is fetched.
-        unsafe { driver.fetch(&slot.stream, came, slot.output)? };
+        unsafe { driver.fetch(Some(&slot.stream), came, slot.output)? };
         driver.mark(&slot.stream)?;
         slot.announced = None;
         Ok(true)
@@ -137,7 +137,7 @@ impl<D: Driver> Queue<D> {
             if slot.since.is_some() || children > slot.came_room {
                 return Err(misfit());
             }
-            let words = shared(driver.words(&mut served.words)?);
+            let words = shared(driver.words(&mut served.words));
             slot.announced = Some(served.post.announce(words, parents, slot.output)?);
             (slot.children, slot.since) = (children, Some(Instant::now()));
             return Ok(());
@@ -149,7 +149,7 @@ impl<D: Driver> Queue<D> {
             return Err(misfit());
         }
         slot.children = children;
-        let sent = &mut driver.words(&mut slot.sent)?[..words];
+        let sent = &mut driver.words(&mut slot.sent)[..words];
         sent[..starts].copy_from_slice(&parents.starts);
         sent[starts..].copy_from_slice(&parents.words);
         let record = Bounding {
@@ -161,13 +161,13 @@ impl<D: Driver> Queue<D> {
             children: parents.children(),
             sizes,
         };
-        let came = &mut driver.words(&mut slot.came)?[..children];
+        let came = &mut driver.words(&mut slot.came)[..children];
         // SAFETY: the slot's memory has room for the batch. Nobody touches it before the stream has come to the mark:
         // the slot is not free.
         unsafe {
-            driver.send(&slot.stream, slot.input, sent)?;
+            driver.send(Some(&slot.stream), slot.input, sent)?;
             driver.launch(kernel, Some(&slot.stream), record.blocks(), from_ref(&record).cast())?;
-            driver.fetch(&slot.stream, came, slot.output)?;
+            driver.fetch(Some(&slot.stream), came, slot.output)?;
         }
         driver.mark(&slot.stream)?;
         slot.since = Some(Instant::now());
@@ -193,7 +193,7 @@ impl<D: Driver> Queue<D> {
         let slot = self.slot(at)?;
         slot.since = None;
         let children = slot.children;
-        Ok(&driver.words(&mut slot.came)?[..children])
+        Ok(&driver.words(&mut slot.came)[..children])
     }
 }
 

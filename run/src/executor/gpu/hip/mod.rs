@@ -22,7 +22,8 @@ const NO_DEVICE: c_int = 100;
 const WAVE: c_int = 87;
 const MULTIPROCESSORS: c_int = 63;
 const ARCHITECTURE: [c_int; 2] = [23, 61];
-/// A stream that waits for no other, and an event that keeps no time.
+/// A stream that takes turns with copies of no stream, one that waits for no other, and an event that keeps no time.
+const IN_TURN: u32 = 0;
 const NON_BLOCKING: u32 = 1;
 const NO_TIMING: u32 = 2;
 
@@ -109,7 +110,7 @@ impl Amd {
         // SAFETY: writes to a valid integer.
         calls.done(unsafe { (calls.hipRuntimeGetVersion)(&mut version) })?;
         let kind = format!("{} {major}.{minor} {version}", describe(number)?.0);
-        let main = Stream::new(calls)?;
+        let main = Stream::new(calls, IN_TURN)?;
         Ok(Self { calls, device, multiprocessors, kind, main })
     }
 }
@@ -145,11 +146,11 @@ pub(super) struct Stream {
 unsafe impl Send for Stream {}
 
 impl Stream {
-    fn new(calls: &'static Hip) -> Result<Self, DeviceError> {
+    fn new(calls: &'static Hip, flags: u32) -> Result<Self, DeviceError> {
         let mut all = Self { calls, stream: null_mut(), event: null_mut() };
         // SAFETY: writes to valid addresses.
         unsafe {
-            calls.done((calls.hipStreamCreateWithFlags)(&mut all.stream, NON_BLOCKING))?;
+            calls.done((calls.hipStreamCreateWithFlags)(&mut all.stream, flags))?;
             calls.done((calls.hipEventCreateWithFlags)(&mut all.event, NO_TIMING))?;
         }
         Ok(all)
@@ -325,7 +326,7 @@ impl Driver for Amd {
     }
 
     fn stream(&self) -> Result<Stream, DeviceError> {
-        Stream::new(self.calls)
+        Stream::new(self.calls, NON_BLOCKING)
     }
 
     fn pin(&self, words: usize, _sends: bool) -> Result<Pinned, DeviceError> {
@@ -337,13 +338,19 @@ impl Driver for Amd {
         Ok(Pinned(self.calls, memory.cast(), words))
     }
 
-    fn words<'m>(&self, memory: &'m mut Pinned) -> Result<&'m mut [u32], DeviceError> {
+    fn words<'m>(&self, memory: &'m mut Pinned) -> &'m mut [u32] {
         // SAFETY: it has as many words, all of them written, and one owner.
-        Ok(unsafe { std::slice::from_raw_parts_mut(memory.1, memory.2) })
+        unsafe { std::slice::from_raw_parts_mut(memory.1, memory.2) }
     }
 
     // SAFETY: the trait says what callers guarantee.
-    unsafe fn send(&self, stream: &Stream, to: u64, words: &[u32]) -> Result<(), DeviceError> {
+    unsafe fn send(
+        &self,
+        stream: Option<&Stream>,
+        to: u64,
+        words: &[u32],
+    ) -> Result<(), DeviceError> {
+        let stream = stream.unwrap_or(&self.main);
         let (copy, bytes) = (self.calls.hipMemcpyHtoDAsync, size_of_val(words));
         // SAFETY: as the caller guarantees.
         self.calls.done(unsafe { copy(to as Handle, words.as_ptr().cast(), bytes, stream.stream) })
@@ -352,10 +359,11 @@ impl Driver for Amd {
     // SAFETY: the trait says what callers guarantee.
     unsafe fn fetch(
         &self,
-        stream: &Stream,
+        stream: Option<&Stream>,
         words: &mut [u32],
         from: u64,
     ) -> Result<(), DeviceError> {
+        let stream = stream.unwrap_or(&self.main);
         let (copy, bytes) = (self.calls.hipMemcpyDtoHAsync, size_of_val(words));
         let to = words.as_mut_ptr().cast();
         // SAFETY: as the caller guarantees.
