@@ -54,7 +54,7 @@ pub trait Explorer: Send {
     /// Nodes whose bound is `best` or more are dropped.
     fn run(&mut self, fuel: u64, best: i64) -> Progress;
 
-    /// Splits a share of the work off.
+    /// Splits a share of the work off. Where that takes time, as on a device, it may come to nothing at first.
     fn split(&mut self, share: f64) -> Option<Work>;
 
     /// Hands over all work.

@@ -66,6 +66,30 @@ pub fn explorer_law<'p>(
     whole: &Progress,
     seed: u64,
 ) {
+    pass_on(make, (root, best), whole, seed, false);
+}
+
+/// The same for explorers that may give nothing at first.
+///
+/// # Panics
+/// If an explorer breaks the law.
+pub fn late_explorer_law<'p>(
+    make: &dyn Fn(usize) -> Box<dyn Explorer + 'p>,
+    root: &Work,
+    best: i64,
+    whole: &Progress,
+    seed: u64,
+) {
+    pass_on(make, (root, best), whole, seed, true);
+}
+
+fn pass_on<'p>(
+    make: &dyn Fn(usize) -> Box<dyn Explorer + 'p>,
+    (root, best): (&Work, i64),
+    whole: &Progress,
+    seed: u64,
+    late: bool,
+) {
     let mut rng = Rand64::new(u128::from(seed));
     let mut crowd: Vec<_> = (0..4).map(make).collect();
     crowd[0].put(&root.bytes).expect("the root is canonical");
@@ -76,8 +100,16 @@ pub fn explorer_law<'p>(
         match rng.rand_range(0..4) {
             0 | 1 => sum.add(crowd[from].run(rng.rand_range(1..2000), best)),
             2 => {
-                let size = crowd[from].size();
-                let given = crowd[from].split(rng.rand_float());
+                let (mut size, share) = (crowd[from].size(), rng.rand_float());
+                let mut given = crowd[from].split(share);
+                for _ in 0..4 {
+                    if late && given.is_none() && size >= 2.0 {
+                        // What it is waiting for comes while it explores.
+                        sum.add(crowd[from].run(1, best));
+                        size = crowd[from].size();
+                        given = crowd[from].split(share);
+                    }
+                }
                 assert_eq!(given.is_some(), size >= 2.0, "a split of {size} nodes");
                 if let Some(work) = given {
                     assert!(work.size >= 1.0, "a piece without nodes");

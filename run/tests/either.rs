@@ -2,7 +2,7 @@
 
 use crate::gpu::spec;
 use pleach_core::explorer::Explorer;
-use pleach_core::laws::{explorer_law, run_to_end};
+use pleach_core::laws::{late_explorer_law, run_to_end};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use pleach_problems::flowshop::bound::Bound;
@@ -61,7 +61,7 @@ fn the_laws_hold_while_the_mode_changes() {
                 at => Box::new(either(&flowshop, "emulated:explorers=3", &shelf, TRIALS[at - 1])),
             }
         };
-        explorer_law(&make, &Problem::root(&flowshop), best, &wanted, seed);
+        late_explorer_law(&make, &Problem::root(&flowshop), best, &wanted, seed);
     }
 }
 

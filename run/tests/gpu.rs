@@ -2,7 +2,7 @@
 
 use pleach_core::balance::Policy;
 use pleach_core::explorer::Explorer;
-use pleach_core::laws::{explorer_law, hostile_law, run_to_end};
+use pleach_core::laws::{hostile_law, late_explorer_law, run_to_end};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use pleach_core::work::Nodes;
@@ -265,7 +265,7 @@ fn the_laws_hold_on_a_device() {
                     _ => Box::new(on_device(problem, "emulated:explorers=3:take=each")),
                 }
             };
-            explorer_law(&make, &problem.root(), best, &whole, seed);
+            late_explorer_law(&make, &problem.root(), best, &whole, seed);
         }
         explorer.put(&problem.root().bytes).unwrap();
         explorer.run(50, best);
@@ -349,7 +349,7 @@ fn intervals_are_trimmed_on_a_device() {
     }
 }
 
-/// From a device that holds intervals, a share of its leaves is given to within one percent.
+/// A device that holds intervals gives a share of its leaves, or at least half of that while the rest is on its way.
 #[test]
 fn shares_of_intervals_are_given() {
     let queens = with_intervals(12);
@@ -358,10 +358,15 @@ fn shares_of_intervals_are_given() {
         explorer.put(&queens.root().bytes).unwrap();
         (0..=i).for_each(|_| drop(explorer.step(u64::MAX, i64::MAX)));
         for _ in 0..4 {
-            let size = explorer.size();
-            let given = explorer.split(share).unwrap().size;
+            let (mut size, mut given) = (explorer.size(), explorer.split(share));
+            while given.is_none() {
+                // What it gives is on its way.
+                explorer.step(1, i64::MAX);
+                (size, given) = (explorer.size(), explorer.split(share));
+            }
+            let given = given.unwrap().size;
             let wanted = (share * size).clamp(1.0, size - 1.0);
-            assert!((given / wanted - 1.0).abs() < 0.01, "{given} of {size} for {share}");
+            assert!((0.5..1.01).contains(&(given / wanted)), "{given} of {size} for {share}");
             assert!((explorer.size() + given - size).abs() < 1e-5 * size, "{share}");
             if share == 1.0 {
                 break;
@@ -383,7 +388,7 @@ fn the_laws_hold_while_devices_fail() {
                 let words = format!("emulated:explorers=3:budget=9:fail={fail}");
                 Box::new(on_device(problem, &words))
             };
-            explorer_law(&make, &problem.root(), best, &whole, seed);
+            late_explorer_law(&make, &problem.root(), best, &whole, seed);
         }
     }
 }

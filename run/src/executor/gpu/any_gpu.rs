@@ -1,9 +1,11 @@
 //! [`Gpu`]: a GPU of any maker: the memory allocated on it, its kernels, and how long they may take.
 
 use super::DeviceError;
+use super::album::Album;
 use super::driver::Driver;
 use super::ending::AtWork;
 use super::form::{Built, Form, Handling};
+use super::images::Images;
 use super::memory::Memory;
 use super::queue::{Queue, Slot};
 use super::slots::Slots;
@@ -19,6 +21,8 @@ use std::time::{Duration, Instant};
 
 /// More time for each step that every explorer may make; a step takes far less.
 const WAIT_PER_STEP: Duration = Duration::from_micros(100);
+/// From how many words on an image travels while kernels go on: fewer are there sooner than thieves come back.
+const WORTHWHILE: usize = 1 << 10;
 /// How long a wait may keep its core.
 const SHORT: Duration = Duration::from_micros(100);
 
@@ -31,6 +35,8 @@ pub(super) struct Gpu<D: Driver> {
     queue: Option<Queue<D>>,
     /// Page-locked words for the report of a launch, both ways, once there was one.
     tally: Option<D::Pinned>,
+    /// Images of its work, once there was one.
+    album: Option<Album<D>>,
     /// How long the kernels that were launched may take, while nobody has waited for them.
     running: Option<Duration>,
     /// Whether a kernel did not end: then the driver must not be waited for any more.
@@ -57,6 +63,7 @@ impl<D: Driver> Gpu<D> {
             taken: Vec::new(),
             queue: None,
             tally: None,
+            album: None,
             running: None,
             hung: false,
             driver,
@@ -236,13 +243,45 @@ impl<D: Driver> Slots for Gpu<D> {
     }
 }
 
+impl<D: Driver> Images for Gpu<D> {
+    fn make_room(&mut self, buffer: usize, words: usize) -> bool {
+        if words < WORTHWHILE || self.driver.bind().is_err() {
+            return false;
+        }
+        let album = self.album.take().or_else(|| Album::new(&self.driver).ok());
+        let Some(album) = album else { return false };
+        self.album.insert(album).make_room(&self.driver, buffer, words)
+    }
+
+    fn send_off(&mut self, buffer: usize, from: u64, words: usize) -> Result<(), DeviceError> {
+        self.wait()?;
+        let album = self.album.as_mut().ok_or_else(|| DeviceError::Failed("no room".into()))?;
+        // SAFETY: the caller guarantees an array with this many words from `from` on, which it leaves alone.
+        unsafe { album.send_off(&self.driver, (buffer, from, words)) }
+    }
+
+    fn have_come(&mut self) -> Result<bool, DeviceError> {
+        self.responds()?;
+        self.driver.bind()?;
+        let patience = self.handling.patience();
+        let Some(album) = &mut self.album else { return Ok(true) };
+        let come = album.have_come(&self.driver)?;
+        self.hung |= come.is_err_and(|waited| waited > patience);
+        self.responds().map(|()| come.is_ok())
+    }
+
+    fn image(&self, buffer: usize) -> &[u32] {
+        self.album.as_ref().map_or(&[], |album| album.image(&self.driver, buffer))
+    }
+}
+
 impl<D: Driver> Drop for Gpu<D> {
     fn drop(&mut self) {
         // A lost device has already freed its memory.
         let _ = self.clear();
         if self.hung {
             std::mem::forget(self.loaded.take());
-            std::mem::forget((self.queue.take(), self.tally.take()));
+            std::mem::forget((self.queue.take(), self.tally.take(), self.album.take()));
             self.driver.forsake();
             // Cleaning up at the end of the process would wait as well.
             std::mem::forget(AtWork::new());

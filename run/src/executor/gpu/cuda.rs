@@ -199,6 +199,11 @@ impl Driver for Cuda {
         unsafe { std::slice::from_raw_parts_mut(memory.words, memory.count) }
     }
 
+    fn look<'m>(&self, memory: &'m Pinned) -> &'m [u32] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts(memory.words, memory.count) }
+    }
+
     // SAFETY: the trait says what callers guarantee.
     unsafe fn send(
         &self,

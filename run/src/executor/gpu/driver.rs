@@ -89,6 +89,9 @@ pub(super) trait Driver: Send + 'static {
     /// The words of page-locked memory. They can be read whatever has become of the GPU.
     fn words<'m>(&self, memory: &'m mut Self::Pinned) -> &'m mut [u32];
 
+    /// The same, only to be read.
+    fn look<'m>(&self, memory: &'m Self::Pinned) -> &'m [u32];
+
     /// Copies page-locked words to the device, when it is the turn of the stream, or else of the default stream.
     ///
     /// # Safety

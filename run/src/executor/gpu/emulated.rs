@@ -1,7 +1,8 @@
 //! The emulated device, for tests: runs the kernels on the CPU, one device thread at a time.
 
 use super::DeviceError;
-use super::emulated_queue::Queue;
+use super::emulated_queue::{POISON, Queue};
+use super::images::Images;
 use super::memory::Memory;
 use super::slots::Slots;
 use pleach_core::device::Layout;
@@ -15,6 +16,8 @@ const EXPLORERS: u32 = 8;
 const AT_ONCE: u32 = 32;
 const CHILDREN: u32 = 128;
 const BYTES: u64 = 1 << 30;
+/// From how many words on an image travels by itself: few, so that most do.
+const WORTHWHILE: usize = 40;
 
 /// Host memory in the role of a device's; it can fail in a chosen launch.
 pub(super) struct Emulated {
@@ -24,13 +27,24 @@ pub(super) struct Emulated {
     launches: u32,
     fail: Option<u32>,
     queue: Option<Queue>,
+    images: [Vec<u32>; 2],
+    later: Option<Later>,
+}
+
+/// A copy that has been asked for: from where, to which buffer, and how often it is not there yet.
+struct Later {
+    from: u64,
+    buffer: usize,
+    asks: u32,
 }
 
 impl Emulated {
     /// Opens a device, late by so many milliseconds. It fails in launch `fail`, if given; at 0, it cannot be opened.
     pub fn open(late: Option<u32>, fail: Option<u32>) -> Result<Self, DeviceError> {
         std::thread::sleep(Duration::from_millis(late.unwrap_or(0).into()));
-        let device = Self { kernel: "", arrays: Vec::new(), launches: 0, fail, queue: None };
+        let (arrays, images) = (Vec::new(), Default::default());
+        let device =
+            Self { kernel: "", arrays, launches: 0, fail, queue: None, images, later: None };
         if fail == Some(0) { Err(told_to_fail()) } else { Ok(device) }
     }
 
@@ -62,7 +76,7 @@ impl Memory for Emulated {
 
     fn clear(&mut self) -> Result<(), DeviceError> {
         self.arrays.clear();
-        self.queue = None;
+        (self.queue, self.later) = (None, None);
         Ok(())
     }
 
@@ -100,6 +114,36 @@ impl Memory for Emulated {
         // states.
         let done = unsafe { launch(self.kernel, entry, record, seed) };
         done.map_err(|why| DeviceError::Failed(why.to_string()))
+    }
+}
+
+impl Images for Emulated {
+    fn make_room(&mut self, buffer: usize, words: usize) -> bool {
+        self.images[buffer] = vec![POISON; words];
+        words >= WORTHWHILE
+    }
+
+    fn send_off(&mut self, buffer: usize, from: u64, words: usize) -> Result<(), DeviceError> {
+        self.images[buffer].truncate(words);
+        self.later = Some(Later { from, buffer, asks: self.launches % 4 });
+        Ok(())
+    }
+
+    fn have_come(&mut self) -> Result<bool, DeviceError> {
+        let Some(Later { from, buffer, asks }) = self.later.take() else { return Ok(true) };
+        if asks > 0 {
+            self.later = Some(Later { from, buffer, asks: asks - 1 });
+            return Ok(false);
+        }
+        // Only now: whoever writes the words meanwhile gets a wrong image.
+        let mut words = std::mem::take(&mut self.images[buffer]);
+        let read = self.read(from, &mut words);
+        self.images[buffer] = words;
+        read.map(|()| true)
+    }
+
+    fn image(&self, buffer: usize) -> &[u32] {
+        &self.images[buffer]
     }
 }
 

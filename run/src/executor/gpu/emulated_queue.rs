@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicU32;
 use std::thread::{Builder, JoinHandle};
 
 /// What memory holds that nobody has written.
-const POISON: u32 = 0xabab_abab;
+pub(super) const POISON: u32 = 0xabab_abab;
 
 /// A batch on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

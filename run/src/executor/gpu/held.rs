@@ -26,9 +26,20 @@ impl Held {
         self.intervals.is_some()
     }
 
+    /// How many nodes or intervals each explorer holds, given their heights.
+    pub fn counts(self, heights: &[u32]) -> Vec<u32> {
+        let most = if self.is_intervals() { 1 } else { u32::MAX };
+        heights.iter().map(|&height| height.min(most)).collect()
+    }
+
     /// Each node or interval.
     pub fn each(self, all: &[u32]) -> impl Iterator<Item = &[u32]> {
         all.chunks_exact(self.words)
+    }
+
+    /// The words of half of the nodes or intervals, at least of one.
+    pub fn half(self, all: &[u32]) -> usize {
+        (all.len() / self.words).div_ceil(2) * self.words
     }
 
     /// The number of nodes, or of leaves.

@@ -8,6 +8,7 @@ use pleach_core::device::Layout;
 use pleach_core::tree::Counts;
 use std::cell::Cell;
 use std::mem;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// The image is renewed once this many times its cost has passed since the last renewal.
@@ -17,6 +18,10 @@ const RENEW_PART: u32 = 50;
 const LARGEST_PART: f64 = 4.0;
 const FIRST_PART: f64 = 64.0;
 const SMALLEST_PART: f64 = 256.0;
+/// For how many rounds what was fetched for a thief waits for it.
+const PROMISED: u32 = 8;
+/// How long to wait before asking again for what is on its way.
+const SHORT: Duration = Duration::from_micros(10);
 /// A device without room gives back one part in this many of its nodes.
 const RELIEF_PART: f64 = 8.0;
 
@@ -26,23 +31,46 @@ const RELIEF_PART: f64 = 8.0;
 /// Counts of what was explored since then are held back until the image is renewed. Image, reserve
 /// and reported counts thus always match: if the device fails, the search continues from them, and
 /// no node is lost or counted twice. A caller that sees a failure takes [`GuardedDevice::all`].
+///
+/// A large image travels while kernels go on, together with what was removed for the reserve. Until both are there, the
+/// image before stands, which has everything.
 pub(super) struct GuardedDevice {
     device: Borrowed,
     held: Held,
     reserve: Vec<u32>,
+    /// From where on the words of a buffer that travelled are part of the image; none if they are not.
+    landed: Option<usize>,
+    /// The rest of the image.
     image: Vec<u32>,
+    /// The buffer of the image, which is not the one for what is coming.
+    buffer: usize,
+    /// What has been sent off and is not there yet.
+    coming: Option<Coming>,
     /// The least bound over the image, computed on demand because that visits all nodes.
     image_bound: Cell<Option<i64>>,
-    /// Counts of what was explored since the image was made.
+    /// Counts of what was explored since the image was made, or else what is coming.
     unreported: Counts,
     /// Counts covered by the image and not yet reported.
     reportable: Counts,
-    /// Whether the device holds exactly the nodes of the image.
+    /// Whether the device holds exactly the nodes of the image, or else of what is coming.
     image_is_current: bool,
     made: Instant,
     cost: Duration,
     /// One part in this many of all nodes is fetched for the next thieves.
     ahead_part: f64,
+    /// How much to send off next, because a thief was given nothing.
+    owed: f64,
+    /// For so many rounds, the reserve waits for a thief that was to come back.
+    promised: u32,
+}
+
+/// An image that is on its way, after what was removed for the reserve.
+struct Coming {
+    /// Words that were removed, and how much they are.
+    removed: usize,
+    size: f64,
+    /// Counts that the image covers.
+    counts: Counts,
 }
 
 impl GuardedDevice {
@@ -52,7 +80,10 @@ impl GuardedDevice {
             device,
             held: Held::new(layout),
             reserve: Vec::new(),
+            landed: None,
             image: Vec::new(),
+            buffer: 0,
+            coming: None,
             image_bound: Cell::new(None),
             unreported: Counts::default(),
             reportable: Counts::default(),
@@ -60,6 +91,8 @@ impl GuardedDevice {
             made: Instant::now(),
             cost: Duration::ZERO,
             ahead_part: FIRST_PART,
+            owed: 0.0,
+            promised: 0,
         }
     }
 
@@ -73,15 +106,26 @@ impl GuardedDevice {
         self.held.each(&self.reserve).count()
     }
 
-    /// The number of nodes, or of leaves, on the device and in the reserve.
+    /// The number of nodes, or of leaves, on the device, in the reserve and on their way there.
     pub fn size(&self) -> f64 {
-        self.device.size() + self.held.size(&self.reserve)
+        self.elsewhere() + self.held.size(&self.reserve)
+    }
+
+    /// How much is not in the reserve.
+    fn elsewhere(&self) -> f64 {
+        self.device.size() + self.coming.as_ref().map_or(0.0, |coming| coming.size)
+    }
+
+    /// The part of the image that travelled.
+    fn travelled(&self) -> &[u32] {
+        self.landed.map_or(&[], |from| &self.device.image(self.buffer)[from..])
     }
 
     /// The least bound over the image and the reserve, which bounds all work left.
     pub fn least_bound(&self, bound: impl Fn(&[u32]) -> i64) -> Option<i64> {
         let least = |nodes: &[u32]| self.held.each(nodes).map(&bound).min();
-        let image = self.image_bound.get().or_else(|| least(&self.image));
+        let all = || least(self.travelled()).into_iter().chain(least(&self.image)).min();
+        let image = self.image_bound.get().or_else(all);
         self.image_bound.set(image);
         image.into_iter().chain(least(&self.reserve)).min()
     }
@@ -103,19 +147,25 @@ impl GuardedDevice {
 
     /// Feeds the device from the reserve if so many explorers could use more.
     pub fn feed(&mut self, explorers: u32) -> Result<(), DeviceError> {
-        if self.reserve.is_empty() || !self.device.wants_more(explorers) {
+        self.land(self.device.size() == 0.0)?;
+        let promised = self.promised > 0;
+        let fed = self.device.size() > 0.0 && (promised || !self.device.wants_more(explorers));
+        if self.reserve.is_empty() || fed {
             return Ok(());
         }
-        let left = self.device.put(&self.reserve)?;
+        // What is put belongs to the image from then on.
+        self.land(true)?;
+        // A device that has run dry leaves a part of what is promised.
+        let all = self.reserve.len();
+        let some = if promised { self.held.half(&self.reserve) } else { all };
+        let left = self.device.put(&self.reserve[..some])?;
         if left.is_empty() {
-            self.image.append(&mut self.reserve);
+            self.image.extend(self.reserve.drain(..some));
             self.image_bound.set(None);
-            return Ok(());
-        }
-        if left.len() < self.reserve.len() {
+        } else if left.len() < some {
             self.image_is_current = false;
             self.renew()?;
-            self.reserve = left;
+            self.reserve.splice(..some, left);
         }
         Ok(())
     }
@@ -125,18 +175,64 @@ impl GuardedDevice {
         let returned = self.device.run(round)?;
         self.unreported.add(&returned.counts);
         self.image_is_current = false;
+        let landed = self.land(self.device.size() == 0.0)?;
+        if landed {
+            self.promised = self.promised.saturating_sub(1);
+        }
         if self.device.size() == 0.0 {
             self.set_image(Vec::new());
         } else if returned.full > 0 {
+            self.land(true)?;
             self.fetch((self.device.size() / RELIEF_PART).ceil())?;
-        } else if self.made.elapsed() >= RENEW_PART * self.cost {
-            self.renew()?;
+        } else if landed && (self.owed > 0.0 || self.made.elapsed() >= RENEW_PART * self.cost) {
+            let owed = mem::take(&mut self.owed).min((self.device.size() / 2.0).floor());
+            if !self.send_off(owed)? {
+                self.renew()?;
+            }
         }
         Ok(returned)
     }
 
-    /// Renews the image; a failure leaves everything here unchanged.
+    /// Sends off this much of the work for the reserve, with an image of the rest. Returns whether there is enough for
+    /// that; a failure leaves everything here unchanged.
+    fn send_off(&mut self, size: f64) -> Result<bool, DeviceError> {
+        let (start, before) = (Instant::now(), self.device.size());
+        let Some(removed) = self.device.send_off(size, 1 - self.buffer)? else { return Ok(false) };
+        let size = before - self.device.size();
+        let counts = mem::take(&mut self.unreported);
+        self.coming = Some(Coming { removed, size, counts });
+        if removed > 0 {
+            self.promised = PROMISED;
+        }
+        self.image_is_current = true;
+        (self.made, self.cost) = (Instant::now(), start.elapsed());
+        Ok(true)
+    }
+
+    /// Takes in what was sent off if it is there, or else waits for it if told to. Returns whether nothing is coming.
+    fn land(&mut self, wait: bool) -> Result<bool, DeviceError> {
+        if self.coming.is_none() {
+            return Ok(true);
+        }
+        while !self.device.have_come()? {
+            if !wait {
+                return Ok(false);
+            }
+            sleep(SHORT);
+        }
+        if let Some(Coming { removed, counts, .. }) = self.coming.take() {
+            self.buffer = 1 - self.buffer;
+            self.reserve.extend(&self.device.image(self.buffer)[..removed]);
+            (self.landed, self.image) = (Some(removed), Vec::new());
+            self.image_bound.set(None);
+            self.reportable.add(&counts);
+        }
+        Ok(true)
+    }
+
+    /// Renews the image, at once; a failure leaves everything here unchanged.
     pub fn renew(&mut self) -> Result<(), DeviceError> {
+        self.land(true)?;
         if self.image_is_current {
             return Ok(());
         }
@@ -148,8 +244,10 @@ impl GuardedDevice {
         Ok(())
     }
 
-    /// Gives away a share of all nodes or leaves, from the reserve as far as it goes.
+    /// Gives away a share of all nodes or leaves, from the reserve as far as it goes. Gives nothing while what it would
+    /// give is on its way.
     pub fn split(&mut self, share: f64) -> Result<Option<Vec<u32>>, DeviceError> {
+        let nothing_comes = self.land(self.device.gives() == Gives::Each)?;
         let size = self.size();
         if self.device.gives() == Gives::Each && size >= 2.0 {
             // What they keep goes back to the device with the next round.
@@ -161,22 +259,36 @@ impl GuardedDevice {
         }
         let mut wanted = self.held.portion(share, size);
         let missing = wanted - self.held.size(&self.reserve);
-        if missing > 0.0 {
+        if missing > 0.0 && !nothing_comes {
+            self.owed = missing;
+        } else if missing > 0.0 {
             // The image is renewed each time, which costs the same for few nodes as for many: the sooner others come
             // back, the more is fetched for them.
             let soon = self.made.elapsed() < RENEW_PART * self.cost;
             let part = if soon { self.ahead_part / 2.0 } else { 2.0 * self.ahead_part };
             self.ahead_part = part.clamp(LARGEST_PART, SMALLEST_PART);
-            self.fetch(missing + (size / self.ahead_part).floor())?;
+            let size = missing + (size / self.ahead_part).floor();
+            // Until it is there, the device needs something to do.
+            if !self.send_off(size.min((self.device.size() / 2.0).ceil()))? {
+                self.fetch(size)?;
+            }
         }
-        let elsewhere = self.device.size() > 0.0;
+        let reserved = self.held.size(&self.reserve);
+        let elsewhere = self.elsewhere() > 0.0;
         if self.device.gives() == Gives::One && elsewhere {
-            wanted = self.held.size(&self.reserve);
+            wanted = reserved;
+        } else if self.coming.is_some() {
+            // Rather nothing than little: the rest is there when they come back.
+            wanted = if 2.0 * reserved < wanted { 0.0 } else { wanted.min(reserved) };
         }
-        Ok((wanted > 0.0).then(|| self.held.split(&mut self.reserve, wanted, elsewhere)))
+        if wanted == 0.0 {
+            return Ok(None);
+        }
+        (self.promised, self.owed) = (0, 0.0);
+        Ok(Some(self.held.split(&mut self.reserve, wanted, elsewhere)))
     }
 
-    /// Moves this much from the device to the reserve.
+    /// Moves this much from the device to the reserve, at once. Nothing must be coming.
     fn fetch(&mut self, size: f64) -> Result<(), DeviceError> {
         let mut fetched = Vec::new();
         self.device.take(size, &mut fetched)?;
@@ -188,6 +300,7 @@ impl GuardedDevice {
 
     /// Takes all work.
     pub fn drain(&mut self) -> Result<Vec<u32>, DeviceError> {
+        self.land(true)?;
         let mut all = Vec::new();
         self.device.take(f64::INFINITY, &mut all)?;
         all.append(&mut self.reserve);
@@ -197,11 +310,12 @@ impl GuardedDevice {
 
     /// All work left, as of the image: where the search continues without the device.
     pub fn all(&self) -> Vec<u32> {
-        [&self.image[..], &self.reserve].concat()
+        [self.travelled(), &self.image, &self.reserve].concat()
     }
 
+    /// Replaces the image by that of now. Nothing must be coming.
     fn set_image(&mut self, image: Vec<u32>) {
-        (self.image, self.image_is_current) = (image, true);
+        (self.landed, self.image, self.image_is_current) = (None, image, true);
         self.image_bound.set(None);
         self.reportable.add(&mem::take(&mut self.unreported));
     }

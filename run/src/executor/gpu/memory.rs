@@ -2,12 +2,13 @@
 
 use super::DeviceError;
 use super::form::{Built, Handling};
+use super::images::Images;
 use super::slots::Slots;
 use pleach_core::device::Layout;
 use pleach_kernels::launch::{Entry, Launch, LaunchReport};
 
 /// Memory that kernels can reach, and launching them. After an error it is not used again.
-pub(super) trait Memory: Slots {
+pub(super) trait Memory: Slots + Images {
     /// The number of free bytes.
     fn bytes(&self) -> u64;
 

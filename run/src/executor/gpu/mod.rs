@@ -1,5 +1,6 @@
 //! Devices: memory with many stacks of nodes or intervals, and kernels that explore all of them at once.
 
+mod album;
 mod any_gpu;
 mod batch;
 mod cache;
@@ -23,6 +24,7 @@ mod giving;
 pub mod gpus;
 mod held;
 mod hip;
+mod images;
 mod kept;
 mod memory;
 pub mod mode;

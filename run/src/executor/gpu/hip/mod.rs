@@ -343,6 +343,11 @@ impl Driver for Amd {
         unsafe { std::slice::from_raw_parts_mut(memory.1, memory.2) }
     }
 
+    fn look<'m>(&self, memory: &'m Pinned) -> &'m [u32] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts(memory.1, memory.2) }
+    }
+
     // SAFETY: the trait says what callers guarantee.
     unsafe fn send(
         &self,

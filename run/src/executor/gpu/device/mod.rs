@@ -1,10 +1,11 @@
 //! [`Device`]: memory with many stacks of nodes or intervals, and kernels that explore all of them at
 //! once.
 
+mod freight;
+
 use super::form::{Built, Handling};
 use super::held::Held;
 use super::memory::Memory;
-use super::moves::{longest, share, spread};
 use super::slots::Slots;
 use super::{DeviceError, Exchange, Gives, Inside, Returned, Round};
 use crate::activity::Phases;
@@ -12,8 +13,7 @@ use pleach_core::device::Layout;
 use pleach_core::tree::Counts;
 use pleach_core::work::Nodes;
 use pleach_kernels::launch::{
-    Entry, FOUND, Launch, LaunchReport, Move, ONE_LEAF, PAGE, StealRule, height, least_leaves,
-    ring_room,
+    Entry, FOUND, Launch, LaunchReport, Move, ONE_LEAF, PAGE, StealRule, height, ring_room,
 };
 use std::time::Instant;
 
@@ -21,12 +21,12 @@ use std::time::Instant;
 const PART: u64 = 2;
 /// The most pages that one explorer can own.
 const MOST_SPAN: u32 = 8192;
+/// Images that travel while kernels go on may take one part in this many.
+const STAGED_PART: u64 = 16;
 /// Words per transfer; more only if a single node is larger.
 const MOVED_WORDS: usize = 1 << 22;
 /// Those before that [`Inside::Search`] and [`Inside::Large`] look at.
 const WINDOW: u32 = 32;
-/// Work from outside fills stacks up to this many nodes, so that some is left for others.
-const FILLED: u32 = 32;
 
 /// Memory with many stacks of nodes, and kernels that explore all of them at once. Where work is
 /// intervals, each explorer holds one instead of a stack, or none.
@@ -38,6 +38,8 @@ pub struct Device {
     words: usize,
     found: usize,
     room: usize,
+    /// Where all that is sent off together is gathered, and how many nodes it has room for.
+    staged: (u64, usize),
     /// Nodes, or leaves.
     size: f64,
     /// Explorers that hold intervals, among those that take part.
@@ -52,11 +54,6 @@ pub struct Device {
     exchange_ns: u64,
     /// The window of [`Inside::Adapt`]: where it begins, and how wide it is.
     window: (u32, u32),
-}
-
-/// How many intervals each explorer holds, given their heights.
-fn numbers(heights: Vec<u32>) -> Vec<u32> {
-    heights.into_iter().map(|height| height.min(1)).collect()
 }
 
 fn nanos_since(start: Instant) -> u64 {
@@ -77,6 +74,7 @@ impl Device {
             words,
             found,
             room,
+            staged: (0, 0),
             size,
             holding,
             giving_at_once: 0,
@@ -193,6 +191,9 @@ impl Device {
             sizes: layout.constants(),
             ..Launch::default()
         };
+        let held = pages as usize * page as usize;
+        let staged = held.min((self.memory.bytes() / STAGED_PART / 4) as usize / layout.words);
+        self.staged = (self.memory.allocate((staged * layout.words).max(1))?, staged);
         let first: Vec<u32> = (0..explorers).collect();
         self.memory.write(self.launch.rings, &first)?;
         self.memory.write(self.launch.stacks, &[0, 1].repeat(n))?;
@@ -338,143 +339,9 @@ impl Device {
         (from % all, width)
     }
 
-    /// Puts nodes onto the lowest stacks, or gives intervals to explorers without; returns those that do not fit.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn put(&mut self, nodes: &[u32]) -> Result<Vec<u32>, DeviceError> {
-        let start = Instant::now();
-        let mut left = Vec::new();
-        for some in nodes.chunks(self.room * self.words) {
-            let heights = self.read(self.launch.heights, self.launch.active as usize)?;
-            let (heights, most) = match self.held.is_intervals() {
-                true => (numbers(heights), 1),
-                false => (heights, FILLED),
-            };
-            let nodes = (some.len() / self.words) as u64;
-            let given = match self.way.one_gets {
-                true if self.held.is_intervals() => spread(&heights[..1], nodes, most),
-                true => vec![nodes as u32],
-                false => spread(&heights, nodes, most),
-            };
-            let mut at = 0;
-            let planned = |&nodes: &u32| {
-                at += nodes;
-                Move { nodes, at: at - nodes, ..Move::default() }
-            };
-            let mut moves: Vec<Move> = given.iter().map(planned).collect();
-            left.extend_from_slice(&some[at as usize * self.words..]);
-            if at == 0 {
-                continue;
-            }
-            moves.resize(self.launch.explorers as usize, Move::default());
-            self.memory.write(self.launch.moved, some)?;
-            self.start_moves(Entry::Put, &moves)?;
-            let said = self.read(self.launch.moves, Move::WORDS * moves.len())?;
-            for (said, planned) in said.chunks_exact(Move::WORDS).zip(&moves) {
-                let (done, nodes) = (said[3].min(planned.nodes), planned.nodes);
-                let node = |n: u32| (planned.at + n) as usize * self.words;
-                left.extend_from_slice(&some[node(done)..node(nodes)]);
-                self.size += self.held.size(&some[node(0)..node(done)]);
-                self.holding += done;
-            }
-        }
-        self.phases.copy_ns += nanos_since(start);
-        Ok(left)
-    }
-
-    fn start_moves(&mut self, entry: Entry, moves: &[Move]) -> Result<(), DeviceError> {
-        let words: Vec<u32> = moves.iter().flat_map(|one| one.words()).collect();
-        self.memory.write(self.launch.moves, &words)?;
-        self.launch_and_read(entry, i64::MAX).map(drop)
-    }
-
-    /// Removes this many nodes from the bottoms of the stacks and appends them to `into`; or the longest intervals, until
-    /// they have as many leaves.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn take(&mut self, size: f64, into: &mut Vec<u32>) -> Result<(), DeviceError> {
-        let start = Instant::now();
-        let heights = self.read(self.launch.heights, self.launch.explorers as usize)?;
-        let drawn = self.way.gives == Gives::One && size.is_finite();
-        let one = if drawn { self.one(&heights) } else { None };
-        let shares = if self.held.is_intervals() {
-            let taken = one.unwrap_or_else(|| longest(&heights, size));
-            let left =
-                || heights.iter().zip(&taken).filter(|&(&height, &taken)| taken == 0 && height > 0);
-            self.size = left().map(|(&height, _)| least_leaves(height)).sum();
-            self.holding = left().count() as u32;
-            taken
-        } else {
-            let shares = one.unwrap_or_else(|| share(&heights, size as u64));
-            self.size -= shares.iter().map(|&nodes| f64::from(nodes)).sum::<f64>();
-            shares
-        };
-        self.fetch(shares, false, into)?;
-        self.phases.copy_ns += nanos_since(start);
-        Ok(())
-    }
-
     /// Which explorers give.
     #[must_use]
     pub fn gives(&self) -> Gives {
         self.way.gives
-    }
-
-    /// All that one explorer has which is drawn among those that have something; nothing if it is the only one.
-    fn one(&mut self, heights: &[u32]) -> Option<Vec<u32>> {
-        // Any odd step will do that is not small.
-        self.drawn = self.drawn.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let all = heights.len();
-        let from = self.drawn as usize % all;
-        let holders = (from..from + all).map(|at| at % all).filter(|&at| heights[at] > 0);
-        let mut holders = holders.take(2);
-        let (Some(drawn), Some(_)) = (holders.next(), holders.next()) else { return None };
-        let mut taken = vec![0; all];
-        taken[drawn] = if self.held.is_intervals() { 1 } else { heights[drawn] };
-        Some(taken)
-    }
-
-    /// Appends a copy of all nodes to `into`.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn copy(&mut self, into: &mut Vec<u32>) -> Result<(), DeviceError> {
-        let start = Instant::now();
-        let heights = self.read(self.launch.heights, self.launch.explorers as usize)?;
-        let all = if self.held.is_intervals() { numbers(heights) } else { heights };
-        self.fetch(all, true, into)?;
-        self.phases.copy_ns += nanos_since(start);
-        Ok(())
-    }
-
-    /// Fetches the `wanted` bottom nodes of each stack, in as many transfers as necessary.
-    fn fetch(
-        &mut self,
-        mut wanted: Vec<u32>,
-        leave: bool,
-        into: &mut Vec<u32>,
-    ) -> Result<(), DeviceError> {
-        self.launch.leave = leave.into();
-        let mut skip = vec![0; wanted.len()];
-        loop {
-            let mut at = 0;
-            let some = |(wanted, skip): (&mut u32, &mut u32)| {
-                let nodes = (*wanted).min(self.room as u32 - at);
-                let one = Move { skip: *skip, nodes, at, done: 0 };
-                (*wanted, at) = (*wanted - nodes, at + nodes);
-                *skip += if leave { nodes } else { 0 };
-                one
-            };
-            let moves: Vec<Move> = wanted.iter_mut().zip(&mut skip).map(some).collect();
-            if at == 0 {
-                return Ok(());
-            }
-            self.start_moves(Entry::Take, &moves)?;
-            let start = into.len();
-            into.resize(start + at as usize * self.words, 0);
-            self.memory.read(self.launch.moved, &mut into[start..])?;
-        }
     }
 }
