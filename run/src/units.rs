@@ -5,8 +5,9 @@ use crate::error::RunError;
 use crate::executor::Executor;
 use crate::executor::gpu::DeviceError;
 use crate::executor::gpu::coming::ComingExecutor;
+use crate::executor::gpu::errand::Errand;
 use crate::executor::gpu::executor::{DeviceExecutor, Rounds, fell_back};
-use crate::executor::gpu::mode::Errand;
+use crate::executor::gpu::mode::begin;
 use crate::executor::gpu::opening::Opening;
 use crate::executor::gpu::shelf::Shelf;
 use crate::executor::gpu::spec::{Kind, Mode, names};
@@ -93,7 +94,7 @@ fn make(problem: &dyn Problem, errand: Errand, at_once: bool) -> Result<Make<'_>
     }
     let opened = errand.open()?;
     let took = opened.took();
-    Ok(Make::Device(opened.begin(problem)?, took))
+    Ok(Make::Device(begin(opened, problem)?, took))
 }
 
 impl<'p> Planned<'p> {

@@ -105,3 +105,28 @@ fn a_device_that_fails_around_a_trial_loses_nothing() {
     }
     assert!(lost > 10, "{lost}");
 }
+
+/// A kernel that bounds may have to be compiled first, which takes long.
+#[test]
+fn a_device_explores_while_the_other_mode_is_prepared() {
+    let (flowshop, best) = flowshop(Bound::One);
+    let (wanted, _) = whole(&flowshop, best);
+    let on_device = flowshop.on_device().unwrap();
+    let (shelf, spec) = (Arc::default(), spec("emulated:explorers=2:budget=5:late=300"));
+    let device = Shelf::take(&shelf, &spec).unwrap();
+    let explores = DeviceExplorer::new(device, &flowshop, on_device, &spec).unwrap();
+    let mut search = Either::new(&flowshop, explores, &spec, &shelf, TRIALS[0]);
+    search.put(&Problem::root(&flowshop).bytes).unwrap();
+    let (mut counts, mut steps) = (Counts::default(), 0);
+    while search.mode() == Mode::Explore && search.size() > 0.0 {
+        counts.add(&search.step(1, best).counts);
+        steps += 1;
+    }
+    assert!(steps > 3, "{steps}");
+    counts.add(&search.flush().counts);
+    let mut rest = flowshop.explorer();
+    rest.put(&search.drain().bytes).unwrap();
+    counts.add(&search.flush().counts);
+    counts.add(&run_to_end(&mut *rest, best).counts);
+    assert_eq!(counts, wanted);
+}

@@ -9,7 +9,7 @@ use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_run::executor::gpu::coming::ComingExecutor;
-use pleach_run::executor::gpu::mode::Errand;
+use pleach_run::executor::gpu::errand::Errand;
 use pleach_run::executor::gpu::opening::Opening;
 use pleach_run::executor::{Budget, Executor};
 use pleach_run::{Crew, Settings, UnitReport};

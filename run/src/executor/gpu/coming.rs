@@ -2,6 +2,7 @@
 
 use super::DeviceError;
 use super::executor::{DeviceExecutor, Warn, fell_back};
+use super::mode::begin;
 use super::opening::Opening;
 use crate::executor::threads::ThreadExecutor;
 use crate::executor::{Budget, Executor, Stretch};
@@ -52,7 +53,7 @@ impl<'p> ComingExecutor<'p> {
         let now = self.now.explorer();
         let begun = came.and_then(|opened| {
             let took = opened.took();
-            let mut explorer = opened.begin(problem)?;
+            let mut explorer = begin(opened, problem)?;
             let work = now.drain();
             if let Err(why) = explorer.put(&work.bytes) {
                 now.put(&work.bytes).expect("a problem reads work of its own");

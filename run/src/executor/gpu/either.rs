@@ -1,10 +1,11 @@
 //! [`Either`]: a device that explores until a short trial shows that it does better to bound for the host.
 
 use super::DeviceError;
-use super::evaluate::Evaluator;
+use super::errand::{Errand, Opened};
 use super::executor::Rounds;
 use super::explorer::DeviceExplorer;
 use super::form::Built;
+use super::opening::Opening;
 use super::shelf::Shelf;
 use super::spec::{Mode, Spec};
 use crate::activity::Phases;
@@ -51,12 +52,20 @@ impl Rate {
 enum Stage {
     /// It explores, for so long by now; the rate is that of the last while.
     Before { ns: u64, explored: Rate },
+    /// It explores on, until it can bound as well.
+    Opening { explored: Rate },
     /// It bounds, at first to warm up.
     Warm { explored: Rate, bounds: Rate },
     /// It bounds, and is measured.
     Measured { explored: Rate, bounds: Rate },
     /// The mode is chosen.
     Settled,
+}
+
+/// The device in its other mode.
+enum Coming {
+    Here(Opened),
+    Later(Opening),
 }
 
 /// A device that chooses its mode.
@@ -66,6 +75,7 @@ pub struct Either<'p> {
     shelf: Arc<Shelf>,
     trial: Trial,
     stage: Stage,
+    opening: Option<Coming>,
     now: Box<dyn Rounds + 'p>,
     /// The one that explores, while the other one is tried.
     aside: Option<Box<dyn Rounds + 'p>>,
@@ -90,6 +100,7 @@ impl<'p> Either<'p> {
             shelf: Arc::clone(shelf),
             trial,
             stage: Stage::Before { ns: 0, explored: Rate::default() },
+            opening: None,
             now: Box::new(explores),
             aside: None,
             phases: Phases::default(),
@@ -104,7 +115,7 @@ impl<'p> Either<'p> {
         if !self.now.is_well() {
             // The CPU goes on, which says nothing about the device. That is left alone: whatever waits for a kernel
             // that does not end would never return.
-            std::mem::forget(self.aside.take());
+            std::mem::forget((self.aside.take(), self.opening.take()));
             self.stage = Stage::Settled;
             return reported;
         }
@@ -121,12 +132,14 @@ impl<'p> Either<'p> {
                 }
                 if before + ns < after_ns {
                     Stage::Before { ns: before + ns, explored }
-                } else if let Some(bounds) = self.evaluator() {
-                    reported = self.turn(bounds);
-                    Stage::Warm { explored, bounds: Rate::default() }
                 } else {
-                    Stage::Settled
+                    self.opening = self.evaluation();
+                    self.look(explored, &mut reported)
                 }
+            }
+            Stage::Opening { mut explored } => {
+                explored.add(nodes, ns);
+                self.look(explored, &mut reported)
             }
             Stage::Warm { explored, mut bounds } => {
                 bounds.add(nodes, ns);
@@ -149,12 +162,35 @@ impl<'p> Either<'p> {
         reported
     }
 
-    /// One that bounds, if there can be: it stands beside the one that explores, on the same GPU.
-    fn evaluator(&self) -> Option<Box<dyn Rounds + 'p>> {
-        let host = self.problem.evaluation().ok()?;
-        let device = self.shelf.take(&self.spec).ok()?;
-        let bounds = Evaluator::new(device, self.problem, host, &self.spec).ok()?;
-        Some(Box::new(bounds))
+    /// Begins to prepare the other mode, which may compile a kernel, if there can be one: on the same GPU, beside what
+    /// explores there.
+    fn evaluation(&self) -> Option<Coming> {
+        let spec = Spec { mode: Some(Mode::Evaluate), ..self.spec };
+        let errand = Errand::new(self.problem, &spec, &self.shelf).ok()?;
+        if errand.is_quick() {
+            return errand.open().ok().map(Coming::Here);
+        }
+        Opening::start(errand).ok().map(Coming::Later)
+    }
+
+    /// Turns to the other mode once it is prepared. Returns the next stage.
+    fn look(&mut self, explored: Rate, reported: &mut Progress) -> Stage {
+        let came = match self.opening.take() {
+            None => return Stage::Settled,
+            Some(Coming::Here(opened)) => Ok(opened),
+            Some(Coming::Later(mut opening)) => match opening.came() {
+                Some(came) => came,
+                None => {
+                    self.opening = Some(Coming::Later(opening));
+                    return Stage::Opening { explored };
+                }
+            },
+        };
+        let Ok(bounds) = came.and_then(|opened| opened.bounds(self.problem)) else {
+            return Stage::Settled;
+        };
+        *reported = self.turn(Box::new(bounds));
+        Stage::Warm { explored, bounds: Rate::default() }
     }
 
     fn settle(&mut self, explored: u64, bounded: u64) -> Progress {
@@ -191,7 +227,7 @@ impl Rounds for Either<'_> {
         let ns = start.elapsed().as_nanos() as u64;
         let noted = Instant::now();
         let reported = self.note(progress.used, ns);
-        // To prepare the other mode takes time, and may compile a kernel.
+        // To turn to the other mode takes time.
         self.phases.wait_ns += noted.elapsed().as_nanos() as u64;
         progress.add(reported);
         progress

@@ -15,6 +15,7 @@ mod emulated;
 #[cfg(feature = "emulated")]
 mod emulated_queue;
 pub mod ending;
+pub mod errand;
 pub mod evaluate;
 pub mod executor;
 pub mod explorer;

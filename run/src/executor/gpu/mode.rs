@@ -1,134 +1,29 @@
-//! [`Errand`]: what a device is to do for a search, and the way there: check, open, begin.
+//! What a device does for a search: what was asked for, or what a trial shows to be faster.
 
+use super::DeviceError;
 use super::either::{Either, Trial};
-use super::evaluate::{self, Evaluator};
+use super::errand::{Errand, Opened};
 use super::executor::Rounds;
-use super::explorer::{self, DeviceExplorer};
-use super::shelf::{Borrowed, Shelf};
-use super::spec::{Kind, Mode, Spec};
-use super::{DeviceError, check};
-use pleach_core::device::Layout;
+use super::shelf::Shelf;
+use super::spec::{Mode, Spec};
 use pleach_core::problem::Problem;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-/// What a device is to do for a search. It has all that opening takes, and nothing that belongs to the problem.
-pub struct Errand {
-    pub(super) spec: Spec,
-    pub(super) shelf: Arc<Shelf>,
-    /// What it does; nothing if a trial is to show that.
-    mode: Option<Mode>,
-    layout: Layout,
-}
-
-/// A device that is open and ready for its errand.
-pub struct Opened {
-    errand: Errand,
-    device: Borrowed,
-    /// How many children it can bound at once, if that is what it does.
-    at_once: u32,
-    took: Duration,
-}
-
-impl Errand {
-    /// Has a device explore, or bound what the host branches. Where nothing was asked for, it does what there is a
-    /// kernel for; where there are both, it explores until a trial shows which is faster.
-    ///
-    /// # Errors
-    /// If there is no kernel or no such device. Whatever takes long is left to [`Errand::open`].
-    pub fn new(
-        problem: &dyn Problem,
-        spec: &Spec,
-        shelf: &Arc<Shelf>,
-    ) -> Result<Self, DeviceError> {
-        let known = match (problem.on_device(), problem.evaluation()) {
-            (Ok(on), Ok(_)) => shelf.chosen(spec.kind, &on.layout()),
-            (Err(_), Ok(_)) => Some(Mode::Evaluate),
-            _ => Some(Mode::Explore),
-        };
-        let mode = spec.mode.or(known);
-        let layout = match mode {
-            Some(Mode::Evaluate) => problem.evaluation().map_err(no_bounds)?.layout(),
-            _ => {
-                let on = problem.on_device().map_err(no_kernel)?;
-                explorer::wanted(problem, on, spec)?
-            }
-        };
-        if !shelf.has(spec, |_| true) {
-            check(spec)?;
+/// A device at its errand. The problem is the one that the errand is for.
+///
+/// # Errors
+/// If it has no kernel for the problem.
+pub fn begin(opened: Opened, problem: &dyn Problem) -> Result<Box<dyn Rounds + '_>, DeviceError> {
+    Ok(match opened.mode() {
+        Some(Mode::Evaluate) => Box::new(opened.bounds(problem)?),
+        Some(Mode::Explore) => Box::new(opened.explores(problem)?),
+        None => {
+            let Errand { spec, shelf, .. } = opened.errand();
+            let (spec, shelf) = (*spec, Arc::clone(shelf));
+            let explores = opened.explores(problem)?;
+            Box::new(Either::new(problem, explores, &spec, &shelf, Trial::default()))
         }
-        Ok(Self { spec: *spec, shelf: Arc::clone(shelf), mode, layout })
-    }
-
-    /// Whether opening takes no time worth mentioning: then the device or one like it is open already, with the
-    /// right kernel.
-    #[must_use]
-    pub fn is_quick(&self) -> bool {
-        let emulated = self.spec.kind == Kind::Emulated && self.spec.late.is_none();
-        emulated
-            || self
-                .shelf
-                .has(&self.spec, |device| device.has_kernel(&self.layout, self.spec.handling))
-    }
-
-    /// What the device does, at first.
-    #[must_use]
-    pub fn mode(&self) -> Mode {
-        self.mode.unwrap_or(Mode::Explore)
-    }
-
-    /// Opens the device and prepares it, which may take a while.
-    ///
-    /// # Errors
-    /// If the device cannot be used.
-    pub fn open(self) -> Result<Opened, DeviceError> {
-        let start = Instant::now();
-        let device = self.shelf.take(&self.spec)?;
-        self.ready(device, start)
-    }
-
-    /// Prepares a device that is being opened since then.
-    pub(super) fn ready(self, mut device: Borrowed, start: Instant) -> Result<Opened, DeviceError> {
-        let at_once = match self.mode() {
-            Mode::Evaluate => evaluate::ready(&mut device, &self.layout, &self.spec)?,
-            Mode::Explore => explorer::ready(&mut device, &self.layout, &self.spec).map(|()| 0)?,
-        };
-        Ok(Opened { errand: self, device, at_once, took: start.elapsed() })
-    }
-}
-
-impl Opened {
-    /// How long opening took.
-    #[must_use]
-    pub fn took(&self) -> Duration {
-        self.took
-    }
-
-    /// The device at its errand. The problem is the one that the errand is for.
-    ///
-    /// # Errors
-    /// If it has no kernel for the problem.
-    pub fn begin<'p>(self, problem: &'p dyn Problem) -> Result<Box<dyn Rounds + 'p>, DeviceError> {
-        let Self { errand: Errand { spec, shelf, mode, layout }, device, at_once, .. } = self;
-        if mode == Some(Mode::Evaluate) {
-            let host = problem.evaluation().map_err(no_bounds)?;
-            return Ok(Box::new(Evaluator::with((device, at_once), problem, host, &spec)));
-        }
-        let on = problem.on_device().map_err(no_kernel)?;
-        let explores = DeviceExplorer::with(device, &layout, (problem, on), &spec);
-        Ok(match mode {
-            Some(_) => Box::new(explores),
-            None => Box::new(Either::new(problem, explores, &spec, &shelf, Trial::default())),
-        })
-    }
-}
-
-fn no_kernel(what: &str) -> DeviceError {
-    DeviceError::Failed(format!("it has no kernel for {what}"))
-}
-
-fn no_bounds(what: &str) -> DeviceError {
-    DeviceError::Failed(format!("it has no kernel that bounds with {what}"))
+    })
 }
 
 /// Has a device do what was asked for, or what it does best.
@@ -140,5 +35,5 @@ pub fn prepare<'p>(
     spec: &Spec,
     shelf: &Arc<Shelf>,
 ) -> Result<Box<dyn Rounds + 'p>, DeviceError> {
-    Errand::new(problem, spec, shelf)?.open()?.begin(problem)
+    begin(Errand::new(problem, spec, shelf)?.open()?, problem)
 }

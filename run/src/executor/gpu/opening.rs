@@ -2,7 +2,7 @@
 
 use super::DeviceError;
 use super::ending::AtWork;
-use super::mode::{Errand, Opened};
+use super::errand::{Errand, Opened};
 use super::shelf::Shelf;
 use super::spec::{Kind, Mode};
 use crate::sync::{AtomicBool, Ordering};
