@@ -163,7 +163,7 @@ impl<'a> Each<'a> {
             store: |_, _: &[u8]| Ok(()),
             load: |_, _: &mut Vec<u8>| {},
         };
-        self.across(processes, shared)
+        self.across(processes, "run_across", shared)
     }
 
     /// Computes a value for each unit, on all processes that share the loop; each of them gets all values. All of them
@@ -194,7 +194,8 @@ impl<'a> Each<'a> {
                 from.finish()
             },
         };
-        let report = self.across(processes, shared)?;
+        let kind = format!("map_across to {}", std::any::type_name::<T>());
+        let report = self.across(processes, &kind, shared)?;
         let whole = report.complete;
         let take =
             |value: Mutex<Option<T>>| value.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -202,23 +203,33 @@ impl<'a> Each<'a> {
         Ok((all.flatten(), report))
     }
 
-    fn across(mut self, processes: &Processes, shared: impl Loop) -> Result<LoopReport, RunError> {
-        let about = self.n.to_string();
-        processes.begin(&about)?;
+    fn across(
+        mut self,
+        processes: &Processes,
+        kind: &str,
+        shared: impl Loop,
+    ) -> Result<LoopReport, RunError> {
+        processes.begin(&format!("{kind} of {} units", self.n))?;
         self.settings.cluster = processes.cluster();
-        let costs = Some(self.cost_before).filter(|costs| costs.last() > Some(&0.0));
-        let outcome =
-            Crew::shared().run_loop(&Costed { shared, costs }, &self.settings, &mut *self.watch)?;
+        let costs = self.costs();
+        let all = Costed { of: shared, costs };
+        let outcome = Crew::shared().run_loop(&all, &self.settings, &mut *self.watch);
+        let outcome = outcome.inspect_err(|why| processes.fail(why))?;
         processes.end()?;
         Ok(outcome.report)
+    }
+
+    /// The costs, if they differ.
+    fn costs(&mut self) -> Option<Vec<f64>> {
+        Some(std::mem::take(&mut self.cost_before)).filter(|costs| costs.last() > Some(&0.0))
     }
 
     fn each<H: Default + Send>(
         mut self,
         body: impl Fn(Range<usize>, &mut H) + Sync,
     ) -> Result<(Vec<H>, LoopReport), RunError> {
-        let cost_before = Some(self.cost_before).filter(|costs| costs.last() > Some(&0.0));
-        let body = Body { n: self.n, cost_before, body, hand: H::default };
+        let costs = self.costs();
+        let body = Costed { of: Body { n: self.n, body, hand: H::default }, costs };
         let outcome = Crew::shared().run_loop(&body, &self.settings, &mut *self.watch)?;
         Ok((outcome.hands, outcome.report))
     }
@@ -227,7 +238,6 @@ impl<'a> Each<'a> {
 /// A closure as a loop.
 struct Body<F, G> {
     n: usize,
-    cost_before: Option<Vec<f64>>,
     body: F,
     hand: G,
 }
@@ -237,10 +247,6 @@ impl<H: Send, F: Fn(Range<usize>, &mut H) + Sync, G: Fn() -> H + Sync> Loop for 
 
     fn units(&self) -> usize {
         self.n
-    }
-
-    fn cost_before(&self, unit: usize) -> f64 {
-        self.cost_before.as_ref().map_or(unit as f64, |costs| costs[unit])
     }
 
     fn hand(&self) -> H {
@@ -306,7 +312,7 @@ where
 
 /// A loop with costs.
 struct Costed<L> {
-    shared: L,
+    of: L,
     costs: Option<Vec<f64>>,
 }
 
@@ -314,7 +320,7 @@ impl<L: Loop> Loop for Costed<L> {
     type Hand = L::Hand;
 
     fn units(&self) -> usize {
-        self.shared.units()
+        self.of.units()
     }
 
     fn cost_before(&self, unit: usize) -> f64 {
@@ -322,14 +328,14 @@ impl<L: Loop> Loop for Costed<L> {
     }
 
     fn hand(&self) -> L::Hand {
-        self.shared.hand()
+        self.of.hand()
     }
 
     fn run(&self, units: Range<usize>, hand: &mut L::Hand) {
-        self.shared.run(units, hand);
+        self.of.run(units, hand);
     }
 
     fn afar(&self) -> Option<&dyn LoopAfar> {
-        self.shared.afar()
+        self.of.afar()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::{LASTING, LETTER};
 use pleach_net::mpi::{self, Choice};
-use pleach_run::{Cluster, RunError};
+use pleach_run::{Cluster, First, RunError};
 use std::sync::Arc;
 
 /// The processes that `mpiexec` or `srun` has started; only this one without such a launcher.
@@ -18,6 +18,8 @@ use std::sync::Arc;
 /// }
 /// # Ok::<(), pleach::RunError>(())
 /// ```
+///
+/// A closure must not begin another loop on the same processes: that is an error.
 ///
 /// When it is dropped, it waits for the others; nothing of a launcher can be used afterwards.
 #[derive(Debug)]
@@ -48,16 +50,24 @@ impl Processes {
     /// Begins a loop in all of them.
     pub(crate) fn begin(&self, about: &str) -> Result<(), RunError> {
         let Some(cluster) = &self.0 else { return Ok(()) };
+        cluster.can_begin_loops()?;
         if cluster.is_root() {
-            cluster.begin_loops(about.into(), Vec::new());
-            return Ok(());
+            return cluster.begin_loops(about.into(), First::default());
         }
         let order = cluster.next_order(|| true)?;
         let same = order.is_some_and(|order| order.about == about.as_bytes());
-        if !same || cluster.first_of_loops(|| true)?.is_none() {
+        if !same || cluster.first_of_loops(false, || true)?.is_none() {
             return Err(RunError::Follow("the first process runs another loop, or none"));
         }
         Ok(())
+    }
+
+    /// This process cannot go on with the loop that it has begun: the others are told why.
+    pub(crate) fn fail(&self, why: &RunError) {
+        let known = matches!(why, RunError::Site { .. } | RunError::Lost(_));
+        if let Some(cluster) = self.0.as_ref().filter(|_| !known) {
+            cluster.fail_loops(&why.to_string());
+        }
     }
 
     /// Ends it, once all know.

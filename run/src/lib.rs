@@ -67,6 +67,6 @@ pub use save::{Save, load};
 #[cfg(not(loom))]
 pub use settings::{Settings, cores};
 #[cfg(not(loom))]
-pub use sites::{Bell, Cluster, Entered, Order, Return};
+pub use sites::{Bell, Cluster, Entered, First, Order, Return};
 #[cfg(not(loom))]
 pub use start::run;

@@ -37,12 +37,14 @@ impl<T: Sparse> LoopAfar for Counting<'_, T> {
     }
 
     fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed> {
-        let (mut from, width) = (Reader::new(results), self.factors.b.width);
+        let mut from = Reader::new(results);
         for unit in units {
             let mut lengths = self.lengths.part(unit);
             let count = lengths.len();
-            for (to, length) in lengths.iter_mut().zip(take_words(&mut from, count)?) {
-                *to = Some(length as usize).filter(|&it| it <= width).ok_or(Malformed::Range)?;
+            let words = take_words(&mut from, count)?;
+            for (row, (to, length)) in lengths.iter_mut().zip(words).enumerate() {
+                let most = self.factors.longest(unit * ROWS + row);
+                *to = Some(length as usize).filter(|&it| it <= most).ok_or(Malformed::Range)?;
             }
         }
         from.finish()

@@ -82,6 +82,14 @@ impl<'a, T: Real> Factors<'a, T> {
         2.0 * self.products
     }
 
+    /// What a row of the product has at most: its products, or all columns.
+    pub(super) fn longest(&self, row: usize) -> usize {
+        let columns = &self.a.columns[self.a.starts[row]..self.a.starts[row + 1]];
+        let products =
+            columns.iter().map(|&column| self.b.row(column as usize).len()).sum::<usize>();
+        products.min(self.b.width)
+    }
+
     pub(super) fn units(&self) -> usize {
         self.cost_before.len() - 1
     }

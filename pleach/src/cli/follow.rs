@@ -5,6 +5,7 @@ use super::flags::{FLAGS, Given, Lasts, Verb};
 use super::line::{Line, parse_again};
 use super::looping::together;
 use super::progress::{Progress, interrupts};
+use super::told::{Told, unclear};
 use crate::campaign::{Cancel, Search, Seen};
 use crate::failure::Failure;
 use crate::registry::{Act, Ended, Entry, Mode, Request, Start, entry};
@@ -154,24 +155,13 @@ impl Follower<'_, '_> {
     }
 }
 
-fn unclear() -> Failure {
-    Failure::Inside("the root has ordered something unknown".into())
-}
-
 /// What the root has told of a search, and its command line with this process's own units. Where the processes
 /// have the same command line, the units are in it.
 pub fn line(order: &Order, (own, same): (&Given, bool)) -> Result<(Value, Line), Failure> {
-    let told: Value = serde_json::from_slice(&order.about).map_err(|_| unclear())?;
-    let strings = |list: &Value| -> Option<Vec<String>> {
-        list.as_array()?.iter().map(|word| Some(word.as_str()?.to_string())).collect()
-    };
-    let (words, flags) = (strings(&told["words"]), strings(&told["flags"]));
-    let (words, mut flags) = words.zip(flags).ok_or_else(unclear)?;
-    let name = |flag: &str| flag.trim_start_matches("--").split('=').next().map(str::to_string);
-    flags.retain(|flag| {
+    let mut told = Told::read(&order.about)?;
+    told.retain(|name| {
         let about = FLAGS.iter().map(|item| item.about());
-        let about = about.into_iter().find(|about| Some(about.name) == name(flag).as_deref());
-        about.is_some_and(|about| {
+        about.into_iter().find(|about| about.name == name).is_some_and(|about| {
             let shapes = about.lasts == Lasts::Frozen || SHAPING.contains(&about.name);
             let shared = same && OWN.contains(&about.name);
             // The start is with the root.
@@ -179,11 +169,10 @@ pub fn line(order: &Order, (own, same): (&Given, bool)) -> Result<(Value, Line),
         })
     });
     if !same {
-        let own = own.lasting(&[Lasts::Kept, Lasts::OneRun]);
-        let is_own = |flag: &String| name(flag).is_some_and(|name| OWN.contains(&&*name));
-        flags.extend(own.into_iter().filter(is_own));
+        told.add(own.lasting(&[Lasts::Kept, Lasts::OneRun]), &OWN);
     }
-    parse_again(&words, flags).map(|line| (told, line))
+    let Told { words, flags, all } = told;
+    parse_again(&words, flags).map(|line| (all, line))
 }
 
 /// The texts that the root has sent.

@@ -24,6 +24,7 @@ mod show;
 pub(crate) mod sim;
 #[cfg(test)]
 mod tests;
+mod told;
 
 pub(crate) use company::{LASTING, LETTER};
 pub use own::{main, words};

@@ -62,10 +62,13 @@ pub fn packed(files: &Files) -> Result<(Vec<u8>, u64), Failure> {
             names.join(", ")
         ));
     }
-    let mut bytes = Vec::new();
-    let list: Vec<(Vec<u8>, Vec<u8>)> =
-        files.iter().map(|(name, file)| (name.as_bytes().to_vec(), file.clone())).collect();
-    list.pack(&mut bytes);
+    // As a list of pairs.
+    let mut bytes = Vec::with_capacity(all + 64 * files.len() + 16);
+    files.len().pack(&mut bytes);
+    for (name, file) in files {
+        name.as_bytes().to_vec().pack(&mut bytes);
+        file.pack(&mut bytes);
+    }
     let print = fingerprint("files", &bytes);
     Ok((bytes, print))
 }

@@ -97,8 +97,9 @@ impl<'a> Runner<'a> {
                 all.parts.len() - 1
             });
             let known = &mut all.parts[at];
-            known.units += part.units;
-            known.ranges += part.ranges;
+            // Another process may have told any number.
+            known.units = known.units.saturating_add(part.units);
+            known.ranges = known.ranges.saturating_add(part.ranges);
             known.share += weight * part.share;
             known.busy_s += part.busy_s;
         }

@@ -182,10 +182,18 @@ fn usable<'s, L: Loop>(
     settings: &'s LoopSettings,
 ) -> (Vec<(&'s Spec, String)>, Vec<String>) {
     if settings.devices.is_empty() || work.on_device().is_some() {
-        (settings.devices.iter().zip(names(&settings.devices)).collect(), Vec::new())
+        let devices: Vec<_> = settings.devices.iter().zip(names(&settings.devices)).collect();
+        let warnings = devices.iter().filter_map(search_options).collect();
+        (devices, warnings)
     } else {
         (Vec::new(), without_kernel(&settings.devices))
     }
+}
+
+/// A line about a device with options that have no effect on a loop.
+pub(super) fn search_options((spec, name): &(&Spec, String)) -> Option<String> {
+    let line = || format!("{name}: options of searches have no effect on a loop");
+    spec.is_for_searches().then(line)
 }
 
 /// A line about each device that was asked for, where there is no kernel.

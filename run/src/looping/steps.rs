@@ -1,6 +1,6 @@
 //! [`Crew::run_steps`]: work in steps, in slabs whose sizes follow the speeds of those who compute them.
 
-use super::crowd::{slow_down, without_kernel};
+use super::crowd::{search_options, slow_down, without_kernel};
 use super::cut::{Looks, cut, far};
 use super::meet::Meet;
 use super::report::{LoopReport, Part};
@@ -102,7 +102,7 @@ impl Crew {
         W::Slab: 's,
     {
         let mut stops = steps.into();
-        let (mut devices, mut warnings) = if work.on_device().is_some() {
+        let (mut devices, mut warnings): (Vec<(&Spec, String)>, _) = if work.on_device().is_some() {
             (settings.devices.iter().zip(names(&settings.devices)).collect(), Vec::new())
         } else {
             (Vec::new(), without_kernel(&settings.devices))
@@ -110,8 +110,11 @@ impl Crew {
         if settings.threads == 0 && devices.is_empty() && !warnings.is_empty() {
             return Err(RunError::NoUnit(warnings.remove(0)));
         }
-        for (_, name) in devices.iter().filter(|(spec, _): &&(&Spec, String)| spec.once) {
-            warnings.push(format!("{name}: launch=once has no effect on work in steps"));
+        for (spec, name) in &devices {
+            if spec.once {
+                warnings.push(format!("{name}: launch=once has no effect on work in steps"));
+            }
+            warnings.extend(search_options(&(*spec, name.clone())));
         }
         let most = (work.units() / work.least().max(1)).max(1);
         let room = most - settings.threads.min(1) as usize;

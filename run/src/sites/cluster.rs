@@ -9,7 +9,7 @@ use crate::error::RunError;
 use crate::sync::{Mutex, lock};
 use pleach_core::custody::Terms;
 use pleach_net::{Entrance, Members, Network, SiteId};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,8 @@ pub struct Cluster {
     link: Mutex<Link>,
     /// How far it is in an order of loops.
     course: Mutex<Course>,
+    /// Whether a loop is under way.
+    loops: AtomicBool,
     /// How to come back when the root is lost.
     again: Option<Return>,
 }
@@ -38,6 +40,10 @@ const LAST_WORD: Duration = Duration::from_millis(100);
 
 /// The longest wait between two looks at whether to go on waiting.
 const LOOK: Duration = Duration::from_millis(50);
+
+const UNDER_WAY: RunError = RunError::Follow(
+    "a loop of these processes is under way, and another one cannot begin inside it",
+);
 
 impl Cluster {
     /// The processes of a network. Others may come in where there is an entrance. Whatever wakes the caller of
@@ -52,8 +58,8 @@ impl Cluster {
         let (me, name) = (network.me().into(), network.name().to_string());
         let open = network.members() != Members::Fixed;
         let link = Mutex::new(Link::new(network, entrance));
-        let course = Mutex::default();
-        Self { me, name, open, terms, bell, link, course, again: None }
+        let (course, loops) = (Mutex::default(), AtomicBool::new(false));
+        Self { me, name, open, terms, bell, link, course, loops, again: None }
     }
 
     /// A network that this process has joined, and what it was told at the entrance.
@@ -111,6 +117,27 @@ impl Cluster {
     /// The network, for as long as a search lasts.
     pub(crate) fn link(&self) -> MutexGuard<'_, Link> {
         lock(&self.link)
+    }
+
+    /// Begins a loop.
+    ///
+    /// # Errors
+    /// If one is under way already, which would wait for itself.
+    pub(crate) fn begin_loop(&self) -> Result<(), RunError> {
+        if self.loops.swap(true, Ordering::Relaxed) { Err(UNDER_WAY) } else { Ok(()) }
+    }
+
+    /// Ends it.
+    pub(crate) fn end_loop(&self) {
+        self.loops.store(false, Ordering::Relaxed);
+    }
+
+    /// Sees whether a loop can begin.
+    ///
+    /// # Errors
+    /// If one is under way.
+    pub fn can_begin_loops(&self) -> Result<(), RunError> {
+        if self.loops.load(Ordering::Relaxed) { Err(UNDER_WAY) } else { Ok(()) }
     }
 
     /// How far it is in an order of loops.

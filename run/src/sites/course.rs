@@ -1,7 +1,7 @@
 //! [`Course`]: how far the processes are in an order of loops, and what those that come later must be told.
 
 use pleach_net::SiteId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,15 +20,32 @@ pub(crate) struct Course {
     pub past: Vec<(bool, Vec<Piece>)>,
     /// At the root: who was ready for a step before it had begun, and what it said.
     pub early: Vec<(SiteId, Vec<u8>)>,
-    /// At the root: the last step that each was told the end of.
-    pub told: BTreeMap<SiteId, u32>,
+    /// At the root: the last step whose end each has heard of, if it takes part in more.
+    pub heard: BTreeMap<SiteId, u32>,
+    /// At the root: who takes no further part, whatever it says.
+    pub barred: BTreeSet<SiteId>,
+}
+
+/// What all are told before the first loop of an order.
+#[derive(Clone, Debug, Default)]
+pub struct First(Vec<Piece>);
+
+impl From<&[u8]> for First {
+    fn from(bytes: &[u8]) -> Self {
+        Self(bytes.chunks(LETTER).map(|part| (0..0, part.into())).collect())
+    }
 }
 
 impl Course {
     /// The root's, once it has begun: at the first loop.
-    pub fn after(first: Vec<u8>) -> Self {
-        let first = first.chunks(LETTER).map(|part| (0..0, part.into())).collect();
-        Self { at: 1, past: vec![(true, first)], ..Self::default() }
+    pub fn after(First(first): First, barred: BTreeSet<SiteId>) -> Self {
+        Self { at: 1, past: vec![(true, first)], barred, ..Self::default() }
+    }
+
+    /// A process has heard of the end of a step.
+    pub fn hears(&mut self, site: SiteId, at: u32) {
+        let heard = self.heard.entry(site).or_insert(at);
+        *heard = (*heard).max(at);
     }
 
     /// The step is over, to its end or not; these are its results, as far as everybody needs them.

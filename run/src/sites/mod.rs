@@ -22,4 +22,5 @@ pub(crate) mod yard;
 pub use adrift::{Entered, Return};
 pub use bell::Bell;
 pub use cluster::Cluster;
+pub use course::First;
 pub use parcel::Order;

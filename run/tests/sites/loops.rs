@@ -1,136 +1,19 @@
 //! Loops that several sites share: each unit is run once, wherever, and results reach whoever needs them.
 
-use super::post::{LASTING, Post, mortal, with_links};
+use super::numbers::{Ended, Numbers, each, settings};
+use super::post::{LASTING, mortal, with_links};
 use oorandom::Rand64;
 use pleach_core::custody::Terms;
 use pleach_core::laws::mutate;
-use pleach_core::looping::{Kept, Loop, LoopAfar};
-use pleach_core::work::{Malformed, Pack, Reader};
+use pleach_core::looping::{Kept, Loop};
 use pleach_net::Network;
-use pleach_run::looping::{LoopReport, LoopSettings, Sizes};
-use pleach_run::{Cluster, Crew, RunError};
-use std::ops::{ControlFlow, Range};
+use pleach_run::looping::{LoopSettings, Sizes};
+use pleach_run::{Crew, First, RunError};
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
-
-/// A number for each unit, and how often the unit was run in this process.
-struct Numbers {
-    results: Vec<AtomicU64>,
-    runs: Vec<AtomicU64>,
-    kept: Kept,
-    /// Rounds of work for each unit.
-    work: u64,
-    /// The first unit waits for this.
-    gate: Option<Arc<AtomicBool>>,
-    /// This is set when a unit is run.
-    opens: Option<Arc<AtomicBool>>,
-}
-
-fn number(unit: usize) -> u64 {
-    (unit as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-impl Numbers {
-    fn new(units: usize, kept: Kept, work: u64) -> Self {
-        let zeros = || (0..units).map(|_| AtomicU64::new(0)).collect();
-        Self { results: zeros(), runs: zeros(), kept, work, gate: None, opens: None }
-    }
-
-    fn has(&self, unit: usize) -> bool {
-        self.results[unit].load(Ordering::Relaxed) == number(unit)
-    }
-
-    fn runs(&self, unit: usize) -> u64 {
-        self.runs[unit].load(Ordering::Relaxed)
-    }
-}
-
-impl Loop for Numbers {
-    type Hand = ();
-
-    fn units(&self) -> usize {
-        self.results.len()
-    }
-
-    fn hand(&self) {}
-
-    fn run(&self, units: Range<usize>, (): &mut ()) {
-        self.opens.iter().for_each(|gate| gate.store(true, Ordering::Relaxed));
-        for unit in units {
-            while unit == 0 && self.gate.iter().any(|gate| !gate.load(Ordering::Relaxed)) {
-                thread::sleep(Duration::from_millis(1));
-            }
-            (0..self.work).for_each(|i| _ = std::hint::black_box(i));
-            self.runs[unit].fetch_add(1, Ordering::Relaxed);
-            self.results[unit].store(number(unit), Ordering::Relaxed);
-        }
-    }
-
-    fn afar(&self) -> Option<&dyn LoopAfar> {
-        Some(self)
-    }
-}
-
-impl LoopAfar for Numbers {
-    fn kept(&self) -> Kept {
-        self.kept
-    }
-
-    fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
-        if self.kept != Kept::Apart {
-            units.for_each(|unit| self.results[unit].load(Ordering::Relaxed).pack(out));
-        }
-    }
-
-    fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed> {
-        let mut from = Reader::new(results);
-        for unit in units.filter(|_| self.kept != Kept::Apart) {
-            self.results[unit].store(Pack::unpack(&mut from)?, Ordering::Relaxed);
-        }
-        from.finish()
-    }
-}
-
-/// What a site made of its part.
-type Ended = Result<LoopReport, RunError>;
-
-/// Runs loops one after the other at each site.
-fn each(
-    parts: &[(Arc<Cluster>, Post)],
-    loops: &[Vec<Numbers>],
-    settings: &[LoopSettings],
-) -> Vec<Ended> {
-    let site = |at: usize| {
-        let cluster = &parts[at].0;
-        if at == 0 {
-            cluster.begin_loops(b"numbers".to_vec(), b"first".to_vec());
-        } else {
-            cluster.next_order(|| true)?;
-            assert_eq!(cluster.first_of_loops(|| true)?.as_deref(), Some(&b"first"[..]));
-        }
-        let settings = LoopSettings { cluster: Some(cluster.clone()), ..settings[at].clone() };
-        let mut last = LoopReport::default();
-        for work in &loops[at] {
-            let crew = Crew::default();
-            last = crew.run_loop(work, &settings, &mut |_| ControlFlow::Continue(()))?.report;
-        }
-        if at == 0 {
-            cluster.end_loops_together()?;
-        }
-        cluster.end();
-        Ok(last)
-    };
-    thread::scope(|scope| {
-        let sites: Vec<_> = (0..parts.len()).map(|at| scope.spawn(move || site(at))).collect();
-        sites.into_iter().map(|site| site.join().unwrap()).collect()
-    })
-}
-
-fn settings(threads: u32) -> LoopSettings {
-    LoopSettings { threads, ..LoopSettings::default() }
-}
 
 #[test]
 fn each_unit_is_run_once_and_results_reach_whoever_needs_them() {
@@ -224,7 +107,7 @@ fn a_site_that_comes_late_is_told_what_it_missed() {
                 thread::sleep(Duration::from_millis(1));
             }
             site.next_order(|| true).unwrap();
-            site.first_of_loops(|| true).unwrap().unwrap();
+            site.first_of_loops(false, || true).unwrap().unwrap();
             let settings = LoopSettings { cluster: Some(site.clone()), ..settings(1) };
             for work in late {
                 let ended =
@@ -234,7 +117,7 @@ fn a_site_that_comes_late_is_told_what_it_missed() {
             site.end();
         });
         let site = &parts[0].0;
-        site.begin_loops(Vec::new(), Vec::new());
+        site.begin_loops(Vec::new(), First::default()).unwrap();
         let settings = LoopSettings { cluster: Some(site.clone()), ..settings(1) };
         for (nth, work) in root.iter().enumerate() {
             begun.store(nth == 2, Ordering::Relaxed);
@@ -261,10 +144,10 @@ fn whoever_stops_leaves_its_part_to_others() {
             let site = |at: usize| {
                 let (cluster, work) = (&parts[at].0, &loops[at]);
                 if at == 0 {
-                    cluster.begin_loops(Vec::new(), Vec::new());
+                    cluster.begin_loops(Vec::new(), First::default()).unwrap();
                 } else {
                     cluster.next_order(|| true).unwrap();
-                    cluster.first_of_loops(|| true).unwrap();
+                    cluster.first_of_loops(false, || true).unwrap();
                 }
                 let look_every = Duration::from_millis(1);
                 let settings =
@@ -284,65 +167,6 @@ fn whoever_stops_leaves_its_part_to_others() {
         if stops == 1 {
             assert!((0..20_000).all(|unit| loops[0].has(unit)));
         }
-    }
-}
-
-/// A program that ends early, or runs other loops, does not hold up the others.
-#[test]
-fn nobody_waits_for_whoever_takes_no_further_part() {
-    let parts = with_links(2, LASTING);
-    thread::scope(|scope| {
-        let gone = &parts[1].0;
-        scope.spawn(move || {
-            gone.leave_loops();
-            gone.end();
-        });
-        let site = &parts[0].0;
-        let settings = LoopSettings { cluster: Some(site.clone()), ..settings(1) };
-        for _ in 0..2 {
-            site.begin_loops(Vec::new(), Vec::new());
-            let work = Numbers::new(1000, Kept::All, 10);
-            let ended =
-                Crew::default().run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
-            assert!(ended.unwrap().report.complete);
-            site.end_loops_together().unwrap();
-        }
-        site.end();
-    });
-}
-
-/// Whoever leaves right after a loop has done its part of it.
-#[test]
-fn whoever_leaves_after_a_loop_has_done_its_part() {
-    for _ in 0..20 {
-        let parts = with_links(2, LASTING);
-        let loops = [0, 1].map(|_| Numbers::new(500, Kept::Apart, 20_000));
-        let report = thread::scope(|scope| {
-            let site = |at: usize| {
-                let cluster = &parts[at].0;
-                let settings = LoopSettings { cluster: Some(cluster.clone()), ..settings(1) };
-                if at == 0 {
-                    cluster.begin_loops(Vec::new(), Vec::new());
-                } else {
-                    cluster.next_order(|| true).unwrap();
-                    cluster.first_of_loops(|| true).unwrap().unwrap();
-                }
-                let crew = Crew::default();
-                let ended =
-                    crew.run_loop(&loops[at], &settings, &mut |_| ControlFlow::Continue(()));
-                if at == 0 {
-                    cluster.end_loops_together().unwrap();
-                } else {
-                    cluster.leave_loops();
-                }
-                cluster.end();
-                ended.unwrap().report
-            };
-            let sites = [0, 1].map(|at| scope.spawn(move || site(at)));
-            sites.map(|site| site.join().unwrap())
-        });
-        assert!(report.iter().all(|report| report.complete && report.warnings.is_empty()));
-        assert!((0..500).all(|unit| loops[0].runs(unit) + loops[1].runs(unit) == 1));
     }
 }
 
@@ -376,7 +200,7 @@ fn damaged_letters_change_no_result() {
                     while let Ok(Some(_)) = rogue.poll() {}
                 }
             });
-            cluster.begin_loops(b"numbers".to_vec(), Vec::new());
+            cluster.begin_loops(b"numbers".to_vec(), First::default()).unwrap();
             let settings = LoopSettings { cluster: Some(cluster.clone()), ..given.clone() };
             let ended =
                 Crew::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
@@ -388,5 +212,45 @@ fn damaged_letters_change_no_result() {
                 Err(other) => panic!("{other}"),
             }
         });
+    }
+}
+
+/// Results that cannot be read are none: others do all that their site had, once.
+#[test]
+fn whoever_sends_what_cannot_be_read_takes_no_further_part() {
+    for kept in [Kept::First, Kept::Apart] {
+        let parts = mortal(3, LASTING);
+        let mut loops: Vec<Vec<Numbers>> =
+            (0..3).map(|_| vec![Numbers::new(3000, kept, 20_000)]).collect();
+        loops[1][0].garbles = true;
+        let given = LoopSettings { sizes: Sizes::Given(10, 40), ..settings(1) };
+        // Nobody may be waited for that takes no part.
+        let site = |at: usize| {
+            let (cluster, work) = (&parts[at].0, &loops[at][0]);
+            if at == 0 {
+                cluster.begin_loops(Vec::new(), First::default()).unwrap();
+            } else {
+                cluster.next_order(|| true).unwrap();
+                cluster.first_of_loops(false, || true).unwrap();
+            }
+            let settings = LoopSettings { cluster: Some(cluster.clone()), ..given.clone() };
+            let ended =
+                Crew::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
+            cluster.end();
+            ended.map(|done| done.report)
+        };
+        let site = &site;
+        let ended: Vec<Ended> = thread::scope(|scope| {
+            let sites: Vec<_> = (0..3).map(|at| scope.spawn(move || site(at))).collect();
+            sites.into_iter().map(|site| site.join().unwrap()).collect()
+        });
+        let report = ended[0].as_ref().unwrap();
+        assert!(report.complete && ended[2].as_ref().unwrap().complete);
+        let warned = report.warnings.iter().filter(|line| line.contains("no further part")).count();
+        assert!(warned < 2 && (warned == 1 || report.sites.iter().all(|it| it.name != "site1")));
+        for unit in 0..3000 {
+            let runs = loops[0][0].runs(unit) + loops[2][0].runs(unit);
+            assert!(if kept == Kept::Apart { runs == 1 } else { loops[0][0].has(unit) });
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 mod hostile;
 mod loops;
+mod numbers;
+mod orders;
 mod post;
 
 use crate::resume::{Scratch, counted, problem};

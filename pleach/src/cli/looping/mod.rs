@@ -80,7 +80,7 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
     for _ in 0..tries {
         let mut runner = Runner::new(&settings, given.on("quiet"), &cancel);
         let with = cluster.zip(sharing.as_ref());
-        with.inspect(|(cluster, sharing)| sharing.begin(cluster));
+        with.map_or(Ok(()), |(cluster, sharing)| sharing.begin(cluster))?;
         job.run(&mut runner)?;
         cluster.inspect(|cluster| cluster.end_loops());
         let report = runner.finish();

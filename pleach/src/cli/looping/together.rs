@@ -3,12 +3,13 @@
 use crate::campaign::Cancel;
 use crate::cli::flags::{Given, Lasts};
 use crate::cli::line::{Line, parse_again};
+use crate::cli::told::{Told, name_of, unclear};
 use crate::failure::Failure;
 use crate::loops::inputs::{packed, unpacked};
 use crate::loops::runner::{self, Runner};
 use crate::loops::{self, Entry, Job, Order};
-use pleach_run::Cluster;
-use serde_json::{Value, json};
+use pleach_run::{Cluster, First};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Flags of each process for itself.
@@ -19,7 +20,7 @@ const SHAPING: [&str; 2] = ["chunks", "seed"];
 /// What other processes are told of a loop, and the files that they ask for.
 pub struct Sharing {
     about: Vec<u8>,
-    files: Vec<u8>,
+    files: First,
 }
 
 impl Sharing {
@@ -32,12 +33,12 @@ impl Sharing {
             .collect();
         let flags = shaping(entry, order.given);
         let about = json!({ "words": words, "flags": flags, "print": print.to_string() });
-        Ok(Self { about: about.to_string().into_bytes(), files })
+        Ok(Self { about: about.to_string().into_bytes(), files: First::from(&files[..]) })
     }
 
     /// All processes begin a run.
-    pub fn begin(&self, cluster: &Cluster) {
-        cluster.begin_loops(self.about.clone(), self.files.clone());
+    pub fn begin(&self, cluster: &Cluster) -> Result<(), Failure> {
+        Ok(cluster.begin_loops(self.about.clone(), self.files.clone())?)
     }
 }
 
@@ -52,10 +53,6 @@ fn shaping(entry: &Entry, given: &Given) -> Vec<String> {
     flags
 }
 
-fn name_of(flag: &str) -> &str {
-    flag.trim_start_matches("--").split('=').next().unwrap_or_default()
-}
-
 /// A loop as this process has prepared it: the next run may be of the same.
 pub struct Prepared {
     about: Vec<u8>,
@@ -63,14 +60,9 @@ pub struct Prepared {
     job: Box<dyn Job>,
 }
 
-fn unclear() -> Failure {
-    Failure::Inside("the root has ordered something unknown".into())
-}
-
 /// Whether an order is about a loop.
 pub fn is_loop(about: &[u8]) -> bool {
-    let told: Value = serde_json::from_slice(about).unwrap_or_default();
-    told["words"][0] == "loop"
+    Told::read(about).is_ok_and(|told| told.words.first().is_some_and(|word| word == "loop"))
 }
 
 /// Takes part in a run of a loop that another process leads. Returns whether it came to its end.
@@ -80,9 +72,11 @@ pub fn take_part(
     own: &Given,
     (before, cancel): (&mut Option<Prepared>, &Cancel),
 ) -> Result<bool, Failure> {
-    let Some(files) = cluster.first_of_loops(|| !cancel.is_cancelled())? else { return Ok(false) };
-    if before.as_ref().is_none_or(|before| before.about != about) {
-        *before = None;
+    // The files of a run before are those of this one if it is about the same.
+    before.take_if(|before| before.about != about);
+    let files = cluster.first_of_loops(before.is_some(), || !cancel.is_cancelled())?;
+    let Some(files) = files else { return Ok(false) };
+    if before.is_none() {
         *before = Some(prepare(cluster, about, (own, &files))?);
     }
     let Some(Prepared { line, job, .. }) = before else { return Ok(false) };
@@ -98,21 +92,12 @@ fn prepare(
     about: &[u8],
     (own, files): (&Given, &[u8]),
 ) -> Result<Prepared, Failure> {
-    let told: Value = serde_json::from_slice(about).map_err(|_| unclear())?;
-    let strings = |list: &Value| -> Option<Vec<String>> {
-        list.as_array()?.iter().map(|word| Some(word.as_str()?.to_string())).collect()
-    };
-    let (words, flags) =
-        strings(&told["words"]).zip(strings(&told["flags"])).ok_or_else(unclear)?;
-    let entry = words.get(1).and_then(|name| loops::entry(name)).ok_or_else(unclear)?;
-    let shapes = |flag: &String| {
-        let name = name_of(flag);
-        SHAPING.contains(&name) || entry.flags.iter().any(|flag| flag.flag == name)
-    };
-    let mine = own.lasting(&[Lasts::Frozen, Lasts::Kept, Lasts::OneRun]);
-    let mine = mine.into_iter().filter(|flag| OWN.contains(&name_of(flag)));
-    let all = flags.into_iter().filter(shapes).chain(mine).collect();
-    let mut line = parse_again(&words, all)?;
+    let mut told = Told::read(about)?;
+    let entry = told.words.get(1).and_then(|name| loops::entry(name)).ok_or_else(unclear)?;
+    told.retain(|name| SHAPING.contains(&name) || entry.flags.iter().any(|flag| flag.flag == name));
+    told.add(own.lasting(&[Lasts::Frozen, Lasts::Kept, Lasts::OneRun]), &OWN);
+    let Told { words, flags, .. } = told;
+    let mut line = parse_again(&words, flags)?;
     line.given.cluster = Some(Arc::clone(cluster));
     line.given.files.replace(unpacked(files)?);
     let (least, most) = entry.takes;

@@ -64,7 +64,7 @@ enum Stage {
 
 /// The device in its other mode.
 enum Coming {
-    Here(Opened),
+    Here(Box<Opened>),
     Later(Opening),
 }
 
@@ -168,7 +168,7 @@ impl<'p> Either<'p> {
         let spec = Spec { mode: Some(Mode::Evaluate), ..self.spec };
         let errand = Errand::new(self.problem, &spec, &self.shelf).ok()?;
         if errand.is_quick() {
-            return errand.open().ok().map(Coming::Here);
+            return errand.open().ok().map(|opened| Coming::Here(Box::new(opened)));
         }
         Opening::start(errand).ok().map(Coming::Later)
     }
@@ -177,7 +177,7 @@ impl<'p> Either<'p> {
     fn look(&mut self, explored: Rate, reported: &mut Progress) -> Stage {
         let came = match self.opening.take() {
             None => return Stage::Settled,
-            Some(Coming::Here(opened)) => Ok(opened),
+            Some(Coming::Here(opened)) => Ok(*opened),
             Some(Coming::Later(mut opening)) => match opening.came() {
                 Some(came) => came,
                 None => {

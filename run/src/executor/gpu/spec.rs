@@ -116,6 +116,13 @@ impl Spec {
         Ok(spec)
     }
 
+    /// Whether it has options that only searches know.
+    #[must_use]
+    pub fn is_for_searches(&self) -> bool {
+        let slots = self.rmax.is_some() && self.pool.is_none();
+        self.mode.is_some() && !slots
+    }
+
     fn set(&mut self, part: &str) -> Result<(), String> {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         let number = |most: u32| {

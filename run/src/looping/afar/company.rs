@@ -21,11 +21,17 @@ pub(in super::super) struct Company<'a> {
     errands: Errands,
 }
 
+impl Drop for Company<'_> {
+    fn drop(&mut self) {
+        self.cluster.end_loop();
+    }
+}
+
 impl<'a> Company<'a> {
     /// Those that the settings name.
     ///
     /// # Errors
-    /// If the loop's results cannot travel.
+    /// If the loop's results cannot travel, or another loop of these processes is under way.
     pub fn of(
         settings: &'a LoopSettings,
         work: Option<&'a dyn LoopAfar>,
@@ -35,6 +41,7 @@ impl<'a> Company<'a> {
             return Err(RunError::Follow("a static split is for a single process"));
         }
         let work = work.ok_or(RunError::Follow("this loop is for a single process"))?;
+        cluster.begin_loop()?;
         Ok(Some(Self { cluster, work, errands: Errands::default() }))
     }
 

@@ -121,16 +121,22 @@ impl Voyage<'_> {
                 },
                 Heard::Parcel(site, Parcel::Failed(why)) => self.wrong(site, &why)?,
                 Heard::Lost(site) => self.lose(site, Parting::Lost),
+                // Somebody else has its place now.
+                Heard::Joined(site) => drop(self.course.barred.remove(&site)),
                 Heard::Note(line) => self.warnings.push(line),
                 Heard::End => return Err(RunError::Lost("the network has ended".into())),
-                Heard::Parcel(..) | Heard::Joined(_) | Heard::Nothing => {}
+                Heard::Parcel(..) | Heard::Nothing => {}
             }
         }
+        self.settle();
         Ok(())
     }
 
     fn take(&mut self, site: u32, word: Word, bytes: Vec<u8>) -> Result<(), RunError> {
         let now = self.at;
+        if self.course.barred.contains(&site) {
+            return Ok(());
+        }
         if let Some(guest) = self.guests.get_mut(&site) {
             guest.heard = Instant::now();
         }
@@ -148,8 +154,9 @@ impl Voyage<'_> {
                     guest.deeds = Some(deeds);
                 }
             }
+            What::Heard => self.course.hears(site, word.at),
             What::Leave if word.at == now => {
-                self.course.told.insert(site, now);
+                self.course.hears(site, now);
                 self.lose(site, Parting::Left);
             }
             _ => {}
@@ -160,7 +167,7 @@ impl Voyage<'_> {
     /// A process is ready for a step.
     fn ready(&mut self, site: u32, (at, crowd): (u32, Crowd)) -> Result<(), RunError> {
         if at < self.at || self.over {
-            tell(self.link, self.course, site, at);
+            tell(self.link, self.course, site, (at, &crowd));
             return Ok(());
         }
         if self.guests.get(&site).is_some_and(|guest| guest.there) {
@@ -175,6 +182,7 @@ impl Voyage<'_> {
         let stays = self.ferry.work.kept() == Kept::Apart;
         let loans = if stays { Loans::that_stay() } else { Loans::default() };
         let guest = Guest::new(crowd, loans, self.ferry.share.whole());
+        self.settle();
         let before = self.guests.insert(site, guest);
         self.gone.extend(before.map(|guest| (site, guest)));
         self.ferry.share.come(self.taker(site));
@@ -187,6 +195,7 @@ impl Voyage<'_> {
             return Err(RunError::Site { site, why: why.into() });
         }
         self.warnings.push(format!("site {site} takes no further part: {why}"));
+        self.course.barred.insert(site);
         self.lose(site, Parting::Lost);
         Ok(())
     }
@@ -199,28 +208,42 @@ impl Voyage<'_> {
         bytes: &[u8],
     ) -> Result<(), RunError> {
         let Some(guest) = self.guests.get_mut(&site) else { return Ok(()) };
-        match guest.loans.come(number, &rows) {
+        match guest.loans.expects(number, &rows) {
             Returned::Late => return Ok(()),
             Returned::Wrong => return self.wrong(site, "results of other units came"),
             Returned::Good => {}
         }
-        let Ferry { share, work, units, .. } = *self.ferry;
-        let which = units(&rows);
-        let count = which.len() as u64;
-        if let Err(why) = work.unpack(which, bytes) {
-            share.hand_out([rows]);
+        let Ferry { work, units, .. } = *self.ferry;
+        if let Err(why) = work.unpack(units(&rows), bytes) {
             return self.wrong(site, &format!("its results cannot be read: {why}"));
         }
-        let took = guest.since.elapsed();
-        guest.since = Instant::now();
-        guest.last = share.cost(&rows);
-        guest.did.add(count, guest.last, took);
-        share.note(self.ferry.first + site as usize, &rows, took.as_nanos() as f64);
+        guest.did.ranges += u64::from(guest.loans.came(number, &rows));
+        guest.new.push(rows);
         Ok(())
+    }
+
+    /// Notes all results that have come since this was done last. What came together took the same time together.
+    fn settle(&mut self) {
+        let Ferry { share, units, first, .. } = *self.ferry;
+        for (&site, guest) in self.guests.iter_mut().filter(|(_, guest)| !guest.new.is_empty()) {
+            let took = guest.since.elapsed();
+            guest.since = Instant::now();
+            let new = std::mem::take(&mut guest.new);
+            let cost: f64 = new.iter().map(|rows| share.cost(rows)).sum();
+            guest.did.busy += took;
+            guest.did.cost += cost;
+            guest.last = cost;
+            for rows in new {
+                guest.did.units += units(&rows).len() as u64;
+                let part = if cost > 0.0 { share.cost(&rows) / cost } else { 0.0 };
+                share.note(first + site as usize, &rows, part * took.as_nanos() as f64);
+            }
+        }
     }
 
     /// A process takes no further part: others do what it had.
     fn lose(&mut self, site: u32, end: Parting) {
+        self.settle();
         self.course.early.retain(|(other, _)| *other != site);
         let Some(guest) = self.guests.get_mut(&site) else { return };
         if self.over {
@@ -313,8 +336,8 @@ impl Voyage<'_> {
             });
         }
         self.course.step(complete, results);
-        for (&site, _) in self.guests.iter().filter(|(_, guest)| guest.there) {
-            tell(self.link, self.course, site, at);
+        for (&site, guest) in self.guests.iter().filter(|(_, guest)| guest.there) {
+            tell(self.link, self.course, site, (at, &guest.crowd));
         }
     }
 

@@ -5,6 +5,7 @@ use super::loans::Loans;
 use super::word::{Crowd, Deeds};
 use crate::looping::report::{LoopSite, Part};
 use crate::outcome::Parting;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Another process, from when it is ready for the loop.
@@ -21,6 +22,8 @@ pub(super) struct Guest {
     pub heard: Instant,
     /// When results of it came last, or it got something to do.
     pub since: Instant,
+    /// Results that have come since the root listened last.
+    pub new: Vec<Range<u32>>,
     /// The cost of what it did last.
     pub last: f64,
     /// What it did, as far as is known here.
@@ -44,6 +47,7 @@ impl Guest {
             there: true,
             heard: now,
             since: now,
+            new: Vec::new(),
             last,
             did: Did::default(),
             deeds: None,

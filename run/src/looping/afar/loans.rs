@@ -48,23 +48,32 @@ impl Loans {
         self.open.push_back(Loan { number, came: rows.start, rows });
     }
 
-    /// What the results of these rows mean, which come under this number.
-    pub fn come(&mut self, number: u32, rows: &Range<u32>) -> Returned {
-        let Some(at) = self.open.iter().position(|loan| loan.number == number) else {
+    /// What results of these rows mean that come under this number.
+    pub fn expects(&self, number: u32, rows: &Range<u32>) -> Returned {
+        let Some(loan) = self.open.iter().find(|loan| loan.number == number) else {
             return Returned::Late;
         };
-        let loan = &mut self.open[at];
         if rows.start != loan.came || rows.end > loan.rows.end || rows.is_empty() {
             return Returned::Wrong;
         }
+        Returned::Good
+    }
+
+    /// Results that were expected are here. Returns whether they are the last of their range.
+    pub fn came(&mut self, number: u32, rows: &Range<u32>) -> bool {
+        let Some(at) = self.open.iter().position(|loan| loan.number == number) else {
+            return false;
+        };
+        let loan = &mut self.open[at];
         loan.came = rows.end;
-        if loan.came == loan.rows.end {
+        let last = loan.came == loan.rows.end;
+        if last {
             self.open.remove(at);
         }
         if let Some(kept) = &mut self.kept {
             kept.push(rows.clone());
         }
-        Returned::Good
+        last
     }
 
     /// Takes back what has not come, and what has to be done again: so many rows.
@@ -82,18 +91,26 @@ impl Loans {
 mod tests {
     use super::*;
 
+    fn come(loans: &mut Loans, number: u32, rows: Range<u32>) -> Returned {
+        let means = loans.expects(number, &rows);
+        if means == Returned::Good {
+            loans.came(number, &rows);
+        }
+        means
+    }
+
     #[test]
     fn what_has_not_come_is_taken_back() {
         let mut loans = Loans::default();
         loans.lend(1, 0..10);
         loans.lend(2, 20..30);
-        assert_eq!(loans.come(1, &(0..4)), Returned::Good);
-        assert_eq!(loans.come(2, &(20..30)), Returned::Good);
-        assert_eq!(loans.come(2, &(20..30)), Returned::Late);
+        assert_eq!(come(&mut loans, 1, 0..4), Returned::Good);
+        assert_eq!(come(&mut loans, 2, 20..30), Returned::Good);
+        assert_eq!(come(&mut loans, 2, 20..30), Returned::Late);
         assert_eq!(loans.count(), 1);
         let (open, undone) = loans.take_back();
         assert!(open.iter().eq([&(4..10)]) && undone == 0);
-        assert_eq!(loans.come(1, &(4..10)), Returned::Late);
+        assert_eq!(come(&mut loans, 1, 4..10), Returned::Late);
         assert_eq!(loans.take_back(), (vec![], 0));
     }
 
@@ -102,9 +119,19 @@ mod tests {
         let mut loans = Loans::default();
         loans.lend(1, 5..10);
         for rows in [4..10, 6..10, 5..11, 5..5] {
-            assert_eq!(loans.come(1, &rows), Returned::Wrong, "{rows:?}");
+            assert_eq!(loans.expects(1, &rows), Returned::Wrong, "{rows:?}");
         }
-        assert_eq!(loans.come(1, &(5..10)), Returned::Good);
+        assert!(!loans.came(1, &(5..7)));
+        assert!(loans.came(1, &(7..10)));
+    }
+
+    #[test]
+    fn results_that_cannot_be_read_are_still_missing() {
+        let mut loans = Loans::that_stay();
+        loans.lend(1, 0..3);
+        assert_eq!(loans.expects(1, &(0..3)), Returned::Good);
+        let (open, undone) = loans.take_back();
+        assert!(open.iter().eq([&(0..3)]) && undone == 0);
     }
 
     #[test]
@@ -112,7 +139,7 @@ mod tests {
         let mut loans = Loans::that_stay();
         loans.lend(1, 0..3);
         loans.lend(2, 3..9);
-        assert_eq!(loans.come(1, &(0..3)), Returned::Good);
+        assert!(loans.came(1, &(0..3)));
         assert_eq!(loans.take_back(), (vec![3..9, 0..3], 3));
         assert_eq!(loans.take_back(), (vec![], 0));
     }

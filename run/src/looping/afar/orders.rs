@@ -3,7 +3,7 @@
 use super::super::hands::Did;
 use super::word::{Crowd, Deeds, What, Word};
 use crate::error::RunError;
-use crate::sites::course::Course;
+use crate::sites::course::{Course, First};
 use crate::sites::link::{Heard, Link, ROOT_LOST};
 use crate::sites::parcel::Parcel;
 use crate::sites::{Cluster, Order};
@@ -16,10 +16,17 @@ const LOOK: Duration = Duration::from_millis(50);
 impl Cluster {
     /// The root begins an order of loops. All processes are told what it is `about`; what they are told `first` each
     /// of them asks for.
-    pub fn begin_loops(&self, about: Vec<u8>, first: Vec<u8>) {
+    ///
+    /// # Errors
+    /// If this process runs one already.
+    pub fn begin_loops(&self, about: Vec<u8>, first: First) -> Result<(), RunError> {
         let order = Order { fingerprint: fingerprint("loops", &about), about, ..Order::default() };
-        *self.course() = Course::after(first);
-        self.link().begin(order);
+        self.can_begin_loops()?;
+        let (mut link, mut course) = (self.link(), self.course());
+        let barred = std::mem::take(&mut course.barred);
+        *course = Course::after(first, barred);
+        link.begin(order);
+        Ok(())
     }
 
     /// The root ends an order of loops: whoever comes now waits for the next one.
@@ -34,15 +41,14 @@ impl Cluster {
     pub fn end_loops_together(&self) -> Result<(), RunError> {
         let (link, course) = (&mut *self.link(), &mut *self.course());
         let last = course.at - 1;
-        while link.others().iter().any(|site| course.told.get(site).is_none_or(|&at| at < last)) {
+        while link.others().iter().any(|site| course.heard.get(site).is_none_or(|&at| at < last)) {
             match link.hear()? {
                 Some(Heard::Parcel(from, Parcel::Loop(bytes))) => match Word::from_bytes(&bytes) {
-                    Ok(Word { at, what: What::Ready(_) }) if at <= last => {
-                        tell(link, course, from, at);
+                    Ok(Word { at, what: What::Ready(crowd) }) if at <= last => {
+                        tell(link, course, from, (at, &crowd));
                     }
-                    Ok(Word { what: What::Leave, .. }) => {
-                        course.told.insert(from, last);
-                    }
+                    Ok(Word { at, what: What::Heard }) => course.hears(from, at),
+                    Ok(Word { what: What::Leave, .. }) => course.hears(from, last),
                     _ => {}
                 },
                 Some(Heard::Parcel(site, Parcel::Failed(why))) => {
@@ -62,15 +68,31 @@ impl Cluster {
         self.link().send(0, &Parcel::Left);
     }
 
-    /// What the root tells first about the order that this process has heard. None if it came too late, or `waits`
-    /// says so.
+    /// This process has failed in a loop. Where all live and die together, that ends the others, too.
+    pub fn fail_loops(&self, why: &str) {
+        let mut link = self.link();
+        if self.is_root() {
+            link.send_all(&Parcel::Failed(why.into()));
+        } else {
+            link.send(0, &Parcel::Failed(why.into()));
+        }
+    }
+
+    /// What the root tells first about the order that this process has heard; nothing if it `knows` that already. None
+    /// if it came too late, or `waits` says so.
     ///
     /// # Errors
     /// If the network fails, or the root is lost.
-    pub fn first_of_loops(&self, waits: impl Fn() -> bool) -> Result<Option<Vec<u8>>, RunError> {
+    pub fn first_of_loops(
+        &self,
+        knows: bool,
+        waits: impl Fn() -> bool,
+    ) -> Result<Option<Vec<u8>>, RunError> {
+        self.can_begin_loops()?;
         let mut link = self.link();
         *self.course() = Course::default();
-        say(&mut link, 0, 0, What::Ready(Crowd::default()));
+        let crowd = Crowd { units: knows.into(), ..Crowd::default() };
+        say(&mut link, 0, 0, What::Ready(crowd));
         let mut first = Vec::new();
         while waits() && !link.is_past() {
             match hear(&mut link)? {
@@ -78,6 +100,7 @@ impl Cluster {
                     first.extend_from_slice(&bytes);
                 }
                 Some(Word { at: 0, what: What::Over { .. } }) => {
+                    say(&mut link, 0, 0, What::Heard);
                     self.course().at = 1;
                     return Ok(Some(first));
                 }
@@ -94,15 +117,15 @@ pub(super) fn say(link: &mut Link, to: u32, at: u32, what: What) -> bool {
     link.send(to, &Parcel::Loop(Word { at, what }.to_bytes()))
 }
 
-/// Sends a process what everybody needs of a step that is over, and says so.
-pub(super) fn tell(link: &mut Link, course: &mut Course, to: u32, at: u32) {
+/// Sends a process that was ready for a step, which is over, what everybody needs of it, and says so.
+pub(super) fn tell(link: &mut Link, course: &Course, to: u32, (at, crowd): (u32, &Crowd)) {
     let Some((complete, results)) = course.past.get(at as usize) else { return };
-    for (rows, bytes) in results {
+    let knows = at == 0 && crowd.units > 0;
+    for (rows, bytes) in results.iter().filter(|_| !knows) {
         let what = What::Results { number: 0, rows: rows.clone(), bytes: bytes.to_vec() };
         say(link, to, at, what);
     }
     say(link, to, at, What::Over { complete: *complete });
-    course.told.insert(to, at);
 }
 
 /// The next word that the root says to this process.

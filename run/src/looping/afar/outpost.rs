@@ -47,6 +47,7 @@ impl Outpost<'_> {
                         self.work.unpack((self.units)(&rows), &bytes)?;
                     }
                     What::Over { complete } => {
+                        say(link, 0, at, What::Heard);
                         self.cluster.course().at = at + 1;
                         return Ok(complete);
                     }

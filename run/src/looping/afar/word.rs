@@ -23,6 +23,8 @@ pub(super) enum What {
     Over { complete: bool },
     /// To the root, once a loop is over: what each of the sender's units did.
     Did(Vec<Deeds>),
+    /// To the root: the sender has heard that the step is over.
+    Heard,
     /// To the root, now and then.
     Alive,
     /// To the root: the sender takes no further part.
@@ -32,7 +34,7 @@ pub(super) enum What {
 /// Who is ready.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Crowd {
-    /// Units of its loop: it must be the root's.
+    /// Units of its loop: it must be the root's. Before the first loop: 1 if it need not be told what comes first.
     pub units: u64,
     /// Its machine.
     pub host: String,
@@ -52,8 +54,9 @@ pub(in super::super) struct Deeds {
 
 pleach_core::pack_struct!(Deeds { units: u64, ranges: u64, busy_ns: u64, cost: u64 });
 
-/// No process has more units.
+/// No process has more units, and no name is longer.
 const MOST_UNITS: usize = 1 << 14;
+const LONGEST_NAME: usize = 256;
 
 impl Word {
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -73,6 +76,7 @@ impl Word {
             What::Did(all) => (4u8, all.clone()).pack(&mut out),
             What::Alive => 5u8.pack(&mut out),
             What::Leave => 6u8.pack(&mut out),
+            What::Heard => 7u8.pack(&mut out),
         }
         out
     }
@@ -106,6 +110,7 @@ impl Word {
             }
             5 => What::Alive,
             6 => What::Leave,
+            7 => What::Heard,
             _ => return Err(Malformed::Range),
         };
         from.clone().finish()?;
@@ -118,8 +123,11 @@ fn rows(from: &mut Reader<'_>) -> Result<Range<u32>, Malformed> {
     if start <= end { Ok(start..end) } else { Err(Malformed::Range) }
 }
 
+/// A name, which may be shown on a terminal.
 fn text(bytes: Vec<u8>) -> Result<String, Malformed> {
-    String::from_utf8(bytes).map_err(|_| Malformed::Range)
+    let text = String::from_utf8(bytes).map_err(|_| Malformed::Range)?;
+    let fits = text.len() <= LONGEST_NAME && !text.chars().any(char::is_control);
+    if fits { Ok(text) } else { Err(Malformed::Range) }
 }
 
 #[cfg(test)]
@@ -138,6 +146,7 @@ mod tests {
             What::Did(vec![deeds; 2]),
             What::Alive,
             What::Leave,
+            What::Heard,
         ];
         for what in all {
             let word = Word { at: 300, what };
@@ -151,6 +160,11 @@ mod tests {
             [&[][..], &[1], &[1, 9], &[1, 1, 0, 5, 4], &[1, 3, 2], &[1, 5, 0], &[1, 4, 200]]
         {
             assert!(Word::from_bytes(bytes).is_err(), "{bytes:?}");
+        }
+        for host in ["\u{1b}[2J", &"x".repeat(257)] {
+            let crowd = Crowd { host: host.into(), ..Crowd::default() };
+            let word = Word { at: 1, what: What::Ready(crowd) };
+            assert!(Word::from_bytes(&word.to_bytes()).is_err(), "{host:?}");
         }
     }
 }

@@ -1,0 +1,49 @@
+//! [`Told`]: what a root says that a process is to do: words and flags of a command line.
+
+use crate::failure::Failure;
+use serde_json::Value;
+
+/// What a root says that a process is to do.
+pub struct Told {
+    /// The words of its command line, without flags.
+    pub words: Vec<String>,
+    /// The flags, each with its value.
+    pub flags: Vec<String>,
+    /// All that it says.
+    pub all: Value,
+}
+
+impl Told {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// If it is unclear.
+    pub fn read(about: &[u8]) -> Result<Self, Failure> {
+        let all: Value = serde_json::from_slice(about).map_err(|_| unclear())?;
+        let strings = |name: &str| -> Option<Vec<String>> {
+            all[name].as_array()?.iter().map(|word| Some(word.as_str()?.to_string())).collect()
+        };
+        let (words, flags) = strings("words").zip(strings("flags")).ok_or_else(unclear)?;
+        Ok(Self { words, flags, all })
+    }
+
+    /// Keeps the flags that are to count, by name.
+    pub fn retain(&mut self, counts: impl Fn(&str) -> bool) {
+        self.flags.retain(|flag| counts(name_of(flag)));
+    }
+
+    /// Adds flags of this process's own, those of them that it may have, by name.
+    pub fn add(&mut self, own: Vec<String>, may: &[&str]) {
+        self.flags.extend(own.into_iter().filter(|flag| may.contains(&name_of(flag))));
+    }
+}
+
+/// The name of a flag that has its value.
+pub fn name_of(flag: &str) -> &str {
+    flag.trim_start_matches("--").split('=').next().unwrap_or_default()
+}
+
+/// What this version does not know.
+pub fn unclear() -> Failure {
+    Failure::Inside("the root has ordered something unknown".into())
+}
