@@ -18,6 +18,8 @@ mod report;
 #[cfg(not(loom))]
 mod settings;
 mod share;
+#[cfg(all(test, loom))]
+mod share_loom;
 mod sizes;
 #[cfg(not(loom))]
 mod slab_device;

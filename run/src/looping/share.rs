@@ -395,36 +395,3 @@ impl Drop for StopOnDrop<'_> {
         self.0.stop();
     }
 }
-
-#[cfg(all(test, loom))]
-mod loom_tests {
-    use super::*;
-    use loom::sync::Arc;
-
-    fn even(unit: u32) -> f64 {
-        f64::from(unit)
-    }
-
-    /// A device takes one of two units and fails with it, while a thread looks for work: both units are done, once,
-    /// and nobody waits for ever.
-    #[test]
-    fn what_a_device_gives_back_is_done_by_others() {
-        static SIZES: Sizes = Sizes::Given(1, 1);
-        const ONE_OF_EACH: Takers = Takers { threads: 1, devices: 1, sites: 0 };
-        loom::model(|| {
-            let share = Arc::new(Share::new(2, &even, &SIZES, ONE_OF_EACH));
-            let thread = {
-                let share = share.clone();
-                loom::thread::spawn(move || {
-                    std::iter::from_fn(|| share.next(0, 0.0)).flatten().collect::<Vec<u32>>()
-                })
-            };
-            share.give_back(1, share.try_next(1, 0.0));
-            let rest = std::iter::from_fn(|| share.next(1, 0.0)).flatten();
-            let mut all: Vec<u32> = rest.collect();
-            all.extend(thread.join().unwrap());
-            all.sort_unstable();
-            assert_eq!(all, [0, 1]);
-        });
-    }
-}

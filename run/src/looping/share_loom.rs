@@ -1,0 +1,114 @@
+//! All interleavings of those who share a small loop.
+
+use super::share::{Hooks, Share, Takers};
+use super::sizes::Sizes;
+use loom::sync::{Arc, Condvar, Mutex};
+use loom::thread::spawn;
+use std::ops::Range;
+
+fn even(unit: u32) -> f64 {
+    f64::from(unit)
+}
+
+/// A device takes one of two units and fails with it, while a thread looks for work: both units are done, once,
+/// and nobody waits for ever.
+#[test]
+fn what_a_device_gives_back_is_done_by_others() {
+    static SIZES: Sizes = Sizes::Given(1, 1);
+    const ONE_OF_EACH: Takers = Takers { threads: 1, devices: 1, sites: 0 };
+    loom::model(|| {
+        let share = Arc::new(Share::new(2, &even, &SIZES, ONE_OF_EACH));
+        let thread = {
+            let share = share.clone();
+            spawn(move || std::iter::from_fn(|| share.next(0, 0.0)).flatten().collect::<Vec<u32>>())
+        };
+        share.give_back(1, share.try_next(1, 0.0));
+        let rest = std::iter::from_fn(|| share.next(1, 0.0)).flatten();
+        let mut all: Vec<u32> = rest.collect();
+        all.extend(thread.join().unwrap());
+        all.sort_unstable();
+        assert_eq!(all, [0, 1]);
+    });
+}
+
+/// What wakes the thread that speaks with other processes.
+struct Bell(Mutex<bool>, Condvar);
+
+impl Bell {
+    fn ring(&self) {
+        *self.0.lock().unwrap() = true;
+        self.1.notify_one();
+    }
+
+    fn wait(&self) {
+        let mut rung = self.0.lock().unwrap();
+        while !std::mem::take(&mut *rung) {
+            rung = self.1.wait(rung).unwrap();
+        }
+    }
+}
+
+/// A site and a thread share two units. The site does its ranges, or is lost with the first one: both units are done,
+/// once, and nobody waits for ever.
+fn a_site_and_a_thread(site_is_lost: bool) {
+    static SIZES: Sizes = Sizes::Given(1, 1);
+    const ONE_OF_EACH: Takers = Takers { threads: 1, devices: 0, sites: 1 };
+    loom::model(move || {
+        // The hooks must live for as long as any thread.
+        let bell: &'static Bell = Box::leak(Box::new(Bell(Mutex::new(false), Condvar::new())));
+        let changed: &'static (dyn Fn() + Sync) = Box::leak(Box::new(|| bell.ring()));
+        let done: &'static (dyn Fn(&Range<u32>) + Sync) = &|_| {};
+        let share = Share::new(2, &even, &SIZES, ONE_OF_EACH).with(Some(Hooks { done, changed }));
+        let share = Arc::new(share);
+        let thread = {
+            let share = share.clone();
+            spawn(move || {
+                let mut all = Vec::new();
+                while let Some(range) = share.next(0, 0.0) {
+                    share.note(0, &range, 1.0);
+                    all.extend(range);
+                }
+                all
+            })
+        };
+        let (mut all, mut has, mut rests, mut takes) = (Vec::<u32>::new(), None, true, true);
+        share.come(1);
+        while !share.close() {
+            if let Some(range) = has.take() {
+                if site_is_lost {
+                    takes = false;
+                    share.miss(1, [range]);
+                } else {
+                    share.note(1, &range, 1.0);
+                    all.extend(range);
+                }
+            }
+            if takes {
+                has = if rests { share.begin(1) } else { share.try_next(1, 1.0) };
+            }
+            if has.is_some() {
+                rests = false;
+                continue;
+            }
+            if !std::mem::replace(&mut rests, true) {
+                share.rest();
+                continue;
+            }
+            bell.wait();
+        }
+        all.extend(thread.join().unwrap());
+        all.sort_unstable();
+        assert_eq!(all, [0, 1]);
+        assert_eq!(share.missing(), 0);
+    });
+}
+
+#[test]
+fn a_site_does_its_part() {
+    a_site_and_a_thread(false);
+}
+
+#[test]
+fn what_a_lost_site_had_is_done_by_a_thread() {
+    a_site_and_a_thread(true);
+}
