@@ -144,7 +144,7 @@ fn site_of(name: &str) -> u32 {
 /// Shows how far a loop is. Breaks once it is to stop.
 fn look(line: &ProgressBar, cancel: &Cancel, sight: &LoopSight) -> ControlFlow<()> {
     if !line.is_hidden() {
-        let LoopSight { done, units, seconds } = *sight;
+        let LoopSight { done, units, seconds, .. } = *sight;
         let part = 100.0 * done as f64 / units.max(1) as f64;
         line.set_message(format!("{seconds:.1} s  {part:.1} % done"));
         line.tick();
