@@ -4,6 +4,7 @@ mod atsp;
 mod circles;
 mod cluster;
 mod command;
+mod dashboard;
 mod devices;
 mod evaluate;
 mod flowshop;

@@ -228,6 +228,7 @@ fn settings_record_every_flag() {
         "gantt",
         "json",
         "quiet",
+        "dashboard",
     ];
     for words in ["count queens 8", "solve queens 8", "solve atsp br17", "solve flowshop ta001"] {
         let report = json(&format!("{words} --seed 3 --time-limit 60"));

@@ -9,6 +9,7 @@ use pleach_core::balance::PeerId;
 use pleach_core::checkpoint::{Checkpoint, Cut};
 use pleach_core::tree::{Counts, Goal, Solution};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Open nodes of all units together at which a run gives up. No finite tree was seen to come near.
@@ -23,6 +24,7 @@ pub(crate) struct Commons<'a> {
     pub before: &'a Checkpoint,
     control: Control,
     gauges: Vec<Gauge>,
+    names: Vec<Arc<str>>,
     /// Counts up when the open part of the tree is asked for.
     looks: AtomicU64,
     start: Instant,
@@ -38,7 +40,7 @@ impl<'a> Commons<'a> {
         (goal, least_score): (Goal, i64),
         before: &'a Checkpoint,
         control: Control,
-        units: u32,
+        names: Vec<Arc<str>>,
         (start, saver): (Instant, Option<Saver<'a>>),
         warnings: VecDeque<String>,
         yard: Option<Yard>,
@@ -48,7 +50,8 @@ impl<'a> Commons<'a> {
             least_score,
             before,
             control,
-            gauges: (0..units).map(|_| Gauge::default()).collect(),
+            gauges: names.iter().map(|_| Gauge::default()).collect(),
+            names,
             looks: AtomicU64::new(0),
             start,
             saver,
@@ -136,6 +139,11 @@ impl<'a> Commons<'a> {
     /// The gauges of all units.
     pub fn gauges(&self) -> &[Gauge] {
         &self.gauges
+    }
+
+    /// Their names.
+    pub fn names(&self) -> &[Arc<str>] {
+        &self.names
     }
 
     /// The look that was asked for last.

@@ -61,7 +61,9 @@ pub use error::RunError;
 #[cfg(not(loom))]
 pub use lock::Lock;
 #[cfg(not(loom))]
-pub use outcome::{Balance, Outcome, Parting, Sight, SiteReport, SitesSight, UnitReport};
+pub use outcome::{
+    Balance, Outcome, Parting, Sight, SiteReport, SiteSight, SitesSight, UnitReport, UnitSight,
+};
 #[cfg(not(loom))]
 pub use save::{Save, load};
 #[cfg(not(loom))]

@@ -3,6 +3,7 @@
 use crate::activity::{Activity, Phases};
 use crate::control::Stop;
 use pleach_core::tree::{Counts, Goal, Solution};
+use std::sync::Arc;
 
 /// A snapshot of a run's progress.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,44 @@ pub struct Sight {
     pub warning: Option<String>,
     /// How the sites are, where there are several.
     pub sites: Option<SitesSight>,
+    /// How each unit of this process is.
+    pub units: Vec<UnitSight>,
+    /// How each site is, as far as this process has heard of others.
+    pub each_site: Vec<SiteSight>,
+}
+
+/// How a unit is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnitSight {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Nodes that it has explored.
+    pub nodes: u64,
+    /// Seconds that it has spent on them.
+    pub busy_s: f64,
+    /// The size of the work that it holds, in nodes or in leaves of the tree.
+    pub held: f64,
+}
+
+/// How a site is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SiteSight {
+    /// Its name: `site1`.
+    pub name: String,
+    /// The machine that it runs on.
+    pub host: String,
+    /// Seconds from the start until it came, and until it went.
+    pub joined_s: f64,
+    /// See `joined_s`; none while it is there.
+    pub left_s: Option<f64>,
+    /// How it went, if it did.
+    pub end: Option<Parting>,
+    /// Its units, and how many of them have work.
+    pub units: u32,
+    /// See `units`.
+    pub busy: u32,
+    /// Nodes that it has explored.
+    pub nodes: u64,
 }
 
 /// How the sites of a search are.

@@ -72,8 +72,8 @@ impl Crew {
         let about = (problem.goal(), problem.least_score());
         let control = control(problem, settings, before, settings.node_limit, n_units);
         let settings = &profile::weighted(problem, settings, &mut units, control.best())?;
-        let commons =
-            &Commons::new(about, before, control, n_units, (start, saver), warnings, None);
+        let names = units.iter().map(|unit| unit.name.as_str().into()).collect();
+        let commons = &Commons::new(about, before, control, names, (start, saver), warnings, None);
         let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), commons.control());
         let _lock = commons.saver().map(begin).transpose()?;
         let office = &Office::new(n_units);

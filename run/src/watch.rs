@@ -5,10 +5,9 @@ use crate::commons::Commons;
 use crate::control::Stop;
 use crate::crew::Latch;
 use crate::gauge::Gauge;
-use crate::outcome::{Sight, SitesSight};
+use crate::outcome::{Sight, SiteSight, SitesSight, UnitSight};
 use crate::save::Saver;
 use crate::settings::Settings;
-use crate::sites::others::Together;
 use crate::sites::yard::{Yard, share_open};
 use crate::transport::local::Office;
 use pleach_core::custody::Certificate;
@@ -140,6 +139,8 @@ struct Known {
     /// How much is done by the last certificate of all sites, and that.
     done: Option<f64>,
     whole: Option<Whole>,
+    /// The name of this machine, if it was asked for.
+    host: Option<String>,
 }
 
 impl Known {
@@ -180,7 +181,7 @@ fn sight(problem: &dyn Problem, commons: &Commons<'_>, known: &mut Known) -> Sig
     commons.ask_for_look();
     if let Some(yard) = commons.yard() {
         known.see(problem, yard);
-        return sight_of_all(commons, counts, &yard.others.together(), known);
+        return sight_of_all(commons, counts, yard, known);
     }
     if all && together {
         known.proven = bound.max(known.proven);
@@ -192,9 +193,24 @@ fn sight(problem: &dyn Problem, commons: &Commons<'_>, known: &mut Known) -> Sig
         done: (look > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
         best: best.map(|score| commons.goal.value(score)),
         bound: known_bound(commons, known.proven),
-        warning: None,
-        sites: None,
+        units: units(commons, 0),
+        ..Sight::default()
     }
+}
+
+/// How each unit of this process is, from a peer on: the first one may be a gate.
+fn units(commons: &Commons<'_>, first: usize) -> Vec<UnitSight> {
+    let all = commons.names().iter().zip(commons.gauges()).skip(first);
+    let unit = |(name, gauge): (&Arc<str>, &Gauge)| {
+        let ((counts, ..), (_, busy_ns)) = (gauge.read(), gauge.spent());
+        UnitSight {
+            name: Arc::clone(name),
+            nodes: counts.bounded.max(counts.branched),
+            busy_s: busy_ns as f64 * 1e-9,
+            held: gauge.size(),
+        }
+    };
+    all.map(unit).collect()
 }
 
 /// What no solution can beat, if that is known.
@@ -209,11 +225,24 @@ fn known_bound(commons: &Commons<'_>, proven: i64) -> Option<i64> {
 fn sight_of_all(
     commons: &Commons<'_>,
     mut counts: Counts,
-    others: &Together,
-    known: &Known,
+    yard: &Yard,
+    known: &mut Known,
 ) -> Sight {
+    let others = yard.others.together();
     let gauges = &commons.gauges()[1..];
     let busy = gauges.iter().filter(|gauge| gauge.size() > 0.0).count() as u32;
+    let own = SiteSight {
+        name: "site0".into(),
+        host: known.host.get_or_insert_with(pleach_net::host).clone(),
+        units: gauges.len() as u32,
+        busy,
+        nodes: counts.bounded.max(counts.branched),
+        ..SiteSight::default()
+    };
+    let mut each_site = yard.others.sights();
+    if !each_site.is_empty() {
+        each_site.insert(0, own);
+    }
     counts.add(&others.counts);
     let best = commons.control().solution().map(|best| commons.goal.value(best.score));
     let bound = known_bound(commons, known.proven);
@@ -229,6 +258,8 @@ fn sight_of_all(
         best,
         bound,
         sites: Some(sites),
+        units: units(commons, 1),
+        each_site,
         ..Sight::default()
     }
 }

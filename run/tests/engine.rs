@@ -255,6 +255,9 @@ fn a_watcher_sees_progress_and_can_stop_the_run() {
     assert_eq!(outcome.unwrap().stop, Some(Stop::Asked));
     assert!(seen.is_sorted_by_key(|sight| sight.counts.bounded));
     assert!(seen.last().is_some_and(|last| last.done.is_some_and(|done| done < 1.0)));
+    let last = &seen.last().unwrap().units;
+    assert!(last.iter().map(|unit| &*unit.name).eq(["cpu0", "cpu1"]), "{last:?}");
+    assert!(last.iter().any(|unit| unit.nodes > 0 && unit.busy_s > 0.0), "{last:?}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! A search from the command line: files kept apart, progress shown, result printed and written.
 
 use super::console::{Console, DONE, STOPPED};
+use super::dashboard::Dashboard;
 use super::files::{Output, keep_apart};
 use super::flags::Given;
-use super::progress::{Progress, interrupts};
+use super::progress::{Progress, Shown, interrupts};
 use super::resume::{holds, origin, origin_again};
 use super::show::{quoted, show};
 use crate::campaign::Seen;
@@ -54,10 +55,16 @@ impl Job<'_, '_> {
         let files = Files { trace: trace?, solution: solution?, gantt: gantt? };
         let known = save(words, &inputs, given)?;
         let (mut last, mut repeats) = (None, Repeats::default());
-        for start in starts {
-            let mut progress = Progress::new(console, given.on("quiet"));
+        let (runs, cancel) = (starts.len() as u64, interrupts());
+        let mut board = Dashboard::open(console, given.on("dashboard"), &[name, instance], &cancel);
+        for (run, start) in (1..).zip(starts) {
+            if let Some(board) = &mut board {
+                board.begin(run, runs);
+            }
+            let shown = Shown::new(given.on("quiet"), board.as_mut());
+            let mut progress = Progress::new(console, shown);
             let mut search = given.search().map_err(Failure::Usage)?;
-            search.cancel = interrupts();
+            search.cancel = cancel.clone();
             search.progress = Some(Box::new(|sight| progress.show(sight)));
             if let Some(path) = known.as_ref().filter(|_| !given.on("quiet")) {
                 search.resumed = Some(Box::new(move || {
@@ -68,7 +75,7 @@ impl Job<'_, '_> {
                 return Err(Failure::Inside("a search was only looked at".into()));
             };
             drop(progress);
-            if interrupts().is_cancelled() {
+            if cancel.is_cancelled() {
                 last = Some(*done);
                 break;
             }
@@ -77,6 +84,7 @@ impl Job<'_, '_> {
                 .add(outcome.seconds, outcome.counts.bounded.max(outcome.counts.branched) as f64);
             last = Some(*done);
         }
+        drop(board);
         let done = last.ok_or_else(|| Failure::Inside("no search was run".into()))?;
         deliver(console, (name, instance), given, files, (done, &repeats))
     }

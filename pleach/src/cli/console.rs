@@ -1,5 +1,6 @@
 //! [`Console`]: where a command prints, and its exit codes.
 
+use super::dashboard::screen;
 use crate::failure::Failure;
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Write};
@@ -68,8 +69,12 @@ impl<'a> Console<'a> {
         if self.mute.get() {
             return;
         }
-        // There is no other place to report that this failed.
-        let _ = writeln!(self.err.borrow_mut(), "{}: {line}", self.program);
+        let text = format!("{}: {line}", self.program);
+        // A dashboard shows it first.
+        if !screen::note(&text) {
+            // There is no other place to report that this failed.
+            let _ = writeln!(self.err.borrow_mut(), "{text}");
+        }
     }
 
     /// Carries a command out, prints what went wrong, and turns it into an exit code.

@@ -1,10 +1,11 @@
 //! A process that takes part in the searches of another one: it reads none of its words and files itself.
 
 use super::console::{Console, DONE, FAILED};
+use super::dashboard::Dashboard;
 use super::flags::{FLAGS, Given, Lasts, Verb};
 use super::line::{Line, parse_again};
 use super::looping::together;
-use super::progress::{Progress, interrupts};
+use super::progress::{Progress, Shown, interrupts};
 use super::told::{Told, unclear};
 use crate::campaign::{Cancel, Search, Seen};
 use crate::failure::Failure;
@@ -86,6 +87,12 @@ impl Follower<'_, '_> {
         }
     }
 
+    /// A dashboard, if this process was asked for one. Of those that share a command line, the root has it.
+    fn board(&self, words: &[&str]) -> Option<Dashboard> {
+        let asked = self.own.on("dashboard") && !self.same;
+        Dashboard::open(self.console, asked, words, &self.cancel)
+    }
+
     /// Takes part in all searches that there are, beginning with one that it has heard of.
     pub fn all(&self, cluster: &Arc<Cluster>, mut first: Option<Order>) -> Result<Parted, Failure> {
         let mut prepared = None;
@@ -99,7 +106,8 @@ impl Follower<'_, '_> {
             if let (Known::Registry(_), true) = (self.known, together::is_loop(&order.about)) {
                 let begun = Instant::now();
                 let with = (&mut prepared, &self.cancel);
-                let complete = together::take_part(cluster, &order.about, self.own, with)?;
+                let open = |words: &[&str]| self.board(words);
+                let complete = together::take_part(cluster, &order.about, self.own, with, &open)?;
                 if complete {
                     let seconds = begun.elapsed().as_secs_f64();
                     self.note(&format!("took part in a loop for {seconds:.2} s"));
@@ -140,13 +148,18 @@ impl Follower<'_, '_> {
             }
         };
         let hidden = given.on("quiet") || self.console.is_mute();
-        let mut progress = Progress::new(self.console, hidden);
+        // What a command of the user's own is told begins with no verb.
+        let verbs = usize::from(matches!(self.known, Known::Registry(_)));
+        let words: Vec<&str> = line.words.iter().skip(verbs).map(String::as_str).collect();
+        let mut board = self.board(&words);
+        let mut progress = Progress::new(self.console, Shown::new(hidden, board.as_mut()));
         let mut search = given.search().map_err(Failure::Usage)?;
         search.settings.about = String::from_utf8_lossy(&order.about).into_owned();
         search.cancel = self.cancel.clone();
         search.progress = Some(Box::new(|sight| progress.show(sight)));
         let ended = start(search, Mode::Look)?;
         drop(progress);
+        drop(board);
         let Ended::Seen(seen) = ended else { return Err(unclear()) };
         let Seen::Part(report) = *seen else { return Err(unclear()) };
         let nodes = grouped(report.outcome.counts.bounded.into());

@@ -1,6 +1,7 @@
-//! Progress on the terminal, and Ctrl-C.
+//! Progress on the terminal, on a line or a dashboard, and Ctrl-C.
 
 use super::console::Console;
+use super::dashboard::{Dashboard, screen};
 use crate::campaign::Cancel;
 use crate::report::{estimate, gap, grouped, short};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -28,6 +29,7 @@ pub fn interrupts() -> Cancel {
             last.get_or_insert_with(Instant::now);
             seen.cancel();
             if again {
+                screen::close();
                 leave(130);
             }
         });
@@ -45,32 +47,67 @@ pub fn line(quiet: bool) -> ProgressBar {
     ProgressBar::with_draw_target(None, target).with_style(style)
 }
 
-/// A line on the terminal that says how far the search is.
-pub struct Progress<'c, 'o> {
+/// Where looks at a run are shown.
+pub enum Shown<'b> {
+    /// On a line, which may be hidden.
+    Line(ProgressBar),
+    /// On the whole terminal.
+    Board(&'b mut Dashboard),
+}
+
+impl<'b> Shown<'b> {
+    /// On a dashboard if there is one.
+    pub fn new(quiet: bool, board: Option<&'b mut Dashboard>) -> Self {
+        board.map_or_else(|| Shown::Line(line(quiet)), Shown::Board)
+    }
+}
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        if let Shown::Line(line) = self {
+            line.finish_and_clear();
+        }
+    }
+}
+
+/// Says how far a search is.
+pub struct Progress<'c, 'o, 'b> {
     console: &'c Console<'o>,
-    line: ProgressBar,
+    shown: Shown<'b>,
     /// Nodes and time of the previous look.
     before: (u64, f64),
 }
 
-impl<'c, 'o> Progress<'c, 'o> {
-    /// A line that says nothing yet.
-    pub fn new(console: &'c Console<'o>, quiet: bool) -> Self {
-        Self { console, line: line(quiet), before: (0, 0.0) }
+impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
+    /// Says nothing yet.
+    pub fn new(console: &'c Console<'o>, shown: Shown<'b>) -> Self {
+        Self { console, shown, before: (0, 0.0) }
     }
 
     /// Shows a look at the run.
     pub fn show(&mut self, sight: &Sight) -> ControlFlow<()> {
-        if let Some(warning) = &sight.warning {
-            // Above the line if there is one.
-            self.line.suspend(|| self.console.note(&format!("warning: {warning}")));
-        }
-        if !self.line.is_hidden() {
-            let nodes = sight.counts.bounded.saturating_sub(self.before.0) as f64;
-            let rate = nodes / (sight.seconds - self.before.1).max(1e-9);
-            self.before = (sight.counts.bounded, sight.seconds);
-            self.line.set_message(words(sight, rate));
-            self.line.tick();
+        let warn = || {
+            let warning = sight.warning.iter();
+            warning.for_each(|warning| self.console.note(&format!("warning: {warning}")));
+        };
+        match &mut self.shown {
+            Shown::Board(board) => {
+                warn();
+                board.show(sight);
+            }
+            Shown::Line(line) => {
+                if sight.warning.is_some() {
+                    // Above the line if there is one.
+                    line.suspend(warn);
+                }
+                if !line.is_hidden() {
+                    let nodes = sight.counts.bounded.saturating_sub(self.before.0) as f64;
+                    let rate = nodes / (sight.seconds - self.before.1).max(1e-9);
+                    self.before = (sight.counts.bounded, sight.seconds);
+                    line.set_message(words(sight, rate));
+                    line.tick();
+                }
+            }
         }
         ControlFlow::Continue(())
     }
@@ -101,12 +138,6 @@ fn words(sight: &Sight, rate: f64) -> String {
         text += &format!("  estimated {} done", estimate(done));
     }
     text + &format!("  {} nodes, {} a second", grouped(nodes.into()), short(rate))
-}
-
-impl Drop for Progress<'_, '_> {
-    fn drop(&mut self) {
-        self.line.finish_and_clear();
-    }
 }
 
 #[cfg(test)]

@@ -2,19 +2,18 @@
 
 use crate::campaign::Cancel;
 use crate::cli::flags::{CHUNKS, Given};
+use crate::cli::progress::Shown;
 use crate::failure::Failure;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pleach_core::looping::{Loop, Stepping};
 use pleach_run::Crew;
 use pleach_run::looping::{LoopReport, LoopSettings, LoopSight, Part, Stops};
-use std::io::IsTerminal;
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 
 /// Runs the loops of a job one after the other.
 pub struct Runner<'a> {
     settings: &'a LoopSettings,
-    line: ProgressBar,
+    shown: Shown<'a>,
     cancel: &'a Cancel,
     /// Of all loops so far.
     report: LoopReport,
@@ -37,16 +36,10 @@ pub fn settings(given: &Given) -> Result<LoopSettings, Failure> {
 
 impl<'a> Runner<'a> {
     /// A runner that has run nothing.
-    pub fn new(settings: &'a LoopSettings, quiet: bool, cancel: &'a Cancel) -> Self {
-        let shown = !quiet && std::io::stderr().is_terminal();
-        let target =
-            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        // This template is valid. A wide message is cut to the width of the terminal.
-        let style = ProgressStyle::with_template("{wide_msg}").expect("a template");
-        let line = ProgressBar::with_draw_target(None, target).with_style(style);
+    pub fn new(settings: &'a LoopSettings, shown: Shown<'a>, cancel: &'a Cancel) -> Self {
         Self {
             settings,
-            line,
+            shown,
             cancel,
             report: LoopReport { complete: true, ..LoopReport::default() },
             began: Instant::now(),
@@ -58,9 +51,9 @@ impl<'a> Runner<'a> {
         if !self.report.complete {
             return Ok(None);
         }
-        let (line, cancel) = (&self.line, self.cancel);
-        let watch = &mut |sight: &LoopSight| look(line, cancel, sight);
-        let outcome = Crew::shared().run_loop(work, self.settings, watch)?;
+        let (crew, settings) = (Crew::shared(), self.settings);
+        let shown = &mut self.shown;
+        let outcome = crew.run_loop(work, settings, &mut watch(shown, self.cancel))?;
         self.add(outcome.report);
         Ok(self.report.complete.then_some(outcome.hands))
     }
@@ -75,9 +68,9 @@ impl<'a> Runner<'a> {
     where
         W::Slab: 's,
     {
-        let (line, cancel) = (&self.line, self.cancel);
-        let watch = &mut |sight: &LoopSight| look(line, cancel, sight);
-        let done = Crew::shared().run_steps(work, begin, steps, self.settings, watch)?;
+        let (crew, settings) = (Crew::shared(), self.settings);
+        let shown = &mut self.shown;
+        let done = crew.run_steps(work, begin, steps, settings, &mut watch(shown, self.cancel))?;
         self.add(done.report);
         Ok(self.report.complete.then_some(done.slabs))
     }
@@ -124,7 +117,6 @@ impl<'a> Runner<'a> {
 
     /// What was done. Time between loops counts as idle.
     pub fn finish(mut self) -> LoopReport {
-        self.line.finish_and_clear();
         self.report.seconds = self.began.elapsed().as_secs_f64();
         self.report.parts.sort_by_key(|part| site_of(&part.name));
         self.report.sites.sort_by_key(|site| site_of(&site.name));
@@ -142,13 +134,25 @@ fn site_of(name: &str) -> u32 {
     number[..end].parse().unwrap_or(0)
 }
 
-/// Shows how far a loop is. Breaks once it is to stop.
-fn look(line: &ProgressBar, cancel: &Cancel, sight: &LoopSight) -> ControlFlow<()> {
-    if !line.is_hidden() {
-        let LoopSight { done, units, seconds } = *sight;
-        let part = 100.0 * done as f64 / units.max(1) as f64;
-        line.set_message(format!("{seconds:.1} s  {part:.1} % done"));
-        line.tick();
+/// Shows how far a loop that begins is. Breaks once it is to stop.
+fn watch<'a>(
+    shown: &'a mut Shown<'_>,
+    cancel: &'a Cancel,
+) -> impl FnMut(&LoopSight) -> ControlFlow<()> + 'a {
+    if let Shown::Board(board) = shown {
+        board.begin_loop();
     }
-    if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    move |sight| {
+        match shown {
+            Shown::Board(board) => board.show_loop(sight),
+            Shown::Line(line) if !line.is_hidden() => {
+                let LoopSight { done, units, seconds, .. } = *sight;
+                let part = 100.0 * done as f64 / units.max(1) as f64;
+                line.set_message(format!("{seconds:.1} s  {part:.1} % done"));
+                line.tick();
+            }
+            Shown::Line(_) => {}
+        }
+        if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
 }

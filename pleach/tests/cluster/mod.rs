@@ -2,7 +2,7 @@
 
 mod kills;
 mod loops;
-mod party;
+pub mod party;
 mod proxy;
 
 use crate::outside::{json, refused};

@@ -4,6 +4,7 @@ use super::afar::{Company, Deeds, Ferried};
 use super::device::OnDevice;
 use super::hands::{Did, Hands, stands_for};
 use super::report::{LoopReport, Part};
+use super::seen::{Seen, TakerSight};
 use super::settings::{LoopSettings, LoopSight};
 use super::share::{Hooks, Share, StopOnDrop, Takers, UnitsOf};
 use crate::crew::Crew;
@@ -81,7 +82,9 @@ impl Crew {
             while latch.wait(settings.look_every) > 0 {
                 let seconds = start.elapsed().as_secs_f64();
                 let done = share.done().saturating_mul(grain as u64).min(units as u64);
-                if watch(&LoopSight { done, units: units as u64, seconds }).is_break() {
+                let takers = sights(share.seen(), &names, grain as u64);
+                let sight = LoopSight { done, units: units as u64, seconds, takers };
+                if watch(&sight).is_break() {
                     share.stop();
                 }
             }
@@ -112,6 +115,15 @@ impl Crew {
         let report = LoopReport { parts, sites, seconds, complete, warnings };
         Ok(LoopOutcome { hands, report })
     }
+}
+
+/// What the units of this process show, and those other processes that were given something.
+fn sights(seen: &[Seen], names: &[String], grain: u64) -> Vec<TakerSight> {
+    let (own, others) = seen.split_at(names.len().min(seen.len()));
+    let own = own.iter().zip(names).map(|(seen, name)| seen.sight(name, grain));
+    let others =
+        (1..).zip(others).map(|(site, seen): (u32, _)| seen.sight(&format!("site{site}"), grain));
+    own.chain(others.filter(|sight| sight.units > 0 || !sight.held.is_empty())).collect()
 }
 
 /// What a job of a loop leaves.

@@ -90,6 +90,7 @@ impl<'a> OnDevice<'a> {
                 let fits = self.fitting(&row, units);
                 rest = (fits < row.end).then_some(fits..row.end);
                 let row = row.start..fits;
+                share.hold(me, &row);
                 if let Err(why) = self.send(row.clone(), units(&row)) {
                     let lost = self.under_way.drain(..).map(|sent| sent.row);
                     share.give_back(me, lost.chain([row]).chain(rest));

@@ -77,6 +77,7 @@ impl<L: Loop> Hands<'_, L> {
             // What a static split gives may be half of the loop.
             let pieces = if own.is_some() { PIECES } else { 1 };
             let Some(row) = own.take().or_else(|| self.share.next(self.me, last)) else { break };
+            self.share.hold(self.me, &row);
             let (units, began) = (self.units(&row), Instant::now());
             let count = units.len() as u64;
             let size = units.len().div_ceil(pieces).max(1);

@@ -15,6 +15,7 @@ mod hands;
 mod meet;
 #[cfg(not(loom))]
 mod report;
+mod seen;
 #[cfg(not(loom))]
 mod settings;
 mod share;
@@ -31,6 +32,8 @@ pub use both_ends::BothEnds;
 pub use crowd::LoopOutcome;
 #[cfg(not(loom))]
 pub use report::{LoopReport, LoopSite, Part};
+#[cfg(not(loom))]
+pub use seen::TakerSight;
 #[cfg(not(loom))]
 pub use settings::{LoopSettings, LoopSight};
 pub use sizes::Sizes;

@@ -1,5 +1,6 @@
 //! [`LoopSettings`]: how a loop is run; and [`LoopSight`], how far it is.
 
+use super::seen::TakerSight;
 use super::sizes::Sizes;
 use crate::executor::gpu::spec::Spec;
 use crate::settings::cores;
@@ -33,7 +34,7 @@ impl Default for LoopSettings {
 }
 
 /// A loop under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LoopSight {
     /// Units done.
     pub done: u64,
@@ -41,4 +42,6 @@ pub struct LoopSight {
     pub units: u64,
     /// Since the loop began.
     pub seconds: f64,
+    /// The threads and devices of this process, then the other processes that have had a part of it.
+    pub takers: Vec<TakerSight>,
 }

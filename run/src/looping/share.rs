@@ -1,6 +1,7 @@
 //! [`Share`]: the units of a loop as threads and devices share them: who takes which, who waits, and when it is over.
 
 use super::both_ends::BothEnds;
+use super::seen::Seen;
 use super::sizes::{Kind, Rates, Sizes, boundaries, nearest};
 use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering, lock};
 use std::collections::VecDeque;
@@ -28,6 +29,8 @@ pub(super) struct Share<'a> {
     fed: AtomicBool,
     /// Units done.
     done: AtomicU64,
+    /// What each taker shows of itself.
+    seen: Vec<Seen>,
     hooks: Option<Hooks<'a>>,
 }
 
@@ -121,6 +124,7 @@ impl<'a> Share<'a> {
             stopped: AtomicBool::new(false),
             fed: AtomicBool::new(false),
             done: AtomicU64::new(0),
+            seen: Seen::all(takers.all()),
             hooks: None,
         }
     }
@@ -178,9 +182,20 @@ impl<'a> Share<'a> {
         self.stopped.load(Ordering::Relaxed)
     }
 
+    /// What each taker shows of itself.
+    pub fn seen(&self) -> &[Seen] {
+        &self.seen
+    }
+
+    /// A taker begins with a range.
+    pub fn hold(&self, me: usize, units: &Range<u32>) {
+        self.seen[me].hold(units.start.into()..units.end.into());
+    }
+
     /// A unit of the machine has done a range.
     pub fn note(&self, me: usize, units: &Range<u32>, took_ns: f64) {
         self.done.fetch_add(u64::from(units.end - units.start), Ordering::Relaxed);
+        self.seen[me].note(u64::from(units.end - units.start), took_ns as u64);
         self.rates.note(me, self.cost(units), took_ns);
         if let Some(hooks) = self.hooks {
             (hooks.done)(units);
@@ -313,6 +328,7 @@ impl<'a> Share<'a> {
     /// A site is gone, or says nothing: whoever is free does what it had.
     pub fn miss(&self, site: usize, ranges: impl IntoIterator<Item = Range<u32>>) {
         self.rates.miss(site);
+        self.seen[site].drop_all();
         self.hand_out(ranges);
     }
 
@@ -359,6 +375,7 @@ impl<'a> Share<'a> {
     /// A device has failed: these ranges are for whoever is free. Its thread takes part from now on.
     pub fn give_back(&self, me: usize, ranges: impl IntoIterator<Item = Range<u32>>) {
         self.rates.forget(me);
+        self.seen[me].drop_all();
         let mut aside = lock(&self.aside);
         self.put_aside(&mut aside, ranges);
         aside.devices -= 1;

@@ -4,6 +4,7 @@ use super::crowd::{search_options, slow_down, without_kernel};
 use super::cut::{Looks, cut, far};
 use super::meet::Meet;
 use super::report::{LoopReport, Part};
+use super::seen::Seen;
 use super::settings::{LoopSettings, LoopSight};
 use super::sizes::Sizes;
 use super::slab_device::SlabDevice;
@@ -163,8 +164,9 @@ impl Crew {
         let learns = members.len() > 1 && settings.sizes == Sizes::Measured;
         let steps = stops.at.last().copied().unwrap_or(0);
         let (done, stopped) = (0, false);
+        let seen = &Seen::all(members.len());
         let mut phase =
-            Phase { crew: self, work, settings, members, start, all: steps, done, stopped };
+            Phase { crew: self, work, settings, members, seen, start, all: steps, done, stopped };
         let mut looks = Looks::new(learns, work.depth());
         let mut shares = vec![0.0; members.len()];
         let mut to_come = stops.at.iter().copied().peekable();
@@ -193,6 +195,9 @@ impl Crew {
                 held.iter_mut().for_each(|held| held.last = Duration::ZERO);
             }
             let before = phase.done;
+            for (seen, range) in seen.iter().zip(&ranges) {
+                seen.hold(range.start as u64..range.end as u64);
+            }
             held = phase.run(held, stop.min(looks.next()) - before, watch)?;
             for (share, range) in shares.iter_mut().zip(&ranges) {
                 *share += (range.len() * (phase.done - before)) as f64;
@@ -273,6 +278,8 @@ struct Phase<'a, W> {
     work: &'a W,
     settings: &'a LoopSettings,
     members: &'a [Member<'a>],
+    /// What each member shows of itself.
+    seen: &'a [Seen],
     start: Instant,
     all: usize,
     done: usize,
@@ -289,13 +296,13 @@ impl<'a, W: Stepping> Phase<'a, W> {
         steps: usize,
         watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
     ) -> Result<Vec<Held<'a, W::Slab>>, Trouble> {
-        let Phase { crew, work, settings, members, start, all, done, .. } = *self;
+        let Phase { crew, work, settings, members, seen, start, all, done, .. } = *self;
         let edges: Vec<Edges> = held.iter().map(|_| Edges::default()).collect();
         let (meet, stop, swept) =
             (&Meet::new(held.len()), &AtomicBool::new(false), &AtomicU64::new(done as u64));
         let edges = &edges;
         let jobs = held.into_iter().zip(members).enumerate().map(|(me, (mut held, member))| {
-            let turn = Turn { work, me, member, edges, meet, stop, swept };
+            let turn = Turn { work, me, member, seen: &seen[me], edges, meet, stop, swept };
             let slow = slow_down(&settings.slow, &member.name);
             Box::new(move || {
                 let guard = LeaveOnDrop(meet);
@@ -312,7 +319,9 @@ impl<'a, W: Stepping> Phase<'a, W> {
             while latch.wait(settings.look_every) > 0 {
                 let done = swept.load(Ordering::Relaxed);
                 let seconds = start.elapsed().as_secs_f64();
-                if watch(&LoopSight { done, units: all as u64, seconds }).is_break() {
+                let sights = seen.iter().zip(members);
+                let takers = sights.map(|(seen, member)| seen.sight(&member.name, 1)).collect();
+                if watch(&LoopSight { done, units: all as u64, seconds, takers }).is_break() {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
@@ -338,6 +347,7 @@ struct Turn<'a, 'w, W> {
     work: &'w W,
     me: usize,
     member: &'a Member<'a>,
+    seen: &'a Seen,
     edges: &'a [Edges],
     meet: &'a Meet,
     stop: &'a AtomicBool,
@@ -382,6 +392,7 @@ impl<'w, W: Stepping> Turn<'_, 'w, W> {
             let took = began.elapsed();
             held.last += took;
             held.busy += took;
+            self.seen.sweep(now, took);
             left -= now;
             if me == 0 {
                 self.swept.fetch_add(now as u64, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use super::account::Account;
 use super::parcel::Sighting;
-use crate::outcome::{Parting, SiteReport};
+use crate::outcome::{Parting, SiteReport, SiteSight};
 use crate::sync::{Mutex, lock};
 use pleach_core::custody::SiteId;
 use pleach_core::tree::Counts;
@@ -102,15 +102,35 @@ impl Others {
         sum
     }
 
+    /// How each is, as far as it told.
+    pub fn sights(&self) -> Vec<SiteSight> {
+        let mut all = Vec::new();
+        for (site, stays) in &*lock(&self.stays) {
+            for (nth, stay) in stays.iter().enumerate() {
+                let Sighting { counts, units, busy, .. } = stay.sighting;
+                all.push(SiteSight {
+                    name: name(*site, nth),
+                    host: stay.host.clone(),
+                    joined_s: stay.joined_ns as f64 * 1e-9,
+                    left_s: stay.left_ns.map(|ns| ns as f64 * 1e-9),
+                    end: stay.end,
+                    units,
+                    busy: if stay.end.is_none() { busy } else { 0 },
+                    nodes: counts.bounded.max(counts.branched),
+                });
+            }
+        }
+        all
+    }
+
     /// What each did, as far as it told, and how far it was when it last told.
     pub fn reports(&self) -> Vec<(SiteReport, Option<Account>, Counts)> {
         let mut all = Vec::new();
         for (site, stays) in &*lock(&self.stays) {
             for (nth, stay) in stays.iter().enumerate() {
-                let again = if nth > 0 { format!(".{nth}") } else { String::new() };
                 all.push((
                     SiteReport {
-                        name: format!("site{site}{again}"),
+                        name: name(*site, nth),
                         host: stay.host.clone(),
                         units: Vec::new(),
                         joined_s: stay.joined_ns as f64 * 1e-9,
@@ -126,4 +146,10 @@ impl Others {
         }
         all
     }
+}
+
+/// The name of a site: a place may have had several, one after the other.
+fn name(site: SiteId, nth: usize) -> String {
+    let again = if nth > 0 { format!(".{nth}") } else { String::new() };
+    format!("site{site}{again}")
 }

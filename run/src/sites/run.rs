@@ -80,7 +80,10 @@ impl Crew {
         let office = &Office::new(peers);
         let about = (problem.goal(), problem.least_score());
         let yard = Some(Yard::new(office.clone()));
-        let commons = &Commons::new(about, before, control, peers, (start, saver), warnings, yard);
+        // The gate is the first peer, and no unit.
+        let names = ["gate"].into_iter().chain(units.iter().map(|unit| &*unit.name));
+        let names = names.map(Into::into).collect();
+        let commons = &Commons::new(about, before, control, names, (start, saver), warnings, yard);
         let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), commons.control());
         let _lock = commons.saver().map(begin).transpose()?;
         let site = Part { problem, settings, commons, cluster, limited };

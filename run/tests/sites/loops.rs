@@ -10,8 +10,8 @@ use pleach_net::Network;
 use pleach_run::looping::{LoopSettings, Sizes};
 use pleach_run::{Crew, First, RunError};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -138,7 +138,7 @@ fn a_site_that_comes_late_is_told_what_it_missed() {
 #[test]
 fn whoever_stops_leaves_its_part_to_others() {
     for stops in [0, 1] {
-        let parts = mortal(2, LASTING);
+        let (parts, seen) = (mortal(2, LASTING), Mutex::new(Vec::new()));
         let loops = [0, 1].map(|_| Numbers::new(20_000, Kept::First, 20_000));
         let reports = thread::scope(|scope| {
             let site = |at: usize| {
@@ -154,6 +154,9 @@ fn whoever_stops_leaves_its_part_to_others() {
                     LoopSettings { cluster: Some(cluster.clone()), look_every, ..settings(1) };
                 let crew = Crew::default();
                 let ended = crew.run_loop(work, &settings, &mut |sight| {
+                    if at == 0 {
+                        seen.lock().unwrap().clone_from(&sight.takers);
+                    }
                     let stop = at == stops && sight.done > 100;
                     if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 });
@@ -166,6 +169,9 @@ fn whoever_stops_leaves_its_part_to_others() {
         assert_eq!(reports.map(|report| report.complete), [stops == 1, false]);
         if stops == 1 {
             assert!((0..20_000).all(|unit| loops[0].has(unit)));
+            let seen = seen.into_inner().unwrap();
+            assert!(seen.iter().map(|it| &*it.name).eq(["cpu0", "site1"]), "{seen:?}");
+            assert!(seen[0].units > 0 && !seen[1].held.is_empty(), "{seen:?}");
         }
     }
 }

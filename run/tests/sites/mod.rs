@@ -170,13 +170,19 @@ fn the_root_estimates_how_much_all_have_done() {
     let queens = Queens::new(10, Level::Off).unwrap();
     let look_every = Duration::from_millis(5);
     let slow = Settings { look_every, pace: Some(30_000), ..settings(1) };
-    let shares = Mutex::new(Vec::new());
-    let see = |sight: &Sight| shares.lock().unwrap().extend(sight.done);
+    let (shares, sites) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+    let see = |sight: &Sight| {
+        shares.lock().unwrap().extend(sight.done);
+        sites.lock().unwrap().clone_from(&sight.each_site);
+    };
     let outcomes = watched(&queens, &[slow.clone(), slow], &see);
     assert_eq!(outcomes[0].as_ref().unwrap().counts.total, 724);
     let shares = shares.into_inner().unwrap();
     assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{shares:?}");
     assert!(shares.iter().any(|share| (0.1..0.9).contains(share)), "{shares:?}");
+    let sites = sites.into_inner().unwrap();
+    assert!(sites.iter().map(|site| &*site.name).eq(["site0", "site1"]), "{sites:?}");
+    assert!(sites.iter().all(|site| site.nodes > 0 && site.end.is_none()), "{sites:?}");
 }
 
 /// Units of one site are devices, those of the other threads.

@@ -152,6 +152,9 @@ impl Given {
         if self.has("every") && !self.has("checkpoint") {
             return Err("--every has no effect without --checkpoint FILE".into());
         }
+        if self.has("dashboard") && self.has("quiet") {
+            return Err("--dashboard and --quiet contradict each other: leave one out".into());
+        }
         for name in ["key", "places"] {
             if verb != Verb::Join && self.has(name) && !self.has("listen") {
                 return Err(format!("--{name} has no effect without --listen HOST:PORT"));

@@ -17,7 +17,7 @@ pub use looping::{
     CHUNKS, COLUMNS, COMPARE, FRAMES, METHOD, NEAR, OBSTACLE, OUT, PRECISION, Precision, REYNOLDS,
     SIZE, SPEED, STEPS, TRANSFER, UNSORTED, VALUES, VIEW, ZOOM,
 };
-pub use output::{GANTT, JSON, QUIET, SOLUTION, TRACE};
+pub use output::{DASHBOARD, GANTT, JSON, QUIET, SOLUTION, TRACE};
 pub use search::{
     ALL as ALL_OPTIMA, BEST, BOUND, BRANCHING, JOBS_FIRST, NODES, SEED, START, Start, value_to_beat,
 };
@@ -31,7 +31,7 @@ use serde_json::Value;
 pub const WORD: char = '\u{1}';
 
 /// The flags that there are, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 53] = [
+pub static FLAGS: [&(dyn Item + Sync); 54] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -80,6 +80,7 @@ pub static FLAGS: [&(dyn Item + Sync); 53] = [
     &OUT,
     &JSON,
     &QUIET,
+    &DASHBOARD,
     &SHOW,
     &PEERS,
     &SVG,
@@ -192,7 +193,7 @@ const SEARCHES: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own];
 /// Commands that several processes can share.
 const SHARED: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop];
 
-/// Commands that several processes can share, and the one by which they come.
+/// Commands that several processes can share, and the one by which they come; all of them show progress.
 const SHARED_AND_JOIN: &[Verb] =
     &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop, Verb::Join];
 

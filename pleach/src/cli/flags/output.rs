@@ -1,6 +1,9 @@
 //! Flags for what a command prints and writes.
 
-use super::{About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, switch, text, unrecorded};
+use super::{
+    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, SHARED_AND_JOIN, switch, text,
+    unrecorded,
+};
 use serde_json::json;
 
 const ABOUT: About = About {
@@ -68,6 +71,18 @@ pub static QUIET: Flag<()> = Flag {
     about: About { name: "quiet", help: "show no progress and no notes", ..ABOUT },
     parse: switch,
     record: |given| Some(json!(given.on("quiet"))),
+};
+
+/// `--dashboard`.
+pub static DASHBOARD: Flag<()> = Flag {
+    about: About {
+        name: "dashboard",
+        help: "show the run live on the whole terminal: units, sites, best value and bound over time",
+        applies: Applies::To(SHARED_AND_JOIN),
+        ..ABOUT
+    },
+    parse: switch,
+    record: |given| Some(json!(given.on("dashboard"))),
 };
 
 /// `--help`.

@@ -5,10 +5,11 @@ pub mod together;
 mod told;
 
 use super::console::{Console, DONE, STOPPED};
+use super::dashboard::Dashboard;
 use super::files::{Output, keep_apart};
 use super::flags::{COMPARE, Given, Kind, REPEAT, Verb};
 use super::line::Line;
-use super::progress::interrupts;
+use super::progress::{Shown, interrupts};
 use crate::failure::{Failure, usage};
 use crate::loops::runner::{self, Runner};
 use crate::loops::{self, Entry, LOOPS, Order};
@@ -77,8 +78,15 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
     // The first run finds cold memory. Splits are compared by their best times, so this one needs several as well.
     let tries = times.unwrap_or(if compare { split::TRIES as u64 } else { 1 });
     let (mut best, mut repeats): (Option<LoopReport>, _) = (None, Repeats::default());
-    for _ in 0..tries {
-        let mut runner = Runner::new(&settings, given.on("quiet"), &cancel);
+    let words: Vec<&str> =
+        [entry.name].into_iter().chain(order.words.iter().map(String::as_str)).collect();
+    let mut board = Dashboard::open(console, given.on("dashboard"), &words, &cancel);
+    for run in 1..=tries {
+        if let Some(board) = &mut board {
+            board.begin(run, tries);
+        }
+        let shown = Shown::new(given.on("quiet"), board.as_mut());
+        let mut runner = Runner::new(&settings, shown, &cancel);
         let with = cluster.zip(sharing.as_ref());
         with.map_or(Ok(()), |(cluster, sharing)| sharing.begin(cluster))?;
         job.run(&mut runner)?;
@@ -95,6 +103,7 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
             break;
         }
     }
+    drop(board);
     let report = best.unwrap_or_default();
     for warning in report.warnings.iter().filter(|_| !given.on("quiet")) {
         console.note(&format!("warning: {warning}"));

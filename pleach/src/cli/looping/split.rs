@@ -1,6 +1,7 @@
 //! [`best`]: the static split of a loop that takes the least time, found by trial.
 
 use crate::campaign::Cancel;
+use crate::cli::progress::Shown;
 use crate::failure::Failure;
 use crate::loops::Job;
 use crate::loops::runner::Runner;
@@ -47,7 +48,7 @@ pub fn best(
         let settings = LoopSettings { sizes: Sizes::Static(shares), ..settings.clone() };
         let mut seconds = f64::MAX;
         for _ in 0..TRIES {
-            let mut runner = Runner::new(&settings, true, cancel);
+            let mut runner = Runner::new(&settings, Shown::new(true, None), cancel);
             job.run(&mut runner)?;
             let report = runner.finish();
             if !report.complete {

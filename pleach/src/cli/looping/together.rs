@@ -1,8 +1,10 @@
 //! Loops that several processes share: the first one says what to run, the others do the same.
 
 use crate::campaign::Cancel;
+use crate::cli::dashboard::Dashboard;
 use crate::cli::flags::{Given, Lasts};
 use crate::cli::line::{Line, parse_again};
+use crate::cli::progress::Shown;
 use crate::cli::told::{Told, name_of, unclear};
 use crate::failure::Failure;
 use crate::loops::inputs::{packed, unpacked};
@@ -65,12 +67,14 @@ pub fn is_loop(about: &[u8]) -> bool {
     Told::read(about).is_ok_and(|told| told.words.first().is_some_and(|word| word == "loop"))
 }
 
-/// Takes part in a run of a loop that another process leads. Returns whether it came to its end.
+/// Takes part in a run of a loop that another process leads, with the dashboard that `open` gives. Returns whether it
+/// came to its end.
 pub fn take_part(
     cluster: &Arc<Cluster>,
     about: &[u8],
     own: &Given,
     (before, cancel): (&mut Option<Prepared>, &Cancel),
+    open: &dyn Fn(&[&str]) -> Option<Dashboard>,
 ) -> Result<bool, Failure> {
     // The files of a run before are those of this one if it is about the same.
     before.take_if(|before| before.about != about);
@@ -81,7 +85,9 @@ pub fn take_part(
     }
     let Some(Prepared { line, job, .. }) = before else { return Ok(false) };
     let settings = runner::settings(&line.given)?;
-    let mut runner = Runner::new(&settings, own.on("quiet"), cancel);
+    let words: Vec<&str> = line.words.iter().skip(1).map(String::as_str).collect();
+    let mut board = open(&words);
+    let mut runner = Runner::new(&settings, Shown::new(own.on("quiet"), board.as_mut()), cancel);
     job.run(&mut runner)?;
     Ok(runner.finish().complete)
 }

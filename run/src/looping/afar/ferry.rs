@@ -293,6 +293,7 @@ impl Voyage<'_> {
                 }
                 self.number += 1;
                 guest.loans.lend(self.number, rows.clone());
+                share.hold(taker, &rows);
                 if !say(self.link, site, self.at, What::Run { number: self.number, rows }) {
                     gone.push(site);
                     break;

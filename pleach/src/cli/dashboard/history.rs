@@ -1,0 +1,284 @@
+//! [`History`]: the looks at a run, all of it coarsely and its end closely.
+
+use pleach_run::looping::LoopSight;
+use pleach_run::{Sight, SiteSight, SitesSight};
+use std::collections::VecDeque;
+
+/// A look at a search or at a loop.
+#[derive(Clone, Debug, Default)]
+pub struct Look {
+    /// Since the start.
+    pub seconds: f64,
+    /// Nodes explored, or units of a loop done.
+    pub amount: u64,
+    /// Units of the loop; none in a search.
+    pub whole: Option<u64>,
+    /// What was counted.
+    pub counted: u128,
+    /// The incumbent's value.
+    pub best: Option<i64>,
+    /// What no solution can beat.
+    pub bound: Option<i64>,
+    /// The part that is done; in a search an estimate.
+    pub done: Option<f64>,
+    /// Units of this process, or takers of a loop.
+    pub rows: Vec<Row>,
+    /// All sites together.
+    pub all_sites: Option<SitesSight>,
+    /// Each of them.
+    pub sites: Vec<SiteSight>,
+}
+
+/// A unit of this process, or a taker of a loop.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    pub name: String,
+    /// Nodes explored, or units of a loop done.
+    pub amount: u64,
+    pub busy_s: f64,
+    pub held: Held,
+}
+
+/// The work that one has.
+#[derive(Clone, Debug)]
+pub enum Held {
+    /// So much of a tree.
+    Size(f64),
+    /// These units of a loop.
+    Range(u64, u64),
+}
+
+impl Default for Held {
+    fn default() -> Self {
+        Held::Size(0.0)
+    }
+}
+
+impl From<&Sight> for Look {
+    fn from(sight: &Sight) -> Self {
+        let rows = sight.units.iter().map(|unit| Row {
+            name: unit.name.to_string(),
+            amount: unit.nodes,
+            busy_s: unit.busy_s,
+            held: Held::Size(unit.held),
+        });
+        Self {
+            seconds: sight.seconds,
+            amount: sight.counts.bounded.max(sight.counts.branched),
+            whole: None,
+            counted: sight.counts.total,
+            best: sight.best,
+            bound: sight.bound,
+            done: sight.done,
+            rows: rows.collect(),
+            all_sites: sight.sites,
+            sites: sight.each_site.clone(),
+        }
+    }
+}
+
+impl From<&LoopSight> for Look {
+    fn from(sight: &LoopSight) -> Self {
+        let rows = sight.takers.iter().map(|taker| Row {
+            name: taker.name.clone(),
+            amount: taker.units,
+            busy_s: taker.busy_s,
+            held: Held::Range(taker.held.start, taker.held.end),
+        });
+        Self {
+            seconds: sight.seconds,
+            amount: sight.done,
+            whole: Some(sight.units),
+            done: Some(sight.done as f64 / sight.units.max(1) as f64),
+            rows: rows.collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// What charts show of a look.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    pub seconds: f64,
+    pub amount: u64,
+    pub best: Option<i64>,
+    pub bound: Option<i64>,
+}
+
+/// The looks at a run.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// The last ones: rates come from them.
+    recent: VecDeque<Look>,
+    /// All of the run, evenly.
+    points: Vec<Point>,
+    /// The least time between two of the points.
+    step_s: f64,
+}
+
+/// Rates are those of so many seconds.
+const WINDOW_S: f64 = 3.0;
+/// Two recent looks are not closer.
+const CLOSE_S: f64 = 0.04;
+/// Points at most: an even number. Terminals have fewer columns.
+const POINTS: usize = 2048;
+
+impl History {
+    /// Takes in a look.
+    pub fn add(&mut self, look: Look) {
+        let before = self.recent.back();
+        // What a site did that is lost is taken back: nodes may become fewer in one search.
+        let anew = |before: &Look| look.seconds < before.seconds || look.whole != before.whole;
+        if before.is_some_and(anew) {
+            *self = Self::default();
+        }
+        self.note(&look);
+        // The last look always stands at the end, however close it is to the one before.
+        let last = self.recent.iter().rev().nth(1).map(|it| it.seconds);
+        if last.is_some_and(|last| look.seconds - last < CLOSE_S) {
+            self.recent.pop_back();
+        }
+        let from = look.seconds - WINDOW_S;
+        self.recent.push_back(look);
+        while self.recent.get(1).is_some_and(|second| second.seconds <= from) {
+            self.recent.pop_front();
+        }
+    }
+
+    fn note(&mut self, look: &Look) {
+        let Look { seconds, amount, best, bound, .. } = *look;
+        let len = self.points.len();
+        if len > 1 && seconds - self.points[len - 2].seconds < self.step_s {
+            self.points.pop();
+        }
+        self.points.push(Point { seconds, amount, best, bound });
+        if self.points.len() > POINTS {
+            // The last one stays.
+            let mut at = 0;
+            self.points.retain(|_| {
+                at += 1;
+                at % 2 == 1
+            });
+            let all_s =
+                self.points.last().map_or(0.0, |last| last.seconds - self.points[0].seconds);
+            self.step_s = all_s / (POINTS / 2) as f64;
+        }
+    }
+
+    /// The last look.
+    pub fn last(&self) -> Option<&Look> {
+        self.recent.back()
+    }
+
+    /// All of the run.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// The first look of those that rates come from, with the time since then.
+    fn window(&self) -> Option<(&Look, &Look, f64)> {
+        let (first, last) = (self.recent.front()?, self.recent.back()?);
+        let seconds = last.seconds - first.seconds;
+        (seconds > 0.0).then_some((first, last, seconds))
+    }
+
+    /// Nodes, or units of a loop, a second; since the start until there are two looks.
+    pub fn rate(&self) -> Option<f64> {
+        match self.window() {
+            Some((first, last, seconds)) => {
+                Some(last.amount.saturating_sub(first.amount) as f64 / seconds)
+            }
+            None => self.last().and_then(|last| mean(last.amount as f64, last.seconds)),
+        }
+    }
+
+    /// What a unit does a second, and the part of its time in which it is busy.
+    pub fn speed(&self, at: usize) -> Option<(f64, f64)> {
+        let last = self.last()?.rows.get(at)?;
+        let (first, _, seconds) = self.window()?;
+        let first = first.rows.get(at).filter(|first| first.name == last.name)?;
+        let rate = last.amount.saturating_sub(first.amount) as f64 / seconds;
+        Some((rate, ((last.busy_s - first.busy_s) / seconds).clamp(0.0, 1.0)))
+    }
+
+    /// Nodes a second of a site, which may have come a moment ago.
+    pub fn site_rate(&self, name: &str) -> Option<f64> {
+        let nodes = |look: &Look| look.sites.iter().find(|it| it.name == name).map(|it| it.nodes);
+        let first = self.recent.iter().find_map(|look| Some((look.seconds, nodes(look)?)))?;
+        let last = self.recent.back().and_then(|look| Some((look.seconds, nodes(look)?)))?;
+        mean(last.1.saturating_sub(first.1) as f64, last.0 - first.0)
+    }
+}
+
+fn mean(amount: f64, seconds: f64) -> Option<f64> {
+    (seconds > 0.0).then(|| amount / seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(seconds: f64, amount: u64) -> Look {
+        let row = Row { name: "cpu0".into(), amount, busy_s: seconds / 2.0, ..Row::default() };
+        Look { seconds, amount, rows: vec![row], ..Look::default() }
+    }
+
+    #[test]
+    fn rates_are_those_of_the_last_seconds() {
+        let mut history = History::default();
+        assert_eq!((history.rate(), history.speed(0)), (None, None));
+        history.add(look(2.0, 100));
+        assert_eq!(history.rate(), Some(50.0));
+        (1..=100).for_each(|i| history.add(look(2.0 + f64::from(i) / 10.0, 100)));
+        assert_eq!(history.rate(), Some(0.0));
+        (1..=100).for_each(|i| history.add(look(12.0 + f64::from(i) / 10.0, 100 + 7 * i as u64)));
+        let (rate, busy) = history.speed(0).unwrap();
+        assert!((rate - 70.0).abs() < 1.0 && (busy - 0.5).abs() < 0.01, "{rate} {busy}");
+        assert!(history.recent.len() < 40);
+    }
+
+    #[test]
+    fn however_long_a_run_is_its_points_are_few_and_even() {
+        let mut history = History::default();
+        (0..100_000).for_each(|i| history.add(look(f64::from(i) / 10.0, i as u64)));
+        let points = history.points();
+        assert!(points.len() <= POINTS && points.len() > POINTS / 4, "{}", points.len());
+        assert_eq!((points[0].amount, points[points.len() - 1].amount), (0, 99_999));
+        let far = points.windows(2).map(|two| two[1].seconds - two[0].seconds).fold(0.0, f64::max);
+        assert!(far < 10_000.0 / POINTS as f64 * 4.0, "{far}");
+    }
+
+    #[test]
+    fn a_site_that_came_a_moment_ago_has_the_rate_since_then() {
+        let mut history = History::default();
+        for i in 1..=20 {
+            let name = "site1".into();
+            let site = SiteSight { name, nodes: 500 + 10 * i, ..SiteSight::default() };
+            let sites = if i > 15 { vec![site] } else { Vec::new() };
+            history.add(Look { sites, ..look(i as f64 / 10.0, i) });
+            assert_eq!(history.site_rate("site1").is_some(), i > 16);
+        }
+        assert!((history.site_rate("site1").unwrap() - 100.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn another_search_begins_anew() {
+        let mut history = History::default();
+        (0..10).for_each(|i| history.add(look(f64::from(i), 10 * i as u64)));
+        history.add(look(0.5, 3));
+        assert_eq!((history.points().len(), history.recent.len()), (1, 1));
+        history.add(Look { whole: Some(5), ..look(0.7, 4) });
+        assert_eq!(history.points().len(), 1);
+    }
+
+    #[test]
+    fn numbers_that_make_no_sense_do_no_harm() {
+        let mut history = History::default();
+        for seconds in [f64::NAN, 0.0, f64::INFINITY, f64::NAN, -1.0, f64::MAX] {
+            for amount in [0, u64::MAX, 1] {
+                history.add(look(seconds, amount));
+                let _ = (history.rate(), history.speed(0), history.speed(9));
+            }
+        }
+    }
+}

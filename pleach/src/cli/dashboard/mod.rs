@@ -1,0 +1,114 @@
+//! [`Dashboard`]: a live view of a run on the whole terminal, as `--dashboard` asks for.
+
+mod chart;
+mod history;
+mod page;
+#[cfg(test)]
+mod page_tests;
+pub mod screen;
+mod table;
+mod text;
+
+use super::console::Console;
+use crate::campaign::Cancel;
+use history::{History, Look};
+use page::{Scene, Title, page};
+use pleach_run::Sight;
+use pleach_run::looping::LoopSight;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The least time between two frames.
+const FRAME: Duration = Duration::from_millis(90);
+
+/// A live view of a run on the whole terminal, which is restored when this goes.
+pub struct Dashboard {
+    title: Title,
+    history: History,
+    cancel: Cancel,
+    began: Instant,
+    drawn: Option<Instant>,
+}
+
+impl Dashboard {
+    /// Takes the terminal, if that was asked for and there is one. `words` say what is run.
+    pub fn open(
+        console: &Console<'_>,
+        asked: bool,
+        words: &[&str],
+        cancel: &Cancel,
+    ) -> Option<Self> {
+        static TOLD: AtomicBool = AtomicBool::new(false);
+        if !asked || console.is_mute() {
+            return None;
+        }
+        if !screen::open() {
+            // Once for all instances on a command line.
+            if !TOLD.swap(true, Ordering::Relaxed) {
+                console.note(
+                    "warning: standard error is not a terminal, so there is no dashboard; the run goes on without it",
+                );
+            }
+            return None;
+        }
+        let words = words.iter().map(|word| (*word).to_string()).collect();
+        let title = Title { program: console.program.clone(), words, ..Title::default() };
+        let (history, cancel, began) = (History::default(), cancel.clone(), Instant::now());
+        let mut board = Self { title, history, cancel, began, drawn: None };
+        board.draw();
+        Some(board)
+    }
+
+    /// Another run begins, one of so many.
+    pub fn begin(&mut self, run: u64, runs: u64) {
+        self.title.run = (run, runs);
+        self.title.nth_loop = 0;
+        self.history = History::default();
+        self.began = Instant::now();
+        self.draw();
+    }
+
+    /// Another loop of the run begins.
+    pub fn begin_loop(&mut self) {
+        self.title.nth_loop += 1;
+        self.history = History::default();
+    }
+
+    /// Shows a look at a search.
+    pub fn show(&mut self, sight: &Sight) {
+        // A last warning comes without a look.
+        if !sight.units.is_empty() {
+            self.history.add(Look::from(sight));
+        }
+        self.draw_in_time();
+    }
+
+    /// Shows a look at a loop.
+    pub fn show_loop(&mut self, sight: &LoopSight) {
+        self.history.add(Look::from(sight));
+        self.draw_in_time();
+    }
+
+    fn draw_in_time(&mut self) {
+        if self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME) {
+            self.draw();
+        }
+    }
+
+    fn draw(&mut self) {
+        let Self { title, history, .. } = self;
+        // A resumed search has taken time before.
+        let search = history.last().filter(|last| last.whole.is_none());
+        let seconds = search.map_or(self.began.elapsed().as_secs_f64(), |last| last.seconds);
+        let (stopping, notes) = (self.cancel.is_cancelled(), &screen::notes());
+        let scene = Scene { title, history, seconds, stopping, notes };
+        screen::draw(|size| page(&scene, size));
+        self.drawn = Some(Instant::now());
+    }
+}
+
+impl Drop for Dashboard {
+    fn drop(&mut self) {
+        screen::close();
+    }
+}

@@ -1,0 +1,163 @@
+//! The terminal while a dashboard is up: entered once, left once, whatever happens, with the notes that came meanwhile.
+
+use super::text::Line;
+use console::Term;
+use std::io::Write;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// The alternate screen, without a cursor, whose lines are cut at the edge.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
+/// The reverse.
+const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+/// To the upper left corner, the rest of a line, and all below.
+const HOME: &str = "\x1b[H";
+const CLEAR_LINE: &str = "\x1b[K";
+const CLEAR_BELOW: &str = "\x1b[J";
+const CLEAR_ALL: &str = "\x1b[2J";
+
+/// The size of a terminal that does not tell.
+const UNKNOWN: (u16, u16) = (80, 24);
+
+/// What is kept of the notes, for dashboards to come.
+const NOTES: usize = 50;
+/// How often, and at which distance, a process that ends tries to get hold of the terminal.
+const TRIES: (u32, Duration) = (100, Duration::from_millis(5));
+
+/// What there is one of, as there is one terminal.
+struct State {
+    up: bool,
+    size: (u16, u16),
+    /// Notes, the newest ones last.
+    notes: Vec<String>,
+    /// Notes that are to be printed once the terminal is as it was.
+    held: Vec<String>,
+}
+
+static STATE: Mutex<State> =
+    Mutex::new(State { up: false, size: (0, 0), notes: Vec::new(), held: Vec::new() });
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The state, unless somebody else keeps it: a terminal that takes nothing must not hold up the end of a process.
+fn state_soon() -> Option<MutexGuard<'static, State>> {
+    let (tries, pause) = TRIES;
+    for _ in 0..tries {
+        match STATE.try_lock() {
+            Ok(state) => return Some(state),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => sleep(pause),
+        }
+    }
+    None
+}
+
+/// Writes to the terminal. There is no place to say that this failed.
+fn send(text: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}
+
+/// Enters the alternate screen; says whether standard error is a terminal that has one.
+pub fn open() -> bool {
+    static HOOK: Once = Once::new();
+    if !Term::stderr().is_term() || console::is_dumb() {
+        return false;
+    }
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |why| {
+            close();
+            before(why);
+        }));
+    });
+    let mut state = state();
+    if !state.up {
+        state.up = true;
+        state.size = (0, 0);
+        send(ENTER);
+    }
+    true
+}
+
+/// Leaves the alternate screen if it is up, and prints what was held back.
+pub fn close() {
+    let Some(mut state) = state_soon().filter(|state| state.up) else { return };
+    state.up = false;
+    let held = std::mem::take(&mut state.held);
+    let held: String = held.iter().flat_map(|line| [line, "\n"]).collect();
+    send(&format!("{LEAVE}{held}"));
+}
+
+/// Notes a line of the command; says whether it is held back.
+pub fn note(line: &str) -> bool {
+    let mut state = state();
+    if state.notes.len() == NOTES {
+        state.notes.remove(0);
+    }
+    state.notes.push(line.to_string());
+    if state.up {
+        state.held.push(line.to_string());
+    }
+    state.up
+}
+
+/// The newest notes, also those from before.
+pub fn notes() -> Vec<String> {
+    state().notes.clone()
+}
+
+/// Shows what `page` makes of the terminal's columns and rows.
+pub fn draw(page: impl FnOnce((usize, usize)) -> Vec<Line>) {
+    let Some((rows, columns)) = Term::stderr().size_checked() else { return };
+    // Some terminals do not know their size.
+    let (columns, rows) = if columns == 0 || rows == 0 { UNKNOWN } else { (columns, rows) };
+    let size = (usize::from(columns), usize::from(rows));
+    let frame = frame(&page(size), size);
+    let mut state = state();
+    if !state.up {
+        return;
+    }
+    let resized = std::mem::replace(&mut state.size, (columns, rows)) != (columns, rows);
+    send(&if resized { format!("{CLEAR_ALL}{frame}") } else { frame });
+}
+
+/// What is written over the last frame: nothing is cleared that is written again.
+fn frame(lines: &[Line], (columns, rows): (usize, usize)) -> String {
+    let mut out = HOME.to_string();
+    for (row, line) in lines.iter().take(rows).enumerate() {
+        if row > 0 {
+            out += "\r\n";
+        }
+        out += &line.painted();
+        // At the edge the cursor stands on the last character.
+        if line.width() < columns {
+            out += CLEAR_LINE;
+        }
+    }
+    if lines.len() < rows {
+        out += if lines.is_empty() { "" } else { "\r\n" };
+        out += CLEAR_BELOW;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::dashboard::text::Paint;
+
+    #[test]
+    fn a_frame_clears_what_it_does_not_write() {
+        let lines = |texts: &[&str]| -> Vec<Line> {
+            texts.iter().map(|text| Line::of(*text, Paint::Plain)).collect()
+        };
+        assert_eq!(frame(&lines(&["ab", "abc"]), (3, 3)), "\x1b[Hab\x1b[K\r\nabc\r\n\x1b[J");
+        assert_eq!(frame(&lines(&["abc", "abc"]), (3, 2)), "\x1b[Habc\r\nabc");
+        assert_eq!(frame(&lines(&["abc", "abc"]), (3, 1)), "\x1b[Habc");
+        assert_eq!(frame(&[], (3, 1)), "\x1b[H\x1b[J");
+    }
+}

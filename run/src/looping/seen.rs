@@ -1,0 +1,129 @@
+//! [`Seen`]: what each taker shows of itself while a loop runs.
+
+use std::ops::Range;
+// Nothing depends on these but what is shown: models of threads need not try their orders.
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A thread, a device or another process in a loop under way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TakerSight {
+    /// Its name.
+    pub name: String,
+    /// Units of the loop that it has done; where there are steps, once for each of them.
+    pub units: u64,
+    /// Time that it has spent on them, and on what it has begun.
+    pub busy_s: f64,
+    /// What it was given last, and most likely is at; where there are steps, its slab.
+    pub held: Range<u64>,
+}
+
+/// What one of them shows, for the watcher to read.
+#[repr(align(128))]
+pub(super) struct Seen {
+    epoch: Instant,
+    units: AtomicU64,
+    busy_ns: AtomicU64,
+    from: AtomicU64,
+    to: AtomicU64,
+    /// Ranges that it has not done yet.
+    open: AtomicU64,
+    /// Since when it has been at the next one of them, in time since the epoch.
+    since_ns: AtomicU64,
+}
+
+#[cfg_attr(loom, allow(dead_code))]
+impl Seen {
+    /// Nothing done by so many of them.
+    pub fn all(takers: usize) -> Vec<Self> {
+        let epoch = Instant::now();
+        let zero = || AtomicU64::new(0);
+        let one = || Self {
+            epoch,
+            units: zero(),
+            busy_ns: zero(),
+            from: zero(),
+            to: zero(),
+            open: zero(),
+            since_ns: zero(),
+        };
+        (0..takers).map(|_| one()).collect()
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.epoch.elapsed().as_nanos() as u64
+    }
+
+    /// It is given this.
+    pub fn hold(&self, units: Range<u64>) {
+        self.from.store(units.start, Ordering::Relaxed);
+        self.to.store(units.end, Ordering::Relaxed);
+        if self.open.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.since_ns.store(self.now_ns(), Ordering::Relaxed);
+        }
+    }
+
+    /// It has done so many units of what it was given.
+    pub fn note(&self, units: u64, took_ns: u64) {
+        self.since_ns.store(self.now_ns(), Ordering::Relaxed);
+        let open = self.open.load(Ordering::Relaxed);
+        self.open.store(open.saturating_sub(1), Ordering::Relaxed);
+        self.units.fetch_add(units, Ordering::Relaxed);
+        self.busy_ns.fetch_add(took_ns, Ordering::Relaxed);
+    }
+
+    /// What it was given is for others.
+    pub fn drop_all(&self) {
+        self.open.store(0, Ordering::Relaxed);
+    }
+
+    /// It has done so many steps with all that it holds.
+    pub fn sweep(&self, steps: usize, took: Duration) {
+        let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        let held = read(&self.to).saturating_sub(read(&self.from));
+        self.note(held.saturating_mul(steps as u64), took.as_nanos() as u64);
+    }
+
+    /// What it shows now; its own units each stand for so many of the loop.
+    pub fn sight(&self, name: &str, grain: u64) -> TakerSight {
+        let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        let units = |cell: &AtomicU64| read(cell).saturating_mul(grain);
+        // Both ends are read one after the other: a range that begins after its end is none.
+        let (from, to) = (units(&self.from), units(&self.to));
+        let begun = self.now_ns().saturating_sub(read(&self.since_ns));
+        let begun = if read(&self.open) > 0 { begun } else { 0 };
+        TakerSight {
+            name: name.to_string(),
+            units: units(&self.units),
+            busy_s: read(&self.busy_ns).saturating_add(begun) as f64 * 1e-9,
+            held: from..to.max(from),
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::thread::sleep;
+
+    #[test]
+    fn whoever_has_begun_a_range_is_busy() {
+        let seen = &Seen::all(1)[0];
+        let busy = || seen.sight("cpu0", 1).busy_s;
+        sleep(Duration::from_millis(2));
+        assert_eq!(busy(), 0.0);
+        seen.hold(3..9);
+        seen.hold(9..12);
+        sleep(Duration::from_millis(2));
+        assert!(busy() >= 0.002);
+        seen.note(6, 1);
+        sleep(Duration::from_millis(2));
+        assert!(busy() >= 0.002, "another range is under way");
+        seen.note(3, 1);
+        let ended = TakerSight { name: "cpu0".into(), units: 18, busy_s: 2e-9, held: 18..24 };
+        assert_eq!(seen.sight("cpu0", 2), ended);
+        seen.hold(0..1);
+        seen.drop_all();
+        assert_eq!(busy(), 2e-9);
+    }
+}
