@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// The image is renewed once this many times its cost has passed since the last renewal.
 const RENEW_PART: u32 = 50;
+/// The same for the time that it was on its way, which takes bandwidth of the host's memory.
+const TRAVEL_PART: u32 = 10;
 /// One part in this many of all nodes is fetched for the next thieves: where others come back soon, at first, and
 /// where they do not.
 const LARGEST_PART: f64 = 4.0;
@@ -55,7 +57,9 @@ pub(super) struct GuardedDevice {
     /// Whether the device holds exactly the nodes of the image, or else of what is coming.
     image_is_current: bool,
     made: Instant,
+    /// How long the device stood still for the last image, and how long that was on its way.
     cost: Duration,
+    travel: Duration,
     /// One part in this many of all nodes is fetched for the next thieves.
     ahead_part: f64,
     /// How much to send off next, because a thief was given nothing.
@@ -90,6 +94,7 @@ impl GuardedDevice {
             image_is_current: true,
             made: Instant::now(),
             cost: Duration::ZERO,
+            travel: Duration::ZERO,
             ahead_part: FIRST_PART,
             owed: 0.0,
             promised: 0,
@@ -184,13 +189,19 @@ impl GuardedDevice {
         } else if returned.full > 0 {
             self.land(true)?;
             self.fetch((self.device.size() / RELIEF_PART).ceil())?;
-        } else if landed && (self.owed > 0.0 || self.made.elapsed() >= RENEW_PART * self.cost) {
+        } else if landed && (self.owed > 0.0 || self.is_old()) {
             let owed = mem::take(&mut self.owed).min((self.device.size() / 2.0).floor());
             if !self.send_off(owed)? {
                 self.renew()?;
             }
         }
         Ok(returned)
+    }
+
+    /// Whether the image should be renewed.
+    fn is_old(&self) -> bool {
+        let pause = (RENEW_PART * self.cost).max(TRAVEL_PART * self.travel);
+        self.made.elapsed() >= pause
     }
 
     /// Sends off this much of the work for the reserve, with an image of the rest. Returns whether there is enough for
@@ -226,6 +237,7 @@ impl GuardedDevice {
             (self.landed, self.image) = (Some(removed), Vec::new());
             self.image_bound.set(None);
             self.reportable.add(&counts);
+            self.travel = self.made.elapsed();
         }
         Ok(true)
     }
