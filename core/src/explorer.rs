@@ -35,7 +35,7 @@ pub trait Explorer: Send {
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed>;
 
     /// Open nodes, or leaves below them where work is intervals: 0 if there is nothing to do, at least 2
-    /// if a split would give something.
+    /// if a split can give something.
     fn size(&self) -> f64;
 
     /// Open nodes in memory. Memory grows with these, also where sizes count something else.
@@ -54,7 +54,7 @@ pub trait Explorer: Send {
     /// Nodes whose bound is `best` or more are dropped.
     fn run(&mut self, fuel: u64, best: i64) -> Progress;
 
-    /// Splits a share of the work off. Where that takes time, as on a device, it may come to nothing at first.
+    /// Splits a share of the work off. Where that takes time, as on a device, it may give nothing at first.
     fn split(&mut self, share: f64) -> Option<Work>;
 
     /// Hands over all work.

@@ -431,6 +431,8 @@ static bool is_pinned(const void *at, size_t bytes) {
 }
 
 Result cuMemcpyHtoDAsync_v2(u64 to, const void *from, size_t bytes, void *stream) {
+    if (hung)
+        return SUCCESS;
     return bound([&] {
         if (!lies(to, bytes) || !is_pinned(from, bytes))
             return INVALID_VALUE;
@@ -439,6 +441,8 @@ Result cuMemcpyHtoDAsync_v2(u64 to, const void *from, size_t bytes, void *stream
 }
 
 Result cuMemcpyDtoHAsync_v2(void *to, u64 from, size_t bytes, void *stream) {
+    if (hung)
+        return SUCCESS;
     return bound([&] {
         if (!lies(from, bytes) || !is_pinned(to, bytes))
             return INVALID_VALUE;

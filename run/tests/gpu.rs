@@ -349,6 +349,41 @@ fn intervals_are_trimmed_on_a_device() {
     }
 }
 
+/// Images and shares stay on their way over several rounds where nobody asks for all counts after each.
+#[test]
+fn nothing_is_lost_while_it_travels() {
+    for (problem, best) in problems_for_good() {
+        let (wanted, mut given) = (whole(problem, best), 0);
+        for seed in 0..40 {
+            let mut rng = oorandom::Rand64::new(seed);
+            let mut device = on_device(problem, "emulated:explorers=5:budget=4");
+            let mut plain = problem.explorer();
+            let mut counts = Counts::default();
+            device.put(&problem.root().bytes).unwrap();
+            while device.size() + plain.size() > 0.0 {
+                match rng.rand_range(0..6) {
+                    0..3 => counts.add(&device.step(u64::MAX, best).counts),
+                    3 => counts.add(&plain.run(rng.rand_range(1..50), best).counts),
+                    4 if plain.size() < 1.0 => {
+                        if let Some(work) = device.split(rng.rand_float()) {
+                            given += 1;
+                            plain.put(&work.bytes).unwrap();
+                        }
+                    }
+                    4 => {}
+                    _ if rng.rand_range(0..4) == 0 => {
+                        plain.split(0.5).into_iter().for_each(|it| device.put(&it.bytes).unwrap());
+                    }
+                    _ => {}
+                }
+            }
+            counts.add(&device.flush().counts);
+            assert_eq!(counts, wanted, "seed {seed}");
+        }
+        assert!(given > 20, "{given}");
+    }
+}
+
 /// A device that holds intervals gives a share of its leaves, or at least half of that while the rest is on its way.
 #[test]
 fn shares_of_intervals_are_given() {

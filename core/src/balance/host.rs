@@ -3,6 +3,7 @@
 
 use super::chooser::Chooser;
 use super::giving::hand_over;
+use super::hungry::Thief;
 use super::late::carry::carry_out;
 use super::late::verbs as late;
 use super::ledger::{Ledger, OnTheWay};
@@ -26,7 +27,7 @@ pub struct Host<P> {
     /// What to tell the peer after this batch.
     gave: bool,
     all_idle: bool,
-    kept: Vec<(PeerId, bool)>,
+    kept: Vec<Thief>,
 }
 
 impl<P: Clone> Host<P> {
@@ -150,8 +151,8 @@ impl<P: Clone> Host<P> {
         }
         self.batch.clear();
         self.done = 0;
-        let next = if let Some((to, waits)) = self.kept.pop() {
-            Event::Kept { to, waits }
+        let next = if let Some(thief) = self.kept.pop() {
+            Event::Kept { thief }
         } else if std::mem::take(&mut self.gave) {
             Event::Gave
         } else if std::mem::take(&mut self.all_idle) {
@@ -187,12 +188,13 @@ impl<P: Clone> Host<P> {
     ) -> Result<(), V::Error> {
         match action {
             Action::Send { to, message } => verbs.send(to, message, None),
-            Action::Give { to, ticket, share, waits } => match verbs.split(share.value())? {
+            Action::Give { thief, ticket, share } => match verbs.split(share.value())? {
                 Some(piece) => {
                     self.gave = true;
-                    hand_over((&mut self.peer, &mut self.ledger), to, ticket, piece, verbs)?;
+                    let held = (&mut self.peer, &mut self.ledger);
+                    hand_over(held, thief.peer, ticket, piece, verbs)?;
                 }
-                None => self.kept.push((to, waits)),
+                None => self.kept.push(thief),
             },
             Action::Take { ticket } => match self.coming.take() {
                 Some(piece) => {

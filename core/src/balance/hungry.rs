@@ -5,7 +5,8 @@ use super::power::Power;
 
 /// A peer that asked for work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Thief {
+pub struct Thief {
+    /// Who it is.
     pub peer: PeerId,
     /// Its speed.
     pub power: Power,

@@ -1,5 +1,6 @@
 //! The words of the protocol: what peers say to each other, and what a peer and its host say.
 
+use super::hungry::Thief;
 use super::late::words::{Change, Recall};
 use super::power::Power;
 use super::ticket::{Part, PeerId, Ticket};
@@ -118,10 +119,8 @@ pub enum Event {
     Gave,
     /// A piece that the peer wanted to give could not be split off.
     Kept {
-        /// The peer that it was meant for.
-        to: PeerId,
-        /// Whether that peer waits until there is work.
-        waits: bool,
+        /// Whom it was meant for.
+        thief: Thief,
     },
     /// All work is done: [`Action::Leave`] has brought the shared counter to zero, or custody has told.
     AllIdle,
@@ -173,13 +172,11 @@ pub enum Action {
     /// Split off a share of the work, keep its bytes under the ticket, and send them as `Work`.
     Give {
         /// The receiver.
-        to: PeerId,
+        thief: Thief,
         /// The piece's name.
         ticket: Ticket,
         /// The part of the work to give.
         share: Part,
-        /// Whether the receiver waits until there is work.
-        waits: bool,
     },
     /// Take the work that came with the message.
     Take {

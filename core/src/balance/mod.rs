@@ -23,6 +23,7 @@ mod verbs;
 
 pub use chooser::{Chooser, Seeded};
 pub use host::Host;
+pub use hungry::Thief;
 pub use ledger::{Ledger, OnTheWay};
 pub use message::{Action, Event, Message};
 pub use peer::Peer;

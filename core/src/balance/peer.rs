@@ -189,7 +189,7 @@ impl Peer {
                 }
             }
             Event::Gave => self.serve(size, actions),
-            Event::Kept { to, waits } => self.take_back(to, waits, actions),
+            Event::Kept { thief } => self.take_back(thief, actions),
             Event::Mail { from, message } => self.on_mail(from, message, size, actions),
             Event::Woke => self.asking.on_woke(),
             Event::Snapshot { epoch } => {
@@ -375,20 +375,21 @@ impl Peer {
     pub(super) fn give(&mut self, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
         let share = self.policy.share.of(&self.share_context(thief, size)).into();
         let ticket = Ticket { giver: self.me, number: self.work.sent };
-        self.unserved -= thief.units.min(self.unserved - 1);
+        // What it counted for here, in case that it gets nothing.
+        let thief = Thief { units: thief.units.min(self.unserved - 1), ..*thief };
+        self.unserved -= thief.units;
         self.work.sent += 1;
         self.unacknowledged += 1;
-        let (to, waits) = (thief.peer, thief.waits);
-        actions.push(Action::Give { to, ticket, share, waits });
+        actions.push(Action::Give { thief, ticket, share });
     }
 
     /// A piece could not be split off after all: the thief waits on, or is refused.
-    fn take_back(&mut self, to: PeerId, waits: bool, actions: &mut Vec<Action>) {
+    fn take_back(&mut self, thief: Thief, actions: &mut Vec<Action>) {
+        self.unserved += thief.units;
         self.work.sent -= 1;
         self.unacknowledged -= 1;
         self.copies.remove(Ticket { giver: self.me, number: self.work.sent });
-        let thief = Thief { peer: to, power: Power(0), units: 0, waits };
-        if waits {
+        if thief.waits {
             self.thieves.add(thief);
         } else {
             self.refuse(&thief, actions);

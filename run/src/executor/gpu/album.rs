@@ -4,6 +4,11 @@ use super::DeviceError;
 use super::driver::Driver;
 use std::time::{Duration, Instant};
 
+/// Words of a piece: the report of a round may be copied between two of them.
+const PIECE: usize = 1 << 20;
+/// From how many words on a buffer gets less room to spare, and is not kept for the next search.
+const LARGE: usize = 1 << 22;
+
 /// Two page-locked buffers, and a stream that fills them while others run.
 pub(super) struct Album<D: Driver> {
     stream: D::Stream,
@@ -29,9 +34,17 @@ impl<D: Driver> Album<D> {
     pub fn make_room(&mut self, driver: &D, buffer: usize, words: usize) -> bool {
         let fits = self.pages[buffer].take().filter(|page| page.room >= words);
         // Pinning takes long: rather too much than again.
+        let more = if words < LARGE { 2 * words } else { words + words / 2 };
         let new = |room| driver.pin(room, false).ok().map(|memory| Page { memory, room, words: 0 });
-        self.pages[buffer] = fits.or_else(|| new(2 * words)).or_else(|| new(words));
+        self.pages[buffer] = fits.or_else(|| new(more)).or_else(|| new(words));
         self.pages[buffer].is_some()
+    }
+
+    /// Gives large buffers up. Nothing may be on its way.
+    pub fn trim(&mut self) {
+        for page in &mut self.pages {
+            page.take_if(|page| page.room > LARGE);
+        }
     }
 
     /// Begins to copy words to a buffer that has room for them.
@@ -47,15 +60,18 @@ impl<D: Driver> Album<D> {
         let page = page.ok_or_else(|| DeviceError::Failed("no room for an image".into()))?;
         page.words = words;
         let there = &mut driver.words(&mut page.memory)[..words];
-        // SAFETY: as the caller guarantees; the buffer is read only once the stream has come to the mark.
-        unsafe { driver.fetch(Some(&self.stream), there, from)? };
+        for (nth, piece) in there.chunks_mut(PIECE).enumerate() {
+            let from = from + 4 * (nth * PIECE) as u64;
+            // SAFETY: as the caller guarantees; the buffer is read only once the stream has come to the mark.
+            unsafe { driver.fetch(Some(&self.stream), piece, from)? };
+        }
         driver.mark(&self.stream)?;
         self.since = Some(Instant::now());
         Ok(())
     }
 
     /// Whether nothing is on its way any more; if something is, for how long.
-    pub fn have_come(&mut self, driver: &D) -> Result<Result<(), Duration>, DeviceError> {
+    pub fn have_arrived(&mut self, driver: &D) -> Result<Result<(), Duration>, DeviceError> {
         let Some(since) = self.since else { return Ok(Ok(())) };
         if !driver.is_past(&self.stream)? {
             return Ok(Err(since.elapsed()));

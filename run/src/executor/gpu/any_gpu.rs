@@ -21,8 +21,9 @@ use std::time::{Duration, Instant};
 
 /// More time for each step that every explorer may make; a step takes far less.
 const WAIT_PER_STEP: Duration = Duration::from_micros(100);
-/// From how many words on an image travels while kernels go on: fewer are there sooner than thieves come back.
+/// Smaller images are copied at once. Where a thief waits for a part, that arrives before the thief would come back.
 const WORTHWHILE: usize = 1 << 10;
+const WORTH_WAITING: usize = 1 << 18;
 /// How long a wait may keep its core.
 const SHORT: Duration = Duration::from_micros(100);
 
@@ -244,8 +245,9 @@ impl<D: Driver> Slots for Gpu<D> {
 }
 
 impl<D: Driver> Images for Gpu<D> {
-    fn make_room(&mut self, buffer: usize, words: usize) -> bool {
-        if words < WORTHWHILE || self.driver.bind().is_err() {
+    fn make_room(&mut self, buffer: usize, words: usize, awaited: bool) -> bool {
+        let least = if awaited { WORTH_WAITING } else { WORTHWHILE };
+        if words < least || self.driver.bind().is_err() {
             return false;
         }
         let album = self.album.take().or_else(|| Album::new(&self.driver).ok());
@@ -260,12 +262,12 @@ impl<D: Driver> Images for Gpu<D> {
         unsafe { album.send_off(&self.driver, (buffer, from, words)) }
     }
 
-    fn have_come(&mut self) -> Result<bool, DeviceError> {
+    fn have_arrived(&mut self) -> Result<bool, DeviceError> {
         self.responds()?;
         self.driver.bind()?;
         let patience = self.handling.patience();
         let Some(album) = &mut self.album else { return Ok(true) };
-        let come = album.have_come(&self.driver)?;
+        let come = album.have_arrived(&self.driver)?;
         self.hung |= come.is_err_and(|waited| waited > patience);
         self.responds().map(|()| come.is_ok())
     }
@@ -317,6 +319,7 @@ impl<D: Driver> Memory for Gpu<D> {
         // No kernel may still be using the arrays.
         self.driver.synchronize()?;
         self.queue = None;
+        self.album.iter_mut().for_each(Album::trim);
         let mut freed = Ok(());
         for address in self.taken.drain(..) {
             // SAFETY: each was allocated once, and no kernel uses it any more.

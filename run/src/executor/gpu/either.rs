@@ -52,7 +52,7 @@ impl Rate {
 enum Stage {
     /// It explores, for so long by now; the rate is that of the last while.
     Before { ns: u64, explored: Rate },
-    /// It explores on, until it can bound as well.
+    /// It keeps exploring until the other mode is ready.
     Opening { explored: Rate },
     /// It bounds, at first to warm up.
     Warm { explored: Rate, bounds: Rate },
@@ -63,7 +63,7 @@ enum Stage {
 }
 
 /// The device in its other mode.
-enum Coming {
+enum Other {
     Here(Box<Opened>),
     Later(Opening),
 }
@@ -75,7 +75,8 @@ pub struct Either<'p> {
     shelf: Arc<Shelf>,
     trial: Trial,
     stage: Stage,
-    opening: Option<Coming>,
+    /// The other mode, until it is begun.
+    other: Option<Other>,
     now: Box<dyn Rounds + 'p>,
     /// The one that explores, while the other one is tried.
     aside: Option<Box<dyn Rounds + 'p>>,
@@ -100,7 +101,7 @@ impl<'p> Either<'p> {
             shelf: Arc::clone(shelf),
             trial,
             stage: Stage::Before { ns: 0, explored: Rate::default() },
-            opening: None,
+            other: None,
             now: Box::new(explores),
             aside: None,
             phases: Phases::default(),
@@ -115,7 +116,7 @@ impl<'p> Either<'p> {
         if !self.now.is_well() {
             // The CPU goes on, which says nothing about the device. That is left alone: whatever waits for a kernel
             // that does not end would never return.
-            std::mem::forget((self.aside.take(), self.opening.take()));
+            std::mem::forget((self.aside.take(), self.other.take()));
             self.stage = Stage::Settled;
             return reported;
         }
@@ -133,11 +134,15 @@ impl<'p> Either<'p> {
                 if before + ns < after_ns {
                     Stage::Before { ns: before + ns, explored }
                 } else {
-                    self.opening = self.evaluation();
+                    self.other = self.evaluation();
                     self.look(explored, &mut reported)
                 }
             }
             Stage::Opening { mut explored } => {
+                let (active, all) = self.now.active();
+                if 2 * active < all {
+                    return reported;
+                }
                 explored.add(nodes, ns);
                 self.look(explored, &mut reported)
             }
@@ -164,24 +169,24 @@ impl<'p> Either<'p> {
 
     /// Begins to prepare the other mode, which may compile a kernel, if there can be one: on the same GPU, beside what
     /// explores there.
-    fn evaluation(&self) -> Option<Coming> {
+    fn evaluation(&self) -> Option<Other> {
         let spec = Spec { mode: Some(Mode::Evaluate), ..self.spec };
         let errand = Errand::new(self.problem, &spec, &self.shelf).ok()?;
         if errand.is_quick() {
-            return errand.open().ok().map(|opened| Coming::Here(Box::new(opened)));
+            return errand.open().ok().map(|opened| Other::Here(Box::new(opened)));
         }
-        Opening::start(errand).ok().map(Coming::Later)
+        Opening::start(errand).ok().map(Other::Later)
     }
 
     /// Turns to the other mode once it is prepared. Returns the next stage.
     fn look(&mut self, explored: Rate, reported: &mut Progress) -> Stage {
-        let came = match self.opening.take() {
+        let came = match self.other.take() {
             None => return Stage::Settled,
-            Some(Coming::Here(opened)) => Ok(*opened),
-            Some(Coming::Later(mut opening)) => match opening.came() {
+            Some(Other::Here(opened)) => Ok(*opened),
+            Some(Other::Later(mut opening)) => match opening.came() {
                 Some(came) => came,
                 None => {
-                    self.opening = Some(Coming::Later(opening));
+                    self.other = Some(Other::Later(opening));
                     return Stage::Opening { explored };
                 }
             },

@@ -11,7 +11,8 @@ use pleach_kernels::emulated::launch;
 use pleach_kernels::launch::{Entry, Launch};
 use std::time::Duration;
 
-/// The number of explorers if none is given, and of those that run side by side; of children that can be bounded at once, and of bytes of memory.
+/// The number of explorers if none is given, and of those that run side by side; of children that can be bounded at
+/// once, and of bytes of memory.
 const EXPLORERS: u32 = 8;
 const AT_ONCE: u32 = 32;
 const CHILDREN: u32 = 128;
@@ -118,7 +119,7 @@ impl Memory for Emulated {
 }
 
 impl Images for Emulated {
-    fn make_room(&mut self, buffer: usize, words: usize) -> bool {
+    fn make_room(&mut self, buffer: usize, words: usize, _awaited: bool) -> bool {
         self.images[buffer] = vec![POISON; words];
         words >= WORTHWHILE
     }
@@ -129,7 +130,7 @@ impl Images for Emulated {
         Ok(())
     }
 
-    fn have_come(&mut self) -> Result<bool, DeviceError> {
+    fn have_arrived(&mut self) -> Result<bool, DeviceError> {
         let Some(Later { from, buffer, asks }) = self.later.take() else { return Ok(true) };
         if asks > 0 {
             self.later = Some(Later { from, buffer, asks: asks - 1 });

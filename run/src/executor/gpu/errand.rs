@@ -1,4 +1,4 @@
-//! [`Errand`]: what a device is to do for a search, and the way there: check, open, begin.
+//! [`Errand`]: what a device is to do for a search, and the way there: check, open.
 
 use super::evaluate::{self, Evaluator};
 use super::explorer::{self, DeviceExplorer};

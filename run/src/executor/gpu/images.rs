@@ -4,16 +4,16 @@ use super::DeviceError;
 
 /// Two buffers on the host: one for the image that is on its way, one for the image before it.
 pub(super) trait Images {
-    /// Makes room for words in a buffer, whose contents are garbage then. Returns whether there is room, and as many
-    /// words are worth copying while kernels go on.
-    fn make_room(&mut self, buffer: usize, words: usize) -> bool;
+    /// Makes room for words in a buffer, whose contents are garbage then. Returns whether there is room, and so many
+    /// words are worth copying while kernels go on, where a thief waits for some of them or not.
+    fn make_room(&mut self, buffer: usize, words: usize, awaited: bool) -> bool;
 
-    /// Begins to copy words to a buffer that has room for them; its contents are garbage until they are there. Kernels must leave the words
-    /// alone meanwhile.
+    /// Begins to copy words to a buffer that has room for them; its contents are garbage until they are there. Kernels
+    /// must leave the words alone meanwhile.
     fn send_off(&mut self, buffer: usize, from: u64, words: usize) -> Result<(), DeviceError>;
 
     /// Whether the words that were sent off last are there.
-    fn have_come(&mut self) -> Result<bool, DeviceError>;
+    fn have_arrived(&mut self) -> Result<bool, DeviceError>;
 
     /// The words of a buffer. They can be read whatever has become of the device.
     fn image(&self, buffer: usize) -> &[u32];

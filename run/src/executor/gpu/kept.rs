@@ -20,8 +20,9 @@ const TRAVEL_PART: u32 = 10;
 const LARGEST_PART: f64 = 4.0;
 const FIRST_PART: f64 = 64.0;
 const SMALLEST_PART: f64 = 256.0;
-/// For how many rounds what was fetched for a thief waits for it.
+/// For how many rounds what was fetched for a thief waits for it, those of the first while not counted.
 const PROMISED: u32 = 8;
+const KEPT_FOR: Duration = Duration::from_millis(2);
 /// How long to wait before asking again for what is on its way.
 const SHORT: Duration = Duration::from_micros(10);
 /// A device without room gives back one part in this many of its nodes.
@@ -40,7 +41,7 @@ pub(super) struct GuardedDevice {
     device: Borrowed,
     held: Held,
     reserve: Vec<u32>,
-    /// From where on the words of a buffer that travelled are part of the image; none if they are not.
+    /// Where the image begins in its buffer, if it was sent off.
     landed: Option<usize>,
     /// The rest of the image.
     image: Vec<u32>,
@@ -50,11 +51,11 @@ pub(super) struct GuardedDevice {
     coming: Option<Coming>,
     /// The least bound over the image, computed on demand because that visits all nodes.
     image_bound: Cell<Option<i64>>,
-    /// Counts of what was explored since the image was made, or else what is coming.
+    /// Counts of what was explored since the newest image was made, which may still be on its way.
     unreported: Counts,
     /// Counts covered by the image and not yet reported.
     reportable: Counts,
-    /// Whether the device holds exactly the nodes of the image, or else of what is coming.
+    /// Whether the device holds exactly the nodes of the newest image.
     image_is_current: bool,
     made: Instant,
     /// How long the device stood still for the last image, and how long that was on its way.
@@ -64,8 +65,9 @@ pub(super) struct GuardedDevice {
     ahead_part: f64,
     /// How much to send off next, because a thief was given nothing.
     owed: f64,
-    /// For so many rounds, the reserve waits for a thief that was to come back.
+    /// For how many more rounds the reserve is kept for a thief that is expected back, and since when it is there.
     promised: u32,
+    landed_at: Instant,
 }
 
 /// An image that is on its way, after what was removed for the reserve.
@@ -98,6 +100,7 @@ impl GuardedDevice {
             ahead_part: FIRST_PART,
             owed: 0.0,
             promised: 0,
+            landed_at: Instant::now(),
         }
     }
 
@@ -129,8 +132,8 @@ impl GuardedDevice {
     /// The least bound over the image and the reserve, which bounds all work left.
     pub fn least_bound(&self, bound: impl Fn(&[u32]) -> i64) -> Option<i64> {
         let least = |nodes: &[u32]| self.held.each(nodes).map(&bound).min();
-        let all = || least(self.travelled()).into_iter().chain(least(&self.image)).min();
-        let image = self.image_bound.get().or_else(all);
+        let both = || least(self.travelled()).into_iter().chain(least(&self.image)).min();
+        let image = self.image_bound.get().or_else(both);
         self.image_bound.set(image);
         image.into_iter().chain(least(&self.reserve)).min()
     }
@@ -181,10 +184,11 @@ impl GuardedDevice {
         self.unreported.add(&returned.counts);
         self.image_is_current = false;
         let landed = self.land(self.device.size() == 0.0)?;
-        if landed {
+        if landed && self.landed_at.elapsed() >= KEPT_FOR {
             self.promised = self.promised.saturating_sub(1);
         }
         if self.device.size() == 0.0 {
+            self.owed = 0.0;
             self.set_image(Vec::new());
         } else if returned.full > 0 {
             self.land(true)?;
@@ -207,8 +211,9 @@ impl GuardedDevice {
     /// Sends off this much of the work for the reserve, with an image of the rest. Returns whether there is enough for
     /// that; a failure leaves everything here unchanged.
     fn send_off(&mut self, size: f64) -> Result<bool, DeviceError> {
-        let (start, before) = (Instant::now(), self.device.size());
-        let Some(removed) = self.device.send_off(size, 1 - self.buffer)? else { return Ok(false) };
+        let before = self.device.size();
+        let sent = self.device.send_off(size, 1 - self.buffer)?;
+        let Some((removed, cost)) = sent else { return Ok(false) };
         let size = before - self.device.size();
         let counts = mem::take(&mut self.unreported);
         self.coming = Some(Coming { removed, size, counts });
@@ -216,7 +221,7 @@ impl GuardedDevice {
             self.promised = PROMISED;
         }
         self.image_is_current = true;
-        (self.made, self.cost) = (Instant::now(), start.elapsed());
+        (self.made, self.cost) = (Instant::now(), cost);
         Ok(true)
     }
 
@@ -225,7 +230,7 @@ impl GuardedDevice {
         if self.coming.is_none() {
             return Ok(true);
         }
-        while !self.device.have_come()? {
+        while !self.device.have_arrived()? {
             if !wait {
                 return Ok(false);
             }
@@ -238,6 +243,7 @@ impl GuardedDevice {
             self.image_bound.set(None);
             self.reportable.add(&counts);
             self.travel = self.made.elapsed();
+            self.landed_at = Instant::now();
         }
         Ok(true)
     }
@@ -260,6 +266,7 @@ impl GuardedDevice {
     /// give is on its way.
     pub fn split(&mut self, share: f64) -> Result<Option<Vec<u32>>, DeviceError> {
         let nothing_comes = self.land(self.device.gives() == Gives::Each)?;
+        let promised = self.promised > 0 && nothing_comes;
         let size = self.size();
         if self.device.gives() == Gives::Each && size >= 2.0 {
             // What they keep goes back to the device with the next round.
@@ -272,7 +279,7 @@ impl GuardedDevice {
         let mut wanted = self.held.portion(share, size);
         let missing = wanted - self.held.size(&self.reserve);
         if missing > 0.0 && !nothing_comes {
-            self.owed = missing;
+            self.owed = missing.max(self.owed);
         } else if missing > 0.0 {
             // The image is renewed each time, which costs the same for few nodes as for many: the sooner others come
             // back, the more is fetched for them.
@@ -290,8 +297,9 @@ impl GuardedDevice {
         if self.device.gives() == Gives::One && elsewhere {
             wanted = reserved;
         } else if self.coming.is_some() {
-            // Rather nothing than little: the rest is there when they come back.
-            wanted = if 2.0 * reserved < wanted { 0.0 } else { wanted.min(reserved) };
+            // Rather nothing than little: the rest is there when they come back. But they come back once.
+            let little = 2.0 * reserved < wanted && !promised;
+            wanted = if little { 0.0 } else { wanted.min(reserved) };
         }
         if wanted == 0.0 {
             return Ok(None);
@@ -317,6 +325,7 @@ impl GuardedDevice {
         self.device.take(f64::INFINITY, &mut all)?;
         all.append(&mut self.reserve);
         self.set_image(Vec::new());
+        (self.promised, self.owed) = (0, 0.0);
         Ok(all)
     }
 

@@ -28,7 +28,8 @@ pub(super) trait Memory: Slots + Images {
         true
     }
 
-    /// Builds a problem's kernels. Returns how many explorers can run at once, and how many where they give to one another.
+    /// Builds a problem's kernels. Returns how many explorers can run at once, and how many where they give to one
+    /// another.
     fn build_kernels(&mut self, layout: &Layout) -> Result<(u32, u32), DeviceError>;
 
     /// Allocates an array of words with arbitrary content. Returns its address.

@@ -4,7 +4,7 @@ use super::super::moves::{longest, share, spread};
 use super::super::{DeviceError, Gives};
 use super::{Device, nanos_since};
 use pleach_kernels::launch::{Entry, Move, least_leaves};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Work from outside fills stacks up to this many nodes, so that some is left for others.
 const FILLED: u32 = 32;
@@ -59,8 +59,8 @@ impl Device {
         self.launch_and_read(entry, i64::MAX).map(drop)
     }
 
-    /// Removes this many nodes from the bottoms of the stacks and appends them to `into`; or the longest intervals, until
-    /// they have as many leaves.
+    /// Removes this many nodes from the bottoms of the stacks and appends them to `into`; or the longest intervals,
+    /// until they have as many leaves.
     ///
     /// # Errors
     /// If the device fails.
@@ -122,18 +122,23 @@ impl Device {
     }
 
     /// Removes this much, as [`Device::take`] does, and sends it off to a buffer on the host, followed by a copy of all
-    /// that stays. Returns how many words were removed; nothing is done if there is too little for that, or too much.
+    /// that stays. Returns how many words were removed, and how long the device stood still; nothing is done if
+    /// there is too little for that, or too much.
     ///
     /// # Errors
     /// If the device fails.
-    pub fn send_off(&mut self, size: f64, buffer: usize) -> Result<Option<usize>, DeviceError> {
-        let start = Instant::now();
+    pub fn send_off(
+        &mut self,
+        size: f64,
+        buffer: usize,
+    ) -> Result<Option<(usize, Duration)>, DeviceError> {
         let mut heights = self.heights()?;
         let all: u64 = self.held.counts(&heights).iter().map(|&nodes| u64::from(nodes)).sum();
         let all = all as usize;
-        if all > self.staged.1 || !self.memory.make_room(buffer, all * self.words) {
+        if all > self.staged.1 || !self.memory.make_room(buffer, all * self.words, size > 0.0) {
             return Ok(None);
         }
+        let start = Instant::now();
         let mut removed = 0;
         if size > 0.0 {
             let shares = self.choose(&heights, size);
@@ -143,7 +148,7 @@ impl Device {
         let upto = self.stage(&self.held.counts(&heights), removed, true)?;
         self.memory.send_off(buffer, self.staged.0, upto as usize * self.words)?;
         self.phases.copy_ns += nanos_since(start);
-        Ok(Some(removed as usize * self.words))
+        Ok(Some((removed as usize * self.words, start.elapsed())))
     }
 
     /// Gathers the `wanted` bottom nodes of each stack, from this node on. Returns where they end.
@@ -164,8 +169,8 @@ impl Device {
     ///
     /// # Errors
     /// If the device fails.
-    pub fn have_come(&mut self) -> Result<bool, DeviceError> {
-        self.memory.have_come()
+    pub fn have_arrived(&mut self) -> Result<bool, DeviceError> {
+        self.memory.have_arrived()
     }
 
     /// What was sent off to a buffer. It can be read whatever has become of the device.

@@ -194,7 +194,9 @@ impl Device {
         let held = pages as usize * page as usize;
         let staged = held.min((self.memory.bytes() / STAGED_PART / 4) as usize / layout.words);
         let staged = staged.min(u32::MAX as usize);
-        self.staged = (self.memory.allocate((staged * layout.words).max(1))?, staged);
+        // Without it images are copied at once.
+        let array = self.memory.allocate((staged * layout.words).max(1));
+        self.staged = array.map_or((0, 0), |array| (array, staged));
         let first: Vec<u32> = (0..explorers).collect();
         self.memory.write(self.launch.rings, &first)?;
         self.memory.write(self.launch.stacks, &[0, 1].repeat(n))?;
