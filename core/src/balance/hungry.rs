@@ -54,3 +54,35 @@ impl Thieves {
         self.thieves.extract_if(.., |thief| !thief.waits).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Action, Event, Message, Part, Peer, PeerTree, Policy, Seeded};
+    use super::*;
+
+    /// A thief whose piece could not be split off at once gets its share later, and not more.
+    #[test]
+    fn a_thief_that_gets_nothing_at_first_stays_who_it_is() {
+        let policy = Policy::parse("adaptive").unwrap();
+        for units in [0, 1] {
+            let mut chooser = Seeded::new(1, 0);
+            let mut peer = Peer::new(0, &PeerTree::new(3, policy.tree, 0), policy.clone());
+            let mut given = |event| {
+                let mut actions = Vec::new();
+                peer.on(event, 5, 1000.0, &mut chooser, &mut actions);
+                let give = |action: &Action| match action {
+                    Action::Give { thief, share, .. } => Some((*thief, *share)),
+                    _ => None,
+                };
+                actions.iter().find_map(give)
+            };
+            let step = Event::Stepped { nodes: 1_000_000, busy_ns: 1_000_000_000 };
+            assert_eq!(given(step), None);
+            let message = Message::Ask { power: Power(3000), units, waits: true };
+            let (thief, share) = given(Event::Mail { from: 1, message }).unwrap();
+            assert_ne!(share, Part::from(0.5));
+            assert_eq!(given(Event::Kept { thief }), None);
+            assert_eq!(given(step), Some((thief, share)));
+        }
+    }
+}
