@@ -14,6 +14,7 @@ mod executor;
 mod gpu;
 mod hostile;
 mod late;
+mod leaving;
 mod looks;
 mod loop_kernels;
 mod looping;
