@@ -77,7 +77,7 @@ macro_rules! product {
                 let values: [&[Number]; R] = std::array::from_fn(|r| &rows.values[r][..common.len()]);
                 for k in 0..common.len() {
                     let from = base.wrapping_add(common[k] as usize * width);
-                    if ahead > 0 && let Some(&next) = common.get(k + ahead) {
+                    if ahead > 0 && let Some(&next) = rows.next.get(k + ahead) {
                         fetch::<V>(base.wrapping_add(next as usize * width));
                     }
                     let times: [_; R] = std::array::from_fn(|r| $set(values[r][k]));

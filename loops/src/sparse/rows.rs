@@ -13,6 +13,8 @@ pub struct Rows<'a, T> {
     pub count: usize,
     /// The columns that all of them have.
     pub common: &'a [u32],
+    /// Columns from the first of these on, as far as is known which come next.
+    pub next: &'a [u32],
     /// The values of each row there.
     pub values: [&'a [T]; TOGETHER],
     /// The other columns of each row, with their values.
@@ -49,7 +51,9 @@ impl<'a, T: Real> Rows<'a, T> {
     pub fn one(matrix: &'a Csr<T>, row: usize) -> Self {
         let (common, values) = matrix.of_row(row);
         let none: (&[u32], &[T]) = (&[], &[]);
-        Self { count: 1, common, values: [values, &[], &[]], beside: [none; TOGETHER] }
+        // Rows may be shorter than the way of what is fetched.
+        let next = &matrix.columns[matrix.starts[row]..];
+        Self { count: 1, common, next, values: [values, &[], &[]], beside: [none; TOGETHER] }
     }
 
     /// This row and the two after it, if they have enough in common.
@@ -62,6 +66,7 @@ impl<'a, T: Real> Rows<'a, T> {
             return Some(Self {
                 count: TOGETHER,
                 common: rows[0].0,
+                next: rows[0].0,
                 values,
                 beside: [none; TOGETHER],
             });
@@ -77,6 +82,7 @@ impl<'a, T: Real> Rows<'a, T> {
         enough(common.len()).then(|| Self {
             count: TOGETHER,
             common,
+            next: common,
             values: std::array::from_fn(|r| &*values[r]),
             beside: std::array::from_fn(|r| (&*columns[r], &*others[r])),
         })
