@@ -1,9 +1,9 @@
-//! [`Told`]: what a root says that a process is to do: words and flags of a command line.
+//! [`Told`]: what the root tells a process to do, as words and flags of a command line.
 
 use crate::failure::Failure;
 use serde_json::Value;
 
-/// What a root says that a process is to do.
+/// What the root tells a process to do.
 pub struct Told {
     /// The words of its command line, without flags.
     pub words: Vec<String>,
@@ -32,7 +32,7 @@ impl Told {
         self.flags.retain(|flag| counts(name_of(flag)));
     }
 
-    /// Adds flags of this process's own, those of them that it may have, by name.
+    /// Adds those of this process's own flags that it may set itself.
     pub fn add(&mut self, own: Vec<String>, may: &[&str]) {
         self.flags.extend(own.into_iter().filter(|flag| may.contains(&name_of(flag))));
     }
@@ -43,7 +43,7 @@ pub fn name_of(flag: &str) -> &str {
     flag.trim_start_matches("--").split('=').next().unwrap_or_default()
 }
 
-/// What this version does not know.
+/// The root has ordered what this version does not know.
 pub fn unclear() -> Failure {
     Failure::Inside("the root has ordered something unknown".into())
 }

@@ -54,7 +54,7 @@ impl Seen {
         self.epoch.elapsed().as_nanos() as u64
     }
 
-    /// It is given this.
+    /// It was given these units.
     pub fn hold(&self, units: Range<u64>) {
         self.from.store(units.start, Ordering::Relaxed);
         self.to.store(units.end, Ordering::Relaxed);
@@ -72,7 +72,7 @@ impl Seen {
         self.busy_ns.fetch_add(took_ns, Ordering::Relaxed);
     }
 
-    /// What it was given is for others.
+    /// Others do what it was given.
     pub fn drop_all(&self) {
         self.open.store(0, Ordering::Relaxed);
     }

@@ -4,8 +4,8 @@ use super::DeviceError;
 
 /// Two buffers on the host: one for the image that is on its way, one for the image before it.
 pub(super) trait Images {
-    /// Makes room for words in a buffer, whose contents are garbage then. Returns whether there is room, and so many
-    /// words are worth copying while kernels go on, where a thief waits for some of them or not.
+    /// Makes room for words in a buffer, whose contents are garbage then. Returns whether there is room, and copying so
+    /// many words while kernels run pays off. A thief may wait for some of them.
     fn make_room(&mut self, buffer: usize, words: usize, awaited: bool) -> bool;
 
     /// Begins to copy words to a buffer that has room for them; its contents are garbage until they are there. Kernels

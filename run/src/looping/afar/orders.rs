@@ -1,4 +1,4 @@
-//! How loops of several processes begin: the root says what is to be run, and the others ask what they need for it.
+//! How loops of several processes begin and end: the root says what to run, and the others ask for what they need.
 
 use super::super::hands::Did;
 use super::word::{Crowd, Deeds, What, Word};
