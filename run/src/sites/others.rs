@@ -109,7 +109,7 @@ impl Others {
             for (nth, stay) in stays.iter().enumerate() {
                 let Sighting { counts, units, busy, .. } = stay.sighting;
                 all.push(SiteSight {
-                    name: name(*site, nth),
+                    name: site_name(*site, nth),
                     host: stay.host.clone(),
                     joined_s: stay.joined_ns as f64 * 1e-9,
                     left_s: stay.left_ns.map(|ns| ns as f64 * 1e-9),
@@ -130,7 +130,7 @@ impl Others {
             for (nth, stay) in stays.iter().enumerate() {
                 all.push((
                     SiteReport {
-                        name: name(*site, nth),
+                        name: site_name(*site, nth),
                         host: stay.host.clone(),
                         units: Vec::new(),
                         joined_s: stay.joined_ns as f64 * 1e-9,
@@ -149,7 +149,7 @@ impl Others {
 }
 
 /// The name of a site: a place may have had several, one after the other.
-fn name(site: SiteId, nth: usize) -> String {
+pub(crate) fn site_name(site: SiteId, nth: usize) -> String {
     let again = if nth > 0 { format!(".{nth}") } else { String::new() };
     format!("site{site}{again}")
 }

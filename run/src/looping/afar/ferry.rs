@@ -12,6 +12,7 @@ use crate::outcome::Parting;
 use crate::sites::Cluster;
 use crate::sites::course::Course;
 use crate::sites::link::{Heard, Link};
+use crate::sites::others::site_name;
 use crate::sites::parcel::Parcel;
 use pleach_core::looping::{Kept, LoopAfar};
 use std::collections::BTreeMap;
@@ -352,8 +353,7 @@ impl Voyage<'_> {
         for (site, guest) in self.gone.iter().map(|(site, guest)| (*site, guest)).chain(here) {
             let nth = seen.iter().filter(|&&other| other == site).count();
             seen.push(site);
-            let again = if nth > 0 { format!(".{nth}") } else { String::new() };
-            let name = format!("site{site}{again}");
+            let name = site_name(site, nth);
             ferried.parts.extend(guest.parts(&name, share.whole(), end - start));
             ferried.sites.push(guest.site(name, start));
         }
