@@ -5,19 +5,19 @@ use crate::custody::wire::{pack_subs, unpack_subs};
 use crate::custody::{Certificate, Lien, Rec, nested};
 use crate::gate::Portion;
 use crate::tree::{Counts, Solution};
-use crate::wire::{Kind, Opened, Unreadable, can_grow, opened, seal};
+use crate::wire::{Kind, Unreadable, can_grow, open, seal};
 use crate::work::{Malformed, Pack, Reader, Work};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-
-/// The first format whose checkpoints list what other sites hold.
-const WITH_SUBS: u8 = 3;
 
 /// All that is needed to resume a search: the certificate of the whole, and what goes with it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checkpoint {
     /// The search's print: it differs for another instance, bound, branching or reference.
     pub fingerprint: u64,
+    /// The random number of the run, which a resumed run keeps: it tells this run from any other of the same
+    /// search, which may have begun with another value to beat.
+    pub run: u64,
     /// What the program that saves wants to find again. Not read here.
     pub about: String,
     /// The time that the search has taken so far.
@@ -46,12 +46,8 @@ impl Checkpoint {
     /// # Errors
     /// If the bytes are anything but a checkpoint as it was written.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unreadable> {
-        let Opened { format, fingerprint, content } = opened(Kind::Checkpoint, bytes)?;
-        let mut from = Reader::new(content);
-        let read = if format < WITH_SUBS { Self::unpack_early } else { Self::unpack };
-        let checkpoint = read(&mut from)?;
-        from.finish()?;
-        Ok(Self { fingerprint, ..checkpoint })
+        let (fingerprint, content) = open(Kind::Checkpoint, bytes)?;
+        Ok(Self { fingerprint, ..content })
     }
 
     /// What became of the whole search, as the root of a run of several sites holds it.
@@ -98,25 +94,14 @@ impl Checkpoint {
         self.subs.clear();
         Ok(self)
     }
-
-    /// Reads a checkpoint of an early format, which lists nothing that other sites hold.
-    fn unpack_early(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let about = String::from_utf8(Pack::unpack(from)?).map_err(|_| Malformed::Range)?;
-        let (elapsed_ns, counts, best) = Pack::unpack(from)?;
-        if elapsed_ns > u64::MAX / 2 || !can_grow(&counts) {
-            return Err(Malformed::Range);
-        }
-        let (solution, pieces) = Pack::unpack(from)?;
-        let early = Self { about, elapsed_ns, counts, best, solution, pieces, ..Self::default() };
-        Ok(early)
-    }
 }
 
 /// The content of the envelope: the fingerprint is in its head.
 impl Pack for Checkpoint {
-    const LEAST: usize = 10;
+    const LEAST: usize = 11;
 
     fn pack(&self, out: &mut Vec<u8>) {
+        self.run.pack(out);
         self.about.as_bytes().to_vec().pack(out);
         (self.elapsed_ns, self.counts, self.best).pack(out);
         self.solution.pack(out);
@@ -125,8 +110,15 @@ impl Pack for Checkpoint {
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let early = Self::unpack_early(from)?;
-        Ok(Self { subs: unpack_subs(None, from)?, ..early })
+        let run = Pack::unpack(from)?;
+        let about = String::from_utf8(Pack::unpack(from)?).map_err(|_| Malformed::Range)?;
+        let (elapsed_ns, counts, best) = Pack::unpack(from)?;
+        if elapsed_ns > u64::MAX / 2 || !can_grow(&counts) {
+            return Err(Malformed::Range);
+        }
+        let (solution, pieces) = Pack::unpack(from)?;
+        let subs = unpack_subs(None, from)?;
+        Ok(Self { fingerprint: 0, run, about, elapsed_ns, counts, best, solution, pieces, subs })
     }
 }
 

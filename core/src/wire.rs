@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! kind          4 bytes   "plms" a message, "plpt" a letter between sites, "plck" a checkpoint
-//! format        1 byte    3
+//! format        1 byte    4
 //! fingerprint   8 bytes   of the search: problem, bound, branching, reference, kind of work
 //! length        8 bytes   of the content
 //! content
-//! seal          8 bytes   a hash of all bytes before: of format 1, FNV-1a
+//! seal          8 bytes   a hash of all bytes before
 //! ```
 //!
 //! Numbers of fixed width have their least byte first. [`Pack`] defines the content. The book's page on
@@ -18,8 +18,8 @@ use crate::tree::{Counts, Solution};
 use crate::work::{Malformed, Pack, Reader, Work, bound_at, distance};
 use std::sync::Arc;
 
-/// The format that is written. All formats up to this one are read.
-pub const FORMAT: u8 = 3;
+/// The format that is written and read.
+pub const FORMAT: u8 = 4;
 
 /// What an envelope holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +50,9 @@ pub enum Unreadable {
     /// It begins otherwise.
     #[error("it was not written by pleach")]
     Other,
-    /// It comes from a later version.
-    #[error("its format is {0}, and this version reads formats up to {FORMAT}")]
-    Newer(u8),
+    /// Another version wrote it.
+    #[error("its format is {0}, and this version reads format {FORMAT}")]
+    Format(u8),
     /// It is shorter or longer than it says.
     #[error("its length is wrong: {0} bytes instead of {1}")]
     Length(u64, u64),
@@ -81,14 +81,9 @@ pub fn seal(kind: Kind, fingerprint: u64, content: &impl Pack) -> Vec<u8> {
     content.pack(&mut bytes);
     let length = (bytes.len() - HEAD) as u64;
     bytes[HEAD - 8..HEAD].copy_from_slice(&length.to_le_bytes());
-    let seal = seal_of(FORMAT, &bytes);
+    let seal = word_hash(&bytes);
     bytes.extend(seal.to_le_bytes());
     bytes
-}
-
-/// The seal of an envelope of a format.
-fn seal_of(format: u8, bytes: &[u8]) -> u64 {
-    if format == 1 { hash(bytes) } else { word_hash(bytes) }
 }
 
 /// Opens an envelope: its fingerprint and its content.
@@ -96,22 +91,6 @@ fn seal_of(format: u8, bytes: &[u8]) -> u64 {
 /// # Errors
 /// If it is anything but an envelope of this kind as it was sealed.
 pub fn open<T: Pack>(kind: Kind, bytes: &[u8]) -> Result<(u64, T), Unreadable> {
-    let Opened { fingerprint, content, .. } = opened(kind, bytes)?;
-    let mut from = Reader::new(content);
-    let content = T::unpack(&mut from)?;
-    from.finish()?;
-    Ok((fingerprint, content))
-}
-
-/// What an envelope holds, not yet read.
-pub(crate) struct Opened<'a> {
-    pub format: u8,
-    pub fingerprint: u64,
-    pub content: &'a [u8],
-}
-
-/// Opens an envelope and leaves its content to be read, which may depend on its format.
-pub(crate) fn opened(kind: Kind, bytes: &[u8]) -> Result<Opened<'_>, Unreadable> {
     let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else {
         let begun = !bytes.is_empty() && bytes.starts_with(&kind.mark()[..bytes.len().min(4)]);
         let least = (HEAD + SEAL) as u64;
@@ -125,8 +104,8 @@ pub(crate) fn opened(kind: Kind, bytes: &[u8]) -> Result<Opened<'_>, Unreadable>
         return Err(Unreadable::Other);
     }
     let format = head[4];
-    if format == 0 || format > FORMAT {
-        return Err(Unreadable::Newer(format));
+    if format != FORMAT {
+        return Err(Unreadable::Format(format));
     }
     let word = |at: usize| head[at..at + 8].iter().rev().fold(0, |w, &b| w << 8 | u64::from(b));
     let (fingerprint, length) = (word(5), word(13));
@@ -135,10 +114,13 @@ pub(crate) fn opened(kind: Kind, bytes: &[u8]) -> Result<Opened<'_>, Unreadable>
         return Err(Unreadable::Length(bytes.len() as u64, whole));
     }
     let (sealed, seal) = bytes.split_at(bytes.len() - SEAL);
-    if seal != seal_of(format, sealed).to_le_bytes() {
+    if seal != word_hash(sealed).to_le_bytes() {
         return Err(Unreadable::Seal);
     }
-    Ok(Opened { format, fingerprint, content: &sealed[HEAD..] })
+    let mut from = Reader::new(&sealed[HEAD..]);
+    let content = T::unpack(&mut from)?;
+    from.finish()?;
+    Ok((fingerprint, content))
 }
 
 /// The print of everything that a search tree depends on: one for each tree.

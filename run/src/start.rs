@@ -23,6 +23,7 @@ use pleach_core::problem::Problem;
 use pleach_core::tree::Solution;
 use pleach_core::wire::Unreadable;
 use pleach_core::work::{Malformed, Work};
+use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 /// Searches a problem's whole tree, or as much as the limits allow, with the crew of the process.
@@ -219,14 +220,19 @@ pub(crate) fn before(problem: &dyn Problem, settings: &Settings) -> Result<Check
         // A print may take a while, and is needed only where others may doubt it.
         let doubted = settings.save.is_some() || settings.cluster.is_some();
         let fingerprint = if doubted { problem.fingerprint() } else { 0 };
-        let (best, pieces) = (i64::MAX, vec![problem.root()]);
-        return Ok(Checkpoint { fingerprint, best, pieces, ..Checkpoint::default() });
+        let (run, best, pieces) = (random(), i64::MAX, vec![problem.root()]);
+        return Ok(Checkpoint { fingerprint, run, best, pieces, ..Checkpoint::default() });
     };
     if before.fingerprint != problem.fingerprint() {
         return Err(Unreadable::Foreign.into());
     }
     let content = |why: Malformed| RunError::Resume(why.into());
-    let before = Checkpoint::clone(before);
+    let mut before = Checkpoint::clone(before);
+    let to_beat = settings.best.map_or(i64::MAX, |value| problem.goal().score(value));
+    if to_beat < before.best {
+        // Processes of the run in the file know nothing of this value, nor that run of what it will prune.
+        before.run = random();
+    }
     let mut explorer = problem.explorer();
     let read = |piece: &Work| explorer.put(&piece.bytes);
     before.clone().folded().map_err(content)?.pieces.iter().try_for_each(read).map_err(content)?;
@@ -235,6 +241,11 @@ pub(crate) fn before(problem: &dyn Problem, settings: &Settings) -> Result<Check
         Some(Err(_)) => Err(content(Malformed::Range)),
         _ => Ok(before),
     }
+}
+
+/// A number that no other run, and no other process, has drawn.
+pub(crate) fn random() -> u64 {
+    RandomState::new().hash_one((std::process::id(), Instant::now()))
 }
 
 /// The incumbent, the fuel and the counter of a run.

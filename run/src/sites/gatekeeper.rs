@@ -4,7 +4,7 @@ use super::adrift::Way;
 use super::cluster::Cluster;
 use super::house::House;
 use super::link::{Heard, Link, ROOT_LOST};
-use super::parcel::{Parcel, Sighting};
+use super::parcel::{Order, Parcel, Sighting};
 use super::yard::Yard;
 use crate::commons::Commons;
 use crate::control::Stop;
@@ -31,7 +31,8 @@ pub(super) struct Gatekeeper<'a> {
     pub link: &'a mut Link,
     pub commons: &'a Commons<'a>,
     pub yard: &'a Yard,
-    pub fingerprint: u64,
+    /// The search.
+    pub order: &'a Order,
     /// What the network has brought while the gate was at rest.
     pub next: Option<Heard>,
     /// Why the search stops, or what this site wants of the root.
@@ -107,7 +108,7 @@ impl Gatekeeper<'_> {
         let root = self.cluster.is_root();
         match heard {
             Heard::Parcel(from, Parcel::Gate(bytes)) => {
-                let read = Letter::from_bytes(&bytes, self.fingerprint, self.link.places());
+                let read = Letter::from_bytes(&bytes, self.order.fingerprint, self.link.places());
                 let letter = read.ok().filter(|letter| letter.from == from);
                 match letter.filter(|letter| self.may_be(&letter.post)) {
                     Some(letter) => {
@@ -192,7 +193,7 @@ impl Gatekeeper<'_> {
         self.way = None;
         let me = self.cluster.me();
         self.cluster.come_back(self.link, end.map_err(RunError::Lost)?)?;
-        if !self.link.goes_on(me, self.fingerprint) {
+        if !self.link.continues(me, self.order) {
             return Err(RunError::Replaced);
         }
         self.commons.warn("reached the root again".into());
@@ -247,7 +248,7 @@ impl Gatekeeper<'_> {
                 let gives = matches!(post, Post::Gift(..));
                 note(&mut self.house.seat.balance, &mut self.commits, &post);
                 let letter = Letter { from: self.cluster.me(), post };
-                let parcel = Parcel::Gate(letter.to_bytes(self.fingerprint));
+                let parcel = Parcel::Gate(letter.to_bytes(self.order.fingerprint));
                 if !self.link.send(to, &parcel) {
                     missing.push((to, gives));
                 }

@@ -99,13 +99,13 @@ impl Link {
         self.welcomed(&welcome)
     }
 
-    /// Whether the search that it was told of when it came back is this one; it goes on if so.
-    pub fn goes_on(&mut self, me: SiteId, fingerprint: u64) -> bool {
-        let begun = self.early.front().and_then(|(_, search, parcel)| match parcel {
-            Parcel::Begin(order) if order.fingerprint == fingerprint => Some(*search),
+    /// Whether a site that was at a place before, in a run that this order began, can continue with what it has.
+    pub fn continues(&mut self, me: SiteId, begun: &Order) -> bool {
+        let again = self.early.front().and_then(|(_, search, parcel)| match parcel {
+            Parcel::Begin(order) if order.continues(begun) => Some(*search),
             _ => None,
         });
-        let Some(search) = begun.filter(|_| me == self.me()) else { return false };
+        let Some(search) = again.filter(|_| me == self.me()) else { return false };
         self.early.pop_front();
         self.search = search;
         true

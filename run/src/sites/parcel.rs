@@ -2,7 +2,7 @@
 
 use super::account::Account;
 use crate::control::Stop;
-use pleach_core::tree::Counts;
+use pleach_core::tree::{Counts, Solution};
 use pleach_core::wire::can_grow;
 use pleach_core::work::{Malformed, Pack, Reader};
 
@@ -32,10 +32,14 @@ pub(crate) enum Parcel {
 /// A search that a site is to take part in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Order {
+    /// The number of the run, which is that of its file. A run with another value to beat has another one.
+    pub run: u64,
     /// The print of the problem.
     pub fingerprint: u64,
-    /// The score that solutions must beat.
-    pub best: i64,
+    /// The score that solutions must beat although no solution of that score is known.
+    pub cutoff: i64,
+    /// The best solution that is known.
+    pub best: Option<Solution>,
     /// Whether there is a limit of nodes.
     pub limited: bool,
     /// Whether heuristics run beside the search.
@@ -46,9 +50,19 @@ pub struct Order {
     pub about: Vec<u8>,
 }
 
+impl Order {
+    /// Whether a process that takes part in the run of the other order can continue with what it has: it has
+    /// pruned by no value that this run does not know, and counts nodes by the same limit.
+    pub(crate) fn continues(&self, other: &Self) -> bool {
+        (self.run, self.fingerprint, self.limited) == (other.run, other.fingerprint, other.limited)
+    }
+}
+
 pleach_core::pack_struct!(Order {
+    run: u64,
     fingerprint: u64,
-    best: i64,
+    cutoff: i64,
+    best: Option<Solution>,
     limited: bool,
     improve: bool,
     trace: bool,
@@ -157,7 +171,8 @@ mod tests {
     #[test]
     fn parcels_survive_the_way() {
         let counts = Counts { branched: 7, bounded: 30, total: 2, depth: 4 };
-        let order = Order { best: -5, limited: true, about: b"{}".to_vec(), ..Order::default() };
+        let best = Some(Solution { score: -5, plan: vec![1, 2] });
+        let order = Order { run: 7, best, limited: true, about: b"{}".to_vec(), ..Order::default() };
         let parcels = [
             Parcel::Begin(order),
             Parcel::Gate(vec![1, 2, 3]),

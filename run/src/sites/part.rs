@@ -1,6 +1,7 @@
 //! [`Part`]: what this process has at hand in a search by several.
 
 use super::cluster::Cluster;
+use super::parcel::Order;
 use super::yard::Yard;
 use crate::commons::Commons;
 use crate::settings::Settings;
@@ -12,8 +13,8 @@ pub(super) struct Part<'a> {
     pub settings: &'a Settings,
     pub commons: &'a Commons<'a>,
     pub cluster: &'a Cluster,
-    /// Whether the search has a limit of nodes.
-    pub limited: bool,
+    /// What the root said of the search when it began.
+    pub order: &'a Order,
 }
 
 impl<'a> Part<'a> {

@@ -8,13 +8,14 @@ use super::parcel::{Order, Parcel};
 use super::part::Part;
 use super::yard::Yard;
 use crate::commons::Commons;
+use crate::control::Control;
 use crate::crew::Crew;
 use crate::driver::Left;
 use crate::error::RunError;
 use crate::outcome::Outcome;
 use crate::save::Saver;
 use crate::settings::Settings;
-use crate::start::{Ground, before, control};
+use crate::start::{Ground, before, control, random};
 use crate::sync::{Mutex, lock};
 use crate::transport::local::Office;
 use crate::units::{Plan, Planned, plan};
@@ -25,7 +26,6 @@ use pleach_core::custody::Site;
 use pleach_core::gate::Gate;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
-use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
 /// How long the gate's own work may be missing before it asks other sites: a few times as long as they take to
@@ -65,7 +65,7 @@ impl Crew {
         let Plan { units, warnings } = plan(problem, settings, self.shelf())?;
         let peers = units.len() as u32 + 1;
         let before = &match &ordered {
-            Some((order, _)) => told(problem, order)?,
+            Some((order, _)) => ordered_start(problem, order)?,
             None if cluster.is_open() => before(problem, settings)?,
             // Nobody from before waits to be adopted.
             None => {
@@ -86,16 +86,11 @@ impl Crew {
         let commons = &Commons::new(about, before, control, names, (start, saver), warnings, yard);
         let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), commons.control());
         let _lock = commons.saver().map(begin).transpose()?;
-        let site = Part { problem, settings, commons, cluster, limited };
+        let order = ordered.as_ref().map(|(order, _)| order.clone());
+        let order = order.unwrap_or_else(|| order_of(settings, before, commons.control(), limited));
+        let site = Part { problem, settings, commons, cluster, order: &order };
         if cluster.is_root() {
-            link.begin(Order {
-                fingerprint: before.fingerprint,
-                best: commons.control().best(),
-                limited,
-                improve: settings.improve,
-                trace: settings.trace,
-                about: settings.about.as_bytes().to_vec(),
-            });
+            link.begin(order.clone());
         }
         cluster.bell().connect(Some(office.clone()));
         let ended = site.work(self, link, units, watch);
@@ -174,15 +169,20 @@ impl<'a> Part<'a> {
 
     /// The gate of this site.
     fn gate(&self, link: &Link) -> Gate<Counts> {
-        let Part { settings, commons, cluster, limited, .. } = *self;
+        let Part { settings, commons, cluster, order, .. } = *self;
         let me = cluster.me();
         // It names this process among all that ever take this place.
-        let incarnation = RandomState::new().hash_one((std::process::id(), Instant::now()));
+        let incarnation = random();
         let mut site = if cluster.is_root() {
             let best = commons.control().solution();
             Site::root(me, incarnation, commons.before.certificate(), best)
         } else {
-            Site::new(me, incarnation)
+            let mut site = Site::new(me, incarnation);
+            // It prunes by this value, so it must have the solution.
+            if let Some(best) = &order.best {
+                site.found(best, &mut Vec::new());
+            }
+            site
         };
         site.tell_at_most(CERTIFICATE);
         let mut policy = Policy { end: Some(End::Custody), ..settings.policy.clone() };
@@ -201,7 +201,7 @@ impl<'a> Part<'a> {
             terms.commit_ns = terms.commit_ns.min(save.every.as_nanos() as u64);
         }
         let mut gate = Gate::new(site, terms, peer, chooser, LOW_NS);
-        if limited {
+        if order.limited {
             gate.limit(settings.node_limit.filter(|_| cluster.is_root()).unwrap_or(0));
         }
         gate
@@ -213,7 +213,7 @@ impl<'a> Part<'a> {
         link: &'g mut Link,
         inside: &Policy,
     ) -> Gatekeeper<'g> {
-        let Part { problem, settings, commons, cluster, .. } = *self;
+        let Part { problem, settings, commons, cluster, order } = *self;
         let yard = self.yard();
         for site in link.others().into_iter().filter(|_| cluster.is_root()) {
             let host = link.host_of(site).to_string();
@@ -226,7 +226,7 @@ impl<'a> Part<'a> {
             link,
             commons,
             yard,
-            fingerprint: commons.before.fingerprint,
+            order,
             next: None,
             stop: None,
             leaving: false,
@@ -264,12 +264,29 @@ fn followed(
     Ok(followed)
 }
 
-/// What this process begins with in a search that the root has ordered: nothing but a value to beat.
-fn told(problem: &dyn Problem, order: &Order) -> Result<Checkpoint, RunError> {
-    let (fingerprint, best) = (problem.fingerprint(), order.best);
+/// What the root tells the others of its search.
+fn order_of(settings: &Settings, before: &Checkpoint, control: &Control, limited: bool) -> Order {
+    let (best, known) = (control.best(), control.solution());
+    let attained = known.as_ref().is_some_and(|known| known.score <= best);
+    Order {
+        run: before.run,
+        fingerprint: before.fingerprint,
+        cutoff: if attained { i64::MAX } else { best },
+        best: known,
+        limited,
+        improve: settings.improve,
+        trace: settings.trace,
+        about: settings.about.as_bytes().to_vec(),
+    }
+}
+
+/// What this process begins with in a search that the root has ordered: a value to beat and the best solution.
+fn ordered_start(problem: &dyn Problem, order: &Order) -> Result<Checkpoint, RunError> {
+    let fingerprint = problem.fingerprint();
     if fingerprint != order.fingerprint {
         let why = "the root's search is another one here: is this program, or its input, the same?";
         return Err(RunError::Follow(why));
     }
-    Ok(Checkpoint { fingerprint, best, ..Checkpoint::default() })
+    let (run, best, solution) = (order.run, order.cutoff, order.best.clone());
+    Ok(Checkpoint { fingerprint, run, best, solution, ..Checkpoint::default() })
 }
