@@ -13,8 +13,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The version that all processes of a search must have.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The build of this library, which all processes of a search must have: its version and a hash of its sources.
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("PLEACH_SOURCES"));
 
 /// The longest letter between two processes.
 pub const LETTER: usize = 1 << 29;
@@ -102,7 +102,7 @@ fn listen(console: &Console<'_>, given: &Given, address: String) -> Result<Arc<C
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
     let places = given.get(&PLACES).map_err(Failure::Usage)?.unwrap_or(DEFAULT_PLACES);
     let limits = limits();
-    let version = VERSION.to_string();
+    let version = BUILD.to_string();
     let bell = Arc::new(Bell::default());
     let rings = Arc::clone(&bell);
     let wake = Arc::new(move || rings.ring());

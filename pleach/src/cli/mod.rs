@@ -27,6 +27,7 @@ pub(crate) mod sim;
 mod tests;
 mod told;
 
+pub use company::BUILD;
 pub(crate) use company::{LASTING, LETTER};
 pub use own::{main, words};
 pub use read::rows;
