@@ -126,10 +126,17 @@ pub trait Entrance: Send {
     /// The next event if there is one.
     fn next(&mut self) -> Option<Caller>;
 
-    /// Gives whoever knocked a place that is free, and these bytes as a welcome: nobody has had it yet, or the one
-    /// who had it is lost. The network tells that it has joined; if it has left since, also that it is lost.
+    /// Gives a caller a place, and these bytes as a welcome. A process that is there is cut off, and the network
+    /// reports it as lost: the caller is that process, come back. The network reports that the caller has joined;
+    /// if it has left since, also that it is lost.
     fn admit(&mut self, knock: u32, site: SiteId, welcome: Arc<[u8]>);
 
-    /// Sends whoever knocked away, with a reason in one line.
+    /// Sends a caller away for good, with a reason in one line.
     fn refuse(&mut self, knock: u32, reason: &str);
+
+    /// Sends a caller away for now: it may ask again.
+    fn postpone(&mut self, knock: u32, reason: &str);
+
+    /// Cuts a site off, with a reason in one line. The network reports it as lost.
+    fn expel(&mut self, site: SiteId, reason: &str);
 }

@@ -69,6 +69,6 @@ pub use save::{Save, load};
 #[cfg(not(loom))]
 pub use settings::{Settings, cores};
 #[cfg(not(loom))]
-pub use sites::{Bell, Cluster, Entered, First, Order, Return};
+pub use sites::{Bell, Cluster, Entered, First, JoinTicket, Order, Return};
 #[cfg(not(loom))]
 pub use start::run;

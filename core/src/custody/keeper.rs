@@ -14,8 +14,9 @@ pub struct Terms {
     pub commit_ns: u64,
     /// A holder that is silent for this long has lost its work. Half of it, and it is asked.
     pub lease_ns: u64,
-    /// Work whose patron is silent or gone is dropped after this time. Work that its patron does not know is dropped
-    /// after two leases already: within one, whoever answers for it instead finds out and says so.
+    /// While the root cannot be reached, work whose patron is silent or gone is dropped after this time. While it
+    /// can, and where the patron does not know the work, two leases are enough: within one, the site that answers
+    /// for the work instead finds out and says so.
     pub patience_ns: u64,
 }
 
@@ -29,6 +30,8 @@ struct Times {
     heard_ns: u64,
     /// When it was last told something.
     told_ns: u64,
+    /// When it was last told that the work is still held, and nothing more.
+    affirmed_ns: u64,
     /// How long the last commit took.
     took_ns: u64,
     /// When a commit that the patron asked for is due.
@@ -46,13 +49,21 @@ pub struct Keeper<C> {
     /// When the holder of each lien was last heard of, and when it was last asked.
     holders: BTreeMap<Lien, (u64, u64)>,
     looked_ns: u64,
+    /// Since when the root can be reached; `None` while it cannot.
+    root_since_ns: Option<u64>,
 }
 
 impl<C: Content> Keeper<C> {
     /// A clock for a site.
     #[must_use]
     pub fn new(site: Site<C>, terms: Terms) -> Self {
-        Self { site, terms, estates: BTreeMap::new(), holders: BTreeMap::new(), looked_ns: 0 }
+        let (estates, holders) = (BTreeMap::new(), BTreeMap::new());
+        Self { site, terms, estates, holders, looked_ns: 0, root_since_ns: Some(0) }
+    }
+
+    /// Notes whether the root can be reached from now on.
+    pub fn reach_root(&mut self, reachable: bool, now_ns: u64) {
+        self.root_since_ns = reachable.then_some(now_ns);
     }
 
     /// The site.
@@ -76,6 +87,7 @@ impl<C: Content> Keeper<C> {
     pub fn on(&mut self, from: SiteId, word: Word<C>, now_ns: u64, deeds: &mut Vec<Deed<C>>) {
         let lien = word.lien();
         let is_commit = matches!(word, Word::Commit { .. });
+        let is_affirmed = matches!(word, Word::Ack { .. }) && self.site.is_acked(lien);
         let unknown = matches!(word, Word::Unknown { .. });
         let heard = match word {
             Word::Ack { .. } | Word::Commit { .. } => {
@@ -92,7 +104,7 @@ impl<C: Content> Keeper<C> {
             times.unknown = orphan && (unknown || times.unknown);
         }
         // A patron that only listens would seem to be silent.
-        if is_commit && self.site.lists(lien) {
+        if is_affirmed || is_commit && self.site.lists(lien) {
             deeds.push(Deed::Send { to: from, word: Word::Committed { lien } });
         }
     }
@@ -110,6 +122,7 @@ impl<C: Content> Keeper<C> {
         let new = Times {
             heard_ns: now_ns,
             told_ns: now_ns,
+            affirmed_ns: now_ns,
             took_ns: 0,
             owed_ns: u64::MAX,
             unknown: false,
@@ -178,13 +191,18 @@ impl<C: Content> Keeper<C> {
         let Terms { lease_ns, patience_ns, .. } = self.terms;
         for (held, times) in &mut self.estates {
             let (Some(lien), Some(estate)) = (*held, self.site.estate(*held)) else { continue };
-            let wait_ns = if times.unknown {
-                lease_ns.saturating_mul(2).min(patience_ns)
-            } else {
-                patience_ns
+            let two_leases_ns = lease_ns.saturating_mul(2).min(patience_ns);
+            let (since_ns, wait_ns) = match self.root_since_ns {
+                _ if times.unknown => (times.heard_ns, two_leases_ns),
+                Some(since_ns) => (times.heard_ns.max(since_ns), two_leases_ns),
+                None => (times.heard_ns, patience_ns),
             };
-            if now_ns >= times.heard_ns.saturating_add(wait_ns) {
+            let silent_ns = now_ns.saturating_sub(times.told_ns.max(times.affirmed_ns));
+            if now_ns >= since_ns.saturating_add(wait_ns) {
                 self.site.abandon(lien, deeds);
+            } else if !estate.returning() && silent_ns >= lease_ns / 4 {
+                times.affirmed_ns = now_ns;
+                self.site.affirm(*held, deeds);
             } else if estate.returning() && now_ns >= times.told_ns.saturating_add(lease_ns / 2) {
                 times.told_ns = now_ns;
                 self.site.say_again(*held, deeds);
@@ -200,6 +218,9 @@ impl<C: Content> Keeper<C> {
         for lien in listed {
             let (heard_ns, mut asked_ns) = before.remove(&lien).unwrap_or((now_ns, now_ns));
             if now_ns >= heard_ns.saturating_add(self.terms.lease_ns) {
+                if let Some(holder) = self.site.holder_of(lien) {
+                    deeds.push(Deed::Lapsed { lien, holder });
+                }
                 self.site.suspect(lien, deeds);
                 continue;
             }

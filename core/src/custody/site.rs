@@ -127,8 +127,25 @@ impl<C: Content> Site<C> {
     /// Whether it waits for this work to be done elsewhere.
     #[must_use]
     pub fn lists(&self, lien: Lien) -> bool {
+        self.rec(lien).is_some()
+    }
+
+    /// The site that holds a lien for this one, as far as is known.
+    #[must_use]
+    pub fn holder_of(&self, lien: Lien) -> Option<SiteId> {
+        self.rec(lien).map(|rec| rec.holder)
+    }
+
+    /// Whether the holder of a lien has said before that it holds it.
+    #[must_use]
+    pub fn is_acked(&self, lien: Lien) -> bool {
+        self.rec(lien).is_some_and(|rec| rec.acked)
+    }
+
+    /// A lien as a live estate lists it.
+    fn rec(&self, lien: Lien) -> Option<&Rec<C>> {
         let mut live = self.estates.iter().filter(|estate| !estate.returning);
-        live.any(|estate| estate.part.subs.contains_key(&lien))
+        live.find_map(|estate| estate.part.subs.get(&lien))
     }
 
     /// Whether the whole search is done.
@@ -204,6 +221,15 @@ impl<C: Content> Site<C> {
         if let (Some(lien), Some(to)) = (estate.held, estate.patron) {
             let (certificate, best) = (self.trim(certificate), self.told());
             send(to, Word::Commit { lien, certificate, best }, deeds);
+        }
+    }
+
+    /// Tells the patron of a live estate that it is still held here, when there is no certificate to tell: a
+    /// node may take longer than a lease.
+    pub fn affirm(&self, held: Held, deeds: &mut Deeds<C>) {
+        let Some(estate) = self.estate(held).filter(|estate| !estate.returning) else { return };
+        if let (Some(lien), Some(to)) = (estate.held, estate.patron) {
+            send(to, Word::Ack { lien }, deeds);
         }
     }
 
@@ -300,11 +326,11 @@ impl<C: Content> Site<C> {
         let Some(at) = self.estates.iter().position(|estate| estate.held == Some(lien)) else {
             return;
         };
-        let estate = self.estates.remove(at);
-        for (lien, rec) in estate.part.subs {
-            send(rec.holder, Word::Unknown { lien }, deeds);
+        let Certificate { content, subs } = self.estates.remove(at).part;
+        for (sub, rec) in subs {
+            send(rec.holder, Word::Unknown { lien: sub }, deeds);
         }
-        deeds.push(Deed::Dropped { lien });
+        deeds.push(Deed::Dropped { lien, content });
     }
 
     /// Has the site tell certificates of about this many bytes at most, where it can. Whatever is left out
@@ -318,8 +344,8 @@ impl<C: Content> Site<C> {
         self.leaving = true;
     }
 
-    /// The link to another site is down for good: it is as silent as can be.
-    pub fn lost(&mut self, site: SiteId, deeds: &mut Deeds<C>) {
+    /// Takes back all that another site holds.
+    pub fn take_back(&mut self, site: SiteId, deeds: &mut Deeds<C>) {
         let live = self.estates.iter().filter(|estate| !estate.returning);
         let held: Vec<Lien> = live
             .flat_map(|estate| &estate.part.subs)
@@ -327,6 +353,18 @@ impl<C: Content> Site<C> {
             .map(|(&lien, _)| lien)
             .collect();
         held.into_iter().for_each(|lien| self.suspect(lien, deeds));
+    }
+
+    /// Whether another site holds something for this one.
+    #[must_use]
+    pub fn relies_on(&self, site: SiteId) -> bool {
+        let mut live = self.estates.iter().filter(|estate| !estate.returning);
+        live.any(|estate| estate.part.subs.values().any(|rec| rec.holder == site))
+    }
+
+    /// Another site is gone for good: it is as silent as can be.
+    pub fn lost(&mut self, site: SiteId, deeds: &mut Deeds<C>) {
+        self.take_back(site, deeds);
         for estate in &mut self.estates {
             estate.patron = estate.patron.filter(|&patron| patron != site);
         }

@@ -141,6 +141,15 @@ pub enum Deed<C> {
     Dropped {
         /// The work.
         lien: Lien,
+        /// What was done of it, and what was open, but for what the units have in hand: all in vain.
+        content: C,
+    },
+    /// The holder of this work was silent for a lease: its work is taken back.
+    Lapsed {
+        /// The work.
+        lien: Lien,
+        /// The silent site.
+        holder: SiteId,
     },
     /// The patron of this live work wants to know how far it is: a commit is due.
     Owed {

@@ -4,8 +4,8 @@ use super::inside::Inside;
 use super::portion::{Portion, Tally};
 use super::quota::Quota;
 use crate::balance::{PeerId, Power, Ticket};
-use crate::custody::{Certificate, Content, Estate, Held, Keeper, Lien, Site};
-use std::collections::HashMap;
+use crate::custody::{Certificate, Content, Estate, Held, Keeper, Lien, Site, SiteId};
+use std::collections::{BTreeMap, HashMap};
 
 /// A cut that is being made.
 pub(super) struct Cut<D> {
@@ -34,6 +34,10 @@ pub(super) struct Desk<D> {
     pub heard_ns: u64,
     /// What is left to explore, where the search has a limit.
     pub quota: Option<Quota>,
+    /// Sites that cannot be reached, and since when.
+    pub away: BTreeMap<SiteId, u64>,
+    /// What was done here of work that others do again.
+    pub wasted: D,
     pub stopped: bool,
     pub over: bool,
 }

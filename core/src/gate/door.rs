@@ -9,7 +9,7 @@ use crate::balance::{Event, Host, Message, Peer, Seeded, Ticket};
 use crate::custody::{Deed, Held, Keeper, Lien, Site, SiteId, Terms, Word};
 use crate::tree::Solution;
 use crate::work::Work;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// What joins the units of a site to other sites.
@@ -40,6 +40,8 @@ impl<D: Tally> Gate<D> {
             wake_ns: u64::MAX,
             heard_ns: 0,
             quota: None,
+            away: BTreeMap::new(),
+            wasted: D::default(),
             stopped: false,
             over: false,
         };
@@ -72,6 +74,12 @@ impl<D: Tally> Gate<D> {
     #[must_use]
     pub fn stopped(&self) -> bool {
         self.desk.stopped
+    }
+
+    /// What was done here of work that was then dropped: others have done it again.
+    #[must_use]
+    pub fn wasted(&self) -> &D {
+        &self.desk.wasted
     }
 
     /// Tells the gate's peer what happened.
@@ -122,13 +130,16 @@ impl<D: Tally> Gate<D> {
                         self.refill(into, inside)?;
                     }
                 }
-                Deed::Dropped { lien } => {
+                Deed::Dropped { lien, content } => {
+                    self.desk.wasted.add(&content.done);
                     if self.desk.at_work == Some(Some(lien)) {
-                        inside.empty()?;
+                        let in_hand = inside.empty()?;
+                        self.desk.wasted.add(&in_hand.done);
                         self.desk.at_work = None;
                         self.desk.cut = None;
                     }
                 }
+                Deed::Lapsed { holder, .. } => inside.lapsed(holder),
                 Deed::Owed { lien } => inside.wake_at(self.desk.keeper.owes(lien, now_ns)),
                 Deed::Better => {
                     if let Some(best) = self.site().best().cloned() {

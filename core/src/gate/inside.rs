@@ -87,6 +87,9 @@ pub trait Inside {
     /// If what the gate's peer does about it fails.
     fn beat(&mut self, best: &Solution) -> Result<(), Self::Error>;
 
+    /// Another site was silent for a lease, and what it held is taken back.
+    fn lapsed(&mut self, site: SiteId);
+
     /// Sends to another site.
     fn post(&mut self, to: SiteId, post: Post<Self::Done>);
 

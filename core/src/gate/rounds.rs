@@ -5,8 +5,9 @@ use super::door::Gate;
 use super::inside::Inside;
 use super::portion::{Portion, Tally};
 use super::post::Post;
+use super::quota::Quota;
 use crate::balance::{Event, Message, Power};
-use crate::custody::{Certificate, Content, Estate, Held, SiteId};
+use crate::custody::{Certificate, Content, Estate, Held, Lien, SiteId};
 
 /// At most this many estates wait for what was given on before they are returned.
 const MOST_WAITING: usize = 16;
@@ -28,7 +29,8 @@ impl<D: Tally> Gate<D> {
         }
         if inside.is_idle() {
             if inside.spare() == 0.0 {
-                return self.is_dry(now_ns, inside);
+                self.is_dry(now_ns, inside)?;
+                return self.take_back_from_the_away(now_ns, inside);
             }
             inside.tell(Event::Refilled)?;
         }
@@ -216,10 +218,20 @@ impl<D: Tally> Gate<D> {
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
+        self.desk.away.remove(&site);
         self.tell(Event::Came { peer: site }, None, now_ns, inside)?;
-        if self.desk.stopped {
+        let root = self.is_root();
+        if self.desk.stopped && root {
             // It has not heard of it.
             inside.post(site, Post::Stop);
+        }
+        if site == 0 && !root {
+            self.desk.keeper.reach_root(true, now_ns);
+            // What the root before has granted is not of this one's limit.
+            if let Some(quota) = &mut self.desk.quota {
+                *quota = Quota::default();
+                inside.forbid();
+            }
         }
         self.act(now_ns, inside, None, |it, deeds| it.site().ask_all_of(site, deeds))
     }
@@ -234,10 +246,74 @@ impl<D: Tally> Gate<D> {
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
+        if site == 0 {
+            self.desk.keeper.reach_root(false, now_ns);
+        }
         self.tell(Event::Lost { peer: site }, None, now_ns, inside)
     }
 
-    /// Another site is gone, as far as the network can tell.
+    /// The link to another site is down: it may be dead, or come back. What it holds is left to it for a lease,
+    /// unless there is nothing else to do here.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn away<I: Inside<Done = D>>(
+        &mut self,
+        site: SiteId,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        if self.desk.stopped {
+            return self.lost(site, now_ns, inside);
+        }
+        self.desk.away.entry(site).or_insert(now_ns);
+        self.unreachable(site, now_ns, inside)?;
+        self.proceed(now_ns, inside)?;
+        if inside.is_idle() { self.take_back_from_the_away(now_ns, inside) } else { Ok(()) }
+    }
+
+    /// Work could not even be sent: nobody is at the place that it was given to.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn undelivered<I: Inside<Done = D>>(
+        &mut self,
+        lien: Lien,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        self.act(now_ns, inside, None, |it, deeds| it.site_mut().suspect(lien, deeds))?;
+        self.proceed(now_ns, inside)
+    }
+
+    /// A site that has nothing to do takes back what those hold that have been away for a moment.
+    fn take_back_from_the_away<I: Inside<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        if self.desk.away.is_empty() || !self.desk.is_idle() {
+            return Ok(());
+        }
+        let wait_ns = self.desk.keeper.terms().lease_ns / 8;
+        let away: Vec<(SiteId, u64)> = self.desk.away.iter().map(|(&it, &ns)| (it, ns)).collect();
+        for (away, since_ns) in away {
+            if !self.site().relies_on(away) {
+                continue;
+            }
+            let at_ns = since_ns.saturating_add(wait_ns);
+            if now_ns < at_ns {
+                inside.wake_at(at_ns);
+            } else {
+                self.act(now_ns, inside, None, |it, deeds| {
+                    it.site_mut().take_back(away, deeds);
+                })?;
+            }
+        }
+        self.proceed(now_ns, inside)
+    }
+
+    /// Another site is gone for good, as far as the network can tell.
     ///
     /// # Errors
     /// The first thing inside that fails.
@@ -247,6 +323,7 @@ impl<D: Tally> Gate<D> {
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
+        self.desk.away.remove(&site);
         self.tell(Event::Lost { peer: site }, None, now_ns, inside)?;
         self.act(now_ns, inside, None, |it, deeds| it.site_mut().lost(site, deeds))?;
         self.proceed(now_ns, inside)
@@ -306,6 +383,10 @@ impl<D: Tally> Gate<D> {
         }
         self.desk.keeper.site_mut().leave();
         self.take_in(now_ns, inside)?;
+        // There is no time to wait for those that are away.
+        for site in std::mem::take(&mut self.desk.away).into_keys() {
+            self.act(now_ns, inside, None, |it, deeds| it.site_mut().take_back(site, deeds))?;
+        }
         self.proceed(now_ns, inside)
     }
 

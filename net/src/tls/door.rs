@@ -1,6 +1,6 @@
 //! [`listen`]: opens a star, and [`Door`], where its root decides who comes in.
 
-use super::hello::Hello;
+use super::hello::{Code, Hello, Refusal};
 use super::hub::Hub;
 use super::logic::{Aside, Limits, Order};
 use super::mail::{Item, Mailbox, Orders, Wake};
@@ -64,8 +64,17 @@ impl Entrance for Door {
     }
 
     fn refuse(&mut self, number: u32, reason: &str) {
-        let reason = reason.into();
-        self.orders.give(Item::Order(Order::Refuse { number, reason }));
+        let refusal = Refusal::new(Code::Refused, reason);
+        self.orders.give(Item::Order(Order::Refuse { number, refusal }));
+    }
+
+    fn postpone(&mut self, number: u32, reason: &str) {
+        let refusal = Refusal::new(Code::Busy, reason);
+        self.orders.give(Item::Order(Order::Refuse { number, refusal }));
+    }
+
+    fn expel(&mut self, site: SiteId, reason: &str) {
+        self.orders.give(Item::Order(Order::Expel { site, reason: reason.into() }));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::frame::{Fault, Frame, Kind, REASON_LIMIT};
 
 /// The form of what follows the first word. Change it with the meaning of any frame.
-pub const WIRE: u32 = 1;
+pub const WIRE: u32 = 2;
 /// Opens a hello.
 const MAGIC: [u8; 8] = *b"pleach\x00\x00";
 /// The most bytes of a caller that joins.
@@ -36,6 +36,8 @@ pub enum Code {
     Refused = 2,
     /// Something went wrong after the welcome.
     Cut = 3,
+    /// There is no room now: it may ask again.
+    Busy = 4,
 }
 
 /// A code and a reason.
@@ -113,7 +115,7 @@ impl Refusal {
 
     pub fn read(body: &[u8]) -> Result<Self, Fault> {
         let (&code, reason) = body.split_first().ok_or("a refusal without a code")?;
-        let code = [Code::Version, Code::Refused, Code::Cut]
+        let code = [Code::Version, Code::Refused, Code::Cut, Code::Busy]
             .into_iter()
             .find(|&known| known as u8 == code)
             .unwrap_or(Code::Refused);
@@ -155,7 +157,7 @@ mod tests {
         let mut bytes = hello("0.9").write();
         bytes[8] = 77;
         let refusal = Hello::read(&bytes, "1.0").unwrap_err();
-        assert!(refusal.reason.ends_with("wire format 1, and this has 77"), "{refusal:?}");
+        assert!(refusal.reason.ends_with("wire format 2, and this has 77"), "{refusal:?}");
         let mut bytes = hello("1.0").write();
         bytes[12] = 2;
         let refusal = Hello::read(&bytes, "1.0").unwrap_err();

@@ -10,6 +10,9 @@ use crate::SiteId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Why nobody is let in any more.
+const SEARCH_OVER: &str = "the search is over";
+
 /// The most that wait to be let in.
 const KNOCKING: usize = 256;
 
@@ -71,32 +74,34 @@ impl Hub {
         self.members.insert(number, member);
         self.newest = self.newest.max(number);
         if self.finished {
-            self.refuse(number, "the search is over");
+            self.refuse(number, Refusal::new(Code::Refused, SEARCH_OVER));
         } else if full {
-            self.refuse(number, "too many ask to join at once");
+            self.refuse(number, Refusal::new(Code::Busy, "too many ask to join at once"));
         } else {
             self.out.asides.push(Aside::Knock { number, hello });
         }
     }
 
-    fn refuse(&mut self, number: u32, reason: &str) {
+    fn refuse(&mut self, number: u32, refusal: Refusal) {
         let knocks = |member: &Member| member.site.is_none();
         if self.members.get(&number).is_some_and(knocks) {
             self.members.remove(&number);
-            self.out.cut.push((number, Some(Refusal::new(Code::Refused, reason))));
+            self.out.cut.push((number, Some(refusal)));
         }
     }
 
     fn admit(&mut self, number: u32, site: SiteId, welcome: Arc<[u8]>) {
         if self.finished {
-            return self.refuse(number, "the search is over");
+            return self.refuse(number, Refusal::new(Code::Refused, SEARCH_OVER));
         }
-        let free = site > 0 && self.places.get(site as usize) == Some(&0);
-        if !free || welcome.len() > self.limits.welcome {
-            let why = if free { "the welcome is too long" } else { "its place is taken" };
+        let exists = site > 0 && (site as usize) < self.places.len();
+        if !exists || welcome.len() > self.limits.welcome {
+            let why = if exists { "the welcome is too long" } else { "there is no such place" };
             self.out.asides.push(Aside::Note(format!("site {site} cannot join: {why}")));
-            return self.refuse(number, why);
+            return self.refuse(number, Refusal::new(Code::Refused, why));
         }
+        // The caller knows that it is the same process, whose connection broke on its side only.
+        self.expel(site, "it came back on another connection");
         let Some(mut member) = self.members.remove(&number).filter(|m| m.site.is_none()) else {
             // It has left since: the caller learns that the place is free again.
             self.out.told.push(Told::Joined { site, number, bytes: Vec::new() });
@@ -126,6 +131,15 @@ impl Hub {
             member.outbox.letter(0, 0, 0, bytes);
             self.out.touched.push(number);
             self.check(number);
+        }
+    }
+
+    /// Ends the connection with the process at a place, if there is one.
+    fn expel(&mut self, site: SiteId, why: &str) {
+        let number = self.places.get(site as usize).copied().unwrap_or_default();
+        if number > 0 {
+            self.out.cut.push((number, Some(Refusal::new(Code::Cut, why))));
+            self.gone(number, why);
         }
     }
 
@@ -235,7 +249,8 @@ impl Logic for Hub {
             Order::Send { to, number, bytes } => self.send(to, number, bytes),
             Order::Knock { number, hello } => self.knock(number, hello),
             Order::Admit { number, site, welcome } => self.admit(number, site, welcome),
-            Order::Refuse { number, reason } => self.refuse(number, &reason),
+            Order::Refuse { number, refusal } => self.refuse(number, refusal),
+            Order::Expel { site, reason } => self.expel(site, &reason),
             Order::Flooded { number } => {
                 if self.members.contains_key(&number) {
                     let why = "it sends more than is read";
@@ -247,7 +262,9 @@ impl Logic for Hub {
                 self.finished = true;
                 let knocking = self.members.iter().filter(|(_, member)| member.site.is_none());
                 let knocking: Vec<u32> = knocking.map(|(&number, _)| number).collect();
-                knocking.iter().for_each(|&number| self.refuse(number, "the search is over"));
+                for number in knocking {
+                    self.refuse(number, Refusal::new(Code::Refused, SEARCH_OVER));
+                }
                 self.settle();
             }
         }
@@ -287,6 +304,25 @@ impl Logic for Hub {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A process whose connection broke on its side only used to be kept out by its own ghost.
+    #[test]
+    fn a_process_that_comes_back_replaces_its_ghost() {
+        let mut hub = Hub::new(4, Limits::default());
+        for number in [7, 8] {
+            let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
+            hub.order(Order::Knock { number, hello });
+            hub.order(Order::Admit { number, site: 2, welcome: Arc::from([]) });
+        }
+        let out = hub.out();
+        let joined = |number| Told::Joined { site: 2, number, bytes: Vec::new() };
+        assert_eq!(out.told, [joined(7), Told::Lost { site: 2 }, joined(8)]);
+        assert!(matches!(&out.cut[..], [(7, Some(word))] if word.code == Code::Cut), "{out:?}");
+        // What the ghost still sends, and its end, are nothing to the new connection.
+        assert_eq!(hub.frame(7, Frame::new(Kind::Beat, 0, 0, Vec::new())), Ok(()));
+        hub.gone(7, CLOSED);
+        assert_eq!(hub.places[2], 8);
+    }
 
     /// A site that ends its connection with a reason used to be told that its frame was out of place.
     #[test]

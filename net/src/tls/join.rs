@@ -17,6 +17,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+/// How long a connection and its handshake may take. Whatever answers at the address may never say a word, and
+/// the root may come back to it.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+
 /// What a joiner needs.
 #[derive(Clone, Debug)]
 pub struct Joining {
@@ -126,6 +130,7 @@ impl Waiting {
                     return Err(match refusal.code {
                         Code::Version => JoinError::WrongVersion { address, reason },
                         Code::Refused => JoinError::Refused { address, reason },
+                        Code::Busy => JoinError::Busy { address, reason },
                         Code::Cut => JoinError::Lost { address, why: reason },
                     });
                 }
@@ -172,6 +177,7 @@ fn connect(
     let address = || joining.address.clone();
     let stage = |stage| drop(sender.send(Report::Stage(stage)));
     let here = |why: String| JoinError::Here { why };
+    let deadline = deadline.min(Instant::now() + HANDSHAKE);
     let secure = Secure::new(&joining.key).map_err(|error| here(error.to_string()))?;
     let unknown = |why| JoinError::NoSuchName { address: address(), why };
     let found = joining.address.to_socket_addrs();

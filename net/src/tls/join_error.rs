@@ -51,6 +51,14 @@ pub enum JoinError {
         /// Its reason.
         reason: String,
     },
+    /// The root's caller has no room now.
+    #[error("'{address}' is full: {reason}")]
+    Busy {
+        /// Where it listens.
+        address: String,
+        /// Its reason.
+        reason: String,
+    },
     /// The connection broke before the welcome had come.
     #[error("lost '{address}' while joining: {why}")]
     Lost {
@@ -86,10 +94,23 @@ pub enum JoinError {
 }
 
 impl JoinError {
+    /// Whether a later try may succeed on the way back to a root that was there before: another program may have
+    /// taken its address for a while. Only the root itself can say that there is nothing to come back to.
+    #[must_use]
+    pub fn may_pass_on_return(&self) -> bool {
+        !matches!(self, Self::Refused { .. } | Self::Bytes { .. } | Self::Here { .. })
+    }
+
     /// Whether a later try may succeed although nobody does anything about it.
     #[must_use]
     pub fn may_pass(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Lost { .. } | Self::TimedOut { .. })
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::Busy { .. }
+                | Self::Lost { .. }
+                | Self::TimedOut { .. }
+        )
     }
 }
 

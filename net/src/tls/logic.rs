@@ -41,8 +41,10 @@ pub enum Order {
     Knock { number: u32, hello: Hello },
     /// It may have this place.
     Admit { number: u32, site: SiteId, welcome: Arc<[u8]> },
-    /// It may not.
-    Refuse { number: u32, reason: String },
+    /// It may not, now or for good.
+    Refuse { number: u32, refusal: Refusal },
+    /// The process at this place is cut off.
+    Expel { site: SiteId, reason: String },
     /// This connection's letters are not read, and too many wait.
     Flooded { number: u32 },
 }

@@ -1,6 +1,6 @@
 //! `join HOST:PORT`: takes part in a search that another machine has opened.
 
-use super::company::{CHANGING, VERSION, key_path, limits};
+use super::company::{BUILD, CHANGING, key_path, limits};
 use super::console::{Console, DONE, STOPPED};
 use super::flags::{Given, Kind, PATIENCE, Verb, address};
 use super::follow::{Follower, Known, Parted, line};
@@ -8,8 +8,9 @@ use super::line::Line;
 use super::progress::interrupts;
 use crate::campaign::Cancel;
 use crate::failure::{Failure, usage};
-use pleach_net::tls::{self, JoinError, Joining, Key};
-use pleach_run::{Bell, Cluster, Entered, Order};
+use pleach_net::tls::{self, Joining, Key};
+use pleach_run::{Bell, Cluster, Entered, JoinTicket, Order};
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -90,7 +91,8 @@ fn enter(at: &str, given: &Given) -> Result<Arc<Cluster>, Failure> {
     let patience = given.get(&PATIENCE).map_err(Failure::Usage)?;
     let patience = patience.unwrap_or(Some(Duration::from_secs(60)));
     let bell = Arc::new(Bell::default());
-    let way = Way { at, key, patience, bell: Arc::clone(&bell), cancel: interrupts() };
+    let token = RandomState::new().hash_one(std::process::id());
+    let way = Way { at, key, token, patience, bell: Arc::clone(&bell), cancel: interrupts() };
     let entered = way.enter(None).map_err(Failure::Machine)?;
     let again = Arc::new(move |place| way.enter(Some(place)));
     let mut terms = CHANGING;
@@ -102,6 +104,8 @@ fn enter(at: &str, given: &Given) -> Result<Arc<Cluster>, Failure> {
 struct Way {
     at: String,
     key: Key,
+    /// By which the root knows this process again.
+    token: u64,
     patience: Option<Duration>,
     bell: Arc<Bell>,
     cancel: Cancel,
@@ -117,17 +121,16 @@ impl Way {
             let joining = Joining {
                 address: self.at.clone(),
                 key: self.key.clone(),
-                version: VERSION.into(),
-                bytes: place.map_or(Vec::new(), |place| place.to_le_bytes().to_vec()),
+                version: BUILD.into(),
+                bytes: JoinTicket { token: self.token, place }.to_bytes(),
                 limits: limits(),
                 patience: left.unwrap_or(Duration::MAX).max(AGAIN),
             };
             match tls::join(joining, Arc::new(move || rings.ring())) {
                 Ok((star, welcome)) => return Ok((Box::new(star), welcome)),
                 Err(why) => {
-                    // Whoever was there knows that the name is right.
-                    let named = place.is_some() && matches!(why, JoinError::NoSuchName { .. });
-                    let passes = why.may_pass() || named;
+                    let returns = place.is_some();
+                    let passes = if returns { why.may_pass_on_return() } else { why.may_pass() };
                     let again = passes && left.is_none_or(|left| left > AGAIN);
                     if !again || self.cancel.is_cancelled() {
                         return Err(format!("cannot join: {why}"));

@@ -15,6 +15,8 @@ pub(crate) struct Account {
     pub commits: u64,
     /// The time from the order to its first node.
     pub lag_ns: u64,
+    /// Nodes of work that it dropped, and others did again.
+    pub wasted: u64,
 }
 
 /// At most so many steps of activity, or waiting times, are taken from another site.
@@ -144,13 +146,14 @@ impl Pack for Account {
         pack_text(&self.host, out);
         self.units.pack(out);
         self.balance.pack(out);
-        (self.commits, self.lag_ns).pack(out);
+        (self.commits, self.lag_ns, self.wasted).pack(out);
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let host = unpack_text(from)?;
-        let (units, balance, commits, lag_ns) = Pack::unpack(from)?;
-        Ok(Self { host, units, balance, commits, lag_ns })
+        let (units, balance) = Pack::unpack(from)?;
+        let (commits, lag_ns, wasted) = Pack::unpack(from)?;
+        Ok(Self { host, units, balance, commits, lag_ns, wasted })
     }
 }
 
@@ -179,8 +182,14 @@ mod tests {
             ..UnitReport::default()
         };
         let balance = Balance { requests: 4, steal_ns: vec![5, 6], ..Balance::default() };
-        let account =
-            Account { host: "a".into(), units: vec![unit], balance, commits: 2, lag_ns: 8 };
+        let account = Account {
+            host: "a".into(),
+            units: vec![unit],
+            balance,
+            commits: 2,
+            lag_ns: 8,
+            wasted: 9,
+        };
         let mut bytes = Vec::new();
         account.pack(&mut bytes);
         let read = Account::unpack(&mut Reader::new(&bytes)).unwrap();

@@ -20,6 +20,8 @@ pub struct Cluster {
     name: String,
     /// Whether it goes on when a process dies.
     open: bool,
+    /// Whether processes that cannot be reached may come back.
+    comes_back: bool,
     /// When work is told of, and who is taken for dead.
     terms: Terms,
     bell: Arc<Bell>,
@@ -57,9 +59,10 @@ impl Cluster {
     ) -> Self {
         let (me, name) = (network.me().into(), network.name().to_string());
         let open = network.members() != Members::Fixed;
+        let comes_back = network.members() == Members::Changing;
         let link = Mutex::new(Link::new(network, entrance));
         let (course, loops) = (Mutex::default(), AtomicBool::new(false));
-        Self { me, name, open, terms, bell, link, course, loops, again: None }
+        Self { me, name, open, comes_back, terms, bell, link, course, loops, again: None }
     }
 
     /// A network that this process has joined, and what it was told at the entrance.
@@ -92,6 +95,11 @@ impl Cluster {
     /// Whether it goes on when a process dies.
     pub(crate) fn is_open(&self) -> bool {
         self.open
+    }
+
+    /// Whether processes that cannot be reached may come back.
+    pub(crate) fn comes_back(&self) -> bool {
+        self.comes_back
     }
 
     pub(crate) fn terms(&self) -> Terms {

@@ -40,6 +40,7 @@ impl Part<'_> {
                     balance: outcome.balance.clone(),
                     commits: kept.commits,
                     lag_ns,
+                    wasted: kept.wasted,
                 };
                 link.send(0, &Parcel::Account(account));
                 outcome.seconds = commons.seconds();
@@ -129,14 +130,17 @@ impl Part<'_> {
             report.units = (first..units.len()).collect();
             explored += units[first..].iter().map(|unit| unit.counts.bounded).sum::<u64>();
             explored += if account_came { 0 } else { seen.bounded };
+            report.redone = account.wasted;
             outcome.balance.add(Balance { ending_ns: 0, ..account.balance });
             sites.push(report);
         }
-        // Only those that were lost can have explored in vain.
+        // What nobody has dropped was explored in vain by those that were lost.
+        let dropped = sites.iter().map(|site| site.redone).sum::<u64>();
         let lost: Vec<&mut SiteReport> =
             sites.iter_mut().filter(|site| site.end == Some(Parting::Lost)).collect();
-        let each = explored.saturating_sub(counted) / (lost.len() as u64).max(1);
-        lost.into_iter().for_each(|site| site.redone = each);
+        let rest = explored.saturating_sub(counted).saturating_sub(dropped);
+        let each = rest / (lost.len() as u64).max(1);
+        lost.into_iter().for_each(|site| site.redone += each);
         (outcome.units, outcome.sites) = (units, sites);
     }
 }

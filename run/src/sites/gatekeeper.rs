@@ -12,9 +12,10 @@ use crate::error::RunError;
 use crate::outcome::Balance;
 use crate::transport::Transport;
 use pleach_core::balance::{Event, Message};
-use pleach_core::custody::Word;
+use pleach_core::custody::{SiteId, Word};
 use pleach_core::gate::{Gate, Letter, Portion, Post};
 use pleach_core::tree::{Counts, Goal};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Time between two words to the root about how far a site is.
@@ -22,6 +23,9 @@ const SIGHT_EVERY_NS: u64 = 250_000_000;
 
 /// The most parcels taken before the units are heard again.
 const TAKEN: usize = 64;
+
+/// A site that has sent so many invalid messages is cut off.
+const MOST_INVALID: u32 = 100;
 
 /// The thread of a site's gate.
 pub(super) struct Gatekeeper<'a> {
@@ -43,6 +47,11 @@ pub(super) struct Gatekeeper<'a> {
     pub commits: u64,
     /// The way back to a root that is lost.
     pub way: Option<Way>,
+    /// Invalid messages of each site.
+    pub invalid: BTreeMap<SiteId, u32>,
+    /// A site that was stopped by a root before this one begins again, as this one has ordered, once it has handed
+    /// over what it has; or at this time.
+    pub begins_again: Option<(Order, u64)>,
 }
 
 /// What a gate leaves behind.
@@ -52,6 +61,8 @@ pub(super) struct Kept {
     pub stop: Option<Stop>,
     pub balance: Balance,
     pub commits: u64,
+    /// Nodes of work that was dropped here.
+    pub wasted: u64,
 }
 
 impl Gatekeeper<'_> {
@@ -87,7 +98,13 @@ impl Gatekeeper<'_> {
         self.send()?;
         self.yard.end();
         let whole = self.gate.site().estate(None).map(|whole| whole.part().content.clone());
-        Ok(Kept { whole, stop: self.stop, balance: self.house.seat.balance, commits: self.commits })
+        Ok(Kept {
+            whole,
+            stop: self.stop,
+            balance: self.house.seat.balance,
+            commits: self.commits,
+            wasted: self.gate.wasted().bounded,
+        })
     }
 
     /// Takes in what the network has brought.
@@ -111,12 +128,13 @@ impl Gatekeeper<'_> {
                 let read = Letter::from_bytes(&bytes, self.order.fingerprint, self.link.places());
                 let letter = read.ok().filter(|letter| letter.from == from);
                 match letter.filter(|letter| self.may_be(&letter.post)) {
+                    // Only the root stops processes that come and go.
+                    Some(Letter { post: Post::Stop, .. }) if from > 0 && self.cluster.is_open() => {
+                    }
                     Some(letter) => {
                         self.gate.hear(from, letter.post, now_ns, &mut self.house)?;
                     }
-                    None => {
-                        self.commons.warn(format!("site {from} sent what no site sends"));
-                    }
+                    None => self.invalid(from, now_ns)?,
                 }
             }
             Heard::Parcel(from, Parcel::Sighting(sighting)) if root => {
@@ -138,13 +156,19 @@ impl Gatekeeper<'_> {
             Heard::Joined(site) => {
                 let host = self.link.host_of(site).to_string();
                 self.yard.others.join(site, host, self.link.is_back(site), now_ns);
+                self.house.lapsed.remove(&site);
+                self.invalid.remove(&site);
                 self.gate.came(site, now_ns, &mut self.house)?;
+            }
+            Heard::Lost(0) => {
+                return self.lose_the_root(now_ns);
             }
             Heard::Lost(site) => {
                 self.yard.others.lose(site, now_ns);
-                if site == 0 {
-                    return self.lose_the_root(now_ns);
-                }
+                self.lose(site, now_ns)?;
+            }
+            Heard::Left(site) => {
+                self.yard.others.lose(site, now_ns);
                 self.gate.lost(site, now_ns, &mut self.house)?;
             }
             Heard::Note(line) => self.commons.warn(line),
@@ -153,13 +177,37 @@ impl Gatekeeper<'_> {
         Ok(())
     }
 
+    /// A site has sent an invalid message. One that does so again and again is cut off.
+    fn invalid(&mut self, from: SiteId, now_ns: u64) -> Result<(), RunError> {
+        let count = self.invalid.entry(from).or_default();
+        *count += 1;
+        if *count == 1 {
+            self.commons.warn(format!("invalid message from site {from}"));
+        }
+        if *count == MOST_INVALID && self.link.expel(from, "its messages are invalid") {
+            self.commons.warn(format!("site {from} was excluded: its messages are invalid"));
+            self.gate.lost(from, now_ns, &mut self.house)?;
+        }
+        Ok(())
+    }
+
+    /// The link to another site is down.
+    fn lose(&mut self, site: SiteId, now_ns: u64) -> Result<(), RunError> {
+        if self.cluster.comes_back() {
+            self.gate.away(site, now_ns, &mut self.house)
+        } else {
+            self.gate.lost(site, now_ns, &mut self.house)
+        }
+    }
+
     /// Whether an honest site can have sent this: nobody tells the root of the end, nobody but the root begins a
-    /// stop, and every solution has the value that it is said to have.
+    /// stop, every solution has the value that it is said to have, and all work can be read.
     fn may_be(&self, post: &Post<Counts>) -> bool {
         let root = self.cluster.is_root();
         let best = match post {
             Post::Peer(Message::Done) => return !root,
-            Post::Stop => return !root || self.gate.stopped(),
+            Post::Stop => return !root || self.cluster.is_open() || self.gate.stopped(),
+            Post::Gift(..) | Post::Word(_) if !self.house.can_read(post) => return false,
             Post::Best(best) => Some(best),
             Post::Gift(_, word) | Post::Word(word) => word.best(),
             _ => None,
@@ -193,10 +241,16 @@ impl Gatekeeper<'_> {
         self.way = None;
         let me = self.cluster.me();
         self.cluster.come_back(self.link, end.map_err(RunError::Lost)?)?;
-        if !self.link.continues(me, self.order) {
+        let Some(order) = self.link.continues(me, self.order) else {
+            self.commons.warn("the root has begun another run: starting over".into());
             return Err(RunError::Replaced);
-        }
+        };
         self.commons.warn("reached the root again".into());
+        if self.gate.stopped() {
+            // The root before has stopped this site, and this root has not.
+            let wait_ns = self.cluster.terms().lease_ns / 4;
+            self.begins_again = Some((order, self.commons.now_ns().saturating_add(wait_ns)));
+        }
         if let Some(why) = self.stop.filter(|&why| why == Stop::Memory) {
             // The one before has not heard of it, or does not live to do it.
             self.link.send(0, &Parcel::Wish(why));
@@ -236,7 +290,14 @@ impl Gatekeeper<'_> {
             self.stop = Some(Stop::Nodes);
         }
         let follows = !self.cluster.is_root();
-        let left = self.leaving && self.gate.site().has_left();
+        let has_left = self.gate.site().has_left();
+        let late = |&(_, until_ns): &(Order, u64)| has_left || self.commons.now_ns() >= until_ns;
+        if let Some((order, _)) = self.begins_again.take_if(|it| !self.leaving && late(it)) {
+            self.send()?;
+            self.link.announce(order);
+            return Err(RunError::Replaced);
+        }
+        let left = self.leaving && has_left;
         Ok(self.gate.over() || follows && (left || self.link.is_past()))
     }
 
@@ -245,20 +306,19 @@ impl Gatekeeper<'_> {
         while !self.house.posts.is_empty() {
             let mut missing = Vec::new();
             for (to, post) in std::mem::take(&mut self.house.posts) {
-                let gives = matches!(post, Post::Gift(..));
+                let given = if let Post::Gift(_, word) = &post { Some(word.lien()) } else { None };
                 note(&mut self.house.seat.balance, &mut self.commits, &post);
                 let letter = Letter { from: self.cluster.me(), post };
                 let parcel = Parcel::Gate(letter.to_bytes(self.order.fingerprint));
                 if !self.link.send(to, &parcel) {
-                    missing.push((to, gives));
+                    missing.push((to, given));
                 }
             }
-            for (site, gives) in missing {
+            for (site, given) in missing {
                 let now_ns = self.commons.now_ns();
-                if gives {
-                    self.gate.lost(site, now_ns, &mut self.house)?;
-                } else {
-                    self.gate.unreachable(site, now_ns, &mut self.house)?;
+                self.gate.unreachable(site, now_ns, &mut self.house)?;
+                if let Some(lien) = given {
+                    self.gate.undelivered(lien, now_ns, &mut self.house)?;
                 }
             }
         }

@@ -9,11 +9,12 @@ use crate::outcome::Balance;
 use crate::transport::{Envelope, Transport};
 use pleach_core::balance::{Event, Host, Peer, PeerTree, Policy, Seeded};
 use pleach_core::checkpoint::{Cut, assemble};
-use pleach_core::custody::{Certificate, SiteId};
+use pleach_core::custody::{Certificate, SiteId, Word};
 use pleach_core::gate::{Inside, Portion, Post};
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Solution};
 use pleach_core::work::Work;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub(super) struct House<'a> {
     pub look_at_ns: u64,
     /// What is to be sent to other sites.
     pub posts: Vec<(SiteId, Post<Counts>)>,
+    /// Sites whose work was taken back since they last came.
+    pub lapsed: BTreeSet<SiteId>,
 }
 
 /// How long to wait for a unit that is to hand over what it has, before a look at whether it has failed.
@@ -68,11 +71,29 @@ impl<'a> House<'a> {
             known: commons.control().best(),
             look_at_ns: 0,
             posts: Vec::new(),
+            lapsed: BTreeSet::new(),
         }
     }
 
     fn now_ns(&self) -> u64 {
         self.seat.commons.now_ns()
+    }
+
+    /// Whether all work that a letter brings can be read.
+    pub fn can_read(&self, post: &Post<Counts>) -> bool {
+        let (Post::Gift(_, word) | Post::Word(word)) = post else { return true };
+        let readable = |portion: &Portion<Counts>| {
+            portion.open.iter().all(|piece| self.seat.spare.can_read(piece))
+        };
+        if let Word::Work { content, .. } = word {
+            return readable(content);
+        }
+        word.certificate().is_none_or(|certificate| {
+            let nested = certificate.nested().all(|(_, rec)| {
+                readable(&rec.given) && rec.heard.as_ref().is_none_or(|it| readable(&it.content))
+            });
+            nested && readable(&certificate.content)
+        })
     }
 
     /// Tells the gate's peer inside of an event, with the work that came with it.
@@ -234,6 +255,14 @@ impl Inside for House<'_> {
         self.known = self.known.min(best.score);
         self.seat.commons.offer(best.clone());
         Ok(())
+    }
+
+    fn lapsed(&mut self, site: SiteId) {
+        // A site may hold many pieces, and all of them lapse.
+        if self.lapsed.insert(site) {
+            let line = format!("site {site} is silent: its work is taken back, and done again");
+            self.seat.commons.warn(line);
+        }
     }
 
     fn post(&mut self, to: SiteId, post: Post<Counts>) {

@@ -3,6 +3,7 @@
 use super::adrift::{Adrift, Entered};
 use super::parcel::{Order, Parcel};
 use crate::error::RunError;
+use pleach_core::work::{Malformed, Pack, Reader};
 use pleach_net::{Arrival, Caller, Entrance, Members, Network, SiteId};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,12 +12,18 @@ use std::time::{Duration, Instant};
 /// What a site says that has lost the root.
 pub(crate) const ROOT_LOST: &str = "the connection to the root is lost";
 
+/// Why nobody can join any more.
+pub(crate) const SEARCH_OVER: &str = "the search is over";
+
 /// What a network has brought.
 pub(crate) enum Heard {
     /// About the search under way.
     Parcel(SiteId, Parcel),
     Joined(SiteId),
+    /// It cannot be reached.
     Lost(SiteId),
+    /// It has left for good.
+    Left(SiteId),
     /// A line for the user.
     Note(String),
     End,
@@ -24,13 +31,58 @@ pub(crate) enum Heard {
     Nothing,
 }
 
-/// Somebody at the entrance.
+/// A process that asks to join.
 struct Knock {
     number: u32,
     host: String,
-    /// The place that it had before it lost the root.
-    was: Option<SiteId>,
+    ticket: JoinTicket,
 }
+
+/// What a process says of itself when it asks to join.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JoinTicket {
+    /// A random number that the process has drawn: only it can return to its place.
+    pub token: u64,
+    /// The place that it had before it lost the root.
+    pub place: Option<SiteId>,
+}
+
+impl JoinTicket {
+    /// The ticket as bytes.
+    #[must_use]
+    pub fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        (self.token, Vec::from_iter(self.place)).pack(&mut bytes);
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Reader::new(bytes);
+        let (token, place): (u64, Vec<SiteId>) = Pack::unpack(&mut from)?;
+        from.finish()?;
+        Ok(Self { token, place: place.first().copied() })
+    }
+}
+
+/// A place for a process.
+#[derive(Clone, Default)]
+struct Place {
+    /// Whether a process is there.
+    there: bool,
+    /// Whether it was given to a process, which may not be there yet.
+    given: bool,
+    /// The token of the process that has or had it.
+    token: Option<u64>,
+    /// Since when nobody is there any more.
+    left: Option<Instant>,
+    /// The machine of the process, as far as is known.
+    host: String,
+    /// Whether the process that was let in last had it before.
+    again: bool,
+}
+
+/// How long a place is kept for a process that may return, while there are others.
+const KEPT: Duration = Duration::from_secs(10);
 
 /// A network that carries parcels, and who is there.
 pub(crate) struct Link {
@@ -38,14 +90,7 @@ pub(crate) struct Link {
     entrance: Option<Box<dyn Entrance>>,
     /// The number of the search under way, or of the last one.
     search: u64,
-    /// Whether there is somebody at each place.
-    there: Vec<bool>,
-    /// Whether each place was given to somebody, who may not be there yet.
-    given: Vec<bool>,
-    /// The machine at each place, as far as is known.
-    hosts: Vec<String>,
-    /// Whether whoever was let in last at each place had it before.
-    again: Vec<bool>,
+    all: Vec<Place>,
     /// Parcels about searches that have not begun here.
     early: VecDeque<(SiteId, u64, Parcel)>,
     /// What newcomers are told of the search under way.
@@ -64,15 +109,15 @@ impl Link {
     pub fn new(network: Box<dyn Network>, entrance: Option<Box<dyn Entrance>>) -> Self {
         let (me, places) = (network.me(), network.sites());
         let all = network.members() != Members::Changing;
-        let there: Vec<bool> = (0..places).map(|site| all || site == 0 || site == me).collect();
+        let place = |site| {
+            let there = all || site == 0 || site == me;
+            Place { there, given: there, ..Place::default() }
+        };
         Self {
             network,
             entrance,
             search: 0,
-            given: there.clone(),
-            there,
-            hosts: vec![String::new(); places as usize],
-            again: vec![false; places as usize],
+            all: (0..places).map(place).collect(),
             early: VecDeque::new(),
             welcome: None,
             told: HashMap::new(),
@@ -90,7 +135,7 @@ impl Link {
     /// The root is lost, and with it all others.
     pub fn drift(&mut self) {
         self.network = Box::new(Adrift { me: self.me(), places: self.places() });
-        self.there.fill(false);
+        self.all.iter_mut().for_each(|place| place.there = false);
     }
 
     /// Goes on in a network that it has entered again.
@@ -99,26 +144,42 @@ impl Link {
         self.welcomed(&welcome)
     }
 
-    /// Whether a site that was at a place before, in a run that this order began, can continue with what it has.
-    pub fn continues(&mut self, me: SiteId, begun: &Order) -> bool {
+    /// The root's order, if a site that was at a place before, in a run that another order began, can continue
+    /// with what it has.
+    pub fn continues(&mut self, me: SiteId, begun: &Order) -> Option<Order> {
         let again = self.early.front().and_then(|(_, search, parcel)| match parcel {
-            Parcel::Begin(order) if order.continues(begun) => Some(*search),
+            Parcel::Begin(order) if order.continues(begun) => Some((*search, order.clone())),
             _ => None,
         });
-        let Some(search) = again.filter(|_| me == self.me()) else { return false };
+        let (search, order) = again.filter(|_| me == self.me())?;
         self.early.pop_front();
         self.search = search;
-        true
+        Some(order)
+    }
+
+    /// Has the search under way begin again here, with this order.
+    pub fn announce(&mut self, order: Order) {
+        self.early.push_front((0, self.search, Parcel::Begin(order)));
+        self.search = self.search.saturating_sub(1);
+    }
+
+    /// Cuts a site off, where that is possible.
+    pub fn expel(&mut self, site: SiteId, reason: &str) -> bool {
+        if let Some(entrance) = &mut self.entrance {
+            entrance.expel(site, reason);
+            self.set(site, false);
+        }
+        self.entrance.is_some()
     }
 
     /// How many places there are for sites.
     pub fn places(&self) -> u32 {
-        self.there.len() as u32
+        self.all.len() as u32
     }
 
     /// Whether somebody is at a place.
     pub fn is_there(&self, site: SiteId) -> bool {
-        self.there.get(site as usize).copied().unwrap_or_default()
+        self.all.get(site as usize).is_some_and(|place| place.there)
     }
 
     /// The other sites that are there.
@@ -129,12 +190,12 @@ impl Link {
 
     /// The machine that a site is on, as far as is known.
     pub fn host_of(&self, site: SiteId) -> &str {
-        self.hosts.get(site as usize).map_or("", String::as_str)
+        self.all.get(site as usize).map_or("", |place| &place.host)
     }
 
     /// Whether the site at a place had it before, and lost the root.
     pub fn is_back(&self, site: SiteId) -> bool {
-        self.again.get(site as usize).copied().unwrap_or_default()
+        self.all.get(site as usize).is_some_and(|place| place.again)
     }
 
     /// Sends to a site about the search under way. Returns whether anybody is there.
@@ -247,10 +308,9 @@ impl Link {
     }
 
     fn set(&mut self, site: SiteId, there: bool) {
-        for places in [&mut self.there, &mut self.given] {
-            if let Some(place) = places.get_mut(site as usize) {
-                *place = there;
-            }
+        if let Some(place) = self.all.get_mut(site as usize) {
+            (place.there, place.given) = (there, there);
+            place.left = if there { None } else { place.left.or_else(|| Some(Instant::now())) };
         }
     }
 
@@ -267,7 +327,7 @@ impl Link {
             // Whatever search it knew of.
             Ok((_, Parcel::Left)) if self.network.me() == 0 => {
                 self.set(from, false);
-                Heard::Lost(from)
+                Heard::Left(from)
             }
             // Nobody knows of a search before the root does.
             Ok((search, parcel)) if search > self.search && self.network.me() != 0 => {
@@ -284,36 +344,66 @@ impl Link {
     fn look_at_the_entrance(&mut self) -> Option<String> {
         while let Some(caller) = self.entrance.as_mut().and_then(|entrance| entrance.next()) {
             match caller {
-                Caller::Knock { number, host, bytes } => {
-                    let was = bytes.try_into().map(SiteId::from_le_bytes).ok();
-                    self.let_in(Knock { number, host, was });
-                }
+                Caller::Knock { number, host, bytes } => match JoinTicket::from_bytes(&bytes) {
+                    Ok(ticket) => self.let_in(Knock { number, host, ticket }),
+                    Err(why) => self.refuse(number, &format!("invalid join request: {why}")),
+                },
                 Caller::Note(note) => return Some(note),
             }
         }
         None
     }
 
-    /// Gives a caller the place that it had, or the first free one, or has it wait for a search to begin.
+    fn refuse(&mut self, number: u32, reason: &str) {
+        if let Some(entrance) = &mut self.entrance {
+            entrance.refuse(number, reason);
+        }
+    }
+
+    /// Gives a caller the place that it had, or another one, or has it wait for a search to begin.
     fn let_in(&mut self, knock: Knock) {
-        let Some(entrance) = &mut self.entrance else { return };
         if self.finished {
-            return entrance.refuse(knock.number, "the search is over");
+            return self.refuse(knock.number, SEARCH_OVER);
         }
-        let Some(welcome) = &self.welcome else { return self.callers.push(knock) };
-        let Knock { number, host, was } = knock;
-        let free = |&place: &usize| self.given.get(place) == Some(&false);
-        let was = was.map(|site| site as usize).filter(free);
-        match was.or_else(|| self.given.iter().position(|given| !given)) {
-            Some(place) => {
-                entrance.admit(number, place as SiteId, Arc::clone(welcome));
-                self.told.insert(place as SiteId, self.search);
-                self.hosts[place] = host;
-                self.again[place] = was == Some(place);
-                self.given[place] = true;
+        let Some(welcome) = self.welcome.clone() else { return self.callers.push(knock) };
+        let Knock { number, host, ticket } = knock;
+        let place = self.place_of(ticket).map(|place| (place, true));
+        let place = place.or_else(|| self.free_place().map(|place| (place, false)));
+        let Some(entrance) = &mut self.entrance else { return };
+        match place {
+            Some((site, again)) => {
+                let before = std::mem::take(&mut self.all[site as usize]);
+                let there = before.there;
+                let token = Some(ticket.token);
+                self.all[site as usize] =
+                    Place { there, given: true, token, left: None, host, again };
+                self.told.insert(site, self.search);
+                entrance.admit(number, site, welcome);
             }
-            None => entrance.refuse(number, "all places are taken"),
+            None => entrance.postpone(number, "all places are taken"),
         }
+    }
+
+    /// The place that a process had before, even if its old connection is still thought to be there.
+    fn place_of(&self, ticket: JoinTicket) -> Option<SiteId> {
+        let place = ticket.place.filter(|&place| place > 0)?;
+        let known = self.all.get(place as usize)?;
+        (known.token == Some(ticket.token)).then_some(place)
+    }
+
+    /// A place for a newcomer: one that nobody has had, or else the one that was left first, if it was not
+    /// left just now.
+    fn free_place(&self) -> Option<SiteId> {
+        let free = || (0..).zip(&self.all).filter(|(_, place)| !place.given);
+        let new = free().find(|(_, place)| place.left.is_none());
+        let old = || {
+            let kept = |left: Instant| left.elapsed() < KEPT;
+            let mut left: Vec<(Instant, SiteId)> =
+                free().filter_map(|(site, place)| Some((place.left?, site))).collect();
+            left.retain(|(left, _)| !kept(*left));
+            left.into_iter().min().map(|(_, site)| site)
+        };
+        new.map(|(site, _)| site).or_else(old)
     }
 
     /// How long there is nothing to do for the network; `None`: until it wakes this process.
@@ -325,7 +415,7 @@ impl Link {
         self.finished = true;
         for Knock { number, .. } in std::mem::take(&mut self.callers) {
             if let Some(entrance) = &mut self.entrance {
-                entrance.refuse(number, "the search is over");
+                entrance.refuse(number, SEARCH_OVER);
             }
         }
         self.network.finish();

@@ -23,4 +23,5 @@ pub use adrift::{Entered, Return};
 pub use bell::Bell;
 pub use cluster::Cluster;
 pub use course::First;
+pub use link::JoinTicket;
 pub use parcel::Order;

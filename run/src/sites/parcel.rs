@@ -172,7 +172,8 @@ mod tests {
     fn parcels_survive_the_way() {
         let counts = Counts { branched: 7, bounded: 30, total: 2, depth: 4 };
         let best = Some(Solution { score: -5, plan: vec![1, 2] });
-        let order = Order { run: 7, best, limited: true, about: b"{}".to_vec(), ..Order::default() };
+        let order =
+            Order { run: 7, best, limited: true, about: b"{}".to_vec(), ..Order::default() };
         let parcels = [
             Parcel::Begin(order),
             Parcel::Gate(vec![1, 2, 3]),

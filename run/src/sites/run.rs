@@ -15,7 +15,7 @@ use crate::error::RunError;
 use crate::outcome::Outcome;
 use crate::save::Saver;
 use crate::settings::Settings;
-use crate::start::{Ground, before, control, random};
+use crate::start::{Ground, before, control, last_warnings, random};
 use crate::sync::{Mutex, lock};
 use crate::transport::local::Office;
 use crate::units::{Plan, Planned, plan};
@@ -26,6 +26,7 @@ use pleach_core::custody::Site;
 use pleach_core::gate::Gate;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// How long the gate's own work may be missing before it asks other sites: a few times as long as they take to
@@ -105,6 +106,7 @@ impl Crew {
                 if for_all || cluster.is_root() || !cluster.is_open() {
                     link.send_all(&Parcel::Failed(why.to_string()));
                 }
+                last_warnings(commons, watch);
                 return Err(why);
             }
         };
@@ -233,6 +235,8 @@ impl<'a> Part<'a> {
             sighted_ns: 0,
             commits: 0,
             way: None,
+            invalid: BTreeMap::new(),
+            begins_again: None,
         }
     }
 }

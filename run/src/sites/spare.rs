@@ -47,6 +47,15 @@ impl<'p> Spare<'p> {
         (size > 0.0).then(|| self.held.drain())
     }
 
+    /// Whether a piece can be read: what others send is looked at before it is kept.
+    pub fn can_read(&self, piece: &Work) -> bool {
+        let mut table = lock(&self.table);
+        let read = table.put(&piece.bytes).is_ok();
+        // It is empty again, also if it had read a part.
+        table.drain();
+        read
+    }
+
     /// Divides a piece: what is left of it, and a share.
     pub fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
         let mut table = lock(&self.table);

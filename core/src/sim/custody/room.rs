@@ -171,7 +171,7 @@ impl Room {
                     }
                     self.post(Letter { from: place as SiteId, to, word });
                 }
-                Deed::Dropped { lien } => {
+                Deed::Dropped { lien, .. } => {
                     let seat = self.at(place)?;
                     seat.owed.remove(&lien);
                     if seat.in_hand == Some(Some(lien)) {
@@ -184,7 +184,11 @@ impl Room {
                 Deed::Owed { lien } => {
                     self.at(place)?.owed.insert(lien);
                 }
-                Deed::Came { .. } | Deed::Arrived { .. } | Deed::Folded { .. } | Deed::Better => {}
+                Deed::Came { .. }
+                | Deed::Arrived { .. }
+                | Deed::Folded { .. }
+                | Deed::Lapsed { .. }
+                | Deed::Better => {}
             }
         }
         Ok(())

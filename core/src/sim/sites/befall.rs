@@ -202,7 +202,7 @@ impl<L: Load> World<'_, L> {
         now_ns: u64,
     ) -> Result<(), String> {
         if self.hall.yard.homes[site as usize].alive && !self.hall.yard.homes[site as usize].over {
-            self.with_gate(site, now_ns, |gate, inside| gate.lost(other, now_ns, inside))?;
+            self.with_gate(site, now_ns, |gate, inside| gate.away(other, now_ns, inside))?;
             let gate = self.hall.yard.gate(site);
             self.yard().plan(gate, now_ns);
         }

@@ -216,6 +216,8 @@ impl<L: Load> Inside for Indoors<'_, '_, L> {
         self.tell(Event::Found { score: best.score })
     }
 
+    fn lapsed(&mut self, _site: SiteId) {}
+
     fn post(&mut self, to: SiteId, post: Post<WorkDone>) {
         if matches!(post, Post::Peer(Message::Work { .. })) {
             self.hall.yard.broken = Some("work crosses sites without a lien".into());

@@ -25,7 +25,8 @@ fn refused(table: &mut Table, change: impl FnOnce(&mut Joining)) -> JoinError {
 fn the_root_says_no() {
     let mut table = Table::new(2, Limits::default());
     let error = refused(&mut table, |_| {});
-    assert!(matches!(&error, JoinError::Refused { reason, .. } if reason == "full"), "{error}");
+    assert!(matches!(&error, JoinError::Busy { reason, .. } if reason == "full"), "{error}");
+    assert!(error.may_pass(), "a place may become free");
     let error = refused(&mut table, |joining| joining.version = "2".into());
     let words = "the root is version 1, and this is 2";
     assert!(matches!(&error, JoinError::WrongVersion { reason, .. } if reason == words), "{error}");

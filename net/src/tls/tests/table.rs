@@ -57,7 +57,9 @@ impl Table {
     pub fn open_door(&mut self, free: &mut Vec<SiteId>) {
         while let Some(caller) = self.door.next() {
             match caller {
-                Caller::Knock { number, .. } if free.is_empty() => self.door.refuse(number, "full"),
+                Caller::Knock { number, .. } if free.is_empty() => {
+                    self.door.postpone(number, "full")
+                }
                 Caller::Knock { number, .. } => {
                     self.door.admit(number, free.remove(0), Arc::from([5; 99]));
                 }

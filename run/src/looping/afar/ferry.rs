@@ -121,7 +121,7 @@ impl Voyage<'_> {
                     Err(why) => self.wrong(site, &why.to_string())?,
                 },
                 Heard::Parcel(site, Parcel::Failed(why)) => self.wrong(site, &why)?,
-                Heard::Lost(site) => self.lose(site, Parting::Lost),
+                Heard::Lost(site) | Heard::Left(site) => self.lose(site, Parting::Lost),
                 // Somebody else has its place now.
                 Heard::Joined(site) => drop(self.course.barred.remove(&site)),
                 Heard::Note(line) => self.warnings.push(line),
