@@ -1,13 +1,13 @@
 //! Searches and loops by several processes: as many as join, whatever befalls them.
 
-mod kills;
+mod chaos;
 mod loops;
 pub mod party;
 mod proxy;
+mod restarts;
 
 use crate::outside::{json, refused};
 use party::{Party, Search};
-use std::time::Duration;
 
 /// A search that takes four paced units about two seconds, whose counts are published.
 const QUEENS: Search =
@@ -24,11 +24,9 @@ fn joiners_change_no_count() {
     let alone = json("count queens 13");
     assert!(alone["sites"].is_null());
     assert_eq!(alone["nodes"], report["nodes"]);
-    for (site, joiner) in sites[1..].iter().zip(party.joiners.drain(..)) {
+    for (site, joiner) in sites[1..].iter().zip(&mut party.joiners) {
         assert!(site["end"].is_null() && site["units"].as_array().unwrap().len() == 1, "{site}");
-        let output = joiner.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0));
-        assert_eq!(output.stdout, b"");
+        assert_eq!((joiner.end(), joiner.output().as_str()), (Some(0), ""));
     }
 }
 
@@ -37,17 +35,17 @@ fn a_joiner_leaves_in_order() {
     let mut party = Party::begin("leave", &QUEENS, 600_000, &[]);
     party.join();
     party.join();
-    party.wait_for_sites(3);
-    party.signal(0, "-INT");
+    party.all_join();
+    party.joiners[0].signal("-INT");
     let report = party.end();
     QUEENS.check(&report);
     let ends: Vec<_> = report["sites"].as_array().unwrap().iter().map(|it| &it["end"]).collect();
     assert_eq!(ends.iter().filter(|end| **end == "left").count(), 1, "{ends:?}");
     let units = report["units"].as_array().unwrap();
     assert_eq!(units.len(), 3, "whoever leaves tells what it did");
-    let left = party.joiners.remove(0).wait_with_output().unwrap();
-    assert_eq!(left.status.code(), Some(3));
-    assert!(String::from_utf8_lossy(&left.stderr).contains("left the search"));
+    let left = &mut party.joiners[0];
+    assert_eq!(left.end(), Some(3));
+    assert!(left.said().contains("left the search"), "{}", left.said());
 }
 
 #[test]
@@ -97,13 +95,12 @@ fn whoever_cannot_join_is_told_why() {
     refused("join 127.0.0.1:1 --listen 127.0.0.1:2", "--listen does not apply to 'join'");
     refused("count queens 8 --key some.key", "--key has no effect without --listen");
     refused("count queens 8 --listen nowhere", "expected HOST:PORT");
-    let party = Party::begin("refuse", &QUEENS, 200_000, &[]);
-    let other = party.folder.join("other.key");
-    let mut stranger = Party::begin_with_key("stranger", &QUEENS, 2_000_000, &other);
-    party.wait_for(&other);
-    let why = party.why_not(&other);
+    let mut party = Party::begin("refuse", &QUEENS, 200_000, &[]);
+    let mut other = Party::begin("stranger", &QUEENS, 2_000_000, &[]);
+    party.root().says("to join", 1);
+    other.root().says("to join", 1);
+    let why = party.why_not(other.key(), party.address(), &[]);
     assert!(why.contains("another key"), "{why}");
-    stranger.end();
-    let nobody = party.why_not_at("127.0.0.1:1", Duration::from_millis(600));
+    let nobody = party.why_not(party.key(), "127.0.0.1:1", &["--patience", "600ms"]);
     assert!(nobody.contains("cannot reach '127.0.0.1:1'"), "{nobody}");
 }

@@ -35,25 +35,16 @@ impl Search<'_> {
     }
 }
 
-/// A root, and processes that join it through a proxy. All of them are ended when it is dropped.
-pub struct Party {
-    pub folder: PathBuf,
-    pub joiners: Vec<Child>,
-    pub proxy: Proxy,
-    root: Child,
-    words: Vec<String>,
-    address: String,
-    key: PathBuf,
-    pace: u64,
-}
+/// No wait here is for time: this only ends a test that would never end.
+const PATIENCE: Duration = Duration::from_secs(600);
 
-/// No search here takes as long.
-const PATIENCE: Duration = Duration::from_secs(100);
-
-fn pleach() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
-    command.stdin(Stdio::null());
-    command
+/// Waits until something is so.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < PATIENCE, "waited in vain for {what}");
+        sleep(Duration::from_millis(5));
+    }
 }
 
 /// An address where nobody listens.
@@ -61,144 +52,247 @@ pub fn free_address() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
+/// A process whose output goes to files.
+pub struct Process {
+    child: Child,
+    out: PathBuf,
+    err: PathBuf,
+}
+
+impl Process {
+    /// Starts a command; `name` names its files.
+    pub fn start(command: &mut Command, folder: &Path, name: &str) -> Self {
+        let (out, err) = (folder.join(format!("{name}.out")), folder.join(format!("{name}.err")));
+        command.stdin(Stdio::null()).stdout(File::create(&out).unwrap());
+        let child = command.stderr(File::create(&err).unwrap()).spawn().unwrap();
+        Self { child, out, err }
+    }
+
+    /// What it has said on standard error so far.
+    pub fn said(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.err).unwrap()).into_owned()
+    }
+
+    /// Waits until it has said something so many times.
+    pub fn says(&mut self, text: &str, times: usize) {
+        let err = self.err.clone();
+        until(&format!("'{text}'"), || {
+            let over = self.child.try_wait().unwrap();
+            let said = String::from_utf8_lossy(&fs::read(&err).unwrap()).into_owned();
+            let heard = said.matches(text).count() >= times;
+            assert!(heard || over.is_none(), "it ended, {over:?}, and said only: {said}");
+            heard
+        });
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    }
+
+    /// Ends it at once.
+    pub fn kill(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        self.child.wait().unwrap();
+    }
+
+    pub fn is_over(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Waits for its end, and returns its exit code.
+    pub fn end(&mut self) -> Option<i32> {
+        let err = self.err.clone();
+        until(&format!("the end of a process that writes to {}", err.display()), || self.is_over());
+        self.child.wait().unwrap().code()
+    }
+
+    /// What it has printed.
+    pub fn output(&self) -> String {
+        fs::read_to_string(&self.out).unwrap()
+    }
+
+    /// Waits for the end, and reads the report.
+    pub fn report(&mut self) -> Value {
+        let code = self.end();
+        let text = self.output();
+        serde_json::from_str(&text)
+            .unwrap_or_else(|why| panic!("{why}: {text}, exit code {code:?}: {}", self.said()))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A root, and processes that join it by a proxy.
+pub struct Party {
+    pub folder: PathBuf,
+    root: Option<Process>,
+    pub joiners: Vec<Process>,
+    pub proxy: Proxy,
+    program: PathBuf,
+    words: Vec<String>,
+    address: String,
+    key: PathBuf,
+    /// Nodes a second of each unit.
+    pace: u64,
+    started: usize,
+}
+
 impl Party {
     /// A root that begins a search, with this pace and these flags.
     pub fn begin(name: &str, search: &Search<'_>, pace: u64, flags: &[&str]) -> Self {
-        let folder = folder(&format!("cluster-{name}"));
-        let key = folder.join("run.key");
-        Self::root(folder, &key, search, pace, flags)
-    }
-
-    /// The same with a key somewhere.
-    pub fn begin_with_key(name: &str, search: &Search<'_>, pace: u64, key: &Path) -> Self {
-        Self::root(folder(&format!("cluster-{name}")), key, search, pace, &[])
-    }
-
-    fn root(folder: PathBuf, key: &Path, search: &Search<'_>, pace: u64, flags: &[&str]) -> Self {
-        let _ = fs::remove_file(folder.join("run.pleach"));
-        let address = free_address();
-        let proxy = Proxy::new(&address);
         let words = search.words.split_whitespace().chain(flags.iter().copied());
         let words: Vec<&str> = words.collect();
-        let root = start(&folder, key, &address, pace, &words);
-        let key = key.to_path_buf();
-        let words = words.into_iter().map(str::to_string).collect();
-        Self { folder, joiners: Vec::new(), proxy, root, words, address, key, pace }
+        Self::of(Path::new(env!("CARGO_BIN_EXE_pleach")), name, pace, &words)
     }
 
-    fn joining(&self, key: &Path, address: &str) -> Command {
-        let mut command = pleach();
-        command.args(["join", address, "--threads", "1", "--pace", &self.pace.to_string()]);
-        command.arg("--key").arg(key).stdout(Stdio::piped()).stderr(Stdio::piped());
+    /// A root of any program.
+    pub fn of(program: &Path, name: &str, pace: u64, words: &[&str]) -> Self {
+        let folder = folder(&format!("cluster-{name}"));
+        for file in ["run.pleach", "run.pleach.old", "run.key"] {
+            let _ = fs::remove_file(folder.join(file));
+        }
+        let (key, address) = (folder.join("run.key"), free_address());
+        let words: Vec<String> = words.iter().map(|word| (*word).to_string()).collect();
+        let mut party = Self {
+            proxy: Proxy::new(&address),
+            root: None,
+            joiners: Vec::new(),
+            program: program.into(),
+            folder,
+            words,
+            address,
+            key,
+            pace,
+            started: 0,
+        };
+        party.begin_again();
+        party
+    }
+
+    /// Starts a root with the words of the first one.
+    fn begin_again(&mut self) {
+        let words = self.words.clone();
+        self.start_root(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+
+    /// The root.
+    pub fn root(&mut self) -> &mut Process {
+        self.root.as_mut().unwrap()
+    }
+
+    /// The address of the root.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Where the search is saved.
+    pub fn file(&self) -> PathBuf {
+        self.folder.join("run.pleach")
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(words).arg("--key").arg(&self.key);
+        if !words.contains(&"--threads") {
+            command.args(["--threads", "1"]);
+        }
+        command
+    }
+
+    /// Starts a root with these words, or has it resume its file. There must be none.
+    pub fn start_root(&mut self, words: &[&str]) {
+        let file = self.file();
+        let mut command = self.command(words);
+        match words {
+            ["resume", ..] => command.arg(&file),
+            words if words.contains(&"--checkpoint") => &mut command,
+            _ => command.arg("--checkpoint").arg(&file),
+        };
+        if !words.contains(&"--pace") {
+            command.args(["--pace", &self.pace.to_string()]);
+        }
+        command.args(["--every", "200ms", "--json", "--listen", &self.address]);
+        self.started += 1;
+        let name = format!("root-{}", self.started);
+        self.root = Some(Process::start(&mut command, &self.folder, &name));
+    }
+
+    /// Starts a root with the words of the first one at another address. There must be none.
+    pub fn listen_at(&mut self, address: &str) {
+        self.address = address.into();
+        self.begin_again();
+    }
+
+    /// Ends the root at once, and starts one with these words.
+    pub fn replace_root(&mut self, words: &[&str]) {
+        self.root().kill();
+        self.start_root(words);
+    }
+
+    /// Ends the root at once, and resumes the search from its file, if it had come to write one.
+    pub fn kill_root(&mut self) {
+        self.root().kill();
+        if self.file().exists() {
+            self.start_root(&["resume"]);
+        } else {
+            self.begin_again();
+        }
+    }
+
+    fn joining(&self, key: &Path, address: &str, flags: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["join", address, "--threads", "1"]).args(flags).arg("--key").arg(key);
+        if !flags.contains(&"--pace") {
+            command.args(["--pace", &self.pace.to_string()]);
+        }
         command
     }
 
     /// One more process joins.
     pub fn join(&mut self) {
-        self.wait_for(&self.key);
-        let joiner = self.joining(&self.key, &self.proxy.address).spawn().unwrap();
-        self.joiners.push(joiner);
+        self.join_with(&[]);
     }
 
-    /// Waits until there is a file.
-    pub fn wait_for(&self, file: &Path) {
-        let since = Instant::now();
-        while !file.exists() && since.elapsed() < PATIENCE {
-            sleep(Duration::from_millis(5));
-        }
+    /// One more process joins, with these flags.
+    pub fn join_with(&mut self, flags: &[&str]) {
+        let key = self.key.clone();
+        until("the key", || key.exists());
+        self.started += 1;
+        let mut command = self.joining(&self.key, &self.proxy.address, flags);
+        let name = format!("joiner-{}", self.started);
+        self.joiners.push(Process::start(&mut command, &self.folder, &name));
     }
 
-    /// What a process with another key is told.
-    pub fn why_not(&self, key: &Path) -> String {
-        let output = self.joining(key, &self.address).output().unwrap();
+    /// Waits until all joiners are in.
+    pub fn all_join(&mut self) {
+        self.joiners.iter_mut().for_each(|joiner| joiner.says("joined as site", 1));
+    }
+
+    /// What a process is told that cannot join with another key, or elsewhere.
+    pub fn why_not(&self, key: &Path, address: &str, flags: &[&str]) -> String {
+        let output = self.joining(key, address, flags).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8(output.stderr).unwrap()
     }
 
-    /// What a process is told that tries somewhere for a while.
-    pub fn why_not_at(&self, address: &str, patience: Duration) -> String {
-        let mut command = self.joining(&self.key, address);
-        command.arg("--patience").arg(format!("{}ms", patience.as_millis()));
-        let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(1));
-        String::from_utf8(output.stderr).unwrap()
-    }
-
-    /// Waits until so many connections are there.
-    pub fn wait_for_sites(&self, sites: usize) {
-        let since = Instant::now();
-        while self.proxy.connections() + 1 < sites && since.elapsed() < PATIENCE {
-            sleep(Duration::from_millis(5));
-        }
-        // They have yet to be let in.
-        sleep(Duration::from_millis(300));
-    }
-
-    /// Sends a signal to a joiner.
-    pub fn signal(&self, joiner: usize, signal: &str) {
-        let id = self.joiners[joiner].id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    pub fn key(&self) -> &Path {
+        &self.key
     }
 
     /// Ends a joiner at once.
     pub fn kill(&mut self, joiner: usize) {
-        let mut gone = self.joiners.swap_remove(joiner);
-        gone.kill().unwrap();
-        gone.wait().unwrap();
-    }
-
-    /// Ends the root at once, and resumes the search from its file, if it had come to write one.
-    pub fn kill_root(&mut self) {
-        self.root.kill().unwrap();
-        self.root.wait().unwrap();
-        let saved = self.folder.join("run.pleach").exists();
-        let words = if saved { vec!["resume".to_string()] } else { self.words.clone() };
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        self.root = start(&self.folder, &self.key, &self.address, self.pace, &words);
-    }
-
-    /// Whether the search has ended.
-    pub fn is_over(&mut self) -> bool {
-        self.root.try_wait().unwrap().is_some()
+        self.joiners.swap_remove(joiner).kill();
     }
 
     /// Waits for the end, and reads the report.
     pub fn end(&mut self) -> Value {
-        let since = Instant::now();
-        while !self.is_over() {
-            assert!(since.elapsed() < PATIENCE, "no end: {}", self.said());
-            sleep(Duration::from_millis(10));
-        }
-        let text = fs::read_to_string(self.folder.join("out")).unwrap();
-        serde_json::from_str(&text).unwrap_or_else(|why| panic!("{why}: {text} {}", self.said()))
-    }
-
-    fn said(&self) -> String {
-        fs::read_to_string(self.folder.join("err")).unwrap_or_default()
-    }
-}
-
-/// Starts a root, or resumes one.
-fn start(folder: &Path, key: &Path, address: &str, pace: u64, words: &[&str]) -> Child {
-    let file = folder.join("run.pleach");
-    let mut command = pleach();
-    match words {
-        ["resume"] => command.arg("resume").arg(&file),
-        words => command.args(words).arg("--checkpoint").arg(&file),
-    };
-    command.args(["--threads", "1", "--every", "200ms", "--json", "--listen", address]);
-    command.args(["--pace", &pace.to_string()]).arg("--key").arg(key);
-    command.stdout(File::create(folder.join("out")).unwrap());
-    command.stderr(File::create(folder.join("err")).unwrap());
-    command.spawn().unwrap()
-}
-
-impl Drop for Party {
-    fn drop(&mut self) {
-        for process in self.joiners.iter_mut().chain([&mut self.root]) {
-            // Most have ended by themselves.
-            let _ = process.kill();
-            let _ = process.wait();
-        }
+        self.root().report()
     }
 }

@@ -1,0 +1,147 @@
+//! Roots that end and begin again, as they were or with other flags, while their joiners live on.
+
+use super::QUEENS;
+use super::party::{Party, Search, until};
+use crate::outside::json;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+use std::time::Duration;
+
+fn knapsack() -> String {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/knapsack/correlated-60.txt");
+    format!("solve knapsack {file}")
+}
+
+/// A joiner used to come back with the value to beat of a root that was dead, so that the next one, which had none,
+/// proved a wrong optimum.
+#[test]
+fn a_value_to_beat_ends_with_its_run() {
+    let words = knapsack();
+    let optimum = json(&words)["objective"].as_i64().unwrap();
+    let search = Search { words: &words, count: None, branched: None, bounded: 0 };
+    let best = optimum.to_string();
+    let mut party = Party::begin("value", &search, 1, &["--best", &best]);
+    party.join_with(&["--pace", "3000000"]);
+    party.all_join();
+    party.root().kill();
+    std::fs::remove_file(party.file()).unwrap();
+    let again: Vec<&str> = words.split(' ').chain(["--pace", "20000"]).collect();
+    party.start_root(&again);
+    party.joiners[0].says("the root has begun another run", 1);
+    let report = party.end();
+    assert_eq!(
+        (&report["status"], report["objective"].as_i64()),
+        (&"optimal".into(), Some(optimum))
+    );
+}
+
+/// Joiners that a root had stopped before it died used to stay stopped, and to stop all others.
+#[test]
+fn a_stop_ends_with_its_root() {
+    let mut party = Party::begin("stopped", &QUEENS, 20_000, &[]);
+    party.join_with(&["--pace", "2000000"]);
+    party.all_join();
+    let file = party.file();
+    until("a file", || file.exists());
+    party.joiners[0].signal("-STOP");
+    // The first asks for an end in order, for which the joiner would be needed.
+    party.root().signal("-INT");
+    while !party.root().is_over() {
+        // Two signals in a row count as one.
+        thread::sleep(Duration::from_millis(50));
+        party.root().signal("-INT");
+    }
+    party.start_root(&["resume"]);
+    party.root().says("to join", 1);
+    party.joiners[0].signal("-CONT");
+    let report = party.end();
+    QUEENS.check(&report);
+    let units = report["units"].as_array().unwrap();
+    let explored = |unit: &serde_json::Value| unit["branched"].as_u64().unwrap();
+    assert!(units.iter().any(|it| it["name"] != "site0/cpu0" && explored(it) > 0), "{units:?}");
+}
+
+/// A joiner whose root had a limit used to wait for ever for the nodes of a root that had none.
+#[test]
+fn a_limit_ends_with_its_root() {
+    let flags = ["--node-limit", "4000000"];
+    let mut party = Party::begin("limits", &QUEENS, 300_000, &flags);
+    party.join();
+    party.all_join();
+    let file = party.file();
+    until("a file", || file.exists());
+    party.replace_root(&["resume"]);
+    QUEENS.check(&party.end());
+    let mut party = Party::begin("unlimited", &QUEENS, 300_000, &[]);
+    party.join();
+    party.all_join();
+    let file = party.file();
+    until("a file", || file.exists());
+    party.replace_root(&["resume", "--node-limit", "20000"]);
+    let report = party.end();
+    assert_eq!(report["status"], "stopped");
+    assert!(report["nodes"]["bounded"].as_u64().unwrap() < QUEENS.bounded, "{report}");
+}
+
+/// Whatever answered at the root's address while it was away used to end all joiners at once.
+#[test]
+fn other_answers_at_the_address_of_the_root_are_passed_over() {
+    let mut party = Party::begin("answers", &QUEENS, 300_000, &[]);
+    party.join();
+    party.all_join();
+    let file = party.file();
+    until("a file", || file.exists());
+    party.root().kill();
+    let listener = TcpListener::bind(party.address()).unwrap();
+    let answers: [&[u8]; 3] = [b"HTTP/1.1 503 Service Unavailable\r\n\r\n", b"nothing", b""];
+    for answer in answers {
+        let (mut socket, _) = listener.accept().unwrap();
+        // It has something to say first.
+        let _ = socket.read(&mut [0; 64]);
+        socket.write_all(answer).unwrap();
+    }
+    drop(listener);
+    // A root of another search, with another key.
+    let mut other = Party::begin("another", &QUEENS, 1, &[]);
+    other.root().kill();
+    other.listen_at(party.address());
+    other.root().says("to join", 1);
+    other.root().says("does not have this key", 1);
+    other.root().kill();
+    party.start_root(&["resume"]);
+    party.joiners[0].says("reached the root again", 1);
+    QUEENS.check(&party.end());
+    assert_eq!(party.joiners[0].end(), Some(0), "{}", party.joiners[0].said());
+}
+
+/// A joiner whose connection broke on its side only used to be turned away: its own ghost had its place.
+#[test]
+fn a_joiner_replaces_its_ghost() {
+    let mut party = Party::begin("ghost", &QUEENS, 300_000, &["--places", "2"]);
+    party.join();
+    party.all_join();
+    party.proxy.cut_near(0);
+    party.joiners[0].says("reached the root again", 1);
+    let report = party.end();
+    QUEENS.check(&report);
+    assert_eq!(report["sites"].as_array().unwrap().len(), 3, "{}", report["sites"]);
+    assert_eq!(party.joiners[0].end(), Some(0));
+}
+
+/// A short cut used to have the root take over what a joiner held, and the joiner explore it in vain.
+#[test]
+fn a_short_cut_costs_nothing() {
+    let mut party = Party::begin("short-cut", &QUEENS, 300_000, &[]);
+    party.join();
+    party.all_join();
+    for cut in 1..=3 {
+        party.proxy.cut(0);
+        party.joiners[0].says("reached the root again", cut);
+    }
+    let report = party.end();
+    QUEENS.check(&report);
+    let redone =
+        report["sites"].as_array().unwrap().iter().map(|it| it["redone"].as_u64().unwrap());
+    assert_eq!(redone.sum::<u64>(), 0, "{}", report["sites"]);
+}
