@@ -27,7 +27,8 @@ impl Tree for Walks {
 }
 
 fn main() -> std::process::ExitCode {
-    let steps = pleach::words().first().and_then(|word| word.parse().ok());
+    let words = pleach::words();
+    let steps = if let [word] = &words[..] { word.parse().ok() } else { None };
     let steps = steps.filter(|steps| (1..=100).contains(steps));
     pleach::main(
         steps.map(|steps| Walks { steps }).ok_or("expected a number of steps from 1 to 100"),

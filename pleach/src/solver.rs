@@ -89,7 +89,9 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// Only solutions better than this value.
+    /// Only solutions better than this value. If there is none, the search ends with
+    /// [`Status::NoBetter`](crate::Status::NoBetter), no solution, and this value as its bound: nothing is known of
+    /// solutions as good as that. To have one as well, begin with it: `start` in [`Settings`].
     #[must_use]
     pub fn best(mut self, value: i64) -> Self {
         self.settings.best = Some(value);

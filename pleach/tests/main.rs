@@ -22,4 +22,5 @@ mod saving;
 mod sim;
 mod simulated;
 mod stand_in;
+mod stopping;
 mod wording;

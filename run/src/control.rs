@@ -59,6 +59,8 @@ pub(crate) struct Control {
     solution: Mutex<Option<Solution>>,
     /// The nodes that may still be explored; `u64::MAX` if there is no limit.
     fuel: AtomicU64,
+    /// Units that have drawn fuel and not yet said how much of it they used.
+    drawn_by: AtomicU64,
     /// So much fuel is little.
     low: AtomicU64,
     /// Fuel that was used although there was none: stretches are not cut to the node.
@@ -78,6 +80,7 @@ impl Control {
             best: AtomicI64::new(best),
             solution: Mutex::new(start),
             fuel: AtomicU64::new(node_limit.unwrap_or(u64::MAX)),
+            drawn_by: AtomicU64::new(0),
             low: AtomicU64::new(0),
             beyond: AtomicU64::new(0),
             units: u64::from(units),
@@ -109,14 +112,23 @@ impl Control {
     }
 
     /// Draws fuel, at most this much: a small part of what is left, so that no unit runs dry before
-    /// the others.
+    /// the others. What is drawn must be refunded.
     pub fn draw(&self, most: u64) -> u64 {
         let part = |left: u64| (left / (4 * self.units)).clamp(left.min(1), most);
         let take = |left: u64| (left < u64::MAX).then(|| left - part(left));
         match self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
-            Ok(before) => part(before),
+            Ok(0) => 0,
+            Ok(before) => {
+                self.drawn_by.fetch_add(1, Ordering::AcqRel);
+                part(before)
+            }
             Err(no_limit) => no_limit,
         }
+    }
+
+    /// Whether there is no fuel left, and none that another unit may return.
+    pub fn is_dry(&self) -> bool {
+        self.drawn_by.load(Ordering::Acquire) == 0 && self.fuel() == 0
     }
 
     /// Returns unused fuel, or charges what was used beyond it.
@@ -128,6 +140,7 @@ impl Control {
             if beyond > 0 {
                 self.beyond.fetch_add(beyond, Ordering::Relaxed);
             }
+            self.drawn_by.fetch_sub(1, Ordering::AcqRel);
         }
     }
 

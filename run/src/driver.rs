@@ -59,6 +59,8 @@ pub(crate) struct Left {
 
 /// Nodes of the top of a tree that are explored between two looks at mail and limits.
 const SLICE: u64 = 1 << 16;
+/// How long a unit without fuel waits for others to return some.
+const RETURN_NS: u64 = 200_000;
 /// How long a unit that only gives waits between two looks at the run.
 const LOOK_NS: u64 = 5_000_000;
 
@@ -183,9 +185,11 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     /// Explores for a stretch and tells the peer. Returns the time after it.
     fn step(&mut self, now_ns: u64) -> Result<u64, RunError> {
         let Some(stretch) = self.explore()? else {
-            // Fuel comes from other sites, if it comes.
-            let over = self.body.commons.control().stopped().is_some();
-            return Ok(if over { now_ns } else { self.wait(u64::MAX, now_ns) });
+            // Fuel comes from other sites, if it comes, or from units that return some.
+            let commons = self.body.commons;
+            let at_most_ns = commons.yard().map_or(RETURN_NS, |_| u64::MAX);
+            let over = commons.control().stopped().is_some();
+            return Ok(if over { now_ns } else { self.wait(at_most_ns, now_ns) });
         };
         let Body { me, commons, executor, report, .. } = &mut self.body;
         let Stretch { progress, mut busy_ns, active, phases } = stretch;
@@ -224,7 +228,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let most = self.pace.as_ref().map_or(u64::MAX, Pace::fuel);
         let granted = control.draw(executor.appetite().min(most));
         match commons.yard() {
-            None if granted == 0 => {
+            None if control.is_dry() => {
                 control.stop(Stop::Nodes);
                 return Ok(None);
             }
@@ -236,7 +240,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         }
         if let Some(top) = self.seeds.zip(self.top) {
             let (stretch, done) = seed(executor, top, control.best(), granted.min(SLICE))?;
-            control.refund(granted, stretch.progress.used);
+            control.refund(granted, stretch.progress.counts.bounded);
             self.seeds = self.seeds.filter(|_| !done);
             return Ok(Some(stretch));
         }
@@ -246,7 +250,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             best: &|| control.best(),
             interrupted: &|| transport.waiting() || control.stopped().is_some(),
         });
-        control.refund(granted, stretch.progress.used);
+        // The limit is on nodes as they are counted: fuel is also used by those without children.
+        control.refund(granted, stretch.progress.counts.bounded);
         Ok(Some(stretch))
     }
 

@@ -34,6 +34,9 @@ pub enum RunError {
     /// A solution shows that a bound of the problem is wrong.
     #[error(transparent)]
     Bound(#[from] WrongBound),
+    /// The solution to start from is wrong.
+    #[error("the solution to start from is wrong: {0}")]
+    Start(String),
     /// A solution does not survive being checked.
     #[error("a solution is wrong: {0}")]
     Solution(String),

@@ -65,7 +65,7 @@ pub use outcome::{
     Balance, Outcome, Parting, Sight, SiteReport, SiteSight, SitesSight, UnitReport, UnitSight,
 };
 #[cfg(not(loom))]
-pub use save::{Save, load};
+pub use save::{Save, SaveNow, load};
 #[cfg(not(loom))]
 pub use settings::{Settings, cores};
 #[cfg(not(loom))]

@@ -24,6 +24,23 @@ pub struct Save {
     pub every: Duration,
 }
 
+/// Requests to save a run at once, from any thread. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct SaveNow(Arc<std::sync::atomic::AtomicU64>);
+
+impl SaveNow {
+    /// Requests it.
+    pub fn ask(&self) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// Requests so far.
+    #[must_use]
+    pub fn asked(&self) -> u64 {
+        self.0.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
 impl Save {
     /// Checks that the file may be replaced: it must be a checkpoint, or empty, or missing.
     ///

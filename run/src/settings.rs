@@ -1,7 +1,7 @@
 //! [`Settings`]: how a run goes about its search.
 
 use crate::executor::gpu::spec::Spec;
-use crate::save::Save;
+use crate::save::{Save, SaveNow};
 use crate::sites::Cluster;
 use pleach_core::balance::Policy;
 use pleach_core::checkpoint::Checkpoint;
@@ -24,9 +24,10 @@ pub struct Settings {
     pub pace: Option<u64>,
     /// How work is balanced.
     pub policy: Policy,
-    /// The value that a solution must beat.
+    /// The value that a solution must beat. If none does, there is no solution, and the value is proven to be a
+    /// bound.
     pub best: Option<i64>,
-    /// The incumbent to start from: other solutions must beat it.
+    /// The incumbent to start from: other solutions must beat it. Its score is checked if the problem can.
     pub start: Option<Solution>,
     /// Whether a thread runs a heuristic beside the search, where the problem has one.
     pub improve: bool,
@@ -44,6 +45,8 @@ pub struct Settings {
     pub look_every: Duration,
     /// Where and how often to save the run.
     pub save: Option<Save>,
+    /// Requests to save the run at once.
+    pub save_now: SaveNow,
     /// The saved run to resume.
     pub resume: Option<Arc<Checkpoint>>,
     /// What the search is, in words that a file keeps, and that other processes are told.
@@ -79,6 +82,7 @@ impl Default for Settings {
             spin: crate::transport::local::SPIN,
             look_every: Duration::from_millis(100),
             save: None,
+            save_now: SaveNow::default(),
             resume: None,
             about: String::new(),
             cluster: None,

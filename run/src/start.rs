@@ -20,7 +20,7 @@ use crate::watch::{Watcher, watch_over};
 use pleach_core::balance::{End, Peer, PeerTree};
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::problem::Problem;
-use pleach_core::tree::Solution;
+use pleach_core::tree::{Goal, Solution};
 use pleach_core::wire::Unreadable;
 use pleach_core::work::{Malformed, Work};
 use std::hash::{BuildHasher, RandomState};
@@ -216,6 +216,9 @@ pub(crate) fn last_warnings(commons: &Commons<'_>, watch: &mut Watcher<'_>) {
 
 /// What the run resumes, or a search that has not begun.
 pub(crate) fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
+    if let Some(start) = &settings.start {
+        check_start(problem, start)?;
+    }
     let Some(before) = &settings.resume else {
         // A print may take a while, and is needed only where others may doubt it.
         let doubted = settings.save.is_some() || settings.cluster.is_some();
@@ -246,6 +249,19 @@ pub(crate) fn before(problem: &dyn Problem, settings: &Settings) -> Result<Check
 /// A number that no other run, and no other process, has drawn.
 pub(crate) fn random() -> u64 {
     RandomState::new().hash_one((std::process::id(), Instant::now()))
+}
+
+/// Refuses a solution to start from that is none, or whose score is another one than is said.
+fn check_start(problem: &dyn Problem, start: &Solution) -> Result<(), RunError> {
+    let (goal, score) = (problem.goal(), start.score);
+    match problem.check(&start.plan) {
+        Some(Err(why)) => Err(RunError::Start(why)),
+        Some(Ok(value)) if goal != Goal::Find && goal.score(value) != score => {
+            let right = goal.score(value);
+            Err(RunError::Start(format!("its score is said to be {score}, but is {right}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The incumbent, the fuel and the counter of a run.

@@ -6,7 +6,7 @@ use crate::control::Stop;
 use crate::crew::Latch;
 use crate::gauge::Gauge;
 use crate::outcome::{Sight, SiteSight, SitesSight, UnitSight};
-use crate::save::Saver;
+use crate::save::{SaveNow, Saver};
 use crate::settings::Settings;
 use crate::sites::yard::{Yard, share_open};
 use crate::transport::local::Office;
@@ -46,7 +46,7 @@ pub(crate) fn watch_over(
         office.ring_all();
     };
     let mut known = Known { proven: commons.least_score, ..Known::default() };
-    let mut saving = Saving::new(commons, office);
+    let mut saving = Saving::new(commons, office, &settings.save_now);
     let mut look_at = settings.look_every;
     let mut halted = false;
     loop {
@@ -87,14 +87,18 @@ struct Saving<'a> {
     at: Duration,
     /// The certificate that was saved last.
     last: Option<Whole>,
+    /// Requests to save, and those that were answered.
+    requests: &'a SaveNow,
+    answered: u64,
 }
 
 impl<'a> Saving<'a> {
-    fn new(commons: &'a Commons<'a>, office: &'a Office) -> Self {
+    fn new(commons: &'a Commons<'a>, office: &'a Office, requests: &'a SaveNow) -> Self {
         let saver = commons.saver();
         let first = |saver: &Saver<'_>| commons.elapsed().saturating_add(saver.every());
         let at = saver.map_or(Duration::MAX, first);
-        Self { commons, office, saver, under_way: false, at, last: None }
+        let answered = requests.asked();
+        Self { commons, office, saver, under_way: false, at, last: None, requests, answered }
     }
 
     /// When there is something to do.
@@ -108,6 +112,10 @@ impl<'a> Saving<'a> {
     /// warning if that fails for the first time.
     fn proceed(&mut self, now: Duration) -> Option<String> {
         let saver = self.saver?;
+        let asked = self.requests.asked();
+        if std::mem::replace(&mut self.answered, asked) < asked {
+            self.at = now;
+        }
         if let Some(yard) = self.commons.yard() {
             let newest = if now >= self.at { yard.certificate() } else { None };
             let new = newest.filter(|newest| !is_same(Some(newest), self.last.as_ref()))?;

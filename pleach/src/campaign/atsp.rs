@@ -128,7 +128,7 @@ fn ready(begun: &Begun<'_, '_>, atsp: &Atsp, best: Best, given: Option<Vec<u16>>
     let start = match best {
         _ if begun.resumed().is_some() => None,
         Best::Search => Some(atsp.start().to_vec()),
-        Best::Reach(value) => atsp.reach(value, begun.reaching(), begun.seed()).or(given),
+        Best::Reach(value) => atsp.reach(value, &begun.reaching(), begun.seed()).or(given),
         _ => given,
     };
     let to_beat = match best {

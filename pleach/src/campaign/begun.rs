@@ -6,7 +6,7 @@ use crate::report::Report;
 use crate::solver;
 use pleach_core::checkpoint::Checkpoint as Content;
 use pleach_core::problem::Problem;
-use pleach_run::{RunError, Settings};
+use pleach_run::{RunError, Settings, Stop};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -85,6 +85,9 @@ impl<'s, 'a> Begun<'s, 'a> {
     /// Runs the first search; what came before it counts as set-up.
     pub fn run(&mut self, problem: &impl Problem, ready: &mut Ready) -> Result<Report, Error> {
         let prepared = self.started.elapsed();
+        if !self.go_on() && self.resumed().is_none() && self.settings().cluster.is_none() {
+            return Ok(self.unsearched(problem, &ready.settings));
+        }
         let earlier_s = self.saved.state["setup_s"].as_f64().unwrap_or(0.0);
         let setup_s = earlier_s + prepared.as_secs_f64();
         ready.state["setup_s"] = json!(setup_s);
@@ -102,6 +105,22 @@ impl<'s, 'a> Begun<'s, 'a> {
         Ok(report)
     }
 
+    /// What is known of a search for which there was only time to prepare it.
+    fn unsearched(&self, problem: &impl Problem, settings: &Settings) -> Report {
+        let why = if self.search.cancel.is_cancelled() { Stop::Asked } else { Stop::Time };
+        let mut outcome = Report::unbegun(why, self.started.elapsed().as_secs_f64()).outcome;
+        // Only what is known without further ado.
+        problem.hurry(true);
+        outcome.goal = problem.goal();
+        outcome.solution = settings.start.clone();
+        let to_beat = settings.best.map(|value| outcome.goal.score(value));
+        let scores = [to_beat, outcome.solution.as_ref().map(|start| start.score)];
+        let best = scores.into_iter().flatten().min().unwrap_or(i64::MAX);
+        outcome.lower_bound = problem.least_score().min(best);
+        outcome.stop = outcome.stop.filter(|_| outcome.lower_bound < best || best == i64::MAX);
+        Report::new(outcome, settings.best)
+    }
+
     /// What the search in this state is, for those that resume or join it.
     pub fn about(&self, state: &Value) -> String {
         self.saved.about(&self.search.settings.about, state)
@@ -113,7 +132,10 @@ impl<'s, 'a> Begun<'s, 'a> {
         if let Some(content) = content.filter(|it| it.fingerprint != problem.fingerprint()) {
             return Err(self.saved.foreign(content));
         }
-        let Search { cancel, progress, resumed, .. } = &mut *self.search;
+        let Search { cancel, progress, resumed, begins, .. } = &mut *self.search;
+        if let Some(begins) = begins.take() {
+            begins();
+        }
         if let Some(tell) = resumed.take_if(|_| content.is_some()).as_mut() {
             tell();
         }

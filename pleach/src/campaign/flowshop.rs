@@ -135,18 +135,19 @@ fn prepare<'s, 'a>(
                    explore nodes twice";
         return Err(Error::Input(why.into()));
     }
-    let mut flowshop = Flowshop::new(instance.clone(), search.simd);
-    flowshop.nodes = search.nodes;
-    flowshop.branching = branching.unwrap_or(flowshop.branching);
+    let rule = branching.unwrap_or(Branching::MinBranch);
     let asked = json!({
         "best": best.to_string(),
         "start": start.as_deref().map(plan),
         "bound": bound.map(|bound| bound.to_string()),
-        "branching": flowshop.branching.to_string(),
+        "branching": rule.to_string(),
         "all": *all,
-        "nodes": flowshop.nodes.to_string(),
+        "nodes": search.nodes.to_string(),
     });
+    let (simd, nodes) = (search.simd, search.nodes);
     let begun = Begun::new(search, asked, looking)?;
+    let mut flowshop = Flowshop::new(instance.clone(), simd);
+    (flowshop.nodes, flowshop.branching) = (nodes, rule);
     let saved = begun.saved.state["bound"].as_str().and_then(|word| Bound::parse(word).ok());
     flowshop.bound = choose(&flowshop, bound.or(saved), *best, begun.settings());
     let (ready, second) = match begun.resumed() {
@@ -179,20 +180,21 @@ fn begin(
     best: Best,
     start: Option<Vec<u16>>,
 ) -> Result<Ready, Error> {
+    flowshop.prepare(&|| begun.go_on());
     let instance = flowshop.instance();
     let mut settings = begun.settings().clone();
     let mut order = start;
     match best {
         Best::None => {}
         Best::Value(value) => settings.best = Some(value),
-        Best::Neh => order = Some(better(instance, order, neh(instance).0)),
+        Best::Neh => order = Some(better(instance, order, neh(instance, &|| begun.go_on()).0)),
         Best::Search => {
-            order = Some(flowshop.start(order.as_deref(), settings.seed));
+            order = Some(flowshop.start(order.as_deref(), settings.seed, &|| begun.go_on()));
             settings.improve = true;
         }
         Best::Reach(value) => {
             settings.best = Some(value);
-            order = flowshop.reach(value, begun.reaching(), settings.seed).or(order);
+            order = flowshop.reach(value, &begun.reaching(), settings.seed).or(order);
         }
     }
     settings.start = order

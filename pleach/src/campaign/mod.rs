@@ -58,6 +58,8 @@ pub struct Search<'a> {
     pub resumed: Option<Box<dyn FnMut() + 'a>>,
     /// Stops the search, and what comes before it, from any thread.
     pub cancel: Cancel,
+    /// Called when all is prepared and the search begins.
+    pub begins: Option<Box<dyn FnOnce() + 'a>>,
 }
 
 /// Looks at a search now and then, and may stop it.
@@ -73,6 +75,7 @@ impl Default for Search<'_> {
             progress: None,
             resumed: None,
             cancel: Cancel::default(),
+            begins: None,
         }
     }
 }

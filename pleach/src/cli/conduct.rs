@@ -3,18 +3,21 @@
 use super::console::{Console, DONE, STOPPED};
 use super::dashboard::Dashboard;
 use super::files::{Output, keep_apart};
-use super::flags::Given;
-use super::progress::{Progress, Shown, interrupts};
+use super::flags::{Given, TIME_LIMIT};
+use super::progress::{Progress, Shown};
 use super::resume::{holds, origin, origin_again};
 use super::show::{quoted, show};
+use super::stopping::{NothingToLose, interrupts, requests_to_save};
 use crate::campaign::Seen;
 use crate::draw;
 use crate::failure::Failure;
 use crate::registry::{Done, Ended, Mode, Start};
 use crate::report::repeats::Repeats;
-use crate::report::{Status, trace};
+use crate::report::{Report, Status, trace};
 use pleach_run::Stop;
+use serde_json::json;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// A search that the command line names.
 pub struct Job<'a, 'o> {
@@ -29,6 +32,83 @@ pub struct Job<'a, 'o> {
     pub inputs: Vec<String>,
     /// The flags.
     pub given: &'a mut Given,
+    /// The time that it took to read the instance.
+    pub spent: Duration,
+}
+
+/// An instance being read: the time limit includes it, and nothing is lost if it is stopped.
+pub struct Reading {
+    began: Instant,
+    _phase: NothingToLose,
+}
+
+impl Reading {
+    /// Of what is to be searched.
+    pub fn of(console: &Console<'_>, search: (&str, &str), given: &Given) -> Result<Self, Failure> {
+        let limit = given.get(&TIME_LIMIT).map_err(Failure::Usage)?.flatten();
+        let began = Instant::now();
+        Ok(Self { began, _phase: prepares(console, search, given, limit) })
+    }
+
+    /// Of a solution that is to be checked.
+    pub fn to_check(console: &Console<'_>, (name, instance): (&str, &str), given: &Given) -> Self {
+        let (mute, json) = (console.is_mute(), given.on("json"));
+        let data =
+            json!({ "instance": instance, "status": "stopped", "valid": null, "objective": null });
+        let words = format!("{name} {instance}: stopped before the solution was checked");
+        let phase = NothingToLose::until(None, move |_| {
+            (
+                if mute {
+                    String::new()
+                } else if json {
+                    data.to_string()
+                } else {
+                    words
+                },
+                STOPPED,
+            )
+        });
+        Self { began: Instant::now(), _phase: phase }
+    }
+
+    /// It is read: the time that it took.
+    pub fn over(self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+/// While this lives, what `what` names may be stopped with nothing but a result that says so.
+pub fn last_words(console: &Console<'_>, what: &str, given: &Given) -> NothingToLose {
+    let text = if console.is_mute() {
+        String::new()
+    } else if given.on("json") {
+        json!({ "pleach": env!("CARGO_PKG_VERSION"), "status": "stopped" }).to_string()
+    } else {
+        format!("{what}: stopped")
+    };
+    NothingToLose::until(None, move |_| (text, STOPPED))
+}
+
+/// While this lives, a search that is being prepared may be stopped with no result but that.
+fn prepares(
+    console: &Console<'_>,
+    (name, instance): (&str, &str),
+    given: &Given,
+    limit: Option<Duration>,
+) -> NothingToLose {
+    let (name, instance) = (name.to_string(), instance.to_string());
+    let preset = given.word("balance").unwrap_or("adaptive").to_string();
+    let record = given.on("json").then(|| given.record());
+    let (mute, began) = (console.is_mute(), Instant::now());
+    NothingToLose::until(limit.map(|limit| began + limit), move |why| {
+        let report = Report::unbegun(why, began.elapsed().as_secs_f64());
+        let text = match record {
+            _ if mute => String::new(),
+            Some(record) => report.json(&name, &instance, &preset, &record).to_string(),
+            None => report.words(&name, &instance),
+        };
+        (text, STOPPED)
+    })
 }
 
 impl Job<'_, '_> {
@@ -39,7 +119,7 @@ impl Job<'_, '_> {
 
     /// Carries it out several times; what is printed and written is the result of the last one.
     pub fn conduct_all(self, starts: Vec<Start<'_>>) -> Result<u8, Failure> {
-        let Job { console, name, instance, words, inputs, given } = self;
+        let Job { console, name, instance, words, inputs, given, mut spent } = self;
         if given.on("show") {
             let search = given.search().map_err(Failure::Usage)?;
             let start = starts.into_iter().next().ok_or_else(ran)?;
@@ -53,17 +133,25 @@ impl Job<'_, '_> {
         let [trace, solution, gantt] =
             ["trace", "solution", "gantt"].map(|flag| Output::of(flag, given));
         let files = Files { trace: trace?, solution: solution?, gantt: gantt? };
-        let known = save(words, &inputs, given)?;
-        let (mut last, mut repeats) = (None, Repeats::default());
-        let (runs, cancel) = (starts.len() as u64, interrupts());
+        let known = save(&console.program, words, &inputs, given)?;
+        let (mut last, mut repeats, mut answered) = (None, Repeats::default(), 0);
+        let (runs, cancel, requests) = (starts.len() as u64, interrupts(), requests_to_save());
         let mut board = Dashboard::open(console, given.on("dashboard"), &[name, instance], &cancel);
         for (run, start) in (1..).zip(starts) {
             if let Some(board) = &mut board {
                 board.begin(run, runs);
             }
             let shown = Shown::new(given.on("quiet"), board.as_mut());
-            let mut progress = Progress::new(console, shown);
+            let saved = given.word("checkpoint");
+            let mut progress =
+                Progress::new(console, shown).answering((requests.clone(), answered), saved);
             let mut search = given.search().map_err(Failure::Usage)?;
+            let settings = &mut search.settings;
+            settings.save_now = requests.clone();
+            let spent = std::mem::take(&mut spent);
+            settings.time_limit = settings.time_limit.map(|limit| limit.saturating_sub(spent));
+            let phase = prepares(console, (name, instance), given, settings.time_limit);
+            search.begins = Some(Box::new(move || drop(phase)));
             search.cancel = cancel.clone();
             search.progress = Some(Box::new(|sight| progress.show(sight)));
             if let Some(path) = known.as_ref().filter(|_| !given.on("quiet")) {
@@ -75,6 +163,7 @@ impl Job<'_, '_> {
                 return Err(Failure::Inside("a search was only looked at".into()));
             };
             drop(progress);
+            answered = requests.asked();
             if cancel.is_cancelled() {
                 last = Some(*done);
                 break;
@@ -95,10 +184,15 @@ fn ran() -> Failure {
 }
 
 /// Writes down how the search is saved; gives the file that seems to hold it already.
-fn save(words: &[String], inputs: &[String], given: &mut Given) -> Result<Option<String>, Failure> {
+fn save(
+    program: &str,
+    words: &[String],
+    inputs: &[String],
+    given: &mut Given,
+) -> Result<Option<String>, Failure> {
     let Some(path) = given.word("checkpoint").map(str::to_string) else {
         if given.cluster.is_some() {
-            given.saving.origin = origin(words, inputs, given);
+            given.saving.origin = origin(program, words, inputs, given);
         }
         return Ok(None);
     };
@@ -107,7 +201,7 @@ fn save(words: &[String], inputs: &[String], given: &mut Given) -> Result<Option
         given.saving.origin = origin_again(given);
         return Ok(None);
     }
-    given.saving.origin = origin(words, &inputs, given);
+    given.saving.origin = origin(program, words, &inputs, given);
     Ok(holds(Path::new(&path), &given.saving.origin)?.then_some(path))
 }
 

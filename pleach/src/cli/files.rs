@@ -1,45 +1,54 @@
-//! The files that a command writes: opened before the search, and never an input or another output.
+//! The files that a command writes: whole or not at all, and never an input or another output.
 
 use super::flags::Given;
 use crate::failure::{Failure, usage};
 use std::fs::{File, Metadata};
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A file to be written later.
 pub struct Output {
     path: PathBuf,
-    file: File,
-    /// Whether the file was not there before.
-    is_new: bool,
+    target: Target,
+}
+
+/// Where an output is written.
+enum Target {
+    /// Beside a file, whose place it takes once it is whole.
+    Aside(Part),
+    /// To a device, a pipe, or a file in a folder where no other may be made.
+    Direct(File),
 }
 
 impl Output {
-    /// Opens the file that a flag names, if it is given; what the file holds stays until it is written,
-    /// so that a path that cannot be written costs no search.
+    /// Prepares the file that a flag names, if it is given; what the file holds stays until another one is whole. A
+    /// path that cannot be written costs no search.
     ///
     /// # Errors
-    /// If it cannot be opened.
+    /// If it cannot be written.
     pub fn of(flag: &str, given: &Given) -> Result<Option<Self>, Failure> {
         let Some(path) = given.path(flag) else { return Ok(None) };
-        let is_new = !path.exists();
-        let file = File::options().write(true).create(true).truncate(false).open(&path);
-        match file {
-            Ok(file) if is_standard_output(&file) => usage(format!(
+        not_a_dash(flag, &path)?;
+        if is_standard_output(&path) {
+            return usage(format!(
                 "--{flag} {} is the file that standard output goes to; choose another file",
                 path.display()
-            )),
-            Ok(file) => Ok(Some(Self { path, file, is_new })),
+            ));
+        }
+        match Target::of(&path) {
+            Ok(target) => Ok(Some(Self { path, target })),
             Err(why) => usage(format!("--{flag} {}: {why}", path.display())),
         }
     }
 
     /// There is nothing to write: the file stays as it was. Returns its name.
     pub fn leave(self) -> String {
-        if self.is_new {
-            // An empty file that stays does no harm.
-            let _ = std::fs::remove_file(&self.path);
-        }
+        self.name()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
         self.path.display().to_string()
     }
 
@@ -59,49 +68,155 @@ impl Output {
     /// Writes bytes as they are.
     ///
     /// # Errors
-    /// If they cannot be written.
-    pub fn write_bytes(mut self, bytes: &[u8]) -> Result<(), Failure> {
-        // A terminal or a pipe has no length to set.
-        let _ = self.file.set_len(0);
-        let written = self.file.write_all(bytes).and_then(|()| self.file.flush());
+    /// If they cannot be written; a file that is there stays as it was.
+    pub fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
         let path = self.path.display();
+        let written = self.target.write(bytes);
         written.map_err(|why| Failure::Machine(format!("cannot write {path}: {why}")))
     }
+}
+
+/// Refuses the name by which other commands mean standard output.
+fn not_a_dash(flag: &str, path: &Path) -> Result<(), Failure> {
+    if path.as_os_str() == "-" {
+        return usage(format!("--{flag} -: expected a file; standard output has the result"));
+    }
+    Ok(())
 }
 
 /// Writes a file whole, or not at all; a link to one stays a link. What is no ordinary file is written as it is.
 ///
 /// # Errors
 /// If it cannot be written; a file that is there stays as it was.
-pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    if path.exists() && !path.is_file() {
-        return File::options().write(true).open(path)?.write_all(bytes);
-    }
-    let path = place(path);
-    // Another process may be at it as well.
-    let mut aside = path.clone().into_os_string();
-    aside.push(format!(".{}.part", std::process::id()));
-    let written = std::fs::write(&aside, bytes).and_then(|()| std::fs::rename(&aside, &path));
-    if written.is_err() {
-        // What was begun is of no use.
-        let _ = std::fs::remove_file(&aside);
-    }
-    written
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    Target::of(path)?.write(bytes)
 }
+
+impl Target {
+    fn of(path: &Path) -> io::Result<Self> {
+        if path.is_dir() {
+            return Err(ErrorKind::IsADirectory.into());
+        }
+        if path.exists() && !path.is_file() {
+            return File::options().write(true).open(path).map(Target::Direct);
+        }
+        match Part::beside(place(path)) {
+            Err(why) if why.kind() == ErrorKind::PermissionDenied => {
+                File::options().write(true).open(path).map(Target::Direct)
+            }
+            part => {
+                // A file that may not be written is not replaced, either.
+                if path.exists() {
+                    File::options().write(true).open(path)?;
+                }
+                part.map(Target::Aside)
+            }
+        }
+    }
+
+    fn write(self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Target::Aside(part) => part.fill(bytes),
+            Target::Direct(mut file) => {
+                // A terminal or a pipe has no length to set.
+                let _ = file.set_len(0);
+                file.write_all(bytes)?;
+                file.flush()
+            }
+        }
+    }
+}
+
+/// The parts that there are, by their paths.
+static PARTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn parts() -> MutexGuard<'static, Vec<PathBuf>> {
+    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes all parts, since the process ends early.
+pub fn remove_parts() {
+    for part in parts().drain(..) {
+        // One that stays does no harm.
+        let _ = std::fs::remove_file(part);
+    }
+}
+
+/// A file that is written beside another one, whose place it takes once it is whole; removed if it is not.
+struct Part {
+    place: PathBuf,
+    aside: PathBuf,
+    file: File,
+}
+
+impl Part {
+    fn beside(place: PathBuf) -> io::Result<Self> {
+        let mut parts = parts();
+        for number in 0.. {
+            let mut aside = place.clone().into_os_string();
+            // Another process may be at it as well.
+            aside.push(format!(".{}-{number}.part", std::process::id()));
+            let aside = PathBuf::from(aside);
+            match File::options().write(true).create_new(true).open(&aside) {
+                Ok(file) => {
+                    parts.push(aside.clone());
+                    return Ok(Self { place, aside, file });
+                }
+                Err(why) if why.kind() != ErrorKind::AlreadyExists || number == MOST_PARTS => {
+                    return Err(why);
+                }
+                Err(_) => {}
+            }
+        }
+        Err(ErrorKind::AlreadyExists.into())
+    }
+
+    /// Writes all of it, and puts it in its place.
+    fn fill(mut self, bytes: &[u8]) -> io::Result<()> {
+        for chunk in bytes.chunks(CHUNK) {
+            self.file.write_all(chunk)?;
+            // A process cannot end while the system takes to the disk what it was given.
+            self.file.sync_data()?;
+        }
+        if let Ok(about) = std::fs::metadata(&self.place) {
+            // Where the system has no such permissions, those of new files do.
+            let _ = self.file.set_permissions(about.permissions());
+        }
+        self.file.sync_all()?;
+        std::fs::rename(&self.aside, &self.place)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        let mut parts = parts();
+        if let Some(at) = parts.iter().position(|part| *part == self.aside) {
+            parts.swap_remove(at);
+            // There is none once it is in its place.
+            let _ = std::fs::remove_file(&self.aside);
+        }
+    }
+}
+
+/// Bytes that are written at once.
+const CHUNK: usize = 1 << 23;
+
+/// The most parts of one name.
+const MOST_PARTS: u32 = 1000;
 
 /// Whether an ordinary file is the one that standard output goes to.
 #[cfg(unix)]
-fn is_standard_output(file: &File) -> bool {
+fn is_standard_output(path: &Path) -> bool {
     use std::os::fd::AsFd;
     let out = std::io::stdout().as_fd().try_clone_to_owned().map(File::from);
-    match (file.metadata(), out.and_then(|out| out.metadata())) {
+    match (path.metadata(), out.and_then(|out| out.metadata())) {
         (Ok(file), Ok(out)) => file.is_file() && identical(&file, &out),
         _ => false,
     }
 }
 
 #[cfg(not(unix))]
-fn is_standard_output(_: &File) -> bool {
+fn is_standard_output(_: &Path) -> bool {
     false
 }
 
@@ -113,6 +228,9 @@ const WRITTEN: [&str; 6] = ["checkpoint", "solution", "gantt", "trace", "svg", "
 /// # Errors
 /// One line: which two.
 pub fn keep_apart(given: &Given, inputs: &[String]) -> Result<(), Failure> {
+    for flag in WRITTEN {
+        given.path(flag).map_or(Ok(()), |path| not_a_dash(flag, &path))?;
+    }
     let mut seen: Vec<(String, PathBuf)> = Vec::new();
     let start = given.path("start").map(|path| ("--start".to_string(), path));
     let inputs = inputs.iter().map(|word| ("the input".to_string(), PathBuf::from(word)));

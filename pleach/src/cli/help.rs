@@ -1,6 +1,7 @@
 //! Help: an overview, the problems of a command, and the flags that apply to what the words name.
 
 use super::flags::{About, Use, Verb, applying, argument};
+use crate::failure::{Failure, usage};
 use crate::loops::{self, LOOPS};
 use crate::registry::{Entry, entry};
 use clap::Command;
@@ -36,7 +37,10 @@ const EXAMPLES: [&str; 7] = [
 ];
 
 /// The help for these words.
-pub fn help(registry: &[Entry], words: &[String]) -> String {
+///
+/// # Errors
+/// If a word is not known.
+pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
     let word = |i: usize| words.get(i).map_or("", String::as_str);
     let verb = match word(0) {
         "solve" => Verb::Solve,
@@ -49,9 +53,17 @@ pub fn help(registry: &[Entry], words: &[String]) -> String {
         "report" => Verb::Report,
         "resume" => Verb::Resume,
         "join" => Verb::Join,
-        _ => return overview(registry),
+        "" => return Ok(overview(registry)),
+        other => return unknown(other, &COMMANDS.map(|(words, _)| first(words))),
     };
-    match (verb, entry(registry, word(1))) {
+    let named = [Verb::Solve, Verb::Count, Verb::Check].contains(&verb) && !word(1).is_empty();
+    if named && entry(registry, word(1)).is_none() {
+        return unknown(word(1), &registry.iter().map(|entry| entry.name).collect::<Vec<_>>());
+    }
+    if verb == Verb::Loop && !word(1).is_empty() && loops::entry(word(1)).is_none() {
+        return unknown(word(1), &LOOPS.iter().map(|entry| entry.name).collect::<Vec<_>>());
+    }
+    Ok(match (verb, entry(registry, word(1))) {
         (Verb::Solve | Verb::Count | Verb::Check, None) => problems(registry, verb),
         (Verb::Solve | Verb::Count | Verb::Check, Some(entry)) => of_problem(entry, verb),
         (Verb::Sim, entry) => of_sim(registry, entry),
@@ -87,7 +99,17 @@ pub fn help(registry: &[Entry], words: &[String]) -> String {
             &applying(verb, &[]),
             "",
         ),
-    }
+    })
+}
+
+/// The first of some words.
+fn first(words: &'static str) -> &'static str {
+    words.split(' ').next().unwrap_or_default()
+}
+
+/// There is no help for a word.
+fn unknown(word: &str, known: &[&str]) -> Result<String, Failure> {
+    usage(format!("no help for '{word}': expected one of {}", known.join(", ")))
 }
 
 /// Commands, problems and examples.

@@ -1,6 +1,6 @@
 //! [`search_all`]: several instances, one after the other, in one process.
 
-use super::conduct::Job;
+use super::conduct::{Job, Reading};
 use super::console::{Console, DONE, STOPPED};
 use super::flags::{Given, REPEAT};
 use super::progress::interrupts;
@@ -55,13 +55,16 @@ pub fn search_all(
     let mut starts = Vec::new();
     for instance in words {
         let request = Request { instance, given, resumed: false, follows: false, note: &note };
-        starts.push(repeated(given, || read(&request))?);
+        let reading = Reading::of(console, (entry.name, instance), given)?;
+        let start = repeated(given, || read(&request))?;
+        starts.push((start, reading.over()));
     }
     let begun = Instant::now();
     let (mut ended, mut code) = (0, DONE);
-    for (instance, start) in words.iter().zip(starts) {
+    for (instance, (start, spent)) in words.iter().zip(starts) {
         let inputs = (entry.is_file)(instance).then(|| instance.clone()).into_iter().collect();
-        let job = Job { console, name: entry.name, instance, words, inputs, given: &mut *given };
+        let given = &mut *given;
+        let job = Job { console, name: entry.name, instance, words, inputs, given, spent };
         // What goes wrong with one says nothing about the others.
         let came = console.finish(|| job.conduct_all(start));
         ended += usize::from(came == DONE);

@@ -23,6 +23,7 @@ mod reproduce;
 mod resume;
 mod show;
 pub(crate) mod sim;
+mod stopping;
 #[cfg(test)]
 mod tests;
 mod told;
@@ -34,7 +35,7 @@ pub use read::rows;
 
 use crate::failure::{Failure, usage};
 use crate::registry::{Act, ENTRIES, Entry, Request, entry, names};
-use conduct::Job;
+use conduct::{Job, Reading};
 use console::{Console, DONE};
 use flags::{Kind, Verb};
 use follow::{Known, follow};
@@ -47,6 +48,7 @@ use std::process::ExitCode;
 /// The whole command of the `pleach` binary.
 #[must_use]
 pub fn pleach() -> ExitCode {
+    stopping::listen();
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let console = Console::new("pleach", false, &mut out, &mut err);
     company::only_one_speaks(&console);
@@ -69,7 +71,8 @@ pub(crate) fn run(
             return console.print(concat!("pleach ", env!("CARGO_PKG_VERSION"))).map(|()| DONE);
         }
         if line.given.on("help") {
-            return console.print(&help::help(registry, &line.words)).map(|()| DONE);
+            let help = help::help(registry, &line.words)?;
+            return console.print(&help).map(|()| DONE);
         }
         let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
         match words[..] {
@@ -103,7 +106,16 @@ fn search(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, F
     match words[..] {
         ["resume", file] => {
             let cluster = line.given.cluster.clone();
-            let mut saved = resume::read(file, &line.given, console.own)?;
+            let reading = conduct::last_words(console, &format!("resume {file}"), &line.given);
+            let mut saved = resume::read(file, &line.given, (&console.program, console.own))?;
+            drop(reading);
+            if let Some(pace) = saved
+                .given
+                .word("pace")
+                .filter(|_| !line.given.has("pace") && !line.given.on("quiet"))
+            {
+                console.note(&format!("the search keeps its --pace {pace}"));
+            }
             saved.given.cluster = cluster;
             act(registry, console, saved)
         }
@@ -131,6 +143,7 @@ fn act(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Fail
         Verb::Devices => {
             let kind = Kind { verb, problem: "", named: &[] };
             line.given.check(kind).map_err(Failure::Usage)?;
+            let _phase = conduct::last_words(console, "devices", &line.given);
             if line.given.has("check") {
                 return checking::check(registry, console, &line.given, &line.words[1..]);
             }
@@ -186,6 +199,10 @@ fn of_problem(
     }
     let resumed = line.given.saving.from.is_some();
     let note = |text: &str| console.note(text);
+    let reading = match task.act {
+        Act::Search(_) => Reading::of(console, (entry.name, &instance), &line.given)?,
+        Act::Check(_) => Reading::to_check(console, (entry.name, &instance), &line.given),
+    };
     let request =
         Request { instance: &instance, given: &line.given, resumed, follows: false, note: &note };
     let searches = match task.act {
@@ -205,7 +222,8 @@ fn of_problem(
         }
     };
     let inputs = (entry.is_file)(&instance).then(|| instance.clone()).into_iter().collect();
+    let spent = reading.over();
     let Line { words, given } = &mut line;
-    Job { console, name: entry.name, instance: &instance, words, inputs, given }
+    Job { console, name: entry.name, instance: &instance, words, inputs, given, spent }
         .conduct_all(searches)
 }

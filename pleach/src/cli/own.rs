@@ -5,7 +5,7 @@ use super::console::{Console, DONE};
 use super::flags::{Kind, Use, Verb, value_to_beat};
 use super::follow::{Known, follow};
 use super::line::Line;
-use super::{company, help, join, line, resume};
+use super::{company, help, join, line, resume, stopping};
 use crate::campaign::{Search, plain};
 use crate::failure::{Failure, usage};
 use crate::registry::{Ended, Mode};
@@ -14,6 +14,7 @@ use pleach_core::tree::{Goal, Tree, TreeSource};
 use pleach_run::executor::gpu::ending::end;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// A whole command for a problem of your own: the standard flags, progress, JSON and exit codes.
 ///
@@ -23,6 +24,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
     let full = std::any::type_name::<S::Tree>();
     let full = full.split('<').next().unwrap_or(full);
     let name = full.rsplit("::").next().unwrap_or(full).to_lowercase();
+    stopping::listen();
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let console = Console::new(program(), true, &mut out, &mut err);
     company::only_one_speaks(&console);
@@ -49,7 +51,8 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
             let inputs = inputs(files.cloned().collect(), line.given.word("checkpoint"));
             let Line { words, given } = &mut line;
             let (console, name, instance) = (&console, &*name, &*instance);
-            Job { console, name, instance, words, inputs, given }.conduct(Box::new(start))
+            let spent = Duration::ZERO;
+            Job { console, name, instance, words, inputs, given, spent }.conduct(Box::new(start))
         };
         company::with(&console, line, lead, |cluster, line| {
             follow(Known::Own(&start), &console, cluster, line)
@@ -103,7 +106,7 @@ fn own() -> Result<Line, Failure> {
     let line = line::parse(std::env::args_os().skip(1))?;
     match &line.words[..] {
         [verb, file] if verb == "resume" && !line.given.on("help") => {
-            resume::read(file, &line.given, true)
+            resume::read(file, &line.given, (&program(), true))
         }
         [verb, at] if verb == "join" && !line.given.on("help") => join::early(at, &line.given),
         [verb] if verb == "join" && line.given.has("key") => {

@@ -1,42 +1,13 @@
-//! Progress on the terminal, on a line or a dashboard, and Ctrl-C.
+//! Progress on the terminal, on a line or a dashboard.
 
 use super::console::Console;
-use super::dashboard::{Dashboard, screen};
-use crate::campaign::Cancel;
+use super::dashboard::Dashboard;
+pub use super::stopping::interrupts;
 use crate::report::{estimate, gap, grouped, short};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pleach_run::executor::gpu::ending::leave;
-use pleach_run::{Sight, SitesSight};
+use pleach_run::{SaveNow, Sight, SitesSight};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
-
-/// Two interrupts within this time count as one.
-const ONE_WORD: Duration = Duration::from_millis(200);
-
-/// Catches Ctrl-C from now on: the first stops the search, the second ends the process at once.
-pub fn interrupts() -> Cancel {
-    static CAUGHT: OnceLock<Cancel> = OnceLock::new();
-    let cancel = CAUGHT.get_or_init(|| {
-        let cancel = Cancel::default();
-        let seen = cancel.clone();
-        let mut last: Option<Instant> = None;
-        // Without a handler Ctrl-C ends the process, as it does by default.
-        let _ = ctrlc::set_handler(move || {
-            // A signal to a group of processes may arrive twice.
-            let again = last.is_some_and(|last| last.elapsed() > ONE_WORD);
-            last.get_or_insert_with(Instant::now);
-            seen.cancel();
-            if again {
-                screen::close();
-                leave(130);
-            }
-        });
-        cancel
-    });
-    cancel.clone()
-}
 
 /// A line on standard error, hidden if that is no terminal or `--quiet` is given.
 pub fn line(quiet: bool) -> ProgressBar {
@@ -76,19 +47,38 @@ pub struct Progress<'c, 'o, 'b> {
     shown: Shown<'b>,
     /// Nodes and time of the previous look.
     before: (u64, f64),
+    /// Requests to save, those that were answered, and where to.
+    requests: SaveNow,
+    answered: u64,
+    saved: Option<&'c str>,
 }
 
 impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
     /// Says nothing yet.
     pub fn new(console: &'c Console<'o>, shown: Shown<'b>) -> Self {
-        Self { console, shown, before: (0, 0.0) }
+        let requests = SaveNow::default();
+        Self { console, shown, before: (0, 0.0), requests, answered: 0, saved: None }
+    }
+
+    /// Whenever the user requests a save beyond those that were answered, it also says how far the search is, and what
+    /// it is `saved` to.
+    pub fn answering(self, (requests, answered): (SaveNow, u64), saved: Option<&'c str>) -> Self {
+        Self { requests, answered, saved, ..self }
     }
 
     /// Shows a look at the run.
     pub fn show(&mut self, sight: &Sight) -> ControlFlow<()> {
+        let asked = self.requests.asked();
+        let answers =
+            std::mem::replace(&mut self.answered, asked) < asked && sight.warning.is_none();
         let warn = || {
             let warning = sight.warning.iter();
             warning.for_each(|warning| self.console.note(&format!("warning: {warning}")));
+            if answers {
+                let rate = sight.counts.bounded as f64 / sight.seconds.max(1e-9);
+                let saved = self.saved.map_or(String::new(), |path| format!("; saving to {path}"));
+                self.console.note(&format!("{}{saved}", words(sight, rate)));
+            }
         };
         match &mut self.shown {
             Shown::Board(board) => {
@@ -96,7 +86,7 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
                 board.show(sight);
             }
             Shown::Line(line) => {
-                if sight.warning.is_some() {
+                if sight.warning.is_some() || answers {
                     // Above the line if there is one.
                     line.suspend(warn);
                 }

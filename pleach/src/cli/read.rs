@@ -6,9 +6,13 @@
 /// most `most_rows`.
 ///
 /// # Errors
-/// One line: which file, line and value, and what was expected.
+/// One line: which file, line and value, and what was expected; or that there is a second word.
 pub fn rows<const N: usize>(most: i64, most_rows: usize) -> Result<Vec<[i64; N]>, String> {
-    let path = super::words().into_iter().next().ok_or("expected a file")?;
+    let mut words = super::words().into_iter();
+    let path = words.next().ok_or("expected a file")?;
+    if let Some(word) = words.next() {
+        return Err(format!("unexpected argument '{word}' after '{path}'"));
+    }
     let text = crate::input::text_of(&path).map_err(|why| format!("{path}: {why}"))?;
     parse(&text, most, most_rows).map_err(|why| format!("{path}{why}"))
 }

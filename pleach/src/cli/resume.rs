@@ -9,15 +9,18 @@ use pleach_run::load;
 use serde_json::{Map, Value, json};
 use std::path::{Path, absolute};
 
-/// What a checkpoint says about itself: the command line, and where its input files are, with their
+/// What a checkpoint says about itself: the program, the command line, and where its input files are, with their
 /// prints.
-pub fn origin(words: &[String], inputs: &[String], given: &Given) -> Value {
+pub fn origin(program: &str, words: &[String], inputs: &[String], given: &Given) -> Value {
     let input = |word: &String| {
         let place = absolute(word).ok()?.to_string_lossy().into_owned();
         Some((word.clone(), json!({ "path": place, "print": print_of(Path::new(word))? })))
     };
     let files: Map<String, Value> = inputs.iter().filter_map(input).collect();
-    told(json!({ "words": words, "flags": lasting(given), "files": files }), given)
+    told(
+        json!({ "program": program, "words": words, "flags": lasting(given), "files": files }),
+        given,
+    )
 }
 
 /// The same for other processes too, which have no files: with the texts that were read.
@@ -102,13 +105,17 @@ pub fn holds(path: &Path, origin: &Value) -> Result<bool, Failure> {
 ///
 /// # Errors
 /// One line: why the search cannot be resumed.
-pub fn read(file: &str, now: &Given, own: bool) -> Result<Line, Failure> {
+pub fn read(file: &str, now: &Given, (program, own): (&str, bool)) -> Result<Line, Failure> {
     let content = load(Path::new(file)).or_else(|why| usage(format!("cannot resume {why}")))?;
     let about: Value = serde_json::from_str(&content.about).unwrap_or_default();
     let (Some(words), Some(mut flags)) = (strings(&about["words"]), strings(&about["flags"]))
     else {
         return usage(format!("cannot resume {file}: it was not saved by this command"));
     };
+    // Early files do not say it.
+    if let Some(other) = about["program"].as_str().filter(|&other| other != program) {
+        return usage(format!("cannot resume {file}: the search in it is one of '{other}'"));
+    }
     let ours = own || matches!(words.first().map(String::as_str), Some("solve" | "count"));
     if !ours {
         return usage(format!("cannot resume {file}: another program saved it"));
@@ -128,7 +135,9 @@ pub fn read(file: &str, now: &Given, own: bool) -> Result<Line, Failure> {
     flags.extend(now.lasting(&[Lasts::Kept, Lasts::OneRun]));
     let mut line = parse_again(&words, flags)
         .map_err(|why| Failure::Usage(format!("{file}: {}", why.words())))?;
-    let origin = json!({ "words": about["words"], "files": about["files"] });
+    let origin = json!({
+        "program": about["program"], "words": about["words"], "files": about["files"],
+    });
     line.given.saving = Saving { origin, from: Some(file.to_string()) };
     Ok(line)
 }

@@ -29,6 +29,7 @@ pub const ENTRY: Entry = Entry {
         "loop csrmm fem:40000 --columns 64",
         "loop csrmm web:100000x3 --precision f32 --threads 2",
     ],
+    writes: &["mtx"],
     prepare,
 };
 

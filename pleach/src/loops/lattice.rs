@@ -45,6 +45,7 @@ pub const ENTRY: Entry = Entry {
         "loop lattice --size 64x32x32 --steps 100 --out flow.png",
         "loop lattice --size 64x32x32 --steps 400 --frames 40 --out moving.png",
     ],
+    writes: &["vti", "png"],
     prepare,
 };
 

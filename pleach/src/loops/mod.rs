@@ -34,6 +34,8 @@ pub struct Entry {
     pub flags: &'static [Use],
     /// Whole command lines to show as examples, without the program's name.
     pub examples: &'static [&'static str],
+    /// How the name of a result ends.
+    pub writes: &'static [&'static str],
     /// Reads what the words say.
     pub prepare: fn(&Order<'_>) -> Result<Box<dyn Job>, Failure>,
 }

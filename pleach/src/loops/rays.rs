@@ -39,6 +39,7 @@ pub const ENTRY: Entry = Entry {
         "loop rays bluntfin:40x32x32 --size 512x512 --out fin.png",
         "loop rays sphere:2000 --view 0,90",
     ],
+    writes: &["png"],
     prepare,
 };
 

@@ -26,6 +26,7 @@ pub const ENTRY: Entry = Entry {
         Use::with("out", "write the product as a Matrix Market file", ""),
     ],
     examples: &["loop spmm fem:40000", "loop spmm web:20000x3 random:20000x4 --precision f32"],
+    writes: &["mtx"],
     prepare,
 };
 

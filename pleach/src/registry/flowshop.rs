@@ -255,7 +255,7 @@ fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
     }
     let start = match load.best.as_deref() {
         None | Some("none") => i64::MAX,
-        Some("neh") => neh(problem.instance()).1.into(),
+        Some("neh") => neh(problem.instance(), &|| true).1.into(),
         Some("optimum") => optimum(&load.instance)?,
         Some(word) => word.parse().or_else(|_| {
             usage(format!("load.best = '{word}': expected none, neh, optimum or a whole number"))

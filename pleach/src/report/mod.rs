@@ -7,8 +7,8 @@ pub(crate) mod trace;
 mod words;
 
 pub(crate) use json::{signed, whole};
-use pleach_core::tree::Goal;
-use pleach_run::{Outcome, Stop};
+use pleach_core::tree::{Counts, Goal};
+use pleach_run::{Balance, Outcome, Stop};
 use trace::Moment;
 pub(crate) use words::{estimate, grouped, short};
 
@@ -98,6 +98,25 @@ impl Report {
             outcome,
             moments: Vec::new(),
         }
+    }
+
+    /// Of a search that was stopped before it began.
+    pub(crate) fn unbegun(why: Stop, seconds: f64) -> Self {
+        let outcome = Outcome {
+            goal: Goal::Minimise,
+            counts: Counts::default(),
+            solution: None,
+            stop: Some(why),
+            lower_bound: i64::MIN,
+            open: 1.0,
+            seconds,
+            earlier_seconds: 0.0,
+            setup_seconds: seconds,
+            units: Vec::new(),
+            balance: Balance::default(),
+            sites: Vec::new(),
+        };
+        Self::new(outcome, None)
     }
 
     /// The gap between the best solution and the bound, relative to the solution's value.

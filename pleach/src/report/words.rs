@@ -52,7 +52,12 @@ impl Report {
         let kind = if only_threads { "thread" } else { "unit" };
         let many = if units.len() == 1 { "" } else { "s" };
         if counts.bounded == 0 {
-            let _ = write!(out, "\nsolved without search in {seconds:.3} s");
+            let how = if self.status == Status::Stopped {
+                "stopped before the search began"
+            } else {
+                "solved without search"
+            };
+            let _ = write!(out, "\n{how}, in {seconds:.3} s");
             return out;
         }
         let _ = write!(

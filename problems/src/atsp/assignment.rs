@@ -20,9 +20,20 @@ pub(super) struct Assignment {
 
 const NONE: u16 = u16::MAX;
 
+/// There was no time to solve the problem.
+pub(super) struct Interrupted;
+
 /// Solves the assignment problem for these arc costs. Any prices and successors will do to start
 /// from; good ones save time. `None` if there is no assignment.
-pub(super) fn solve(arcs: &Arcs, cost: &[i64], out: &[i64], hint: &[u16]) -> Option<Assignment> {
+///
+/// # Errors
+/// If `keep_going` returns false on the way.
+pub(super) fn solve(
+    arcs: &Arcs,
+    cost: &[i64],
+    (out, hint): (&[i64], &[u16]),
+    keep_going: &dyn Fn() -> bool,
+) -> Result<Option<Assignment>, Interrupted> {
     let n = arcs.cities;
     let mut out = out.to_vec();
     let mut into = vec![i64::MAX; n];
@@ -31,13 +42,14 @@ pub(super) fn solve(arcs: &Arcs, cost: &[i64], out: &[i64], hint: &[u16]) -> Opt
         *into = (cost - out[usize::from(i)]).min(*into);
     }
     if into.contains(&i64::MAX) {
-        return None;
+        return Ok(None);
     }
     let mut next = vec![NONE; n];
     let mut before = vec![NONE; n];
     for i in 0..n {
         let price = |at: usize| cost[at] - into[usize::from(arcs.head[at])];
-        out[i] = arcs.row(i).map(price).min()?;
+        let Some(least) = arcs.row(i).map(price).min() else { return Ok(None) };
+        out[i] = least;
         let tight = arcs.row(i).filter(|&at| price(at) == out[i]).map(|at| arcs.head[at]);
         let free = |&j: &u16| before[usize::from(j)] == NONE;
         let hinted = hint.get(i).copied().filter(|&j| tight.clone().any(|tight| tight == j));
@@ -47,14 +59,21 @@ pub(super) fn solve(arcs: &Arcs, cost: &[i64], out: &[i64], hint: &[u16]) -> Opt
     }
     let mut paths = Paths::new(n);
     for i in 0..n {
-        if next[i] == NONE {
-            paths.augment(arcs, cost, i, (&mut out, &mut into), (&mut next, &mut before))?;
+        if next[i] != NONE {
+            continue;
+        }
+        if !keep_going() {
+            return Err(Interrupted);
+        }
+        let prices = (&mut out[..], &mut into[..]);
+        if paths.augment(arcs, cost, i, prices, (&mut next, &mut before)).is_none() {
+            return Ok(None);
         }
     }
     let value = out.iter().sum::<i64>() + into.iter().sum::<i64>();
     let price = |at: usize| out[usize::from(arcs.tail[at])] + into[usize::from(arcs.head[at])];
     let reduced = (0..arcs.len()).map(|at| cost[at] - price(at)).collect();
-    Some(Assignment { value, next, reduced, out })
+    Ok(Some(Assignment { value, next, reduced, out }))
 }
 
 /// The state of a shortest-path search.

@@ -7,6 +7,7 @@ use oorandom::Rand64;
 use pleach_core::problem::Improver;
 use pleach_core::tree::Solution;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Nearest neighbours tried as a city's successor.
 const NEAR: usize = 10;
@@ -39,14 +40,26 @@ pub(super) struct Local {
     work: u64,
 }
 
+/// Steps of a descent between two looks at whether to keep going.
+const STEPS: u32 = 64;
+
 impl Local {
-    /// Starts from a tour of at least four cities.
-    pub fn new(instance: Arc<Instance>, order: Vec<u16>, seed: u64) -> Self {
+    /// Starts from a tour of at least four cities, and descends while `keep_going` returns true.
+    pub fn new(
+        instance: Arc<Instance>,
+        order: Vec<u16>,
+        seed: u64,
+        keep_going: &dyn Fn() -> bool,
+    ) -> Self {
         let n = instance.cities();
         let near = |i: usize| {
             let mut others: Vec<u16> = (0..n as u16).filter(|&j| usize::from(j) != i).collect();
-            others.sort_by_key(|&j| instance.cost(i, j.into()));
-            others.truncate(NEAR);
+            let cost = |&j: &u16| (instance.cost(i, j.into()), j);
+            if others.len() > NEAR {
+                others.select_nth_unstable_by_key(NEAR, cost);
+                others.truncate(NEAR);
+            }
+            others.sort_unstable_by_key(cost);
             others
         };
         let near = (0..n).map(near).collect();
@@ -57,7 +70,7 @@ impl Local {
         let mut local =
             Self { instance, near, order, place, look, length, best, chance, since: 0, work: 0 };
         local.find_places();
-        local.descend();
+        local.descend(keep_going);
         local
     }
 
@@ -81,14 +94,20 @@ impl Local {
         self.order[if place < n { place } else { place - n }].into()
     }
 
-    /// Exchanges segments until no exchange helps.
-    fn descend(&mut self) {
-        while let Some(city) = self.look.pop() {
+    /// Exchanges segments until no exchange helps, or `keep_going` returns false.
+    fn descend(&mut self, keep_going: &dyn Fn() -> bool) {
+        let mut steps = 0;
+        'cities: while let Some(city) = self.look.pop() {
             while let Some((gain, from, middle, to)) = self.better(city.into()) {
                 self.length -= gain;
                 self.exchange(from, middle, to);
+                steps += 1;
+                if steps % STEPS == 0 && !keep_going() {
+                    break 'cities;
+                }
             }
         }
+        self.look.clear();
         if self.length < self.best.1 {
             self.best = (self.order.clone(), self.length);
         }
@@ -158,19 +177,22 @@ impl Local {
         self.find_places();
     }
 
-    /// Makes some kicks. Returns whether there is a new best tour.
+    /// Makes some kicks while `keep_going` returns true. Returns whether there is a new best tour.
     ///
     /// Accepts tours no longer than the current one or slightly longer than the best, to leave
     /// local optima; after a while without improvement it returns to the best tour.
-    pub fn step(&mut self) -> bool {
+    pub fn step(&mut self, keep_going: &dyn Fn() -> bool) -> bool {
         let before = self.best.1;
         let n = self.order.len() as i64;
         for _ in 0..CHANGES {
+            if !keep_going() {
+                break;
+            }
             let (order, length) = (self.order.clone(), self.length);
             self.work += 4 * order.len() as u64;
             self.shake();
             let best = self.best.1;
-            self.descend();
+            self.descend(keep_going);
             self.since = if self.best.1 < best { 0 } else { self.since + 1 };
             if self.since > PATIENCE * n as u32 {
                 (self.order, self.length) = self.best.clone();
@@ -189,8 +211,16 @@ impl Local {
     }
 }
 
-impl Improver for Local {
+/// The search beside another one, which may have to stop.
+pub(super) struct Beside {
+    pub local: Local,
+    pub hurried: Arc<AtomicBool>,
+}
+
+impl Improver for Beside {
     fn improve(&mut self) -> Option<Solution> {
-        self.step().then(|| solution(&self.instance, &self.best.0))
+        let Self { local, hurried } = self;
+        let new = local.step(&|| !hurried.load(Ordering::Relaxed));
+        new.then(|| solution(&local.instance, &local.best.0))
     }
 }

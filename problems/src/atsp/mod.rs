@@ -21,9 +21,10 @@ mod twins;
 
 use crate::simd::Level;
 use arcs::{Allowed, Arcs};
+use assignment::Interrupted;
 use bound::Bound;
 use instance::{Instance, plan};
-use local::Local;
+use local::{Beside, Local};
 use partial::Paths;
 use pleach_core::device::OnDevice;
 use pleach_core::explorer::{Explorer, TreeExplorer};
@@ -32,6 +33,7 @@ use pleach_core::seed::Top;
 use pleach_core::tree::{Goal, Tree};
 use pleach_core::work::{Nodes, Pool, Work};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tours::Tours;
 
 /// Work spent on the initial tour, roughly in costs looked up: `START_EACH` per pair of cities, but
@@ -45,6 +47,8 @@ pub struct Atsp {
     instance: Arc<Instance>,
     start: Vec<u16>,
     search: Search,
+    /// Whether the run is waiting to stop.
+    hurried: Arc<AtomicBool>,
 }
 
 #[derive(Clone, Debug)]
@@ -55,7 +59,7 @@ enum Search {
 
 impl Atsp {
     /// A search with this bound. The initial tour is the best that heuristics find, from `start` if
-    /// given; a seed always gives the same one. Preparing the bound takes its time while
+    /// given; a seed always gives the same one. Heuristics and the preparation of the bound take their time while
     /// `keep_going` returns true.
     ///
     /// # Errors
@@ -68,14 +72,15 @@ impl Atsp {
         keep_going: &dyn Fn() -> bool,
     ) -> Result<Self, String> {
         let instance = Arc::new(instance);
-        let start = tour(&instance, start, seed);
+        let start = tour(&instance, start, seed, keep_going);
+        let hurried = Arc::default();
         let search = match bound {
             Bound::Partial => Search::Paths(Paths::new(&instance, nodes, level)?),
             // A single city has no arcs.
             _ if instance.cities() == 1 => Search::Paths(Paths::new(&instance, nodes, level)?),
-            _ => Search::Tours(Tours::new(&instance, bound, &start, keep_going)),
+            _ => Search::Tours(Tours::new(&instance, (bound, &start), &hurried, keep_going)),
         };
-        Ok(Self { instance, start, search })
+        Ok(Self { instance, start, search, hurried })
     }
 
     /// The instance.
@@ -101,35 +106,43 @@ impl Atsp {
 
     /// A tour of at most this length, if heuristics find one while `keep_going` returns true.
     #[must_use]
-    pub fn reach(&self, length: i64, keep_going: impl Fn() -> bool, seed: u64) -> Option<Vec<u16>> {
+    pub fn reach(&self, length: i64, keep_going: &dyn Fn() -> bool, seed: u64) -> Option<Vec<u16>> {
         if self.instance.length(&self.start) <= length {
             return Some(self.start.clone());
         }
-        let mut local = self.local(seed)?;
+        let mut local = self.local(seed, keep_going)?;
         while local.best().1 > length {
             if !keep_going() {
                 return None;
             }
-            local.step();
+            local.step(keep_going);
         }
         Some(local.best().0.to_vec())
     }
 
     /// A local search from the initial tour; none with fewer than four cities.
-    fn local(&self, seed: u64) -> Option<Local> {
+    fn local(&self, seed: u64, keep_going: &dyn Fn() -> bool) -> Option<Local> {
         let seed = seed.wrapping_add(1);
-        let local = || Local::new(self.instance.clone(), self.start.clone(), seed);
+        let local = || Local::new(self.instance.clone(), self.start.clone(), seed, keep_going);
         (self.instance.cities() > 3).then(local)
     }
 }
 
-/// A good tour in little time.
-fn tour(instance: &Arc<Instance>, start: Option<&[u16]>, seed: u64) -> Vec<u16> {
+/// A good tour in little time, and any tour once `keep_going` returns false.
+fn tour(
+    instance: &Arc<Instance>,
+    start: Option<&[u16]>,
+    seed: u64,
+    keep_going: &dyn Fn() -> bool,
+) -> Vec<u16> {
     let n = instance.cities();
     let arcs = Arcs::new(instance, &Allowed::all(n));
-    let assignment = assignment::solve(&arcs, &arcs.cost, &vec![0; n], &vec![0; n]);
-    // Only a single city has no assignment.
-    let patched = assignment.map_or(vec![0], |least| patch::patch(instance, &least.next));
+    let assignment = assignment::solve(&arcs, &arcs.cost, (&vec![0; n], &vec![0; n]), keep_going);
+    let patched = match assignment {
+        Ok(Some(least)) => patch::patch(instance, &least.next, keep_going),
+        // Only a single city has no assignment.
+        Ok(None) | Err(Interrupted) => (0..n as u16).collect(),
+    };
     let tours = [Some(&patched[..]), start].into_iter().flatten();
     let best = tours.min_by_key(|order| instance.length(order)).unwrap_or(&patched).to_vec();
     if n < 4 {
@@ -140,10 +153,10 @@ fn tour(instance: &Arc<Instance>, start: Option<&[u16]>, seed: u64) -> Vec<u16> 
             .min_by_key(|order| instance.length(order))
             .unwrap_or(vec![0]);
     }
-    let mut local = Local::new(instance.clone(), best, seed);
+    let mut local = Local::new(instance.clone(), best, seed, keep_going);
     let most = START.min(START_EACH * (n * n) as u64);
-    while local.work() < most {
-        local.step();
+    while local.work() < most && keep_going() {
+        local.step(keep_going);
     }
     local.best().0.to_vec()
 }
@@ -193,9 +206,7 @@ impl Problem for Atsp {
     }
 
     fn hurry(&self, hurry: bool) {
-        if let Search::Tours(tours) = &self.search {
-            Tree::hurry(tours, hurry);
-        }
+        self.hurried.store(hurry, Ordering::Relaxed);
     }
 
     fn least_score(&self) -> i64 {
@@ -206,7 +217,9 @@ impl Problem for Atsp {
     }
 
     fn improver(&self, seed: u64) -> Option<Box<dyn Improver + '_>> {
-        Some(Box::new(self.local(seed)?))
+        let hurried = Arc::clone(&self.hurried);
+        let local = self.local(seed, &|| !hurried.load(Ordering::Relaxed))?;
+        Some(Box::new(Beside { local, hurried }))
     }
 }
 

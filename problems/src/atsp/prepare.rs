@@ -43,8 +43,11 @@ pub(super) fn prepare(
     let (multipliers, next) = (vec![0; n], vec![0; n]);
     let mut root = Node { allowed: Allowed::all(n), multipliers, next, deferred: false };
     let arcs = Arcs::new(instance, &root.allowed);
-    let mut raised = i64::MIN;
-    if let Some(assignment) = solve(&arcs, &arcs.cost, &root.multipliers, &root.next) {
+    // Every city is left by some arc.
+    let cheapest = |i: usize| arcs.row(i).map(|at| arcs.cost[at]).min().unwrap_or(0);
+    let mut raised: i64 = (0..n).map(cheapest).sum();
+    let solved = solve(&arcs, &arcs.cost, (&root.multipliers, &root.next), keep_going);
+    if let Ok(Some(assignment)) = solved {
         (root.multipliers, root.next, raised) = (assignment.out, assignment.next, assignment.value);
     }
     let gap = (COST_SCALE * target - raised) as f64 / (COST_SCALE * target).abs().max(1) as f64;
@@ -54,7 +57,11 @@ pub(super) fn prepare(
         Bound::Auto => Bound::Arborescence,
         named => named,
     };
-    let turned = if bound == Bound::Arborescence { best_root(instance, &root, target) } else { 0 };
+    let turned = if bound == Bound::Arborescence {
+        best_root(instance, &root, target, keep_going)
+    } else {
+        0
+    };
     let instance = turn(instance, turned);
     root.multipliers.rotate_left(turned);
     root.next.rotate_left(turned);
@@ -99,7 +106,12 @@ fn cycles(next: &[u16]) -> usize {
 
 /// The root city with the best bound after one step, among as many cities as time allows. The bound
 /// is good where entering the root is expensive.
-fn best_root(instance: &Instance, root: &Node, target: i64) -> usize {
+fn best_root(
+    instance: &Instance,
+    root: &Node,
+    target: i64,
+    keep_going: &dyn Fn() -> bool,
+) -> usize {
     let n = instance.cities();
     let once = Effort { steps: 1, ..FIRST };
     let tried = (ROOTS / (n * n)).clamp(1, n);
@@ -110,7 +122,8 @@ fn best_root(instance: &Instance, root: &Node, target: i64) -> usize {
         let raised = ascend(&arcs, &multipliers, COST_SCALE * target, once, &|| true);
         (raised.map(|raised| raised.bound), std::cmp::Reverse(city))
     };
-    (0..n).step_by(n.div_ceil(tried)).max_by_key(bound).unwrap_or(0)
+    let cities = (0..n).step_by(n.div_ceil(tried)).take_while(|_| keep_going());
+    cities.max_by_key(bound).unwrap_or(0)
 }
 
 /// The same costs with the cities numbered from another one.

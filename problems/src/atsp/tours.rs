@@ -2,7 +2,7 @@
 
 use super::arcs::{Allowed, Arcs, COST_SCALE, at_least, tour_of};
 use super::ascent::{AscentResult, Effort, MOST_MULTIPLIER, ascend};
-use super::assignment::{Assignment, solve};
+use super::assignment::{Assignment, Interrupted, solve};
 use super::bound::Bound;
 use super::branch::{by_arc, by_subtour, defer};
 use super::instance::{Instance, MOST_CITIES};
@@ -91,18 +91,19 @@ pub(super) struct Seen {
 
 impl Tours {
     /// The tours of an instance, given some tour; the bound `auto` is resolved here. Expensive
-    /// preparation takes its time while `keep_going` returns true.
+    /// preparation takes its time while `keep_going` returns true, and expensive nodes while the run is not
+    /// `hurried`.
     #[must_use]
     pub fn new(
         instance: &Instance,
-        bound: Bound,
-        tour: &[u16],
+        (bound, tour): (Bound, &[u16]),
+        hurried: &Arc<AtomicBool>,
         keep_going: &dyn Fn() -> bool,
     ) -> Self {
         let target = instance.length(tour);
         let prepared = prepare(instance, bound, target, keep_going);
         let Prepared { instance, turned, bound, twins, root, least, step } = prepared;
-        let hurried = Arc::default();
+        let hurried = Arc::clone(hurried);
         Self { instance, turned, bound, twins, root, least, target, step, hurried }
     }
 
@@ -147,25 +148,38 @@ impl Tours {
     }
 
     /// Computes a node's bound; `None` if it has no tour.
-    fn see(&self, node: &Node, best: i64) -> Option<Seen> {
+    ///
+    /// # Errors
+    /// The bound so far, in units, if the run is waiting to stop.
+    fn see(&self, node: &Node, best: i64) -> Result<Option<Seen>, i64> {
         let arcs = Arcs::new(&self.instance, &node.allowed);
+        let keep_going = || !self.hurried();
         if self.bound != Bound::Arborescence {
-            let found = solve(&arcs, &arcs.cost, &node.multipliers, &node.next)?;
+            let start = (&node.multipliers[..], &node.next[..]);
+            let found = solve(&arcs, &arcs.cost, start, &keep_going);
+            let Some(found) = found.map_err(|Interrupted| self.least)? else { return Ok(None) };
             let Assignment { value: bound, next, reduced, out: multipliers } = found;
-            return Some(Seen { arcs, bound, multipliers, next, reduced, used: Vec::new() });
+            let used = Vec::new();
+            return Ok(Some(Seen { arcs, bound, multipliers, next, reduced, used }));
         }
-        let raised =
-            ascend(&arcs, &node.multipliers, self.towards(best), AT_NODE, &|| !self.hurried())?;
+        let raised = ascend(&arcs, &node.multipliers, self.towards(best), AT_NODE, &keep_going);
+        let Some(raised) = raised else { return Ok(None) };
         let AscentResult { bound, multipliers, reduced, used, tour } = raised;
-        // If the run is waiting to stop, the node stays as it is, whatever its assignment.
-        let next = tour.or_else(|| self.hurried().then(|| node.next.clone()));
-        if let Some(next) = next {
-            return Some(Seen { arcs, bound, multipliers, next, reduced, used });
+        if let Some(next) = tour {
+            return Ok(Some(Seen { arcs, bound, multipliers, next, reduced, used }));
+        }
+        if self.hurried() {
+            return Err(self.at_least(bound));
         }
         // Additive bounding: an assignment on the reduced costs adds to the bound.
-        let rest = solve(&arcs, &reduced, &vec![0; arcs.cities], &node.next)?;
+        let start = (&vec![0; arcs.cities][..], &node.next[..]);
+        let rest = solve(&arcs, &reduced, start, &keep_going);
+        let Some(rest) = rest.map_err(|Interrupted| self.at_least(bound))? else {
+            return Ok(None);
+        };
         let bound = bound + rest.value;
-        Some(Seen { arcs, bound, multipliers, next: rest.next, reduced: rest.reduced, used })
+        let Assignment { next, reduced, .. } = rest;
+        Ok(Some(Seen { arcs, bound, multipliers, next, reduced, used }))
     }
 }
 
@@ -190,7 +204,11 @@ impl Tree for Tours {
         if self.hurried() {
             return defer(node, self.least, out);
         }
-        let Some(seen) = self.see(&node, best) else { return };
+        let seen = match self.see(&node, best) {
+            Ok(Some(seen)) => seen,
+            Ok(None) => return,
+            Err(bound) => return defer(node, bound, out),
+        };
         if self.hurried() {
             return defer(node, self.at_least(seen.bound), out);
         }
@@ -223,10 +241,6 @@ impl Tree for Tours {
 
     fn weight(&self, node: &Node) -> u64 {
         u64::from(!node.deferred)
-    }
-
-    fn hurry(&self, hurry: bool) {
-        self.hurried.store(hurry, Ordering::Relaxed);
     }
 
     fn valid(&self, entry: &Entry<Node>) -> bool {

@@ -104,7 +104,8 @@ impl<'f, K: Kernel> Frames<'f, K> {
     /// the incumbent.
     #[inline(always)]
     fn branch(&mut self, stretch: &mut Stretch<K::Word>) {
-        let branching = self.flowshop.branching;
+        let (flowshop, branching) = (self.flowshop, self.flowshop.branching);
+        let keep_going = || !flowshop.hurried();
         let frame = &mut self.frames[self.used - 1];
         let base = &self.bases[frame.base];
         if self.flowshop.bounding() == Bound::OneTight {
@@ -125,7 +126,10 @@ impl<'f, K: Kernel> Frames<'f, K> {
         if let (Bound::Two, Some((lb2, _))) = (self.flowshop.bounding(), &mut self.lb2) {
             // With a fixed end, the bounds only decide which children to prune.
             let side = |back: bool| (stretch.limits.best, SIDES[usize::from(back)]);
-            lb2.raise(&self.kernel, &self.tables, base, frame, fixed.map(side));
+            lb2.raise(&self.kernel, &self.tables, base, frame, fixed.map(side), keep_going);
+            if flowshop.leaves_nodes() {
+                return self.leave(stretch);
+            }
             sum = frame.stats(&self.kernel, stretch.limits);
         }
         let back = fixed.unwrap_or_else(|| {
@@ -142,7 +146,8 @@ impl<'f, K: Kernel> Frames<'f, K> {
             && payoff.try_it(frame.jobs)
         {
             let limit = (stretch.limits.best, u32::MAX);
-            let walked = lb2.raise(&self.kernel, &self.tables, base, frame, Some(limit));
+            let walked =
+                lb2.raise(&self.kernel, &self.tables, base, frame, Some(limit), keep_going);
             let closed = frame.close_above(&self.kernel, stretch.limits);
             payoff.note(frame.jobs, closed, walked);
         }
@@ -151,6 +156,16 @@ impl<'f, K: Kernel> Frames<'f, K> {
         let counts = &mut stretch.progress.counts;
         counts.bounded += branching.bounded(frame.jobs);
         counts.depth = counts.depth.max(depth as u32 + 1);
+    }
+
+    /// Puts the last frame's node back, as if it had never been taken.
+    fn leave(&mut self, stretch: &mut Stretch<K::Word>) {
+        stretch.progress.counts.branched -= 1;
+        self.used -= 1;
+        let node = self.path(self.used);
+        let frame = &self.frames[self.used];
+        let (bound, depth) = (frame.bound.wide().into(), node.placed() as u32);
+        self.waiting.push(Entry { bound, depth, share: frame.tree_part, node });
     }
 
     /// The lane and bound of the most promising child of the last frame. Pops the frame if it has
@@ -277,7 +292,8 @@ impl<K: Kernel> Task for Dive<'_, '_, K> {
                 Some(child) => Some(child),
                 None if frames.open > 0
                     && (stretch.progress.counts.bounded < fuel || to_a_point && frames.fresh())
-                    && stretch.progress.found.is_none() =>
+                    && stretch.progress.found.is_none()
+                    && !frames.flowshop.leaves_nodes() =>
                 {
                     frames.next(stretch)
                 }
@@ -325,7 +341,10 @@ impl<K: Kernel> Explorer for Frames<'_, K> {
 
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
         let mut stretch = self.stretch(best);
-        while stretch.progress.counts.bounded < fuel && stretch.progress.found.is_none() {
+        while stretch.progress.counts.bounded < fuel
+            && stretch.progress.found.is_none()
+            && !self.flowshop.leaves_nodes()
+        {
             if self.open > 0 {
                 let kernel = self.kernel;
                 kernel.inside(Dive {

@@ -28,11 +28,15 @@ impl Instance {
     /// An instance with times given job by job.
     ///
     /// # Errors
-    /// If there is no job or no machine, or if there are too many jobs or sums could grow too
+    /// If there is no job or no machine, a job lacks times, or if there are too many jobs or sums could grow too
     /// large.
     pub fn new(machines: usize, times: Vec<u32>) -> Result<Self, String> {
-        if machines == 0 || times.is_empty() || !times.len().is_multiple_of(machines) {
+        if machines == 0 || times.is_empty() {
             return Err("expected at least one job and one machine".into());
+        }
+        if !times.len().is_multiple_of(machines) {
+            let n = times.len();
+            return Err(format!("{n} times, expected {machines} for each job, one a machine"));
         }
         let jobs = times.len() / machines;
         if jobs > MOST_JOBS {

@@ -33,8 +33,8 @@ pub struct Pair<W> {
 pub struct JohnsonOrders<W>(pub Vec<Pair<W>>);
 
 impl<W: Word> JohnsonOrders<W> {
-    /// The pairs of an instance.
-    pub fn new(instance: &Instance) -> Self {
+    /// The pairs of an instance, unless `keep_going` returns false on the way.
+    pub fn new(instance: &Instance, keep_going: &dyn Fn() -> bool) -> Option<Self> {
         let machines = instance.machines();
         let pairs = (0..machines).flat_map(|first| (first + 1..machines).map(move |k| (first, k)));
         let sums: Vec<u32> = (0..instance.jobs())
@@ -61,7 +61,7 @@ impl<W: Word> JohnsonOrders<W> {
             });
             Pair { first, second, steps }
         };
-        Self(pairs.map(pair).collect())
+        pairs.map(|of| keep_going().then(|| pair(of))).collect::<Option<_>>().map(Self)
     }
 
     /// The same in words known to be wide enough.

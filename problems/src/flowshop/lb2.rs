@@ -37,7 +37,7 @@ impl<K: Kernel> Lb2<K> {
 
     /// Raises the bounds of a frame's children. With a limit and a mask of lanes, stops as soon as
     /// no open child in these lanes is below the limit. A pair that prunes a child moves one place
-    /// forward for later nodes. Returns the number of pairs tried.
+    /// forward for later nodes. Ends early once `keep_going` returns false. Returns the number of pairs tried.
     #[inline(always)]
     pub fn raise(
         &mut self,
@@ -46,6 +46,7 @@ impl<K: Kernel> Lb2<K> {
         base: &Base<K::Word>,
         frame: &mut Frame<K::Word>,
         limit: Option<(K::Word, u32)>,
+        keep_going: impl Fn() -> bool,
     ) -> usize {
         let mut open = limit.map_or(u32::MAX, |limit| frame.below(kernel, limit));
         if open == 0 {
@@ -57,8 +58,8 @@ impl<K: Kernel> Lb2<K> {
         }
         self.look_both_ways(tables, base, frame);
         let Some(limit) = limit else {
-            (0..self.pairs.0.len()).for_each(|at| self.walk(at, kernel, tables, frame));
-            return self.pairs.0.len();
+            let pairs = (0..self.pairs.0.len()).take_while(|_| keep_going());
+            return pairs.map(|at| self.walk(at, kernel, tables, frame)).count();
         };
         for at in 0..self.pairs.0.len() {
             self.walk(at, kernel, tables, frame);
@@ -66,7 +67,7 @@ impl<K: Kernel> Lb2<K> {
             if open < before && at > 0 {
                 self.pairs.0.swap(at - 1, at);
             }
-            if open == 0 {
+            if open == 0 || !keep_going() {
                 return at + 1;
             }
         }

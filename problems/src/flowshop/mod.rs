@@ -38,6 +38,7 @@ use pleach_core::seed::Top;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 use pleach_core::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use tables::{Partial, Tables};
 
@@ -65,6 +66,8 @@ pub struct Flowshop {
     pub all: bool,
     /// The initial schedule of the heuristics that run beside the search.
     pub start: Option<Vec<u16>>,
+    /// Whether the run is waiting to stop.
+    hurried: Arc<AtomicBool>,
 }
 
 impl Flowshop {
@@ -84,6 +87,7 @@ impl Flowshop {
             level,
             all: false,
             start: None,
+            hurried: Arc::default(),
         }
     }
 
@@ -102,15 +106,43 @@ impl Flowshop {
         }
     }
 
-    /// All pairs of machines, if the bound uses them: `auto` does unless there are too many.
-    fn pairs(&self) -> Option<&JohnsonOrders<u32>> {
+    /// Whether the bound uses pairs of machines: `auto` does unless there are too many.
+    fn wants_pairs(&self) -> bool {
         let machines = self.instance.machines();
         let few = machines * machines / 2 * self.instance.jobs() <= MOST_STEPS;
-        let wanted = self.bounding() == Bound::Two || self.bounding() == Bound::Auto && few;
-        wanted.then(|| self.pairs.get_or_init(|| JohnsonOrders::new(&self.instance)))
+        self.bounding() == Bound::Two || self.bounding() == Bound::Auto && few
     }
 
-    /// The lower bound at the root; `auto` takes the best one available.
+    /// All pairs of machines, if the bound uses them.
+    fn pairs(&self) -> Option<&JohnsonOrders<u32>> {
+        self.wants_pairs().then(|| {
+            let all = || JohnsonOrders::new(&self.instance, &|| true);
+            self.pairs.get_or_init(|| all().expect("nothing stops it"))
+        })
+    }
+
+    /// Computes beforehand what the bound needs, unless `keep_going` returns false on the way.
+    pub fn prepare(&self, keep_going: &dyn Fn() -> bool) {
+        if self.wants_pairs()
+            && self.pairs.get().is_none()
+            && let Some(pairs) = JohnsonOrders::new(&self.instance, keep_going)
+        {
+            // The same ones if another thread was faster.
+            let _ = self.pairs.set(pairs);
+        }
+    }
+
+    /// Whether the run is waiting to stop.
+    fn hurried(&self) -> bool {
+        self.hurried.load(Ordering::Relaxed)
+    }
+
+    /// Whether nodes are left unbranched, since the run is waiting to stop and they take long.
+    fn leaves_nodes(&self) -> bool {
+        self.bound == Bound::Two && self.nodes == Nodes::Pool && self.hurried()
+    }
+
+    /// The lower bound at the root; `auto` takes the best one available, and in a hurry the best one at hand.
     #[must_use]
     pub fn root_bound(&self) -> i64 {
         let partial = self.partial(&Node::default());
@@ -118,7 +150,8 @@ impl Flowshop {
         let heads = self.tables.least().iter().rev();
         let bounds = partial.rest.iter().zip(heads).map(|(rest, head)| rest + head);
         let one = bounds.max().unwrap_or(0);
-        let two = self.pairs().map_or(0, |pairs| partial.two_of_all(pairs, &self.tables));
+        let pairs = if self.hurried() { self.pairs.get() } else { self.pairs() };
+        let two = pairs.map_or(0, |pairs| partial.two_of_all(pairs, &self.tables));
         one.max(two).into()
     }
 
@@ -254,13 +287,17 @@ impl Problem for Flowshop {
         fingerprint("flowshop", &(self.instance.jobs(), times, names, self.reference, self.all))
     }
 
+    fn hurry(&self, hurry: bool) {
+        self.hurried.store(hurry, Ordering::Relaxed);
+    }
+
     fn least_score(&self) -> i64 {
         self.root_bound()
     }
 
     fn improver(&self, seed: u64) -> Option<Box<dyn Improver + '_>> {
         // Another seed, so as not to repeat the search for the initial schedule.
-        let together = || Together::new(self, self.start.as_deref(), seed.wrapping_add(1));
+        let together = || Together::beside(self, self.start.as_deref(), seed.wrapping_add(1));
         (self.instance.jobs() > 1).then(|| Box::new(together()) as Box<dyn Improver>)
     }
 }

@@ -77,30 +77,44 @@ const TWO_VECTORS: usize = 64;
 impl<W: Word> Tables<W> {
     /// The tables of an instance whose longest path fits the word.
     pub fn new(instance: &Instance) -> Self {
-        let m = instance.machines();
+        let (n, m) = (instance.jobs(), instance.machines());
         let width = 2 * m;
         let room = width.max(TWO_VECTORS);
-        let both = |front: &dyn Fn(usize) -> u32, back: &dyn Fn(usize) -> u32| -> Vec<W> {
-            let words = (0..m).flat_map(|k| [front(k), back(m - 1 - k)]).map(W::narrow);
-            words.chain(std::iter::repeat(W::narrow(0))).take(room).collect()
-        };
-        let jobs = 0..instance.jobs();
-        let job = |j: usize| instance.job(j);
-        let sum = |k: usize| jobs.clone().map(|j| job(j)[k]).sum();
-        let tail = |j: usize, k: usize| job(j)[k + 1..].iter().sum::<u32>();
-        let head = |j: usize, k: usize| job(j)[..k].iter().sum::<u32>();
-        let up_to = |j: usize, k: usize| job(j)[..=k].iter().sum::<u32>();
-        let down_to = |j: usize, k: usize| job(j)[k..].iter().sum::<u32>();
-        let least = |of: &dyn Fn(usize) -> u32| jobs.clone().map(of).min().unwrap_or(0);
+        let none = W::narrow(0);
+        let [mut times, mut sums, mut tails] = [(); 3].map(|()| vec![none; n * room]);
+        let (mut all, mut least) = (vec![0; room], vec![u32::MAX; room]);
+        least[width..].fill(0);
+        for job in 0..n {
+            let row = job * room..(job + 1) * room;
+            let (times, sums, tails) =
+                (&mut times[row.clone()], &mut sums[row.clone()], &mut tails[row]);
+            let total: u32 = instance.job(job).iter().sum();
+            let mut before = 0;
+            for (k, &time) in instance.job(job).iter().enumerate() {
+                let after = total - before - time;
+                // From the front, and from the back.
+                for (at, before, after) in
+                    [(2 * k, before, after), (width - 1 - 2 * k, after, before)]
+                {
+                    times[at] = W::narrow(time);
+                    sums[at] = W::narrow(before + time);
+                    tails[at] = W::narrow(after);
+                    all[at] += time;
+                    least[at] = least[at].min(after);
+                }
+                before += time;
+            }
+        }
+        let narrow = |words: Vec<u32>| words.into_iter().map(W::narrow).collect();
         Self {
             width,
             room,
             signed: instance.longest_path() <= u64::from(W::MOST / 2),
-            times: jobs.clone().flat_map(|j| both(&|k| job(j)[k], &|k| job(j)[k])).collect(),
-            sums: jobs.clone().flat_map(|j| both(&|k| up_to(j, k), &|k| down_to(j, k))).collect(),
-            tails: jobs.clone().flat_map(|j| both(&|k| tail(j, k), &|k| head(j, k))).collect(),
-            all: both(&sum, &sum),
-            least: both(&|k| least(&|j| tail(j, k)), &|k| least(&|j| head(j, k))),
+            times,
+            sums,
+            tails,
+            all: narrow(all),
+            least: narrow(least),
         }
     }
 

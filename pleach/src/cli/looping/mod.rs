@@ -9,12 +9,15 @@ use super::dashboard::Dashboard;
 use super::files::{Output, keep_apart};
 use super::flags::{COMPARE, Given, Kind, REPEAT, Verb};
 use super::line::Line;
-use super::progress::{Shown, interrupts};
+use super::progress::Shown;
+use super::stopping::{NothingToLose, interrupts};
 use crate::failure::{Failure, usage};
 use crate::loops::runner::{self, Runner};
 use crate::loops::{self, Entry, LOOPS, Order};
 use crate::report::repeats::Repeats;
 use pleach_run::looping::LoopReport;
+use std::io::Write;
+use std::time::Instant;
 use together::Sharing;
 use told::Told;
 
@@ -63,8 +66,11 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
     let inputs: Vec<String> =
         order.words.iter().filter(|word| (entry.is_file)(word)).cloned().collect();
     keep_apart(given, &inputs)?;
+    ends_as_expected(entry, given)?;
     let cancel = interrupts();
     let cluster = given.cluster.as_deref();
+    // Several processes end together.
+    let mut phase = cluster.is_none().then(|| stoppable(console, (entry, order)));
     if cluster.is_some() {
         can_be_shared(entry, given)?;
     }
@@ -112,6 +118,7 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
         if let Some(out) = out {
             out.leave();
         }
+        drop(phase);
         let told = Told { entry, order, job: None, report: &report, split: None, repeats };
         console.print(&told.text())?;
         return Ok(STOPPED);
@@ -119,15 +126,47 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
     // Every run has the same result; times are those of the fastest one.
     let found = job.found();
     let file = out.map(|out| Ok::<_, Failure>((out, job.file(order)?))).transpose()?;
-    let split = compare
-        .then(|| split::best(&mut *job, &settings, &report.parts, &cancel))
-        .transpose()?
-        .flatten();
-    let told = Told { entry, order, job: Some(&found), report: &report, split, repeats };
+    let mut told = Told { entry, order, job: Some(&found), report: &report, split: None, repeats };
+    if compare {
+        let text = told.text();
+        // The one before ends first: there is never more than one.
+        drop(phase.take());
+        phase = Some(NothingToLose::until(None, |_| (text, STOPPED)));
+        told.split = split::best(&mut *job, &settings, &report.parts, &cancel)?;
+    }
+    drop(phase);
     // The result comes first: a file that cannot be written must not lose it.
     console.print(&told.text())?;
     if let Some((out, bytes)) = file {
+        let stopped = format!("{}: {} is not written: stopped", console.program, out.name());
+        let _phase = NothingToLose::until(None, move |_| {
+            // There is no other place to report that this failed.
+            let _ = writeln!(std::io::stderr(), "{stopped}");
+            (String::new(), STOPPED)
+        });
         out.write_bytes(&bytes)?;
     }
-    Ok(DONE)
+    Ok(if cancel.is_cancelled() && compare { STOPPED } else { DONE })
+}
+
+/// While this lives, the loop may be stopped with no result but that.
+fn stoppable(console: &Console<'_>, (entry, order): (&Entry, &Order<'_>)) -> NothingToLose {
+    let (report, repeats) = (&LoopReport::default(), Repeats::default());
+    let stopped = Told { entry, order, job: None, report, split: None, repeats }.stopped();
+    let (mute, began) = (console.is_mute(), Instant::now());
+    NothingToLose::until(None, move |_| {
+        (if mute { String::new() } else { stopped(began.elapsed().as_secs_f64()) }, STOPPED)
+    })
+}
+
+/// Refuses a name for the result that ends as if it were something else.
+fn ends_as_expected(entry: &Entry, given: &Given) -> Result<(), Failure> {
+    let Some(path) = given.path("out").filter(|path| path.is_file() || !path.exists()) else {
+        return Ok(());
+    };
+    if entry.writes.iter().any(|ending| path.extension().is_some_and(|it| it == *ending)) {
+        return Ok(());
+    }
+    let expected = entry.writes.join(" or .");
+    usage(format!("--out {}: expected a name that ends in .{expected}", path.display()))
 }

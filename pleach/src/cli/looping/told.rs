@@ -35,10 +35,28 @@ impl Told<'_> {
         (self.report.seconds > 0.0).then_some((work / self.report.seconds, name))
     }
 
+    /// What to say after so many seconds if it is stopped at once.
+    pub fn stopped(self) -> impl FnOnce(f64) -> String + Send + use<> {
+        let data = self.order.given.on("json").then(|| self.json());
+        let what = self.what();
+        move |seconds| match data {
+            Some(mut data) => {
+                data["seconds"] = round(seconds);
+                data["loop"]["seconds"] = round(seconds);
+                data.to_string()
+            }
+            None => format!("{what}: stopped after {seconds:.3} s"),
+        }
+    }
+
+    /// The loop and its words.
+    fn what(&self) -> String {
+        let words = self.order.words.iter().map(String::as_str);
+        std::iter::once(self.entry.name).chain(words).collect::<Vec<_>>().join(" ")
+    }
+
     fn words(&self) -> String {
-        let mut what = vec![self.entry.name];
-        what.extend(self.order.words.iter().map(String::as_str));
-        let what = what.join(" ");
+        let what = self.what();
         let seconds = self.report.seconds;
         let mut text = match self.job {
             Some(found) => format!("{what}: {}, {seconds:.3} s", found.phrase),

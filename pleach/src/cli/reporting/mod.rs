@@ -10,6 +10,7 @@ mod simulated;
 mod speedups;
 mod traced;
 
+use super::conduct::last_words;
 use super::console::{Console, DONE};
 use super::files::{keep_apart, replace};
 use super::flags::{Kind, Use, Verb};
@@ -52,6 +53,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     }
     let files = || once.iter().filter(|word| **word != "-").map(|word| (*word).clone());
     keep_apart(given, &files().collect::<Vec<_>>())?;
+    let phase = last_words(console, "report", given);
     let mut all = Vec::new();
     for word in &once {
         for input in inputs::read(word)? {
@@ -74,10 +76,12 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let path = given.word("out").unwrap_or(PAGE);
     let text = page::page(&all);
     if path == "-" {
+        drop(phase);
         return console.print(&text).map(|()| DONE);
     }
     replace(Path::new(path), text.as_bytes())
         .or_else(|why| usage(format!("--out {path}: {why}")))?;
+    drop(phase);
     let said = if given.on("json") {
         let version = env!("CARGO_PKG_VERSION");
         json!({ "pleach": version, "page": path, "runs": all.len() }).to_string()

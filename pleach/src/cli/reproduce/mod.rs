@@ -13,6 +13,7 @@ mod seen;
 mod shown;
 mod simulated;
 
+use super::conduct::last_words;
 use super::console::{Console, DONE, FAILED, STOPPED};
 use super::files::replace;
 use super::flags::{Given, Kind, QUICK, Use, Verb};
@@ -163,6 +164,8 @@ impl Reproduction<'_, '_> {
             };
             let ran = match (&part.work, ready.simulated[at].take()) {
                 (_, Some(simulated)) => {
+                    let again = "run the same command again to continue";
+                    let _phase = last_words(self.console, &format!("{id} ({again})"), self.given);
                     simulated.run((self.registry, self.given), part, &mut rows, &step)
                 }
                 (Work::Runs(runs), _) => commands::run(runs, part, &place, &mut rows, &step),

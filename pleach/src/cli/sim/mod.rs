@@ -10,6 +10,7 @@ mod spec;
 mod table;
 mod words;
 
+use super::conduct::last_words;
 use super::console::{Console, DONE};
 use super::files::{Output, keep_apart};
 use super::line::Line;
@@ -28,6 +29,7 @@ pub use table::{METRICS, labels, metric};
 /// Simulates what the words ask for.
 pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let given = &line.given;
+    let phase = last_words(console, &line.words.join(" "), given);
     let (name, scenario, file) = words::read(registry, line)?;
     keep_apart(given, file.as_slice())?;
     let picture = Output::of("svg", given)?;
@@ -38,6 +40,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let runs = experiment.run_all()?;
     let all = Simulated { experiment, runs, setup_s, seconds: started.elapsed().as_secs_f64() };
     let text = if given.on("json") { all.json(&name).to_string() } else { all.words() };
+    drop(phase);
     console.print(&text)?;
     if let Some(file) = picture {
         file.write(&all.picture())?;

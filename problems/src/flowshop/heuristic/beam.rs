@@ -217,8 +217,11 @@ impl<K: Kernel> Beam<K> {
 }
 
 impl<K: Kernel> Heuristic for Beam<K> {
-    fn step(&mut self, best: u32) -> Option<Found> {
+    fn step(&mut self, best: u32, keep_going: &dyn Fn() -> bool) -> Option<Found> {
         for at in (self.branched..self.level.len()).take(AT_ONCE) {
+            if !keep_going() {
+                return None;
+            }
             self.branch(at, best);
             self.branched = at + 1;
         }

@@ -47,18 +47,18 @@ impl<'a> Greedy<'a> {
 
     /// One round: destruction, local search on the partial schedule (Dubois-Lacoste, Pagnozzi and
     /// Stützle 2017), construction, local search. Stores the schedule if it is accepted, and
-    /// returns it in any case.
-    fn round(&mut self) -> Found {
+    /// returns it in any case. Once `keep_going` returns false, nothing is searched any more.
+    fn round(&mut self, keep_going: &dyn Fn() -> bool) -> Found {
         let jobs = self.order.len();
         let before = self.order.clone();
         let removed: Vec<u16> = (0..REMOVED.min(jobs - 1)).map(|_| self.remove_random()).collect();
         let mut rest = std::mem::take(&mut self.order);
-        let mut makespan = self.local_search(&mut rest, None);
+        let mut makespan = self.local_search(&mut rest, None, keep_going);
         for job in removed {
             let rng = &mut self.rng;
             makespan = self.insertion.insert(&mut rest, job, |ties| below(rng, ties));
         }
-        makespan = self.local_search(&mut rest, Some(makespan));
+        makespan = self.local_search(&mut rest, Some(makespan), keep_going);
         self.order = rest;
         let found = (self.order.clone(), makespan);
         let worse = f64::from(makespan) - f64::from(self.makespan);
@@ -77,7 +77,12 @@ impl<'a> Greedy<'a> {
 
     /// Insertion local search: moves single jobs to better places until none improves. Returns the
     /// makespan, or 0 if there is nothing to move.
-    fn local_search(&mut self, order: &mut Vec<u16>, makespan: Option<u32>) -> u32 {
+    fn local_search(
+        &mut self,
+        order: &mut Vec<u16>,
+        makespan: Option<u32>,
+        keep_going: &dyn Fn() -> bool,
+    ) -> u32 {
         let mut least = makespan.unwrap_or(u32::MAX);
         if order.len() < 2 {
             return makespan.unwrap_or(0);
@@ -90,6 +95,9 @@ impl<'a> Greedy<'a> {
             let before = least;
             moved.truncate(MOST_WORK.div_ceil(moved.len() * self.instance.machines()));
             for job in moved {
+                if !keep_going() {
+                    return least;
+                }
                 let Some(at) = order.iter().position(|&other| other == job) else { continue };
                 order.remove(at);
                 let rng = &mut self.rng;
@@ -108,8 +116,8 @@ fn below(rng: &mut Rand64, n: usize) -> usize {
 }
 
 impl Heuristic for Greedy<'_> {
-    fn step(&mut self, best: u32) -> Option<Found> {
-        Some(self.round()).filter(|&(_, makespan)| makespan < best)
+    fn step(&mut self, best: u32, keep_going: &dyn Fn() -> bool) -> Option<Found> {
+        Some(self.round(keep_going)).filter(|&(_, makespan)| makespan < best)
     }
 
     fn work(&self) -> u64 {

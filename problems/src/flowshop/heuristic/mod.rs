@@ -26,8 +26,9 @@ const START_EACH: u64 = 15_000;
 
 /// An anytime heuristic: runs in small steps, and sometimes finds a better schedule.
 trait Heuristic {
-    /// Runs for a while. Returns a schedule below `best` if it finds one.
-    fn step(&mut self, best: u32) -> Option<Found>;
+    /// Runs for a while, and not long once `keep_going` returns false. Returns a schedule below `best` if it finds
+    /// one.
+    fn step(&mut self, best: u32, keep_going: &dyn Fn() -> bool) -> Option<Found>;
 
     /// Work so far, roughly in places of a schedule times machines.
     fn work(&self) -> u64;
@@ -38,6 +39,7 @@ trait Heuristic {
 
 /// Iterated greedy and beam search in turn, with equal work.
 pub struct Together<'f> {
+    flowshop: &'f Flowshop,
     greedy: Greedy<'f>,
     beam: Box<dyn Heuristic + 'f>,
     best: Found,
@@ -54,21 +56,32 @@ impl<'f> WithKernel for MakeBeam<'f> {
 }
 
 impl<'f> Together<'f> {
-    /// Starts from a schedule, or from NEH's, on an instance with at least two jobs.
-    #[must_use]
-    pub fn new(flowshop: &'f Flowshop, start: Option<&[u16]>, seed: u64) -> Self {
-        let instance = &flowshop.instance;
-        let start = start.map(|order| (order.to_vec(), instance.makespan(order)));
-        let best = start.unwrap_or_else(|| neh(instance));
+    /// Starts from a schedule on an instance with at least two jobs.
+    fn new(flowshop: &'f Flowshop, best: Found, seed: u64) -> Self {
+        let greedy = Greedy::new(&flowshop.instance, best.clone(), seed);
         let beam = with_kernel(flowshop, MakeBeam(flowshop));
-        Self { greedy: Greedy::new(instance, best.clone(), seed), beam, best }
+        Self { flowshop, greedy, beam, best }
     }
 
-    /// Runs for a while. Returns whether the best schedule is a new one.
-    fn step(&mut self) -> bool {
+    /// Starts beside a search that began with a schedule, or with none: then from NEH's.
+    #[must_use]
+    pub fn beside(flowshop: &'f Flowshop, start: Option<&[u16]>, seed: u64) -> Self {
+        let instance = &flowshop.instance;
+        let start = start.map(|order| (order.to_vec(), instance.makespan(order)));
+        let best = start.unwrap_or_else(|| neh(instance, &|| !flowshop.hurried()));
+        Self::new(flowshop, best, seed)
+    }
+
+    /// Runs for a while, and not long once `keep_going` returns false. Returns whether the best schedule is a new
+    /// one.
+    fn step(&mut self, keep_going: &dyn Fn() -> bool) -> bool {
         let greedy = self.beam.exhausted() || self.greedy.work() <= self.beam.work();
         let best = self.best.1;
-        let found = if greedy { self.greedy.step(best) } else { self.beam.step(best) };
+        let found = if greedy {
+            self.greedy.step(best, keep_going)
+        } else {
+            self.beam.step(best, keep_going)
+        };
         let Some(found) = found else { return false };
         if !greedy {
             self.greedy.adopt(&found);
@@ -84,26 +97,37 @@ impl<'f> Together<'f> {
 
 impl Improver for Together<'_> {
     fn improve(&mut self) -> Option<Solution> {
-        self.step().then(|| Solution { score: self.best.1.into(), plan: plan(&self.best.0) })
+        let flowshop = self.flowshop;
+        self.step(&|| !flowshop.hurried())
+            .then(|| Solution { score: self.best.1.into(), plan: plan(&self.best.0) })
     }
 }
 
 impl Flowshop {
     /// A good schedule in little time, no worse than NEH's and the given one; a seed always gives
-    /// the same schedule.
+    /// the same schedule. Once `keep_going` returns false, the best one so far.
     #[must_use]
-    pub fn start(&self, from: Option<&[u16]>, seed: u64) -> Vec<u16> {
+    pub fn start(
+        &self,
+        from: Option<&[u16]>,
+        seed: u64,
+        keep_going: &dyn Fn() -> bool,
+    ) -> Vec<u16> {
         if self.instance.jobs() == 1 {
             return vec![0];
         }
-        let (neh, least) = neh(&self.instance);
-        let from = from.filter(|order| self.instance.makespan(order) <= least).unwrap_or(&neh);
-        let mut together = Together::new(self, Some(from), seed);
+        let neh = neh(&self.instance, keep_going);
+        let from = from.map(|order| (order.to_vec(), self.instance.makespan(order)));
+        let best = from.filter(|(_, makespan)| *makespan <= neh.1).unwrap_or(neh);
+        if !keep_going() {
+            return best.0;
+        }
+        let mut together = Together::new(self, best, seed);
         let bound = self.root_bound();
         let (jobs, machines) = (self.instance.jobs() as u64, self.instance.machines() as u64);
         let most = START.min(START_EACH * jobs * jobs * machines);
-        while together.work() < most && i64::from(together.best.1) > bound {
-            together.step();
+        while together.work() < most && i64::from(together.best.1) > bound && keep_going() {
+            together.step(keep_going);
         }
         together.best.0
     }
@@ -111,16 +135,16 @@ impl Flowshop {
     /// A schedule with at most this makespan, if heuristics find one while `keep_going` returns
     /// true.
     #[must_use]
-    pub fn reach(&self, value: i64, keep_going: impl Fn() -> bool, seed: u64) -> Option<Vec<u16>> {
+    pub fn reach(&self, value: i64, keep_going: &dyn Fn() -> bool, seed: u64) -> Option<Vec<u16>> {
         if self.instance.jobs() == 1 {
             return (i64::from(self.instance.makespan(&[0])) <= value).then(|| vec![0]);
         }
-        let mut together = Together::new(self, None, seed);
+        let mut together = Together::new(self, neh(&self.instance, keep_going), seed);
         while i64::from(together.best.1) > value {
             if !keep_going() {
                 return None;
             }
-            together.step();
+            together.step(keep_going);
         }
         Some(together.best.0)
     }
@@ -136,10 +160,10 @@ mod tests {
     fn starts_are_schedules_and_close_to_the_best_known() {
         for (name, percent) in [("ta001", 0), ("ta030", 1), ("ta051", 3), ("VFR10_5_1", 0)] {
             let flowshop = Flowshop::new(named(name).unwrap(), Level::best());
-            let order = flowshop.start(None, 0);
+            let order = flowshop.start(None, 0, &|| true);
             for level in Level::ALL.into_iter().filter(|level| level.works()) {
                 let other = Flowshop::new(named(name).unwrap(), level);
-                assert_eq!(order, other.start(None, 0), "{name}: a seed gives one start");
+                assert_eq!(order, other.start(None, 0, &|| true), "{name}: a seed gives one start");
             }
             assert!(flowshop.instance.order(&plan(&order)).is_ok());
             let (best, _) = best_known(name).unwrap();
@@ -155,7 +179,7 @@ mod tests {
             let mut beam = with_kernel(&flowshop, MakeBeam(&flowshop));
             let mut best = u32::MAX;
             while !beam.exhausted() {
-                if let Some((order, makespan)) = beam.step(best) {
+                if let Some((order, makespan)) = beam.step(best, &|| true) {
                     assert_eq!(flowshop.instance.makespan(&order), makespan);
                     assert!(makespan < best);
                     best = makespan;

@@ -1,0 +1,242 @@
+//! Signals and time limits, answered in every phase of a command.
+
+use super::dashboard::screen;
+use super::files::remove_parts;
+use crate::campaign::Cancel;
+use pleach_run::executor::gpu::ending::leave;
+use pleach_run::{SaveNow, Stop};
+use std::io::Write;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+/// Two interrupts within this time count as one.
+const ONE_WORD: Duration = Duration::from_millis(200);
+
+/// How long a phase with nothing to lose may take to end by itself once it should stop.
+const GRACE: Duration = Duration::from_millis(120);
+
+/// The exit code of a second interrupt.
+const INTERRUPTED: u8 = 130;
+
+/// What this process knows of signals.
+static SHARED: OnceLock<Arc<Shared>> = OnceLock::new();
+
+#[derive(Default)]
+struct Shared {
+    cancel: Cancel,
+    save: SaveNow,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// When the first signal to stop came.
+    asked: Option<Instant>,
+    /// The phase under way, if nothing is lost by ending it.
+    phase: Option<Phase>,
+    /// Phases so far.
+    phases: u64,
+}
+
+/// A phase with nothing to lose.
+struct Phase {
+    until: Option<Instant>,
+    last_words: LastWords,
+}
+
+/// What to print when the process ends in a phase, and with which code.
+type LastWords = Box<dyn FnOnce(Stop) -> (String, u8) + Send>;
+
+/// Catches signals from now on: the first one that asks to stop stops the search, the second ends the process at once.
+pub fn listen() {
+    let _ = shared();
+}
+
+/// Whether the user has asked to stop. Catches signals from now on.
+pub fn interrupts() -> Cancel {
+    shared().cancel.clone()
+}
+
+/// Requests to save the search now. Catches them from now on.
+pub fn requests_to_save() -> SaveNow {
+    let shared = shared();
+    signals::catch_requests();
+    shared.save.clone()
+}
+
+/// While this lives, nothing is lost if the process ends: a signal, or the end of the time, ends it with these last
+/// words unless the phase soon ends by itself.
+#[must_use]
+pub struct NothingToLose(u64);
+
+impl NothingToLose {
+    /// From now on. Where signals are not caught, as in tests of the command within a process, nothing happens.
+    pub fn until(
+        until: Option<Instant>,
+        last_words: impl FnOnce(Stop) -> (String, u8) + Send + 'static,
+    ) -> Self {
+        let Some(shared) = SHARED.get() else { return Self(0) };
+        let mut state = shared.lock();
+        state.phases += 1;
+        state.phase = Some(Phase { until, last_words: Box::new(last_words) });
+        shared.changed.notify_all();
+        Self(state.phases)
+    }
+}
+
+impl Drop for NothingToLose {
+    fn drop(&mut self) {
+        if let Some(shared) = SHARED.get() {
+            // Waits for last words that are being said.
+            let mut state = shared.lock();
+            if state.phases == self.0 {
+                state.phase = None;
+            }
+        }
+    }
+}
+
+fn shared() -> &'static Arc<Shared> {
+    SHARED.get_or_init(|| {
+        let shared = Arc::new(Shared::default());
+        let watched = Arc::clone(&shared);
+        // Without this thread, phases end by themselves.
+        let _ = Builder::new().name("pleach-limits".into()).spawn(move || watched.supervise());
+        signals::catch(&shared);
+        shared
+    })
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes a signal on that asks to stop.
+    fn ask(&self) {
+        let mut state = self.lock();
+        let before = *state.asked.get_or_insert_with(Instant::now);
+        self.cancel.cancel();
+        self.changed.notify_all();
+        drop(state);
+        // A signal to a group of processes may arrive twice.
+        if before.elapsed() > ONE_WORD {
+            end(INTERRUPTED);
+        }
+    }
+
+    /// Ends phases that do not end by themselves.
+    fn supervise(&self) {
+        let mut state = self.lock();
+        loop {
+            let now = Instant::now();
+            let due = state.due();
+            if let Some((_, why)) = due.filter(|&(at, _)| at <= now)
+                && let Some(phase) = state.phase.take()
+            {
+                let (text, code) = (phase.last_words)(why);
+                screen::close();
+                if !text.is_empty() {
+                    // There is no other place to report that this failed.
+                    let _ = writeln!(std::io::stdout(), "{text}");
+                }
+                end(code);
+            }
+            state = match due {
+                Some((at, _)) => {
+                    let waited = self.changed.wait_timeout(state, at - now);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+}
+
+impl State {
+    /// When the phase under way has to end, and why.
+    fn due(&self) -> Option<(Instant, Stop)> {
+        let phase = self.phase.as_ref()?;
+        let asked = self.asked.map(|at| (at, Stop::Asked));
+        let limit = phase.until.map(|at| (at, Stop::Time));
+        let (at, why) = asked.into_iter().chain(limit).min_by_key(|&(at, _)| at)?;
+        Some((at + GRACE, why))
+    }
+}
+
+/// Ends the process at once, with the terminal as it was, and without files that are not whole.
+fn end(code: u8) -> ! {
+    screen::close();
+    remove_parts();
+    let _ = std::io::stdout().flush();
+    leave(code)
+}
+
+#[cfg(unix)]
+mod signals {
+    use super::Shared;
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+    use signal_hook::iterator::{Handle, Signals};
+    use std::sync::{Arc, OnceLock};
+    use std::thread::Builder;
+
+    /// Adds a signal to those that are caught, and those that were ignored at the start.
+    static CAUGHT: OnceLock<(Handle, Vec<i32>)> = OnceLock::new();
+
+    /// Catches signals that ask to stop. One that is ignored stays so: `nohup` starts commands that outlive their
+    /// terminal in this way. Where no signal can be caught, each does as the system has it.
+    pub fn catch(shared: &Arc<Shared>) {
+        let Ok(mut signals) = Signals::new::<[i32; 0], i32>([]) else { return };
+        let (handle, shared) = (signals.handle(), Arc::clone(shared));
+        let pass_on = move || {
+            for signal in signals.forever() {
+                if signal == SIGUSR1 { shared.save.ask() } else { shared.ask() }
+            }
+        };
+        if Builder::new().name("pleach-signals".into()).spawn(pass_on).is_err() {
+            return;
+        }
+        let all = [SIGUSR1, SIGHUP, SIGINT, SIGTERM];
+        let ignored = ignored();
+        for signal in all.into_iter().filter(|signal| !ignored.contains(signal)) {
+            // An MPI library may be told of deaths by this one: it is caught once that is open.
+            if signal != SIGUSR1 || pleach_net::mpi::rank().is_none() {
+                let _ = handle.add_signal(signal);
+            }
+        }
+        let _ = CAUGHT.set((handle, ignored));
+    }
+
+    /// Catches requests to save.
+    pub fn catch_requests() {
+        let caught = CAUGHT.get().filter(|(_, ignored)| !ignored.contains(&SIGUSR1));
+        if let Some((handle, _)) = caught {
+            let _ = handle.add_signal(SIGUSR1);
+        }
+    }
+
+    /// The signals that this process was started to ignore, where the system tells.
+    fn ignored() -> Vec<i32> {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+        (1..=64).filter(|signal| mask >> (signal - 1) & 1 == 1).collect()
+    }
+}
+
+#[cfg(not(unix))]
+mod signals {
+    use super::Shared;
+    use std::sync::Arc;
+
+    /// Catches Ctrl-C; where it cannot be caught, it ends the process.
+    pub fn catch(shared: &Arc<Shared>) {
+        let shared = Arc::clone(shared);
+        let _ = ctrlc::set_handler(move || shared.ask());
+    }
+
+    /// There are none here.
+    pub fn catch_requests() {}
+}

@@ -1,0 +1,252 @@
+//! Limits and signals: every phase of a command ends in order, and what is worth keeping is kept.
+#![cfg(target_os = "linux")]
+
+use crate::outside::{example, folder, json, pleach, refused};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// The signals that these tests send.
+const HUP: u32 = 1;
+const USR1: u32 = 10;
+const TERM: u32 = 15;
+
+/// A command under way, which ends with the test.
+struct Running(Option<Child>);
+
+impl Running {
+    /// Starts a command through a shell.
+    fn shell(script: &str) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).env("PLEACH", env!("CARGO_BIN_EXE_pleach"));
+        Self(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
+    }
+
+    /// Starts `pleach`, and waits until it catches signals.
+    fn new(words: &str) -> Self {
+        let running = Self::shell(&format!("exec $PLEACH {words}"));
+        while !running.signals("SigCgt").contains(&TERM) {
+            std::thread::yield_now();
+        }
+        running
+    }
+
+    fn id(&self) -> u32 {
+        self.0.as_ref().unwrap().id()
+    }
+
+    /// A set of signals, as the system has it.
+    fn signals(&self, set: &str) -> Vec<u32> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix(set)?.strip_prefix(':'));
+        let mask = u64::from_str_radix(mask.unwrap().trim(), 16).unwrap();
+        (1..=64).filter(|signal| mask >> (signal - 1) & 1 == 1).collect()
+    }
+
+    fn send(&self, signal: u32) {
+        let id = self.id().to_string();
+        assert!(Command::new("kill").args([format!("-{signal}"), id]).status().unwrap().success());
+    }
+
+    /// Reads lines of standard error until one contains this.
+    fn says(&mut self, text: &str) -> String {
+        let errors = BufReader::new(self.0.as_mut().unwrap().stderr.take().unwrap());
+        errors.lines().map(Result::unwrap).find(|line| line.contains(text)).expect(text)
+    }
+
+    fn end(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+
+    /// Ends stopped, with a result.
+    fn stopped(self) -> String {
+        let output = self.end();
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A pipe that nobody writes to: what reads it waits for ever.
+fn silent_pipe(name: &str) -> PathBuf {
+    let path = folder("stopping").join(name);
+    let _ = fs::remove_file(&path);
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    path
+}
+
+/// A command that was reading used to end without a result, and only at a signal.
+#[test]
+fn reading_ends_at_a_limit_or_a_signal_with_a_result() {
+    let pipe = silent_pipe("read");
+    let pipe = pipe.display();
+    let limited = pleach(&format!("solve flowshop {pipe} --time-limit 10ms --json"));
+    assert_eq!(limited.status.code(), Some(3), "{limited:?}");
+    let report: Value = serde_json::from_slice(&limited.stdout).unwrap();
+    assert_eq!(report["status"], "stopped");
+    assert_eq!((&report["objective"], &report["lower_bound"]), (&Value::Null, &Value::Null));
+    assert_eq!(report["settings"]["time_limit"], "10ms");
+    for (words, said) in [
+        (format!("solve atsp {pipe}"), "stopped by request"),
+        (format!("check flowshop {pipe} {pipe}"), "stopped before the solution was checked"),
+        (format!("report {pipe}"), "report: stopped"),
+        (format!("loop spmm {pipe}"), "stopped after"),
+        (format!("loop rays {pipe} --json"), "\"status\":\"stopped\""),
+    ] {
+        let running = Running::new(&words);
+        running.send(TERM);
+        let text = running.stopped();
+        assert!(text.contains(said) && !text.contains("solved"), "{words}: {text}");
+    }
+}
+
+/// A stop while the start was prepared used to wait for its end, and to say "solved without search".
+#[test]
+fn a_stop_during_the_preparation_gives_a_true_result() {
+    let folder = folder("stopping");
+    let shop = folder.join("shop");
+    let times = (0..60u64).map(|k| {
+        let row = (0..1500u64).map(|j| (1 + (j * 7919 + k * 104_729 + j * j * k) % 99).to_string());
+        row.collect::<Vec<_>>().join(" ")
+    });
+    fs::write(&shop, format!("1500 60\n{}\n", times.collect::<Vec<_>>().join("\n"))).unwrap();
+    let shop = shop.display();
+    for more in ["", "--best neh", "--best none --bound two", "--all"] {
+        let output = pleach(&format!("solve flowshop {shop} {more} --time-limit 30ms --json"));
+        assert_eq!(output.status.code(), Some(3), "{more}: {output:?}");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["status"], "stopped", "{more}");
+        let Some(jobs) = report["solution"].as_array() else { continue };
+        let mut jobs: Vec<i64> = jobs.iter().map(|job| job.as_i64().unwrap()).collect();
+        jobs.sort_unstable();
+        assert!(jobs.into_iter().eq(1..=1500), "{more}: all jobs are there");
+        assert!(report["lower_bound"].as_i64() <= report["objective"].as_i64(), "{more}");
+    }
+    // Nothing is claimed of a tour that there was no time to look for.
+    let output = pleach("solve atsp rtilt:300:1 --bound arborescence --time-limit 1ms --json");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &report["status"]), (Some(3), &"stopped".into()));
+}
+
+/// `nohup pleach …` used to end with its terminal.
+#[test]
+fn a_signal_that_was_ignored_stays_so() {
+    let running = Running::shell("trap '' HUP; exec $PLEACH count uts T1XXL --quiet");
+    while !running.signals("SigCgt").contains(&TERM) {
+        std::thread::yield_now();
+    }
+    assert!(running.signals("SigIgn").contains(&HUP) && !running.signals("SigCgt").contains(&HUP));
+    running.send(TERM);
+    running.stopped();
+}
+
+/// The signal used to end the process, and to lose what came since the last save.
+#[test]
+fn a_request_saves_the_search_which_continues() {
+    let path = folder("stopping").join("saved.pleach");
+    let _ = fs::remove_file(&path);
+    let file = path.display();
+    let mut running =
+        Running::new(&format!("count uts T1XXL --quiet --every 1h --checkpoint {file}"));
+    while !path.exists() || fs::metadata(&path).unwrap().len() == 0 {
+        std::thread::yield_now();
+    }
+    let before = fs::read(&path).unwrap();
+    running.send(USR1);
+    let said = running.says("saving to");
+    assert!(said.contains("nodes"), "{said}");
+    while fs::read(&path).unwrap() == before {
+        std::thread::yield_now();
+    }
+    running.send(TERM);
+    assert!(running.stopped().contains("to resume"));
+    // Without a checkpoint it only says how far it is.
+    let mut running = Running::new("count uts T1XXL --quiet");
+    running.send(USR1);
+    let said = running.says("nodes");
+    assert!(!said.contains("saving"), "{said}");
+    running.send(TERM);
+    running.stopped();
+}
+
+/// The limit used to count fuel, of which nodes without children use more than they are counted.
+#[test]
+fn a_node_limit_counts_what_is_reported() {
+    let near = |nodes: &Value, limit: i64| {
+        let nodes = nodes["bounded"].as_i64().unwrap();
+        assert!((nodes - limit).abs() <= 3000, "{nodes} of {limit}");
+    };
+    let items = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/knapsack/correlated-60.txt");
+    for threads in ["1", "2", "5"] {
+        let limited = ["--node-limit", "60000", "--json", "--threads", threads];
+        for (name, words) in [("walks", vec!["25"]), ("knapsack", vec![items.to_str().unwrap()])] {
+            let output = example(name, &[&words[..], &limited].concat());
+            assert_eq!(output.status.code(), Some(3), "{name}: {output:?}");
+            let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+            near(&report["nodes"], 60_000);
+        }
+        let words = format!("count uts T1L --node-limit 60000 --threads {threads}");
+        near(&json(&words)["nodes"], 60_000);
+    }
+}
+
+/// A disk that is full used to leave a file cut short where a good one was.
+#[test]
+fn a_file_that_cannot_be_written_whole_stays_as_it_was() {
+    let folder = folder("stopping/full");
+    for old in fs::read_dir(&folder).unwrap() {
+        fs::remove_file(old.unwrap().path()).unwrap();
+    }
+    for (name, words) in [
+        ("plan.svg", "solve flowshop ta001 --quiet --gantt"),
+        ("trace.svg", "count queens 10 --quiet --trace"),
+        ("product.mtx", "loop csrmm fem:2000 --columns 8 --quiet --out"),
+    ] {
+        let path = folder.join(name);
+        fs::write(&path, "old").unwrap();
+        // No file may be longer than one block.
+        let script = format!("ulimit -f 1; trap '' XFSZ; exec $PLEACH {words} {}", path.display());
+        let output = Running::shell(&script).end();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{name}: {output:?}");
+        assert!(said.contains("cannot write") && said.lines().count() == 1, "{said}");
+        assert!(!output.stdout.is_empty(), "the result comes first");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old", "{name}");
+    }
+    let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 3, "no part is left: {left:?}");
+    // Without a solution, no file is made.
+    let none = folder.join("none.svg");
+    pleach(&format!("solve flowshop ta001 --best 1 --quiet --gantt {}", none.display()));
+    assert!(!none.exists());
+}
+
+#[test]
+fn outputs_go_to_files_and_streams_but_not_to_a_dash() {
+    for words in [
+        "solve queens 8 --solution -",
+        "solve flowshop ta001 --gantt -",
+        "count queens 8 --trace -",
+    ] {
+        refused(words, "-: expected a file");
+    }
+    let text = pleach("solve queens 8 --solution /dev/stdout").stdout;
+    let text = String::from_utf8(text).unwrap();
+    assert_eq!(text.lines().filter(|line| line.split(' ').count() == 8).count(), 2, "{text}");
+    refused("loop rays cube:1 --out x.jpg", "x.jpg: expected a name that ends in .png");
+    refused("loop lattice --out flow.txt", "flow.txt: expected a name that ends in .vti or .png");
+    refused("loop spmm fem:10 --out product", "product: expected a name that ends in .mtx");
+    refused("loop nosuch --help", "no help for 'nosuch'");
+    refused("solve nosuch --help", "no help for 'nosuch'");
+}
