@@ -49,7 +49,7 @@ mod solver;
 pub use campaign::{
     Best, Cancel, Checkpoint, Error, Search, Watch, atsp, flowshop, knapsack, queens, uts,
 };
-pub use cli::{BUILD, main, rows, words};
+pub use cli::{BUILD, main, rows, text, words};
 pub use each::{Each, each, map};
 pub use pleach_core::balance::Policy;
 pub use pleach_core::explorer::{Explorer, Progress, TreeExplorer};

@@ -101,7 +101,10 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
             file.write_all(bytes)?;
             file.sync_all()
         })
-        .and_then(|()| std::fs::rename(&aside, path));
+        .and_then(|()| {
+            keep_before(path);
+            std::fs::rename(&aside, path)
+        });
     if let Err(why) = written {
         // An incomplete file is of no use. If it cannot be removed either, that changes nothing.
         let _ = std::fs::remove_file(&aside);
@@ -111,6 +114,20 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // Where a folder cannot be synced, the system decides when the new name reaches the disk.
     let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
     Ok(())
+}
+
+/// Keeps the file that is about to be replaced, as `FILE.old`. Where the system has no second name for a file, or
+/// something else has that name, the file is just replaced.
+fn keep_before(path: &Path) {
+    let mut old = path.as_os_str().to_owned();
+    old.push(".old");
+    let old = PathBuf::from(old);
+    let holds_something = std::fs::metadata(path).is_ok_and(|about| about.len() > 0);
+    if holds_something && is_checkpoint_or_empty(&old).unwrap_or_default() {
+        // If there is none, nothing is in the way.
+        let _ = std::fs::remove_file(&old);
+        let _ = std::fs::hard_link(path, &old);
+    }
 }
 
 /// Takes the snapshots of a run to a file.

@@ -235,3 +235,124 @@ impl<C: Content> Keeper<C> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::custody::Certificate;
+
+    /// A number of open units.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    struct Open(u32);
+
+    impl Content for Open {
+        fn add(&mut self, other: &Self) {
+            self.0 += other.0;
+        }
+
+        fn has_open(&self) -> bool {
+            self.0 > 0
+        }
+
+        fn bytes(&self) -> u64 {
+            4
+        }
+    }
+
+    const LEASE: u64 = 1000;
+    const TERMS: Terms = Terms { commit_ns: 100, lease_ns: LEASE, patience_ns: 50 * LEASE };
+
+    type Deeds = Vec<Deed<Open>>;
+
+    /// A root and a site that holds a unit for it.
+    fn pair() -> (Keeper<Open>, Keeper<Open>, Lien) {
+        let whole = Certificate::of(Open(2));
+        let mut root = Keeper::new(Site::root(0, 7, whole, None), TERMS);
+        let mut holder = Keeper::new(Site::new(1, 8), TERMS);
+        let mut deeds = Deeds::new();
+        let take = |open: &mut Open| {
+            open.0 -= 1;
+            Some(Open(1))
+        };
+        let lien = root.site_mut().give(None, 1, take, &mut deeds).unwrap();
+        pass(deeds, 0, &mut holder, 0, &mut Deeds::new());
+        holder.note(0);
+        (root, holder, lien)
+    }
+
+    /// Delivers what is to be sent; returns other deeds, and leaves the answers in `answers`.
+    fn pass(
+        deeds: Deeds,
+        from: SiteId,
+        to: &mut Keeper<Open>,
+        now_ns: u64,
+        answers: &mut Deeds,
+    ) -> Deeds {
+        let mut others = Deeds::new();
+        for deed in deeds {
+            match deed {
+                Deed::Send { word, .. } => to.on(from, word, now_ns, answers),
+                other => others.push(other),
+            }
+        }
+        others
+    }
+
+    /// Nodes that take longer than a lease used to lose all that a site held, and nobody said so.
+    #[test]
+    fn a_holder_that_has_nothing_to_commit_keeps_its_lease() {
+        let (mut root, mut holder, lien) = pair();
+        let mut acks = Deeds::new();
+        holder.site().affirm(Some(lien), &mut acks);
+        pass(acks, 1, &mut root, 0, &mut Deeds::new());
+        for now_ns in (0..100 * LEASE).step_by(LEASE as usize / 16) {
+            let (mut said, mut asked) = (Deeds::new(), Deeds::new());
+            holder.look(now_ns, &mut said);
+            let mut answers = Deeds::new();
+            assert_eq!(pass(said, 1, &mut root, now_ns, &mut answers), []);
+            root.look(now_ns, &mut asked);
+            let more = pass(asked, 0, &mut holder, now_ns, &mut Deeds::new());
+            assert_eq!(
+                (pass(answers, 0, &mut holder, now_ns, &mut Deeds::new()), more),
+                (vec![], vec![])
+            );
+        }
+        assert!(root.site().lists(lien) && holder.site().estate(Some(lien)).is_some());
+    }
+
+    /// A silent holder loses its work after a lease, and that is said.
+    #[test]
+    fn a_silent_holder_loses_its_lease() {
+        let (mut root, _, lien) = pair();
+        let mut deeds = Deeds::new();
+        root.look(LEASE, &mut deeds);
+        root.look(2 * LEASE, &mut deeds);
+        assert!(deeds.contains(&Deed::Lapsed { lien, holder: 1 }), "{deeds:?}");
+        assert!(!root.site().lists(lien));
+    }
+
+    /// Work whose patron was dead used to be explored for all of a site's patience although the root was there.
+    #[test]
+    fn work_of_a_silent_patron_is_dropped_after_two_leases_unless_the_root_is_away() {
+        let drops_by = |holder: &mut Keeper<Open>, until_ns: u64| {
+            let mut deeds = Deeds::new();
+            let times = (0..=until_ns).step_by(LEASE as usize / 8);
+            times.into_iter().find(|&now_ns| {
+                holder.look(now_ns, &mut deeds);
+                holder.site().estates().is_empty()
+            })
+        };
+        let (_, mut holder, _) = pair();
+        assert_eq!(drops_by(&mut holder, 60 * LEASE), Some(2 * LEASE));
+        let (_, mut holder, _) = pair();
+        holder.reach_root(false, 0);
+        assert_eq!(drops_by(&mut holder, 60 * LEASE), Some(TERMS.patience_ns));
+        let (_, mut holder, _) = pair();
+        holder.reach_root(false, 0);
+        assert_eq!(drops_by(&mut holder, 20 * LEASE), None);
+        // The root is back, and may have the work adopted.
+        holder.reach_root(true, 20 * LEASE);
+        holder.looked_ns = 0;
+        assert_eq!(drops_by(&mut holder, 60 * LEASE), Some(22 * LEASE));
+    }
+}

@@ -15,6 +15,10 @@ use std::sync::Arc;
 /// open does not stay for long.
 pub const MOST_LEVELS: usize = 1000;
 
+/// At most so many liens are listed in what is read: each takes many times the memory of its bytes. As many as there
+/// can be sites, each with one lien; sites hold few, and a certificate that lists many is trimmed.
+pub const MOST_LIENS: usize = 1 << 16;
+
 crate::pack_struct!(Lien { site: SiteId, incarnation: u64, number: u64 });
 
 /// What comes before the liens within a lien: its name, its holder, whether that has said so, the work as it
@@ -79,7 +83,7 @@ pub(crate) fn unpack_subs<C: Pack>(
             let lien = head.0;
             // In ascending order, so that there is one encoding.
             let ascends = level.subs.last_key_value().is_none_or(|(&last, _)| last < lien);
-            if !ascends || above.len() == MOST_LEVELS {
+            if !ascends || above.len() == MOST_LEVELS || names.len() > MOST_LIENS {
                 return Err(Malformed::Range);
             }
             names.push(lien);

@@ -11,8 +11,10 @@ use crate::campaign::{Cancel, Search, Seen};
 use crate::failure::Failure;
 use crate::registry::{Act, Ended, Entry, Mode, Request, Start, entry};
 use crate::report::{Report, grouped};
+use pleach_core::tree::Counts;
 use pleach_run::{Cluster, Order, Stop};
 use serde_json::Value;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -45,7 +47,8 @@ pub fn follow(
     // The root stops in order; whoever is needed for that must not end before.
     let _ = interrupts();
     let cancel = Cancel::default();
-    let follower = Follower { known, console, own: &line.given, same: true, cancel };
+    let done = Cell::default();
+    let follower = Follower { known, console, own: &line.given, same: true, cancel, done };
     match follower.all(cluster, None) {
         Ok(_) => {
             cluster.end();
@@ -78,6 +81,8 @@ pub struct Follower<'a, 'o> {
     /// Whether its own command line is the root's.
     pub same: bool,
     pub cancel: Cancel,
+    /// The searches that it has taken part in, and what it has counted in them.
+    pub done: Cell<(u64, Counts)>,
 }
 
 impl Follower<'_, '_> {
@@ -129,6 +134,7 @@ impl Follower<'_, '_> {
 
     /// Takes part in one search.
     fn one(&self, cluster: &Arc<Cluster>, order: &Order) -> Result<Report, Failure> {
+        Told::read(&order.about)?.is_of(matches!(self.known, Known::Own(_)))?;
         let (told, mut line) = line(order, (self.own, self.same))?;
         line.given.cluster = Some(Arc::clone(cluster));
         line.given.texts.replace(texts(&told["texts"]));
@@ -162,6 +168,9 @@ impl Follower<'_, '_> {
         drop(board);
         let Ended::Seen(seen) = ended else { return Err(unclear()) };
         let Seen::Part(report) = *seen else { return Err(unclear()) };
+        let (searches, mut counts) = self.done.get();
+        counts.add(&report.outcome.counts);
+        self.done.set((searches + 1, counts));
         let nodes = grouped(report.outcome.counts.bounded.into());
         self.note(&format!("{nodes} nodes in {:.2} s", report.outcome.seconds));
         Ok(*report)

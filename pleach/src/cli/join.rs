@@ -5,11 +5,15 @@ use super::console::{Console, DONE, STOPPED};
 use super::flags::{Given, Kind, PATIENCE, Verb, address};
 use super::follow::{Follower, Known, Parted, line};
 use super::line::Line;
-use super::progress::interrupts;
+use super::stopping::{NothingToLose, interrupts};
+use super::told::Told;
 use crate::campaign::Cancel;
 use crate::failure::{Failure, usage};
+use pleach_core::tree::Counts;
 use pleach_net::tls::{self, Joining, Key};
 use pleach_run::{Bell, Cluster, Entered, JoinTicket, Order};
+use serde_json::json;
+use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -39,28 +43,44 @@ fn take_part(
     own: &Given,
     (cluster, first): (&Arc<Cluster>, Option<Order>),
 ) -> Result<u8, Failure> {
-    let follower = Follower { known, console, own, same: false, cancel: interrupts() };
+    let (cancel, done) = (interrupts(), Cell::default());
+    let follower = Follower { known, console, own, same: false, cancel, done };
     follower.note(&format!("joined as site {}", cluster.me()));
     let parted = match follower.all(cluster, first) {
         // Whoever is to leave need not find the root again.
         Err(Failure::Lost(_)) if follower.cancel.is_cancelled() => Parted::Left,
         parted => parted?,
     };
-    match parted {
+    let (end, code) = match parted {
         Parted::Dismissed => {
             cluster.end();
-            Ok(DONE)
+            ("over", DONE)
         }
         Parted::Left => {
             cluster.leave();
             follower.note("left the search");
-            Ok(STOPPED)
+            ("left", STOPPED)
         }
+    };
+    if own.on("json") {
+        let (searches, Counts { branched, bounded, .. }) = follower.done.get();
+        let nodes = json!({ "branched": branched, "bounded": bounded });
+        let version = env!("CARGO_PKG_VERSION");
+        let part = json!({ "pleach": version, "joined": true, "searches": searches, "nodes": nodes, "end": end });
+        console.print(&part.to_string())?;
     }
+    Ok(code)
 }
 
 /// A problem of the user's own needs the words of the search before it can be made.
 static OWN: OnceLock<Joined> = OnceLock::new();
+
+/// The text of an input file, as the root of the search that was joined early has read it.
+pub fn text_of_root(word: &str) -> Option<String> {
+    let (_, order) = OWN.get()?;
+    let told = Told::read(&order.about).ok()?;
+    told.all["texts"][word].as_str().map(str::to_string)
+}
 
 /// Joins a search, once, and returns its command line with the units of this process.
 pub fn early(at: &str, given: &Given) -> Result<Line, Failure> {
@@ -73,6 +93,7 @@ pub fn early(at: &str, given: &Given) -> Result<Line, Failure> {
         let _ = OWN.set((cluster, order));
     }
     let Some((_, order)) = OWN.get() else { return usage("join: the search is over") };
+    Told::read(&order.about)?.is_of(true)?;
     line(order, (given, false)).map(|(_, line)| line)
 }
 
@@ -92,6 +113,7 @@ fn enter(at: &str, given: &Given) -> Result<Arc<Cluster>, Failure> {
     let patience = patience.unwrap_or(Some(Duration::from_secs(60)));
     let bell = Arc::new(Bell::default());
     let token = RandomState::new().hash_one(std::process::id());
+    let _joining = NothingToLose::until(None, |_| (String::new(), STOPPED));
     let way = Way { at, key, token, patience, bell: Arc::clone(&bell), cancel: interrupts() };
     let entered = way.enter(None).map_err(Failure::Machine)?;
     let again = Arc::new(move |place| way.enter(Some(place)));

@@ -31,7 +31,7 @@ mod told;
 pub use company::BUILD;
 pub(crate) use company::{LASTING, LETTER};
 pub use own::{main, words};
-pub use read::rows;
+pub use read::{rows, text};
 
 use crate::failure::{Failure, usage};
 use crate::registry::{Act, ENTRIES, Entry, Request, entry, names};
@@ -50,7 +50,7 @@ use std::process::ExitCode;
 pub fn pleach() -> ExitCode {
     stopping::listen();
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
-    let console = Console::new("pleach", false, &mut out, &mut err);
+    let console = Console::new(told::PLEACH, false, &mut out, &mut err);
     company::only_one_speaks(&console);
     end(run(&ENTRIES, &console, std::env::args_os().skip(1)))
 }

@@ -5,7 +5,7 @@ use super::console::{Console, DONE};
 use super::flags::{Kind, Use, Verb, value_to_beat};
 use super::follow::{Known, follow};
 use super::line::Line;
-use super::{company, help, join, line, resume, stopping};
+use super::{company, help, join, line, read, resume, stopping};
 use crate::campaign::{Search, plain};
 use crate::failure::{Failure, usage};
 use crate::registry::{Ended, Mode};
@@ -46,6 +46,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
             return ended;
         }
         let lead = |mut line: Line| {
+            line.given.texts.replace(read::texts());
             let instance = line.words.join(" ");
             let files = line.words.iter().filter(|word| Path::new(word).is_file());
             let inputs = inputs(files.cloned().collect(), line.given.word("checkpoint"));

@@ -1,4 +1,34 @@
-//! [`rows`]: numbers from the file that the command line names, with errors that name the line.
+//! [`text`] and [`rows`]: what the files hold that the command line of one's own command names, here and in the
+//! processes that join it.
+
+use super::join;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+thread_local! {
+    /// The texts that were read, by the words that name their files: processes that join have no files.
+    static READ: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// The text of a file that the command line names.
+///
+/// In a process that has joined a search, it is the text that the root has read: the file need not be there.
+///
+/// # Errors
+/// One line: which file, and why it cannot be read.
+pub fn text(path: &str) -> Result<String, String> {
+    if let Some(text) = join::text_of_root(path) {
+        return Ok(text);
+    }
+    let text = crate::input::text_of(path).map_err(|why| format!("{path}: {why}"))?;
+    READ.with_borrow_mut(|read| read.insert(path.to_string(), text.clone()));
+    Ok(text)
+}
+
+/// All texts that were read so far.
+pub(super) fn texts() -> BTreeMap<String, String> {
+    READ.with_borrow(Clone::clone)
+}
 
 /// The rows of the file that the first word on the command line names, `N` whole numbers each.
 ///
@@ -13,7 +43,7 @@ pub fn rows<const N: usize>(most: i64, most_rows: usize) -> Result<Vec<[i64; N]>
     if let Some(word) = words.next() {
         return Err(format!("unexpected argument '{word}' after '{path}'"));
     }
-    let text = crate::input::text_of(&path).map_err(|why| format!("{path}: {why}"))?;
+    let text = text(&path)?;
     parse(&text, most, most_rows).map_err(|why| format!("{path}{why}"))
 }
 

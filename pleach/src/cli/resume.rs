@@ -106,7 +106,14 @@ pub fn holds(path: &Path, origin: &Value) -> Result<bool, Failure> {
 /// # Errors
 /// One line: why the search cannot be resumed.
 pub fn read(file: &str, now: &Given, (program, own): (&str, bool)) -> Result<Line, Failure> {
-    let content = load(Path::new(file)).or_else(|why| usage(format!("cannot resume {why}")))?;
+    let before = format!("{file}.old");
+    let content = load(Path::new(file)).or_else(|why| {
+        let hint = match load(Path::new(&before)) {
+            Ok(_) => format!("; the save before it is in {before}"),
+            Err(_) => String::new(),
+        };
+        usage(format!("cannot resume {why}{hint}"))
+    })?;
     let about: Value = serde_json::from_str(&content.about).unwrap_or_default();
     let (Some(words), Some(mut flags)) = (strings(&about["words"]), strings(&about["flags"]))
     else {

@@ -1,7 +1,10 @@
 //! [`Told`]: what the root tells a process to do, as words and flags of a command line.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use serde_json::Value;
+
+/// The name of the command for the problems of this library.
+pub const PLEACH: &str = "pleach";
 
 /// What the root tells a process to do.
 pub struct Told {
@@ -25,6 +28,19 @@ impl Told {
         };
         let (words, flags) = strings("words").zip(strings("flags")).ok_or_else(unclear)?;
         Ok(Self { words, flags, all })
+    }
+
+    /// Checks that the program that has begun the search is a user's own, or that it is `pleach`.
+    ///
+    /// # Errors
+    /// Which program to join with.
+    pub fn is_of(&self, own: bool) -> Result<(), Failure> {
+        match self.all["program"].as_str() {
+            Some(root) if own == (root == PLEACH) => {
+                usage(format!("the root runs '{root}': join it with '{root} join'"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Keeps the flags that are to count, by name.

@@ -69,6 +69,9 @@ pleach_core::pack_struct!(Order {
     about: Vec<u8>,
 });
 
+/// No reason for a failure is longer.
+const MOST_TEXT: usize = 1000;
+
 /// No site has more units.
 const MOST_UNITS: u32 = 1 << 14;
 
@@ -140,7 +143,9 @@ impl Parcel {
             3 => Parcel::Wish(Stop::of(u8::unpack(&mut from)?).ok_or(Malformed::Range)?),
             4 => {
                 let text: Vec<u8> = Pack::unpack(&mut from)?;
-                Parcel::Failed(String::from_utf8(text).map_err(|_| Malformed::Range)?)
+                let text = String::from_utf8(text).map_err(|_| Malformed::Range)?;
+                // It is shown on a terminal, in one line.
+                Parcel::Failed(text.chars().filter(|it| !it.is_control()).take(MOST_TEXT).collect())
             }
             5 => {
                 let account: Account = Pack::unpack(&mut from)?;
@@ -189,6 +194,15 @@ mod tests {
             let (search, read) = Parcel::from_bytes(&parcel.to_bytes(9)).unwrap();
             assert_eq!((search, format!("{read:?}")), (9, format!("{parcel:?}")));
         }
+    }
+
+    /// What a site said of its failure used to reach the terminal with its escapes.
+    #[test]
+    fn texts_of_others_are_one_line_of_plain_characters() {
+        let text = format!("\u{1b}[2Jgone\nfor good{}", "!".repeat(5000));
+        let (_, read) = Parcel::from_bytes(&Parcel::Failed(text).to_bytes(1)).unwrap();
+        let Parcel::Failed(read) = read else { panic!("{read:?}") };
+        assert!(read.starts_with("[2Jgonefor good!!!") && read.len() == MOST_TEXT, "{read}");
     }
 
     #[test]

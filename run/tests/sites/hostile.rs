@@ -1,17 +1,22 @@
 //! A site that sends what no site sends: the others do no more than ignore it.
 
-use super::post::{LASTING, with_links};
+use super::post::{LASTING, Post as Links, mortal, with_links};
 use super::settings;
 use oorandom::Rand64;
-use pleach_core::custody::Terms;
+use pleach_core::balance::{Message, Power};
+use pleach_core::custody::{Certificate, Lien, Terms, Word};
+use pleach_core::gate::{Letter, Portion, Post};
 use pleach_core::laws::mutate;
-use pleach_net::Network;
+use pleach_core::problem::Problem;
+use pleach_core::tree::Counts;
+use pleach_core::work::{Pack, Reader, Work};
+use pleach_net::{Arrival, Network};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_run::{Crew, RunError, Settings, Stop};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -95,4 +100,63 @@ fn damaged_and_repeated_letters_change_no_count() {
         });
     }
     assert!(ended > 0, "{ended} searches came to their end");
+}
+
+/// What site 1 writes to the root about its first search.
+fn write(links: &mut Links, post: Post<Counts>, fingerprint: u64) {
+    let (mut bytes, gate) = (Vec::new(), 1u8);
+    (1u64, gate).pack(&mut bytes);
+    bytes.extend(Letter { from: 1, post }.to_bytes(fingerprint));
+    links.send(0, bytes);
+}
+
+/// The work that a message gives, if it gives some.
+fn given(bytes: &[u8], fingerprint: u64) -> Option<Lien> {
+    let mut from = Reader::new(bytes);
+    let (_, gate): (u64, u8) = Pack::unpack(&mut from).ok()?;
+    let left = from.left();
+    let letter = Letter::from_bytes(from.take(left).ok().filter(|_| gate == 1)?, fingerprint, 2);
+    match letter.ok()?.post {
+        Post::Gift(_, Word::Work { lien, .. }) => Some(lien),
+        _ => None,
+    }
+}
+
+/// A certificate with work that cannot be read used to be kept unread, and saved: the root died of it, and so did
+/// everything that resumed its file.
+#[test]
+fn unreadable_work_is_not_kept() {
+    let queens = Queens::new(12, Level::best()).unwrap();
+    let fingerprint = queens.fingerprint();
+    let mut parts = mortal(2, IMPATIENT);
+    let (_, mut links) = parts.pop().unwrap();
+    let (over, lies) = (&AtomicBool::new(false), &AtomicU32::new(0));
+    let rogue = move || {
+        while !over.load(Ordering::Relaxed) {
+            let ask = Message::Ask { power: Power(1000), units: 1, waits: false };
+            write(&mut links, Post::Peer(ask), fingerprint);
+            while let Ok(Some(arrival)) = links.poll() {
+                let Arrival::Letter { bytes, .. } = arrival else { continue };
+                let Some(lien) = given(&bytes, fingerprint) else { continue };
+                let bad = Work { size: 5.0, least_bound: i64::MIN, bytes: vec![0xff; 40] };
+                let content = Portion::open(vec![Arc::new(bad)]);
+                let certificate = Arc::new(Certificate::of(content));
+                write(&mut links, Post::Word(Word::Ack { lien }), fingerprint);
+                let word = Word::Commit { lien, certificate, best: None };
+                write(&mut links, Post::Word(word), fingerprint);
+                lies.fetch_add(1, Ordering::Relaxed);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let outcome = thread::scope(|scope| {
+        scope.spawn(rogue);
+        let cluster = Some(Arc::clone(&parts[0].0));
+        let settings = Settings { cluster, pace: Some(500_000), ..settings(1) };
+        let outcome = Crew::default().run(&queens, &settings, &mut |_| ControlFlow::Continue(()));
+        over.store(true, Ordering::Relaxed);
+        outcome
+    });
+    assert!(lies.load(Ordering::Relaxed) > 0, "the root gave nothing away");
+    assert_eq!(outcome.unwrap().counts.total, 14_200);
 }

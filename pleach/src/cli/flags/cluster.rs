@@ -36,7 +36,7 @@ pub static KEY: Flag<String> = Flag {
     about: About {
         name: "key",
         value: Some("FILE"),
-        help: "key of the search: whoever has it may join; made if it is not there",
+        help: "key of the search: any process with it may join; --listen makes it if it is missing",
         default: "pleach.key",
         applies: Applies::To(SHARED_AND_JOIN),
         ..ABOUT
