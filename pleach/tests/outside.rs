@@ -37,6 +37,11 @@ pub fn refused(words: &str, said: &str) {
 
 /// An example of this workspace, built beside the binary by `cargo test`.
 pub fn example(name: &str, words: &[&str]) -> Output {
+    Command::new(example_path(name)).args(words).output().unwrap()
+}
+
+/// Where an example of this workspace is.
+pub fn example_path(name: &str) -> PathBuf {
     let binary = Path::new(env!("CARGO_BIN_EXE_pleach")).parent().unwrap();
-    Command::new(binary.join("examples").join(name)).args(words).output().unwrap()
+    binary.join("examples").join(name)
 }

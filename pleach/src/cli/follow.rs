@@ -26,7 +26,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const SHAPING: [&str; 2] = ["balance", "seed"];
 
 /// Flags of each process for itself.
-const OWN: [&str; 6] = ["threads", "devices", "slow", "simd", "pace", "quiet"];
+const OWN: [&str; 8] = ["threads", "devices", "slow", "simd", "pace", "quiet", "json", "dashboard"];
 
 /// What a process can search.
 #[derive(Clone, Copy)]

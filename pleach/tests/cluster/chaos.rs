@@ -2,6 +2,7 @@
 //! moments. Every result is right, or an error says why there is none; and there is always an end.
 
 use super::party::{Party, Process, until};
+use crate::outside::example_path;
 use oorandom::Rand64;
 use pleach_net::tls::{self, JoinError, Joining, Key, Limits};
 use serde_json::Value;
@@ -49,11 +50,8 @@ fn tasks() -> Vec<Task> {
         ..task(&format!("solve knapsack {file}"), KNAPSACK, (5_984_951, None))
     };
     // Nodes of a second each, on a lease of ten.
-    let slow = Task {
-        program: pleach().parent().unwrap().join("examples/slow"),
-        pace: 1_000_000,
-        ..task("5 1000", 32, (62, None))
-    };
+    let slow =
+        Task { program: example_path("slow"), pace: 1_000_000, ..task("5 1000", 32, (62, None)) };
     vec![
         task("count uts T1", 4_130_071, (4_130_070, Some(824_953))),
         knapsack,
@@ -99,7 +97,8 @@ const EVENTS: usize = 12;
 impl<'a> Chaos<'a> {
     fn begin(task: &'a Task, seed: u64) -> Self {
         let words: Vec<&str> = task.words.split(' ').collect();
-        let mut party = Party::of(&task.program, "chaos", task.pace, &words);
+        let name = format!("chaos-{seed}");
+        let mut party = Party::of(&task.program, &name, task.pace, &words);
         (0..3).for_each(|_| party.join());
         let rng = Rand64::new(u128::from(seed + 1));
         Self { task, party, rng, start: Vec::new(), story: Vec::new() }

@@ -6,8 +6,10 @@ pub mod party;
 mod proxy;
 mod restarts;
 
-use crate::outside::{json, refused};
+use crate::outside::{example_path, folder, json, refused};
 use party::{Party, Search};
+use serde_json::Value;
+use std::process::Command;
 
 /// A search that takes four paced units about two seconds, whose counts are published.
 const QUEENS: Search =
@@ -103,4 +105,30 @@ fn whoever_cannot_join_is_told_why() {
     assert!(why.contains("another key"), "{why}");
     let nobody = party.why_not(party.key(), "127.0.0.1:1", &["--patience", "600ms"]);
     assert!(nobody.contains("cannot reach '127.0.0.1:1'"), "{nobody}");
+}
+
+/// A root of one's own used to name 'pleach join' as the way to join it, and instances could not travel.
+#[test]
+fn a_program_of_ones_own_is_joined_by_itself() {
+    let program = example_path("knapsack");
+    let file = folder("cluster-own").join("items.txt");
+    let items = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/knapsack/correlated-60.txt");
+    std::fs::copy(items, &file).unwrap();
+    let mut party = Party::of(&program, "own", 1_500_000, &[file.to_str().unwrap()]);
+    party.root().says("to join: knapsack join", 1);
+    // Joiners have no files.
+    std::fs::remove_file(&file).unwrap();
+    let mut other = Command::new(env!("CARGO_BIN_EXE_pleach"));
+    let output = other.args(["join", party.address(), "--key"]).arg(party.key()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("the root runs 'knapsack': join it with 'knapsack join'"), "{said}");
+    party.join_with(&["--json"]);
+    let report = party.end();
+    assert_eq!((&report["status"], &report["objective"]), (&"optimal".into(), &215_359.into()));
+    let joiner = &mut party.joiners[0];
+    assert_eq!(joiner.end(), Some(0), "{}", joiner.said());
+    let part: Value = serde_json::from_str(&joiner.output()).unwrap();
+    assert_eq!((&part["searches"], &part["end"]), (&1.into(), &"over".into()));
+    assert!(part["nodes"]["bounded"].as_u64().unwrap() > 0, "{part}");
 }
