@@ -4,6 +4,7 @@ use super::console::{Console, DONE, STOPPED};
 use super::dashboard::Dashboard;
 use super::files::{Output, keep_apart};
 use super::flags::{Given, TIME_LIMIT};
+use super::log::Log;
 use super::progress::{Progress, Shown};
 use super::resume::{holds, origin, origin_again};
 use super::show::{quoted, show};
@@ -130,6 +131,7 @@ impl Job<'_, '_> {
             };
         }
         keep_apart(given, &inputs)?;
+        console.keep_log(Log::open(given)?);
         let [trace, solution, gantt] =
             ["trace", "solution", "gantt"].map(|flag| Output::of(flag, given));
         let files = Files { trace: trace?, solution: solution?, gantt: gantt? };

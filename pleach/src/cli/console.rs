@@ -1,6 +1,7 @@
 //! [`Console`]: where a command prints, and its exit codes.
 
 use super::dashboard::screen;
+use super::log::Log;
 use crate::failure::Failure;
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Write};
@@ -22,6 +23,8 @@ pub struct Console<'a> {
     err: RefCell<&'a mut dyn Write>,
     /// Whether another process says all that is to be said.
     mute: Cell<bool>,
+    /// Where notes are written down, too.
+    log: RefCell<Option<Log>>,
 }
 
 impl<'a> Console<'a> {
@@ -38,12 +41,25 @@ impl<'a> Console<'a> {
             out: RefCell::new(out),
             err: RefCell::new(err),
             mute: Cell::new(false),
+            log: RefCell::new(None),
         }
     }
 
     /// Says nothing more, or something again.
     pub fn mute(&self, mute: bool) {
         self.mute.set(mute);
+    }
+
+    /// Writes notes down from now on, if there is a log.
+    pub fn keep_log(&self, log: Option<Log>) {
+        self.log.replace(log);
+    }
+
+    /// Writes a line into the log, if there is one, and shows it nowhere.
+    pub fn log(&self, line: &str) {
+        if let Some(log) = &mut *self.log.borrow_mut() {
+            log.line(line);
+        }
     }
 
     /// Whether it says nothing.
@@ -69,6 +85,7 @@ impl<'a> Console<'a> {
         if self.mute.get() {
             return;
         }
+        self.log(line);
         let text = format!("{}: {line}", self.program);
         // A dashboard shows it first.
         if !screen::note(&text) {

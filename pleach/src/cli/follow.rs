@@ -26,7 +26,8 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const SHAPING: [&str; 2] = ["balance", "seed"];
 
 /// Flags of each process for itself.
-const OWN: [&str; 8] = ["threads", "devices", "slow", "simd", "pace", "quiet", "json", "dashboard"];
+const OWN: [&str; 9] =
+    ["threads", "devices", "slow", "simd", "pace", "quiet", "json", "dashboard", "log"];
 
 /// What a process can search.
 #[derive(Clone, Copy)]

@@ -5,6 +5,7 @@ use super::console::{Console, DONE, STOPPED};
 use super::flags::{Given, Kind, PATIENCE, Verb, address};
 use super::follow::{Follower, Known, Parted, line};
 use super::line::Line;
+use super::log::Log;
 use super::stopping::{NothingToLose, interrupts};
 use super::told::Told;
 use crate::campaign::Cancel;
@@ -43,6 +44,7 @@ fn take_part(
     own: &Given,
     (cluster, first): (&Arc<Cluster>, Option<Order>),
 ) -> Result<u8, Failure> {
+    console.keep_log(Log::open(own)?);
     let (cancel, done) = (interrupts(), Cell::default());
     let follower = Follower { known, console, own, same: false, cancel, done };
     follower.note(&format!("joined as site {}", cluster.me()));

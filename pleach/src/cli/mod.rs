@@ -14,6 +14,7 @@ mod join;
 mod keys;
 mod line;
 mod list;
+mod log;
 mod looping;
 mod own;
 pub(crate) mod progress;

@@ -2,6 +2,7 @@
 
 use super::console::Console;
 use super::dashboard::Dashboard;
+use super::log::Seen;
 pub use super::stopping::interrupts;
 use crate::report::{estimate, gap, grouped, short};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -47,6 +48,8 @@ pub struct Progress<'c, 'o, 'b> {
     shown: Shown<'b>,
     /// Nodes and time of the previous look.
     before: (u64, f64),
+    /// The sites that were seen.
+    sites: Seen,
     /// Requests to save, those that were answered, and where to.
     requests: SaveNow,
     answered: u64,
@@ -57,7 +60,8 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
     /// Says nothing yet.
     pub fn new(console: &'c Console<'o>, shown: Shown<'b>) -> Self {
         let requests = SaveNow::default();
-        Self { console, shown, before: (0, 0.0), requests, answered: 0, saved: None }
+        let sites = Seen::default();
+        Self { console, shown, before: (0, 0.0), sites, requests, answered: 0, saved: None }
     }
 
     /// Whenever the user requests a save beyond those that were answered, it also says how far the search is, and what
@@ -68,6 +72,9 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
 
     /// Shows a look at the run.
     pub fn show(&mut self, sight: &Sight) -> ControlFlow<()> {
+        for line in self.sites.news(&sight.each_site) {
+            self.console.log(&line);
+        }
         let asked = self.requests.asked();
         let answers =
             std::mem::replace(&mut self.answered, asked) < asked && sight.warning.is_none();

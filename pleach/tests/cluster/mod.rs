@@ -34,7 +34,10 @@ fn joiners_change_no_count() {
 
 #[test]
 fn a_joiner_leaves_in_order() {
-    let mut party = Party::begin("leave", &QUEENS, 600_000, &[]);
+    let log = folder("cluster-leave").join("run.log");
+    let _ = std::fs::remove_file(&log);
+    let flags = ["--log", log.to_str().unwrap()];
+    let mut party = Party::begin("leave", &QUEENS, 600_000, &flags);
     party.join();
     party.join();
     party.all_join();
@@ -48,6 +51,13 @@ fn a_joiner_leaves_in_order() {
     let left = &mut party.joiners[0];
     assert_eq!(left.end(), Some(3));
     assert!(left.said().contains("left the search"), "{}", left.said());
+    let log = std::fs::read_to_string(log).unwrap();
+    let said = |end: &str| log.lines().filter(|line| line.ends_with(end)).count();
+    assert_eq!((said(" joined"), said(" left")), (2, 1), "{log}");
+    assert!(
+        log.lines().all(|line| line.starts_with("20") && line[19..].starts_with("Z ")),
+        "{log}"
+    );
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Flags for what a command prints and writes.
 
 use super::{
-    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, SHARED_AND_JOIN, switch, text,
-    unrecorded,
+    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, SEARCHES_AND_JOIN, SHARED_AND_JOIN,
+    switch, text, unrecorded,
 };
 use serde_json::json;
 
@@ -43,6 +43,19 @@ pub static SOLUTION: Flag<String> = Flag {
     },
     parse: text,
     record: |given| Some(json!(given.word("solution"))),
+};
+
+/// `--log`.
+pub static LOG: Flag<String> = Flag {
+    about: About {
+        name: "log",
+        value: Some("FILE"),
+        help: "append what happens to FILE, a line each with its time: processes that join, leave or are lost, warnings",
+        applies: Applies::To(SEARCHES_AND_JOIN),
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("log"))),
 };
 
 /// `--gantt`.
