@@ -55,12 +55,14 @@ pub(crate) enum Mutant {
     DropsOnUnknown,
     /// A return is forgotten as soon as it is sent.
     ForgetsAtReturn,
+    /// A site continues under a root that has begun another run, with the value to beat of the run before.
+    ContinuesOtherRuns,
 }
 
 #[cfg(test)]
 impl Mutant {
     /// All faults.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Deltas,
         Self::FoldKeepsTheLien,
         Self::ReturnWithoutSubs,
@@ -85,5 +87,6 @@ impl Mutant {
         Self::NotFrozen,
         Self::DropsOnUnknown,
         Self::ForgetsAtReturn,
+        Self::ContinuesOtherRuns,
     ];
 }

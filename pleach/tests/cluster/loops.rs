@@ -1,26 +1,23 @@
 //! Loops by several processes: results are those of one, whoever joins, leaves or dies.
 
-use super::party::free_address;
+use super::party::{Process, free_address, until};
 use crate::outside::{folder, json, refused};
-use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 /// A loop that is open for others.
 struct Open {
     folder: PathBuf,
     address: String,
-    root: Child,
+    root: Process,
+    joined: u32,
 }
 
-fn pleach(at: &Path, words: &str) -> Command {
+fn pleach(words: &str, at: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
-    command.args(words.split_whitespace()).current_dir(at).stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(words.split_whitespace()).current_dir(at);
     command
 }
 
@@ -32,33 +29,26 @@ impl Open {
             fs::write(folder.join(file), text).unwrap();
         }
         let words = format!("{words} --threads 1 --json --listen {address} --key run.key");
-        let root = pleach(&folder, &words).spawn().unwrap();
-        Self { folder, address, root }
+        let root = Process::start(&mut pleach(&words, &folder), &folder, "root");
+        Self { folder, address, root, joined: 0 }
     }
 
-    fn join(&self, flags: &str) -> Child {
-        let (key, since) = (self.folder.join("run.key"), Instant::now());
-        while !key.exists() && since.elapsed() < Duration::from_secs(60) {
-            sleep(Duration::from_millis(2));
-        }
+    fn join(&mut self, flags: &str) -> Process {
+        let key = self.folder.join("run.key");
+        until("the key", || key.exists());
         let elsewhere = self.folder.join("elsewhere");
         fs::create_dir_all(&elsewhere).unwrap();
         let words = format!("join {} --key ../run.key --threads 1 {flags}", self.address);
-        pleach(&elsewhere, &words).spawn().unwrap()
-    }
-
-    fn end(self) -> Value {
-        let output = self.root.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
+        self.joined += 1;
+        let name = format!("joiner-{}", self.joined);
+        Process::start(&mut pleach(&words, &elsewhere), &self.folder, &name)
     }
 }
 
-fn ended(joiner: Child, code: i32) -> Output {
-    let output = joiner.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    output
+fn ended(mut joiner: Process, code: i32) -> String {
+    let end = joiner.end();
+    assert_eq!(end, Some(code), "{}", joiner.said());
+    joiner.said()
 }
 
 /// A matrix with some entries to either side of the diagonal.
@@ -78,14 +68,13 @@ fn band(rows: usize) -> String {
 fn a_product_of_several_processes_is_that_of_one() {
     let matrix = band(20_000);
     let words = "loop spmm band.mtx --precision f64 --slow cpu0=200 --out together.mtx";
-    let open = Open::begin("product", &[("band.mtx", &matrix)], words);
+    let mut open = Open::begin("product", &[("band.mtx", &matrix)], words);
     let joiners = ["--slow cpu0=200"; 2].map(|slow| open.join(slow));
-    let folder = open.folder.clone();
-    let report = open.end();
+    let report = open.root.report();
     joiners.into_iter().for_each(|joiner| drop(ended(joiner, 0)));
-    let alone = pleach(&folder, "loop spmm band.mtx --precision f64 --out alone.mtx").output();
-    assert!(alone.unwrap().status.success());
-    let read = |name: &str| fs::read(folder.join(name)).unwrap();
+    let alone = "loop spmm band.mtx --precision f64 --out alone.mtx";
+    assert!(pleach(alone, &open.folder).output().unwrap().status.success());
+    let read = |name: &str| fs::read(open.folder.join(name)).unwrap();
     assert!(read("together.mtx") == read("alone.mtx"));
     let sites = report["sites"].as_array().unwrap();
     assert_eq!(sites.len(), 3, "{}", report["sites"]);
@@ -103,15 +92,14 @@ fn whoever_leaves_or_dies_changes_no_picture() {
     let words = "loop rays sphere:20000 --size 1200x1200 --method march";
     let alone = json(words);
     for (signal, end, code) in [("-INT", "left", Some(3)), ("-KILL", "lost", None)] {
-        let open = Open::begin("picture", &[], &format!("{words} --slow cpu0=40"));
-        let (goes, mut stays) = (open.join("--slow cpu0=6"), open.join("--slow cpu0=6"));
-        // Until it has joined.
-        sleep(Duration::from_millis(700));
-        let id = goes.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
-        let report = open.end();
-        assert_eq!(goes.wait_with_output().unwrap().status.code(), code);
-        assert!(stays.wait().unwrap().success());
+        let mut open = Open::begin("picture", &[], &format!("{words} --slow cpu0=40"));
+        let (mut goes, mut stays) = (open.join("--slow cpu0=6"), open.join("--slow cpu0=6"));
+        goes.says("joined as site", 1);
+        let before = goes.worked();
+        until("work", || goes.worked() > before + 5);
+        goes.signal(signal);
+        let report = open.root.report();
+        assert_eq!((goes.end(), stays.end()), (code, Some(0)));
         for key in ["checksum", "segments", "lost", "units"] {
             assert_eq!(report["loop"][key], alone["loop"][key], "{key}");
         }
@@ -123,10 +111,10 @@ fn whoever_leaves_or_dies_changes_no_picture() {
 
 #[test]
 fn every_run_of_a_loop_is_joined() {
-    let open = Open::begin("runs", &[], "loop csrmm fem:9000 --slow cpu0=100 --repeat 3");
+    let mut open = Open::begin("runs", &[], "loop csrmm fem:9000 --slow cpu0=100 --repeat 3");
     let joiner = open.join("");
-    let report = open.end();
-    let said = String::from_utf8(ended(joiner, 0).stderr).unwrap();
+    let report = open.root.report();
+    let said = ended(joiner, 0);
     assert!(said.contains("took part in a loop"), "{said}");
     assert_eq!(report["repeats"]["runs"], 3);
     assert_eq!(report["loop"]["checksum"], json("loop csrmm fem:9000")["loop"]["checksum"]);

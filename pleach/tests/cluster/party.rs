@@ -91,6 +91,14 @@ impl Process {
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
 
+    /// How long it has worked so far, in ticks of the system's clock.
+    pub fn worked(&self) -> u64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        // The name in brackets may hold anything.
+        let fields = stat.rsplit(')').next().unwrap().split_whitespace();
+        fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+    }
+
     /// Ends it at once.
     pub fn kill(&mut self) {
         // It may have ended by itself.

@@ -21,6 +21,7 @@ fn arbitrary(chance: &mut Seeded, mutant: Mutant) -> Room {
         leaves: 9,
         deaths: 9,
         root_deaths: 9,
+        restarts: 0,
         suspicions: 9,
         losses: 9,
         doubles: 9,

@@ -30,6 +30,8 @@ pub(super) enum Move {
     Exit(usize),
     Die(usize),
     Resume,
+    /// The root begins another run.
+    Restart,
     Lose(usize),
     Double(usize),
 }
@@ -58,7 +60,12 @@ impl Room {
         let left = &self.left;
         let Some(seat) = &self.seats[place] else {
             if place == 0 {
-                moves.push((Move::Resume, false));
+                if self.file.is_some() {
+                    moves.push((Move::Resume, false));
+                }
+                if left.restarts > 0 {
+                    moves.push((Move::Restart, self.file.is_some()));
+                }
             } else if left.joins > 0 {
                 moves.push((Move::Join(place), true));
             }
@@ -85,7 +92,7 @@ impl Room {
         if place > 0 && left.deaths > 0 {
             moves.push((Move::Die(place), true));
         }
-        if place == 0 && left.root_deaths > 0 && self.file.is_some() {
+        if place == 0 && left.root_deaths > 0 && (self.file.is_some() || left.restarts > 0) {
             moves.push((Move::Die(place), true));
         }
     }
@@ -236,6 +243,10 @@ impl Room {
                 self.seats[place] = None;
             }
             Move::Resume => self.resume()?,
+            Move::Restart => {
+                self.left.restarts -= 1;
+                self.restart();
+            }
             Move::Lose(at) => {
                 self.left.losses -= 1;
                 self.fault();

@@ -21,6 +21,9 @@ pub struct Budget {
     pub deaths: u8,
     /// Deaths of the root, once it has written its file.
     pub root_deaths: u8,
+    /// Roots that begin another run after a death of the root, whether or not there is a file. The first run has the
+    /// optimum as its value to beat, so that nobody finds it there; the next one has no such value.
+    pub restarts: u8,
     /// Leases that end, and patience that ends, although nobody is dead.
     pub suspicions: u8,
     /// Messages lost.
@@ -52,6 +55,8 @@ pub(super) struct Seat {
     pub cut: Option<(Held, Certificate<Bits>)>,
     /// Patrons who asked and wait for a certificate.
     pub owed: BTreeSet<Lien>,
+    /// Whether its units prune by a value to beat whose solution nobody knows.
+    cutoff: bool,
 }
 
 /// A state of everything.
@@ -67,6 +72,8 @@ pub(super) struct Room {
     done: u8,
     pub faulty: bool,
     processes: u64,
+    /// Whether the run has a value to beat whose solution nobody knows.
+    pub cutoff: bool,
     pub left: Budget,
     pub mutant: Mutant,
 }
@@ -83,6 +90,7 @@ impl Room {
             done: 0,
             faulty: false,
             processes: 0,
+            cutoff: left.restarts > 0,
             left,
             mutant,
         };
@@ -117,7 +125,7 @@ impl Room {
             site.tell_at_most(0);
         }
         let (hand, owed) = (Bits::default(), BTreeSet::new());
-        Seat { site, hand, in_hand: None, cut: None, owed }
+        Seat { site, hand, in_hand: None, cut: None, owed, cutoff: self.cutoff }
     }
 
     /// A new process takes a place.
@@ -141,6 +149,21 @@ impl Room {
         seat.site.adopt_all(&mut deeds);
         self.seats[0] = Some(seat);
         self.carry_out(0, deeds)
+    }
+
+    /// A new process begins another run. All connections were broken, and whoever comes back begins anew.
+    pub fn restart(&mut self) {
+        self.cutoff = false;
+        self.mail.clear();
+        self.file = None;
+        let incarnation = self.incarnation();
+        let whole = Certificate::of(Bits::open(self.all()));
+        self.seats[0] = Some(self.seat(Site::root(0, incarnation, whole, None)));
+        for place in 1..self.seats.len() {
+            if self.seats[place].is_some() && self.mutant != Mutant::ContinuesOtherRuns {
+                self.join(place);
+            }
+        }
     }
 
     /// A seat that somebody sits in.
@@ -252,7 +275,7 @@ impl Room {
         let unit = 1 << seat.hand.open.trailing_zeros();
         seat.hand.open ^= unit;
         seat.hand.done |= unit;
-        if unit == optimum && seat.site.best().is_none() {
+        if unit == optimum && seat.site.best().is_none() && !seat.cutoff {
             let solution = Solution { score: 0, plan: vec![1] };
             self.act(place, |site, deeds| site.found(&solution, deeds))?;
         }

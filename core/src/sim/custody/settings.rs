@@ -40,6 +40,12 @@ pub fn settings() -> Vec<Setting> {
         room("a message lost", (2, 2), 2, Budget { losses: 1, ..calm }),
         room("a message doubled", (2, 2), 2, Budget { doubles: 1, ..calm }),
         room("the root dies", (2, 2), 2, Budget { root_deaths: 1, ..calm }),
+        room(
+            "the root begins another run",
+            (2, 2),
+            2,
+            Budget { root_deaths: 1, restarts: 1, ..calm },
+        ),
         long(room("four units", (3, 3), 4, Budget { gives: 3, ..calm })),
         long(room(
             "three sites, any order",

@@ -20,7 +20,7 @@ pub(super) fn walk(seed: u64, mutant: Mutant) -> Result<usize, String> {
     let faults = up_to(2) > 0;
     let mut some = |most: u32| if faults { up_to(most) } else { 0 };
     let (deaths, root_deaths, suspicions) = (some(3), some(2), some(2));
-    let (losses, doubles) = (some(2), some(2));
+    let (losses, doubles, restarts) = (some(2), some(2), some(1));
     let budget = Budget {
         gives: 1 + up_to(7),
         commits: up_to(8),
@@ -28,6 +28,7 @@ pub(super) fn walk(seed: u64, mutant: Mutant) -> Result<usize, String> {
         leaves: up_to(1),
         deaths,
         root_deaths,
+        restarts,
         suspicions,
         losses,
         doubles,
