@@ -3,6 +3,7 @@
 use crate::device::OnDevice;
 use crate::evaluate::Host;
 use crate::explorer::{Explorer, TreeExplorer};
+use crate::sample;
 use crate::seed::Top;
 use crate::tree::{Goal, Solution, Tree};
 use crate::work::{Pool, Work};
@@ -45,6 +46,16 @@ pub trait Problem: Sync {
     /// The print of all that the search tree depends on: checkpoints and messages of a search with
     /// another one are refused. [`crate::wire::fingerprint`] makes one.
     fn fingerprint(&self) -> u64;
+
+    /// The same, for a search that begins. What is printed by a sample ends it as soon as it should.
+    fn new_fingerprint(&self, _go_on: &dyn Fn() -> bool) -> u64 {
+        self.fingerprint()
+    }
+
+    /// Whether this is the print of this tree, if need be by a sample of the same size.
+    fn has_fingerprint(&self, print: u64) -> bool {
+        self.fingerprint() == print
+    }
 
     /// The least score that any solution can have, as far as is known without searching.
     fn least_score(&self) -> i64 {
@@ -91,7 +102,16 @@ impl<T: Tree> Problem for Plain<T> {
     }
 
     fn fingerprint(&self) -> u64 {
-        self.0.fingerprint()
+        self.new_fingerprint(&|| true)
+    }
+
+    fn new_fingerprint(&self, go_on: &dyn Fn() -> bool) -> u64 {
+        self.0.fingerprint().unwrap_or_else(|| sample::print(&self.0, sample::MOST, go_on))
+    }
+
+    fn has_fingerprint(&self, print: u64) -> bool {
+        let same = || sample::print(&self.0, sample::size(print), &|| true) == print;
+        self.0.fingerprint().map_or_else(same, |own| own == print)
     }
 
     fn hurry(&self, hurry: bool) {

@@ -98,14 +98,11 @@ pub trait Tree: Sync {
     /// A print of everything that the tree depends on. A checkpoint of a tree with another print is
     /// refused.
     ///
-    /// The default explores a few hundred nodes from the root and prints these. A tree with data that
-    /// shows only further down must print the data itself: [`crate::wire::fingerprint`] prints anything
-    /// that can be packed.
-    fn fingerprint(&self) -> u64
-    where
-        Self: Sized,
-    {
-        crate::sample::print(self)
+    /// With `None`, the default, some nodes near the root and on two paths down are explored and printed: up to
+    /// 255, fewer where nodes take long. A tree with data that shows only further down must print the data itself:
+    /// [`crate::wire::fingerprint`] prints anything that can be packed.
+    fn fingerprint(&self) -> Option<u64> {
+        None
     }
 
     /// Tells whether the run waits to stop. A tree whose nodes take long may then leave the current ones

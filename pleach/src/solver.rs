@@ -160,7 +160,7 @@ impl<'a, P: Problem> Solver<'a, P> {
             return Ok(Some(lock));
         }
         let held = load(&save.path)?;
-        let same = held.fingerprint == self.problem.fingerprint();
+        let same = self.problem.has_fingerprint(held.fingerprint);
         let resumed = self.settings.resume.as_ref().is_some_and(|resumed| *resumed == held);
         if resumed || same && held.pieces.is_empty() {
             return Ok(Some(lock));

@@ -100,10 +100,10 @@ impl Tree for Knapsack {
             && (0..=most).contains(&value)
     }
 
-    fn fingerprint(&self) -> u64 {
+    fn fingerprint(&self) -> Option<u64> {
         let items: Vec<(i64, i64)> =
             self.items.iter().map(|item| (item.value, item.weight)).collect();
-        fingerprint("knapsack", &(self.capacity, items))
+        Some(fingerprint("knapsack", &(self.capacity, items)))
     }
 
     fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {

@@ -214,6 +214,9 @@ pub(crate) fn last_warnings(commons: &Commons<'_>, watch: &mut Watcher<'_>) {
     }
 }
 
+/// How long a sample of the tree may take, by which it is known again.
+const SAMPLE: Duration = Duration::from_millis(50);
+
 /// What the run resumes, or a search that has not begun.
 pub(crate) fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
     if let Some(start) = &settings.start {
@@ -222,11 +225,13 @@ pub(crate) fn before(problem: &dyn Problem, settings: &Settings) -> Result<Check
     let Some(before) = &settings.resume else {
         // A print may take a while, and is needed only where others may doubt it.
         let doubted = settings.save.is_some() || settings.cluster.is_some();
-        let fingerprint = if doubted { problem.fingerprint() } else { 0 };
+        let start = Instant::now();
+        let go_on = || start.elapsed() < SAMPLE;
+        let fingerprint = if doubted { problem.new_fingerprint(&go_on) } else { 0 };
         let (run, best, pieces) = (random(), i64::MAX, vec![problem.root()]);
         return Ok(Checkpoint { fingerprint, run, best, pieces, ..Checkpoint::default() });
     };
-    if before.fingerprint != problem.fingerprint() {
+    if !problem.has_fingerprint(before.fingerprint) {
         return Err(Unreadable::Foreign.into());
     }
     let content = |why: Malformed| RunError::Resume(why.into());

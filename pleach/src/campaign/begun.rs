@@ -129,7 +129,7 @@ impl<'s, 'a> Begun<'s, 'a> {
     /// Runs a search.
     pub fn search(&mut self, problem: &dyn Problem, settings: &Settings) -> Result<Report, Error> {
         let content = settings.resume.as_ref();
-        if let Some(content) = content.filter(|it| it.fingerprint != problem.fingerprint()) {
+        if let Some(content) = content.filter(|it| !problem.has_fingerprint(it.fingerprint)) {
             return Err(self.saved.foreign(content));
         }
         let Search { cancel, progress, resumed, begins, .. } = &mut *self.search;
@@ -163,7 +163,7 @@ impl<'s, 'a> Begun<'s, 'a> {
         let Some(content) = self.resumed() else {
             return Err(Error::Input("there is no saved search to look at".into()));
         };
-        if content.fingerprint != problem.fingerprint() {
+        if !problem.has_fingerprint(content.fingerprint) {
             return Err(self.saved.foreign(content));
         }
         Contents::new(problem, content, &self.saved.state, self.search.nodes)

@@ -199,10 +199,11 @@ impl Problem for Atsp {
     }
 
     fn fingerprint(&self) -> u64 {
-        match &self.search {
+        let print = match &self.search {
             Search::Paths(paths) => Tree::fingerprint(paths),
             Search::Tours(tours) => Tree::fingerprint(tours),
-        }
+        };
+        print.expect("both trees print their data")
     }
 
     fn hurry(&self, hurry: bool) {

@@ -249,8 +249,8 @@ impl Tree for Tours {
         next.len() == n && next.iter().all(|&j| usize::from(j) < n)
     }
 
-    fn fingerprint(&self) -> u64 {
+    fn fingerprint(&self) -> Option<u64> {
         let costs = self.instance.costs().to_vec();
-        fingerprint("tours", &(costs, self.bound.to_string().into_bytes()))
+        Some(fingerprint("tours", &(costs, self.bound.to_string().into_bytes())))
     }
 }

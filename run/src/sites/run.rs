@@ -286,8 +286,8 @@ fn order_of(settings: &Settings, before: &Checkpoint, control: &Control, limited
 
 /// What this process begins with in a search that the root has ordered: a value to beat and the best solution.
 fn ordered_start(problem: &dyn Problem, order: &Order) -> Result<Checkpoint, RunError> {
-    let fingerprint = problem.fingerprint();
-    if fingerprint != order.fingerprint {
+    let fingerprint = order.fingerprint;
+    if !problem.has_fingerprint(fingerprint) {
         let why = "the root's search is another one here: is this program, or its input, the same?";
         return Err(RunError::Follow(why));
     }

@@ -110,9 +110,9 @@ impl Tree for Paths {
             && self.rows.valid_bound(*bound)
     }
 
-    fn fingerprint(&self) -> u64 {
+    fn fingerprint(&self) -> Option<u64> {
         let costs = self.instance.costs().to_vec();
-        fingerprint("atsp", &(costs, format!("partial {}", self.nodes).into_bytes()))
+        Some(fingerprint("atsp", &(costs, format!("partial {}", self.nodes).into_bytes())))
     }
 }
 
