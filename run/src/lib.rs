@@ -30,6 +30,8 @@ mod late;
 #[cfg(not(loom))]
 mod lock;
 #[cfg(not(loom))]
+mod memory;
+#[cfg(not(loom))]
 mod outcome;
 #[cfg(not(loom))]
 mod pace;
@@ -37,7 +39,6 @@ mod pace;
 mod pins;
 #[cfg(not(loom))]
 mod profile;
-#[cfg(not(loom))]
 mod save;
 #[cfg(not(loom))]
 mod settings;

@@ -264,7 +264,11 @@ fn deliver(
         return Ok(DONE);
     }
     if report.outcome.stop == Some(Stop::Memory) {
-        console.note("too many open nodes: the tree may have no end");
+        let most =
+            given.word("memory").map_or("by default".into(), |size| format!("--memory {size}"));
+        console.note(&format!(
+            "open work takes more memory than a search may have ({most}); the tree may have no end"
+        ));
     }
     Ok(STOPPED)
 }

@@ -94,6 +94,11 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 impl Target {
     fn of(path: &Path) -> io::Result<Self> {
+        if let Err(why) = path.metadata()
+            && why.kind() != ErrorKind::NotFound
+        {
+            return Err(why);
+        }
         if path.is_dir() {
             return Err(ErrorKind::IsADirectory.into());
         }

@@ -12,7 +12,7 @@ mod units;
 
 pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, address};
 pub use given::{Given, Kind, Saving};
-pub use limits::{CHECKPOINT, EVERY, NODE_LIMIT, SHOW, TIME_LIMIT};
+pub use limits::{CHECKPOINT, EVERY, MEMORY, NODE_LIMIT, SHOW, TIME_LIMIT};
 pub use looping::{
     CHUNKS, COLUMNS, COMPARE, FRAMES, METHOD, NEAR, OBSTACLE, OUT, PRECISION, Precision, REYNOLDS,
     SIZE, SPEED, STEPS, TRANSFER, UNSORTED, VALUES, VIEW, ZOOM,
@@ -31,7 +31,7 @@ use serde_json::Value;
 pub const WORD: char = '\u{1}';
 
 /// The flags that there are, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 54] = [
+pub static FLAGS: [&(dyn Item + Sync); 55] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -46,6 +46,7 @@ pub static FLAGS: [&(dyn Item + Sync); 54] = [
     &JOBS_FIRST,
     &TIME_LIMIT,
     &NODE_LIMIT,
+    &MEMORY,
     &NODES,
     &COLUMNS,
     &PRECISION,
