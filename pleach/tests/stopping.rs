@@ -10,11 +10,12 @@ use std::process::{Child, Command, Output, Stdio};
 
 /// The signals that these tests send.
 const HUP: u32 = 1;
+pub const INT: u32 = 2;
 const USR1: u32 = 10;
 const TERM: u32 = 15;
 
 /// A command under way, which ends with the test.
-struct Running(Option<Child>);
+pub struct Running(Option<Child>);
 
 impl Running {
     /// Starts a command through a shell.
@@ -25,7 +26,7 @@ impl Running {
     }
 
     /// Starts `pleach`, and waits until it catches signals.
-    fn new(words: &str) -> Self {
+    pub fn new(words: &str) -> Self {
         let running = Self::shell(&format!("exec $PLEACH {words}"));
         while !running.signals("SigCgt").contains(&TERM) {
             std::thread::yield_now();
@@ -45,7 +46,7 @@ impl Running {
         (1..=64).filter(|signal| mask >> (signal - 1) & 1 == 1).collect()
     }
 
-    fn send(&self, signal: u32) {
+    pub fn send(&self, signal: u32) {
         let id = self.id().to_string();
         assert!(Command::new("kill").args([format!("-{signal}"), id]).status().unwrap().success());
     }
@@ -61,7 +62,7 @@ impl Running {
     }
 
     /// Ends stopped, with a result.
-    fn stopped(self) -> String {
+    pub fn stopped(self) -> String {
         let output = self.end();
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
