@@ -143,13 +143,22 @@ impl<'s, 'a> Begun<'s, 'a> {
             return Err(self.saved.foreign(content));
         }
         let Search { cancel, progress, resumed, begins, .. } = &mut *self.search;
-        if let Some(begins) = begins.take() {
+        let mut begins = begins.take();
+        let knows_something =
+            settings.start.is_some() || settings.resume.is_some() || settings.save.is_some();
+        if let Some(begins) = begins.take_if(|_| knows_something) {
             begins();
         }
         if let Some(tell) = resumed.take_if(|_| content.is_some()).as_mut() {
             tell();
         }
         let mut watch = |sight: &pleach_run::Sight| {
+            // Explorers of a large instance take a while to make.
+            if let Some(begins) =
+                begins.take_if(|_| sight.counts.bounded > 0 || sight.best.is_some())
+            {
+                begins();
+            }
             let flow = progress.as_mut().map(|watch| watch(sight));
             match flow.filter(|_| !cancel.is_cancelled()) {
                 None if cancel.is_cancelled() => std::ops::ControlFlow::Break(()),
