@@ -248,6 +248,7 @@ fn outputs_go_to_files_and_streams_but_not_to_a_dash() {
     refused("loop rays cube:1 --out x.jpg", "x.jpg: expected a name that ends in .png");
     refused("loop lattice --out flow.txt", "flow.txt: expected a name that ends in .vti or .png");
     refused("loop spmm fem:10 --out product", "product: expected a name that ends in .mtx");
+    refused("loop rays cube:1 --out -", "--out -: expected");
     refused("loop nosuch --help", "no help for 'nosuch'");
     refused("solve nosuch --help", "no help for 'nosuch'");
 }
@@ -279,6 +280,21 @@ fn a_search_ends_in_order_where_memory_does() {
     assert!(many.to_string().contains("at most 1024"), "{many}");
     let report = pleach::Solver::new(Endless).threads(2).memory(64 << 20).run().unwrap();
     assert_eq!(report.outcome.stop, Some(pleach::Stop::Memory));
+}
+
+/// A result used to go nowhere, with exit code 0, where standard output was closed.
+#[test]
+fn a_result_that_cannot_be_printed_is_a_failure() {
+    let plan = folder("stopping").join("unprinted.txt");
+    let _ = fs::remove_file(&plan);
+    let script = format!("exec $PLEACH solve queens 8 --solution {} >&-", plan.display());
+    let output = Running::shell(&script).end();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(said.contains("standard output is closed") && said.lines().count() == 1, "{said}");
+    assert!(plan.exists(), "files are written all the same");
+    let elsewhere = Running::shell("exec $PLEACH count queens 8 > /dev/null").end();
+    assert!(elsewhere.status.success(), "{elsewhere:?}");
 }
 
 /// A tree that grows for ever.

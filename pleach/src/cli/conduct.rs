@@ -240,7 +240,7 @@ fn deliver(
         text
     };
     // The result comes first: a file that cannot be written must not lose it.
-    console.print(&text)?;
+    let printed = console.print(&text);
     if let Some(file) = files.trace {
         let picture = || draw::over_time::draw(&format!("{name} {instance}"), &report);
         let text = if file.ends_with("svg") { picture() } else { trace::data(&report).to_string() };
@@ -260,6 +260,7 @@ fn deliver(
             (None, _) => {}
         }
     }
+    printed?;
     if report.status != Status::Stopped {
         return Ok(DONE);
     }
