@@ -82,7 +82,7 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// The number of threads; all cores if this is not called.
+    /// The number of threads, at most 1024; all cores if this is not called.
     #[must_use]
     pub fn threads(mut self, threads: u32) -> Self {
         self.settings.threads = threads.max(1);
@@ -109,6 +109,14 @@ impl<'a, P: Problem> Solver<'a, P> {
     #[must_use]
     pub fn node_limit(mut self, nodes: u64) -> Self {
         self.settings.node_limit = Some(nodes);
+        self
+    }
+
+    /// Stop once the open work takes more memory than this, with what is known then; four fifths of what is free if
+    /// this is not called.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.settings.memory = Some(bytes);
         self
     }
 

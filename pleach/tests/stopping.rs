@@ -10,11 +10,12 @@ use std::process::{Child, Command, Output, Stdio};
 
 /// The signals that these tests send.
 const HUP: u32 = 1;
+pub const INT: u32 = 2;
 const USR1: u32 = 10;
 const TERM: u32 = 15;
 
 /// A command under way, which ends with the test.
-struct Running(Option<Child>);
+pub struct Running(Option<Child>);
 
 impl Running {
     /// Starts a command through a shell.
@@ -25,7 +26,7 @@ impl Running {
     }
 
     /// Starts `pleach`, and waits until it catches signals.
-    fn new(words: &str) -> Self {
+    pub fn new(words: &str) -> Self {
         let running = Self::shell(&format!("exec $PLEACH {words}"));
         while !running.signals("SigCgt").contains(&TERM) {
             std::thread::yield_now();
@@ -45,7 +46,7 @@ impl Running {
         (1..=64).filter(|signal| mask >> (signal - 1) & 1 == 1).collect()
     }
 
-    fn send(&self, signal: u32) {
+    pub fn send(&self, signal: u32) {
         let id = self.id().to_string();
         assert!(Command::new("kill").args([format!("-{signal}"), id]).status().unwrap().success());
     }
@@ -61,7 +62,7 @@ impl Running {
     }
 
     /// Ends stopped, with a result.
-    fn stopped(self) -> String {
+    pub fn stopped(self) -> String {
         let output = self.end();
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
@@ -247,6 +248,110 @@ fn outputs_go_to_files_and_streams_but_not_to_a_dash() {
     refused("loop rays cube:1 --out x.jpg", "x.jpg: expected a name that ends in .png");
     refused("loop lattice --out flow.txt", "flow.txt: expected a name that ends in .vti or .png");
     refused("loop spmm fem:10 --out product", "product: expected a name that ends in .mtx");
+    refused("loop rays cube:1 --out -", "--out -: expected");
     refused("loop nosuch --help", "no help for 'nosuch'");
     refused("solve nosuch --help", "no help for 'nosuch'");
+}
+
+/// A tree without end used to end the process when memory did.
+#[test]
+fn a_search_ends_in_order_where_memory_does() {
+    let path = folder("stopping").join("endless.pleach");
+    let _ = fs::remove_file(&path);
+    let file = path.display();
+    let endless = "count uts type=binomial,b0=4,q=1,m=4 --node-limit 1000000000000 --quiet";
+    for more in ["--memory 64M".to_string(), format!("--memory 96M --checkpoint {file}")] {
+        let output = pleach(&format!("{endless} {more}"));
+        let (text, notes) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(3), "{text}{notes}");
+        assert!(text.contains("stopped by the limit of memory"), "{text}");
+        assert!(notes.contains("--memory") && notes.contains("may have no end"), "{notes}");
+    }
+    let again = pleach(&format!("resume {file} --quiet --node-limit 1000"));
+    assert_eq!(again.status.code(), Some(3), "the checkpoint is whole: {again:?}");
+    // A limit on the process is seen as well.
+    let script = format!("ulimit -v 1000000; exec $PLEACH {endless}");
+    let output = Running::shell(&script).end();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    refused("count queens 8 --memory lots", "--memory lots: expected bytes");
+    refused("count queens 8 --threads 1000000", "--threads 1000000: expected");
+    let many = pleach::Solver::new(Endless).threads(1_000_000).run().unwrap_err();
+    assert!(many.to_string().contains("at most 1024"), "{many}");
+    let report = pleach::Solver::new(Endless).threads(2).memory(64 << 20).run().unwrap();
+    assert_eq!(report.outcome.stop, Some(pleach::Stop::Memory));
+}
+
+/// A result used to go nowhere, with exit code 0, where standard output was closed.
+#[test]
+fn a_result_that_cannot_be_printed_is_a_failure() {
+    let plan = folder("stopping").join("unprinted.txt");
+    let _ = fs::remove_file(&plan);
+    let script = format!("exec $PLEACH solve queens 8 --solution {} >&-", plan.display());
+    let output = Running::shell(&script).end();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(said.contains("standard output is closed") && said.lines().count() == 1, "{said}");
+    assert!(plan.exists(), "files are written all the same");
+    let elsewhere = Running::shell("exec $PLEACH count queens 8 > /dev/null").end();
+    assert!(elsewhere.status.success(), "{elsewhere:?}");
+}
+
+/// A tree that grows for ever.
+struct Endless;
+
+impl pleach::Tree for Endless {
+    type Node = [u64; 16];
+    const GOAL: pleach::Goal = pleach::Goal::Count;
+
+    fn root(&self) -> [u64; 16] {
+        [0; 16]
+    }
+
+    fn expand(&self, node: &[u64; 16], _: Option<i64>, out: &mut pleach::Children<Self>) {
+        (0..4).for_each(|_| out.child(*node));
+    }
+}
+
+/// A start whose score was stated with the wrong sign used to be believed.
+#[test]
+fn a_start_solution_is_checked() {
+    use pleach::{Goal, Plain, Problem, Settings, Solution, Solver, knapsack::Knapsack};
+    let problem = || Plain(Knapsack::new(10, &[[6, 4], [5, 3], [8, 6]]).unwrap());
+    assert_eq!(problem().goal(), Goal::Maximise);
+    let run = |score, plan: Vec<i64>| {
+        let settings = Settings { start: Some(Solution { score, plan }), ..Settings::default() };
+        Solver::of(problem()).settings(settings).run()
+    };
+    let why = run(13, vec![2, 3]).unwrap_err().to_string();
+    let right = Goal::Maximise.score(13);
+    assert!(why.contains(&format!("said to be 13, but is {right}")), "{why}");
+    assert!(run(Goal::Maximise.score(19), vec![1, 2, 3]).is_err(), "too heavy");
+    assert_eq!(run(right, vec![2, 3]).unwrap().objective, Some(14));
+    let why = pleach::flowshop::Instance::new(2, vec![3, 6, 5]).unwrap_err();
+    assert!(why.contains("3 times, expected 2 for each job"), "{why}");
+}
+
+/// A file of another program used to be read as one's own, and blamed on a flag.
+#[test]
+fn a_checkpoint_knows_its_program() {
+    let path = folder("stopping").join("walks.pleach");
+    let _ = fs::remove_file(&path);
+    let file = path.to_str().unwrap();
+    let words = ["25", "--node-limit", "1000", "--checkpoint", file, "--pace", "1000000"];
+    assert_eq!(example("walks", &words).status.code(), Some(3));
+    let other = example("knapsack", &["resume", file]);
+    assert_eq!(other.status.code(), Some(2), "{other:?}");
+    let said = String::from_utf8_lossy(&other.stderr).into_owned();
+    assert!(said.contains("the search in it is one of 'walks'"), "{said}");
+    refused(&format!("resume {file}"), "the search in it is one of 'walks'");
+    let again = example("walks", &["16", "17"]);
+    assert_eq!(again.status.code(), Some(2), "{again:?}");
+    let file = folder("stopping").join("paced.pleach");
+    let _ = fs::remove_file(&file);
+    let file = file.display();
+    pleach(&format!("count queens 12 --node-limit 1000 --pace 100000 --checkpoint {file}"));
+    let resumed = pleach(&format!("resume {file} --node-limit 1000"));
+    let said = String::from_utf8_lossy(&resumed.stderr).into_owned();
+    assert!(said.contains("keeps its --pace 100000"), "{said}");
 }

@@ -214,6 +214,7 @@ fn settings_record_every_flag() {
         "jobs_first",
         "time_limit",
         "node_limit",
+        "memory",
         "nodes",
         "checkpoint",
         "every",

@@ -12,9 +12,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Open nodes of all units together at which a run gives up. No finite tree was seen to come near.
-const MOST_OPEN: u64 = 50_000_000;
-
 /// What the units of a run share.
 pub(crate) struct Commons<'a> {
     pub goal: Goal,
@@ -120,15 +117,9 @@ impl<'a> Commons<'a> {
         self.control.stopped().is_none() && self.round() == round
     }
 
-    /// Shows what a unit has counted. Stops the run if too many nodes are open.
+    /// Shows what a unit has counted.
     pub fn show(&self, me: PeerId, counts: &Counts, open_nodes: f64) {
         self.gauge(me).show(counts, open_nodes);
-        if open_nodes > MOST_OPEN as f64 / self.gauges.len() as f64 {
-            let open = self.gauges.iter().map(Gauge::open_nodes).fold(0, u64::saturating_add);
-            if open > MOST_OPEN {
-                self.halt(Stop::Memory);
-            }
-        }
     }
 
     /// A unit's gauge.

@@ -7,6 +7,9 @@ use pleach_net::NetError;
 use std::io;
 use std::path::PathBuf;
 
+/// The most threads of a run.
+pub(crate) const MOST_THREADS: u32 = 1024;
+
 /// Why a run could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -22,6 +25,9 @@ pub enum RunError {
          by a single process"
     )]
     Alone,
+    /// More threads than any machine is known to have use for.
+    #[error("{0} threads, expected at most {MOST_THREADS}")]
+    Threads(u32),
     /// The system gives no more threads.
     #[error("cannot start thread {0}: {1}")]
     Thread(u32, io::Error),

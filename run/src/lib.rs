@@ -30,6 +30,8 @@ mod late;
 #[cfg(not(loom))]
 mod lock;
 #[cfg(not(loom))]
+mod memory;
+#[cfg(not(loom))]
 mod outcome;
 #[cfg(not(loom))]
 mod pace;
@@ -37,7 +39,6 @@ mod pace;
 mod pins;
 #[cfg(not(loom))]
 mod profile;
-#[cfg(not(loom))]
 mod save;
 #[cfg(not(loom))]
 mod settings;
@@ -46,6 +47,7 @@ mod side;
 #[cfg(not(loom))]
 mod sites;
 #[cfg(not(loom))]
+mod standard;
 mod start;
 #[cfg(not(loom))]
 mod units;
@@ -64,11 +66,12 @@ pub use lock::Lock;
 pub use outcome::{
     Balance, Outcome, Parting, Sight, SiteReport, SiteSight, SitesSight, UnitReport, UnitSight,
 };
-#[cfg(not(loom))]
 pub use save::{Save, SaveNow, load};
 #[cfg(not(loom))]
 pub use settings::{Settings, cores};
 #[cfg(not(loom))]
 pub use sites::{Bell, Cluster, Entered, First, JoinTicket, Order, Return};
+#[cfg(not(loom))]
+pub use standard::output_was_closed;
 #[cfg(not(loom))]
 pub use start::run;

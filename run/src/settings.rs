@@ -35,6 +35,8 @@ pub struct Settings {
     pub time_limit: Option<Duration>,
     /// Stop after about this number of nodes.
     pub node_limit: Option<u64>,
+    /// Stop once open work takes more memory than this, in bytes; four fifths of what is free if it is not given.
+    pub memory: Option<u64>,
     /// The seed for all random choices.
     pub seed: u64,
     /// Whether to record the activity of every unit.
@@ -77,6 +79,7 @@ impl Default for Settings {
             improve: false,
             time_limit: None,
             node_limit: None,
+            memory: None,
             seed: 0,
             trace: false,
             spin: crate::transport::local::SPIN,

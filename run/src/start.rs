@@ -5,7 +5,7 @@ use crate::commons::Commons;
 use crate::control::{Control, Stop};
 use crate::crew::Crew;
 use crate::driver::{Left, Unit};
-use crate::error::RunError;
+use crate::error::{MOST_THREADS, RunError};
 use crate::gather::{check, gather};
 use crate::late;
 use crate::late::aside::Aside;
@@ -53,6 +53,9 @@ impl Crew {
     ) -> Result<Outcome, RunError> {
         let start = Instant::now();
         let settings = &complete(settings);
+        if settings.threads > MOST_THREADS {
+            return Err(RunError::Threads(settings.threads));
+        }
         if let Some(cluster) = &settings.cluster {
             return self.run_with_others(problem, settings, cluster, watch);
         }

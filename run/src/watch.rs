@@ -5,6 +5,7 @@ use crate::commons::Commons;
 use crate::control::Stop;
 use crate::crew::Latch;
 use crate::gauge::Gauge;
+use crate::memory::Room;
 use crate::outcome::{Sight, SiteSight, SitesSight, UnitSight};
 use crate::save::{SaveNow, Saver};
 use crate::settings::Settings;
@@ -27,6 +28,13 @@ type Whole = Arc<Certificate<Portion<Counts>>>;
 /// How often to check whether the snapshot under way is complete.
 const ASK_EVERY: Duration = Duration::from_millis(1);
 
+/// Open nodes at which a run gives up where the system does not tell how much memory it takes. No finite tree was seen
+/// to come near.
+const MOST_OPEN: u64 = 50_000_000;
+
+/// How often to see how much memory is taken.
+const WEIGH_EVERY: Duration = Duration::from_millis(20);
+
 /// How often to look for a certificate to save.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -46,6 +54,7 @@ pub(crate) fn watch_over(
         office.ring_all();
     };
     let mut known = Known { proven: commons.least_score, ..Known::default() };
+    let room = Room::new(settings.memory, settings.save.is_some());
     let mut saving = Saving::new(commons, office, &settings.save_now);
     let mut look_at = settings.look_every;
     let mut halted = false;
@@ -54,6 +63,7 @@ pub(crate) fn watch_over(
         let limit = settings.time_limit.filter(|_| !halted && control.stopped().is_none());
         let mut until = limit.map_or(look_at, |limit| look_at.min(limit));
         until = saving.next(now).map_or(until, |at| until.min(at));
+        until = until.min(now.saturating_add(WEIGH_EVERY));
         if latch.wait(until.saturating_sub(now)) == 0 {
             return;
         }
@@ -65,6 +75,9 @@ pub(crate) fn watch_over(
             halted = true;
             halt(Stop::Time);
             look_at = now.saturating_add(settings.look_every);
+        } else if !halted && is_full(room.as_ref(), commons) {
+            halted = true;
+            halt(Stop::Memory);
         } else {
             let warning = saving.proceed(now).or_else(|| commons.next_warning());
             if now >= look_at || warning.is_some() {
@@ -76,6 +89,15 @@ pub(crate) fn watch_over(
             }
         }
     }
+}
+
+/// Whether open work takes more memory than it may; where the system does not tell, whether there is so much of it that
+/// the tree may have no end.
+fn is_full(room: Option<&Room>, commons: &Commons<'_>) -> bool {
+    room.map_or_else(
+        || commons.gauges().iter().map(Gauge::open_nodes).fold(0, u64::saturating_add) > MOST_OPEN,
+        Room::is_full,
+    )
 }
 
 /// When to take snapshots, and the one under way.

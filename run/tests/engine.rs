@@ -263,7 +263,8 @@ fn a_watcher_sees_progress_and_can_stop_the_run() {
 #[test]
 fn an_endless_tree_is_given_up_before_memory_is() {
     // Every node has two children, so the search only ever descends.
-    let outcome = go(&uts("type=binomial,b0=2,q=1,m=2", Level::best()), &settings(1));
+    let limited = Settings { memory: Some(128 << 20), ..settings(1) };
+    let outcome = go(&uts("type=binomial,b0=2,q=1,m=2", Level::best()), &limited);
     assert_eq!(outcome.stop, Some(Stop::Memory));
 }
 

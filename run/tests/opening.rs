@@ -16,7 +16,7 @@ use pleach_run::{Crew, Settings, UnitReport};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What a whole search counts, from a value to beat, on the CPU.
 fn wanted(problem: &dyn Problem, best: i64) -> Counts {
@@ -128,7 +128,6 @@ fn a_whole_run_counts_right_while_its_device_comes() {
 
 #[test]
 fn nobody_waits_for_a_device_when_the_search_is_over() {
-    let start = Instant::now();
     let (tiny, large) =
         (Queens::new(6, Level::best()).unwrap(), Queens::new(18, Level::best()).unwrap());
     let crew = Crew::default();
@@ -138,7 +137,6 @@ fn nobody_waits_for_a_device_when_the_search_is_over() {
     assert_eq!(outcome.units[1].opened_s, None);
     let stopped = crew.run(&large, &hour, &mut |_| ControlFlow::Break(())).unwrap();
     assert!(stopped.stop.is_some() && stopped.open > 0.0);
-    assert!(start.elapsed() < Duration::from_secs(600), "{:?}", start.elapsed());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::NetError;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LAZY};
 use std::ffi::{c_char, c_int};
 use std::mem::ManuallyDrop;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An open library. It is never closed: its functions may be called until the process ends.
 pub struct Opened {
@@ -25,7 +25,9 @@ pub fn open(plan: &Plan) -> Result<Option<Opened>, NetError> {
     match plan {
         Plan::Nothing => Ok(None),
         Plan::ByHand { path, size } => by_hand(path, *size).map(Some),
-        Plan::Launched { launcher, sign, size } => launched(launcher, sign, *size).map(Some),
+        Plan::Launched { launcher, sign, size } => {
+            launched(launcher, &beside_launcher(), (*sign, *size)).map(Some)
+        }
     }
 }
 
@@ -43,25 +45,51 @@ fn by_hand(path: &Path, launched: Option<u32>) -> Result<Opened, NetError> {
     }
 }
 
-/// The first library of the launcher that can be opened and understands it.
+/// The first library of the launcher that can be opened and understands it: by its name, as the loader finds it, else in
+/// one of these folders.
 fn launched(
     launcher: &Launcher,
-    sign: &'static str,
-    size: Option<u32>,
+    folders: &[PathBuf],
+    (sign, size): (&'static str, Option<u32>),
 ) -> Result<Opened, NetError> {
     let mut tried = Vec::new();
-    for name in launcher.libraries {
-        match by_hand(Path::new(name), size) {
+    let named = launcher.libraries.iter().map(PathBuf::from);
+    let placed = folders.iter().flat_map(|at| launcher.libraries.iter().map(|name| at.join(name)));
+    for path in named.chain(placed.filter(|path| path.exists())) {
+        let name = path.display();
+        match by_hand(&path, size) {
             Ok(opened) if launcher.families.contains(&opened.family) => return Ok(opened),
             Ok(opened) => tried.push(format!("{name}, which is {}", opened.version)),
             Err(NetError::CannotOpen { why, .. }) if why.starts_with(&format!("{name}: ")) => {
-                tried.push((*name).to_string());
+                tried.push(name.to_string());
             }
             Err(error) => tried.push(error.to_string()),
         }
     }
     let (found, launcher, help) = (sign, launcher.name, launcher.help);
     Err(NetError::NoLibrary { found, launcher, tried: tried.join(", "), help })
+}
+
+/// The most processes between this one and its launcher.
+const MOST_BETWEEN: usize = 8;
+
+/// Folders of libraries beside the programs that have started this process: an MPI that is no part of the system has its
+/// launcher in `bin` and its library in `lib`.
+fn beside_launcher() -> Vec<PathBuf> {
+    let parent = |process: &u32| {
+        let about = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // A name in brackets may hold anything; the state and the parent follow it.
+        about.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    let above = std::iter::successors(parent(&std::process::id()), parent).take(MOST_BETWEEN);
+    let programs =
+        above.filter_map(|process| std::fs::read_link(format!("/proc/{process}/exe")).ok());
+    let folders = programs.filter_map(|program| Some(program.parent()?.parent()?.to_path_buf()));
+    let system = |root: &PathBuf| root == Path::new("/") || root == Path::new("/usr");
+    folders
+        .filter(|root| !system(root))
+        .flat_map(|root| ["lib", "lib64"].map(|it| root.join(it)))
+        .collect()
 }
 
 fn load(path: &Path) -> Result<Library, String> {
@@ -158,9 +186,29 @@ mod tests {
         };
         let libraries = &["libmpi-nowhere.so.1", "libmpi-nowhere.so.2"];
         let launcher = Launcher { libraries, ..*launcher };
-        let text = super::launched(&launcher, "PMI_FD", None).err().unwrap().to_string();
+        let launched = |folders: &[PathBuf]| {
+            super::launched(&launcher, folders, ("PMI_FD", None)).err().unwrap().to_string()
+        };
+        let text = launched(&[]);
         let start = "PMI_FD is set by a launcher that speaks PMI, but no library for it can be opened \
                      (tried libmpi-nowhere.so.1, libmpi-nowhere.so.2): install MPICH";
         assert!(text.starts_with(start), "{text}");
+        // What lies beside the launcher is tried next.
+        let folder = std::env::temp_dir().join(format!("pleach-mpi-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let placed = folder.join("libmpi-nowhere.so.2");
+        std::fs::write(&placed, "no library").unwrap();
+        let text = launched(&["/nowhere".into(), folder.clone()]);
+        let tried = format!("libmpi-nowhere.so.2, {}): install", placed.display());
+        assert!(text.contains(&tried), "{text}");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn folders_beside_the_programs_above_are_looked_at() {
+        // The test was started by something that lies in a folder.
+        let folders = beside_launcher();
+        assert!(folders.len() <= 2 * MOST_BETWEEN && folders.iter().all(|it| it.is_absolute()));
     }
 }

@@ -106,7 +106,13 @@ fn prepare<'s, 'a>(
     // The checkpoint has what the search began with.
     let given = start.take().filter(|_| begun.resumed().is_none());
     let started = (given.as_deref(), begun.seed());
-    let atsp = Atsp::new(instance.clone(), bound, how, started, &|| begun.go_on());
+    let atsp = Atsp::unless_stopped(
+        instance.clone(),
+        bound,
+        how,
+        started,
+        (&|| begun.is_wanted(), &|| begun.go_on()),
+    );
     let atsp = atsp.map_err(Error::Input)?;
     let ready = ready(&begun, &atsp, *best, given);
     Ok((begun, atsp, ready))

@@ -76,6 +76,16 @@ impl<'s, 'a> Begun<'s, 'a> {
             && until.is_none_or(|until| Instant::now() < until)
     }
 
+    /// Whether the search is going to be run: then it must be prepared, however little time is left.
+    pub fn is_wanted(&self) -> bool {
+        self.looking || self.has_begun() || self.go_on()
+    }
+
+    /// Whether the search began before, or others wait for it.
+    fn has_begun(&self) -> bool {
+        self.resumed().is_some() || self.settings().cluster.is_some()
+    }
+
     /// Whether heuristics may go on looking for the published value, as a function to call.
     pub fn reaching(&self) -> impl Fn() -> bool {
         let until = Instant::now() + REACH;
@@ -85,7 +95,7 @@ impl<'s, 'a> Begun<'s, 'a> {
     /// Runs the first search; what came before it counts as set-up.
     pub fn run(&mut self, problem: &impl Problem, ready: &mut Ready) -> Result<Report, Error> {
         let prepared = self.started.elapsed();
-        if !self.go_on() && self.resumed().is_none() && self.settings().cluster.is_none() {
+        if !self.is_wanted() {
             return Ok(self.unsearched(problem, &ready.settings));
         }
         let earlier_s = self.saved.state["setup_s"].as_f64().unwrap_or(0.0);
@@ -133,13 +143,22 @@ impl<'s, 'a> Begun<'s, 'a> {
             return Err(self.saved.foreign(content));
         }
         let Search { cancel, progress, resumed, begins, .. } = &mut *self.search;
-        if let Some(begins) = begins.take() {
+        let mut begins = begins.take();
+        let knows_something =
+            settings.start.is_some() || settings.resume.is_some() || settings.save.is_some();
+        if let Some(begins) = begins.take_if(|_| knows_something) {
             begins();
         }
         if let Some(tell) = resumed.take_if(|_| content.is_some()).as_mut() {
             tell();
         }
         let mut watch = |sight: &pleach_run::Sight| {
+            // Explorers of a large instance take a while to make.
+            if let Some(begins) =
+                begins.take_if(|_| sight.counts.bounded > 0 || sight.best.is_some())
+            {
+                begins();
+            }
             let flow = progress.as_mut().map(|watch| watch(sight));
             match flow.filter(|_| !cancel.is_cancelled()) {
                 None if cancel.is_cancelled() => std::ops::ControlFlow::Break(()),

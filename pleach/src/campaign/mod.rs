@@ -58,7 +58,7 @@ pub struct Search<'a> {
     pub resumed: Option<Box<dyn FnMut() + 'a>>,
     /// Stops the search, and what comes before it, from any thread.
     pub cancel: Cancel,
-    /// Called when all is prepared and the search begins.
+    /// Called once there is something to lose: a solution, or nodes that were explored.
     pub begins: Option<Box<dyn FnOnce() + 'a>>,
 }
 

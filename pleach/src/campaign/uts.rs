@@ -40,10 +40,12 @@ pub fn count(tree: &Parameters, mut search: Search<'_>) -> Result<Counted, Error
 
 /// Refuses a tree that may grow for ever with nothing to stop it.
 pub(crate) fn may_end(tree: &Parameters, search: &Search<'_>) -> Result<(), String> {
-    let limited = search.settings.time_limit.is_some() || search.settings.node_limit.is_some();
+    let settings = &search.settings;
+    let limited =
+        settings.time_limit.is_some() || settings.node_limit.is_some() || settings.memory.is_some();
     match endless(tree) {
         Some(why) if !limited => {
-            Err(format!("{why}; expected q·m below 1, or a time limit or a node limit"))
+            Err(format!("{why}; expected q·m below 1, or a limit of time, nodes or memory"))
         }
         _ => Ok(()),
     }

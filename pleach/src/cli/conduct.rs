@@ -242,7 +242,7 @@ fn deliver(
         text
     };
     // The result comes first: a file that cannot be written must not lose it.
-    console.print(&text)?;
+    let printed = console.print(&text);
     if let Some(file) = files.trace {
         let picture = || draw::over_time::draw(&format!("{name} {instance}"), &report);
         let text = if file.ends_with("svg") { picture() } else { trace::data(&report).to_string() };
@@ -262,11 +262,16 @@ fn deliver(
             (None, _) => {}
         }
     }
+    printed?;
     if report.status != Status::Stopped {
         return Ok(DONE);
     }
     if report.outcome.stop == Some(Stop::Memory) {
-        console.note("too many open nodes: the tree may have no end");
+        let most =
+            given.word("memory").map_or("by default".into(), |size| format!("--memory {size}"));
+        console.note(&format!(
+            "open work takes more memory than a search may have ({most}); the tree may have no end"
+        ));
     }
     Ok(STOPPED)
 }

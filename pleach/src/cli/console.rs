@@ -3,6 +3,7 @@
 use super::dashboard::screen;
 use super::log::Log;
 use crate::failure::Failure;
+use pleach_run::output_was_closed;
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -71,6 +72,11 @@ impl<'a> Console<'a> {
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         if self.mute.get() {
             return Ok(());
+        }
+        if output_was_closed() {
+            return Err(Failure::Machine(
+                "standard output is closed: the result is not printed".into(),
+            ));
         }
         match writeln!(self.out.borrow_mut(), "{text}") {
             Err(why) if why.kind() != ErrorKind::BrokenPipe => {

@@ -94,6 +94,11 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 impl Target {
     fn of(path: &Path) -> io::Result<Self> {
+        if let Err(why) = path.metadata()
+            && why.kind() != ErrorKind::NotFound
+        {
+            return Err(why);
+        }
         if path.is_dir() {
             return Err(ErrorKind::IsADirectory.into());
         }
@@ -228,7 +233,8 @@ const WRITTEN: [&str; 6] = ["checkpoint", "solution", "gantt", "trace", "svg", "
 /// # Errors
 /// One line: which two.
 pub fn keep_apart(given: &Given, inputs: &[String]) -> Result<(), Failure> {
-    for flag in WRITTEN {
+    // A page may go to standard output.
+    for flag in WRITTEN.into_iter().filter(|flag| *flag != "out") {
         given.path(flag).map_or(Ok(()), |path| not_a_dash(flag, &path))?;
     }
     let mut seen: Vec<(String, PathBuf)> = Vec::new();

@@ -64,10 +64,12 @@ pub(crate) fn run(
 ) -> u8 {
     console.finish(|| {
         let line = line::parse(args)?;
-        // What is no search each process does, and says, for itself.
-        let searches = ["solve", "count", "resume", "loop"].map(Some);
-        let first = line.words.first().map(String::as_str);
-        console.mute(console.is_mute() && searches.contains(&first));
+        let searches = ["solve", "count", "resume", "loop"];
+        let shared = line.words.first().is_some_and(|word| searches.contains(&&**word));
+        if console.is_mute() && (!shared || line.given.on("help") || line.given.on("version")) {
+            // Of all processes of a job, the first one does what they do not share.
+            return Ok(DONE);
+        }
         if line.given.on("version") {
             return console.print(concat!("pleach ", env!("CARGO_PKG_VERSION"))).map(|()| DONE);
         }

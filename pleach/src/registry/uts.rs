@@ -69,7 +69,10 @@ fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     campaign::may_end(&tree, &search).or_else(|why| {
         usage(format!(
             "uts {words}: {}",
-            why.replace("a time limit or a node limit", "--time-limit or --node-limit")
+            why.replace(
+                "a limit of time, nodes or memory",
+                "--time-limit, --node-limit or --memory"
+            )
         ))
     })?;
     Ok(Box::new(move |mut search: Search<'_>, mode| match mode {

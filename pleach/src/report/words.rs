@@ -97,7 +97,7 @@ fn reason(why: Stop) -> &'static str {
         Stop::Time => "the time limit",
         Stop::Nodes => "the node limit",
         Stop::Asked => "request",
-        Stop::Memory => "lack of memory: the tree may have no end",
+        Stop::Memory => "the limit of memory",
         Stop::Found | Stop::Failed => "a unit that failed",
     }
 }

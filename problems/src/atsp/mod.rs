@@ -32,6 +32,7 @@ use pleach_core::problem::{Improver, Problem};
 use pleach_core::seed::Top;
 use pleach_core::tree::{Goal, Tree};
 use pleach_core::work::{Nodes, Pool, Work};
+use prepare::prepare;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tours::Tours;
@@ -59,7 +60,7 @@ enum Search {
 
 impl Atsp {
     /// A search with this bound. The initial tour is the best that heuristics find, from `start` if
-    /// given; a seed always gives the same one. Heuristics and the preparation of the bound take their time while
+    /// given; a seed always gives the same one. Preparing the bound takes its time while
     /// `keep_going` returns true.
     ///
     /// # Errors
@@ -67,18 +68,37 @@ impl Atsp {
     pub fn new(
         instance: Instance,
         bound: Bound,
-        (nodes, level): (Nodes, Level),
-        (start, seed): (Option<&[u16]>, u64),
+        how: (Nodes, Level),
+        start: (Option<&[u16]>, u64),
         keep_going: &dyn Fn() -> bool,
     ) -> Result<Self, String> {
+        Self::unless_stopped(instance, bound, how, start, (&|| true, keep_going))
+    }
+
+    /// The same. Once `wanted` returns false, all of it ends soon: another tree may come of that, which is not to be
+    /// searched, but its bound and its initial tour are right.
+    ///
+    /// # Errors
+    /// If there are too many cities for the bound `partial`.
+    pub fn unless_stopped(
+        instance: Instance,
+        bound: Bound,
+        (nodes, level): (Nodes, Level),
+        (start, seed): (Option<&[u16]>, u64),
+        (wanted, keep_going): (&dyn Fn() -> bool, &dyn Fn() -> bool),
+    ) -> Result<Self, String> {
         let instance = Arc::new(instance);
-        let start = tour(&instance, start, seed, keep_going);
+        let start = tour(&instance, start, seed, wanted);
         let hurried = Arc::default();
         let search = match bound {
             Bound::Partial => Search::Paths(Paths::new(&instance, nodes, level)?),
             // A single city has no arcs.
             _ if instance.cities() == 1 => Search::Paths(Paths::new(&instance, nodes, level)?),
-            _ => Search::Tours(Tours::new(&instance, (bound, &start), &hurried, keep_going)),
+            _ => {
+                let prepared =
+                    prepare(&instance, bound, instance.length(&start), (wanted, keep_going));
+                Search::Tours(Tours::new(prepared, &instance, &start, &hurried))
+            }
         };
         Ok(Self { instance, start, search, hurried })
     }

@@ -32,12 +32,12 @@ const SECOND: Effort = Effort { steps: 8000, patience: 100, first: 1.0, arcs: 10
 const ROOTS: usize = 2_000_000;
 
 /// Prepares the search for tours of length at most `target`, which some tour has. Once `keep_going`
-/// returns false, the multipliers are less good, and all else is the same.
+/// returns false, the multipliers are less good, and all else is the same; once `wanted` does, only the bound is right.
 pub(super) fn prepare(
     instance: &Instance,
     bound: Bound,
     target: i64,
-    keep_going: &dyn Fn() -> bool,
+    (wanted, keep_going): (&dyn Fn() -> bool, &dyn Fn() -> bool),
 ) -> Prepared {
     let n = instance.cities();
     let (multipliers, next) = (vec![0; n], vec![0; n]);
@@ -46,7 +46,7 @@ pub(super) fn prepare(
     // Every city is left by some arc.
     let cheapest = |i: usize| arcs.row(i).map(|at| arcs.cost[at]).min().unwrap_or(0);
     let mut raised: i64 = (0..n).map(cheapest).sum();
-    let solved = solve(&arcs, &arcs.cost, (&root.multipliers, &root.next), keep_going);
+    let solved = solve(&arcs, &arcs.cost, (&root.multipliers, &root.next), wanted);
     if let Ok(Some(assignment)) = solved {
         (root.multipliers, root.next, raised) = (assignment.out, assignment.next, assignment.value);
     }
@@ -57,11 +57,8 @@ pub(super) fn prepare(
         Bound::Auto => Bound::Arborescence,
         named => named,
     };
-    let turned = if bound == Bound::Arborescence {
-        best_root(instance, &root, target, keep_going)
-    } else {
-        0
-    };
+    let turned =
+        if bound == Bound::Arborescence { best_root(instance, &root, target, wanted) } else { 0 };
     let instance = turn(instance, turned);
     root.multipliers.rotate_left(turned);
     root.next.rotate_left(turned);
@@ -106,12 +103,7 @@ fn cycles(next: &[u16]) -> usize {
 
 /// The root city with the best bound after one step, among as many cities as time allows. The bound
 /// is good where entering the root is expensive.
-fn best_root(
-    instance: &Instance,
-    root: &Node,
-    target: i64,
-    keep_going: &dyn Fn() -> bool,
-) -> usize {
+fn best_root(instance: &Instance, root: &Node, target: i64, wanted: &dyn Fn() -> bool) -> usize {
     let n = instance.cities();
     let once = Effort { steps: 1, ..FIRST };
     let tried = (ROOTS / (n * n)).clamp(1, n);
@@ -122,7 +114,7 @@ fn best_root(
         let raised = ascend(&arcs, &multipliers, COST_SCALE * target, once, &|| true);
         (raised.map(|raised| raised.bound), std::cmp::Reverse(city))
     };
-    let cities = (0..n).step_by(n.div_ceil(tried)).take_while(|_| keep_going());
+    let cities = (0..n).step_by(n.div_ceil(tried)).take_while(|_| wanted());
     cities.max_by_key(bound).unwrap_or(0)
 }
 

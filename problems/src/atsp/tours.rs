@@ -6,7 +6,7 @@ use super::assignment::{Assignment, Interrupted, solve};
 use super::bound::Bound;
 use super::branch::{by_arc, by_subtour, defer};
 use super::instance::{Instance, MOST_CITIES};
-use super::prepare::{Prepared, prepare};
+use super::prepare::Prepared;
 use super::twins::Twins;
 use pleach_core::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
@@ -90,18 +90,15 @@ pub(super) struct Seen {
 }
 
 impl Tours {
-    /// The tours of an instance, given some tour; the bound `auto` is resolved here. Expensive
-    /// preparation takes its time while `keep_going` returns true, and expensive nodes while the run is not
+    /// The tours of an instance, prepared, given some tour. Expensive nodes take their time while the run is not
     /// `hurried`.
-    #[must_use]
-    pub fn new(
+    pub(super) fn new(
+        prepared: Prepared,
         instance: &Instance,
-        (bound, tour): (Bound, &[u16]),
+        tour: &[u16],
         hurried: &Arc<AtomicBool>,
-        keep_going: &dyn Fn() -> bool,
     ) -> Self {
         let target = instance.length(tour);
-        let prepared = prepare(instance, bound, target, keep_going);
         let Prepared { instance, turned, bound, twins, root, least, step } = prepared;
         let hurried = Arc::clone(hurried);
         Self { instance, turned, bound, twins, root, least, target, step, hurried }

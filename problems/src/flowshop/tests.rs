@@ -12,6 +12,7 @@ use pleach_core::laws::{explorer_law, hostile_law, pack_law, run_to_end};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Tree;
 use pleach_core::work::{Pool, Reader, Work};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn levels() -> impl Iterator<Item = Level> {
     Level::ALL.into_iter().filter(|level| level.works())
@@ -279,6 +280,36 @@ fn wide_words_serve_what_narrow_ones_cannot() {
                 assert_eq!(found.unwrap().score, i64::from(optimum), "{most} {level}");
             }
         }
+    }
+}
+
+/// What a stop leaves open is the same tree, however often and wherever it comes.
+#[test]
+fn nodes_left_in_a_hurry_are_explored_later() {
+    for level in levels() {
+        let mut flowshop = from_optimum("VFR10_10_2", Branching::MinBranch, level);
+        flowshop.bound = Bound::Two;
+        let best = flowshop.reference;
+        let wanted = search(&flowshop, best).counts;
+        let (flowshop, over) = (&flowshop, &AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    Problem::hurry(flowshop, true);
+                    std::thread::yield_now();
+                    Problem::hurry(flowshop, false);
+                    std::thread::yield_now();
+                }
+            });
+            let mut explorer = flowshop.explorer();
+            explorer.put(&root(flowshop).bytes).unwrap();
+            let mut all = Progress::default();
+            while explorer.size() > 0.0 {
+                all.add(explorer.run(100, best));
+            }
+            over.store(true, Ordering::Relaxed);
+            assert_eq!(all.counts, wanted, "{level}");
+        });
     }
 }
 

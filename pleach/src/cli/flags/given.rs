@@ -2,8 +2,8 @@
 
 use super::units::{Units, slow_factors};
 use super::{
-    About, Applies, BALANCE, CHECKPOINT, EVERY, FLAGS, Flag, Lasts, NODE_LIMIT, NODES, PACE, SEED,
-    SIMD, TIME_LIMIT, Use, Verb, WORD, applies,
+    About, Applies, BALANCE, CHECKPOINT, EVERY, FLAGS, Flag, Lasts, MEMORY, NODE_LIMIT, NODES,
+    PACE, SEED, SIMD, TIME_LIMIT, Use, Verb, WORD, applies,
 };
 use crate::campaign::{Checkpoint, Search};
 use crate::loops::inputs::Files;
@@ -178,6 +178,7 @@ impl Given {
             policy: self.get(&BALANCE)?.unwrap_or_default(),
             time_limit: self.get(&TIME_LIMIT)?.flatten(),
             node_limit: self.get(&NODE_LIMIT)?.flatten(),
+            memory: self.get(&MEMORY)?,
             seed: self.get(&SEED)?.unwrap_or(0),
             pace: self.get(&PACE)?,
             trace,

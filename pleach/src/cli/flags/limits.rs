@@ -1,6 +1,6 @@
 //! Flags that limit a search, and that save it.
 
-use super::numbers::{time, whole};
+use super::numbers::{size, time, whole};
 use super::{
     About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, switch, text, unrecorded,
 };
@@ -50,6 +50,19 @@ pub static NODE_LIMIT: Flag<Option<u64>> = Flag {
         let limit = given.get(&NODE_LIMIT).ok().flatten().flatten();
         Some(json!(limit.map(|nodes| whole_number(nodes.into()))))
     },
+};
+
+/// `--memory`.
+pub static MEMORY: Flag<u64> = Flag {
+    about: About {
+        name: "memory",
+        value: Some("SIZE"),
+        help: "stop once open work takes more memory than this: 512M, 8G, or bytes",
+        default: "four fifths of what is free",
+        ..ABOUT
+    },
+    parse: size,
+    record: |given| Some(json!(given.word("memory"))),
 };
 
 /// `--checkpoint`.

@@ -12,7 +12,7 @@ mod units;
 
 pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, address};
 pub use given::{Given, Kind, Saving};
-pub use limits::{CHECKPOINT, EVERY, NODE_LIMIT, SHOW, TIME_LIMIT};
+pub use limits::{CHECKPOINT, EVERY, MEMORY, NODE_LIMIT, SHOW, TIME_LIMIT};
 pub use looping::{
     CHUNKS, COLUMNS, COMPARE, FRAMES, METHOD, NEAR, OBSTACLE, OUT, PRECISION, Precision, REYNOLDS,
     SIZE, SPEED, STEPS, TRANSFER, UNSORTED, VALUES, VIEW, ZOOM,
@@ -46,6 +46,7 @@ pub static FLAGS: [&(dyn Item + Sync); 55] = [
     &JOBS_FIRST,
     &TIME_LIMIT,
     &NODE_LIMIT,
+    &MEMORY,
     &NODES,
     &COLUMNS,
     &PRECISION,

@@ -8,6 +8,26 @@ pub fn whole(word: &str, least: u64, most: u64) -> Result<u64, String> {
     number.ok_or_else(|| format!("{word}: expected a whole number from {least} to {most}"))
 }
 
+/// A size: bytes, or a number with its unit.
+pub fn size(word: &str) -> Result<u64, String> {
+    let digits = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
+    let (number, unit) = word.split_at(digits);
+    let power = match unit.trim_end_matches(['B', 'b']).trim_end_matches('i') {
+        "" => Some(0),
+        "K" | "k" => Some(10),
+        "M" | "m" => Some(20),
+        "G" | "g" => Some(30),
+        "T" | "t" => Some(40),
+        _ => None,
+    };
+    let bytes =
+        number.parse::<f64>().ok().zip(power).map(|(n, power)| n * f64::from(2).powi(power));
+    let bytes = bytes.filter(|bytes| (1.0..=1e18).contains(bytes));
+    bytes
+        .map(|bytes| bytes as u64)
+        .ok_or_else(|| format!("{word}: expected bytes, or a size such as 512M, 8G or 1.5T"))
+}
+
 /// A time: seconds, or a number with its unit.
 pub fn time(word: &str) -> Result<Duration, String> {
     let digits = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
@@ -30,6 +50,17 @@ pub fn time(word: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_unit() {
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(size("512M"), Ok(512 << 20));
+        assert_eq!(size("8GiB"), Ok(8 << 30));
+        assert_eq!(size("1.5k"), Ok(1536));
+        for bad in ["", "G", "-1G", "0", "1e30", "8X", "nan", "8 G"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn times_are_read_with_their_unit() {

@@ -85,7 +85,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         console.print(&format!("\n{}", work.folder.join("index.html").display()))?;
     }
     if interrupts().is_cancelled() {
-        console.note("stopped; the same command goes on where it was");
+        console.note("interrupted; run the same command again to continue");
         return Ok(STOPPED);
     }
     Ok(if failed { FAILED } else { DONE })

@@ -1,0 +1,128 @@
+//! How much memory this process takes, and how much more it may have.
+
+use std::fs::read_to_string;
+use std::path::Path;
+
+/// The memory that the process takes, in bytes, where the system tells.
+pub(crate) fn taken() -> Option<u64> {
+    kib(&read_to_string("/proc/self/status").ok()?, "VmRSS:")
+}
+
+/// The memory that the process may still take, in bytes: what the machine has free, or its control group or a limit on
+/// its address space leaves.
+pub(crate) fn free() -> Option<u64> {
+    let machine = kib(&read_to_string("/proc/meminfo").ok()?, "MemAvailable:");
+    [machine, of_group(), of_addresses()].into_iter().flatten().min()
+}
+
+/// A number of a table of names and kibibytes, in bytes.
+fn kib(table: &str, name: &str) -> Option<u64> {
+    let line = table.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1 << 10)
+}
+
+/// What the control groups of this process leave.
+fn of_group() -> Option<u64> {
+    let groups = read_to_string("/proc/self/cgroup").ok()?;
+    groups.lines().flat_map(left_in_groups).min()
+}
+
+/// What the group on a line, and those above it, leave. In a container a group may be seen at the top.
+fn left_in_groups(line: &str) -> Vec<u64> {
+    let parts: Vec<&str> = line.splitn(3, ':').collect();
+    let [_, kinds, path] = parts[..] else { return Vec::new() };
+    let (top, files) = match kinds {
+        "" => ("/sys/fs/cgroup", ["memory.max", "memory.current", "inactive_file"]),
+        _ if kinds.split(',').any(|kind| kind == "memory") => (
+            "/sys/fs/cgroup/memory",
+            ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"],
+        ),
+        _ => return Vec::new(),
+    };
+    let own = Path::new(path.trim_start_matches('/'));
+    own.ancestors().filter_map(|group| left_in(&Path::new(top).join(group), files)).collect()
+}
+
+/// What a group leaves, if it has a limit. Files that the system keeps in memory give way.
+fn left_in(group: &Path, [limit, usage, idle]: [&str; 3]) -> Option<u64> {
+    let number = |file: &str| read_to_string(group.join(file)).ok()?.trim().parse::<u64>().ok();
+    let statistics = read_to_string(group.join("memory.stat")).unwrap_or_default();
+    let idle = statistics.lines().find_map(|line| line.strip_prefix(idle)?.trim().parse().ok());
+    let used = number(usage)?.saturating_sub(idle.unwrap_or(0));
+    Some(number(limit)?.saturating_sub(used))
+}
+
+/// What a limit on the address space leaves. A vector that grows takes addresses for the old and the new one.
+fn of_addresses() -> Option<u64> {
+    let limits = read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let most: u64 = line.split_whitespace().next()?.parse().ok()?;
+    let taken = kib(&read_to_string("/proc/self/status").ok()?, "VmSize:")?;
+    Some(most.saturating_sub(taken) / 3)
+}
+
+/// The memory that the work of a run may take.
+pub(crate) struct Room {
+    /// What the process took when the run began.
+    before: u64,
+    /// What it may take beyond that.
+    most: u64,
+}
+
+/// The share of the free memory that a run takes if nobody says otherwise: one part in this many is left to others.
+const LEFT_TO_OTHERS: u64 = 5;
+/// At its end a run that is saved holds its open work as it is, packed, and as the bytes of a file.
+const COPIES: u64 = 3;
+
+impl Room {
+    /// The room of a run that begins; unknown where the system does not tell.
+    pub fn new(limit: Option<u64>, saves: bool) -> Option<Self> {
+        let share = || free().map(|free| free - free / LEFT_TO_OTHERS);
+        let all = limit.or_else(share)?;
+        Some(Self { before: taken()?, most: if saves { all / COPIES } else { all } })
+    }
+
+    /// Whether there is none left.
+    pub fn is_full(&self) -> bool {
+        taken().is_some_and(|now| now.saturating_sub(self.before) > self.most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_read_in_bytes() {
+        assert_eq!(kib("VmPeak:\t  20 kB\nVmRSS:\t    12 kB\n", "VmRSS:"), Some(12 << 10));
+        assert_eq!(kib("VmRSS: many kB", "VmRSS:"), None);
+        assert_eq!(kib("", "VmRSS:"), None);
+    }
+
+    #[test]
+    fn groups_leave_what_their_limits_do() {
+        let group = std::env::temp_dir().join(format!("pleach-group-{}", std::process::id()));
+        std::fs::create_dir_all(&group).unwrap();
+        let files = ["memory.max", "memory.current", "inactive_file"];
+        let write = |name: &str, text: &str| std::fs::write(group.join(name), text).unwrap();
+        write("memory.current", "700\n");
+        write("memory.max", "max\n");
+        assert_eq!(left_in(&group, files), None);
+        write("memory.max", "1000\n");
+        assert_eq!(left_in(&group, files), Some(300));
+        write("memory.stat", "anon 5\ninactive_file 100\n");
+        assert_eq!(left_in(&group, files), Some(400));
+        std::fs::remove_dir_all(&group).unwrap();
+        assert_eq!(left_in_groups("nonsense"), Vec::<u64>::new());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_takes_some_and_may_have_more() {
+        assert!(taken().unwrap() > 0 && free().unwrap() > 0);
+        let room = Room::new(Some(1 << 50), false).unwrap();
+        assert!(!room.is_full());
+        let full = Room { before: 0, most: 1 };
+        assert!(full.is_full());
+    }
+}

@@ -1,0 +1,37 @@
+//! Whether standard output was there when the process began.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Whether standard output was closed when the process began. Rust's runtime opens `/dev/null` in its place, where results
+/// would be lost without a word.
+#[must_use]
+pub fn output_was_closed() -> bool {
+    CLOSED.load(Ordering::Relaxed)
+}
+
+#[cfg(target_os = "linux")]
+mod before_main {
+    use super::{CLOSED, Ordering};
+    use std::ffi::c_int;
+
+    // SAFETY: the function has this type in C's library.
+    unsafe extern "C" {
+        fn fcntl(file: c_int, command: c_int, ...) -> c_int;
+    }
+
+    const STANDARD_OUTPUT: c_int = 1;
+    const F_GETFD: c_int = 1;
+
+    #[used]
+    // SAFETY: the loader calls what stands here before `main`, with arguments that a function may ignore.
+    #[unsafe(link_section = ".init_array")]
+    static LOOK: extern "C" fn() = look;
+
+    extern "C" fn look() {
+        // SAFETY: this command takes no further argument, and asks about any number.
+        let flags = unsafe { fcntl(STANDARD_OUTPUT, F_GETFD) };
+        CLOSED.store(flags == -1, Ordering::Relaxed);
+    }
+}
