@@ -31,7 +31,7 @@ use serde_json::Value;
 pub const WORD: char = '\u{1}';
 
 /// The flags that there are, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 55] = [
+pub static FLAGS: [&(dyn Item + Sync); 56] = [
     &THREADS,
     &DEVICES,
     &SLOW,
