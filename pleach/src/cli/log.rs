@@ -64,7 +64,8 @@ impl Seen {
 fn time(since: Duration) -> String {
     let all = since.as_secs();
     let (mut days, rest) = (all / 86_400, all % 86_400);
-    let leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let every = |year: u64, years: u64| year.is_multiple_of(years);
+    let leap = |year| every(year, 4) && (!every(year, 100) || every(year, 400));
     let mut year = 1970;
     while days >= 365 + u64::from(leap(year)) {
         days -= 365 + u64::from(leap(year));
