@@ -96,8 +96,9 @@ fn an_interrupted_search_is_resumed_on_other_units() {
         let path = fresh(&format!("interrupt-{nodes}.pleach"));
         let file = path.to_str().unwrap();
         let words = "solve flowshop ta022 --best optimum";
-        let child = spawn(&format!("{words} --nodes {nodes} --checkpoint {file} --threads 2"));
+        let mut child = spawn(&format!("{words} --nodes {nodes} --checkpoint {file} --threads 2"));
         while !path.exists() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended without a file");
             std::thread::sleep(Duration::from_millis(1));
         }
         std::thread::sleep(Duration::from_millis(200));

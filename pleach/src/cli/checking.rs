@@ -83,6 +83,8 @@ pub fn check(
     }
     entries.retain(|entry| problems.is_empty() || problems.iter().any(|word| word == entry.name));
     usable(&spec).or_else(|why| usage(format!("--check {}: {why}", spec.kind)))?;
+    // Large instances would take the emulated device for ever.
+    let small = spec.kind == Kind::Emulated || given.on("quick");
     let limit = given.get(&TIME_LIMIT).map_err(Failure::Usage)?.flatten();
     let (begun, json) = (Instant::now(), given.on("json"));
     let mut checks = Vec::new();
@@ -102,7 +104,7 @@ pub fn check(
         // Each kernel has an equal part of the time, and what those before it have left.
         let part = (at + 1) as f64 / entries.len() as f64;
         let until = limit.map(|limit| begun + limit.mul_f64(part));
-        let lost = of_entry(entry, &spec, (level, until), &mut tell)?;
+        let lost = of_entry(entry, (&spec, small), (level, until), &mut tell)?;
         let others: Vec<&str> = entries[at + 1..].iter().map(|entry| entry.name).collect();
         if lost && !others.is_empty() {
             // Where a kernel has failed, the driver may refuse everything to this process.
@@ -153,12 +155,11 @@ fn usable(spec: &Spec) -> Result<(), String> {
 /// Checks the kernel of a problem. Returns whether the device failed; the rest is then left out.
 fn of_entry(
     entry: &Entry,
-    spec: &Spec,
+    (spec, small): (&Spec, bool),
     (level, until): (Level, Option<Instant>),
     tell: &mut impl FnMut(Value) -> Result<(), Failure>,
 ) -> Result<bool, Failure> {
     let shelf = Arc::default();
-    let small = spec.kind == Kind::Emulated;
     for probe in entry.probes.iter().filter(|probe| !(small && probe.large)) {
         let posed = (probe.pose)(level).map_err(Failure::Inside)?;
         let wanted = on_the_cpu(&posed, until)?;
@@ -352,6 +353,9 @@ fn anew(problems: &[&str], given: &Given, left: Option<Duration>) -> Result<Vec<
         given.word(flag).into_iter().for_each(|value| {
             command.args([format!("--{flag}={value}")]);
         });
+    }
+    if given.on("quick") {
+        command.arg("--quick");
     }
     if let Some(left) = left {
         command.arg(format!("--time-limit={}ms", left.as_millis().max(1)));

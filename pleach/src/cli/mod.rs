@@ -150,8 +150,10 @@ fn act(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Fail
             if line.given.has("check") {
                 return checking::check(registry, console, &line.given, &line.words[1..]);
             }
-            if line.given.has("time-limit") {
-                return usage("--time-limit has no effect without --check");
+            for flag in ["time-limit", "quick"] {
+                if line.given.has(flag) {
+                    return usage(format!("--{flag} has no effect without --check"));
+                }
             }
             no_more(&line.words, 1)?;
             devices::show(registry, console, &line.given)

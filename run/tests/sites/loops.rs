@@ -85,7 +85,8 @@ fn what_a_dead_site_had_is_done_by_others() {
             }
         }
     }
-    assert!(died > 12, "{died}");
+    // A site that may send one letter only never comes to its end.
+    assert!(died >= 3, "{died}");
 }
 
 #[test]

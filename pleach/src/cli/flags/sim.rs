@@ -43,8 +43,8 @@ pub static SVG: Flag<String> = Flag {
 pub static QUICK: Flag<()> = Flag {
     about: About {
         name: "quick",
-        help: "run a smaller version of each figure, in less than a minute",
-        applies: Applies::To(&[Verb::Reproduce]),
+        help: "smaller versions only: of figures, each in less than a minute, or of the instances of --check",
+        applies: Applies::To(&[Verb::Reproduce, Verb::Devices]),
         ..ABOUT
     },
     parse: switch,
