@@ -227,6 +227,7 @@ fn settings_record_every_flag() {
         "trace",
         "solution",
         "gantt",
+        "log",
         "json",
         "quiet",
         "dashboard",

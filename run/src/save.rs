@@ -26,18 +26,33 @@ pub struct Save {
 
 /// Requests to save a run at once, from any thread. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct SaveNow(Arc<std::sync::atomic::AtomicU64>);
+pub struct SaveNow {
+    asked: Arc<std::sync::atomic::AtomicU64>,
+    /// Requests that are no concern of this run.
+    before: u64,
+}
 
 impl SaveNow {
     /// Requests it.
     pub fn ask(&self) {
-        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 
     /// Requests so far.
     #[must_use]
     pub fn asked(&self) -> u64 {
-        self.0.load(std::sync::atomic::Ordering::Relaxed)
+        self.asked.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// The same for a run that begins: it answers requests from now on, also those that come before it can.
+    #[must_use]
+    pub fn from_now(&self) -> Self {
+        Self { before: self.asked(), ..self.clone() }
+    }
+
+    /// Requests that were made before the run began.
+    pub(crate) fn before(&self) -> u64 {
+        self.before
     }
 }
 

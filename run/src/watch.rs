@@ -119,7 +119,7 @@ impl<'a> Saving<'a> {
         let saver = commons.saver();
         let first = |saver: &Saver<'_>| commons.elapsed().saturating_add(saver.every());
         let at = saver.map_or(Duration::MAX, first);
-        let answered = requests.asked();
+        let answered = requests.before();
         Self { commons, office, saver, under_way: false, at, last: None, requests, answered }
     }
 

@@ -149,7 +149,7 @@ impl Job<'_, '_> {
                 Progress::new(console, shown).answering((requests.clone(), answered), saved);
             let mut search = given.search().map_err(Failure::Usage)?;
             let settings = &mut search.settings;
-            settings.save_now = requests.clone();
+            settings.save_now = requests.from_now();
             let spent = std::mem::take(&mut spent);
             settings.time_limit = settings.time_limit.map(|limit| limit.saturating_sub(spent));
             let phase = prepares(console, (name, instance), given, settings.time_limit);
