@@ -44,7 +44,7 @@ fn sources() -> u64 {
         .fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Lists the sources in a folder; tests are none of the program.
+/// Lists the sources in a folder, without tests and examples.
 fn list(folder: &Path, files: &mut Vec<PathBuf>) {
     let tests = ["tests", "benches", "examples", "target"];
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -17,7 +17,7 @@ pub(crate) fn size(print: u64) -> u8 {
     print as u8
 }
 
-/// The print of up to so many nodes, in turn those near the root, along the path of first children, and along that
+/// The print of up to `most` nodes, in turn those near the root, along the path of first children, and along that
 /// of last children. It ends sooner if it should not go on, but not before the root is in it.
 pub(crate) fn print<T: Tree>(tree: &T, most: u8, go_on: &dyn Fn() -> bool) -> u64 {
     let mut bytes = Vec::new();

@@ -79,7 +79,7 @@ impl Drop for Running {
     }
 }
 
-/// A pipe that nobody writes to: what reads it waits for ever.
+/// A pipe that nobody writes to: what reads it never ends.
 fn silent_pipe(name: &str) -> PathBuf {
     let path = folder("stopping").join(name);
     let _ = fs::remove_file(&path);

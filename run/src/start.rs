@@ -259,7 +259,7 @@ pub(crate) fn random() -> u64 {
     RandomState::new().hash_one((std::process::id(), Instant::now()))
 }
 
-/// Refuses a solution to start from that is none, or whose score is another one than is said.
+/// Refuses a solution to start from that is invalid, or whose score is wrong.
 fn check_start(problem: &dyn Problem, start: &Solution) -> Result<(), RunError> {
     let (goal, score) = (problem.goal(), start.score);
     match problem.check(&start.plan) {

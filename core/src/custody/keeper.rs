@@ -30,7 +30,7 @@ struct Times {
     heard_ns: u64,
     /// When it was last told something.
     told_ns: u64,
-    /// When it was last told that the work is still held, and nothing more.
+    /// When the last message said only that the work is still held.
     affirmed_ns: u64,
     /// How long the last commit took.
     took_ns: u64,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// open does not stay for long.
 pub const MOST_LEVELS: usize = 1000;
 
-/// At most so many liens are listed in what is read: each takes many times the memory of its bytes. As many as there
+/// The most liens listed in what is read: each takes many times the memory of its bytes. As many as there
 /// can be sites, each with one lien; sites hold few, and a certificate that lists many is trimmed.
 pub const MOST_LIENS: usize = 1 << 16;
 

@@ -83,7 +83,7 @@ pub fn check(
     }
     entries.retain(|entry| problems.is_empty() || problems.iter().any(|word| word == entry.name));
     usable(&spec).or_else(|why| usage(format!("--check {}: {why}", spec.kind)))?;
-    // Large instances would take the emulated device for ever.
+    // The emulated device is too slow for large instances.
     let small = spec.kind == Kind::Emulated || given.on("quick");
     let limit = given.get(&TIME_LIMIT).map_err(Failure::Usage)?.flatten();
     let (begun, json) = (Instant::now(), given.on("json"));

@@ -260,7 +260,7 @@ impl<'a> Chaos<'a> {
         event
     }
 
-    /// The root is killed, and the search begins anew with another value to beat.
+    /// The root is killed, and the search starts over with another value to beat.
     fn start_otherwise(&mut self) -> &'static str {
         let Some(starts) = Some(self.task.starts).filter(|starts| !starts.is_empty()) else {
             self.revive();

@@ -73,7 +73,7 @@ impl Process {
         String::from_utf8_lossy(&fs::read(&self.err).unwrap()).into_owned()
     }
 
-    /// Waits until it has said something so many times.
+    /// Waits until it has said something this many times.
     pub fn says(&mut self, text: &str, times: usize) {
         let err = self.err.clone();
         until(&format!("'{text}'"), || {
@@ -283,7 +283,7 @@ impl Party {
         self.joiners.iter_mut().for_each(|joiner| joiner.says("joined as site", 1));
     }
 
-    /// What a process is told that cannot join with another key, or elsewhere.
+    /// The reason why a process cannot join with another key, or elsewhere.
     pub fn why_not(&self, key: &Path, address: &str, flags: &[&str]) -> String {
         let output = self.joining(key, address, flags).output().unwrap();
         assert_eq!(output.status.code(), Some(1));

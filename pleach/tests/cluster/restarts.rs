@@ -62,7 +62,7 @@ fn a_stop_ends_with_its_root() {
     assert!(units.iter().any(|it| it["name"] != "site0/cpu0" && explored(it) > 0), "{units:?}");
 }
 
-/// A joiner whose root had a limit used to wait for ever for the nodes of a root that had none.
+/// A joiner whose root had a limit used to wait in vain for the nodes of a root that had none.
 #[test]
 fn a_limit_ends_with_its_root() {
     let flags = ["--node-limit", "4000000"];

@@ -24,7 +24,7 @@ const SIGHT_EVERY_NS: u64 = 250_000_000;
 /// The most parcels taken before the units are heard again.
 const TAKEN: usize = 64;
 
-/// A site that has sent so many invalid messages is cut off.
+/// The number of invalid messages after which a site is cut off.
 const MOST_INVALID: u32 = 100;
 
 /// The thread of a site's gate.

@@ -151,7 +151,7 @@ impl Room {
         self.carry_out(0, deeds)
     }
 
-    /// A new process begins another run. All connections were broken, and whoever comes back begins anew.
+    /// A new process begins another run. All connections were broken, and a site that comes back starts over.
     pub fn restart(&mut self) {
         self.cutoff = false;
         self.mail.clear();
