@@ -39,6 +39,7 @@ mod pace;
 mod pins;
 #[cfg(not(loom))]
 mod profile;
+#[cfg(not(loom))]
 mod save;
 #[cfg(not(loom))]
 mod settings;
@@ -48,6 +49,7 @@ mod side;
 mod sites;
 #[cfg(not(loom))]
 mod standard;
+#[cfg(not(loom))]
 mod start;
 #[cfg(not(loom))]
 mod units;
@@ -66,6 +68,7 @@ pub use lock::Lock;
 pub use outcome::{
     Balance, Outcome, Parting, Sight, SiteReport, SiteSight, SitesSight, UnitReport, UnitSight,
 };
+#[cfg(not(loom))]
 pub use save::{Save, SaveNow, load};
 #[cfg(not(loom))]
 pub use settings::{Settings, cores};
