@@ -61,6 +61,15 @@ impl<C: Content> Keeper<C> {
         Self { site, terms, estates, holders, looked_ns: 0, root_since_ns: Some(0) }
     }
 
+    /// A site is there, perhaps again: what it holds has a new lease. A process that holds nothing says so when asked.
+    pub fn came(&mut self, site: SiteId, now_ns: u64) {
+        for (&lien, (heard_ns, _)) in &mut self.holders {
+            if self.site.holder_of(lien) == Some(site) {
+                *heard_ns = now_ns;
+            }
+        }
+    }
+
     /// Notes whether the root can be reached from now on.
     pub fn reach_root(&mut self, reachable: bool, now_ns: u64) {
         self.root_since_ns = reachable.then_some(now_ns);

@@ -30,7 +30,7 @@ impl<D: Tally> Gate<D> {
         if inside.is_idle() {
             if inside.spare() == 0.0 {
                 self.is_dry(now_ns, inside)?;
-                return self.take_back_from_the_away(now_ns, inside);
+                return self.is_short_of_the_away(now_ns, inside);
             }
             inside.tell(Event::Refilled)?;
         }
@@ -136,6 +136,8 @@ impl<D: Tally> Gate<D> {
         self.wake(now_ns, inside)?;
         let mut next_ns = 0;
         self.act(now_ns, inside, None, |it, deeds| next_ns = it.look(now_ns, deeds))?;
+        let lease_ns = self.desk.keeper.terms().lease_ns;
+        self.take_back_from_the_away(lease_ns, now_ns, inside)?;
         while self.desk.cut.is_none() {
             let Some(held) = self.desk.keeper.due(now_ns) else { break };
             self.commit(held, now_ns, inside)?;
@@ -227,13 +229,17 @@ impl<D: Tally> Gate<D> {
         }
         if site == 0 && !root {
             self.desk.keeper.reach_root(true, now_ns);
-            // What the root before has granted is not of this one's limit.
-            if let Some(quota) = &mut self.desk.quota {
-                *quota = Quota::default();
-                inside.forbid();
-            }
         }
+        self.desk.keeper.came(site, now_ns);
         self.act(now_ns, inside, None, |it, deeds| it.site().ask_all_of(site, deeds))
+    }
+
+    /// Another process is the root now: what the one before has granted is not of this one's limit.
+    pub fn root_changed<I: Inside<Done = D>>(&mut self, inside: &mut I) {
+        if let Some(quota) = &mut self.desk.quota {
+            *quota = Quota::default();
+            inside.forbid();
+        }
     }
 
     /// Another site cannot be reached now. What it holds is left to it until a lease is over.
@@ -263,13 +269,14 @@ impl<D: Tally> Gate<D> {
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        if self.desk.stopped {
-            return self.lost(site, now_ns, inside);
-        }
         self.desk.away.entry(site).or_insert(now_ns);
         self.unreachable(site, now_ns, inside)?;
+        if self.desk.stopped {
+            // There is no time to wait for it.
+            self.take_back_from_the_away(0, now_ns, inside)?;
+        }
         self.proceed(now_ns, inside)?;
-        if inside.is_idle() { self.take_back_from_the_away(now_ns, inside) } else { Ok(()) }
+        if inside.is_idle() { self.is_short_of_the_away(now_ns, inside) } else { Ok(()) }
     }
 
     /// Work could not even be sent: nobody is at the place that it was given to.
@@ -287,7 +294,7 @@ impl<D: Tally> Gate<D> {
     }
 
     /// A site that has nothing to do takes back what those hold that have been away for a moment.
-    fn take_back_from_the_away<I: Inside<Done = D>>(
+    fn is_short_of_the_away<I: Inside<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
@@ -295,22 +302,31 @@ impl<D: Tally> Gate<D> {
         if self.desk.away.is_empty() || !self.desk.is_idle() {
             return Ok(());
         }
-        let wait_ns = self.desk.keeper.terms().lease_ns / 8;
-        let away: Vec<(SiteId, u64)> = self.desk.away.iter().map(|(&it, &ns)| (it, ns)).collect();
-        for (away, since_ns) in away {
-            if !self.site().relies_on(away) {
-                continue;
-            }
-            let at_ns = since_ns.saturating_add(wait_ns);
-            if now_ns < at_ns {
-                inside.wake_at(at_ns);
-            } else {
-                self.act(now_ns, inside, None, |it, deeds| {
-                    it.site_mut().take_back(away, deeds);
-                })?;
-            }
+        let moment_ns = self.desk.keeper.terms().lease_ns / 8;
+        self.take_back_from_the_away(moment_ns, now_ns, inside)?;
+        let site = self.site();
+        let relied = self.desk.away.iter().filter(|(away, _)| site.relies_on(**away));
+        if let Some(since_ns) = relied.map(|(_, since_ns)| *since_ns).min() {
+            inside.wake_at(since_ns.saturating_add(moment_ns));
         }
         self.proceed(now_ns, inside)
+    }
+
+    /// Takes back what those hold that have been away for this long; also what comes with it.
+    fn take_back_from_the_away<I: Inside<Done = D>>(
+        &mut self,
+        wait_ns: u64,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        loop {
+            let site = self.site();
+            let due = |since_ns: u64| now_ns >= since_ns.saturating_add(wait_ns);
+            let mut away = self.desk.away.iter();
+            let next = away.find(|&(&away, &since_ns)| due(since_ns) && site.relies_on(away));
+            let Some((&away, _)) = next else { return Ok(()) };
+            self.act(now_ns, inside, None, |it, deeds| it.site_mut().take_back(away, deeds))?;
+        }
     }
 
     /// Another site is gone for good, as far as the network can tell.
@@ -384,9 +400,7 @@ impl<D: Tally> Gate<D> {
         self.desk.keeper.site_mut().leave();
         self.take_in(now_ns, inside)?;
         // There is no time to wait for those that are away.
-        for site in std::mem::take(&mut self.desk.away).into_keys() {
-            self.act(now_ns, inside, None, |it, deeds| it.site_mut().take_back(site, deeds))?;
-        }
+        self.take_back_from_the_away(0, now_ns, inside)?;
         self.proceed(now_ns, inside)
     }
 

@@ -114,9 +114,9 @@ impl Hub {
         let bytes = member.hello.bytes.clone();
         for (&other, its) in &mut self.members {
             let Some(place) = its.site else { continue };
-            let its_bytes = its.hello.bytes.clone();
-            member.outbox.frame(place, Frame::new(Kind::Joined, place, other, its_bytes));
-            its.outbox.frame(site, Frame::new(Kind::Joined, site, number, bytes.clone()));
+            // What a process says of itself is for the root alone.
+            member.outbox.frame(place, Frame::new(Kind::Joined, place, other, Vec::new()));
+            its.outbox.frame(site, Frame::new(Kind::Joined, site, number, Vec::new()));
             self.out.touched.push(other);
         }
         self.places[site as usize] = number;

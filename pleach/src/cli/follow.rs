@@ -102,6 +102,7 @@ impl Follower<'_, '_> {
     /// Takes part in all searches that there are, beginning with one that it has heard of.
     pub fn all(&self, cluster: &Arc<Cluster>, mut first: Option<Order>) -> Result<Parted, Failure> {
         let mut prepared = None;
+        let begun = first.as_ref().map(|order| Told::read(&order.about)).transpose()?;
         loop {
             let waits = || !self.cancel.is_cancelled();
             let next = first.take().map_or_else(|| cluster.next_order(waits), |it| Ok(Some(it)));
@@ -119,6 +120,13 @@ impl Follower<'_, '_> {
                     self.note(&format!("took part in a loop for {seconds:.2} s"));
                 }
                 continue;
+            }
+            // A tree of one's own was made from the first order.
+            if let (Known::Own(_), Some(begun)) = (self.known, &begun)
+                && !begun.has_instance_of(&Told::read(&order.about)?)
+            {
+                let why = "the root has begun another search: join it again";
+                return Err(Failure::Machine(why.into()));
             }
             let report = match self.one(cluster, &order) {
                 Err(Failure::Replaced) => continue,

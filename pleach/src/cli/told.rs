@@ -43,6 +43,11 @@ impl Told {
         }
     }
 
+    /// Whether the instance is the same: the words, and what the files among them hold.
+    pub fn has_instance_of(&self, other: &Self) -> bool {
+        ["words", "files", "texts"].into_iter().all(|key| self.all[key] == other.all[key])
+    }
+
     /// Keeps the flags that are to count, by name.
     pub fn retain(&mut self, counts: impl Fn(&str) -> bool) {
         self.flags.retain(|flag| counts(name_of(flag)));

@@ -2,7 +2,7 @@
 
 use super::QUEENS;
 use super::party::{Party, Search, until};
-use crate::outside::json;
+use crate::outside::{example_path, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
@@ -144,4 +144,36 @@ fn a_short_cut_costs_nothing() {
     let redone =
         report["sites"].as_array().unwrap().iter().map(|it| it["redone"].as_u64().unwrap());
     assert_eq!(redone.sum::<u64>(), 0, "{}", report["sites"]);
+}
+
+/// After a restart, joiners that came back in another order used to get one another's places, and to drop all they held.
+#[test]
+fn joiners_get_their_places_back_in_any_order() {
+    let mut party = Party::begin("places", &QUEENS, 200_000, &[]);
+    for joiner in 0..2 {
+        party.join();
+        party.joiners[joiner].says("joined as site", 1);
+    }
+    let file = party.file();
+    until("a file", || file.exists());
+    party.joiners[0].signal("-STOP");
+    party.replace_root(&["resume"]);
+    party.joiners[1].says("reached the root again", 1);
+    party.joiners[0].signal("-CONT");
+    party.joiners[0].says("reached the root again", 1);
+    QUEENS.check(&party.end());
+}
+
+/// A joiner made its tree from the first order, and used to search it for a root that had begun with other words.
+#[test]
+fn a_tree_of_ones_own_is_not_searched_for_other_words() {
+    let mut party = Party::of(&example_path("slow"), "other-words", 1_000_000, &["6", "100"]);
+    party.join();
+    party.all_join();
+    party.root().kill();
+    std::fs::remove_file(party.file()).unwrap();
+    party.start_root(&["5", "100"]);
+    party.joiners[0].says("the root has begun another search: join it again", 1);
+    assert_eq!(party.joiners[0].end(), Some(1));
+    assert_eq!(party.end()["count"], 32);
 }

@@ -15,7 +15,7 @@ use pleach_core::balance::{Event, Message};
 use pleach_core::custody::{SiteId, Word};
 use pleach_core::gate::{Gate, Letter, Portion, Post};
 use pleach_core::tree::{Counts, Goal};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Time between two words to the root about how far a site is.
@@ -47,6 +47,10 @@ pub(super) struct Gatekeeper<'a> {
     pub commits: u64,
     /// The way back to a root that is lost.
     pub way: Option<Way>,
+    /// The number of the root process that was heard last.
+    pub root: u64,
+    /// Sites that have reported what they did: they take no further part.
+    pub parted: BTreeSet<SiteId>,
     /// Invalid messages of each site.
     pub invalid: BTreeMap<SiteId, u32>,
     /// A site that was stopped by a root before this one begins again, as this one has ordered, once it has handed
@@ -150,6 +154,8 @@ impl Gatekeeper<'_> {
             Heard::Parcel(from, Parcel::Account(account)) if root => {
                 // It leaves before the end, and waits until that is known.
                 self.yard.others.account(from, account);
+                self.parted.insert(from);
+                self.gate.unreachable(from, now_ns, &mut self.house)?;
                 self.link.send(from, &Parcel::Dismissed);
             }
             Heard::Parcel(..) | Heard::Nothing => {}
@@ -158,6 +164,7 @@ impl Gatekeeper<'_> {
                 self.yard.others.join(site, host, self.link.is_back(site), now_ns);
                 self.house.lapsed.remove(&site);
                 self.invalid.remove(&site);
+                self.parted.remove(&site);
                 self.gate.came(site, now_ns, &mut self.house)?;
             }
             Heard::Lost(0) => {
@@ -165,12 +172,17 @@ impl Gatekeeper<'_> {
             }
             Heard::Lost(site) => {
                 self.yard.others.lose(site, now_ns);
-                self.lose(site, now_ns)?;
+                if self.parted.remove(&site) {
+                    self.gate.lost(site, now_ns, &mut self.house)?;
+                } else {
+                    self.lose(site, now_ns)?;
+                }
             }
             Heard::Left(site) => {
                 self.yard.others.lose(site, now_ns);
                 self.gate.lost(site, now_ns, &mut self.house)?;
             }
+            Heard::Invalid(site) => self.invalid(site, now_ns)?,
             Heard::Note(line) => self.commons.warn(line),
             Heard::End => return Err(RunError::Lost("the network has ended".into())),
         }
@@ -226,6 +238,8 @@ impl Gatekeeper<'_> {
     /// The root is lost. The units go on with what they have: whoever resumes the search may adopt it.
     fn lose_the_root(&mut self, now_ns: u64) -> Result<(), RunError> {
         let others = self.link.others();
+        // The next root may want something else.
+        self.begins_again = None;
         self.commons.warn(format!("{ROOT_LOST}; trying to come back"));
         let lost = RunError::Lost(ROOT_LOST.into());
         self.way = Some(self.cluster.begin_to_return(self.link).ok_or(lost)?);
@@ -242,11 +256,17 @@ impl Gatekeeper<'_> {
         let me = self.cluster.me();
         self.cluster.come_back(self.link, end.map_err(RunError::Lost)?)?;
         let Some(order) = self.link.continues(me, self.order) else {
-            self.commons.warn("the root has begun another run: starting over".into());
+            let here = self.cluster.me() == me;
+            let why = if here { "the root has begun another run" } else { "this is another place" };
+            self.commons.warn(format!("{why}: starting over"));
             return Err(RunError::Replaced);
         };
         self.commons.warn("reached the root again".into());
-        if self.gate.stopped() {
+        let same = std::mem::replace(&mut self.root, order.root) == order.root;
+        if !same {
+            self.gate.root_changed(&mut self.house);
+        }
+        if self.gate.stopped() && !same {
             // The root before has stopped this site, and this root has not.
             let wait_ns = self.cluster.terms().lease_ns / 4;
             self.begins_again = Some((order, self.commons.now_ns().saturating_add(wait_ns)));

@@ -24,6 +24,8 @@ pub(crate) enum Heard {
     Lost(SiteId),
     /// It has left for good.
     Left(SiteId),
+    /// It has sent what no site sends.
+    Invalid(SiteId),
     /// A line for the user.
     Note(String),
     End,
@@ -91,6 +93,8 @@ pub(crate) struct Link {
     /// The number of the search under way, or of the last one.
     search: u64,
     all: Vec<Place>,
+    /// The tokens of processes that were cut off.
+    barred: Vec<u64>,
     /// Parcels about searches that have not begun here.
     early: VecDeque<(SiteId, u64, Parcel)>,
     /// What newcomers are told of the search under way.
@@ -118,6 +122,7 @@ impl Link {
             entrance,
             search: 0,
             all: (0..places).map(place).collect(),
+            barred: Vec::new(),
             early: VecDeque::new(),
             welcome: None,
             told: HashMap::new(),
@@ -167,6 +172,7 @@ impl Link {
     pub fn expel(&mut self, site: SiteId, reason: &str) -> bool {
         if let Some(entrance) = &mut self.entrance {
             entrance.expel(site, reason);
+            self.barred.extend(self.all.get(site as usize).and_then(|place| place.token));
             self.set(site, false);
         }
         self.entrance.is_some()
@@ -317,9 +323,7 @@ impl Link {
     fn read(&mut self, from: SiteId, bytes: &[u8]) -> Heard {
         match Parcel::from_bytes(bytes) {
             // Only the root gives orders.
-            Ok((_, Parcel::Begin(_) | Parcel::Dismissed)) if from != 0 => {
-                Heard::Note(format!("site {from} gave an order that only the root may give"))
-            }
+            Ok((_, Parcel::Begin(_) | Parcel::Dismissed)) if from != 0 => Heard::Invalid(from),
             Ok((_, Parcel::Dismissed)) => {
                 self.dismissed = true;
                 Heard::Nothing
@@ -336,7 +340,7 @@ impl Link {
             }
             Ok((search, parcel)) if search == self.search => Heard::Parcel(from, parcel),
             Ok(_) => Heard::Nothing,
-            Err(why) => Heard::Note(format!("site {from} sent what no site sends: {why}")),
+            Err(_) => Heard::Invalid(from),
         }
     }
 
@@ -365,6 +369,9 @@ impl Link {
         if self.finished {
             return self.refuse(knock.number, SEARCH_OVER);
         }
+        if self.barred.contains(&knock.ticket.token) {
+            return self.refuse(knock.number, "its messages were invalid");
+        }
         let Some(welcome) = self.welcome.clone() else { return self.callers.push(knock) };
         let Knock { number, host, ticket } = knock;
         let place = self.place_of(ticket).map(|place| (place, true));
@@ -388,7 +395,9 @@ impl Link {
     fn place_of(&self, ticket: JoinTicket) -> Option<SiteId> {
         let place = ticket.place.filter(|&place| place > 0)?;
         let known = self.all.get(place as usize)?;
-        (known.token == Some(ticket.token)).then_some(place)
+        // Of a root that has just begun again, nobody had a place yet.
+        let fresh = known.token.is_none() && !known.given;
+        (fresh || known.token == Some(ticket.token)).then_some(place)
     }
 
     /// A place for a newcomer: one that nobody has had, or else the one that was left first, if it was not

@@ -34,6 +34,8 @@ pub(crate) enum Parcel {
 pub struct Order {
     /// The number of the run, which is that of its file. A run with another value to beat has another one.
     pub run: u64,
+    /// A number that the root has drawn for this search: after a restart it is another one.
+    pub root: u64,
     /// The print of the problem.
     pub fingerprint: u64,
     /// The score that solutions must beat although no solution of that score is known.
@@ -60,6 +62,7 @@ impl Order {
 
 pleach_core::pack_struct!(Order {
     run: u64,
+    root: u64,
     fingerprint: u64,
     cutoff: i64,
     best: Option<Solution>,

@@ -26,7 +26,7 @@ use pleach_core::custody::Site;
 use pleach_core::gate::Gate;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 /// How long the gate's own work may be missing before it asks other sites: a few times as long as they take to
@@ -235,7 +235,9 @@ impl<'a> Part<'a> {
             sighted_ns: 0,
             commits: 0,
             way: None,
+            root: order.root,
             invalid: BTreeMap::new(),
+            parted: BTreeSet::new(),
             begins_again: None,
         }
     }
@@ -274,6 +276,7 @@ fn order_of(settings: &Settings, before: &Checkpoint, control: &Control, limited
     let attained = known.as_ref().is_some_and(|known| known.score <= best);
     Order {
         run: before.run,
+        root: random(),
         fingerprint: before.fingerprint,
         cutoff: if attained { i64::MAX } else { best },
         best: known,

@@ -124,6 +124,9 @@ impl Voyage<'_> {
                 Heard::Lost(site) | Heard::Left(site) => self.lose(site, Parting::Lost),
                 // Somebody else has its place now.
                 Heard::Joined(site) => drop(self.course.barred.remove(&site)),
+                Heard::Invalid(site) => {
+                    self.warnings.push(format!("invalid message from site {site}"));
+                }
                 Heard::Note(line) => self.warnings.push(line),
                 Heard::End => return Err(RunError::Lost("the network has ended".into())),
                 Heard::Parcel(..) | Heard::Nothing => {}
