@@ -297,7 +297,7 @@ fn a_result_that_cannot_be_printed_is_a_failure() {
     assert!(elsewhere.status.success(), "{elsewhere:?}");
 }
 
-/// A tree that grows for ever.
+/// A tree that grows without end.
 struct Endless;
 
 impl pleach::Tree for Endless {

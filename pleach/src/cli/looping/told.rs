@@ -35,7 +35,7 @@ impl Told<'_> {
         (self.report.seconds > 0.0).then_some((work / self.report.seconds, name))
     }
 
-    /// What to say after so many seconds if it is stopped at once.
+    /// What to say if it is stopped at once, after this many seconds.
     pub fn stopped(self) -> impl FnOnce(f64) -> String + Send + use<> {
         let data = self.order.given.on("json").then(|| self.json());
         let what = self.what();
