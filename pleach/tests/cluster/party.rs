@@ -283,6 +283,17 @@ impl Party {
         self.joiners.iter_mut().for_each(|joiner| joiner.says("joined as site", 1));
     }
 
+    /// Waits until the root knows of this many threads, which all have work.
+    pub fn all_work(&mut self, threads: u32) {
+        let text = format!(" {threads} of {threads} units busy");
+        let root = self.root();
+        let heard = root.said().len();
+        until(&text, || {
+            root.signal("-USR1");
+            root.said()[heard..].contains(&text)
+        });
+    }
+
     /// The reason why a process cannot join with another key, or elsewhere.
     pub fn why_not(&self, key: &Path, address: &str, flags: &[&str]) -> String {
         let output = self.joining(key, address, flags).output().unwrap();

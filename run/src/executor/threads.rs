@@ -11,8 +11,8 @@ const LOOK_NS: f64 = 4_000.0;
 /// An explorer on the calling thread.
 pub struct ThreadExecutor<'p> {
     explorer: Box<dyn Explorer + 'p>,
-    /// Measured nodes per nanosecond.
-    rate: f64,
+    /// Measured nodes per nanosecond, once there was a whole stretch.
+    rate: Option<f64>,
     slow: Slow,
 }
 
@@ -20,7 +20,7 @@ impl<'p> ThreadExecutor<'p> {
     /// An executor for this explorer; a `slow` of 1 is full speed.
     #[must_use]
     pub fn new(explorer: Box<dyn Explorer + 'p>, slow: f64) -> Self {
-        Self { explorer, rate: 0.002, slow: Slow::by(slow) }
+        Self { explorer, rate: None, slow: Slow::by(slow) }
     }
 }
 
@@ -38,8 +38,9 @@ impl Executor for ThreadExecutor<'_> {
             stretch.busy_ns = paid_ns as u64;
             return stretch;
         }
-        let fuel = budget.fuel.min((self.rate * budget.time_ns as f64) as u64 + 1);
-        let look = (self.rate * LOOK_NS) as u64 + 1;
+        let nodes_in = |ns: f64| self.rate.map(|rate| (rate * ns) as u64 + 1);
+        let fuel = budget.fuel.min(nodes_in(budget.time_ns as f64).unwrap_or(u64::MAX));
+        let mut look = nodes_in(LOOK_NS).unwrap_or(1);
         while progress.used < fuel {
             let fuel_now = look.min(fuel - progress.used);
             progress.add(self.explorer.run(fuel_now, (budget.best)()));
@@ -50,13 +51,24 @@ impl Executor for ThreadExecutor<'_> {
             {
                 break;
             }
+            if self.rate.is_none() {
+                // A node may take seconds: the first looks are close together.
+                if start.elapsed().as_nanos() >= u128::from(budget.time_ns) {
+                    break;
+                }
+                look *= 2;
+            }
         }
         let elapsed_ns = start.elapsed().as_nanos() as f64;
         let worked_ns = (elapsed_ns - paid_ns).max(1.0);
         self.slow.owe(worked_ns);
+        let rate = progress.used as f64 / worked_ns;
         // A stretch cut short says little about the rate.
-        let weight = (worked_ns / budget.time_ns as f64).clamp(0.0, 1.0) * 0.5;
-        self.rate += weight * (progress.used as f64 / worked_ns - self.rate);
+        let share = (worked_ns / budget.time_ns as f64).clamp(0.0, 1.0);
+        self.rate = match self.rate {
+            Some(before) => Some(before + 0.5 * share * (rate - before)),
+            None => (share == 1.0).then_some(rate),
+        };
         stretch.busy_ns = elapsed_ns as u64;
         stretch
     }

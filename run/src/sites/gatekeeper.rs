@@ -167,9 +167,9 @@ impl Gatekeeper<'_> {
                 self.parted.remove(&site);
                 self.gate.came(site, now_ns, &mut self.house)?;
             }
-            Heard::Lost(0) => {
-                return self.lose_the_root(now_ns);
-            }
+            // It has ended in order before.
+            Heard::Lost(0) if self.link.is_dismissed() => {}
+            Heard::Lost(0) => return self.lose_the_root(now_ns),
             Heard::Lost(site) => {
                 self.yard.others.lose(site, now_ns);
                 if self.parted.remove(&site) {

@@ -140,6 +140,8 @@ impl Link {
     /// The root is lost, and with it all others.
     pub fn drift(&mut self) {
         self.network = Box::new(Adrift { me: self.me(), places: self.places() });
+        // What it has announced will not take place.
+        self.early.clear();
         self.all.iter_mut().for_each(|place| place.there = false);
     }
 
@@ -267,6 +269,11 @@ impl Link {
     /// Whether the root has ended the search under way, or begun another one.
     pub fn is_past(&self) -> bool {
         self.dismissed || self.announced().is_some()
+    }
+
+    /// Whether the root has ended in order.
+    pub fn is_dismissed(&self) -> bool {
+        self.dismissed
     }
 
     /// The search that this site is to take part in now, and when it heard of it.
