@@ -1,11 +1,11 @@
 //! Nothing a user does loses data: checkpoints are resumed or kept, and no input is overwritten.
 
+use crate::cluster::party::until;
 use crate::outside::{example, folder, json, pleach, refused};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 /// A file that is not there yet.
 fn fresh(name: &str) -> PathBuf {
@@ -78,10 +78,7 @@ fn two_runs_do_not_save_to_one_file() {
     let mut first = Command::new(env!("CARGO_BIN_EXE_pleach"));
     let first = first.args(["count", "uts", "T1WL", "--every", "10ms", "--checkpoint", file]);
     let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let start = Instant::now();
-    while !path.exists() && start.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until("the file", || path.exists());
     for words in [format!("resume {file}"), format!("count uts T1WL --quiet --checkpoint {file}")] {
         refused(&words, "another run is using this checkpoint");
     }

@@ -68,7 +68,8 @@ fn short_letters_do_not_wait_behind_long_ones() {
     times.sort_unstable();
     let (p50, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
     println!("{} round trips under load: p50 {p50:?}, p99 {p99:?}", times.len());
-    assert!(p50 < Duration::from_millis(100), "{p50:?}");
+    // One after the other they would take turns with letters of 4 MB.
+    assert!(times.len() > 4 * LETTERS, "{}", times.len());
 }
 
 /// Who does not read is lost once too much waits for it, and the others go on.
