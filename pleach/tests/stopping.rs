@@ -239,6 +239,7 @@ fn outputs_go_to_files_and_streams_but_not_to_a_dash() {
         "solve queens 8 --solution -",
         "solve flowshop ta001 --gantt -",
         "count queens 8 --trace -",
+        "count queens 8 --metrics -",
     ] {
         refused(words, "-: expected a file");
     }
@@ -251,6 +252,19 @@ fn outputs_go_to_files_and_streams_but_not_to_a_dash() {
     refused("loop rays cube:1 --out -", "--out -: expected");
     refused("loop nosuch --help", "no help for 'nosuch'");
     refused("solve nosuch --help", "no help for 'nosuch'");
+}
+
+#[test]
+fn metrics_are_written_as_prometheus_reads_them() {
+    let path = folder("stopping").join("pleach.prom");
+    let _ = fs::remove_file(&path);
+    assert!(pleach(&format!("count queens 12 --metrics {}", path.display())).status.success());
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("# TYPE pleach_nodes_total counter\npleach_nodes_total "), "{text}");
+    refused(
+        "count queens 8 --metrics /nowhere/at/all.prom",
+        "--metrics /nowhere/at/all.prom: No such",
+    );
 }
 
 /// A tree without end used to end the process when memory did.

@@ -228,6 +228,7 @@ fn settings_record_every_flag() {
         "solution",
         "gantt",
         "log",
+        "metrics",
         "json",
         "quiet",
         "dashboard",

@@ -5,6 +5,7 @@ use super::dashboard::Dashboard;
 use super::files::{Output, keep_apart};
 use super::flags::{Given, TIME_LIMIT};
 use super::log::Log;
+use super::metrics::Metrics;
 use super::progress::{Progress, Shown};
 use super::resume::{holds, origin, origin_again};
 use super::show::{quoted, show};
@@ -147,6 +148,7 @@ impl Job<'_, '_> {
             let saved = given.word("checkpoint");
             let mut progress =
                 Progress::new(console, shown).answering((requests.clone(), answered), saved);
+            progress.metrics = Metrics::open(given)?;
             let mut search = given.search().map_err(Failure::Usage)?;
             let settings = &mut search.settings;
             settings.save_now = requests.from_now();

@@ -226,7 +226,7 @@ fn is_standard_output(_: &Path) -> bool {
 }
 
 /// Flags that name a file to be written.
-const WRITTEN: [&str; 6] = ["checkpoint", "solution", "gantt", "trace", "svg", "out"];
+const WRITTEN: [&str; 7] = ["checkpoint", "solution", "gantt", "trace", "metrics", "svg", "out"];
 
 /// Refuses an output that is the same file as another output or as an input.
 ///
@@ -244,9 +244,9 @@ pub fn keep_apart(given: &Given, inputs: &[String]) -> Result<(), Failure> {
     let from = from.map(|from| ("the saved search".to_string(), PathBuf::from(from)));
     seen.extend(inputs.chain(start).chain(from));
     let written = WRITTEN.iter().filter_map(|&flag| Some((format!("--{flag}"), given.path(flag)?)));
-    // A checkpoint has two files beside it while a search runs.
+    // A checkpoint has files beside it.
     let beside = given.path("checkpoint").into_iter().flat_map(|path| {
-        ["lock", "part"].map(|ending| {
+        ["lock", "part", "old"].map(|ending| {
             let mut name = path.clone().into_os_string();
             name.push(format!(".{ending}"));
             (format!("the .{ending} file of --checkpoint"), PathBuf::from(name))

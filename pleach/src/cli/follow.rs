@@ -5,6 +5,7 @@ use super::dashboard::Dashboard;
 use super::flags::{FLAGS, Given, Lasts, Verb};
 use super::line::{Line, parse_again};
 use super::looping::together;
+use super::metrics::Metrics;
 use super::progress::{Progress, Shown, interrupts};
 use super::told::{Told, unclear};
 use crate::campaign::{Cancel, Search, Seen};
@@ -26,8 +27,8 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const SHAPING: [&str; 2] = ["balance", "seed"];
 
 /// Flags of each process for itself.
-const OWN: [&str; 9] =
-    ["threads", "devices", "slow", "simd", "pace", "quiet", "json", "dashboard", "log"];
+const OWN: [&str; 10] =
+    ["threads", "devices", "slow", "simd", "pace", "quiet", "json", "dashboard", "log", "metrics"];
 
 /// What a process can search.
 #[derive(Clone, Copy)]
@@ -168,6 +169,7 @@ impl Follower<'_, '_> {
         let words: Vec<&str> = line.words.iter().skip(verbs).map(String::as_str).collect();
         let mut board = self.board(&words);
         let mut progress = Progress::new(self.console, Shown::new(hidden, board.as_mut()));
+        progress.metrics = Metrics::open(self.own)?;
         let mut search = given.search().map_err(Failure::Usage)?;
         search.settings.about = String::from_utf8_lossy(&order.about).into_owned();
         search.cancel = self.cancel.clone();

@@ -16,6 +16,7 @@ mod line;
 mod list;
 mod log;
 mod looping;
+mod metrics;
 mod own;
 pub(crate) mod progress;
 pub(crate) mod read;

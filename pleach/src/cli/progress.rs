@@ -3,6 +3,7 @@
 use super::console::Console;
 use super::dashboard::Dashboard;
 use super::log::Seen;
+use super::metrics::Metrics;
 pub use super::stopping::interrupts;
 use crate::report::{estimate, gap, grouped, short};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -54,6 +55,8 @@ pub struct Progress<'c, 'o, 'b> {
     requests: SaveNow,
     answered: u64,
     saved: Option<&'c str>,
+    /// Where the state is written, too.
+    pub metrics: Option<Metrics>,
 }
 
 impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
@@ -61,7 +64,8 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
     pub fn new(console: &'c Console<'o>, shown: Shown<'b>) -> Self {
         let requests = SaveNow::default();
         let sites = Seen::default();
-        Self { console, shown, before: (0, 0.0), sites, requests, answered: 0, saved: None }
+        let (before, saved, metrics) = ((0, 0.0), None, None);
+        Self { console, shown, before, sites, requests, answered: 0, saved, metrics }
     }
 
     /// Whenever the user requests a save beyond those that were answered, it also says how far the search is, and what
@@ -75,12 +79,13 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
         for line in self.sites.news(&sight.each_site) {
             self.console.log(&line);
         }
+        let failed = self.metrics.as_mut().and_then(|metrics| metrics.show(sight));
         let asked = self.requests.asked();
         let answers =
             std::mem::replace(&mut self.answered, asked) < asked && sight.warning.is_none();
         let warn = || {
-            let warning = sight.warning.iter();
-            warning.for_each(|warning| self.console.note(&format!("warning: {warning}")));
+            let warnings = sight.warning.iter().chain(&failed);
+            warnings.for_each(|warning| self.console.note(&format!("warning: {warning}")));
             if answers {
                 let rate = sight.counts.bounded as f64 / sight.seconds.max(1e-9);
                 let saved = self.saved.map_or(String::new(), |path| format!("; saving to {path}"));
@@ -93,7 +98,7 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
                 board.show(sight);
             }
             Shown::Line(line) => {
-                if sight.warning.is_some() || answers {
+                if sight.warning.is_some() || failed.is_some() || answers {
                     // Above the line if there is one.
                     line.suspend(warn);
                 }

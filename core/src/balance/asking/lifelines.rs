@@ -2,9 +2,8 @@
 //! tree.
 
 use super::{Asking, Context, Next, random};
-use crate::balance::Chooser;
-use crate::balance::Victim;
 use crate::balance::policy::Policy;
+use crate::balance::{Chooser, PeerId, Victim};
 
 impl Asking {
     /// The default: down the tree at the start, lifelines afterwards.
@@ -37,9 +36,22 @@ impl Asking {
         } else if self.refusals < context.policy.rests.patience {
             random(context, chooser)
         } else {
-            let dimensions = u32::BITS - (context.peers - 1).leading_zeros();
-            let neighbours = (0..dimensions).map(|bit| context.me ^ (1 << bit));
-            self.wait_at(neighbours.filter(|&peer| peer < context.peers))
+            self.wait_at(context.neighbours())
         }
+    }
+}
+
+impl Context<'_> {
+    /// The neighbours of this peer in a hypercube of all peers that are there, in order.
+    fn neighbours(&self) -> impl Iterator<Item = PeerId> {
+        let all = self.others.map_or(self.peers, |others| others.len() as u32 + 1);
+        let earlier = |others: &[PeerId]| others.partition_point(|&peer| peer < self.me) as u32;
+        let rank = self.others.map_or(self.me, earlier);
+        let dimensions = u32::BITS - (all - 1).leading_zeros();
+        let ranks = (0..dimensions).map(move |bit| rank ^ (1 << bit)).filter(move |&it| it < all);
+        ranks.map(move |it| match self.others {
+            None => it,
+            Some(others) => others[(if it < rank { it } else { it - 1 }) as usize],
+        })
     }
 }

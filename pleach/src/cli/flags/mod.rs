@@ -17,7 +17,7 @@ pub use looping::{
     CHUNKS, COLUMNS, COMPARE, FRAMES, METHOD, NEAR, OBSTACLE, OUT, PRECISION, Precision, REYNOLDS,
     SIZE, SPEED, STEPS, TRANSFER, UNSORTED, VALUES, VIEW, ZOOM,
 };
-pub use output::{DASHBOARD, GANTT, JSON, LOG, QUIET, SOLUTION, TRACE};
+pub use output::{DASHBOARD, GANTT, JSON, LOG, METRICS, QUIET, SOLUTION, TRACE};
 pub use search::{
     ALL as ALL_OPTIMA, BEST, BOUND, BRANCHING, JOBS_FIRST, NODES, SEED, START, Start, value_to_beat,
 };
@@ -31,7 +31,7 @@ use serde_json::Value;
 pub const WORD: char = '\u{1}';
 
 /// The flags that there are, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 56] = [
+pub static FLAGS: [&(dyn Item + Sync); 57] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -79,6 +79,7 @@ pub static FLAGS: [&(dyn Item + Sync); 56] = [
     &SOLUTION,
     &GANTT,
     &LOG,
+    &METRICS,
     &OUT,
     &JSON,
     &QUIET,

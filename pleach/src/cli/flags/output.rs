@@ -58,6 +58,19 @@ pub static LOG: Flag<String> = Flag {
     record: |given| Some(json!(given.word("log"))),
 };
 
+/// `--metrics`.
+pub static METRICS: Flag<String> = Flag {
+    about: About {
+        name: "metrics",
+        value: Some("FILE"),
+        help: "write the state of the search to FILE every 2 s, as metrics for Prometheus",
+        applies: Applies::To(SEARCHES_AND_JOIN),
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("metrics"))),
+};
+
 /// `--gantt`.
 pub static GANTT: Flag<String> = Flag {
     about: About {
