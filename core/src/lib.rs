@@ -18,6 +18,7 @@ pub mod problem;
 pub mod ranked;
 mod sample;
 pub mod seed;
+#[cfg(feature = "lab")]
 pub mod sim;
 pub mod tree;
 pub mod wire;

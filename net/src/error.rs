@@ -125,6 +125,7 @@ pub enum NetError {
     },
 }
 
+#[cfg(any(feature = "mpi", feature = "tls"))]
 impl NetError {
     /// A letter of so many bytes, where there is a limit.
     pub(crate) fn too_long(bytes: u64, limit: usize) -> Self {

@@ -2,11 +2,11 @@
 
 mod error;
 mod host;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "mpi"))]
 pub mod mpi;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "mpi"))]
 mod rest;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "tls"))]
 pub mod tls;
 
 pub use error::NetError;

@@ -1,13 +1,9 @@
-//! [`each`] and [`map`]: loops over independent units of unequal cost, on all cores; [`Each`]: the same with settings,
-//! and over several processes.
+//! [`each`] and [`map`]: loops over independent units of unequal cost, on all cores; [`Each`]: the same with settings.
 
-use crate::processes::Processes;
-use pleach_core::looping::{Kept, Loop, LoopAfar};
-use pleach_core::work::{Malformed, Pack, Reader};
+use pleach_core::looping::{Loop, LoopAfar};
 use pleach_run::looping::{LoopReport, LoopSettings, LoopSight};
 use pleach_run::{Crew, RunError};
 use std::ops::{ControlFlow, Range};
-use std::sync::{Mutex, PoisonError};
 
 /// Runs a loop of `n` units on all cores, in ranges that get smaller towards the end, so that all end together.
 ///
@@ -66,11 +62,11 @@ type Watch<'a> = Box<dyn FnMut(&LoopSight) -> ControlFlow<()> + 'a>;
 /// # Ok::<(), pleach::RunError>(())
 /// ```
 pub struct Each<'a> {
-    n: usize,
+    pub(crate) n: usize,
     /// The cost of all units before each, and of all; empty if all cost the same.
     cost_before: Vec<f64>,
-    settings: LoopSettings,
-    watch: Watch<'a>,
+    pub(crate) settings: LoopSettings,
+    pub(crate) watch: Watch<'a>,
 }
 
 impl<'a> Each<'a> {
@@ -146,81 +142,8 @@ impl<'a> Each<'a> {
         Ok((Some(values), report))
     }
 
-    /// Runs each unit once, in one of the processes that share the loop: what the closure leaves behind stays there. All
-    /// of them call this, with the same number of units.
-    ///
-    /// # Errors
-    /// If the network fails, or another process runs another loop.
-    pub fn run_across(
-        self,
-        processes: &Processes,
-        body: impl Fn(Range<usize>) + Sync,
-    ) -> Result<LoopReport, RunError> {
-        let shared = Shared {
-            n: self.n,
-            body,
-            apart: true,
-            store: |_, _: &[u8]| Ok(()),
-            load: |_, _: &mut Vec<u8>| {},
-        };
-        self.across(processes, "run_across", shared)
-    }
-
-    /// Computes a value for each unit, on all processes that share the loop; each of them gets all values. All of them
-    /// call this, with the same number of units. None if the loop was stopped.
-    ///
-    /// # Errors
-    /// If the network fails, or another process runs another loop.
-    ///
-    /// # Panics
-    /// If the closure has panicked.
-    pub fn map_across<T: Pack + Send>(
-        self,
-        processes: &Processes,
-        value: impl Fn(usize) -> T + Sync,
-    ) -> Result<(Option<Vec<T>>, LoopReport), RunError> {
-        let values: Vec<Mutex<Option<T>>> = (0..self.n).map(|_| Mutex::new(None)).collect();
-        let at = |unit: usize| values[unit].lock().unwrap_or_else(PoisonError::into_inner);
-        let shared = Shared {
-            n: self.n,
-            apart: false,
-            body: |units: Range<usize>| units.for_each(|unit| *at(unit) = Some(value(unit))),
-            load: |unit: usize, out: &mut Vec<u8>| at(unit).pack(out),
-            store: |units: Range<usize>, bytes: &[u8]| {
-                let mut from = Reader::new(bytes);
-                for unit in units {
-                    *at(unit) = Pack::unpack(&mut from)?;
-                }
-                from.finish()
-            },
-        };
-        let kind = format!("map_across to {}", std::any::type_name::<T>());
-        let report = self.across(processes, &kind, shared)?;
-        let whole = report.complete;
-        let take =
-            |value: Mutex<Option<T>>| value.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let all = whole.then(|| values.into_iter().map(take).collect::<Option<Vec<T>>>());
-        Ok((all.flatten(), report))
-    }
-
-    fn across(
-        mut self,
-        processes: &Processes,
-        kind: &str,
-        shared: impl Loop,
-    ) -> Result<LoopReport, RunError> {
-        processes.begin(&format!("{kind} of {} units", self.n))?;
-        self.settings.cluster = processes.cluster();
-        let costs = self.costs();
-        let all = Costed { of: shared, costs };
-        let outcome = Crew::shared().run_loop(&all, &self.settings, &mut *self.watch);
-        let outcome = outcome.inspect_err(|why| processes.fail(why))?;
-        processes.end()?;
-        Ok(outcome.report)
-    }
-
     /// The costs, if they differ.
-    fn costs(&mut self) -> Option<Vec<f64>> {
+    pub(crate) fn costs(&mut self) -> Option<Vec<f64>> {
         Some(std::mem::take(&mut self.cost_before)).filter(|costs| costs.last() > Some(&0.0))
     }
 
@@ -258,62 +181,10 @@ impl<H: Send, F: Fn(Range<usize>, &mut H) + Sync, G: Fn() -> H + Sync> Loop for 
     }
 }
 
-/// A closure as a loop that several processes share.
-struct Shared<F, L, S> {
-    n: usize,
-    body: F,
-    /// Whether results stay where they are.
-    apart: bool,
-    load: L,
-    store: S,
-}
-
-impl<F, L, S> Loop for Shared<F, L, S>
-where
-    F: Fn(Range<usize>) + Sync,
-    L: Fn(usize, &mut Vec<u8>) + Sync,
-    S: Fn(Range<usize>, &[u8]) -> Result<(), Malformed> + Sync,
-{
-    type Hand = ();
-
-    fn units(&self) -> usize {
-        self.n
-    }
-
-    fn hand(&self) {}
-
-    fn run(&self, units: Range<usize>, (): &mut ()) {
-        (self.body)(units);
-    }
-
-    fn afar(&self) -> Option<&dyn LoopAfar> {
-        Some(self)
-    }
-}
-
-impl<F, L, S> LoopAfar for Shared<F, L, S>
-where
-    F: Fn(Range<usize>) + Sync,
-    L: Fn(usize, &mut Vec<u8>) + Sync,
-    S: Fn(Range<usize>, &[u8]) -> Result<(), Malformed> + Sync,
-{
-    fn kept(&self) -> Kept {
-        if self.apart { Kept::Apart } else { Kept::All }
-    }
-
-    fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
-        units.for_each(|unit| (self.load)(unit, out));
-    }
-
-    fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed> {
-        (self.store)(units, results)
-    }
-}
-
 /// A loop with costs.
-struct Costed<L> {
-    of: L,
-    costs: Option<Vec<f64>>,
+pub(crate) struct Costed<L> {
+    pub of: L,
+    pub costs: Option<Vec<f64>>,
 }
 
 impl<L: Loop> Loop for Costed<L> {

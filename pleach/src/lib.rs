@@ -35,13 +35,20 @@
 #![forbid(unsafe_code)]
 
 mod campaign;
+#[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "cli")]
 mod draw;
 mod each;
+#[cfg(feature = "cli")]
 mod failure;
+#[cfg(feature = "cli")]
 mod input;
+#[cfg(feature = "cli")]
 mod loops;
+#[cfg(feature = "cluster")]
 mod processes;
+#[cfg(feature = "cli")]
 mod registry;
 mod report;
 mod solver;
@@ -49,6 +56,7 @@ mod solver;
 pub use campaign::{
     Best, Cancel, Checkpoint, Error, Search, Watch, atsp, flowshop, knapsack, queens, uts,
 };
+#[cfg(feature = "cli")]
 pub use cli::{BUILD, main, rows, text, words};
 pub use each::{Each, each, map};
 pub use pleach_core::balance::Policy;
@@ -66,6 +74,7 @@ pub use pleach_run::looping::{LoopReport, LoopSettings, LoopSight, Part, Sizes};
 pub use pleach_run::{
     Balance, Crew, Outcome, RunError, Save, Settings, Sight, Stop, UnitReport, cores,
 };
+#[cfg(feature = "cluster")]
 pub use processes::Processes;
 pub use report::{Report, Status};
 pub use solver::{Solver, solve};

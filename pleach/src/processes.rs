@@ -1,9 +1,23 @@
-//! [`Processes`]: those that a launcher has started, for loops that they share.
+//! [`Processes`]: those that a launcher has started, and loops that they share.
 
-use crate::cli::{LASTING, LETTER};
+use crate::each::{Costed, Each};
+use pleach_core::custody::Terms;
+use pleach_core::looping::{Kept, Loop, LoopAfar};
+use pleach_core::work::{Malformed, Pack, Reader};
 use pleach_net::mpi::{self, Choice};
-use pleach_run::{Cluster, First, RunError};
-use std::sync::Arc;
+use pleach_run::looping::LoopReport;
+use pleach_run::{Cluster, Crew, First, RunError};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The longest message between two processes.
+pub(crate) const LETTER: usize = 1 << 29;
+
+pub(crate) const SECOND: u64 = 1_000_000_000;
+
+/// Times for processes that live and die together: nobody is ever taken for dead.
+pub(crate) const LASTING: Terms =
+    Terms { commit_ns: 2 * SECOND, lease_ns: 3600 * SECOND, patience_ns: 36_000 * SECOND };
 
 /// The processes that `mpiexec` or `srun` has started; only this one without such a launcher.
 ///
@@ -92,5 +106,82 @@ impl Drop for Processes {
             }
             None => {}
         }
+    }
+}
+
+impl Each<'_> {
+    /// Computes a value for each unit, on all processes that share the loop; each of them gets all values. All of them
+    /// call this, with the same number of units. None if the loop was stopped.
+    ///
+    /// # Errors
+    /// If the network fails, or another process runs another loop.
+    ///
+    /// # Panics
+    /// If the closure has panicked.
+    pub fn map_across<T: Pack + Send>(
+        mut self,
+        processes: &Processes,
+        value: impl Fn(usize) -> T + Sync,
+    ) -> Result<(Option<Vec<T>>, LoopReport), RunError> {
+        let values = (0..self.n).map(|_| Mutex::new(None)).collect();
+        processes.begin(&format!("{} units of {}", self.n, std::any::type_name::<T>()))?;
+        self.settings.cluster = processes.cluster();
+        let costs = self.costs();
+        let all = Costed { of: Shared { values, value }, costs };
+        let outcome = Crew::shared().run_loop(&all, &self.settings, &mut *self.watch);
+        let report = outcome.inspect_err(|why| processes.fail(why))?.report;
+        processes.end()?;
+        let take =
+            |value: Mutex<Option<T>>| value.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let values = all.of.values.into_iter().map(take).collect::<Option<Vec<T>>>();
+        Ok((values.filter(|_| report.complete), report))
+    }
+}
+
+/// A closure as a loop that several processes share.
+struct Shared<T, F> {
+    values: Vec<Mutex<Option<T>>>,
+    value: F,
+}
+
+impl<T, F> Shared<T, F> {
+    fn at(&self, unit: usize) -> MutexGuard<'_, Option<T>> {
+        self.values[unit].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Pack + Send, F: Fn(usize) -> T + Sync> Loop for Shared<T, F> {
+    type Hand = ();
+
+    fn units(&self) -> usize {
+        self.values.len()
+    }
+
+    fn hand(&self) {}
+
+    fn run(&self, units: Range<usize>, (): &mut ()) {
+        units.for_each(|unit| *self.at(unit) = Some((self.value)(unit)));
+    }
+
+    fn afar(&self) -> Option<&dyn LoopAfar> {
+        Some(self)
+    }
+}
+
+impl<T: Pack + Send, F: Fn(usize) -> T + Sync> LoopAfar for Shared<T, F> {
+    fn kept(&self) -> Kept {
+        Kept::All
+    }
+
+    fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
+        units.for_each(|unit| self.at(unit).pack(out));
+    }
+
+    fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed> {
+        let mut from = Reader::new(results);
+        for unit in units {
+            *self.at(unit) = Pack::unpack(&mut from)?;
+        }
+        from.finish()
     }
 }

@@ -72,6 +72,7 @@ impl<P: Clone> Host<P> {
     }
 
     /// No further snapshot will be taken.
+    #[cfg(feature = "lab")]
     pub(crate) fn end_snapshots(&mut self) {
         self.ledger.end_snapshots();
     }

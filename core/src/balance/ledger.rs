@@ -66,6 +66,7 @@ impl<P: Clone> Ledger<P> {
     }
 
     /// No further snapshot will be taken.
+    #[cfg(feature = "lab")]
     pub(super) fn end_snapshots(&mut self) {
         self.taken = None;
     }

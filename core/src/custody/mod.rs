@@ -17,6 +17,7 @@ pub use certificate::{Certificate, Content, Rec};
 pub use estate::Estate;
 pub use keeper::{Keeper, Terms};
 pub use lien::{Held, Lien, SiteId};
+#[cfg(feature = "lab")]
 pub(crate) use mutant::Mutant;
 pub use site::Site;
 pub use word::{Deed, Word};

@@ -4,6 +4,7 @@ use super::console::Console;
 use super::flags::{DEFAULT_PLACES, Given, KEY, LISTEN, MPI, PLACES};
 use super::line::Line;
 use crate::failure::{Failure, usage};
+use crate::processes::{LASTING, LETTER, SECOND};
 use pleach_core::custody::Terms;
 use pleach_net::Members;
 use pleach_net::mpi::{self, Choice};
@@ -15,15 +16,6 @@ use std::sync::Arc;
 
 /// The build of this library, which all processes of a search must have: its version and a hash of its sources.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("PLEACH_SOURCES"));
-
-/// The longest letter between two processes.
-pub const LETTER: usize = 1 << 29;
-
-const SECOND: u64 = 1_000_000_000;
-
-/// Times for processes that live and die together: nobody is ever taken for dead.
-pub const LASTING: Terms =
-    Terms { commit_ns: 2 * SECOND, lease_ns: 3600 * SECOND, patience_ns: 36_000 * SECOND };
 
 /// Times for processes that come, go and die.
 pub const CHANGING: Terms =

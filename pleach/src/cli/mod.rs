@@ -31,7 +31,6 @@ mod tests;
 mod told;
 
 pub use company::BUILD;
-pub(crate) use company::{LASTING, LETTER};
 pub use own::{main, words};
 pub use read::{rows, text};
 

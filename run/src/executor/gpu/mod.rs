@@ -1,14 +1,8 @@
 //! Devices: memory with many stacks of nodes or intervals, and kernels that explore all of them at once.
 
-mod album;
-mod any_gpu;
 mod batch;
-mod cache;
 pub mod coming;
-mod compile;
-mod cuda;
 pub mod device;
-mod driver;
 pub mod either;
 #[cfg(feature = "emulated")]
 mod emulated;
@@ -20,25 +14,24 @@ pub mod evaluate;
 pub mod executor;
 pub mod explorer;
 pub mod form;
-mod forms;
 mod giving;
-pub mod gpus;
 mod held;
-mod hip;
 mod images;
 mod kept;
+#[cfg(feature = "gpu")]
+mod makers;
 mod memory;
 pub mod mode;
-mod module;
 mod moves;
-mod nvrtc;
 pub mod opening;
 mod post;
-mod queue;
 pub mod shelf;
 mod slots;
 pub mod spec;
 mod tune;
+
+#[cfg(feature = "gpu")]
+pub use makers::gpus;
 
 use device::Device;
 use pleach_core::tree::Counts;
@@ -174,7 +167,10 @@ pub fn check(spec: &Spec) -> Result<(), DeviceError> {
         Kind::Emulated => {
             Err(DeviceError::Failed("missing from this build, which had no C++ compiler".into()))
         }
+        #[cfg(feature = "gpu")]
         Kind::Gpu(number) => gpus::check(number),
+        #[cfg(not(feature = "gpu"))]
+        Kind::Gpu(_) => Err(DeviceError::Failed("this program was built without GPUs".into())),
     }
 }
 
@@ -189,7 +185,10 @@ pub fn open(spec: &Spec) -> Result<Device, DeviceError> {
         Kind::Emulated => Ok(Device::new(emulated::Emulated::open(spec.late, spec.fail)?)),
         #[cfg(not(feature = "emulated"))]
         Kind::Emulated => unreachable!("the check refuses it"),
+        #[cfg(feature = "gpu")]
         Kind::Gpu(number) => gpus::open(number),
+        #[cfg(not(feature = "gpu"))]
+        Kind::Gpu(_) => unreachable!("the check refuses it"),
     }
 }
 

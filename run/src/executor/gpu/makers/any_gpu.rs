@@ -1,14 +1,14 @@
 //! [`Gpu`]: a GPU of any maker: the memory allocated on it, its kernels, and how long they may take.
 
-use super::DeviceError;
 use super::album::Album;
 use super::driver::Driver;
-use super::ending::AtWork;
-use super::form::{Built, Form, Handling};
-use super::images::Images;
-use super::memory::Memory;
 use super::queue::{Queue, Slot};
-use super::slots::Slots;
+use crate::executor::gpu::DeviceError;
+use crate::executor::gpu::ending::AtWork;
+use crate::executor::gpu::form::{Built, Form, Handling};
+use crate::executor::gpu::images::Images;
+use crate::executor::gpu::memory::Memory;
+use crate::executor::gpu::slots::Slots;
 use crate::sync::{Mutex, lock};
 use pleach_core::device::Layout;
 use pleach_core::evaluate::Parents;

@@ -1,7 +1,7 @@
 //! [`Module`]: a kernel's code on a GPU, loaded with the driver's log.
 
-use super::DeviceError;
-use super::form::in_one_line;
+use crate::executor::gpu::DeviceError;
+use crate::executor::gpu::form::in_one_line;
 use cudarc::driver::{CudaContext, DriverError, result, sys};
 use pleach_kernels::launch::THREADS;
 use std::ffi::{CString, c_void};

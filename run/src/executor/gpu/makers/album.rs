@@ -1,7 +1,7 @@
 //! [`Album`]: images of a GPU's work in page-locked memory, with the stream on which they travel.
 
-use super::DeviceError;
 use super::driver::Driver;
+use crate::executor::gpu::DeviceError;
 use std::time::{Duration, Instant};
 
 /// Words of a piece: the report of a round may be copied between two of them.

@@ -1,8 +1,8 @@
 //! [`Queue`]: batches on a GPU, in slots that each have a stream, page-locked memory both ways, and an event.
 
-use super::DeviceError;
 use super::driver::Driver;
-use super::post::{self, Post};
+use crate::executor::gpu::DeviceError;
+use crate::executor::gpu::post::{self, Post};
 use pleach_core::evaluate::Parents;
 use pleach_kernels::bounding::Bounding;
 use pleach_kernels::serving::{POST, Serving};

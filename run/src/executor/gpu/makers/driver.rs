@@ -1,7 +1,7 @@
 //! [`Driver`]: what the library of a GPU's maker does: memory, code, launches, and streams with page-locked memory.
 
-use super::DeviceError;
-use super::form::{Built, Handling};
+use crate::executor::gpu::DeviceError;
+use crate::executor::gpu::form::{Built, Handling};
 use pleach_core::device::Layout;
 use std::ffi::c_void;
 

@@ -1,7 +1,7 @@
 //! [`Hip`] and [`Compiler`]: the functions of AMD's libraries, opened at run time.
 
-use super::super::DeviceError;
-use super::super::form::in_one_line;
+use crate::executor::gpu::DeviceError;
+use crate::executor::gpu::form::in_one_line;
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
 use std::env::var_os;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};

@@ -2,7 +2,7 @@
 
 use super::cache::CodeFile;
 use super::compile::compile;
-use super::form::{Form, Handling};
+use crate::executor::gpu::form::{Form, Handling};
 use pleach_core::device::Layout;
 use pleach_kernels::{ptx, source};
 

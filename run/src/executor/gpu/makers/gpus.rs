@@ -2,9 +2,10 @@
 
 use super::any_gpu::Gpu;
 use super::cuda::Cuda;
-use super::device::Device;
 use super::hip::Amd;
-use super::{DeviceError, cuda, hip};
+use super::{cuda, hip};
+use crate::executor::gpu::DeviceError;
+use crate::executor::gpu::device::Device;
 
 /// A GPU of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +75,7 @@ pub fn gpus() -> Result<Vec<GpuSeen>, DeviceError> {
 ///
 /// # Errors
 /// If there is none: why.
-pub(super) fn check(number: u32) -> Result<(), DeviceError> {
+pub(in crate::executor::gpu) fn check(number: u32) -> Result<(), DeviceError> {
     match place(number)? {
         Place::Nvidia(_) => Ok(()),
         Place::Amd(number) => hip::check(number),
@@ -85,7 +86,7 @@ pub(super) fn check(number: u32) -> Result<(), DeviceError> {
 ///
 /// # Errors
 /// If it cannot be used: why.
-pub(super) fn open(number: u32) -> Result<Device, DeviceError> {
+pub(in crate::executor::gpu) fn open(number: u32) -> Result<Device, DeviceError> {
     Ok(match place(number)? {
         Place::Nvidia(number) => Device::new(Gpu::new(Cuda::open(number)?)),
         Place::Amd(number) => Device::new(Gpu::new(Amd::open(number)?)),

@@ -1,10 +1,10 @@
 //! [`Cuda`]: NVIDIA's driver, found at run time.
 
-use super::DeviceError;
 use super::driver::Driver;
-use super::form::{Built, Handling};
 use super::forms::KernelForms;
 use super::module::{Function, Module, failed};
+use crate::executor::gpu::DeviceError;
+use crate::executor::gpu::form::{Built, Handling};
 use cudarc::driver::sys::{self, CU_MEMHOSTALLOC_WRITECOMBINED};
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, PinnedHostSlice, result};
 use pleach_core::device::Layout;

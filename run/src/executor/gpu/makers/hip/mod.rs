@@ -3,10 +3,10 @@
 mod calls;
 mod compile;
 
-use super::DeviceError;
 use super::cache::CodeFile;
 use super::driver::Driver;
-use super::form::{Built, Form, Handling};
+use crate::executor::gpu::DeviceError;
+use crate::executor::gpu::form::{Built, Form, Handling};
 use calls::{Handle, Hip, hip};
 use compile::compile;
 use pleach_core::device::Layout;

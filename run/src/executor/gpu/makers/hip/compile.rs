@@ -1,7 +1,7 @@
 //! [`compile`]: HIP's run-time compiler at work: from source to machine code for the GPU at hand.
 
-use super::super::form::in_one_line;
 use super::calls::{Compiler, Handle, compiler};
+use crate::executor::gpu::form::in_one_line;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr::{null, null_mut};
 

@@ -1,7 +1,7 @@
 //! [`compile`]: NVRTC at work: from source to machine code, and to the text that drivers can compile themselves.
 
-use super::form::in_one_line;
 use super::nvrtc;
+use crate::executor::gpu::form::in_one_line;
 use cudarc::nvrtc::result;
 use cudarc::nvrtc::sys;
 use std::ffi::{CStr, CString};

@@ -1,0 +1,14 @@
+//! GPUs by their makers' libraries, which are opened at run time.
+
+mod album;
+mod any_gpu;
+mod cache;
+mod compile;
+mod cuda;
+mod driver;
+mod forms;
+pub mod gpus;
+mod hip;
+mod module;
+mod nvrtc;
+mod queue;
