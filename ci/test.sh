@@ -7,6 +7,9 @@ step() { printf '\n== %s\n' "$*"; "$@"; }
 
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets -- -D warnings
+# A library without what the command needs.
+step cargo clippy -p pleach -p pleach-run -p pleach-net -p pleach-core --no-default-features -- -D warnings
+step cargo package --workspace --no-verify --quiet
 step env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 # Unit, integration and doc tests, and examples; the test profile is the release profile with
 # assertions and overflow checks.

@@ -33,6 +33,8 @@
 //! # Ok::<(), pleach::RunError>(())
 //! ```
 #![forbid(unsafe_code)]
+// Some of what all problems have only the command line uses.
+#![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 
 mod campaign;
 #[cfg(feature = "cli")]

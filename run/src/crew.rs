@@ -2,9 +2,8 @@
 
 use crate::error::RunError;
 use crate::executor::gpu::shelf::Shelf;
-use crate::pins::Pins;
+use crate::pins::{Pins, bind};
 use crate::sync::{Condvar, Mutex, lock};
-use core_affinity::CoreId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -19,17 +18,16 @@ type Borrowing<'env> = Box<dyn FnOnce() + Send + 'env>;
 
 /// A thread, and the core to which it is bound, if it is.
 struct Worker {
-    core: Option<CoreId>,
+    core: Option<usize>,
     tasks: Sender<Task>,
 }
 
 impl Worker {
-    fn start(number: u64, core: Option<CoreId>) -> std::io::Result<Self> {
+    fn start(number: u64, core: Option<usize>) -> std::io::Result<Self> {
         let (tasks, receive) = channel::<Task>();
         let work = move || {
             if let Some(core) = core {
-                // Where the system does not allow it the thread runs wherever it may.
-                core_affinity::set_for_current(core);
+                bind(core);
             }
             receive.into_iter().for_each(|task| task());
         };

@@ -2,6 +2,8 @@
 //!
 //! Only what loom tests, the primitives that threads share, is built with `--cfg loom`.
 
+#![cfg_attr(not(feature = "gpu"), allow(dead_code))]
+
 mod control;
 pub mod looping;
 mod sync;

@@ -1,6 +1,5 @@
 //! [`Pins`]: the cores to which the threads of a run are bound.
 
-use core_affinity::CoreId;
 use std::fs::File;
 use std::sync::OnceLock;
 
@@ -9,18 +8,18 @@ use std::sync::OnceLock;
 /// Threads are bound only if there is exactly one for each core that this process may use: then nothing is
 /// crowded, and no thread waits while another core is free. Only one process of a machine binds its
 /// threads, since two would crowd on the same cores.
-pub(crate) struct Pins(Vec<CoreId>);
+pub(crate) struct Pins(Vec<usize>);
 
 impl Pins {
     /// The cores for this number of threads.
     pub fn new(threads: usize) -> Self {
-        let cores = core_affinity::get_core_ids().unwrap_or_default();
+        let cores = allowed();
         let bind = threads > 1 && cores.len() == threads && is_first_process();
         Self(if bind { cores } else { Vec::new() })
     }
 
     /// The core of a thread.
-    pub fn core(&self, thread: usize) -> Option<CoreId> {
+    pub fn core(&self, thread: usize) -> Option<usize> {
         self.0.get(thread).copied()
     }
 }
@@ -37,13 +36,47 @@ fn is_first_process() -> bool {
     HELD.get_or_init(lock).is_some()
 }
 
+/// The cores that this thread may use; none where the system does not say.
+#[cfg(target_os = "linux")]
+fn allowed() -> Vec<usize> {
+    // SAFETY: a set of cores is a plain array of bits, so zeros are one.
+    let mut set = unsafe { std::mem::zeroed::<libc::cpu_set_t>() };
+    // SAFETY: the set has the size that is given.
+    let known = unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) } == 0;
+    let all = if known { 0..libc::CPU_SETSIZE as usize } else { 0..0 };
+    // SAFETY: all of them are below the size of the set.
+    all.filter(|&core| unsafe { libc::CPU_ISSET(core, &set) }).collect()
+}
+
+/// Binds this thread to a core. Where the system does not allow it the thread runs wherever it may.
+#[cfg(target_os = "linux")]
+pub(crate) fn bind(core: usize) {
+    // SAFETY: a set of cores is a plain array of bits, so zeros are one.
+    let mut set = unsafe { std::mem::zeroed::<libc::cpu_set_t>() };
+    if core < libc::CPU_SETSIZE as usize {
+        // SAFETY: the core is below the size of the set, which has the size that is given.
+        unsafe {
+            libc::CPU_SET(core, &mut set);
+            libc::sched_setaffinity(0, size_of_val(&set), &raw const set);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allowed() -> Vec<usize> {
+    Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn bind(_: usize) {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn threads_are_bound_only_where_each_has_a_core() {
-        let cores = core_affinity::get_core_ids().unwrap_or_default().len();
+        let cores = allowed().len();
         for threads in [1, cores + 1, 1000] {
             assert_eq!(Pins::new(threads).core(0), None, "{threads} threads on {cores} cores");
         }

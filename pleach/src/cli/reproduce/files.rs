@@ -3,7 +3,7 @@
 /// The files of these figures.
 macro_rules! files {
     ($($id:literal)*) => {
-        [$(($id, include_str!(concat!("../../../../figures/", $id, ".toml")))),*]
+        [$(($id, include_str!(concat!("../../../figures/", $id, ".toml")))),*]
     };
 }
 
