@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The checks that are too long for every change: the largest rooms, five million random walks of custody and ten
+# The checks that are too long for every change: the largest rooms, five million random walks of leases and ten
 # million damaged letters, as many damaged frames of TLS, 200,000 random clusters, half of them of sites that
 # come and go, two hundred searches by real processes that are killed, stopped, cut off and restarted, and many random runs on threads.
 set -euo pipefail
@@ -10,7 +10,7 @@ run() { cargo test -p "$1" --test main "$2" -- --nocapture; }
 PLEACH_ROOM=3 run pleach every_schedule_of_four_peers_ends_rightly
 PLEACH_SEEDS=50000 run pleach searches_are_exact
 PLEACH_SEEDS=100000 run pleach searches_on_sites_are_exact
-PLEACH_LONG=yes cargo test --release -p pleach-core --lib custody -- --nocapture
+PLEACH_LONG=yes cargo test --release -p pleach-core --lib lease:: -- --nocapture
 PLEACH_SEEDS=10000000 cargo test -p pleach-net --lib mutated -- --nocapture
 PLEACH_CHAOS=200 run pleach chaos_changes_no_result
 PLEACH_RUNS=20000 run pleach-run random_runs_count_exactly

@@ -1,9 +1,9 @@
 //! [`Checkpoint`]: a stopped search as bytes, and how the cuts of its peers make one.
 
 use crate::balance::{OnTheWay, PeerId, Ticket};
-use crate::custody::wire::{pack_subs, unpack_subs};
-use crate::custody::{Certificate, Lien, Rec, nested};
 use crate::gate::Portion;
+use crate::lease::wire::{pack_subs, unpack_subs};
+use crate::lease::{Certificate, Lease, Rec, nested};
 use crate::tree::{Counts, Solution};
 use crate::wire::{Kind, Unreadable, can_grow, open, seal};
 use crate::work::{Malformed, Pack, Reader, Work};
@@ -31,7 +31,7 @@ pub struct Checkpoint {
     /// The open work, but for what other sites hold.
     pub pieces: Vec<Work>,
     /// What other sites hold. None in a run of one process.
-    pub subs: BTreeMap<Lien, Rec<Portion<Counts>>>,
+    pub subs: BTreeMap<Lease, Rec<Portion<Counts>>>,
 }
 
 impl Checkpoint {

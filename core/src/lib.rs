@@ -6,12 +6,12 @@
 
 pub mod balance;
 pub mod checkpoint;
-pub mod custody;
 pub mod device;
 pub mod evaluate;
 pub mod explorer;
 pub mod gate;
 pub mod laws;
+pub mod lease;
 pub mod level;
 pub mod looping;
 pub mod problem;

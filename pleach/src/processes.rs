@@ -1,7 +1,7 @@
 //! [`Processes`]: those that a launcher has started, and loops that they share.
 
 use crate::each::{Costed, Each};
-use pleach_core::custody::Terms;
+use pleach_core::lease::Terms;
 use pleach_core::looping::{Kept, Loop, LoopAfar};
 use pleach_core::work::{Malformed, Pack, Reader};
 use pleach_net::mpi::{self, Choice};

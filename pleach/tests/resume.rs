@@ -193,8 +193,8 @@ fn made_up_checkpoints_are_refused() {
 #[test]
 fn a_file_of_several_sites_is_resumed() {
     use pleach_core::checkpoint::Checkpoint;
-    use pleach_core::custody::{Certificate, Lien, Rec};
     use pleach_core::gate::Portion;
+    use pleach_core::lease::{Certificate, Lease, Rec};
     use pleach_core::work::Pool;
     use pleach_problems::queens::Board;
     let path = fresh("sites.pleach");
@@ -216,11 +216,11 @@ fn a_file_of_several_sites_is_resumed() {
     given.content.open.remove(0);
     whole.content.done = Default::default();
     for number in 0..3 {
-        let lien = Lien { site: 0, incarnation: 5, number };
+        let lease = Lease { site: 0, incarnation: 5, number };
         let as_given = Portion::open(given.content.open.clone());
         let rec = Rec { holder: 1, acked: true, given: as_given.into(), heard: Some(given.into()) };
         given = Certificate::default();
-        given.subs.insert(lien, rec);
+        given.subs.insert(lease, rec);
     }
     whole.subs = given.subs;
     fs::write(&path, one.with_certificate(&whole).to_bytes()).unwrap();

@@ -4,9 +4,9 @@ use oorandom::Rand64;
 use pleach_core::balance::late::Recall;
 use pleach_core::balance::{Message, Power, Ticket};
 use pleach_core::checkpoint::Checkpoint;
-use pleach_core::custody::{Certificate, Lien, Rec, Word};
 use pleach_core::gate::{Letter, Portion, Post};
 use pleach_core::laws::mutate;
+use pleach_core::lease::{Certificate, Lease, Rec, Word};
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Solution};
 use pleach_core::wire::{Envelope, Kind, seal};
@@ -37,7 +37,7 @@ const HEAD: usize = 21;
 const SEAL: usize = 8;
 
 /// The bytes that decoding this many bytes may allocate: a value encoded in one byte takes up to a
-/// few machine words, lists grow by doubling, and a map of one lien takes as much as one of eleven.
+/// few machine words, lists grow by doubling, and a map of one lease takes as much as one of eleven.
 fn size_class(bytes: usize) -> u64 {
     80 * bytes as u64 + 1024
 }
@@ -106,10 +106,10 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
         ..Checkpoint::default()
     };
     let part = nested(work, 3);
-    let lien = Lien { site: 1, incarnation: 7, number: 300 };
-    let commit = Word::Commit { lien, certificate: Arc::new(part.clone()), best: None };
+    let lease = Lease { site: 1, incarnation: 7, number: 300 };
+    let commit = Word::Commit { lease, certificate: Arc::new(part.clone()), best: None };
     let content = Portion::open(vec![Arc::new(work.clone())]);
-    let gift = Post::Gift(ticket, Word::Work { lien, content, best: None });
+    let gift = Post::Gift(ticket, Word::Work { lease, content, best: None });
     let letters = [gift, Post::Word(commit)].map(|post| Letter { from: 1, post });
     let messages = messages.iter().map(|message| message.to_bytes(fingerprint));
     let letters = letters.iter().map(|letter| letter.to_bytes(fingerprint));
@@ -117,14 +117,14 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
     messages.chain(letters).chain(checkpoints.iter().map(Checkpoint::to_bytes)).collect()
 }
 
-/// A certificate with a lien in a lien, so many levels of them.
+/// A certificate with a lease in a lease, so many levels of them.
 fn nested(work: &Work, levels: u64) -> Certificate<Portion<Counts>> {
     let mut part = Certificate::of(Portion::open(vec![Arc::new(work.clone())]));
     for number in 0..levels {
         let mut outer = Certificate::of(Portion::default());
-        let lien = Lien { site: 0, incarnation: 1, number };
+        let lease = Lease { site: 0, incarnation: 1, number };
         outer.subs.insert(
-            lien,
+            lease,
             Rec { holder: 1, acked: true, given: Arc::default(), heard: Some(Arc::new(part)) },
         );
         part = outer;
@@ -208,7 +208,7 @@ fn mutated_inputs_are_refused() {
     assert!(taken > 0 && refused > 0);
 }
 
-/// The most that bytes can ask for: liens of which nothing is known, in one another and beside one another.
+/// The most that bytes can ask for: leases of which nothing is known, in one another and beside one another.
 #[test]
 fn liens_take_memory_in_proportion() {
     let held = |part| {
@@ -218,18 +218,18 @@ fn liens_take_memory_in_proportion() {
     let empty = Certificate::of(Portion::<Counts>::default());
     let mut wide = empty.clone();
     for number in 0..20_000 {
-        let lien = Lien { site: 0, incarnation: 0, number };
-        wide.subs.insert(lien, held(empty.clone()));
+        let lease = Lease { site: 0, incarnation: 0, number };
+        wide.subs.insert(lease, held(empty.clone()));
     }
     let mut forks = empty;
     for part in [nested(&Work::default(), 900), wide] {
         let number = 1 << 40 | forks.subs.len() as u64;
-        let lien = Lien { site: 0, incarnation: 0, number };
+        let lease = Lease { site: 0, incarnation: 0, number };
         for part in [&part, &forks] {
             let checkpoint = Checkpoint::default().with_certificate(part);
             let read = read(&checkpoint.to_bytes(), 0);
             assert_eq!(read.2, Some(checkpoint));
         }
-        forks.subs.insert(lien, held(part));
+        forks.subs.insert(lease, held(part));
     }
 }

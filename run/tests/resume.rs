@@ -4,8 +4,8 @@ use crate::slow_threads;
 use oorandom::Rand64;
 use pleach_core::balance::Policy;
 use pleach_core::checkpoint::Checkpoint;
-use pleach_core::custody::{Certificate, Lien, Rec};
 use pleach_core::gate::Portion;
+use pleach_core::lease::{Certificate, Lease, Rec};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use pleach_core::work::{Nodes, Work};
@@ -179,13 +179,13 @@ fn give_on(
         let gift = (depth > 0).then(|| explorer.split(0.5)).flatten();
         if let Some(gift) = gift {
             *names += 1;
-            let lien = Lien { site: depth, incarnation: rng.rand_u64(), number: *names };
+            let lease = Lease { site: depth, incarnation: rng.rand_u64(), number: *names };
             let given = Arc::new(Portion::open(vec![gift.into()]));
             let heard = || give_on(problem, given.open.clone(), (rng, names, depth - 1)).into();
-            let heard = (depth > 1 || !lien.number.is_multiple_of(2)).then(heard);
-            let (holder, acked) = (depth - 1, lien.number.is_multiple_of(2));
+            let heard = (depth > 1 || !lease.number.is_multiple_of(2)).then(heard);
+            let (holder, acked) = (depth - 1, lease.number.is_multiple_of(2));
             let rec = Rec { holder, acked, given, heard };
-            part.subs.insert(lien, rec);
+            part.subs.insert(lease, rec);
         }
     }
     part.content.open.push(explorer.drain().into());
@@ -211,7 +211,7 @@ fn what_other_sites_held_is_taken_over() {
         let mut names = 0;
         let mut part = give_on(&*first, before.open, (rng, &mut names, 3));
         part.content.done.add(&before.done);
-        assert!(names > 8 && part.subs.len() == 2, "{names} liens");
+        assert!(names > 8 && part.subs.len() == 2, "{names} leases");
         let shared = Checkpoint::clone(&stopped).with_certificate(&part);
         fs::write(&scratch.0, shared.to_bytes()).unwrap();
         let read = scratch.read();

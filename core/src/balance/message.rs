@@ -122,7 +122,7 @@ pub enum Event {
         /// Whom it was meant for.
         thief: Thief,
     },
-    /// All work is done: [`Action::Leave`] has brought the shared counter to zero, or custody has told.
+    /// All work is done: [`Action::Leave`] has brought the shared counter to zero, or the leases have told.
     AllIdle,
     /// The unit's own explorer found a solution of this score. Needed where units share no memory.
     Found {

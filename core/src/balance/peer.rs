@@ -406,7 +406,7 @@ impl Peer {
         self.ask(now_ns, chooser, actions);
         match self.policy.end {
             Some(End::Counter) => return self.leave(actions),
-            Some(End::Custody) => return,
+            Some(End::Leases) => return,
             Some(End::Waves | End::Requests) | None => {}
         }
         let waits = self.asking.asked() && !self.is(Mutant::IdleWhileAsking);

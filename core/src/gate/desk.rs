@@ -1,10 +1,10 @@
-//! [`Desk`]: a site's custody, all that its gate knows besides, and how much work others are to see.
+//! [`Desk`]: a site's leases, all that its gate knows besides, and how much work others are to see.
 
 use super::inside::Inside;
 use super::portion::{Portion, Tally};
 use super::quota::Quota;
 use crate::balance::{PeerId, Power, Ticket};
-use crate::custody::{Certificate, Content, Estate, Held, Keeper, Lien, Site, SiteId};
+use crate::lease::{Certificate, Content, Held, Holding, Lease, LeaseTimer, Site, SiteId};
 use std::collections::{BTreeMap, HashMap};
 
 /// A cut that is being made.
@@ -14,14 +14,14 @@ pub(super) struct Cut<D> {
     pub since_ns: u64,
 }
 
-/// The custody of a site, and all that the gate knows besides.
+/// The leases of a site, and all that the gate knows besides.
 pub(super) struct Desk<D> {
-    pub keeper: Keeper<Portion<D>>,
+    pub timer: LeaseTimer<Portion<D>>,
     /// What was given and has not arrived: the peer waits for a receipt.
-    pub gifts: HashMap<Lien, (PeerId, Ticket)>,
-    /// The estate that the units work on.
+    pub gifts: HashMap<Lease, (PeerId, Ticket)>,
+    /// The holding that the units work on.
     pub at_work: Option<Held>,
-    /// The estate that a piece was just split from.
+    /// The holding that a piece was just split from.
     pub split_from: Option<Held>,
     pub cut: Option<Cut<D>>,
     /// Since when there has been no spare piece.
@@ -42,7 +42,7 @@ pub(super) struct Desk<D> {
     pub over: bool,
 }
 
-/// At most this many estates may be on their way back before a site asks for more.
+/// At most this many holdings may be on their way back before a site asks for more.
 const MOST_RETURNING: usize = 8;
 
 /// A spare piece is short while the units have more than so many times as much. It is too thin to be given
@@ -56,7 +56,7 @@ impl<D: Tally> Desk<D> {
     }
 
     pub fn site(&self) -> &Site<Portion<D>> {
-        self.keeper.site()
+        self.timer.site()
     }
 
     /// Whether there is nothing to explore here.
@@ -78,9 +78,9 @@ impl<D: Tally> Desk<D> {
         SHORT * inside.spare() < inside.in_hand()
     }
 
-    /// The estate that can be given of although no unit has seen it: one that waits for its turn.
-    pub fn waiting(&self) -> Option<&Estate<Portion<D>>> {
-        self.site().estates().iter().find(|it| {
+    /// The holding that can be given of although no unit has seen it: one that waits for its turn.
+    pub fn waiting(&self) -> Option<&Holding<Portion<D>>> {
+        self.site().holdings().iter().find(|it| {
             !it.returning() && Some(it.held()) != self.at_work && it.part().content.has_open()
         })
     }
@@ -94,7 +94,7 @@ impl<D: Tally> Desk<D> {
         if spare > 0.0 && self.at_work.is_some() {
             return 1.0 + spare + in_hand;
         }
-        let returning = self.site().estates().iter().filter(|estate| estate.returning()).count();
+        let returning = self.site().holdings().iter().filter(|holding| holding.returning()).count();
         let bare = self.bare_ns.is_some_and(|since_ns| now_ns >= since_ns + self.low_ns);
         // What is left would not last until an answer comes.
         let short = bare && in_hand * 1e9 < power.0 as f64 * self.low_ns as f64;

@@ -1,4 +1,4 @@
-//! [`Gate`]: a site's peer and custody, and how each hears what the other does.
+//! [`Gate`]: a site's peer and leases, and how each hears what the other does.
 
 use super::desk::Desk;
 use super::hatch::Hatch;
@@ -6,7 +6,7 @@ use super::inside::Inside;
 use super::portion::{Portion, Tally};
 use super::post::Post;
 use crate::balance::{Event, Host, Message, Peer, Seeded, Ticket};
-use crate::custody::{Deed, Held, Keeper, Lien, Site, SiteId, Terms, Word};
+use crate::lease::{Deed, Held, Lease, LeaseTimer, Site, SiteId, Terms, Word};
 use crate::tree::Solution;
 use crate::work::Work;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -30,7 +30,7 @@ impl<D: Tally> Gate<D> {
         low_ns: u64,
     ) -> Self {
         let desk = Desk {
-            keeper: Keeper::new(site, terms),
+            timer: LeaseTimer::new(site, terms),
             gifts: HashMap::new(),
             at_work: None,
             split_from: None,
@@ -48,15 +48,15 @@ impl<D: Tally> Gate<D> {
         Self { peer: Host::new(peer, false), chooser, desk }
     }
 
-    /// The site's custody.
+    /// The site's leases.
     #[must_use]
     pub fn site(&self) -> &Site<Portion<D>> {
-        self.desk.keeper.site()
+        self.desk.timer.site()
     }
 
     /// Whether this is the site that the whole search belongs to.
     pub(super) fn is_root(&self) -> bool {
-        self.site().estate(None).is_some()
+        self.site().holding(None).is_some()
     }
 
     /// Places for sites.
@@ -95,44 +95,44 @@ impl<D: Tally> Gate<D> {
         self.peer.tell(event, piece, now_ns, &mut self.chooser, hatch)
     }
 
-    /// Has custody do something, and carries out what it wants.
+    /// Has the lease protocol do something, and carries out what it wants.
     pub(super) fn act<I: Inside<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
         ticket: Option<Ticket>,
-        act: impl FnOnce(&mut Keeper<Portion<D>>, &mut Vec<Deed<Portion<D>>>),
+        act: impl FnOnce(&mut LeaseTimer<Portion<D>>, &mut Vec<Deed<Portion<D>>>),
     ) -> Result<(), I::Error> {
         let me = self.site().me();
         let mut deeds = Vec::new();
-        act(&mut self.desk.keeper, &mut deeds);
+        act(&mut self.desk.timer, &mut deeds);
         let mut deeds = VecDeque::from(deeds);
         while let Some(deed) = deeds.pop_front() {
             match deed {
                 Deed::Send { to, word } if to == me => {
                     let mut more = Vec::new();
-                    self.desk.keeper.on(me, word, now_ns, &mut more);
+                    self.desk.timer.on(me, word, now_ns, &mut more);
                     deeds.extend(more);
                 }
                 Deed::Send { to, word } => inside.post(to, Post::Word(word)),
-                Deed::Came { lien, from } => {
-                    let piece = self.site().estate(Some(lien));
+                Deed::Came { lease, from } => {
+                    let piece = self.site().holding(Some(lease));
                     let piece = piece.and_then(|it| it.part().content.open.first().cloned());
                     if let (Some(ticket), Some(piece)) = (ticket, piece) {
                         let message = Message::Work { ticket, epoch: 0 };
                         self.tell(Event::Mail { from, message }, Some(piece), now_ns, inside)?;
                     }
                 }
-                Deed::Arrived { lien, .. } => self.receipt(lien, now_ns, inside)?,
-                Deed::Folded { into, lien } => {
-                    self.receipt(lien, now_ns, inside)?;
+                Deed::Arrived { lease, .. } => self.receipt(lease, now_ns, inside)?,
+                Deed::Folded { into, lease } => {
+                    self.receipt(lease, now_ns, inside)?;
                     if self.desk.at_work == Some(into) {
                         self.refill(into, inside)?;
                     }
                 }
-                Deed::Dropped { lien, content } => {
+                Deed::Dropped { lease, content } => {
                     self.desk.wasted.add(&content.done);
-                    if self.desk.at_work == Some(Some(lien)) {
+                    if self.desk.at_work == Some(Some(lease)) {
                         let in_hand = inside.empty()?;
                         self.desk.wasted.add(&in_hand.done);
                         self.desk.at_work = None;
@@ -140,7 +140,7 @@ impl<D: Tally> Gate<D> {
                     }
                 }
                 Deed::Lapsed { holder, .. } => inside.lapsed(holder),
-                Deed::Owed { lien } => inside.wake_at(self.desk.keeper.owes(lien, now_ns)),
+                Deed::Owed { lease } => inside.wake_at(self.desk.timer.owes(lease, now_ns)),
                 Deed::Better => {
                     if let Some(best) = self.site().best().cloned() {
                         inside.beat(&best)?;
@@ -150,29 +150,29 @@ impl<D: Tally> Gate<D> {
                 }
             }
         }
-        self.desk.keeper.note(now_ns);
+        self.desk.timer.note(now_ns);
         Ok(())
     }
 
     /// What was given has arrived, or has come back: the peer hears of it once.
     fn receipt<I: Inside<Done = D>>(
         &mut self,
-        lien: Lien,
+        lease: Lease,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        let Some((from, ticket)) = self.desk.gifts.remove(&lien) else { return Ok(()) };
+        let Some((from, ticket)) = self.desk.gifts.remove(&lease) else { return Ok(()) };
         let message = Message::Ack { ticket, epoch: 0 };
         self.tell(Event::Mail { from, message }, None, now_ns, inside)
     }
 
-    /// Hands all that is open of an estate to the units.
+    /// Hands all that is open of a holding to the units.
     pub(super) fn refill<I: Inside<Done = D>>(
         &mut self,
         held: Held,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        let site = self.desk.keeper.site_mut();
+        let site = self.desk.timer.site_mut();
         let open = site.change(held, |content| std::mem::take(&mut content.open));
         let open = open.unwrap_or_default();
         if open.is_empty() {

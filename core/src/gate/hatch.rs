@@ -6,7 +6,7 @@ use super::portion::{Portion, Tally};
 use super::post::Post;
 use crate::balance::late::{Split, Verbs as LateVerbs};
 use crate::balance::{Law, Message, OnTheWay, PeerId, Power, Verbs};
-use crate::custody::Deed;
+use crate::lease::Deed;
 use crate::work::Work;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl<D: Tally, I: Inside<Done = D>> Hatch<'_, D, I> {
             let last = content.open.pop()?;
             let part = (share * all / last.size.max(1.0)).min(0.5);
             let Some((left, given)) = inside.divide(&last, part) else {
-                // The last piece stays: an estate is given on in part only.
+                // The last piece stays: a holding is given on in part only.
                 let whole = content.open.is_empty();
                 return if whole {
                     content.open.push(last);
@@ -39,7 +39,7 @@ impl<D: Tally, I: Inside<Done = D>> Hatch<'_, D, I> {
             content.open.push(Arc::new(left));
             Some(Arc::new(given))
         };
-        let taken = self.desk.keeper.site_mut().change(held, take).flatten()?;
+        let taken = self.desk.timer.site_mut().change(held, take).flatten()?;
         self.desk.split_from = Some(held);
         Some(taken)
     }
@@ -58,7 +58,7 @@ impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
     }
 
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, I::Error> {
-        // Custody would not let it go, and it must not be lost on the way.
+        // Its lease would not let it go, and it must not be lost on the way.
         if self.desk.site().leaving() {
             return Ok(None);
         }
@@ -80,7 +80,7 @@ impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
     }
 
     fn put(&mut self, _piece: Arc<Work>) -> Result<(), I::Error> {
-        // Custody holds it already.
+        // A lease holds it already.
         Ok(())
     }
 
@@ -89,12 +89,12 @@ impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
             (Message::Work { ticket, .. }, Some(piece), Some(held)) => {
                 let mut deeds = Vec::new();
                 let give = |_: &mut Portion<D>| Some(Portion::open(vec![Arc::clone(&piece)]));
-                let site = self.desk.keeper.site_mut();
+                let site = self.desk.timer.site_mut();
                 match site.give(held, to, give, &mut deeds) {
-                    Some(lien) => {
-                        self.desk.gifts.insert(lien, (to, ticket));
+                    Some(lease) => {
+                        self.desk.gifts.insert(lease, (to, ticket));
                     }
-                    // It is neither with the units nor on its way: the estate has it again.
+                    // It is neither with the units nor on its way: the holding has it again.
                     None => {
                         site.change(held, |content| content.open.push(piece));
                     }
@@ -105,7 +105,7 @@ impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
                     }
                 }
             }
-            // Custody sends receipts.
+            // The lease protocol sends receipts.
             (Message::Work { .. } | Message::Ack { .. }, ..) => {}
             (Message::Best { .. }, ..) => {
                 if let Some(best) = self.desk.site().best() {

@@ -2,8 +2,8 @@
 
 use super::post::Post;
 use crate::balance::Event;
-use crate::custody::{Certificate, SiteId};
 use crate::gate::Portion;
+use crate::lease::{Certificate, SiteId};
 use crate::tree::Solution;
 use crate::work::Work;
 

@@ -1,7 +1,7 @@
 //! The gate of a site: what joins its units to other sites.
 //!
 //! Inside its site the gate is one more peer, number 0, with work of its own that it does not explore: the
-//! spare piece. To other sites it is the peer that stands for all units. Custody answers for what crosses it.
+//! spare piece. To other sites it is the peer that stands for all units. Leases answer for what crosses it.
 
 mod desk;
 mod door;

@@ -1,6 +1,6 @@
 //! [`Portion`]: the content of certificates: what was counted, and pieces of open work.
 
-use crate::custody::Content;
+use crate::lease::Content;
 use crate::tree::Counts;
 use crate::work::Work;
 use std::fmt::Debug;

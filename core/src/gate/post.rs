@@ -2,7 +2,7 @@
 
 use super::portion::{Portion, Tally};
 use crate::balance::{Message, Ticket};
-use crate::custody::{Certificate, Content, Rec, Word};
+use crate::lease::{Certificate, Content, Rec, Word};
 use crate::tree::Solution;
 
 /// What one site sends another.
@@ -10,7 +10,7 @@ use crate::tree::Solution;
 pub enum Post<D> {
     /// Between their peers: who wants work.
     Peer(Message),
-    /// The answer of a peer that brings work: for the peer a ticket, for custody a lien.
+    /// The answer of a peer that brings work: for the peer a ticket, for the lease protocol a lease.
     Gift(Ticket, Word<Portion<D>>),
     /// Between their custodies.
     Word(Word<Portion<D>>),

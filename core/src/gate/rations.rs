@@ -5,7 +5,7 @@ use super::inside::Inside;
 use super::portion::Tally;
 use super::post::Post;
 use super::quota::Quota;
-use crate::custody::SiteId;
+use crate::lease::SiteId;
 
 impl<D: Tally> Gate<D> {
     /// The units may explore only what they are allowed by [`Inside::allow`]. `nodes` is the limit of the whole
@@ -20,7 +20,7 @@ impl<D: Tally> Gate<D> {
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        let lease_ns = self.desk.keeper.terms().lease_ns;
+        let lease_ns = self.desk.timer.terms().lease_ns;
         let (root, sites, is_idle) = (self.is_root(), self.sites(), self.desk.is_idle());
         let Some(quota) = &mut self.desk.quota else { return Ok(()) };
         let left = inside.allowed();

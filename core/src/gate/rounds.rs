@@ -1,4 +1,4 @@
-//! The gate's own rounds: opening and returning estates, commits, and leaving.
+//! The gate's own rounds: opening and returning holdings, commits, and leaving.
 
 use super::desk::Cut;
 use super::door::Gate;
@@ -7,9 +7,9 @@ use super::portion::{Portion, Tally};
 use super::post::Post;
 use super::quota::Quota;
 use crate::balance::{Event, Message, Power};
-use crate::custody::{Certificate, Content, Estate, Held, Lien, SiteId};
+use crate::lease::{Certificate, Content, Held, Holding, Lease, SiteId};
 
-/// At most this many estates wait for what was given on before they are returned.
+/// At most this many holdings wait for what was given on before they are returned.
 const MOST_WAITING: usize = 16;
 
 impl<D: Tally> Gate<D> {
@@ -48,7 +48,7 @@ impl<D: Tally> Gate<D> {
     }
 
     fn put_back(&mut self, held: Held, portion: &Portion<D>) {
-        let site = self.desk.keeper.site_mut();
+        let site = self.desk.timer.site_mut();
         site.change(held, |content| content.add(portion));
         site.lend(held, false);
         self.desk.cut = None;
@@ -69,7 +69,7 @@ impl<D: Tally> Gate<D> {
         }
         let stops = self.desk.stopped || self.site().leaving();
         if self.desk.at_work.is_none() && !stops {
-            let next = self.site().working().map(crate::custody::Estate::held);
+            let next = self.site().working().map(crate::lease::Holding::held);
             if let Some(held) = next {
                 self.refill(held, inside)?;
             }
@@ -77,17 +77,17 @@ impl<D: Tally> Gate<D> {
         self.weigh(now_ns, inside)
     }
 
-    /// The estates to return now. One of which some was given on waits for that for a while: then a single
+    /// The holdings to return now. One of which some was given on waits for that for a while: then a single
     /// word tells of all of it, and nobody needs to adopt what was given on.
     fn to_return(&self) -> Vec<Held> {
         let site = self.site();
         let mut surplus = site.ready().count().saturating_sub(MOST_WAITING);
-        let now = site.ready().filter(|estate| {
+        let now = site.ready().filter(|holding| {
             let early = surplus > 0;
             surplus = surplus.saturating_sub(1);
-            estate.part().subs.is_empty() || early || site.leaving()
+            holding.part().subs.is_empty() || early || site.leaving()
         });
-        now.map(Estate::held).collect()
+        now.map(Holding::held).collect()
     }
 
     fn give_back<I: Inside<Done = D>>(
@@ -136,15 +136,15 @@ impl<D: Tally> Gate<D> {
         self.wake(now_ns, inside)?;
         let mut next_ns = 0;
         self.act(now_ns, inside, None, |it, deeds| next_ns = it.look(now_ns, deeds))?;
-        let lease_ns = self.desk.keeper.terms().lease_ns;
+        let lease_ns = self.desk.timer.terms().lease_ns;
         self.take_back_from_the_away(lease_ns, now_ns, inside)?;
         while self.desk.cut.is_none() {
-            let Some(held) = self.desk.keeper.due(now_ns) else { break };
+            let Some(held) = self.desk.timer.due(now_ns) else { break };
             self.commit(held, now_ns, inside)?;
         }
         self.proceed(now_ns, inside)?;
         let commit_ns =
-            if self.desk.cut.is_some() { u64::MAX } else { self.desk.keeper.next_commit_ns() };
+            if self.desk.cut.is_some() { u64::MAX } else { self.desk.timer.next_commit_ns() };
         let next_ns = next_ns.min(self.knock(now_ns, inside));
         Ok(next_ns.max(now_ns + 1).min(commit_ns).min(self.wakes_ns()))
     }
@@ -152,10 +152,10 @@ impl<D: Tally> Gate<D> {
     /// A site that holds nothing for anybody and hears nothing asks the root: whoever was to give it work, or to
     /// adopt it, may be gone, and so may whoever was to tell it of the end. Returns when to do so.
     fn knock<I: Inside<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> u64 {
-        if !self.site().estates().iter().all(Estate::is_orphan) {
+        if !self.site().holdings().iter().all(Holding::is_orphan) {
             return u64::MAX;
         }
-        let every_ns = self.desk.keeper.terms().lease_ns / 2;
+        let every_ns = self.desk.timer.terms().lease_ns / 2;
         if now_ns >= self.desk.heard_ns.saturating_add(every_ns) {
             self.desk.heard_ns = now_ns;
             let ask = Message::Ask { power: Power(0), units: 0, waits: false };
@@ -164,7 +164,7 @@ impl<D: Tally> Gate<D> {
         self.desk.heard_ns.saturating_add(every_ns)
     }
 
-    /// Makes a commit of an estate, or begins one.
+    /// Makes a commit of a holding, or begins one.
     fn commit<I: Inside<Done = D>>(
         &mut self,
         held: Held,
@@ -175,7 +175,7 @@ impl<D: Tally> Gate<D> {
             return self.give_back(held, now_ns, inside);
         }
         let Some(part) = self.site().freeze(held) else { return Ok(()) };
-        self.desk.keeper.committed(held, now_ns, 0);
+        self.desk.timer.committed(held, now_ns, 0);
         if self.desk.at_work == Some(held) {
             self.desk.cut = Some(Cut { held, part, since_ns: now_ns });
             return inside.begin_cut();
@@ -193,7 +193,7 @@ impl<D: Tally> Gate<D> {
         self.learn(now_ns, inside)?;
         let Some(Cut { held, mut part, since_ns }) = self.desk.cut.take() else { return Ok(()) };
         part.content.add(portion);
-        self.desk.keeper.committed(held, now_ns, now_ns.saturating_sub(since_ns));
+        self.desk.timer.committed(held, now_ns, now_ns.saturating_sub(since_ns));
         self.certify(held, part, now_ns, inside)
     }
 
@@ -228,9 +228,9 @@ impl<D: Tally> Gate<D> {
             inside.post(site, Post::Stop);
         }
         if site == 0 && !root {
-            self.desk.keeper.reach_root(true, now_ns);
+            self.desk.timer.reach_root(true, now_ns);
         }
-        self.desk.keeper.came(site, now_ns);
+        self.desk.timer.came(site, now_ns);
         self.act(now_ns, inside, None, |it, deeds| it.site().ask_all_of(site, deeds))
     }
 
@@ -242,7 +242,7 @@ impl<D: Tally> Gate<D> {
         }
     }
 
-    /// Another site cannot be reached now. What it holds is left to it until a lease is over.
+    /// Another site cannot be reached now. What it holds is left to it until its leases expire.
     ///
     /// # Errors
     /// The first thing inside that fails.
@@ -253,7 +253,7 @@ impl<D: Tally> Gate<D> {
         inside: &mut I,
     ) -> Result<(), I::Error> {
         if site == 0 {
-            self.desk.keeper.reach_root(false, now_ns);
+            self.desk.timer.reach_root(false, now_ns);
         }
         self.tell(Event::Lost { peer: site }, None, now_ns, inside)
     }
@@ -285,11 +285,11 @@ impl<D: Tally> Gate<D> {
     /// The first thing inside that fails.
     pub fn undelivered<I: Inside<Done = D>>(
         &mut self,
-        lien: Lien,
+        lease: Lease,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.act(now_ns, inside, None, |it, deeds| it.site_mut().suspect(lien, deeds))?;
+        self.act(now_ns, inside, None, |it, deeds| it.site_mut().suspect(lease, deeds))?;
         self.proceed(now_ns, inside)
     }
 
@@ -302,7 +302,7 @@ impl<D: Tally> Gate<D> {
         if self.desk.away.is_empty() || !self.desk.is_idle() {
             return Ok(());
         }
-        let moment_ns = self.desk.keeper.terms().lease_ns / 8;
+        let moment_ns = self.desk.timer.terms().lease_ns / 8;
         self.take_back_from_the_away(moment_ns, now_ns, inside)?;
         let site = self.site();
         let relied = self.desk.away.iter().filter(|(away, _)| site.relies_on(**away));
@@ -354,7 +354,7 @@ impl<D: Tally> Gate<D> {
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.desk.keeper.site_mut().leave();
+        self.desk.timer.site_mut().leave();
         self.take_in(now_ns, inside)?;
         self.proceed(now_ns, inside)
     }
@@ -397,7 +397,7 @@ impl<D: Tally> Gate<D> {
         for to in self.neighbours() {
             inside.post(to, Post::Stop);
         }
-        self.desk.keeper.site_mut().leave();
+        self.desk.timer.site_mut().leave();
         self.take_in(now_ns, inside)?;
         // There is no time to wait for those that are away.
         self.take_back_from_the_away(0, now_ns, inside)?;
@@ -407,7 +407,7 @@ impl<D: Tally> Gate<D> {
     /// Whether a stopped search has come together at the root: the whole is there, in counts and open work.
     #[must_use]
     pub fn is_gathered(&self) -> bool {
-        let whole = self.site().estate(None);
+        let whole = self.site().holding(None);
         self.desk.stopped && whole.is_some_and(|whole| whole.part().subs.is_empty())
     }
 

@@ -3,7 +3,7 @@
 use super::portion::Portion;
 use super::post::Post;
 use crate::balance::{Message, Ticket};
-use crate::custody::{SiteId, Word};
+use crate::lease::{SiteId, Word};
 use crate::tree::Counts;
 use crate::wire::{Kind, Unreadable, can_grow, open, pack_message, seal, unpack_message};
 use crate::work::{Malformed, Pack, Reader};
@@ -46,14 +46,14 @@ impl Letter {
         let listed = words.and_then(Word::certificate);
         let mut listed = listed.into_iter().flat_map(|certificate| certificate.nested());
         self.from < sites
-            && words.is_none_or(|word| word.lien().site < sites)
-            && listed.all(|(lien, rec)| lien.site < sites && rec.holder < sites)
+            && words.is_none_or(|word| word.lease().site < sites)
+            && listed.all(|(lease, rec)| lease.site < sites && rec.holder < sites)
     }
 
     /// Whether a site can have sent it.
     fn is_possible(&self) -> bool {
         match &self.post {
-            // Custody tells of work, and whoever tells of a solution tells all of it. No site takes snapshots
+            // Leases tell of work, and whoever tells of a solution tells all of it. No site takes snapshots
             // or gives late.
             Post::Peer(message) => {
                 use Message::{Ack, Best, Late, Snapshot, Work};
@@ -73,8 +73,8 @@ impl Letter {
 
     /// Whether the sender can give this: whoever gives work names it, and all of it is open.
     fn gives(&self, word: &Word<Portion<Counts>>) -> bool {
-        let Word::Work { lien, content, .. } = word else { return false };
-        lien.site == self.from && !content.open.is_empty() && content.done == Counts::default()
+        let Word::Work { lease, content, .. } = word else { return false };
+        lease.site == self.from && !content.open.is_empty() && content.done == Counts::default()
     }
 }
 

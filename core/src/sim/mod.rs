@@ -3,12 +3,12 @@
 pub mod chance;
 mod checker;
 pub mod cluster;
-pub mod custody;
 mod cuts;
 pub mod enumerate;
 pub mod figures;
 mod floor;
 mod late;
+pub mod lease;
 pub mod load;
 pub mod machine;
 pub mod network;

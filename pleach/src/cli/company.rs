@@ -5,7 +5,7 @@ use super::flags::{DEFAULT_PLACES, Given, KEY, LISTEN, MPI, PLACES};
 use super::line::Line;
 use crate::failure::{Failure, usage};
 use crate::processes::{LASTING, LETTER, SECOND};
-use pleach_core::custody::Terms;
+use pleach_core::lease::Terms;
 use pleach_net::Members;
 use pleach_net::mpi::{self, Choice};
 use pleach_net::tls::{self, Key, Limits, Listening};

@@ -7,7 +7,7 @@ use super::link::{Heard, Link, ROOT_LOST};
 use super::parcel::{Order, Parcel};
 use crate::error::RunError;
 use crate::sync::{Mutex, lock};
-use pleach_core::custody::Terms;
+use pleach_core::lease::Terms;
 use pleach_net::{Entrance, Members, Network, SiteId};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard};

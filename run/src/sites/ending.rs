@@ -12,8 +12,8 @@ use crate::gather::{check, settle, sum};
 use crate::outcome::{Balance, Outcome, Parting, SiteReport, UnitReport};
 use crate::start::last_warnings;
 use crate::watch::Watcher;
-use pleach_core::custody::Certificate;
 use pleach_core::gate::Portion;
+use pleach_core::lease::Certificate;
 use pleach_core::tree::Counts;
 use std::time::{Duration, Instant};
 

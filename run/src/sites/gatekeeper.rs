@@ -12,8 +12,8 @@ use crate::error::RunError;
 use crate::outcome::Balance;
 use crate::transport::Transport;
 use pleach_core::balance::{Event, Message};
-use pleach_core::custody::{SiteId, Word};
 use pleach_core::gate::{Gate, Letter, Portion, Post};
+use pleach_core::lease::{SiteId, Word};
 use pleach_core::tree::{Counts, Goal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -101,7 +101,7 @@ impl Gatekeeper<'_> {
         }
         self.send()?;
         self.yard.end();
-        let whole = self.gate.site().estate(None).map(|whole| whole.part().content.clone());
+        let whole = self.gate.site().holding(None).map(|whole| whole.part().content.clone());
         Ok(Kept {
             whole,
             stop: self.stop,
@@ -326,7 +326,7 @@ impl Gatekeeper<'_> {
         while !self.house.posts.is_empty() {
             let mut missing = Vec::new();
             for (to, post) in std::mem::take(&mut self.house.posts) {
-                let given = if let Post::Gift(_, word) = &post { Some(word.lien()) } else { None };
+                let given = if let Post::Gift(_, word) = &post { Some(word.lease()) } else { None };
                 note(&mut self.house.seat.balance, &mut self.commits, &post);
                 let letter = Letter { from: self.cluster.me(), post };
                 let parcel = Parcel::Gate(letter.to_bytes(self.order.fingerprint));
@@ -337,8 +337,8 @@ impl Gatekeeper<'_> {
             for (site, given) in missing {
                 let now_ns = self.commons.now_ns();
                 self.gate.unreachable(site, now_ns, &mut self.house)?;
-                if let Some(lien) = given {
-                    self.gate.undelivered(lien, now_ns, &mut self.house)?;
+                if let Some(lease) = given {
+                    self.gate.undelivered(lease, now_ns, &mut self.house)?;
                 }
             }
         }

@@ -9,8 +9,8 @@ use crate::outcome::Balance;
 use crate::transport::{Envelope, Transport};
 use pleach_core::balance::{Event, Host, Peer, PeerTree, Policy, Seeded};
 use pleach_core::checkpoint::{Cut, assemble};
-use pleach_core::custody::{Certificate, SiteId, Word};
 use pleach_core::gate::{Inside, Portion, Post};
+use pleach_core::lease::{Certificate, SiteId, Word};
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Solution};
 use pleach_core::work::Work;
@@ -28,7 +28,7 @@ pub(super) struct House<'a> {
     new: Peer,
     units: u32,
     epoch: u64,
-    /// What the units had counted when the estate at work was opened.
+    /// What the units had counted when the holding at work was opened.
     base: Counts,
     /// What they had spent when the gate last asked.
     spent: (u64, u64),

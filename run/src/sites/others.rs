@@ -4,7 +4,7 @@ use super::account::Account;
 use super::parcel::Sighting;
 use crate::outcome::{Parting, SiteReport, SiteSight};
 use crate::sync::{Mutex, lock};
-use pleach_core::custody::SiteId;
+use pleach_core::lease::SiteId;
 use pleach_core::tree::Counts;
 use std::collections::BTreeMap;
 

@@ -22,8 +22,8 @@ use crate::units::{Plan, Planned, plan};
 use crate::watch::{Watcher, watch_over};
 use pleach_core::balance::{End, Growth, Peer, PeerTree, Policy, Seeded, TreeShape};
 use pleach_core::checkpoint::Checkpoint;
-use pleach_core::custody::Site;
 use pleach_core::gate::Gate;
+use pleach_core::lease::Site;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use std::collections::{BTreeMap, BTreeSet};
@@ -187,7 +187,7 @@ impl<'a> Part<'a> {
             site
         };
         site.tell_at_most(CERTIFICATE);
-        let mut policy = Policy { end: Some(End::Custody), ..settings.policy.clone() };
+        let mut policy = Policy { end: Some(End::Leases), ..settings.policy.clone() };
         (policy.rests.first_ns, policy.rests.longest_ns) = (FIRST_REST_NS, LONGEST_REST_NS);
         if cluster.is_open() {
             // All letters pass the root, and every other place may be empty.

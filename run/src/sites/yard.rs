@@ -6,8 +6,8 @@ use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Condvar, Mutex, Ordering, lo
 use crate::transport::local::Office;
 use pleach_core::balance::PeerId;
 use pleach_core::checkpoint::Cut;
-use pleach_core::custody::Certificate;
 use pleach_core::gate::Portion;
+use pleach_core::lease::Certificate;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use pleach_core::work::Work;

@@ -4,9 +4,9 @@ use super::post::{LASTING, Post as Links, mortal, with_links};
 use super::settings;
 use oorandom::Rand64;
 use pleach_core::balance::{Message, Power};
-use pleach_core::custody::{Certificate, Lien, Terms, Word};
 use pleach_core::gate::{Letter, Portion, Post};
 use pleach_core::laws::mutate;
+use pleach_core::lease::{Certificate, Lease, Terms, Word};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use pleach_core::work::{Pack, Reader, Work};
@@ -111,13 +111,13 @@ fn write(links: &mut Links, post: Post<Counts>, fingerprint: u64) {
 }
 
 /// The work that a message gives, if it gives some.
-fn given(bytes: &[u8], fingerprint: u64) -> Option<Lien> {
+fn given(bytes: &[u8], fingerprint: u64) -> Option<Lease> {
     let mut from = Reader::new(bytes);
     let (_, gate): (u64, u8) = Pack::unpack(&mut from).ok()?;
     let left = from.left();
     let letter = Letter::from_bytes(from.take(left).ok().filter(|_| gate == 1)?, fingerprint, 2);
     match letter.ok()?.post {
-        Post::Gift(_, Word::Work { lien, .. }) => Some(lien),
+        Post::Gift(_, Word::Work { lease, .. }) => Some(lease),
         _ => None,
     }
 }
@@ -137,12 +137,12 @@ fn unreadable_work_is_not_kept() {
             write(&mut links, Post::Peer(ask), fingerprint);
             while let Ok(Some(arrival)) = links.poll() {
                 let Arrival::Letter { bytes, .. } = arrival else { continue };
-                let Some(lien) = given(&bytes, fingerprint) else { continue };
+                let Some(lease) = given(&bytes, fingerprint) else { continue };
                 let bad = Work { size: 5.0, least_bound: i64::MIN, bytes: vec![0xff; 40] };
                 let content = Portion::open(vec![Arc::new(bad)]);
                 let certificate = Arc::new(Certificate::of(content));
-                write(&mut links, Post::Word(Word::Ack { lien }), fingerprint);
-                let word = Word::Commit { lien, certificate, best: None };
+                write(&mut links, Post::Word(Word::Ack { lease }), fingerprint);
+                let word = Word::Commit { lease, certificate, best: None };
                 write(&mut links, Post::Word(word), fingerprint);
                 lies.fetch_add(1, Ordering::Relaxed);
             }

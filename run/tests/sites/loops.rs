@@ -3,8 +3,8 @@
 use super::numbers::{Ended, Numbers, each, settings};
 use super::post::{LASTING, mortal, with_links};
 use oorandom::Rand64;
-use pleach_core::custody::Terms;
 use pleach_core::laws::mutate;
+use pleach_core::lease::Terms;
 use pleach_core::looping::{Kept, Loop};
 use pleach_net::Network;
 use pleach_run::looping::{LoopSettings, Sizes};

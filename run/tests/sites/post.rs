@@ -1,6 +1,6 @@
 //! A network between the threads of a test, each of them a site.
 
-use pleach_core::custody::Terms;
+use pleach_core::lease::Terms;
 use pleach_net::{Arrival, Members, NetError, Network, SiteId};
 use pleach_run::{Bell, Cluster};
 use std::collections::VecDeque;

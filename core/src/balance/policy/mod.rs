@@ -59,8 +59,8 @@ pub enum End {
     /// By a counter that all units of a process share: units that are not idle, and messages on their
     /// way that matter.
     Counter,
-    /// By custody, which knows when nothing is held any more: between sites.
-    Custody,
+    /// By leases, which know when nothing is held any more: between sites.
+    Leases,
 }
 
 /// How often an idle peer asks.

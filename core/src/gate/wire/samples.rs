@@ -2,8 +2,8 @@
 
 use super::Letter;
 use crate::balance::{Message, Power, Ticket};
-use crate::custody::{Certificate, Lien, Rec, SiteId, Word};
 use crate::gate::{Portion, Post};
+use crate::lease::{Certificate, Lease, Rec, SiteId, Word};
 use crate::tree::{Counts, Solution};
 use crate::work::Work;
 use oorandom::Rand64;
@@ -44,8 +44,8 @@ pub(crate) fn certificate(rng: &mut Rand64, names: &mut u64, depth: u32) -> Part
     let most = if depth == 0 { 0 } else { 3 };
     for _ in 0..rng.rand_range(0..most + 1) {
         *names += 1;
-        let lien = Lien { site: place(rng), incarnation: 1 << 40, number: *names };
-        subs.insert(lien, rec(rng, names, depth - 1));
+        let lease = Lease { site: place(rng), incarnation: 1 << 40, number: *names };
+        subs.insert(lease, rec(rng, names, depth - 1));
     }
     Certificate { content: portion(rng), subs }
 }
@@ -61,17 +61,17 @@ pub(crate) fn rec(rng: &mut Rand64, names: &mut u64, depth: u32) -> Rec<Portion<
 pub(crate) fn tower(levels: usize) -> Part {
     let mut part = Part::default();
     for number in 0..levels as u64 {
-        let lien = Lien { site: 0, incarnation: 1, number };
+        let lease = Lease { site: 0, incarnation: 1, number };
         let given = Arc::default();
         let rec = Rec { holder: 1, acked: true, given, heard: Some(Arc::new(part)) };
-        part = Certificate { content: Portion::default(), subs: BTreeMap::from([(lien, rec)]) };
+        part = Certificate { content: Portion::default(), subs: BTreeMap::from([(lease, rec)]) };
     }
     part
 }
 
-/// All that a site can say about a lien that it holds.
+/// All that a site can say about a lease that it holds.
 pub(crate) fn words_about(
-    lien: Lien,
+    lease: Lease,
     rng: &mut Rand64,
     names: &mut u64,
 ) -> Vec<Word<Portion<Counts>>> {
@@ -80,14 +80,14 @@ pub(crate) fn words_about(
     let plan = (0..rng.rand_range(0..4)).map(|_| number(rng).cast_signed()).collect();
     let best = Some(Solution { score: number(rng).cast_signed(), plan });
     vec![
-        Word::Ack { lien },
-        Word::Commit { lien, certificate: commit, best: None },
-        Word::Committed { lien },
-        Word::Return { lien, certificate: back, best },
-        Word::Returned { lien },
-        Word::Adopt { lien },
-        Word::Missing { lien },
-        Word::Unknown { lien },
+        Word::Ack { lease },
+        Word::Commit { lease, certificate: commit, best: None },
+        Word::Committed { lease },
+        Word::Return { lease, certificate: back, best },
+        Word::Returned { lease },
+        Word::Adopt { lease },
+        Word::Missing { lease },
+        Word::Unknown { lease },
     ]
 }
 
@@ -95,14 +95,14 @@ pub(crate) fn words_about(
 pub(crate) fn work_of(site: SiteId, rng: &mut Rand64, names: &mut u64) -> Word<Portion<Counts>> {
     *names += 1;
     let content = Portion::open((0..1 + rng.rand_range(0..2)).map(|_| piece(rng)).collect());
-    let lien = Lien { site, incarnation: 1 << 40, number: *names };
-    Word::Work { lien, content, best: None }
+    let lease = Lease { site, incarnation: 1 << 40, number: *names };
+    Word::Work { lease, content, best: None }
 }
 
 /// A letter of each kind.
 pub(crate) fn letters(rng: &mut Rand64, names: &mut u64) -> Vec<Letter> {
     let from = place(rng);
-    let lien = Lien { site: place(rng), incarnation: number(rng), number: number(rng) };
+    let lease = Lease { site: place(rng), incarnation: number(rng), number: number(rng) };
     let load = number(rng);
     let mut posts: Vec<Post<Counts>> = [
         Message::Ask { power: Power(number(rng)), units: 7, waits: true },
@@ -120,7 +120,7 @@ pub(crate) fn letters(rng: &mut Rand64, names: &mut u64) -> Vec<Letter> {
     let ticket = Ticket { giver: from, number: number(rng) };
     posts.push(Post::Gift(ticket, work_of(from, rng, names)));
     posts.push(Post::Word(work_of(from, rng, names)));
-    posts.extend(words_about(lien, rng, names).into_iter().map(Post::Word));
+    posts.extend(words_about(lease, rng, names).into_iter().map(Post::Word));
     posts.push(if from > 0 {
         Post::Draw { dry: load.is_multiple_of(2) }
     } else {

@@ -4,9 +4,9 @@ use super::samples::{SITES, certificate, letters, piece, tower};
 use super::*;
 use crate::balance::Power;
 use crate::balance::late::Recall;
-use crate::custody::wire::MOST_LEVELS;
-use crate::custody::{Certificate, Lien, Rec};
 use crate::laws::pack_law;
+use crate::lease::wire::MOST_LEVELS;
+use crate::lease::{Certificate, Lease, Rec};
 use oorandom::Rand64;
 use std::sync::Arc;
 
@@ -19,19 +19,19 @@ fn sent(from: SiteId, post: Post<Counts>) -> Result<Letter, Unreadable> {
     Letter::from_bytes(&Letter { from, post }.to_bytes(9), 9, SITES)
 }
 
-fn committed(lien: Lien, part: Part) -> Post<Counts> {
-    Post::Word(Word::Commit { lien, certificate: Arc::new(part), best: None })
+fn committed(lease: Lease, part: Part) -> Post<Counts> {
+    Post::Word(Word::Commit { lease, certificate: Arc::new(part), best: None })
 }
 
-fn lien(number: u64) -> Lien {
-    Lien { site: 0, incarnation: 1, number }
+fn lease(number: u64) -> Lease {
+    Lease { site: 0, incarnation: 1, number }
 }
 
 /// A certificate that lists these, each with what is within it.
-fn listing(subs: impl IntoIterator<Item = (Lien, Part)>) -> Part {
+fn listing(subs: impl IntoIterator<Item = (Lease, Part)>) -> Part {
     let rec =
         |part| Rec { holder: 1, acked: true, given: Arc::default(), heard: Some(Arc::new(part)) };
-    let subs = subs.into_iter().map(|(lien, part)| (lien, rec(part))).collect();
+    let subs = subs.into_iter().map(|(lease, part)| (lease, rec(part))).collect();
     Certificate { subs, ..Part::default() }
 }
 
@@ -48,7 +48,7 @@ fn every_letter_comes_out_as_it_was() {
         }
         let part = certificate(rng, &mut 0, 3);
         pack_law(&part, rng);
-        pack_law(&lien(rng.rand_u64()), rng);
+        pack_law(&lease(rng.rand_u64()), rng);
     }
 }
 
@@ -59,22 +59,23 @@ fn what_no_site_can_have_sent_is_refused() {
         let shown = format!("{post:?}");
         assert_eq!(sent(from, post), Err(RANGE), "{shown}");
     };
-    let good = || listing([(lien(2), listing([(lien(1), Part::default())]))]);
-    assert!(sent(0, committed(lien(7), good())).is_ok());
-    // A lien within itself, at any depth, and one in two places.
-    refused(0, committed(lien(2), good()));
-    refused(0, committed(lien(1), good()));
-    refused(0, committed(lien(7), listing([(lien(1), Part::default()), (lien(2), good())])));
-    refused(0, committed(lien(7), listing([(lien(2), good())])));
+    let good = || listing([(lease(2), listing([(lease(1), Part::default())]))]);
+    assert!(sent(0, committed(lease(7), good())).is_ok());
+    // A lease within itself, at any depth, and one in two places.
+    refused(0, committed(lease(2), good()));
+    refused(0, committed(lease(1), good()));
+    refused(0, committed(lease(7), listing([(lease(1), Part::default()), (lease(2), good())])));
+    refused(0, committed(lease(7), listing([(lease(2), good())])));
     // Sites that there are not.
-    let far = |site| listing([(lien(2), listing([(Lien { site, ..lien(1) }, Part::default())]))]);
-    assert!(sent(0, committed(lien(7), far(SITES - 1))).is_ok());
-    refused(0, committed(lien(7), far(SITES)));
-    refused(0, committed(Lien { site: SITES, ..lien(7) }, good()));
-    refused(SITES, committed(lien(7), good()));
+    let far =
+        |site| listing([(lease(2), listing([(Lease { site, ..lease(1) }, Part::default())]))]);
+    assert!(sent(0, committed(lease(7), far(SITES - 1))).is_ok());
+    refused(0, committed(lease(7), far(SITES)));
+    refused(0, committed(Lease { site: SITES, ..lease(7) }, good()));
+    refused(SITES, committed(lease(7), good()));
     let mut held_far = good();
-    held_far.subs.get_mut(&lien(2)).unwrap().holder = SITES;
-    refused(0, committed(lien(7), held_far));
+    held_far.subs.get_mut(&lease(2)).unwrap().holder = SITES;
+    refused(0, committed(lease(7), held_far));
     refused(0, Post::Peer(Message::Pass { thief: SITES, power: Power(1) }));
     // Counts with which no search can go on.
     for (branched, bounded, total) in
@@ -82,12 +83,12 @@ fn what_no_site_can_have_sent_is_refused() {
     {
         let mut part = good();
         part.content.done = Counts { branched, bounded, total, depth: 1 };
-        refused(0, committed(lien(7), listing([(lien(5), part)])));
+        refused(0, committed(lease(7), listing([(lease(5), part)])));
     }
     // Gifts under names of others, gifts that are none, and work that is done.
     let work = |site, open, done| {
         let content = Portion { done, open };
-        Word::Work { lien: Lien { site, ..lien(7) }, content, best: None }
+        Word::Work { lease: Lease { site, ..lease(7) }, content, best: None }
     };
     let (open, none) = (vec![piece(rng)], Counts::default());
     let ticket = |giver| Ticket { giver, number: 3 };
@@ -95,10 +96,10 @@ fn what_no_site_can_have_sent_is_refused() {
     refused(2, Post::Gift(ticket(1), work(2, open.clone(), none)));
     refused(2, Post::Gift(ticket(2), work(1, open.clone(), none)));
     refused(2, Post::Word(work(1, open.clone(), none)));
-    refused(2, Post::Gift(ticket(2), Word::Ack { lien: lien(7) }));
+    refused(2, Post::Gift(ticket(2), Word::Ack { lease: lease(7) }));
     refused(2, Post::Gift(ticket(2), work(2, Vec::new(), none)));
     refused(2, Post::Gift(ticket(2), work(2, open, Counts { bounded: 1, ..none })));
-    // What custody says and not the peers, and what no peer of a site says.
+    // What leases say and not the peers, and what no peer of a site says.
     let ticket = ticket(0);
     for message in [
         Message::Work { ticket, epoch: 0 },
@@ -111,11 +112,11 @@ fn what_no_site_can_have_sent_is_refused() {
     }
 }
 
-/// However deep liens nest, and whatever is done with them, the stack is large enough.
+/// However deep leases nest, and whatever is done with them, the stack is large enough.
 #[test]
 fn liens_nest_up_to_a_limit() {
     let part = tower(MOST_LEVELS);
-    let letter = Letter { from: 0, post: committed(lien(u64::MAX), part.clone()) };
+    let letter = Letter { from: 0, post: committed(lease(u64::MAX), part.clone()) };
     let read = Letter::from_bytes(&letter.to_bytes(9), 9, SITES).unwrap();
     assert_eq!(read, letter);
     assert_eq!(part.nested().count(), MOST_LEVELS);
@@ -123,9 +124,9 @@ fn liens_nest_up_to_a_limit() {
     assert!(format!("{read:?}").len() > MOST_LEVELS);
     assert!(read.post.bytes() > MOST_LEVELS as u64);
     drop(read);
-    let deeper = committed(lien(u64::MAX), tower(MOST_LEVELS + 1));
+    let deeper = committed(lease(u64::MAX), tower(MOST_LEVELS + 1));
     assert_eq!(sent(0, deeper), Err(RANGE));
-    // One lien in another, for as long as there are bytes.
+    // One lease in another, for as long as there are bytes.
     let mut bytes = [0u8, 2, 2, 0, 1, 200, 0, 0, 0, 0, 0, 0].to_vec();
     for _ in 0..1 << 20 {
         bytes.extend([1, 0, 1, 3, 1, 1, 0, 0, 0, 0, 0]);

@@ -4,7 +4,7 @@ use super::fates::{CHANCES, Fate};
 use super::figures::Moment;
 use super::world::World;
 use super::yard::Home;
-use crate::custody::{Site, SiteId};
+use crate::lease::{Site, SiteId};
 use crate::sim::chance::mix;
 use crate::sim::floor::{NEVER, SNAPSHOT};
 use crate::sim::load::Load;

@@ -4,8 +4,8 @@ use super::seat::Seat;
 use super::yard::Yard;
 use crate::balance::{End, Event, Host, Message, Peer, PeerTree, Policy, Seeded};
 use crate::checkpoint::assemble;
-use crate::custody::{Certificate, SiteId};
 use crate::gate::{Inside, Portion, Post};
+use crate::lease::{Certificate, SiteId};
 use crate::sim::chance::mix;
 use crate::sim::load::{Hand, Load, WorkDone};
 use crate::tree::Solution;
@@ -220,7 +220,7 @@ impl<L: Load> Inside for Indoors<'_, '_, L> {
 
     fn post(&mut self, to: SiteId, post: Post<WorkDone>) {
         if matches!(post, Post::Peer(Message::Work { .. })) {
-            self.hall.yard.broken = Some("work crosses sites without a lien".into());
+            self.hall.yard.broken = Some("work crosses sites without a lease".into());
         }
         self.hall.yard.post(self.site, to, post, self.now_ns);
     }

@@ -1,5 +1,5 @@
 //! Sites in simulated time: processes of several units that join, leave, die and come back, with the very
-//! peers, gates and custody of a real run.
+//! peers, gates and leases of a real run.
 
 mod befall;
 mod fates;
@@ -18,7 +18,7 @@ pub use figures::{Moment, SiteFigures};
 use super::load::Load;
 use super::network::Network;
 use crate::balance::Policy;
-use crate::custody::Terms;
+use crate::lease::Terms;
 
 /// Sites of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,7 +52,7 @@ pub struct Fleet {
     pub low_ns: u64,
     /// The size of a message without the work that travels with it.
     pub message_bytes: u64,
-    /// When custody commits, asks, suspects and gives up.
+    /// When leases are reported, asked for, suspected and given up.
     pub terms: Terms,
     /// What goes wrong.
     pub churn: Churn,

@@ -2,7 +2,7 @@
 
 use super::{Churn, Fleet, SiteClass};
 use crate::balance::Policy;
-use crate::custody::Terms;
+use crate::lease::Terms;
 use crate::sim::chance::mix;
 use crate::sim::network::{Delays, Link, Network};
 

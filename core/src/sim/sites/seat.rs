@@ -4,7 +4,7 @@ use super::yard::Yard;
 use crate::balance::late::Verbs as LateVerbs;
 use crate::balance::{Law, Message, OnTheWay, PeerId, Verbs};
 use crate::checkpoint::Cut;
-use crate::custody::SiteId;
+use crate::lease::SiteId;
 use crate::sim::load::{Hand, Load};
 use crate::work::Work;
 use std::sync::Arc;

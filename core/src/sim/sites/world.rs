@@ -7,8 +7,8 @@ use super::indoors::{Hall, Indoors};
 use super::yard::{Letter, Yard};
 use crate::balance::{End, Event, Peer, PeerTree, Policy, Seeded};
 use crate::checkpoint::assemble;
-use crate::custody::{Certificate, Site, SiteId};
 use crate::gate::{Gate, Portion, Tally};
+use crate::lease::{Certificate, Site, SiteId};
 use crate::sim::chance::mix;
 use crate::sim::floor::{LETTER, NEVER, SNAPSHOT, Stretch, TURN, WAKE};
 use crate::sim::load::{Hand, Load, WorkDone};
@@ -36,7 +36,7 @@ impl<'a, L: Load> World<'a, L> {
     pub fn new(fleet: &'a Fleet, load: &'a L) -> Self {
         let yard = Yard::new(fleet, load);
         let count = fleet.count();
-        let policy = Policy { end: Some(End::Custody), ..fleet.policy.clone() };
+        let policy = Policy { end: Some(End::Leases), ..fleet.policy.clone() };
         Self {
             hall: Hall::new(yard),
             gates: (0..count).map(|_| None).collect(),
@@ -56,16 +56,16 @@ impl<'a, L: Load> World<'a, L> {
     pub(super) fn sit(
         &mut self,
         site: SiteId,
-        mut custody: Site<Portion<WorkDone>>,
+        mut leases: Site<Portion<WorkDone>>,
         now_ns: u64,
     ) -> Result<(), String> {
         let fleet = self.hall.yard.fleet;
         let life = self.hall.yard.homes[site as usize].life;
         let chooser = Seeded::new(mix(fleet.seed, 20, u64::from(life)), site);
         let peer = Peer::new(site, &self.sites, self.policy.clone());
-        custody.tell_at_most(fleet.certificate_bytes);
-        let root = custody.estate(None).is_some();
-        let mut gate = Gate::new(custody, fleet.terms, peer, chooser, fleet.low_ns);
+        leases.tell_at_most(fleet.certificate_bytes);
+        let root = leases.holding(None).is_some();
+        let mut gate = Gate::new(leases, fleet.terms, peer, chooser, fleet.low_ns);
         let home = &mut self.hall.yard.homes[site as usize];
         if let Some(limit) = fleet.node_limit {
             home.allowed = 0;
@@ -315,7 +315,7 @@ impl<'a, L: Load> World<'a, L> {
         let Some(gate) = &self.gates[site as usize] else { return Ok(()) };
         let (over, left, gathered) = (gate.over(), gate.site().has_left(), gate.is_gathered());
         if site == 0 && (over || gathered) && self.end.is_none() {
-            let part = gate.site().estate(None).map(|whole| whole.part().content.clone());
+            let part = gate.site().holding(None).map(|whole| whole.part().content.clone());
             let part = part.ok_or("the root has lost the whole")?;
             let open = part.open.iter().map(|piece| crate::work::Work::clone(piece)).collect();
             self.end = Some((part.done, gate.site().best().cloned(), open));

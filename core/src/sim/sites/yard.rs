@@ -4,8 +4,8 @@ use super::figures::SiteFigures;
 use super::{Churn, Fleet};
 use crate::balance::{Message, PeerId};
 use crate::checkpoint::Cut;
-use crate::custody::{Certificate, SiteId};
 use crate::gate::{Portion, Post};
+use crate::lease::{Certificate, SiteId};
 use crate::sim::chance::mix;
 use crate::sim::floor::{LETTER, NEVER, TURN, Unit, WAKE};
 use crate::sim::load::{Hand, Load, WorkDone};
@@ -42,7 +42,7 @@ pub(super) struct Home {
     pub count: u64,
     pub epoch: u64,
     pub cuts: Vec<(Cut, WorkDone)>,
-    /// What its units had done when the estate at work was opened.
+    /// What its units had done when the holding at work was opened.
     pub base: WorkDone,
     /// Mail from other sites.
     pub posts: VecDeque<u32>,
@@ -196,7 +196,7 @@ impl<'a, L: Load> Yard<'a, L> {
     }
 
     fn note(&mut self, post: &Post<WorkDone>, bytes: u64) {
-        use crate::custody::Word;
+        use crate::lease::Word;
         let figures = &mut self.figures;
         figures.messages += 1;
         figures.bytes += bytes;
@@ -211,7 +211,7 @@ impl<'a, L: Load> Yard<'a, L> {
         }
     }
 
-    /// What the units of a site have done since the estate at work was opened.
+    /// What the units of a site have done since the holding at work was opened.
     pub fn done(&self, site: SiteId) -> WorkDone {
         let mut done = WorkDone::default();
         self.units[self.range(site)].iter().for_each(|unit| done.add(&unit.hand.done()));

@@ -2,7 +2,7 @@
 
 use crate::cli::keys::{Keys, MOST_PEERS, S, US};
 use pleach_core::balance::Policy;
-use pleach_core::custody::Terms;
+use pleach_core::lease::Terms;
 use pleach_core::sim::machine::{Class, Machine};
 use pleach_core::sim::network::{Link, Network};
 use pleach_core::sim::sites::{Churn, Fleet, SiteClass};

@@ -1,17 +1,17 @@
-//! The words of custody: what sites say to each other, and what a site wants done.
+//! The messages about leases: what sites say to each other, and what a site wants done.
 
 use super::certificate::Certificate;
-use super::lien::{Held, Lien, SiteId};
+use super::lease::{Held, Lease, SiteId};
 use crate::tree::Solution;
 use std::sync::Arc;
 
-/// What one site tells another about a lien.
+/// What one site tells another about a lease.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Word<C> {
     /// "Hold this work for me."
     Work {
         /// Its name.
-        lien: Lien,
+        lease: Lease,
         /// The work: all of it is open.
         content: C,
         /// The best solution that the sender knows.
@@ -20,12 +20,12 @@ pub enum Word<C> {
     /// "I hold it."
     Ack {
         /// The work.
-        lien: Lien,
+        lease: Lease,
     },
     /// "This is how far I am."
     Commit {
         /// The work.
-        lien: Lien,
+        lease: Lease,
         /// What became of it.
         certificate: Arc<Certificate<C>>,
         /// The best solution that the sender knows: read after the certificate was taken.
@@ -34,12 +34,12 @@ pub enum Word<C> {
     /// "I have heard you": all that a commit is answered with.
     Committed {
         /// The work.
-        lien: Lien,
+        lease: Lease,
     },
     /// "I am done with it: take over what I say." It is repeated, unchanged, until the answer comes.
     Return {
         /// The work.
-        lien: Lien,
+        lease: Lease,
         /// What became of it.
         certificate: Arc<Certificate<C>>,
         /// The best solution that the sender knows.
@@ -48,38 +48,38 @@ pub enum Word<C> {
     /// "I have taken it over: forget it."
     Returned {
         /// The work.
-        lien: Lien,
+        lease: Lease,
     },
     /// "You hold this, and now you hold it for me. How far are you?"
     Adopt {
         /// The work.
-        lien: Lien,
+        lease: Lease,
     },
     /// "I do not hold this."
     Missing {
         /// The work.
-        lien: Lien,
+        lease: Lease,
     },
     /// "You do not hold this for me."
     Unknown {
         /// The work.
-        lien: Lien,
+        lease: Lease,
     },
 }
 
 impl<C> Word<C> {
-    /// The lien that it is about.
-    pub fn lien(&self) -> Lien {
+    /// The lease that it is about.
+    pub fn lease(&self) -> Lease {
         match *self {
-            Word::Work { lien, .. }
-            | Word::Ack { lien }
-            | Word::Commit { lien, .. }
-            | Word::Return { lien, .. }
-            | Word::Committed { lien }
-            | Word::Returned { lien }
-            | Word::Adopt { lien }
-            | Word::Missing { lien }
-            | Word::Unknown { lien } => lien,
+            Word::Work { lease, .. }
+            | Word::Ack { lease }
+            | Word::Commit { lease, .. }
+            | Word::Return { lease, .. }
+            | Word::Committed { lease }
+            | Word::Returned { lease }
+            | Word::Adopt { lease }
+            | Word::Missing { lease }
+            | Word::Unknown { lease } => lease,
         }
     }
 
@@ -119,14 +119,14 @@ pub enum Deed<C> {
     /// New work has come to be held.
     Came {
         /// The work.
-        lien: Lien,
-        /// Its patron.
+        lease: Lease,
+        /// Its lender.
         from: SiteId,
     },
     /// The receiver of this work has it, or has had it.
     Arrived {
         /// The work.
-        lien: Lien,
+        lease: Lease,
         /// The receiver.
         at: SiteId,
     },
@@ -135,26 +135,26 @@ pub enum Deed<C> {
         /// What is held here.
         into: Held,
         /// The work.
-        lien: Lien,
+        lease: Lease,
     },
     /// This is no longer held here: whatever is in hand of it is to be forgotten, with its counts.
     Dropped {
         /// The work.
-        lien: Lien,
+        lease: Lease,
         /// What was done of it, and what was open, but for what the units have in hand: all in vain.
         content: C,
     },
     /// The holder of this work was silent for a lease: its work is taken back.
     Lapsed {
         /// The work.
-        lien: Lien,
+        lease: Lease,
         /// The silent site.
         holder: SiteId,
     },
-    /// The patron of this live work wants to know how far it is: a commit is due.
+    /// The lender of this live work wants to know how far it is: a commit is due.
     Owed {
         /// The work.
-        lien: Lien,
+        lease: Lease,
     },
     /// A better solution is known.
     Better,

@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::room::Room;
-use crate::custody::{Certificate, Content, Held, Lien, Word};
+use crate::lease::{Certificate, Content, Held, Lease, Word};
 use crate::tree::Solution;
 
 impl Room {
@@ -10,7 +10,9 @@ impl Room {
     fn units(&self, held: Held) -> Result<u8, String> {
         match held {
             None => Ok(self.all()),
-            Some(lien) => self.names.get(&lien).copied().ok_or(format!("{lien:?} names nothing")),
+            Some(lease) => {
+                self.names.get(&lease).copied().ok_or(format!("{lease:?} names nothing"))
+            }
         }
     }
 
@@ -18,16 +20,16 @@ impl Room {
     fn divides(&self, held: Held, certificate: &Certificate<Bits>) -> Result<(), String> {
         let content = certificate.content;
         let (mut seen, mut twice) = (content.all(), content.twice | content.done & content.open);
-        for (&lien, rec) in &certificate.subs {
-            let units = self.units(Some(lien))?;
+        for (&lease, rec) in &certificate.subs {
+            let units = self.units(Some(lease))?;
             twice |= seen & units;
             seen |= units;
-            self.divides(Some(lien), &Certificate::of(*rec.given))?;
+            self.divides(Some(lease), &Certificate::of(*rec.given))?;
             if rec.given.done != 0 {
-                return Err(format!("{lien:?} was given with something done: {rec:?}"));
+                return Err(format!("{lease:?} was given with something done: {rec:?}"));
             }
             if let Some(heard) = &rec.heard {
-                self.divides(Some(lien), heard)?;
+                self.divides(Some(lease), heard)?;
             }
         }
         if twice != 0 || seen != self.units(held)? {
@@ -53,12 +55,12 @@ impl Room {
     pub(super) fn judge(&self) -> Result<(), String> {
         for seat in self.seats.iter().flatten() {
             let best = seat.site.best();
-            for estate in seat.site.estates() {
-                let mut whole = estate.part().clone();
-                if seat.in_hand == Some(estate.held()) {
+            for holding in seat.site.holdings() {
+                let mut whole = holding.part().clone();
+                if seat.in_hand == Some(holding.held()) {
                     whole.content.add(&seat.hand);
                 }
-                self.divides(estate.held(), &whole)?;
+                self.divides(holding.held(), &whole)?;
                 self.has_plan(&whole, best)?;
             }
             if let Some((held, certificate)) = &seat.cut {
@@ -68,12 +70,12 @@ impl Room {
         }
         for letter in &self.mail {
             match &letter.word {
-                Word::Work { lien, content, .. } => {
-                    self.divides(Some(*lien), &Certificate::of(*content))?;
+                Word::Work { lease, content, .. } => {
+                    self.divides(Some(*lease), &Certificate::of(*content))?;
                 }
-                Word::Commit { lien, certificate, best }
-                | Word::Return { lien, certificate, best } => {
-                    self.divides(Some(*lien), certificate)?;
+                Word::Commit { lease, certificate, best }
+                | Word::Return { lease, certificate, best } => {
+                    self.divides(Some(*lease), certificate)?;
                     self.has_plan(certificate, best.as_ref())?;
                 }
                 _ => {}
@@ -91,7 +93,7 @@ impl Room {
         let Some(root) = self.seats[0].as_ref().filter(|root| root.site.finished()) else {
             return Ok(false);
         };
-        let done = root.site.estate(None).map_or(0, |whole| whole.part().content.done);
+        let done = root.site.holding(None).map_or(0, |whole| whole.part().content.done);
         if done != self.all() {
             return Err(format!("the search ends with the units {done:#b} done"));
         }
@@ -101,16 +103,16 @@ impl Room {
         Ok(true)
     }
 
-    /// Whether a site that lives, or the file, lists a lien at any depth.
-    pub(super) fn is_listed(&self, lien: Lien) -> bool {
-        let estates = self.seats.iter().flatten().flat_map(|seat| seat.site.estates());
+    /// Whether a site that lives, or the file, lists a lease at any depth.
+    pub(super) fn is_listed(&self, lease: Lease) -> bool {
+        let holdings = self.seats.iter().flatten().flat_map(|seat| seat.site.holdings());
         let file = self.file.iter().filter(|_| self.seats[0].is_none()).map(|(whole, _)| whole);
-        estates.map(|estate| estate.part()).chain(file).any(|part| lists(part, lien))
+        holdings.map(|holding| holding.part()).chain(file).any(|part| lists(part, lease))
     }
 }
 
-fn lists(certificate: &Certificate<Bits>, lien: Lien) -> bool {
-    certificate.nested().any(|(sub, _)| sub == lien)
+fn lists(certificate: &Certificate<Bits>, lease: Lease) -> bool {
+    certificate.nested().any(|(sub, _)| sub == lease)
 }
 
 fn does(certificate: &Certificate<Bits>, unit: u8) -> bool {

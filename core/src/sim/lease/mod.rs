@@ -1,4 +1,4 @@
-//! Trying custody: a small room in which every order of events is played, with faults of every kind.
+//! Trying leases: a small room in which every order of events is played, with faults of every kind.
 
 #[cfg(test)]
 mod arbitrary;

@@ -1,11 +1,11 @@
 //! [`Certificate`]: a statement about a piece of work that may be old but is never wrong.
 
-use super::lien::{Lien, SiteId};
+use super::lease::{Lease, SiteId};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Iter;
 use std::sync::Arc;
 
-/// What was done of a piece of work, and what of it is still open. Custody never looks inside.
+/// What was done of a piece of work, and what of it is still open. The lease protocol never looks inside.
 pub trait Content: Clone + Default {
     /// Adds what another part of the work amounts to.
     fn add(&mut self, other: &Self);
@@ -18,7 +18,7 @@ pub trait Content: Clone + Default {
 }
 
 /// What became of a piece of work at one instant: all its nodes are either done, or open here, or given
-/// on under one of the liens listed, and none is in two of these.
+/// on under one of the leases listed, and none is in two of these.
 ///
 /// This stays true for ever, however much happens later: an old certificate only knows of less progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -26,10 +26,10 @@ pub struct Certificate<C> {
     /// What is done and what is open.
     pub content: C,
     /// What was given on.
-    pub subs: BTreeMap<Lien, Rec<C>>,
+    pub subs: BTreeMap<Lease, Rec<C>>,
 }
 
-/// A lien as its patron has it: whole, so that the patron can take the work back without asking anyone. It
+/// A lease as its lender has it: whole, so that the lender can take the work back without asking anyone. It
 /// keeps the work as it was given too: if the rest grows too large, that alone is told.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rec<C> {
@@ -51,7 +51,7 @@ impl<C> Rec<C> {
     }
 
     /// What was given on of it, as far as is known.
-    pub fn subs(&self) -> Iter<'_, Lien, Rec<C>> {
+    pub fn subs(&self) -> Iter<'_, Lease, Rec<C>> {
         self.heard.as_ref().map(|heard| heard.subs.iter()).unwrap_or_default()
     }
 }
@@ -71,20 +71,20 @@ impl<C: Content> Certificate<C> {
 }
 
 impl<C> Certificate<C> {
-    /// All liens that were given on, those within other liens included.
-    pub fn nested(&self) -> impl Iterator<Item = (Lien, &Rec<C>)> {
+    /// All leases that were given on, those within other leases included.
+    pub fn nested(&self) -> impl Iterator<Item = (Lease, &Rec<C>)> {
         nested(&self.subs)
     }
 }
 
-/// The same for a list of liens.
-pub(crate) fn nested<C>(subs: &BTreeMap<Lien, Rec<C>>) -> impl Iterator<Item = (Lien, &Rec<C>)> {
+/// The same for a list of leases.
+pub(crate) fn nested<C>(subs: &BTreeMap<Lease, Rec<C>>) -> impl Iterator<Item = (Lease, &Rec<C>)> {
     let mut levels = vec![subs.iter()];
     std::iter::from_fn(move || {
         loop {
-            if let Some((&lien, rec)) = levels.last_mut()?.next() {
+            if let Some((&lease, rec)) = levels.last_mut()?.next() {
                 levels.push(rec.subs());
-                return Some((lien, rec));
+                return Some((lease, rec));
             }
             levels.pop();
         }

@@ -1,10 +1,10 @@
 //! States that need not be reachable: whatever sites hold and say, as long as every certificate divides its
-//! lien, no move may break that.
+//! lease, no move may break that.
 
 use super::bits::Bits;
 use super::room::{Budget, Letter, Room};
 use crate::balance::{Chooser, Seeded};
-use crate::custody::{Certificate, Lien, Mutant, Rec, Site, SiteId, Word};
+use crate::lease::{Certificate, Lease, Mutant, Rec, Site, SiteId, Word};
 use crate::tree::Solution;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,10 +31,11 @@ fn arbitrary(chance: &mut Seeded, mutant: Mutant) -> Room {
     let mut room = Room::new(PLACES, 1, 4, most, mutant);
     room.fault();
     for number in 0..4 {
-        let lien = Lien { site: chance.choose(3), incarnation: 100, number };
-        room.names.insert(lien, 1 + chance.choose(15) as u8);
+        let lease = Lease { site: chance.choose(3), incarnation: 100, number };
+        room.names.insert(lease, 1 + chance.choose(15) as u8);
     }
-    let names: Vec<(Lien, u8)> = room.names.iter().map(|(&lien, &units)| (lien, units)).collect();
+    let names: Vec<(Lease, u8)> =
+        room.names.iter().map(|(&lease, &units)| (lease, units)).collect();
     let best = Some(Solution { score: 0, plan: vec![1] });
     for place in 0..PLACES {
         let mut site = Site::new(place as SiteId, 200 + place as u64);
@@ -44,28 +45,28 @@ fn arbitrary(chance: &mut Seeded, mutant: Mutant) -> Room {
         }
         let mut deeds = Vec::new();
         site.found(&Solution { score: 0, plan: vec![1] }, &mut deeds);
-        for &(lien, units) in &names {
+        for &(lease, units) in &names {
             if chance.choose(3) == 0 {
                 let part = divide(chance, &names, units, 3);
-                let patron = (chance.choose(3) > 0).then(|| chance.choose(PLACES as u32));
-                site.hold_anything(lien, patron, chance.choose(3) == 0, part);
+                let lender = (chance.choose(3) > 0).then(|| chance.choose(PLACES as u32));
+                site.hold_anything(lease, lender, chance.choose(3) == 0, part);
             }
         }
         room.sit(place, site);
     }
-    for &(lien, units) in &names {
+    for &(lease, units) in &names {
         for _ in 0..chance.choose(4) {
             let certificate = Arc::new(divide(chance, &names, units, 3));
             let best = best.clone();
             let word = match chance.choose(8) {
-                0 => Word::Work { lien, content: Bits::open(units), best },
-                1 => Word::Ack { lien },
-                2 => Word::Commit { lien, certificate, best },
-                3 => Word::Return { lien, certificate, best },
-                4 => Word::Returned { lien },
-                5 => Word::Adopt { lien },
-                6 => Word::Missing { lien },
-                _ => Word::Unknown { lien },
+                0 => Word::Work { lease, content: Bits::open(units), best },
+                1 => Word::Ack { lease },
+                2 => Word::Commit { lease, certificate, best },
+                3 => Word::Return { lease, certificate, best },
+                4 => Word::Returned { lease },
+                5 => Word::Adopt { lease },
+                6 => Word::Missing { lease },
+                _ => Word::Unknown { lease },
             };
             let (from, to) = (chance.choose(PLACES as u32), chance.choose(PLACES as u32));
             room.mail.push(Letter { from, to, word });
@@ -76,16 +77,16 @@ fn arbitrary(chance: &mut Seeded, mutant: Mutant) -> Room {
 }
 
 /// A random certificate of some units: what is not given on under a known name is done or open.
-fn divide(chance: &mut Seeded, names: &[(Lien, u8)], units: u8, depth: u32) -> Certificate<Bits> {
+fn divide(chance: &mut Seeded, names: &[(Lease, u8)], units: u8, depth: u32) -> Certificate<Bits> {
     let mut subs = BTreeMap::new();
     let mut left = units;
-    for &(lien, part) in names {
+    for &(lease, part) in names {
         if part & !left == 0 && part != units && depth > 0 && chance.choose(2) == 0 {
             left &= !part;
             let heard = (chance.choose(4) > 0).then(|| divide(chance, names, part, depth - 1));
             let (holder, acked) = (chance.choose(PLACES as u32), chance.choose(2) == 0);
             let (given, heard) = (Arc::new(Bits::open(part)), heard.map(Arc::new));
-            subs.insert(lien, Rec { holder, acked, given, heard });
+            subs.insert(lease, Rec { holder, acked, given, heard });
         }
     }
     let done = left & chance.choose(16) as u8;

@@ -1,9 +1,9 @@
 //! Damaged letters: whatever they say, they are refused, or a site lives with them.
 
-use crate::custody::{Certificate, Deed, Keeper, Lien, Site, SiteId, Terms, Word};
 use crate::gate::samples::{SITES, certificate, letters, piece, words_about, work_of};
 use crate::gate::{Letter, Portion, Post};
 use crate::laws::mutate;
+use crate::lease::{Certificate, Deed, Lease, LeaseTimer, Site, SiteId, Terms, Word};
 use crate::tree::Counts;
 use crate::wire::{Kind, seal};
 use crate::work::{Malformed, Pack, Reader};
@@ -31,7 +31,7 @@ impl Pack for Raw<'_> {
 
 /// A site in the middle of a run: it holds work for others, and has given some of it on.
 struct Scene {
-    keeper: Keeper<Portion<Counts>>,
+    timer: LeaseTimer<Portion<Counts>>,
     /// What may come to it as things are.
     mail: Vec<Letter>,
 }
@@ -39,45 +39,45 @@ struct Scene {
 fn scene(rng: &mut Rand64, names: &mut u64) -> Scene {
     let mut site = Site::new(ME, 77);
     let mut deeds = Vec::new();
-    let mut about: Vec<(SiteId, Lien)> = Vec::new();
+    let mut about: Vec<(SiteId, Lease)> = Vec::new();
     for from in [0, 2, 3] {
         let work = work_of(from, rng, names);
-        about.push((from, work.lien()));
+        about.push((from, work.lease()));
         site.on(from, work, &mut deeds);
     }
     for held in about.clone() {
         let (to, piece) = (rng.rand_range(0..u64::from(SITES)) as SiteId, piece(rng));
         let give = |_: &mut Portion<Counts>| Some(Portion::open(vec![piece]));
-        let lien = site.give(Some(held.1), to, give, &mut deeds).unwrap();
-        about.push((to, lien));
+        let lease = site.give(Some(held.1), to, give, &mut deeds).unwrap();
+        about.push((to, lease));
         if rng.rand_range(0..2) == 0 {
             // It has given on of that in turn.
             let certificate = certificate(rng, names, 2).into();
-            site.on(to, Word::Commit { lien, certificate, best: None }, &mut deeds);
+            site.on(to, Word::Commit { lease, certificate, best: None }, &mut deeds);
         }
     }
     // One is on its way back, if all that was given of it has arrived.
-    let (patron, lien) = about[0];
-    site.change(Some(lien), |content| content.open.clear());
-    site.give_back(Some(lien), &mut deeds);
-    about.push((patron, lien));
+    let (lender, lease) = about[0];
+    site.change(Some(lease), |content| content.open.clear());
+    site.give_back(Some(lease), &mut deeds);
+    about.push((lender, lease));
     let mut mail = letters(rng, names);
-    for (from, lien) in about {
-        let words = words_about(lien, rng, names);
+    for (from, lease) in about {
+        let words = words_about(lease, rng, names);
         mail.extend(words.into_iter().map(|word| Letter { from, post: Post::Word(word) }));
     }
     let terms = Terms { commit_ns: 10, lease_ns: 1000, patience_ns: 4000 };
-    Scene { keeper: Keeper::new(site, terms), mail }
+    Scene { timer: LeaseTimer::new(site, terms), mail }
 }
 
-/// Estates, liens and open pieces of a site, those within other liens included.
+/// Estates, leases and open pieces of a site, those within other leases included.
 fn holdings(site: &Site<Portion<Counts>>) -> [usize; 3] {
     let mut all = [0; 3];
-    for estate in site.estates() {
-        let [estates, liens, pieces] = &mut all;
-        *estates += 1;
-        *liens += estate.part().nested().count();
-        *pieces += open(estate.part());
+    for holding in site.holdings() {
+        let [holdings, leases, pieces] = &mut all;
+        *holdings += 1;
+        *leases += holding.part().nested().count();
+        *pieces += open(holding.part());
     }
     all
 }
@@ -119,23 +119,23 @@ fn damage(good: &[u8], other: &[u8], rng: &mut Rand64) -> Vec<u8> {
 
 /// Lets the site hear a letter. Whatever it then holds or says was in the letter. Returns whether it took
 /// something over.
-fn hear(keeper: &mut Keeper<Portion<Counts>>, letter: Letter, now_ns: u64) -> bool {
+fn hear(timer: &mut LeaseTimer<Portion<Counts>>, letter: Letter, now_ns: u64) -> bool {
     let (Post::Gift(_, word) | Post::Word(word)) = letter.post else { return false };
-    let site = keeper.site();
+    let site = timer.site();
     let before = holdings(site);
     let nested = word.certificate().map_or(0, |part| part.nested().count());
     let pieces = match &word {
         Word::Work { content, .. } => content.open.len(),
         _ => word.certificate().map_or(0, open),
     };
-    // After a wrong suspicion two estates may list the same lien.
-    let lists = |part: &Certificate<_>| part.subs.contains_key(&word.lien());
-    let lists = site.estates().iter().filter(|estate| lists(estate.part())).count().max(1);
+    // After a wrong suspicion two holdings may list the same lease.
+    let lists = |part: &Certificate<_>| part.subs.contains_key(&word.lease());
+    let lists = site.holdings().iter().filter(|holding| lists(holding.part())).count().max(1);
     let new = usize::from(matches!(word, Word::Work { .. }));
     let shown = format!("{word:?}");
     let mut deeds = Vec::new();
-    keeper.on(letter.from, word, now_ns, &mut deeds);
-    let after = holdings(keeper.site());
+    timer.on(letter.from, word, now_ns, &mut deeds);
+    let after = holdings(timer.site());
     for (after, most) in after.into_iter().zip([
         before[0] + new,
         before[1] + nested * lists,
@@ -146,7 +146,7 @@ fn hear(keeper: &mut Keeper<Portion<Counts>>, letter: Letter, now_ns: u64) -> bo
     // Folds of what was told before say more.
     let most = 4 + before[1] + (nested + 1) * lists;
     assert!(deeds.len() <= most, "{} deeds, at most {most}: {shown}", deeds.len());
-    keeper.note(now_ns);
+    timer.note(now_ns);
     deeds.iter().any(|deed| matches!(deed, Deed::Folded { .. }))
 }
 
@@ -179,17 +179,17 @@ fn bombard(mutants: u64) {
         read += 1;
         heard += u64::from(matches!(letter.post, Post::Gift(..) | Post::Word(_)));
         now_ns += rng.rand_range(0..100);
-        folds += u64::from(hear(&mut scene.keeper, letter, now_ns));
-        most = most.max(holdings(scene.keeper.site())[1] as u64);
+        folds += u64::from(hear(&mut scene.timer, letter, now_ns));
+        most = most.max(holdings(scene.timer.site())[1] as u64);
         if rng.rand_range(0..8) == 0 {
             let mut deeds = Vec::new();
-            scene.keeper.look(now_ns, &mut deeds);
-            scene.keeper.note(now_ns);
+            scene.timer.look(now_ns, &mut deeds);
+            scene.timer.note(now_ns);
         }
     }
     println!(
-        "custody: {mutants} damaged letters, {read} read, {heard} of them words, with {folds} folds; at \
-         most {most} liens held"
+        "leases: {mutants} damaged letters, {read} read, {heard} of them words, with {folds} folds; at \
+         most {most} leases held"
     );
     assert!(heard > mutants / 20 && folds > mutants / 200);
 }

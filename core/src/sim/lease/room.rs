@@ -1,7 +1,7 @@
 //! [`Room`]: a few sites, the mail between them and the root's file, as one state that can be compared.
 
 use super::bits::Bits;
-use crate::custody::{Certificate, Content, Deed, Estate, Held, Lien, Mutant, Site, SiteId, Word};
+use crate::lease::{Certificate, Content, Deed, Held, Holding, Lease, Mutant, Site, SiteId, Word};
 use crate::sim::prints::fingerprint;
 use crate::tree::Solution;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,13 +48,13 @@ pub(super) struct Letter {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Seat {
     pub site: Site<Bits>,
-    /// What the units have in hand, and of which estate.
+    /// What the units have in hand, and of which holding.
     pub hand: Bits,
     pub in_hand: Option<Held>,
     /// A certificate that was taken and not told yet.
     pub cut: Option<(Held, Certificate<Bits>)>,
     /// Patrons who asked and wait for a certificate.
-    pub owed: BTreeSet<Lien>,
+    pub owed: BTreeSet<Lease>,
     /// Whether its units prune by a value to beat whose solution nobody knows.
     cutoff: bool,
 }
@@ -66,7 +66,7 @@ pub(super) struct Room {
     pub mail: Vec<Letter>,
     pub file: Option<(Certificate<Bits>, Option<Solution>)>,
     /// What each name stands for.
-    pub names: BTreeMap<Lien, u8>,
+    pub names: BTreeMap<Lease, u8>,
     units: u8,
     /// Units done at least once, as long as there was no fault.
     done: u8,
@@ -187,25 +187,25 @@ impl Room {
         for deed in deeds {
             match deed {
                 Deed::Send { to, word } => {
-                    if let Word::Work { lien, content, .. } = word
-                        && self.names.insert(lien, content.open).is_some()
+                    if let Word::Work { lease, content, .. } = word
+                        && self.names.insert(lease, content.open).is_some()
                     {
-                        return Err(format!("{lien:?} is named twice"));
+                        return Err(format!("{lease:?} is named twice"));
                     }
                     self.post(Letter { from: place as SiteId, to, word });
                 }
-                Deed::Dropped { lien, .. } => {
+                Deed::Dropped { lease, .. } => {
                     let seat = self.at(place)?;
-                    seat.owed.remove(&lien);
-                    if seat.in_hand == Some(Some(lien)) {
+                    seat.owed.remove(&lease);
+                    if seat.in_hand == Some(Some(lease)) {
                         seat.in_hand = None;
                         let done = Bits { done: seat.hand.done, ..Bits::default() };
                         let keeps = mutant == Mutant::KeepsCountsAfterDrop;
                         seat.hand = if keeps { done } else { Bits::default() };
                     }
                 }
-                Deed::Owed { lien } => {
-                    self.at(place)?.owed.insert(lien);
+                Deed::Owed { lease } => {
+                    self.at(place)?.owed.insert(lease);
                 }
                 Deed::Came { .. }
                 | Deed::Arrived { .. }
@@ -264,7 +264,7 @@ impl Room {
         let (before, faulty, optimum) = (self.done, self.faulty, self.optimum());
         let seat = self.at(place)?;
         if !seat.hand.has_open() {
-            let held = seat.site.working().map(Estate::held);
+            let held = seat.site.working().map(Holding::held);
             let held = held.ok_or("there is nothing to do")?;
             let taken = seat.site.change(held, |content| content.take(8));
             let taken = taken.ok_or("there is nothing to take")?;

@@ -10,7 +10,7 @@ pub const MOST_BYTES: u64 = 1 << 20;
 const MOST_LEVELS: usize = 64;
 
 impl<C: Content> Certificate<C> {
-    /// The same certificate, with as many levels of liens whole as these bytes allow. Of the liens below, only
+    /// The same certificate, with as many levels of leases whole as these bytes allow. Of the leases below, only
     /// the work as it was given is told: an old certificate, but a right one.
     #[must_use]
     pub fn trimmed(self, most_bytes: u64) -> Self {
@@ -32,14 +32,14 @@ impl<C: Content> Certificate<C> {
         if level.is_empty() { self } else { self.cut_below(whole) }
     }
 
-    /// The same, with this many levels of liens whole.
+    /// The same, with this many levels of leases whole.
     fn cut_below(&self, whole: usize) -> Self {
         let heard = |rec: &Rec<C>| {
             let heard = rec.heard.as_ref().filter(|_| whole > 0);
             heard.map(|heard| Arc::new(heard.cut_below(whole - 1)))
         };
         let cut = |rec: &Rec<C>| Rec { heard: heard(rec), given: Arc::clone(&rec.given), ..*rec };
-        let subs = self.subs.iter().map(|(&lien, rec)| (lien, cut(rec))).collect();
+        let subs = self.subs.iter().map(|(&lease, rec)| (lease, cut(rec))).collect();
         Self { content: self.content.clone(), subs }
     }
 }

@@ -9,7 +9,7 @@ pub(crate) enum Mutant {
     None,
     /// A commit tells what was done since the last one.
     Deltas,
-    /// A fold leaves the lien in the list.
+    /// A fold leaves the lease in the list.
     FoldKeepsTheLien,
     /// A return leaves out what was given on.
     ReturnWithoutSubs,
@@ -27,21 +27,21 @@ pub(crate) enum Mutant {
     IgnoresThePlan,
     /// What is given stays open here too.
     GivesAndKeeps,
-    /// A certificate has the liens of now and the rest of its cut.
+    /// A certificate has the leases of now and the rest of its cut.
     SubsOfNow,
     /// A certificate has the open work of now and the rest of its cut.
     RestOfNow,
-    /// The liens within a lien are listed by name only.
+    /// The leases within a lease are listed by name only.
     NestedWithoutBytes,
-    /// A certificate that is told leaves out the liens within liens, as if nothing had been given on.
+    /// A certificate that is told leaves out the leases within leases, as if nothing had been given on.
     TrimsTheSubs,
-    /// A return of a lien that is not listed is taken over.
+    /// A return of a lease that is not listed is taken over.
     FoldsTheUnlisted,
-    /// A commit of a lien that is not listed puts it back on the list.
+    /// A commit of a lease that is not listed puts it back on the list.
     ListsTheUnlisted,
     /// What was done of dropped work stays counted.
     KeepsCountsAfterDrop,
-    /// Work of one lien is added to that of another.
+    /// Work of one lease is added to that of another.
     MixesLiens,
     /// All processes of a site have the same incarnation.
     NoIncarnations,

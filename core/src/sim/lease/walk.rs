@@ -3,7 +3,7 @@
 use super::moves::Move;
 use super::room::{Budget, Room};
 use crate::balance::{Chooser, Seeded};
-use crate::custody::Mutant;
+use crate::lease::Mutant;
 
 /// Plays one order of events, drawn from the seed, of up to four sites that share up to six units. The seed
 /// also draws what may go wrong, and how often. Returns the number of moves.

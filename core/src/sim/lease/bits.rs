@@ -1,6 +1,6 @@
-//! [`Bits`]: work of a few numbered units, so that custody can be checked set by set.
+//! [`Bits`]: work of a few numbered units, so that leases can be checked set by set.
 
-use crate::custody::Content;
+use crate::lease::Content;
 
 /// What was done and what is open, unit by unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

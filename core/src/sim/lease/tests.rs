@@ -3,7 +3,7 @@
 use super::settings::settings;
 use super::walk::walk;
 use super::{every_order, random_order};
-use crate::custody::Mutant;
+use crate::lease::Mutant;
 
 /// Whether these tests were built with `PLEACH_LONG`, as by `ci/prove.sh`.
 pub(super) const LONG: bool = option_env!("PLEACH_LONG").is_some();
@@ -18,14 +18,14 @@ fn settings_are_exhausted() {
         println!("{name}: {} states, {} moves, {} ends", seen.states, seen.moves, seen.ends);
         states += seen.states;
     }
-    println!("custody: {states} states exhausted");
+    println!("leases: {states} states exhausted");
 }
 
 #[test]
 fn random_walks_end_rightly() {
     let seeds = if LONG { 5_000_000 } else { 20_000 };
     let moves: usize = (0..seeds).map(|seed| random_order(seed).unwrap()).sum();
-    println!("custody: {seeds} random walks of {moves} moves");
+    println!("leases: {seeds} random walks of {moves} moves");
 }
 
 #[test]

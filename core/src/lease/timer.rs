@@ -1,8 +1,8 @@
-//! [`Keeper`]: a site with a clock: when to commit, to ask again, to suspect and to give up.
+//! [`LeaseTimer`]: a site with a clock: when to commit, to ask again, to suspect and to give up.
 
 use super::certificate::Content;
-use super::estate::Estate;
-use super::lien::{Held, Lien, SiteId};
+use super::holding::Holding;
+use super::lease::{Held, Lease, SiteId};
 use super::site::Site;
 use super::word::{Deed, Word};
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 /// The times after which a site does something on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// The least time between two commits of an estate.
+    /// The least time between two commits of a holding.
     pub commit_ns: u64,
     /// A holder that is silent for this long has lost its work. Half of it, and it is asked.
     pub lease_ns: u64,
-    /// While the root cannot be reached, work whose patron is silent or gone is dropped after this time. While it
-    /// can, and where the patron does not know the work, two leases are enough: within one, the site that answers
+    /// While the root cannot be reached, work whose lender is silent or gone is dropped after this time. While it
+    /// can, and where the lender does not know the work, two leases are enough: within one, the site that answers
     /// for the work instead finds out and says so.
     pub patience_ns: u64,
 }
@@ -23,10 +23,10 @@ pub struct Terms {
 /// A commit takes at most one part in this many of a site's time.
 const COMMITS_COST: u64 = 50;
 
-/// What a clock must know of an estate.
+/// What a clock must know of a holding.
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    /// When the patron was last heard of.
+    /// When the lender was last heard of.
     heard_ns: u64,
     /// When it was last told something.
     told_ns: u64,
@@ -34,37 +34,37 @@ struct Times {
     affirmed_ns: u64,
     /// How long the last commit took.
     took_ns: u64,
-    /// When a commit that the patron asked for is due.
+    /// When a commit that the lender asked for is due.
     owed_ns: u64,
-    /// Whether the patron has said that it does not know of it.
+    /// Whether the lender has said that it does not know of it.
     unknown: bool,
 }
 
 /// A site with a clock.
 #[derive(Clone, Debug)]
-pub struct Keeper<C> {
+pub struct LeaseTimer<C> {
     site: Site<C>,
     terms: Terms,
-    estates: BTreeMap<Held, Times>,
-    /// When the holder of each lien was last heard of, and when it was last asked.
-    holders: BTreeMap<Lien, (u64, u64)>,
+    holdings: BTreeMap<Held, Times>,
+    /// When the holder of each lease was last heard of, and when it was last asked.
+    holders: BTreeMap<Lease, (u64, u64)>,
     looked_ns: u64,
     /// Since when the root can be reached; `None` while it cannot.
     root_since_ns: Option<u64>,
 }
 
-impl<C: Content> Keeper<C> {
+impl<C: Content> LeaseTimer<C> {
     /// A clock for a site.
     #[must_use]
     pub fn new(site: Site<C>, terms: Terms) -> Self {
-        let (estates, holders) = (BTreeMap::new(), BTreeMap::new());
-        Self { site, terms, estates, holders, looked_ns: 0, root_since_ns: Some(0) }
+        let (holdings, holders) = (BTreeMap::new(), BTreeMap::new());
+        Self { site, terms, holdings, holders, looked_ns: 0, root_since_ns: Some(0) }
     }
 
     /// A site is there, perhaps again: what it holds has a new lease. A process that holds nothing says so when asked.
     pub fn came(&mut self, site: SiteId, now_ns: u64) {
-        for (&lien, (heard_ns, _)) in &mut self.holders {
-            if self.site.holder_of(lien) == Some(site) {
+        for (&lease, (heard_ns, _)) in &mut self.holders {
+            if self.site.holder_of(lease) == Some(site) {
                 *heard_ns = now_ns;
             }
         }
@@ -94,35 +94,35 @@ impl<C: Content> Keeper<C> {
 
     /// Takes in a word.
     pub fn on(&mut self, from: SiteId, word: Word<C>, now_ns: u64, deeds: &mut Vec<Deed<C>>) {
-        let lien = word.lien();
+        let lease = word.lease();
         let is_commit = matches!(word, Word::Commit { .. });
-        let is_affirmed = matches!(word, Word::Ack { .. }) && self.site.is_acked(lien);
+        let is_affirmed = matches!(word, Word::Ack { .. }) && self.site.is_acked(lease);
         let unknown = matches!(word, Word::Unknown { .. });
         let heard = match word {
             Word::Ack { .. } | Word::Commit { .. } => {
-                self.holders.get_mut(&lien).map(|it| &mut it.0)
+                self.holders.get_mut(&lease).map(|it| &mut it.0)
             }
-            _ => self.estates.get_mut(&Some(lien)).map(|times| &mut times.heard_ns),
+            _ => self.holdings.get_mut(&Some(lease)).map(|times| &mut times.heard_ns),
         };
         if let Some(heard_ns) = heard {
             *heard_ns = now_ns;
         }
         self.site.on(from, word, deeds);
-        if let Some(times) = self.estates.get_mut(&Some(lien)) {
-            let orphan = self.site.estate(Some(lien)).is_some_and(Estate::is_orphan);
+        if let Some(times) = self.holdings.get_mut(&Some(lease)) {
+            let orphan = self.site.holding(Some(lease)).is_some_and(Holding::is_orphan);
             times.unknown = orphan && (unknown || times.unknown);
         }
-        // A patron that only listens would seem to be silent.
-        if is_affirmed || is_commit && self.site.lists(lien) {
-            deeds.push(Deed::Send { to: from, word: Word::Committed { lien } });
+        // A lender that only listens would seem to be silent.
+        if is_affirmed || is_commit && self.site.lists(lease) {
+            deeds.push(Deed::Send { to: from, word: Word::Committed { lease } });
         }
     }
 
-    /// Notes that the patron of some work has asked for a commit. It has an older certificate, which does
+    /// Notes that the lender of some work has asked for a commit. It has an older certificate, which does
     /// for a while: often the work is done before. Returns when the commit is due.
-    pub fn owes(&mut self, lien: Lien, now_ns: u64) -> u64 {
+    pub fn owes(&mut self, lease: Lease, now_ns: u64) -> u64 {
         let due_ns = now_ns.saturating_add(self.terms.lease_ns / 4);
-        let times = self.times(Some(lien), now_ns);
+        let times = self.times(Some(lease), now_ns);
         times.owed_ns = times.owed_ns.min(due_ns);
         due_ns
     }
@@ -136,26 +136,26 @@ impl<C: Content> Keeper<C> {
             owed_ns: u64::MAX,
             unknown: false,
         };
-        self.estates.entry(held).or_insert(new)
+        self.holdings.entry(held).or_insert(new)
     }
 
-    /// The estate whose commit is due, if any.
+    /// The holding whose commit is due, if any.
     #[must_use]
     pub fn due(&self, now_ns: u64) -> Option<Held> {
-        let live = self.site.estates().iter().filter(|estate| !estate.returning());
-        let mut known = live.filter(|estate| !estate.is_orphan());
-        known.find(|estate| self.due_ns(estate.held()) <= now_ns).map(|estate| estate.held())
+        let live = self.site.holdings().iter().filter(|holding| !holding.returning());
+        let mut known = live.filter(|holding| !holding.is_orphan());
+        known.find(|holding| self.due_ns(holding.held()) <= now_ns).map(|holding| holding.held())
     }
 
-    /// When the next commit of an estate is due.
+    /// When the next commit of a holding is due.
     fn due_ns(&self, held: Held) -> u64 {
-        self.estates.get(&held).map_or(u64::MAX, |times| {
+        self.holdings.get(&held).map_or(u64::MAX, |times| {
             let every_ns = self.terms.commit_ns.max(COMMITS_COST * times.took_ns);
             times.told_ns.saturating_add(every_ns).min(times.owed_ns)
         })
     }
 
-    /// Notes that a commit of an estate has been made or begun, and how long it takes.
+    /// Notes that a commit of a holding has been made or begun, and how long it takes.
     pub fn committed(&mut self, held: Held, now_ns: u64, took_ns: u64) {
         let times = self.times(held, now_ns);
         (times.told_ns, times.took_ns, times.owed_ns) = (now_ns, took_ns, u64::MAX);
@@ -166,40 +166,40 @@ impl<C: Content> Keeper<C> {
         let every_ns = (self.terms.lease_ns / 8).max(1);
         if now_ns >= self.looked_ns.saturating_add(every_ns) {
             self.looked_ns = now_ns;
-            self.look_at_estates(now_ns, deeds);
+            self.look_at_holdings(now_ns, deeds);
             self.look_at_holders(now_ns, deeds);
         }
-        let holds = !self.site.estates().is_empty();
+        let holds = !self.site.holdings().is_empty();
         if holds { self.looked_ns.saturating_add(every_ns) } else { u64::MAX }
     }
 
     /// When the next commit is due.
     #[must_use]
     pub fn next_commit_ns(&self) -> u64 {
-        let live = self.site.estates().iter().filter(|it| !it.returning() && !it.is_orphan());
-        live.map(|estate| self.due_ns(estate.held())).min().unwrap_or(u64::MAX)
+        let live = self.site.holdings().iter().filter(|it| !it.returning() && !it.is_orphan());
+        live.map(|holding| self.due_ns(holding.held())).min().unwrap_or(u64::MAX)
     }
 
     /// Begins to watch what is new, and forgets what is gone.
     pub fn note(&mut self, now_ns: u64) {
-        let held = self.site.estates();
-        if held.len() == self.estates.len()
-            && held.iter().all(|estate| self.estates.contains_key(&estate.held()))
+        let held = self.site.holdings();
+        if held.len() == self.holdings.len()
+            && held.iter().all(|holding| self.holdings.contains_key(&holding.held()))
         {
             return;
         }
-        let held: Vec<Held> = held.iter().map(Estate::held).collect();
-        self.estates.retain(|it, _| held.contains(it));
+        let held: Vec<Held> = held.iter().map(Holding::held).collect();
+        self.holdings.retain(|it, _| held.contains(it));
         held.into_iter().for_each(|it| {
             self.times(it, now_ns);
         });
     }
 
-    fn look_at_estates(&mut self, now_ns: u64, deeds: &mut Vec<Deed<C>>) {
+    fn look_at_holdings(&mut self, now_ns: u64, deeds: &mut Vec<Deed<C>>) {
         self.note(now_ns);
         let Terms { lease_ns, patience_ns, .. } = self.terms;
-        for (held, times) in &mut self.estates {
-            let (Some(lien), Some(estate)) = (*held, self.site.estate(*held)) else { continue };
+        for (held, times) in &mut self.holdings {
+            let (Some(lease), Some(holding)) = (*held, self.site.holding(*held)) else { continue };
             let two_leases_ns = lease_ns.saturating_mul(2).min(patience_ns);
             let (since_ns, wait_ns) = match self.root_since_ns {
                 _ if times.unknown => (times.heard_ns, two_leases_ns),
@@ -208,11 +208,11 @@ impl<C: Content> Keeper<C> {
             };
             let silent_ns = now_ns.saturating_sub(times.told_ns.max(times.affirmed_ns));
             if now_ns >= since_ns.saturating_add(wait_ns) {
-                self.site.abandon(lien, deeds);
-            } else if !estate.returning() && silent_ns >= lease_ns / 4 {
+                self.site.abandon(lease, deeds);
+            } else if !holding.returning() && silent_ns >= lease_ns / 4 {
                 times.affirmed_ns = now_ns;
                 self.site.affirm(*held, deeds);
-            } else if estate.returning() && now_ns >= times.told_ns.saturating_add(lease_ns / 2) {
+            } else if holding.returning() && now_ns >= times.told_ns.saturating_add(lease_ns / 2) {
                 times.told_ns = now_ns;
                 self.site.say_again(*held, deeds);
             }
@@ -220,17 +220,17 @@ impl<C: Content> Keeper<C> {
     }
 
     fn look_at_holders(&mut self, now_ns: u64, deeds: &mut Vec<Deed<C>>) {
-        let live = self.site.estates().iter().filter(|estate| !estate.returning());
-        let listed: Vec<Lien> =
-            live.flat_map(|estate| estate.part().subs.keys().copied()).collect();
+        let live = self.site.holdings().iter().filter(|holding| !holding.returning());
+        let listed: Vec<Lease> =
+            live.flat_map(|holding| holding.part().subs.keys().copied()).collect();
         let mut before = std::mem::take(&mut self.holders);
-        for lien in listed {
-            let (heard_ns, mut asked_ns) = before.remove(&lien).unwrap_or((now_ns, now_ns));
+        for lease in listed {
+            let (heard_ns, mut asked_ns) = before.remove(&lease).unwrap_or((now_ns, now_ns));
             if now_ns >= heard_ns.saturating_add(self.terms.lease_ns) {
-                if let Some(holder) = self.site.holder_of(lien) {
-                    deeds.push(Deed::Lapsed { lien, holder });
+                if let Some(holder) = self.site.holder_of(lease) {
+                    deeds.push(Deed::Lapsed { lease, holder });
                 }
-                self.site.suspect(lien, deeds);
+                self.site.suspect(lease, deeds);
                 continue;
             }
             let half_ns = self.terms.lease_ns / 2;
@@ -238,9 +238,9 @@ impl<C: Content> Keeper<C> {
                 && now_ns >= asked_ns.saturating_add(half_ns / 2)
             {
                 asked_ns = now_ns;
-                self.site.ask(lien, deeds);
+                self.site.ask(lease, deeds);
             }
-            self.holders.insert(lien, (heard_ns, asked_ns));
+            self.holders.insert(lease, (heard_ns, asked_ns));
         }
     }
 }
@@ -248,7 +248,7 @@ impl<C: Content> Keeper<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::custody::Certificate;
+    use crate::lease::Certificate;
 
     /// A number of open units.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -274,26 +274,26 @@ mod tests {
     type Deeds = Vec<Deed<Open>>;
 
     /// A root and a site that holds a unit for it.
-    fn pair() -> (Keeper<Open>, Keeper<Open>, Lien) {
+    fn pair() -> (LeaseTimer<Open>, LeaseTimer<Open>, Lease) {
         let whole = Certificate::of(Open(2));
-        let mut root = Keeper::new(Site::root(0, 7, whole, None), TERMS);
-        let mut holder = Keeper::new(Site::new(1, 8), TERMS);
+        let mut root = LeaseTimer::new(Site::root(0, 7, whole, None), TERMS);
+        let mut holder = LeaseTimer::new(Site::new(1, 8), TERMS);
         let mut deeds = Deeds::new();
         let take = |open: &mut Open| {
             open.0 -= 1;
             Some(Open(1))
         };
-        let lien = root.site_mut().give(None, 1, take, &mut deeds).unwrap();
+        let lease = root.site_mut().give(None, 1, take, &mut deeds).unwrap();
         pass(deeds, 0, &mut holder, 0, &mut Deeds::new());
         holder.note(0);
-        (root, holder, lien)
+        (root, holder, lease)
     }
 
     /// Delivers what is to be sent; returns other deeds, and leaves the answers in `answers`.
     fn pass(
         deeds: Deeds,
         from: SiteId,
-        to: &mut Keeper<Open>,
+        to: &mut LeaseTimer<Open>,
         now_ns: u64,
         answers: &mut Deeds,
     ) -> Deeds {
@@ -310,9 +310,9 @@ mod tests {
     /// Nodes that take longer than a lease used to lose all that a site held, and nobody said so.
     #[test]
     fn a_holder_that_has_nothing_to_commit_keeps_its_lease() {
-        let (mut root, mut holder, lien) = pair();
+        let (mut root, mut holder, lease) = pair();
         let mut acks = Deeds::new();
-        holder.site().affirm(Some(lien), &mut acks);
+        holder.site().affirm(Some(lease), &mut acks);
         pass(acks, 1, &mut root, 0, &mut Deeds::new());
         for now_ns in (0..100 * LEASE).step_by(LEASE as usize / 16) {
             let (mut said, mut asked) = (Deeds::new(), Deeds::new());
@@ -326,29 +326,29 @@ mod tests {
                 (vec![], vec![])
             );
         }
-        assert!(root.site().lists(lien) && holder.site().estate(Some(lien)).is_some());
+        assert!(root.site().lists(lease) && holder.site().holding(Some(lease)).is_some());
     }
 
     /// A silent holder loses its work after a lease, and that is said.
     #[test]
     fn a_silent_holder_loses_its_lease() {
-        let (mut root, _, lien) = pair();
+        let (mut root, _, lease) = pair();
         let mut deeds = Deeds::new();
         root.look(LEASE, &mut deeds);
         root.look(2 * LEASE, &mut deeds);
-        assert!(deeds.contains(&Deed::Lapsed { lien, holder: 1 }), "{deeds:?}");
-        assert!(!root.site().lists(lien));
+        assert!(deeds.contains(&Deed::Lapsed { lease, holder: 1 }), "{deeds:?}");
+        assert!(!root.site().lists(lease));
     }
 
-    /// Work whose patron was dead used to be explored for all of a site's patience although the root was there.
+    /// Work whose lender was dead used to be explored for all of a site's patience although the root was there.
     #[test]
-    fn work_of_a_silent_patron_is_dropped_after_two_leases_unless_the_root_is_away() {
-        let drops_by = |holder: &mut Keeper<Open>, until_ns: u64| {
+    fn work_of_a_silent_lender_is_dropped_after_two_leases_unless_the_root_is_away() {
+        let drops_by = |holder: &mut LeaseTimer<Open>, until_ns: u64| {
             let mut deeds = Deeds::new();
             let times = (0..=until_ns).step_by(LEASE as usize / 8);
             times.into_iter().find(|&now_ns| {
                 holder.look(now_ns, &mut deeds);
-                holder.site().estates().is_empty()
+                holder.site().holdings().is_empty()
             })
         };
         let (_, mut holder, _) = pair();

@@ -1,4 +1,4 @@
-//! The names of custody: sites, and pieces of work that one site holds for another.
+//! The names of leases: sites, and pieces of work that one site holds for another.
 
 /// A site's place among the sites. Site 0 is the root.
 pub type SiteId = u32;
@@ -8,7 +8,7 @@ pub type SiteId = u32;
 /// A name never names anything else: the incarnation is drawn anew by each process, so a process that
 /// takes the place of a dead one, or resumes from its file, cannot reuse its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Lien {
+pub struct Lease {
     /// The site that gave the piece.
     pub site: SiteId,
     /// Which process of that site's it was.
@@ -17,5 +17,5 @@ pub struct Lien {
     pub number: u64,
 }
 
-/// What a site holds: the whole search, which is the root's, or work under a lien.
-pub type Held = Option<Lien>;
+/// What a site holds: the whole search, which is the root's, or work under a lease.
+pub type Held = Option<Lease>;

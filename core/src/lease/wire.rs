@@ -1,34 +1,34 @@
-//! Liens, certificates and words as bytes.
+//! Leases, certificates and words as bytes.
 //!
-//! A certificate is written from above: a lien, what is known of it, the number of liens within it, then
+//! A certificate is written from above: a lease, what is known of it, the number of leases within it, then
 //! these. It is read and written in a loop and not by functions that call themselves, so that no bytes
 //! decide how much stack is used.
 
 use super::certificate::{Certificate, Rec};
-use super::lien::{Lien, SiteId};
+use super::lease::{Lease, SiteId};
 use super::word::Word;
 use crate::work::{Malformed, Pack, Reader};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Liens nest at most this deep in what is read. Sites come nowhere near it: an estate of which nothing is
+/// Leases nest at most this deep in what is read. Sites come nowhere near it: a holding of which nothing is
 /// open does not stay for long.
 pub const MOST_LEVELS: usize = 1000;
 
-/// The most liens listed in what is read: each takes many times the memory of its bytes. As many as there
-/// can be sites, each with one lien; sites hold few, and a certificate that lists many is trimmed.
-pub const MOST_LIENS: usize = 1 << 16;
+/// The most leases listed in what is read: each takes many times the memory of its bytes. As many as there
+/// can be sites, each with one lease; sites hold few, and a certificate that lists many is trimmed.
+pub const MOST_LEASES: usize = 1 << 16;
 
-crate::pack_struct!(Lien { site: SiteId, incarnation: u64, number: u64 });
+crate::pack_struct!(Lease { site: SiteId, incarnation: u64, number: u64 });
 
-/// What comes before the liens within a lien: its name, its holder, whether that has said so, the work as it
-/// was given, and what is done and open of it if something was heard. Liens within follow only then.
-type Head<C> = (Lien, SiteId, bool, C, Option<C>);
+/// What comes before the leases within a lease: its name, its holder, whether that has said so, the work as it
+/// was given, and what is done and open of it if something was heard. Leases within follow only then.
+type Head<C> = (Lease, SiteId, bool, C, Option<C>);
 
-/// The liens of a certificate that are still being read.
+/// The leases of a certificate that are still being read.
 struct Level<C> {
     left: usize,
-    subs: BTreeMap<Lien, Rec<C>>,
+    subs: BTreeMap<Lease, Rec<C>>,
 }
 
 impl<C: Pack> Level<C> {
@@ -43,15 +43,15 @@ impl<C: Pack> Level<C> {
 }
 
 /// Writes what was given on, with all that was given on of it.
-pub(crate) fn pack_subs<C: Pack>(subs: &BTreeMap<Lien, Rec<C>>, out: &mut Vec<u8>) {
+pub(crate) fn pack_subs<C: Pack>(subs: &BTreeMap<Lease, Rec<C>>, out: &mut Vec<u8>) {
     subs.len().pack(out);
     let mut levels = vec![subs.iter()];
     while let Some(level) = levels.last_mut() {
-        let Some((lien, rec)) = level.next() else {
+        let Some((lease, rec)) = level.next() else {
             levels.pop();
             continue;
         };
-        pack_head(*lien, rec, out);
+        pack_head(*lease, rec, out);
         if let Some(heard) = &rec.heard {
             heard.subs.len().pack(out);
             levels.push(heard.subs.iter());
@@ -59,8 +59,8 @@ pub(crate) fn pack_subs<C: Pack>(subs: &BTreeMap<Lien, Rec<C>>, out: &mut Vec<u8
     }
 }
 
-fn pack_head<C: Pack>(lien: Lien, rec: &Rec<C>, out: &mut Vec<u8>) {
-    (lien, rec.holder, rec.acked).pack(out);
+fn pack_head<C: Pack>(lease: Lease, rec: &Rec<C>, out: &mut Vec<u8>) {
+    (lease, rec.holder, rec.acked).pack(out);
     rec.given.pack(out);
     rec.heard.is_some().pack(out);
     if let Some(heard) = &rec.heard {
@@ -68,11 +68,11 @@ fn pack_head<C: Pack>(lien: Lien, rec: &Rec<C>, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads what was given on; of the whole, or of a lien. No lien may be listed twice, nor within itself.
+/// Reads what was given on; of the whole, or of a lease. No lease may be listed twice, nor within itself.
 pub(crate) fn unpack_subs<C: Pack>(
-    of: Option<Lien>,
+    of: Option<Lease>,
     from: &mut Reader<'_>,
-) -> Result<BTreeMap<Lien, Rec<C>>, Malformed> {
+) -> Result<BTreeMap<Lease, Rec<C>>, Malformed> {
     let mut names = Vec::from_iter(of);
     let mut above: Vec<(Level<C>, Head<C>)> = Vec::new();
     let mut level = Level::begin(from)?;
@@ -80,28 +80,28 @@ pub(crate) fn unpack_subs<C: Pack>(
         if level.left > 0 {
             level.left -= 1;
             let head: Head<C> = Pack::unpack(from)?;
-            let lien = head.0;
+            let lease = head.0;
             // In ascending order, so that there is one encoding.
-            let ascends = level.subs.last_key_value().is_none_or(|(&last, _)| last < lien);
-            if !ascends || above.len() == MOST_LEVELS || names.len() > MOST_LIENS {
+            let ascends = level.subs.last_key_value().is_none_or(|(&last, _)| last < lease);
+            if !ascends || above.len() == MOST_LEVELS || names.len() > MOST_LEASES {
                 return Err(Malformed::Range);
             }
-            names.push(lien);
+            names.push(lease);
             if let (_, holder, acked, given, None) = head {
                 let given = Arc::new(given);
-                level.subs.insert(lien, Rec { holder, acked, given, heard: None });
+                level.subs.insert(lease, Rec { holder, acked, given, heard: None });
             } else {
                 above.push((std::mem::replace(&mut level, Level::begin(from)?), head));
             }
         } else {
-            let Some((outer, (lien, holder, acked, given, content))) = above.pop() else {
+            let Some((outer, (lease, holder, acked, given, content))) = above.pop() else {
                 break level.subs;
             };
             let subs = level.subs;
             let heard = content.map(|content| Arc::new(Certificate { content, subs }));
             let given = Arc::new(given);
             level = outer;
-            level.subs.insert(lien, Rec { holder, acked, given, heard });
+            level.subs.insert(lease, Rec { holder, acked, given, heard });
         }
     };
     names.sort_unstable();
@@ -112,8 +112,8 @@ pub(crate) fn unpack_subs<C: Pack>(
 }
 
 impl<C: Pack> Certificate<C> {
-    /// Reads the certificate of a lien, which cannot list that lien.
-    fn unpack_of(of: Option<Lien>, from: &mut Reader<'_>) -> Result<Self, Malformed> {
+    /// Reads the certificate of a lease, which cannot list that lease.
+    fn unpack_of(of: Option<Lease>, from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let content = C::unpack(from)?;
         Ok(Self { content, subs: unpack_subs(of, from)? })
     }
@@ -133,7 +133,7 @@ impl<C: Pack> Pack for Certificate<C> {
 }
 
 impl<C: Pack> Pack for Word<C> {
-    const LEAST: usize = 1 + Lien::LEAST;
+    const LEAST: usize = 1 + Lease::LEAST;
 
     fn pack(&self, out: &mut Vec<u8>) {
         let kind: u8 = match self {
@@ -147,7 +147,7 @@ impl<C: Pack> Pack for Word<C> {
             Word::Missing { .. } => 7,
             Word::Unknown { .. } => 8,
         };
-        (kind, self.lien()).pack(out);
+        (kind, self.lease()).pack(out);
         match self {
             Word::Work { content, best, .. } => {
                 content.pack(out);
@@ -162,26 +162,26 @@ impl<C: Pack> Pack for Word<C> {
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let (kind, lien) = Pack::unpack(from)?;
+        let (kind, lease) = Pack::unpack(from)?;
         match kind {
             0u8 => {
                 let (content, best) = Pack::unpack(from)?;
-                Ok(Word::Work { lien, content, best })
+                Ok(Word::Work { lease, content, best })
             }
-            1 => Ok(Word::Ack { lien }),
+            1 => Ok(Word::Ack { lease }),
             2 | 4 => {
-                let certificate = Arc::new(Certificate::unpack_of(Some(lien), from)?);
+                let certificate = Arc::new(Certificate::unpack_of(Some(lease), from)?);
                 let best = Pack::unpack(from)?;
                 Ok(match kind {
-                    2 => Word::Commit { lien, certificate, best },
-                    _ => Word::Return { lien, certificate, best },
+                    2 => Word::Commit { lease, certificate, best },
+                    _ => Word::Return { lease, certificate, best },
                 })
             }
-            3 => Ok(Word::Committed { lien }),
-            5 => Ok(Word::Returned { lien }),
-            6 => Ok(Word::Adopt { lien }),
-            7 => Ok(Word::Missing { lien }),
-            8 => Ok(Word::Unknown { lien }),
+            3 => Ok(Word::Committed { lease }),
+            5 => Ok(Word::Returned { lease }),
+            6 => Ok(Word::Adopt { lease }),
+            7 => Ok(Word::Missing { lease }),
+            8 => Ok(Word::Unknown { lease }),
             _ => Err(Malformed::Range),
         }
     }

@@ -1,15 +1,15 @@
-//! [`Site`]: one process's side of custody, a pure state machine: every rule of the README's table.
+//! [`Site`]: one process's side of the lease protocol, a pure state machine: every rule of the README's table.
 
 use super::certificate::{Certificate, Content, Rec};
-use super::estate::Estate;
-use super::lien::{Held, Lien, SiteId};
+use super::holding::Holding;
+use super::lease::{Held, Lease, SiteId};
 use super::mutant::Mutant;
 use super::trim::MOST_BYTES;
 use super::word::{Deed, Word};
 use crate::tree::Solution;
 use std::sync::Arc;
 
-/// One process's side of custody.
+/// One process's side of the lease protocol.
 ///
 /// Its host says what happens, carries out the [`Deed`]s, and decides when to commit, to ask again, to
 /// suspect and to give up: nothing that it decides can make a count wrong.
@@ -23,7 +23,7 @@ pub struct Site<C> {
     best: Option<Solution>,
     pub(super) leaving: bool,
     /// In the order in which they came.
-    pub(super) estates: Vec<Estate<C>>,
+    pub(super) holdings: Vec<Holding<C>>,
     #[cfg(test)]
     pub(crate) mutant: Mutant,
 }
@@ -41,7 +41,7 @@ impl<C: Content> Site<C> {
             most_bytes: MOST_BYTES,
             best: None,
             leaving: false,
-            estates: Vec::new(),
+            holdings: Vec::new(),
             #[cfg(test)]
             mutant: Mutant::None,
         }
@@ -65,9 +65,9 @@ impl<C: Content> Site<C> {
 
     /// Tells the holders of all that the root lists that they now hold it for this site.
     pub fn adopt_all(&self, deeds: &mut Deeds<C>) {
-        let estates = self.estates.iter().filter(|_| !self.is(Mutant::ResumeWithoutAdopt));
-        for (&lien, rec) in estates.flat_map(|estate| &estate.part.subs) {
-            send(rec.holder, Word::Adopt { lien }, deeds);
+        let holdings = self.holdings.iter().filter(|_| !self.is(Mutant::ResumeWithoutAdopt));
+        for (&lease, rec) in holdings.flat_map(|holding| &holding.part.subs) {
+            send(rec.holder, Word::Adopt { lease }, deeds);
         }
     }
 
@@ -92,78 +92,78 @@ impl<C: Content> Site<C> {
     /// Whether it was leaving and nothing keeps it any more.
     #[must_use]
     pub fn has_left(&self) -> bool {
-        self.leaving && self.estates.is_empty()
+        self.leaving && self.holdings.is_empty()
     }
 
     /// All that it holds.
     #[must_use]
-    pub fn estates(&self) -> &[Estate<C>] {
-        &self.estates
+    pub fn holdings(&self) -> &[Holding<C>] {
+        &self.holdings
     }
 
-    /// The estate that it works on: the one of which the units have some in hand, or else the first of
+    /// The holding that it works on: the one of which the units have some in hand, or else the first of
     /// which something is open. Others wait.
     #[must_use]
-    pub fn working(&self) -> Option<&Estate<C>> {
-        let open = |estate: &&Estate<C>| !estate.returning && estate.part.content.has_open();
-        let lent = self.estates.iter().find(|estate| estate.lent);
-        lent.or_else(|| self.estates.iter().find(open))
+    pub fn working(&self) -> Option<&Holding<C>> {
+        let open = |holding: &&Holding<C>| !holding.returning && holding.part.content.has_open();
+        let lent = self.holdings.iter().find(|holding| holding.lent);
+        lent.or_else(|| self.holdings.iter().find(open))
     }
 
     /// What it holds under a name.
     #[must_use]
-    pub fn estate(&self, held: Held) -> Option<&Estate<C>> {
-        self.estates.iter().find(|estate| estate.held == held)
+    pub fn holding(&self, held: Held) -> Option<&Holding<C>> {
+        self.holdings.iter().find(|holding| holding.held == held)
     }
 
-    pub(super) fn estate_mut(&mut self, held: Held) -> Option<&mut Estate<C>> {
-        self.estates.iter_mut().find(|estate| estate.held == held)
+    pub(super) fn holding_mut(&mut self, held: Held) -> Option<&mut Holding<C>> {
+        self.holdings.iter_mut().find(|holding| holding.held == held)
     }
 
-    fn live(&mut self, held: Held) -> Option<&mut Estate<C>> {
-        self.estate_mut(held).filter(|estate| !estate.returning)
+    fn live(&mut self, held: Held) -> Option<&mut Holding<C>> {
+        self.holding_mut(held).filter(|holding| !holding.returning)
     }
 
     /// Whether it waits for this work to be done elsewhere.
     #[must_use]
-    pub fn lists(&self, lien: Lien) -> bool {
-        self.rec(lien).is_some()
+    pub fn lists(&self, lease: Lease) -> bool {
+        self.rec(lease).is_some()
     }
 
-    /// The site that holds a lien for this one, as far as is known.
+    /// The site that holds a lease for this one, as far as is known.
     #[must_use]
-    pub fn holder_of(&self, lien: Lien) -> Option<SiteId> {
-        self.rec(lien).map(|rec| rec.holder)
+    pub fn holder_of(&self, lease: Lease) -> Option<SiteId> {
+        self.rec(lease).map(|rec| rec.holder)
     }
 
-    /// Whether the holder of a lien has said before that it holds it.
+    /// Whether the holder of a lease has said before that it holds it.
     #[must_use]
-    pub fn is_acked(&self, lien: Lien) -> bool {
-        self.rec(lien).is_some_and(|rec| rec.acked)
+    pub fn is_acked(&self, lease: Lease) -> bool {
+        self.rec(lease).is_some_and(|rec| rec.acked)
     }
 
-    /// A lien as a live estate lists it.
-    fn rec(&self, lien: Lien) -> Option<&Rec<C>> {
-        let mut live = self.estates.iter().filter(|estate| !estate.returning);
-        live.find_map(|estate| estate.part.subs.get(&lien))
+    /// A lease as a live holding lists it.
+    fn rec(&self, lease: Lease) -> Option<&Rec<C>> {
+        let mut live = self.holdings.iter().filter(|holding| !holding.returning);
+        live.find_map(|holding| holding.part.subs.get(&lease))
     }
 
     /// Whether the whole search is done.
     #[must_use]
     pub fn finished(&self) -> bool {
-        self.estate(None).is_some_and(|root| !root.lent && root.part.is_done())
+        self.holding(None).is_some_and(|root| !root.lent && root.part.is_done())
     }
 
     /// Takes some of what is open here out for the units, or puts it back, by a change to the content.
     /// Returns what the change returns; `None` if this is not live here.
     pub fn change<R>(&mut self, held: Held, change: impl FnOnce(&mut C) -> R) -> Option<R> {
-        self.live(held).map(|estate| change(&mut estate.part.content))
+        self.live(held).map(|holding| change(&mut holding.part.content))
     }
 
     /// Notes whether the units have some of it in hand.
     pub fn lend(&mut self, held: Held, lent: bool) {
-        if let Some(estate) = self.live(held) {
-            estate.lent = lent;
+        if let Some(holding) = self.live(held) {
+            holding.lent = lent;
         }
     }
 
@@ -183,90 +183,90 @@ impl<C: Content> Site<C> {
         to: SiteId,
         take: impl FnOnce(&mut C) -> Option<C>,
         deeds: &mut Deeds<C>,
-    ) -> Option<Lien> {
+    ) -> Option<Lease> {
         if self.leaving {
             return None;
         }
-        let lien = Lien { site: self.me, incarnation: self.incarnation, number: self.given };
+        let lease = Lease { site: self.me, incarnation: self.incarnation, number: self.given };
         let keeps = self.is(Mutant::GivesAndKeeps);
         let best = self.told();
-        let estate = self.live(held)?;
-        let before = keeps.then(|| estate.part.content.clone());
-        let content = take(&mut estate.part.content)?;
+        let holding = self.live(held)?;
+        let before = keeps.then(|| holding.part.content.clone());
+        let content = take(&mut holding.part.content)?;
         if let Some(before) = before {
-            estate.part.content = before;
+            holding.part.content = before;
         }
         let rec = Rec { holder: to, acked: false, given: Arc::new(content.clone()), heard: None };
-        estate.part.subs.insert(lien, rec);
+        holding.part.subs.insert(lease, rec);
         self.given += 1;
-        send(to, Word::Work { lien, content, best }, deeds);
-        Some(lien)
+        send(to, Word::Work { lease, content, best }, deeds);
+        Some(lease)
     }
 
     /// A certificate of this instant, but for what the units have in hand: the host adds what they had
     /// at the same instant.
     #[must_use]
     pub fn freeze(&self, held: Held) -> Option<Certificate<C>> {
-        let estate = self.estate(held).filter(|estate| !estate.returning)?;
-        let mut part = estate.part.clone();
+        let holding = self.holding(held).filter(|holding| !holding.returning)?;
+        let mut part = holding.part.clone();
         if self.is(Mutant::NestedWithoutBytes) {
             part.subs.values_mut().for_each(strip);
         }
         Some(part)
     }
 
-    /// Tells the patron how far a live estate is, by a certificate of any instant.
+    /// Tells the lender how far a live holding is, by a certificate of any instant.
     pub fn commit(&self, held: Held, certificate: Certificate<C>, deeds: &mut Deeds<C>) {
-        let Some(estate) = self.estate(held).filter(|estate| !estate.returning) else { return };
-        if let (Some(lien), Some(to)) = (estate.held, estate.patron) {
+        let Some(holding) = self.holding(held).filter(|holding| !holding.returning) else { return };
+        if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
             let (certificate, best) = (self.trim(certificate), self.told());
-            send(to, Word::Commit { lien, certificate, best }, deeds);
+            send(to, Word::Commit { lease, certificate, best }, deeds);
         }
     }
 
-    /// Tells the patron of a live estate that it is still held here, when there is no certificate to tell: a
+    /// Tells the lender of a live holding that it is still held here, when there is no certificate to tell: a
     /// node may take longer than a lease.
     pub fn affirm(&self, held: Held, deeds: &mut Deeds<C>) {
-        let Some(estate) = self.estate(held).filter(|estate| !estate.returning) else { return };
-        if let (Some(lien), Some(to)) = (estate.held, estate.patron) {
-            send(to, Word::Ack { lien }, deeds);
+        let Some(holding) = self.holding(held).filter(|holding| !holding.returning) else { return };
+        if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
+            send(to, Word::Ack { lease }, deeds);
         }
     }
 
-    /// Whether an estate can be returned now.
+    /// Whether a holding can be returned now.
     #[must_use]
     pub fn may_return(&self, held: Held) -> bool {
-        self.estate(held).is_some_and(|estate| self.is_ready(estate))
+        self.holding(held).is_some_and(|holding| self.is_ready(holding))
     }
 
-    /// The estates that can be returned now.
-    pub fn ready(&self) -> impl Iterator<Item = &Estate<C>> {
-        self.estates.iter().filter(|estate| self.is_ready(estate))
+    /// The holdings that can be returned now.
+    pub fn ready(&self) -> impl Iterator<Item = &Holding<C>> {
+        self.holdings.iter().filter(|holding| self.is_ready(holding))
     }
 
-    fn is_ready(&self, estate: &Estate<C>) -> bool {
+    fn is_ready(&self, holding: &Holding<C>) -> bool {
         let early = [Mutant::ReturnsBeforeAcks, Mutant::ReturnsUnackedAsOpen];
         let early = early.into_iter().any(|early| self.is(early));
-        estate.held.is_some()
-            && estate.patron.is_some()
-            && !estate.returning
-            && !estate.lent
-            && (self.leaving || !estate.part.content.has_open())
-            && (early || estate.part.subs.values().all(|rec| rec.acked))
+        holding.held.is_some()
+            && holding.lender.is_some()
+            && !holding.returning
+            && !holding.lent
+            && (self.leaving || !holding.part.content.has_open())
+            && (early || holding.part.subs.values().all(|rec| rec.acked))
     }
 
-    /// Returns an estate to its patron if it can be returned now.
+    /// Returns a holding to its lender if it can be returned now.
     pub fn give_back(&mut self, held: Held, deeds: &mut Deeds<C>) -> bool {
         if !self.may_return(held) {
             return false;
         }
         let open = self.is(Mutant::ReturnsUnackedAsOpen);
-        if let Some(estate) = self.estate_mut(held) {
-            estate.returning = true;
+        if let Some(holding) = self.holding_mut(held) {
+            holding.returning = true;
             if open {
-                estate.part.subs.retain(|_, rec| {
+                holding.part.subs.retain(|_, rec| {
                     if !rec.acked {
-                        estate.part.content.add(rec.content());
+                        holding.part.content.add(rec.content());
                     }
                     rec.acked
                 });
@@ -274,63 +274,64 @@ impl<C: Content> Site<C> {
         }
         self.say_again(held, deeds);
         if self.is(Mutant::ForgetsAtReturn) {
-            self.estates.retain(|estate| estate.held != held);
+            self.holdings.retain(|holding| holding.held != held);
         }
         true
     }
 
-    /// Says again that an estate is returned.
+    /// Says again that a holding is returned.
     pub fn say_again(&self, held: Held, deeds: &mut Deeds<C>) {
-        let Some(estate) = self.estate(held).filter(|estate| estate.returning) else { return };
-        if let (Some(lien), Some(to)) = (estate.held, estate.patron) {
-            let mut certificate = estate.part.clone();
+        let Some(holding) = self.holding(held).filter(|holding| holding.returning) else { return };
+        if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
+            let mut certificate = holding.part.clone();
             if self.is(Mutant::ReturnWithoutSubs) {
                 certificate.subs.clear();
             }
             let (certificate, best) = (self.trim(certificate), self.told());
-            send(to, Word::Return { lien, certificate, best }, deeds);
+            send(to, Word::Return { lease, certificate, best }, deeds);
         }
     }
 
-    /// Asks the holder of a lien how far it is.
-    pub fn ask(&self, lien: Lien, deeds: &mut Deeds<C>) {
-        let foreign = lien.incarnation != self.incarnation;
+    /// Asks the holder of a lease how far it is.
+    pub fn ask(&self, lease: Lease, deeds: &mut Deeds<C>) {
+        let foreign = lease.incarnation != self.incarnation;
         if foreign && self.is(Mutant::ResumeWithoutAdopt) {
             return;
         }
-        let known = |estate: &&Estate<C>| !estate.returning && !estate.is_orphan();
-        let rec = self.estates.iter().filter(known).find_map(|one| one.part.subs.get(&lien));
+        let known = |holding: &&Holding<C>| !holding.returning && !holding.is_orphan();
+        let rec = self.holdings.iter().filter(known).find_map(|one| one.part.subs.get(&lease));
         if let Some(rec) = rec {
-            send(rec.holder, Word::Adopt { lien }, deeds);
+            send(rec.holder, Word::Adopt { lease }, deeds);
         }
     }
 
     /// Asks for all that a site holds, which may just have come back.
     pub fn ask_all_of(&self, holder: SiteId, deeds: &mut Deeds<C>) {
-        let live = self.estates.iter().filter(|estate| !estate.returning);
-        let held = live.flat_map(|estate| &estate.part.subs).filter(|(_, it)| it.holder == holder);
-        held.for_each(|(&lien, _)| self.ask(lien, deeds));
+        let live = self.holdings.iter().filter(|holding| !holding.returning);
+        let held =
+            live.flat_map(|holding| &holding.part.subs).filter(|(_, it)| it.holder == holder);
+        held.for_each(|(&lease, _)| self.ask(lease, deeds));
     }
 
-    /// Takes a lien back from a holder that is silent or gone. If it is neither, that costs only time.
-    pub fn suspect(&mut self, lien: Lien, deeds: &mut Deeds<C>) {
-        let rec = self.live_recs(lien).next();
+    /// Takes a lease back from a holder that is silent or gone. If it is neither, that costs only time.
+    pub fn suspect(&mut self, lease: Lease, deeds: &mut Deeds<C>) {
+        let rec = self.live_recs(lease).next();
         if let Some(holder) = rec.map(|rec| rec.holder) {
-            send(holder, Word::Unknown { lien }, deeds);
-            self.fold_all(lien, deeds);
+            send(holder, Word::Unknown { lease }, deeds);
+            self.fold_all(lease, deeds);
         }
     }
 
-    /// Gives up an estate for which no patron comes.
-    pub fn abandon(&mut self, lien: Lien, deeds: &mut Deeds<C>) {
-        let Some(at) = self.estates.iter().position(|estate| estate.held == Some(lien)) else {
+    /// Gives up a holding for which no lender comes.
+    pub fn abandon(&mut self, lease: Lease, deeds: &mut Deeds<C>) {
+        let Some(at) = self.holdings.iter().position(|holding| holding.held == Some(lease)) else {
             return;
         };
-        let Certificate { content, subs } = self.estates.remove(at).part;
+        let Certificate { content, subs } = self.holdings.remove(at).part;
         for (sub, rec) in subs {
-            send(rec.holder, Word::Unknown { lien: sub }, deeds);
+            send(rec.holder, Word::Unknown { lease: sub }, deeds);
         }
-        deeds.push(Deed::Dropped { lien, content });
+        deeds.push(Deed::Dropped { lease, content });
     }
 
     /// Has the site tell certificates of about this many bytes at most, where it can. Whatever is left out
@@ -346,32 +347,32 @@ impl<C: Content> Site<C> {
 
     /// Takes back all that another site holds.
     pub fn take_back(&mut self, site: SiteId, deeds: &mut Deeds<C>) {
-        let live = self.estates.iter().filter(|estate| !estate.returning);
-        let held: Vec<Lien> = live
-            .flat_map(|estate| &estate.part.subs)
+        let live = self.holdings.iter().filter(|holding| !holding.returning);
+        let held: Vec<Lease> = live
+            .flat_map(|holding| &holding.part.subs)
             .filter(|(_, rec)| rec.holder == site)
-            .map(|(&lien, _)| lien)
+            .map(|(&lease, _)| lease)
             .collect();
-        held.into_iter().for_each(|lien| self.suspect(lien, deeds));
+        held.into_iter().for_each(|lease| self.suspect(lease, deeds));
     }
 
     /// Whether another site holds something for this one.
     #[must_use]
     pub fn relies_on(&self, site: SiteId) -> bool {
-        let mut live = self.estates.iter().filter(|estate| !estate.returning);
-        live.any(|estate| estate.part.subs.values().any(|rec| rec.holder == site))
+        let mut live = self.holdings.iter().filter(|holding| !holding.returning);
+        live.any(|holding| holding.part.subs.values().any(|rec| rec.holder == site))
     }
 
     /// Another site is gone for good: it is as silent as can be.
     pub fn lost(&mut self, site: SiteId, deeds: &mut Deeds<C>) {
         self.take_back(site, deeds);
-        for estate in &mut self.estates {
-            estate.patron = estate.patron.filter(|&patron| patron != site);
+        for holding in &mut self.holdings {
+            holding.lender = holding.lender.filter(|&lender| lender != site);
         }
     }
 
-    pub(super) fn hold(&mut self, held: Held, patron: Option<SiteId>, part: Certificate<C>) {
-        self.estates.push(Estate { held, patron, returning: false, lent: false, part });
+    pub(super) fn hold(&mut self, held: Held, lender: Option<SiteId>, part: Certificate<C>) {
+        self.holdings.push(Holding { held, lender, returning: false, lent: false, part });
     }
 
     /// A certificate as others are told of it: not too large.
@@ -397,12 +398,12 @@ impl<C: Content> Site<C> {
     #[cfg(test)]
     pub(crate) fn hold_anything(
         &mut self,
-        lien: Lien,
-        patron: Option<SiteId>,
+        lease: Lease,
+        lender: Option<SiteId>,
         returning: bool,
         part: Certificate<C>,
     ) {
-        self.estates.push(Estate { held: Some(lien), patron, returning, lent: false, part });
+        self.holdings.push(Holding { held: Some(lease), lender, returning, lent: false, part });
     }
 
     #[cfg(test)]
@@ -421,7 +422,7 @@ pub(super) fn send<C>(to: SiteId, word: Word<C>, deeds: &mut Vec<Deed<C>>) {
     deeds.push(Deed::Send { to, word });
 }
 
-/// What a mutant leaves of a lien: its name.
+/// What a mutant leaves of a lease: its name.
 fn strip<C: Content>(rec: &mut Rec<C>) {
     (rec.given, rec.heard) = (Arc::default(), None);
 }

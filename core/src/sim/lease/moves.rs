@@ -2,29 +2,29 @@
 
 use super::bits::Bits;
 use super::room::Room;
-use crate::custody::{Certificate, Content, Estate, Held, Lien, Mutant, Site, SiteId};
+use crate::lease::{Certificate, Content, Held, Holding, Lease, Mutant, Site, SiteId};
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
     /// A unit of work is done.
     Work(usize),
-    /// The last so many open units of an estate go to another site.
+    /// The last so many open units of a holding go to another site.
     Give(usize, Held, SiteId, u32),
     /// A certificate is taken.
     Cut(usize, Held),
-    /// It is told to the patron, or written to the file.
+    /// It is told to the lender, or written to the file.
     Tell(usize),
-    /// A patron who asked is told.
-    Answer(usize, Lien),
-    Return(usize, Lien),
+    /// A lender who asked is told.
+    Answer(usize, Lease),
+    Return(usize, Lease),
     Deliver(usize),
-    Ask(usize, Lien),
-    /// A commit to a patron who, as it happens, does not list the lien.
-    Commit(usize, Lien),
-    SayAgain(usize, Lien),
-    Suspect(usize, Lien),
-    Abandon(usize, Lien),
+    Ask(usize, Lease),
+    /// A commit to a lender who, as it happens, does not list the lease.
+    Commit(usize, Lease),
+    SayAgain(usize, Lease),
+    Suspect(usize, Lease),
+    Abandon(usize, Lease),
     Join(usize),
     Leave(usize),
     Exit(usize),
@@ -79,13 +79,13 @@ impl Room {
         if !site.leaving() && site.working().is_some() {
             moves.push((Move::Work(place), false));
         }
-        for estate in site.estates() {
-            self.moves_of(place, estate.held(), site, moves);
+        for holding in site.holdings() {
+            self.moves_of(place, holding.held(), site, moves);
         }
         if seat.cut.is_some() {
             moves.push((Move::Tell(place), false));
         }
-        moves.extend(seat.owed.iter().map(|&lien| (Move::Answer(place, lien), false)));
+        moves.extend(seat.owed.iter().map(|&lease| (Move::Answer(place, lease), false)));
         if place > 0 && left.leaves > 0 && !site.leaving() {
             moves.push((Move::Leave(place), true));
         }
@@ -98,16 +98,17 @@ impl Room {
     }
 
     fn moves_of(&self, place: usize, held: Held, site: &Site<Bits>, moves: &mut Vec<(Move, bool)>) {
-        let (left, Some(seat), Some(estate)) = (&self.left, &self.seats[place], site.estate(held))
+        let (left, Some(seat), Some(holding)) =
+            (&self.left, &self.seats[place], site.holding(held))
         else {
             return;
         };
-        let mut open = estate.part().content.open.count_ones();
+        let mut open = holding.part().content.open.count_ones();
         let in_hand = seat.in_hand == Some(held);
         if in_hand {
             open += seat.hand.open.count_ones();
         }
-        let live = !estate.returning();
+        let live = !holding.returning();
         if live && left.gives > 0 && !site.leaving() {
             // To itself too: that is no special case.
             for to in 0..self.seats.len() {
@@ -115,32 +116,32 @@ impl Room {
                 moves.extend(sizes.map(|n| (Move::Give(place, held, to as SiteId, n), true)));
             }
         }
-        if live && left.commits > 0 && seat.cut.is_none() && !estate.is_orphan() {
+        if live && left.commits > 0 && seat.cut.is_none() && !holding.is_orphan() {
             moves.push((Move::Cut(place, held), true));
         }
         if live {
             self.timers_of_subs(place, held, site, moves);
         }
-        let Some(lien) = held else { return };
+        let Some(lease) = held else { return };
         if site.may_return(held) {
-            moves.push((Move::Return(place, lien), false));
+            moves.push((Move::Return(place, lease), false));
         }
-        if estate.returning() && self.faulty && !self.is_on_its_way(lien) {
-            moves.push((Move::SayAgain(place, lien), false));
+        if holding.returning() && self.faulty && !self.is_on_its_way(lease) {
+            moves.push((Move::SayAgain(place, lease), false));
         }
-        let patron = estate.patron().filter(|&patron| self.seats[patron as usize].is_some());
-        let listed = patron.is_none_or(|patron| self.lists_live(patron as usize, lien));
-        if live && self.faulty && !listed && !self.is_on_its_way(lien) {
-            moves.push((Move::Commit(place, lien), false));
+        let lender = holding.lender().filter(|&lender| self.seats[lender as usize].is_some());
+        let listed = lender.is_none_or(|lender| self.lists_live(lender as usize, lease));
+        if live && self.faulty && !listed && !self.is_on_its_way(lease) {
+            moves.push((Move::Commit(place, lease), false));
         }
-        if patron.is_none() && !self.is_listed(lien) && !self.is_on_its_way(lien) {
-            moves.push((Move::Abandon(place, lien), false));
+        if lender.is_none() && !self.is_listed(lease) && !self.is_on_its_way(lease) {
+            moves.push((Move::Abandon(place, lease), false));
         } else if left.suspicions > 0 {
-            moves.push((Move::Abandon(place, lien), true));
+            moves.push((Move::Abandon(place, lease), true));
         }
     }
 
-    /// What the patron of some liens does when it hears nothing for long.
+    /// What the lender of some leases does when it hears nothing for long.
     fn timers_of_subs(
         &self,
         place: usize,
@@ -148,29 +149,29 @@ impl Room {
         site: &Site<Bits>,
         moves: &mut Vec<(Move, bool)>,
     ) {
-        let Some(estate) = site.estate(held) else { return };
-        for (&lien, rec) in &estate.part().subs {
-            let silent = !self.is_on_its_way(lien);
+        let Some(holding) = site.holding(held) else { return };
+        for (&lease, rec) in &holding.part().subs {
+            let silent = !self.is_on_its_way(lease);
             let holder = self.seats[rec.holder as usize].as_ref();
-            let held = holder.and_then(|holder| holder.site.estate(Some(lien)));
-            let holds = held.is_some_and(|held| held.patron() == Some(place as SiteId));
+            let held = holder.and_then(|holder| holder.site.holding(Some(lease)));
+            let holds = held.is_some_and(|held| held.lender() == Some(place as SiteId));
             if (self.faulty || !holds)
                 && silent
-                && !estate.is_orphan()
+                && !holding.is_orphan()
                 && self.mutant != Mutant::NeverAsksAgain
             {
-                moves.push((Move::Ask(place, lien), false));
+                moves.push((Move::Ask(place, lease), false));
             }
             if holder.is_none() && silent {
-                moves.push((Move::Suspect(place, lien), false));
+                moves.push((Move::Suspect(place, lease), false));
             } else if self.left.suspicions > 0 {
-                moves.push((Move::Suspect(place, lien), true));
+                moves.push((Move::Suspect(place, lease), true));
             }
         }
     }
 
-    fn is_on_its_way(&self, lien: Lien) -> bool {
-        self.mail.iter().any(|letter| letter.word.lien() == lien)
+    fn is_on_its_way(&self, lease: Lease) -> bool {
+        self.mail.iter().any(|letter| letter.word.lease() == lease)
     }
 
     /// Lets something happen.
@@ -186,44 +187,44 @@ impl Room {
                 self.cut(place, held)?;
             }
             Move::Tell(place) => self.tell(place)?,
-            Move::Answer(place, lien) | Move::Commit(place, lien) => {
-                self.at(place)?.owed.remove(&lien);
-                if let Some(part) = self.whole(place, Some(lien))? {
-                    self.act(place, |site, deeds| site.commit(Some(lien), part, deeds))?;
+            Move::Answer(place, lease) | Move::Commit(place, lease) => {
+                self.at(place)?.owed.remove(&lease);
+                if let Some(part) = self.whole(place, Some(lease))? {
+                    self.act(place, |site, deeds| site.commit(Some(lease), part, deeds))?;
                 }
             }
-            Move::Return(place, lien) => {
-                self.at(place)?.owed.remove(&lien);
+            Move::Return(place, lease) => {
+                self.at(place)?.owed.remove(&lease);
                 self.act(place, |site, deeds| {
-                    site.give_back(Some(lien), deeds);
+                    site.give_back(Some(lease), deeds);
                 })?;
             }
             Move::Deliver(at) => {
                 let letter = self.mail.remove(at);
                 self.deliver(letter)?;
             }
-            Move::Ask(place, lien) => self.act(place, |site, deeds| site.ask(lien, deeds))?,
-            Move::SayAgain(place, lien) => {
-                self.act(place, |site, deeds| site.say_again(Some(lien), deeds))?;
+            Move::Ask(place, lease) => self.act(place, |site, deeds| site.ask(lease, deeds))?,
+            Move::SayAgain(place, lease) => {
+                self.act(place, |site, deeds| site.say_again(Some(lease), deeds))?;
             }
-            Move::Suspect(place, lien) => {
-                let holder = self.holder(place, lien);
+            Move::Suspect(place, lease) => {
+                let holder = self.holder(place, lease);
                 let there = holder.is_some_and(|holder| self.seats[holder as usize].is_some());
-                if there || self.is_on_its_way(lien) {
+                if there || self.is_on_its_way(lease) {
                     self.left.suspicions -= 1;
                     self.fault();
                 }
-                self.act(place, |site, deeds| site.suspect(lien, deeds))?;
+                self.act(place, |site, deeds| site.suspect(lease, deeds))?;
             }
-            Move::Abandon(place, lien) => {
+            Move::Abandon(place, lease) => {
                 let site = &self.at(place)?.site;
-                let patron = site.estate(Some(lien)).and_then(Estate::patron);
-                let gone = patron.is_none_or(|patron| self.seats[patron as usize].is_none());
-                if !gone || self.is_listed(lien) || self.is_on_its_way(lien) {
+                let lender = site.holding(Some(lease)).and_then(Holding::lender);
+                let gone = lender.is_none_or(|lender| self.seats[lender as usize].is_none());
+                if !gone || self.is_listed(lease) || self.is_on_its_way(lease) {
                     self.left.suspicions -= 1;
                     self.fault();
                 }
-                self.act(place, |site, deeds| site.abandon(lien, deeds))?;
+                self.act(place, |site, deeds| site.abandon(lease, deeds))?;
             }
             Move::Join(place) => {
                 self.left.joins -= 1;
@@ -262,14 +263,14 @@ impl Room {
         self.judge()
     }
 
-    fn lists_live(&self, place: usize, lien: Lien) -> bool {
-        self.holder(place, lien).is_some()
+    fn lists_live(&self, place: usize, lease: Lease) -> bool {
+        self.holder(place, lease).is_some()
     }
 
-    fn holder(&self, place: usize, lien: Lien) -> Option<SiteId> {
-        let estates = self.seats[place].iter().flat_map(|seat| seat.site.estates());
-        let mut live = estates.filter(|estate| !estate.returning());
-        live.find_map(|estate| estate.part().subs.get(&lien)).map(|rec| rec.holder)
+    fn holder(&self, place: usize, lease: Lease) -> Option<SiteId> {
+        let holdings = self.seats[place].iter().flat_map(|seat| seat.site.holdings());
+        let mut live = holdings.filter(|holding| !holding.returning());
+        live.find_map(|holding| holding.part().subs.get(&lease)).map(|rec| rec.holder)
     }
 
     fn give(&mut self, place: usize, held: Held, to: SiteId, count: u32) -> Result<(), String> {

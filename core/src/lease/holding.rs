@@ -1,22 +1,22 @@
-//! [`Estate`]: work that a site holds for another.
+//! [`Holding`]: work that a site holds for another.
 
 use super::certificate::Certificate;
-use super::lien::{Held, SiteId};
+use super::lease::{Held, SiteId};
 
-/// Work that a site holds: the whole search, or work under a lien.
+/// Work that a site holds: the whole search, or work under a lease.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Estate<C> {
+pub struct Holding<C> {
     pub(super) held: Held,
-    /// The site that it is held for. The root holds the whole for nobody; an orphan's patron is unknown.
-    pub(super) patron: Option<SiteId>,
-    /// Whether it was returned: from then on it is frozen, until the patron has taken it over.
+    /// The site that it is held for. The root holds the whole for nobody; an orphan's lender is unknown.
+    pub(super) lender: Option<SiteId>,
+    /// Whether it was returned: from then on it is frozen, until the lender has taken it over.
     pub(super) returning: bool,
     /// Whether the units have some of it in hand. What they have is not in `part`.
     pub(super) lent: bool,
     pub(super) part: Certificate<C>,
 }
 
-impl<C> Estate<C> {
+impl<C> Holding<C> {
     /// What it is.
     #[must_use]
     pub fn held(&self) -> Held {
@@ -25,8 +25,8 @@ impl<C> Estate<C> {
 
     /// The site that it is held for, if that is known.
     #[must_use]
-    pub fn patron(&self) -> Option<SiteId> {
-        self.patron
+    pub fn lender(&self) -> Option<SiteId> {
+        self.lender
     }
 
     /// Whether it was returned.
@@ -50,6 +50,6 @@ impl<C> Estate<C> {
     /// Whether nobody is known for whom it is held.
     #[must_use]
     pub fn is_orphan(&self) -> bool {
-        self.held.is_some() && self.patron.is_none()
+        self.held.is_some() && self.lender.is_none()
     }
 }
