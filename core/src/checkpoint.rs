@@ -1,7 +1,7 @@
 //! [`Checkpoint`]: a stopped search as bytes, and how the cuts of its peers make one.
 
 use crate::balance::{OnTheWay, PeerId, Ticket};
-use crate::gate::Portion;
+use crate::gateway::Portion;
 use crate::lease::wire::{pack_subs, unpack_subs};
 use crate::lease::{Certificate, Lease, Rec, nested};
 use crate::tree::{Counts, Solution};

@@ -9,7 +9,7 @@ pub mod checkpoint;
 pub mod device;
 pub mod evaluate;
 pub mod explorer;
-pub mod gate;
+pub mod gateway;
 pub mod laws;
 pub mod lease;
 pub mod level;

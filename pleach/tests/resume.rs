@@ -193,7 +193,7 @@ fn made_up_checkpoints_are_refused() {
 #[test]
 fn a_file_of_several_sites_is_resumed() {
     use pleach_core::checkpoint::Checkpoint;
-    use pleach_core::gate::Portion;
+    use pleach_core::gateway::Portion;
     use pleach_core::lease::{Certificate, Lease, Rec};
     use pleach_core::work::Pool;
     use pleach_problems::queens::Board;

@@ -123,7 +123,7 @@ impl<E: Executor, T: Transport> Verbs for Body<'_, E, T> {
         if self.commons.control().leave() {
             yard.ring();
         }
-        // The gate knows when the search is over.
+        // The gateway knows when the search is over.
         Ok(false)
     }
 

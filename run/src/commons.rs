@@ -28,7 +28,7 @@ pub(crate) struct Commons<'a> {
     saver: Option<Saver<'a>>,
     /// Lines to be shown to the user.
     warnings: Mutex<VecDeque<String>>,
-    /// What the units share with the gate, where there are other sites.
+    /// What the units share with the gateway, where there are other sites.
     yard: Option<Yard>,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Commons<'a> {
         }
     }
 
-    /// What the units share with the gate, where there are other sites.
+    /// What the units share with the gateway, where there are other sites.
     pub fn yard(&self) -> Option<&Yard> {
         self.yard.as_ref()
     }

@@ -90,7 +90,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         Ok(self.leave(started_ns))
     }
 
-    /// Works for as long as the site does. Whenever its gate takes all work from the units, they hand it in
+    /// Works for as long as the site does. Whenever its gateway takes all work from the units, they hand it in
     /// and begin anew.
     fn dwell(&mut self, yard: &Yard, started_ns: u64) -> Result<(), RunError> {
         let new = self.host.peer().clone();

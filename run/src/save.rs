@@ -5,7 +5,7 @@ use crate::error::RunError;
 use crate::lock::Lock;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::checkpoint::{Checkpoint, Cut, assemble};
-use pleach_core::gate::Portion;
+use pleach_core::gateway::Portion;
 use pleach_core::lease::Certificate;
 use pleach_core::tree::Counts;
 use pleach_core::work::Work;

@@ -11,7 +11,7 @@ use crate::save::{SaveNow, Saver};
 use crate::settings::Settings;
 use crate::sites::yard::{Yard, share_open};
 use crate::transport::local::Office;
-use pleach_core::gate::Portion;
+use pleach_core::gateway::Portion;
 use pleach_core::lease::Certificate;
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Goal};
@@ -125,7 +125,7 @@ impl<'a> Saving<'a> {
 
     /// When there is something to do.
     fn next(&self, now: Duration) -> Option<Duration> {
-        // A gate makes certificates at times of its own.
+        // A gateway makes certificates at times of its own.
         let ask_every = self.commons.yard().map_or(ASK_EVERY, |_| LOOK_EVERY);
         self.saver.map(|_| if self.under_way || self.at <= now { now + ask_every } else { self.at })
     }
@@ -228,7 +228,7 @@ fn sight(problem: &dyn Problem, commons: &Commons<'_>, known: &mut Known) -> Sig
     }
 }
 
-/// How each unit of this process is, from a peer on: the first one may be a gate.
+/// How each unit of this process is, from a peer on: the first one may be a gateway.
 fn units(commons: &Commons<'_>, first: usize) -> Vec<UnitSight> {
     let all = commons.names().iter().zip(commons.gauges()).skip(first);
     let unit = |(name, gauge): (&Arc<str>, &Gauge)| {

@@ -4,7 +4,7 @@ use oorandom::Rand64;
 use pleach_core::balance::late::Recall;
 use pleach_core::balance::{Message, Power, Ticket};
 use pleach_core::checkpoint::Checkpoint;
-use pleach_core::gate::{Letter, Portion, Post};
+use pleach_core::gateway::{Letter, Portion, Post};
 use pleach_core::laws::mutate;
 use pleach_core::lease::{Certificate, Lease, Rec, Word};
 use pleach_core::problem::Problem;

@@ -4,7 +4,7 @@ use crate::slow_threads;
 use oorandom::Rand64;
 use pleach_core::balance::Policy;
 use pleach_core::checkpoint::Checkpoint;
-use pleach_core::gate::Portion;
+use pleach_core::gateway::Portion;
 use pleach_core::lease::{Certificate, Lease, Rec};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;

@@ -176,7 +176,7 @@ impl Peer {
             return;
         }
         if size > 0.0 && self.left && !event.brings_work() {
-            // Only a gate has work that no message brought.
+            // Only a gateway has work that no message brought.
             self.come_back(actions);
         }
         match event {

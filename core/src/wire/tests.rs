@@ -3,7 +3,7 @@
 use super::*;
 use crate::balance::late::Recall;
 use crate::checkpoint::Checkpoint;
-use crate::gate::samples;
+use crate::gateway::samples;
 use crate::laws::pack_law;
 use oorandom::Rand64;
 

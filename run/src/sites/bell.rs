@@ -4,29 +4,29 @@ use crate::sync::{Condvar, Mutex, lock};
 use crate::transport::local::Office;
 use std::time::Duration;
 
-/// Wakes whoever of this process waits for the network: the gate during a search, or else the thread that waits
+/// Wakes whoever of this process waits for the network: the gateway during a search, or else the thread that waits
 /// for one to begin.
 #[derive(Default)]
 pub struct Bell {
     rung: Mutex<bool>,
     heard: Condvar,
-    /// The gate's mailbox is the first of these.
-    gate: Mutex<Option<Office>>,
+    /// The gateway's mailbox is the first of these.
+    gateway: Mutex<Option<Office>>,
 }
 
 impl Bell {
     /// Wakes whoever waits, or will wait next.
     pub fn ring(&self) {
-        if let Some(office) = &*lock(&self.gate) {
+        if let Some(office) = &*lock(&self.gateway) {
             office.ring(0);
         }
         *lock(&self.rung) = true;
         self.heard.notify_all();
     }
 
-    /// A gate is to hear it from now on, or none.
-    pub(super) fn connect(&self, gate: Option<Office>) {
-        *lock(&self.gate) = gate;
+    /// A gateway is to hear it from now on, or none.
+    pub(super) fn connect(&self, gateway: Option<Office>) {
+        *lock(&self.gateway) = gateway;
         // What came before nobody has heard.
         self.ring();
     }

@@ -1,7 +1,7 @@
 //! The end of a search by several sites: what the root makes of it, and what each site did.
 
 use super::account::Account;
-use super::gatekeeper::Kept;
+use super::gateway_thread::Kept;
 use super::link::{Heard, Link};
 use super::parcel::Parcel;
 use super::part::Part;
@@ -12,7 +12,7 @@ use crate::gather::{check, settle, sum};
 use crate::outcome::{Balance, Outcome, Parting, SiteReport, UnitReport};
 use crate::start::last_warnings;
 use crate::watch::Watcher;
-use pleach_core::gate::Portion;
+use pleach_core::gateway::Portion;
 use pleach_core::lease::Certificate;
 use pleach_core::tree::Counts;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! [`House`]: this site, as its gate sees it.
+//! [`House`]: this site, as its gateway sees it.
 
 use super::seat::Seat;
 use super::spare::Spare;
@@ -9,7 +9,7 @@ use crate::outcome::Balance;
 use crate::transport::{Envelope, Transport};
 use pleach_core::balance::{Event, Host, Peer, PeerTree, Policy, Seeded};
 use pleach_core::checkpoint::{Cut, assemble};
-use pleach_core::gate::{Inside, Portion, Post};
+use pleach_core::gateway::{Inside, Portion, Post};
 use pleach_core::lease::{Certificate, SiteId, Word};
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Solution};
@@ -18,23 +18,23 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// This site, as its gate sees it.
+/// This site, as its gateway sees it.
 pub(super) struct House<'a> {
     pub problem: &'a dyn Problem,
     pub seat: Seat<'a>,
     host: Host<Arc<Work>>,
     chooser: Seeded,
-    /// The gate's peer as it is at the beginning of each round.
+    /// The gateway's peer as it is at the beginning of each round.
     new: Peer,
     units: u32,
     epoch: u64,
     /// What the units had counted when the holding at work was opened.
     base: Counts,
-    /// What they had spent when the gate last asked.
+    /// What they had spent when the gateway last asked.
     spent: (u64, u64),
-    /// The score that the gate knows of.
+    /// The score that the gateway knows of.
     known: i64,
-    /// When the gate wants to look at the clock.
+    /// When the gateway wants to look at the clock.
     pub look_at_ns: u64,
     /// What is to be sent to other sites.
     pub posts: Vec<(SiteId, Post<Counts>)>,
@@ -96,7 +96,7 @@ impl<'a> House<'a> {
         })
     }
 
-    /// Tells the gate's peer inside of an event, with the work that came with it.
+    /// Tells the gateway's peer inside of an event, with the work that came with it.
     pub fn hear(&mut self, event: Event, work: Option<Arc<Work>>) -> Result<(), RunError> {
         let now_ns = self.now_ns();
         self.host.tell(event, work, now_ns, &mut self.chooser, &mut self.seat)

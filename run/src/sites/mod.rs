@@ -1,6 +1,6 @@
-//! A search by several processes: each of them is a *site*, with a gate between its units and the others.
+//! A search by several processes: each of them is a *site*, with a gateway between its units and the others.
 //!
-//! `core/src/gate` decides; here are the threads, the clock and the network that it needs.
+//! `core/src/gateway` decides; here are the threads, the clock and the network that it needs.
 
 mod account;
 mod adrift;
@@ -8,7 +8,7 @@ mod bell;
 mod cluster;
 pub(crate) mod course;
 mod ending;
-mod gatekeeper;
+mod gateway_thread;
 mod house;
 pub(crate) mod link;
 pub(crate) mod others;

@@ -11,8 +11,8 @@ use pleach_core::work::{Malformed, Pack, Reader};
 pub(crate) enum Parcel {
     /// From the root: a search begins.
     Begin(Order),
-    /// Between two gates.
-    Gate(Vec<u8>),
+    /// Between two gateways.
+    Gateway(Vec<u8>),
     /// To the root, now and then: how far the sender is.
     Sighting(Sighting),
     /// To the root: the search should stop, for this reason.
@@ -102,7 +102,7 @@ impl Parcel {
                 0u8.pack(&mut out);
                 order.pack(&mut out);
             }
-            Parcel::Gate(bytes) => {
+            Parcel::Gateway(bytes) => {
                 1u8.pack(&mut out);
                 out.extend_from_slice(bytes);
             }
@@ -134,7 +134,7 @@ impl Parcel {
             0 => Parcel::Begin(Pack::unpack(&mut from)?),
             1 => {
                 let left = from.left();
-                Parcel::Gate(from.take(left)?.to_vec())
+                Parcel::Gateway(from.take(left)?.to_vec())
             }
             2 => {
                 let sighting: Sighting = Pack::unpack(&mut from)?;
@@ -184,7 +184,7 @@ mod tests {
             Order { run: 7, best, limited: true, about: b"{}".to_vec(), ..Order::default() };
         let parcels = [
             Parcel::Begin(order),
-            Parcel::Gate(vec![1, 2, 3]),
+            Parcel::Gateway(vec![1, 2, 3]),
             Parcel::Sighting(Sighting { counts, units: 3, busy: 2, blind: true }),
             Parcel::Wish(Stop::Memory),
             Parcel::Failed("a bound is wrong".into()),

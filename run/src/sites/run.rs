@@ -1,7 +1,7 @@
-//! A run as one site of several: the same units as ever, and a gate beside them.
+//! A run as one site of several: the same units as ever, and a gateway beside them.
 
 use super::cluster::Cluster;
-use super::gatekeeper::{Gatekeeper, Kept};
+use super::gateway_thread::{GatewayThread, Kept};
 use super::house::House;
 use super::link::Link;
 use super::parcel::{Order, Parcel};
@@ -22,14 +22,14 @@ use crate::units::{Plan, Planned, plan};
 use crate::watch::{Watcher, watch_over};
 use pleach_core::balance::{End, Growth, Peer, PeerTree, Policy, Seeded, TreeShape};
 use pleach_core::checkpoint::Checkpoint;
-use pleach_core::gate::Gate;
+use pleach_core::gateway::Gateway;
 use pleach_core::lease::Site;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-/// How long the gate's own work may be missing before it asks other sites: a few times as long as they take to
+/// How long the gateway's own work may be missing before it asks other sites: a few times as long as they take to
 /// answer.
 const LOW_NS: u64 = 200_000;
 
@@ -81,8 +81,8 @@ impl Crew {
         let office = &Office::new(peers);
         let about = (problem.goal(), problem.least_score());
         let yard = Some(Yard::new(office.clone()));
-        // The gate is the first peer, and no unit.
-        let names = ["gate"].into_iter().chain(units.iter().map(|unit| &*unit.name));
+        // The gateway is the first peer, and no unit.
+        let names = ["gateway"].into_iter().chain(units.iter().map(|unit| &*unit.name));
         let names = names.map(Into::into).collect();
         let commons = &Commons::new(about, before, control, names, (start, saver), warnings, yard);
         let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), commons.control());
@@ -116,7 +116,7 @@ impl Crew {
 }
 
 impl<'a> Part<'a> {
-    /// Has all units work, and the gate beside them, while the run is watched.
+    /// Has all units work, and the gateway beside them, while the run is watched.
     fn work(
         &self,
         crew: &Crew,
@@ -142,13 +142,13 @@ impl<'a> Part<'a> {
             let job = move || ground.unit(peer, planned, std::iter::empty(), improves).map(Some);
             jobs.push(Box::new(job) as Box<dyn FnOnce() -> Result<Option<Left>, RunError> + Send>);
         }
-        let gate = self.gate(link);
-        let gatekeeper = self.gatekeeper(gate, link, &inside);
+        let gateway = self.gateway(link);
+        let gateway_thread = self.gateway_thread(gateway, link, &inside);
         let resumed = !commons.before.subs.is_empty();
         let into = &kept;
         jobs.push(Box::new(move || {
             let mut guard = ground.guard();
-            *lock(into) = Some(gatekeeper.keep(resumed)?);
+            *lock(into) = Some(gateway_thread.keep(resumed)?);
             guard.well = true;
             Ok(None)
         }));
@@ -165,12 +165,12 @@ impl<'a> Part<'a> {
             }
         }
         let kept = lock(&kept).take();
-        let kept = kept.ok_or_else(|| RunError::Protocol("a gate was left open".into()))?;
+        let kept = kept.ok_or_else(|| RunError::Protocol("a gateway was left open".into()))?;
         Ok((kept, left))
     }
 
-    /// The gate of this site.
-    fn gate(&self, link: &Link) -> Gate<Counts> {
+    /// The gateway of this site.
+    fn gateway(&self, link: &Link) -> Gateway<Counts> {
         let Part { settings, commons, cluster, order, .. } = *self;
         let me = cluster.me();
         // It names this process among all that ever take this place.
@@ -202,27 +202,27 @@ impl<'a> Part<'a> {
         if let Some(save) = &settings.save {
             terms.commit_ns = terms.commit_ns.min(save.every.as_nanos() as u64);
         }
-        let mut gate = Gate::new(site, terms, peer, chooser, LOW_NS);
+        let mut gateway = Gateway::new(site, terms, peer, chooser, LOW_NS);
         if order.limited {
-            gate.limit(settings.node_limit.filter(|_| cluster.is_root()).unwrap_or(0));
+            gateway.limit(settings.node_limit.filter(|_| cluster.is_root()).unwrap_or(0));
         }
-        gate
+        gateway
     }
 
-    fn gatekeeper<'g>(
+    fn gateway_thread<'g>(
         &'g self,
-        gate: Gate<Counts>,
+        gateway: Gateway<Counts>,
         link: &'g mut Link,
         inside: &Policy,
-    ) -> Gatekeeper<'g> {
+    ) -> GatewayThread<'g> {
         let Part { problem, settings, commons, cluster, order } = *self;
         let yard = self.yard();
         for site in link.others().into_iter().filter(|_| cluster.is_root()) {
             let host = link.host_of(site).to_string();
             yard.others.join(site, host, false, commons.now_ns());
         }
-        Gatekeeper {
-            gate,
+        GatewayThread {
+            gateway,
             house: House::new(problem, commons, yard, (inside, settings.seed)),
             cluster,
             link,

@@ -1,4 +1,4 @@
-//! [`Seat`]: what the gate can do as a peer among the units of its site.
+//! [`Seat`]: what the gateway can do as a peer among the units of its site.
 
 use super::spare::Spare;
 use super::yard::Yard;
@@ -14,7 +14,7 @@ use pleach_core::tree::Counts;
 use pleach_core::work::Work;
 use std::sync::Arc;
 
-/// The gate among the units: peer 0, with work that it does not explore.
+/// The gateway among the units: peer 0, with work that it does not explore.
 pub(super) struct Seat<'a> {
     pub commons: &'a Commons<'a>,
     pub yard: &'a Yard,
@@ -84,7 +84,7 @@ impl Verbs for Seat<'_> {
     }
 
     fn broken(&mut self, law: Law) -> Result<(), RunError> {
-        Err(RunError::Protocol(format!("the gate: {law:?}")))
+        Err(RunError::Protocol(format!("the gateway: {law:?}")))
     }
 }
 

@@ -1,4 +1,4 @@
-//! [`Spare`]: the work that a gate holds and does not explore.
+//! [`Spare`]: the work that a gateway holds and does not explore.
 
 use pleach_core::explorer::Explorer;
 use pleach_core::problem::Problem;
@@ -10,7 +10,7 @@ use crate::sync::lock;
 /// Above this share a split takes all.
 const ALL: f64 = 0.999;
 
-/// The work that a gate holds and does not explore.
+/// The work that a gateway holds and does not explore.
 pub(super) struct Spare<'p> {
     held: Box<dyn Explorer + 'p>,
     /// Divides pieces that nobody here works on; empty between two of them.

@@ -1,4 +1,4 @@
-//! [`Yard`]: what the gate of a site shares with the units, and with whoever watches them.
+//! [`Yard`]: what the gateway of a site shares with the units, and with whoever watches them.
 
 use super::others::Others;
 use crate::control::{Reason, Stop};
@@ -6,7 +6,7 @@ use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Condvar, Mutex, Ordering, lo
 use crate::transport::local::Office;
 use pleach_core::balance::PeerId;
 use pleach_core::checkpoint::Cut;
-use pleach_core::gate::Portion;
+use pleach_core::gateway::Portion;
 use pleach_core::lease::Certificate;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
@@ -20,16 +20,16 @@ const OVER: u64 = u64::MAX;
 /// How long a unit that waits for the next round goes without a look at whether the run has failed.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What the gate of a site shares with the units, and with whoever watches them.
+/// What the gateway of a site shares with the units, and with whoever watches them.
 ///
-/// Units work in *rounds*, which have even numbers. A round ends when the gate takes everything from them: each
+/// Units work in *rounds*, which have even numbers. A round ends when the gateway takes everything from them: each
 /// hands in its work, and waits for the next round.
 pub(crate) struct Yard {
     office: Office,
     round: AtomicU64,
     turn: Mutex<()>,
     turned: Condvar,
-    /// What each unit had counted when it was last without work. The gate's own place stays empty.
+    /// What each unit had counted when it was last without work. The gateway's own place stays empty.
     settled: Vec<Mutex<Counts>>,
     /// Cuts of the snapshot that is under way.
     cuts: Mutex<Vec<Cut>>,
@@ -48,7 +48,7 @@ pub(crate) struct Yard {
 }
 
 impl Yard {
-    /// The yard of a site whose units have these mailboxes, after the gate's.
+    /// The yard of a site whose units have these mailboxes, after the gateway's.
     pub fn new(office: Office) -> Self {
         let peers = office.peers();
         Self {
@@ -68,22 +68,22 @@ impl Yard {
         }
     }
 
-    /// The units' mailboxes, and the gate's.
+    /// The units' mailboxes, and the gateway's.
     pub fn office(&self) -> &Office {
         &self.office
     }
 
-    /// Peers of the site: its units, and the gate.
+    /// Peers of the site: its units, and the gateway.
     pub fn peers(&self) -> u32 {
         self.office.peers()
     }
 
-    /// Wakes the gate.
+    /// Wakes the gateway.
     pub fn ring(&self) {
         self.office.ring(0);
     }
 
-    /// Asks the gate to stop the search, or to leave it.
+    /// Asks the gateway to stop the search, or to leave it.
     pub fn wish(&self, why: Stop) {
         if why == Stop::Asked {
             self.asked.store(true, Ordering::Relaxed);
@@ -97,7 +97,7 @@ impl Yard {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// What was asked of the gate.
+    /// What was asked of the gateway.
     pub fn wished(&self) -> Option<Stop> {
         self.wish.given()
     }

@@ -4,7 +4,7 @@ use super::post::{LASTING, Post as Links, mortal, with_links};
 use super::settings;
 use oorandom::Rand64;
 use pleach_core::balance::{Message, Power};
-use pleach_core::gate::{Letter, Portion, Post};
+use pleach_core::gateway::{Letter, Portion, Post};
 use pleach_core::laws::mutate;
 use pleach_core::lease::{Certificate, Lease, Terms, Word};
 use pleach_core::problem::Problem;
@@ -104,8 +104,8 @@ fn damaged_and_repeated_letters_change_no_count() {
 
 /// What site 1 writes to the root about its first search.
 fn write(links: &mut Links, post: Post<Counts>, fingerprint: u64) {
-    let (mut bytes, gate) = (Vec::new(), 1u8);
-    (1u64, gate).pack(&mut bytes);
+    let (mut bytes, gateway) = (Vec::new(), 1u8);
+    (1u64, gateway).pack(&mut bytes);
     bytes.extend(Letter { from: 1, post }.to_bytes(fingerprint));
     links.send(0, bytes);
 }
@@ -113,9 +113,9 @@ fn write(links: &mut Links, post: Post<Counts>, fingerprint: u64) {
 /// The work that a message gives, if it gives some.
 fn given(bytes: &[u8], fingerprint: u64) -> Option<Lease> {
     let mut from = Reader::new(bytes);
-    let (_, gate): (u64, u8) = Pack::unpack(&mut from).ok()?;
+    let (_, gateway): (u64, u8) = Pack::unpack(&mut from).ok()?;
     let left = from.left();
-    let letter = Letter::from_bytes(from.take(left).ok().filter(|_| gate == 1)?, fingerprint, 2);
+    let letter = Letter::from_bytes(from.take(left).ok().filter(|_| gateway == 1)?, fingerprint, 2);
     match letter.ok()?.post {
         Post::Gift(_, Word::Work { lease, .. }) => Some(lease),
         _ => None,

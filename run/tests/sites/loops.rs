@@ -98,8 +98,8 @@ fn a_site_that_comes_late_is_told_what_it_missed() {
         all.map(|(kept, units)| Numbers::new(units, kept, 2000))
     };
     let (mut root, mut late) = (loops(), loops());
-    let gate = Arc::new(AtomicBool::new(false));
-    (root[2].gate, late[2].opens) = (Some(gate.clone()), Some(gate));
+    let gateway = Arc::new(AtomicBool::new(false));
+    (root[2].gateway, late[2].opens) = (Some(gateway.clone()), Some(gateway));
     let (root, late) = (&root, &late);
     thread::scope(|scope| {
         let site = &parts[1].0;

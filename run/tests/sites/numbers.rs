@@ -19,7 +19,7 @@ pub struct Numbers {
     /// Rounds of work for each unit.
     pub work: u64,
     /// The first unit waits for this.
-    pub gate: Option<Arc<AtomicBool>>,
+    pub gateway: Option<Arc<AtomicBool>>,
     /// This is set when a unit is run.
     pub opens: Option<Arc<AtomicBool>>,
     /// Whether its results cannot be read elsewhere.
@@ -38,7 +38,7 @@ impl Numbers {
             runs: zeros(),
             kept,
             work,
-            gate: None,
+            gateway: None,
             opens: None,
             garbles: false,
         }
@@ -63,9 +63,9 @@ impl Loop for Numbers {
     fn hand(&self) {}
 
     fn run(&self, units: Range<usize>, (): &mut ()) {
-        self.opens.iter().for_each(|gate| gate.store(true, Ordering::Relaxed));
+        self.opens.iter().for_each(|gateway| gateway.store(true, Ordering::Relaxed));
         for unit in units {
-            while unit == 0 && self.gate.iter().any(|gate| !gate.load(Ordering::Relaxed)) {
+            while unit == 0 && self.gateway.iter().any(|gateway| !gateway.load(Ordering::Relaxed)) {
                 thread::sleep(Duration::from_millis(1));
             }
             (0..self.work).for_each(|i| _ = std::hint::black_box(i));

@@ -1,7 +1,7 @@
 //! Damaged letters: whatever they say, they are refused, or a site lives with them.
 
-use crate::gate::samples::{SITES, certificate, letters, piece, words_about, work_of};
-use crate::gate::{Letter, Portion, Post};
+use crate::gateway::samples::{SITES, certificate, letters, piece, words_about, work_of};
+use crate::gateway::{Letter, Portion, Post};
 use crate::laws::mutate;
 use crate::lease::{Certificate, Deed, Lease, LeaseTimer, Site, SiteId, Terms, Word};
 use crate::tree::Counts;

@@ -52,7 +52,7 @@ impl<L: Load> World<'_, L> {
             Fate::Rack => {
                 let rack = churn.rack.max(1);
                 let first = self.any_site(|home| home.alive).map_or(0, |site| site / rack * rack);
-                let sites = self.gates.len() as SiteId;
+                let sites = self.gateways.len() as SiteId;
                 (first..(first + rack).min(sites)).filter(|&site| site > 0).try_for_each(|site| {
                     if self.hall.yard.homes[site as usize].alive {
                         self.die(site, now_ns)
@@ -70,9 +70,9 @@ impl<L: Load> World<'_, L> {
             }
             Fate::Leave => match self.any_site(|home| home.alive && home.stands_ns <= now_ns) {
                 Some(site) => {
-                    self.with_gate(site, now_ns, |gate, inside| gate.leave(now_ns, inside))?;
-                    let gate = self.hall.yard.gate(site);
-                    self.yard().plan(gate, now_ns);
+                    self.with_gate(site, now_ns, |gateway, inside| gateway.leave(now_ns, inside))?;
+                    let gateway = self.hall.yard.gateway(site);
+                    self.yard().plan(gateway, now_ns);
                     Ok(())
                 }
                 None => Ok(()),
@@ -106,9 +106,9 @@ impl<L: Load> World<'_, L> {
                 Ok(())
             }
             Fate::End => {
-                self.with_gate(0, now_ns, |gate, inside| gate.stop(now_ns, inside))?;
-                let gate = self.hall.yard.gate(0);
-                self.yard().plan(gate, now_ns);
+                self.with_gate(0, now_ns, |gateway, inside| gateway.stop(now_ns, inside))?;
+                let gateway = self.hall.yard.gateway(0);
+                self.yard().plan(gateway, now_ns);
                 Ok(())
             }
         }
@@ -171,7 +171,7 @@ impl<L: Load> World<'_, L> {
         home.unnoticed = true;
         let posts = std::mem::take(&mut home.posts);
         posts.into_iter().for_each(|place| drop(self.yard().take_letter(place)));
-        self.gates[site as usize] = None;
+        self.gateways[site as usize] = None;
         self.fate_at(now_ns + notice_ns, Fate::Noticed(site));
         Ok(())
     }
@@ -202,9 +202,9 @@ impl<L: Load> World<'_, L> {
         now_ns: u64,
     ) -> Result<(), String> {
         if self.hall.yard.homes[site as usize].alive && !self.hall.yard.homes[site as usize].over {
-            self.with_gate(site, now_ns, |gate, inside| gate.away(other, now_ns, inside))?;
-            let gate = self.hall.yard.gate(site);
-            self.yard().plan(gate, now_ns);
+            self.with_gate(site, now_ns, |gateway, inside| gateway.away(other, now_ns, inside))?;
+            let gateway = self.hall.yard.gateway(site);
+            self.yard().plan(gateway, now_ns);
         }
         Ok(())
     }
@@ -215,6 +215,6 @@ impl<L: Load> World<'_, L> {
         let (whole, best) = self.hall.yard.file.clone().ok_or("there is no file")?;
         let incarnation = self.incarnation();
         self.sit(0, Site::root(0, incarnation, whole, best), now_ns)?;
-        self.with_gate(0, now_ns, |gate, inside| gate.resume(now_ns, inside))
+        self.with_gate(0, now_ns, |gateway, inside| gateway.resume(now_ns, inside))
     }
 }

@@ -1,10 +1,10 @@
-//! [`Indoors`]: a simulated site, as its gate sees it.
+//! [`Indoors`]: a simulated site, as its gateway sees it.
 
 use super::seat::Seat;
 use super::yard::Yard;
 use crate::balance::{End, Event, Host, Message, Peer, PeerTree, Policy, Seeded};
 use crate::checkpoint::assemble;
-use crate::gate::{Inside, Portion, Post};
+use crate::gateway::{Inside, Portion, Post};
 use crate::lease::{Certificate, SiteId};
 use crate::sim::chance::mix;
 use crate::sim::load::{Hand, Load, WorkDone};
@@ -72,7 +72,7 @@ impl<'a, L: Load> Hall<'a, L> {
         now_ns: u64,
     ) -> Result<(), String> {
         let at = unit as usize;
-        let me = unit - self.yard.gate(site);
+        let me = unit - self.yard.gateway(site);
         let seat = &mut Seat { yard: &mut self.yard, site, me, now_ns };
         self.hosts[at].tell(event, work, now_ns, &mut self.choosers[at], seat)
     }
@@ -86,13 +86,13 @@ pub(super) struct Indoors<'w, 'a, L: Load> {
 }
 
 impl<L: Load> Indoors<'_, '_, L> {
-    fn gate(&self) -> u32 {
-        self.hall.yard.gate(self.site)
+    fn gateway(&self) -> u32 {
+        self.hall.yard.gateway(self.site)
     }
 
     fn hand(&mut self) -> &mut L::Hand {
-        let gate = self.gate() as usize;
-        &mut self.hall.yard.units[gate].hand
+        let gateway = self.gateway() as usize;
+        &mut self.hall.yard.units[gateway].hand
     }
 }
 
@@ -105,7 +105,7 @@ impl<L: Load> Inside for Indoors<'_, '_, L> {
     }
 
     fn spare(&self) -> f64 {
-        self.hall.yard.units[self.gate() as usize].hand.size()
+        self.hall.yard.units[self.gateway() as usize].hand.size()
     }
 
     fn in_hand(&self) -> f64 {
@@ -161,12 +161,12 @@ impl<L: Load> Inside for Indoors<'_, '_, L> {
     }
 
     fn tell(&mut self, event: Event) -> Result<(), String> {
-        self.hall.tell(self.site, self.gate(), (event, None), self.now_ns)
+        self.hall.tell(self.site, self.gateway(), (event, None), self.now_ns)
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
-        let gate = self.gate();
-        self.hall.yard.split_spare(gate, share)
+        let gateway = self.gateway();
+        self.hall.yard.split_spare(gateway, share)
     }
 
     fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
@@ -200,7 +200,7 @@ impl<L: Load> Inside for Indoors<'_, '_, L> {
         let done = self.hall.yard.done(self.site);
         let mut cuts = Vec::new();
         for at in self.hall.yard.range(self.site) {
-            let peer = at as u32 - self.gate();
+            let peer = at as u32 - self.gateway();
             let work = self.hall.yard.units[at].hand.copy();
             let on_the_way = self.hall.hosts[at].on_the_way();
             let counts = self.hall.yard.units[at].hand.done().counts;

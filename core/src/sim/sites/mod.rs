@@ -1,5 +1,5 @@
 //! Sites in simulated time: processes of several units that join, leave, die and come back, with the very
-//! peers, gates and leases of a real run.
+//! peers, gateways and leases of a real run.
 
 mod befall;
 mod fates;

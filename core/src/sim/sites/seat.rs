@@ -1,4 +1,4 @@
-//! [`Seat`]: what one unit of a simulated site can do, the gate among them.
+//! [`Seat`]: what one unit of a simulated site can do, the gateway among them.
 
 use super::yard::Yard;
 use crate::balance::late::Verbs as LateVerbs;
@@ -20,7 +20,7 @@ pub(super) struct Seat<'w, 'a, L: Load> {
 
 impl<L: Load> Seat<'_, '_, L> {
     fn unit(&self) -> u32 {
-        self.yard.gate(self.site) + self.me
+        self.yard.gateway(self.site) + self.me
     }
 
     fn hand(&mut self) -> &mut L::Hand {
@@ -33,7 +33,7 @@ impl<L: Load> Verbs for Seat<'_, '_, L> {
     type Piece = Arc<Work>;
     type Error = String;
 
-    /// A gate gives all it has, and so it pretends to have one node more.
+    /// A gateway gives all it has, and so it pretends to have one node more.
     fn size(&mut self) -> f64 {
         if self.me > 0 {
             return self.hand().size();
@@ -70,8 +70,8 @@ impl<L: Load> Verbs for Seat<'_, '_, L> {
         let home = &mut self.yard.homes[self.site as usize];
         home.cuts.push((cut, done));
         if home.cuts.len() == home.peers as usize {
-            let gate = home.first;
-            self.yard.plan(gate, self.now_ns);
+            let gateway = home.first;
+            self.yard.plan(gateway, self.now_ns);
         }
         Ok(())
     }
@@ -86,8 +86,8 @@ impl<L: Load> Verbs for Seat<'_, '_, L> {
         let home = &mut self.yard.homes[self.site as usize];
         home.count = home.count.checked_sub(1).ok_or("more left than were counted")?;
         if home.count == 0 {
-            let gate = home.first;
-            self.yard.plan(gate, self.now_ns);
+            let gateway = home.first;
+            self.yard.plan(gateway, self.now_ns);
         }
         Ok(false)
     }
@@ -95,8 +95,8 @@ impl<L: Load> Verbs for Seat<'_, '_, L> {
     fn beat(&mut self, score: i64) {
         self.hand().beat(score);
         if self.me == 0 {
-            let gate = self.unit();
-            self.yard.plan(gate, self.now_ns);
+            let gateway = self.unit();
+            self.yard.plan(gateway, self.now_ns);
         }
     }
 

@@ -1,4 +1,4 @@
-//! [`World`]: the loop of every unit and every gate, and what befalls them.
+//! [`World`]: the loop of every unit and every gateway, and what befalls them.
 
 use super::Fleet;
 use super::fates::{CHANCES, Fate};
@@ -7,7 +7,7 @@ use super::indoors::{Hall, Indoors};
 use super::yard::{Letter, Yard};
 use crate::balance::{End, Event, Peer, PeerTree, Policy, Seeded};
 use crate::checkpoint::assemble;
-use crate::gate::{Gate, Portion, Tally};
+use crate::gateway::{Gateway, Portion, Tally};
 use crate::lease::{Certificate, Site, SiteId};
 use crate::sim::chance::mix;
 use crate::sim::floor::{LETTER, NEVER, SNAPSHOT, Stretch, TURN, WAKE};
@@ -24,7 +24,7 @@ impl Tally for WorkDone {
 /// A simulated run on sites.
 pub(super) struct World<'a, L: Load> {
     pub(super) hall: Hall<'a, L>,
-    pub(super) gates: Vec<Option<Gate<WorkDone>>>,
+    pub(super) gateways: Vec<Option<Gateway<WorkDone>>>,
     sites: PeerTree,
     policy: Policy,
     pub(super) fates: Vec<Fate>,
@@ -39,7 +39,7 @@ impl<'a, L: Load> World<'a, L> {
         let policy = Policy { end: Some(End::Leases), ..fleet.policy.clone() };
         Self {
             hall: Hall::new(yard),
-            gates: (0..count).map(|_| None).collect(),
+            gateways: (0..count).map(|_| None).collect(),
             sites: PeerTree::new(count, policy.tree, fleet.seed),
             policy,
             fates: Vec::new(),
@@ -65,20 +65,20 @@ impl<'a, L: Load> World<'a, L> {
         let peer = Peer::new(site, &self.sites, self.policy.clone());
         leases.tell_at_most(fleet.certificate_bytes);
         let root = leases.holding(None).is_some();
-        let mut gate = Gate::new(leases, fleet.terms, peer, chooser, fleet.low_ns);
+        let mut gateway = Gateway::new(leases, fleet.terms, peer, chooser, fleet.low_ns);
         let home = &mut self.hall.yard.homes[site as usize];
         if let Some(limit) = fleet.node_limit {
             home.allowed = 0;
             // Whoever resumes a search does not know what of its limit is left with others.
-            gate.limit(if root { limit } else { 0 });
+            gateway.limit(if root { limit } else { 0 });
         }
-        self.gates[site as usize] = Some(gate);
+        self.gateways[site as usize] = Some(gateway);
         (home.alive, home.since_ns, home.over) = (true, now_ns, false);
         (home.stands_ns, home.cut_off_ns) = (0, 0);
         home.gate_wake_ns = now_ns;
         self.hall.clear(site, now_ns);
-        let gate = self.hall.yard.gate(site);
-        self.yard().plan(gate, now_ns);
+        let gateway = self.hall.yard.gateway(site);
+        self.yard().plan(gateway, now_ns);
         Ok(())
     }
 
@@ -181,8 +181,8 @@ impl<'a, L: Load> World<'a, L> {
                     return if dead { self.refused(from, to, now_ns) } else { Ok(()) };
                 }
                 self.yard().homes[to as usize].posts.push_back(place);
-                let gate = self.hall.yard.gate(to);
-                self.attend(gate, now_ns)
+                let gateway = self.hall.yard.gateway(to);
+                self.attend(gateway, now_ns)
             }
             None => Err("an empty letter arrived".into()),
         }
@@ -252,22 +252,24 @@ impl<'a, L: Load> World<'a, L> {
         Ok(())
     }
 
-    /// What a gate does beside what every unit does.
+    /// What a gateway does beside what every unit does.
     fn gate_turn(&mut self, site: SiteId, then_ns: u64) -> Result<u64, String> {
         let mut now_ns = then_ns;
         while let Some(place) = self.yard().homes[site as usize].posts.pop_front() {
             now_ns += self.hall.yard.fleet.handle_ns;
             if let Some(Letter::Far { from, post, .. }) = self.yard().take_letter(place) {
-                self.with_gate(site, now_ns, |gate, inside| gate.hear(from, post, now_ns, inside))?;
+                self.with_gate(site, now_ns, |gateway, inside| {
+                    gateway.hear(from, post, now_ns, inside)
+                })?;
             }
         }
         let cut = self.cut(site)?;
-        self.with_gate(site, now_ns, |gate, inside| gate.turn(cut.as_ref(), now_ns, inside))?;
+        self.with_gate(site, now_ns, |gateway, inside| gateway.turn(cut.as_ref(), now_ns, inside))?;
         if self.yard().homes[site as usize].gate_wake_ns <= now_ns {
             self.yard().homes[site as usize].gate_wake_ns = NEVER;
             let mut next_ns = NEVER;
-            self.with_gate(site, now_ns, |gate, inside| {
-                next_ns = gate.look(now_ns, inside)?;
+            self.with_gate(site, now_ns, |gateway, inside| {
+                next_ns = gateway.look(now_ns, inside)?;
                 Ok(())
             })?;
             let home = &mut self.yard().homes[site as usize];
@@ -276,8 +278,8 @@ impl<'a, L: Load> World<'a, L> {
         self.see_end(site, now_ns)?;
         let home = &self.hall.yard.homes[site as usize];
         if home.alive && home.gate_wake_ns < NEVER {
-            let (gate, at_ns) = (home.first, home.gate_wake_ns);
-            self.yard().plan(gate, at_ns);
+            let (gateway, at_ns) = (home.first, home.gate_wake_ns);
+            self.yard().plan(gateway, at_ns);
         }
         match self.yard().broken.take() {
             Some(why) => Err(why),
@@ -304,28 +306,29 @@ impl<'a, L: Load> World<'a, L> {
         &mut self,
         site: SiteId,
         now_ns: u64,
-        act: impl FnOnce(&mut Gate<WorkDone>, &mut Indoors<'_, 'a, L>) -> Result<(), String>,
+        act: impl FnOnce(&mut Gateway<WorkDone>, &mut Indoors<'_, 'a, L>) -> Result<(), String>,
     ) -> Result<(), String> {
-        let Some(gate) = &mut self.gates[site as usize] else { return Ok(()) };
-        act(gate, &mut Indoors { hall: &mut self.hall, site, now_ns })
+        let Some(gateway) = &mut self.gateways[site as usize] else { return Ok(()) };
+        act(gateway, &mut Indoors { hall: &mut self.hall, site, now_ns })
     }
 
     /// Sees whether a site has left, and whether the search has ended.
     fn see_end(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
-        let Some(gate) = &self.gates[site as usize] else { return Ok(()) };
-        let (over, left, gathered) = (gate.over(), gate.site().has_left(), gate.is_gathered());
+        let Some(gateway) = &self.gateways[site as usize] else { return Ok(()) };
+        let (over, left, gathered) =
+            (gateway.over(), gateway.site().has_left(), gateway.is_gathered());
         if site == 0 && (over || gathered) && self.end.is_none() {
-            let part = gate.site().holding(None).map(|whole| whole.part().content.clone());
+            let part = gateway.site().holding(None).map(|whole| whole.part().content.clone());
             let part = part.ok_or("the root has lost the whole")?;
             let open = part.open.iter().map(|piece| crate::work::Work::clone(piece)).collect();
-            self.end = Some((part.done, gate.site().best().cloned(), open));
+            self.end = Some((part.done, gateway.site().best().cloned(), open));
             self.yard().figures.time_ns = now_ns;
-            for site in 0..self.gates.len() as SiteId {
+            for site in 0..self.gateways.len() as SiteId {
                 self.yard().close_account(site, now_ns);
             }
             if gathered {
                 // Whoever was late is told by whoever hears of it.
-                self.with_gate(0, now_ns, |gate, inside| gate.close(now_ns, inside))?;
+                self.with_gate(0, now_ns, |gateway, inside| gateway.close(now_ns, inside))?;
             }
         }
         if site > 0 && left {
@@ -392,8 +395,8 @@ impl<'a, L: Load> World<'a, L> {
         if yard.fleet.node_limit.is_some() {
             home.beyond += ran.nodes.saturating_sub(home.allowed);
             home.allowed = home.allowed.saturating_sub(ran.nodes);
-            let gate = home.first;
-            yard.plan(gate, now_ns);
+            let gateway = home.first;
+            yard.plan(gateway, now_ns);
         }
         if let Some(score) = ran.found {
             self.tell(me, Event::Found { score }, now_ns)?;

@@ -1,10 +1,10 @@
-//! [`Yard`]: sites without their gates and peers: units, mail, files and the events to come.
+//! [`Yard`]: sites without their gateways and peers: units, mail, files and the events to come.
 
 use super::figures::SiteFigures;
 use super::{Churn, Fleet};
 use crate::balance::{Message, PeerId};
 use crate::checkpoint::Cut;
-use crate::gate::{Portion, Post};
+use crate::gateway::{Portion, Post};
 use crate::lease::{Certificate, SiteId};
 use crate::sim::chance::mix;
 use crate::sim::floor::{LETTER, NEVER, TURN, Unit, WAKE};
@@ -28,9 +28,9 @@ pub(super) enum Letter {
 /// The root's last certificate, with the best solution at that time.
 pub(super) type File = (Certificate<Portion<WorkDone>>, Option<Solution>);
 
-/// A site, but for its gate and its units.
+/// A site, but for its gateway and its units.
 pub(super) struct Home {
-    /// The first of its units, which is the gate; and how many there are, with the gate.
+    /// The first of its units, which is the gateway; and how many there are, with the gateway.
     pub first: u32,
     pub peers: u32,
     pub speed: f64,
@@ -51,7 +51,7 @@ pub(super) struct Home {
     pub allowed: u64,
     /// Nodes that they explored beyond that in their last stretches: they come off the next grant.
     pub beyond: u64,
-    /// What its units had spent when the gate last asked.
+    /// What its units had spent when the gateway last asked.
     pub spent: (u64, u64),
     pub nodes: u64,
     pub since_ns: u64,
@@ -65,7 +65,7 @@ pub(super) struct Home {
     pub over: bool,
 }
 
-/// All sites without their gates and peers.
+/// All sites without their gateways and peers.
 pub(super) struct Yard<'a, L: Load> {
     pub fleet: &'a Fleet,
     pub load: &'a L,
@@ -80,7 +80,7 @@ pub(super) struct Yard<'a, L: Load> {
     pub busy: u32,
     /// The score that solutions must beat.
     pub start: i64,
-    /// What the yard found wrong while a gate was at work.
+    /// What the yard found wrong while a gateway was at work.
     pub broken: Option<String>,
 }
 
@@ -121,13 +121,13 @@ impl<'a, L: Load> Yard<'a, L> {
         }
     }
 
-    /// The units of a site, with its gate.
+    /// The units of a site, with its gateway.
     pub fn range(&self, site: SiteId) -> std::ops::Range<usize> {
         let home = &self.homes[site as usize];
         home.first as usize..(home.first + home.peers) as usize
     }
 
-    pub fn gate(&self, site: SiteId) -> u32 {
+    pub fn gateway(&self, site: SiteId) -> u32 {
         self.homes[site as usize].first
     }
 
@@ -229,9 +229,9 @@ impl<'a, L: Load> Yard<'a, L> {
         self.units[self.range(site)][1..].iter().map(|unit| unit.hand.size()).sum()
     }
 
-    /// Splits a share off what a gate has, or takes all of it.
-    pub fn split_spare(&mut self, gate: u32, share: f64) -> Option<Work> {
-        let hand = &mut self.units[gate as usize].hand;
+    /// Splits a share off what a gateway has, or takes all of it.
+    pub fn split_spare(&mut self, gateway: u32, share: f64) -> Option<Work> {
+        let hand = &mut self.units[gateway as usize].hand;
         let size = hand.size();
         if size == 0.0 {
             return None;

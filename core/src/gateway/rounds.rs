@@ -1,7 +1,7 @@
-//! The gate's own rounds: opening and returning holdings, commits, and leaving.
+//! The gateway's own rounds: opening and returning holdings, commits, and leaving.
 
 use super::desk::Cut;
-use super::door::Gate;
+use super::door::Gateway;
 use super::inside::Inside;
 use super::portion::{Portion, Tally};
 use super::post::Post;
@@ -12,7 +12,7 @@ use crate::lease::{Certificate, Content, Held, Holding, Lease, SiteId};
 /// At most this many holdings wait for what was given on before they are returned.
 const MOST_WAITING: usize = 16;
 
-impl<D: Tally> Gate<D> {
+impl<D: Tally> Gateway<D> {
     /// Looks at what the units have come to; `cut` is the cut that was asked for, once it is complete. It comes
     /// first: what it says was so before all else.
     ///

@@ -1,4 +1,4 @@
-//! [`Desk`]: a site's leases, all that its gate knows besides, and how much work others are to see.
+//! [`Desk`]: a site's leases, all that its gateway knows besides, and how much work others are to see.
 
 use super::inside::Inside;
 use super::portion::{Portion, Tally};
@@ -14,7 +14,7 @@ pub(super) struct Cut<D> {
     pub since_ns: u64,
 }
 
-/// The leases of a site, and all that the gate knows besides.
+/// The leases of a site, and all that the gateway knows besides.
 pub(super) struct Desk<D> {
     pub timer: LeaseTimer<Portion<D>>,
     /// What was given and has not arrived: the peer waits for a receipt.
@@ -26,7 +26,7 @@ pub(super) struct Desk<D> {
     pub cut: Option<Cut<D>>,
     /// Since when there has been no spare piece.
     pub bare_ns: Option<u64>,
-    /// How long the spare piece may be missing before the gate asks outside.
+    /// How long the spare piece may be missing before the gateway asks outside.
     pub low_ns: u64,
     /// When the peer wants to be woken.
     pub wake_ns: u64,
@@ -72,7 +72,7 @@ impl<D: Tally> Desk<D> {
         if thin { 0.0 } else { spare }
     }
 
-    /// Whether the gate should go on collecting from the units. What it gives of one unit's work would not
+    /// Whether the gateway should go on collecting from the units. What it gives of one unit's work would not
     /// last long among the units of another site.
     pub fn is_short(&self, inside: &impl Inside<Done = D>) -> bool {
         SHORT * inside.spare() < inside.in_hand()

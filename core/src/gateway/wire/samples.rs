@@ -2,7 +2,7 @@
 
 use super::Letter;
 use crate::balance::{Message, Power, Ticket};
-use crate::gate::{Portion, Post};
+use crate::gateway::{Portion, Post};
 use crate::lease::{Certificate, Lease, Rec, SiteId, Word};
 use crate::tree::{Counts, Solution};
 use crate::work::Work;

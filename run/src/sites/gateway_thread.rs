@@ -1,4 +1,4 @@
-//! [`Gatekeeper`]: the thread of a site's gate: it hears units and other sites, and lets the gate act.
+//! [`GatewayThread`]: the thread of a site's gateway: it hears units and other sites, and lets the gateway act.
 
 use super::adrift::Way;
 use super::cluster::Cluster;
@@ -12,7 +12,7 @@ use crate::error::RunError;
 use crate::outcome::Balance;
 use crate::transport::Transport;
 use pleach_core::balance::{Event, Message};
-use pleach_core::gate::{Gate, Letter, Portion, Post};
+use pleach_core::gateway::{Gateway, Letter, Portion, Post};
 use pleach_core::lease::{SiteId, Word};
 use pleach_core::tree::{Counts, Goal};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,9 +27,9 @@ const TAKEN: usize = 64;
 /// The number of invalid messages after which a site is cut off.
 const MOST_INVALID: u32 = 100;
 
-/// The thread of a site's gate.
-pub(super) struct Gatekeeper<'a> {
-    pub gate: Gate<Counts>,
+/// The thread of a site's gateway.
+pub(super) struct GatewayThread<'a> {
+    pub gateway: Gateway<Counts>,
     pub house: House<'a>,
     pub cluster: &'a Cluster,
     pub link: &'a mut Link,
@@ -37,7 +37,7 @@ pub(super) struct Gatekeeper<'a> {
     pub yard: &'a Yard,
     /// The search.
     pub order: &'a Order,
-    /// What the network has brought while the gate was at rest.
+    /// What the network has brought while the gateway was at rest.
     pub next: Option<Heard>,
     /// Why the search stops, or what this site wants of the root.
     pub stop: Option<Stop>,
@@ -58,7 +58,7 @@ pub(super) struct Gatekeeper<'a> {
     pub begins_again: Option<(Order, u64)>,
 }
 
-/// What a gate leaves behind.
+/// What a gateway leaves behind.
 pub(super) struct Kept {
     /// What became of the whole search, at the root.
     pub whole: Option<Portion<Counts>>,
@@ -69,15 +69,15 @@ pub(super) struct Kept {
     pub wasted: u64,
 }
 
-impl Gatekeeper<'_> {
-    /// Keeps the gate until the search is over.
+impl GatewayThread<'_> {
+    /// Keeps the gateway until the search is over.
     pub fn keep(mut self, resumed: bool) -> Result<Kept, RunError> {
         self.house.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
         for site in self.link.others() {
-            self.gate.came(site, self.commons.now_ns(), &mut self.house)?;
+            self.gateway.came(site, self.commons.now_ns(), &mut self.house)?;
         }
         if resumed {
-            self.gate.resume(self.commons.now_ns(), &mut self.house)?;
+            self.gateway.resume(self.commons.now_ns(), &mut self.house)?;
         }
         while self.commons.control().stopped().is_none() {
             self.house.attend()?;
@@ -85,10 +85,10 @@ impl Gatekeeper<'_> {
             self.hear_sites()?;
             let now_ns = self.commons.now_ns();
             let cut = self.house.cut()?;
-            self.gate.turn(cut.as_ref(), now_ns, &mut self.house)?;
+            self.gateway.turn(cut.as_ref(), now_ns, &mut self.house)?;
             if self.house.look_at_ns <= now_ns {
                 self.house.look_at_ns = u64::MAX;
-                let next_ns = self.gate.look(now_ns, &mut self.house)?;
+                let next_ns = self.gateway.look(now_ns, &mut self.house)?;
                 self.house.look_at_ns = self.house.look_at_ns.min(next_ns);
             }
             self.obey()?;
@@ -101,13 +101,13 @@ impl Gatekeeper<'_> {
         }
         self.send()?;
         self.yard.end();
-        let whole = self.gate.site().holding(None).map(|whole| whole.part().content.clone());
+        let whole = self.gateway.site().holding(None).map(|whole| whole.part().content.clone());
         Ok(Kept {
             whole,
             stop: self.stop,
             balance: self.house.seat.balance,
             commits: self.commits,
-            wasted: self.gate.wasted().bounded,
+            wasted: self.gateway.wasted().bounded,
         })
     }
 
@@ -128,7 +128,7 @@ impl Gatekeeper<'_> {
         let now_ns = self.commons.now_ns();
         let root = self.cluster.is_root();
         match heard {
-            Heard::Parcel(from, Parcel::Gate(bytes)) => {
+            Heard::Parcel(from, Parcel::Gateway(bytes)) => {
                 let read = Letter::from_bytes(&bytes, self.order.fingerprint, self.link.places());
                 let letter = read.ok().filter(|letter| letter.from == from);
                 match letter.filter(|letter| self.may_be(&letter.post)) {
@@ -136,7 +136,7 @@ impl Gatekeeper<'_> {
                     Some(Letter { post: Post::Stop, .. }) if from > 0 && self.cluster.is_open() => {
                     }
                     Some(letter) => {
-                        self.gate.hear(from, letter.post, now_ns, &mut self.house)?;
+                        self.gateway.hear(from, letter.post, now_ns, &mut self.house)?;
                     }
                     None => self.invalid(from, now_ns)?,
                 }
@@ -155,7 +155,7 @@ impl Gatekeeper<'_> {
                 // It leaves before the end, and waits until that is known.
                 self.yard.others.account(from, account);
                 self.parted.insert(from);
-                self.gate.unreachable(from, now_ns, &mut self.house)?;
+                self.gateway.unreachable(from, now_ns, &mut self.house)?;
                 self.link.send(from, &Parcel::Dismissed);
             }
             Heard::Parcel(..) | Heard::Nothing => {}
@@ -165,7 +165,7 @@ impl Gatekeeper<'_> {
                 self.house.lapsed.remove(&site);
                 self.invalid.remove(&site);
                 self.parted.remove(&site);
-                self.gate.came(site, now_ns, &mut self.house)?;
+                self.gateway.came(site, now_ns, &mut self.house)?;
             }
             // It has ended in order before.
             Heard::Lost(0) if self.link.is_dismissed() => {}
@@ -173,14 +173,14 @@ impl Gatekeeper<'_> {
             Heard::Lost(site) => {
                 self.yard.others.lose(site, now_ns);
                 if self.parted.remove(&site) {
-                    self.gate.lost(site, now_ns, &mut self.house)?;
+                    self.gateway.lost(site, now_ns, &mut self.house)?;
                 } else {
                     self.lose(site, now_ns)?;
                 }
             }
             Heard::Left(site) => {
                 self.yard.others.lose(site, now_ns);
-                self.gate.lost(site, now_ns, &mut self.house)?;
+                self.gateway.lost(site, now_ns, &mut self.house)?;
             }
             Heard::Invalid(site) => self.invalid(site, now_ns)?,
             Heard::Note(line) => self.commons.warn(line),
@@ -198,7 +198,7 @@ impl Gatekeeper<'_> {
         }
         if *count == MOST_INVALID && self.link.expel(from, "its messages are invalid") {
             self.commons.warn(format!("site {from} was excluded: its messages are invalid"));
-            self.gate.lost(from, now_ns, &mut self.house)?;
+            self.gateway.lost(from, now_ns, &mut self.house)?;
         }
         Ok(())
     }
@@ -206,9 +206,9 @@ impl Gatekeeper<'_> {
     /// The link to another site is down.
     fn lose(&mut self, site: SiteId, now_ns: u64) -> Result<(), RunError> {
         if self.cluster.comes_back() {
-            self.gate.away(site, now_ns, &mut self.house)
+            self.gateway.away(site, now_ns, &mut self.house)
         } else {
-            self.gate.lost(site, now_ns, &mut self.house)
+            self.gateway.lost(site, now_ns, &mut self.house)
         }
     }
 
@@ -218,7 +218,7 @@ impl Gatekeeper<'_> {
         let root = self.cluster.is_root();
         let best = match post {
             Post::Peer(Message::Done) => return !root,
-            Post::Stop => return !root || self.cluster.is_open() || self.gate.stopped(),
+            Post::Stop => return !root || self.cluster.is_open() || self.gateway.stopped(),
             Post::Gift(..) | Post::Word(_) if !self.house.can_read(post) => return false,
             Post::Best(best) => Some(best),
             Post::Gift(_, word) | Post::Word(word) => word.best(),
@@ -244,9 +244,9 @@ impl Gatekeeper<'_> {
         let lost = RunError::Lost(ROOT_LOST.into());
         self.way = Some(self.cluster.begin_to_return(self.link).ok_or(lost)?);
         for site in others {
-            self.gate.unreachable(site, now_ns, &mut self.house)?;
+            self.gateway.unreachable(site, now_ns, &mut self.house)?;
         }
-        self.gate.unreachable(0, now_ns, &mut self.house)
+        self.gateway.unreachable(0, now_ns, &mut self.house)
     }
 
     /// Sees whether the way back to the root has come to an end.
@@ -264,9 +264,9 @@ impl Gatekeeper<'_> {
         self.commons.warn("reached the root again".into());
         let same = std::mem::replace(&mut self.root, order.root) == order.root;
         if !same {
-            self.gate.root_changed(&mut self.house);
+            self.gateway.root_changed(&mut self.house);
         }
-        if self.gate.stopped() && !same {
+        if self.gateway.stopped() && !same {
             // The root before has stopped this site, and this root has not.
             let wait_ns = self.cluster.terms().lease_ns / 4;
             self.begins_again = Some((order, self.commons.now_ns().saturating_add(wait_ns)));
@@ -275,7 +275,7 @@ impl Gatekeeper<'_> {
             // The one before has not heard of it, or does not live to do it.
             self.link.send(0, &Parcel::Wish(why));
         }
-        self.gate.came(0, self.commons.now_ns(), &mut self.house)
+        self.gateway.came(0, self.commons.now_ns(), &mut self.house)
     }
 
     /// Does what the units, or whoever watches them, want.
@@ -284,7 +284,7 @@ impl Gatekeeper<'_> {
         let follows = !self.cluster.is_root();
         if follows && self.yard.asked_to_leave() && !self.leaving {
             (self.leaving, self.stop) = (true, Some(Stop::Asked));
-            self.gate.leave(now_ns, &mut self.house)?;
+            self.gateway.leave(now_ns, &mut self.house)?;
         }
         let Some(why) = self.yard.wished().filter(|_| self.stop.is_none()) else { return Ok(()) };
         self.stop = Some(why);
@@ -295,22 +295,22 @@ impl Gatekeeper<'_> {
                 self.link.send(0, &Parcel::Wish(why));
                 Ok(())
             }
-            _ => self.gate.stop(now_ns, &mut self.house),
+            _ => self.gateway.stop(now_ns, &mut self.house),
         }
     }
 
     /// Whether the search is over for this site.
     fn is_over(&mut self) -> Result<bool, RunError> {
-        if self.gate.is_gathered() && !self.gate.over() {
-            self.gate.close(self.commons.now_ns(), &mut self.house)?;
+        if self.gateway.is_gathered() && !self.gateway.over() {
+            self.gateway.close(self.commons.now_ns(), &mut self.house)?;
             self.send()?;
         }
-        if self.gate.stopped() && self.stop.is_none() && self.cluster.is_root() {
-            // The gate stops by itself when the limit of nodes is reached.
+        if self.gateway.stopped() && self.stop.is_none() && self.cluster.is_root() {
+            // The gateway stops by itself when the limit of nodes is reached.
             self.stop = Some(Stop::Nodes);
         }
         let follows = !self.cluster.is_root();
-        let has_left = self.gate.site().has_left();
+        let has_left = self.gateway.site().has_left();
         let late = |&(_, until_ns): &(Order, u64)| has_left || self.commons.now_ns() >= until_ns;
         if let Some((order, _)) = self.begins_again.take_if(|it| !self.leaving && late(it)) {
             self.send()?;
@@ -318,10 +318,10 @@ impl Gatekeeper<'_> {
             return Err(RunError::Replaced);
         }
         let left = self.leaving && has_left;
-        Ok(self.gate.over() || follows && (left || self.link.is_past()))
+        Ok(self.gateway.over() || follows && (left || self.link.is_past()))
     }
 
-    /// Sends what the gate has to say.
+    /// Sends what the gateway has to say.
     fn send(&mut self) -> Result<(), RunError> {
         while !self.house.posts.is_empty() {
             let mut missing = Vec::new();
@@ -329,16 +329,16 @@ impl Gatekeeper<'_> {
                 let given = if let Post::Gift(_, word) = &post { Some(word.lease()) } else { None };
                 note(&mut self.house.seat.balance, &mut self.commits, &post);
                 let letter = Letter { from: self.cluster.me(), post };
-                let parcel = Parcel::Gate(letter.to_bytes(self.order.fingerprint));
+                let parcel = Parcel::Gateway(letter.to_bytes(self.order.fingerprint));
                 if !self.link.send(to, &parcel) {
                     missing.push((to, given));
                 }
             }
             for (site, given) in missing {
                 let now_ns = self.commons.now_ns();
-                self.gate.unreachable(site, now_ns, &mut self.house)?;
+                self.gateway.unreachable(site, now_ns, &mut self.house)?;
                 if let Some(lease) = given {
-                    self.gate.undelivered(lease, now_ns, &mut self.house)?;
+                    self.gateway.undelivered(lease, now_ns, &mut self.house)?;
                 }
             }
         }
@@ -387,7 +387,7 @@ impl Gatekeeper<'_> {
     }
 }
 
-/// Counts what a gate sends.
+/// Counts what a gateway sends.
 fn note(balance: &mut Balance, commits: &mut u64, post: &Post<Counts>) {
     balance.messages += 1;
     match post {

@@ -1,4 +1,4 @@
-//! [`Gate`]: a site's peer and leases, and how each hears what the other does.
+//! [`Gateway`]: a site's peer and leases, and how each hears what the other does.
 
 use super::desk::Desk;
 use super::hatch::Hatch;
@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// What joins the units of a site to other sites.
-pub struct Gate<D> {
+pub struct Gateway<D> {
     peer: Host<Arc<Work>>,
     chooser: Seeded,
     pub(super) desk: Desk<D>,
 }
 
-impl<D: Tally> Gate<D> {
-    /// The gate of a site, with the peer that stands for it among the sites.
+impl<D: Tally> Gateway<D> {
+    /// The gateway of a site, with the peer that stands for it among the sites.
     #[must_use]
     pub fn new(
         site: Site<Portion<D>>,
@@ -82,7 +82,7 @@ impl<D: Tally> Gate<D> {
         &self.desk.wasted
     }
 
-    /// Tells the gate's peer what happened.
+    /// Tells the gateway's peer what happened.
     pub(super) fn tell<I: Inside<Done = D>>(
         &mut self,
         event: Event,

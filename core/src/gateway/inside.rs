@@ -1,23 +1,23 @@
-//! [`Inside`]: what a gate needs from the site around it.
+//! [`Inside`]: what a gateway needs from the site around it.
 
 use super::post::Post;
 use crate::balance::Event;
-use crate::gate::Portion;
+use crate::gateway::Portion;
 use crate::lease::{Certificate, SiteId};
 use crate::tree::Solution;
 use crate::work::Work;
 
-/// A site, as its gate sees it.
+/// A site, as its gateway sees it.
 pub trait Inside {
     /// What is counted.
     type Done;
     /// Why the run cannot continue.
     type Error;
 
-    /// How many units there are, without the gate.
+    /// How many units there are, without the gateway.
     fn units(&self) -> u32;
 
-    /// Open nodes of the gate's own: the spare piece.
+    /// Open nodes of the gateway's own: the spare piece.
     fn spare(&self) -> f64;
 
     /// About how many open nodes the units have.
@@ -47,7 +47,7 @@ pub trait Inside {
     /// If it cannot be read.
     fn put(&mut self, work: &Work) -> Result<(), Self::Error>;
 
-    /// Tells the gate's peer inside of an event: [`Event::Refilled`], [`Event::Stepped`] or [`Event::Short`].
+    /// Tells the gateway's peer inside of an event: [`Event::Refilled`], [`Event::Stepped`] or [`Event::Short`].
     ///
     /// # Errors
     /// If what it does about it fails.
@@ -60,7 +60,7 @@ pub trait Inside {
     /// divided.
     fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)>;
 
-    /// Begins a cut of all units: [`super::Gate::turn`] is told once it is complete.
+    /// Begins a cut of all units: [`super::Gateway::turn`] is told once it is complete.
     ///
     /// # Errors
     /// If it cannot begin.
@@ -84,7 +84,7 @@ pub trait Inside {
     /// Units are to look only for better solutions than this one.
     ///
     /// # Errors
-    /// If what the gate's peer does about it fails.
+    /// If what the gateway's peer does about it fails.
     fn beat(&mut self, best: &Solution) -> Result<(), Self::Error>;
 
     /// Another site was silent for a lease, and what it held is taken back.
@@ -93,7 +93,7 @@ pub trait Inside {
     /// Sends to another site.
     fn post(&mut self, to: SiteId, post: Post<Self::Done>);
 
-    /// Calls [`super::Gate::look`] at a time, unless it is called before.
+    /// Calls [`super::Gateway::look`] at a time, unless it is called before.
     fn wake_at(&mut self, at_ns: u64);
 
     /// The root's certificate: for its file.

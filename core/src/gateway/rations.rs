@@ -1,13 +1,13 @@
-//! A gate's side of a limit: when it asks for more nodes, when it hands some back, and when all are gone.
+//! A gateway's side of a limit: when it asks for more nodes, when it hands some back, and when all are gone.
 
-use super::door::Gate;
+use super::door::Gateway;
 use super::inside::Inside;
 use super::portion::Tally;
 use super::post::Post;
 use super::quota::Quota;
 use crate::lease::SiteId;
 
-impl<D: Tally> Gate<D> {
+impl<D: Tally> Gateway<D> {
     /// The units may explore only what they are allowed by [`Inside::allow`]. `nodes` is the limit of the whole
     /// search at its root, and 0 elsewhere.
     pub fn limit(&mut self, nodes: u64) {

@@ -1,4 +1,4 @@
-//! [`Hatch`]: what a gate's peer can do: split off what another site is given, and write to other sites.
+//! [`Hatch`]: what a gateway's peer can do: split off what another site is given, and write to other sites.
 
 use super::desk::Desk;
 use super::inside::Inside;
@@ -10,7 +10,7 @@ use crate::lease::Deed;
 use crate::work::Work;
 use std::sync::Arc;
 
-/// The gate's peer acts through this.
+/// The gateway's peer acts through this.
 pub(super) struct Hatch<'g, D, I> {
     pub desk: &'g mut Desk<D>,
     pub inside: &'g mut I,
