@@ -27,7 +27,7 @@ pub enum Kind {
     /// A message between peers.
     Message,
     /// A letter between sites.
-    Post,
+    GatewayMessage,
     /// A checkpoint.
     Checkpoint,
 }
@@ -38,7 +38,7 @@ impl Kind {
     pub fn mark(self) -> [u8; 4] {
         match self {
             Kind::Message => *b"plms",
-            Kind::Post => *b"plpt",
+            Kind::GatewayMessage => *b"plpt",
             Kind::Checkpoint => *b"plck",
         }
     }

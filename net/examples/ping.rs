@@ -43,7 +43,7 @@ fn round_trips(network: &mut Link, length: usize) {
         if network.me() == 0 {
             network.send(1, vec![1; length]);
         }
-        let Arrival::Letter { bytes, .. } = receive(network) else { panic!("no letter") };
+        let Arrival::Message { bytes, .. } = receive(network) else { panic!("no message") };
         if network.me() == 1 {
             network.send(0, bytes);
         }
@@ -61,15 +61,15 @@ fn round_trips(network: &mut Link, length: usize) {
     }
 }
 
-/// Prints how many bytes a second go one way in long letters.
+/// Prints how many bytes a second go one way in long messages.
 fn stream(network: &mut Link) {
     let start = Instant::now();
     if network.me() == 0 {
-        let letter = vec![1; LONG];
-        (0..LONGS).for_each(|_| network.send(1, letter.clone()));
+        let message = vec![1; LONG];
+        (0..LONGS).for_each(|_| network.send(1, message.clone()));
         receive(network);
         let rate = (LONG * LONGS) as f64 / start.elapsed().as_secs_f64();
-        println!("letters of 8 MiB        {:.2} GB/s", rate / 1e9);
+        println!("messages of 8 MiB        {:.2} GB/s", rate / 1e9);
     } else {
         (0..LONGS).for_each(|_| drop(receive(network)));
         network.send(0, Vec::new());
@@ -179,13 +179,13 @@ fn join(address: &str, file: &str) {
         };
         let (star, _) = tls::join(joining, wake()).unwrap_or_else(|error| panic!("{error}"));
         let mut network: Link = Box::new(star);
-        assert!(matches!(receive(&mut network), Arrival::Letter { from: 0, .. }));
+        assert!(matches!(receive(&mut network), Arrival::Message { from: 0, .. }));
         times.push(start.elapsed());
         if times.len() > JOINS {
             times.sort_unstable();
             let millis = |i: usize| times[i].as_secs_f64() * 1e3;
             println!(
-                "join to first letter    p50 {:.2} ms, longest {:.2} ms",
+                "join to first message    p50 {:.2} ms, longest {:.2} ms",
                 millis(JOINS / 2),
                 millis(JOINS)
             );

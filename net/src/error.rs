@@ -93,22 +93,22 @@ pub enum NetError {
         /// What the system says.
         why: String,
     },
-    /// A letter to nobody.
-    #[error("a letter to site {to}, but there are {sites} sites")]
+    /// A message to nobody.
+    #[error("a message to site {to}, but there are {sites} sites")]
     NoSite {
         /// Its receiver.
         to: SiteId,
         /// How many sites there are.
         sites: u32,
     },
-    /// A letter after the last one.
-    #[error("a letter to site {to} after the end was announced")]
+    /// A message after the last one.
+    #[error("a message to site {to} after the end was announced")]
     Finished {
         /// Its receiver.
         to: SiteId,
     },
-    /// A letter longer than allowed, sent or announced.
-    #[error("a letter of {bytes} bytes, but at most {limit} are allowed")]
+    /// A message longer than allowed, sent or announced.
+    #[error("a message of {bytes} bytes, but at most {limit} are allowed")]
     TooLong {
         /// Its length.
         bytes: u64,
@@ -127,13 +127,13 @@ pub enum NetError {
 
 #[cfg(any(feature = "mpi", feature = "tls"))]
 impl NetError {
-    /// A letter of so many bytes, where there is a limit.
+    /// A message of so many bytes, where there is a limit.
     pub(crate) fn too_long(bytes: u64, limit: usize) -> Self {
         Self::TooLong { bytes, limit: limit as u64 }
     }
 
-    /// Whether a letter may be sent at all: to one of these sites, before the end, and not too long.
-    pub(crate) fn check_letter(
+    /// Whether a message may be sent at all: to one of these sites, before the end, and not too long.
+    pub(crate) fn check_message(
         (to, sites): (SiteId, u32),
         finished: bool,
         (bytes, limit): (usize, usize),

@@ -32,7 +32,7 @@ pub enum Members {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// Bytes, whole and unchanged.
-    Letter {
+    Message {
         /// Who sent them.
         from: SiteId,
         /// What was sent.
@@ -48,15 +48,15 @@ pub enum Arrival {
     /// A site that will never be heard of again; over TLS, its place may be given to another process. A site that
     /// has lost site 0 over TLS has lost all others too.
     Lost(SiteId),
-    /// All sites have finished, and every letter has arrived. Nothing comes after this.
+    /// All sites have finished, and every message has arrived. Nothing comes after this.
     End,
 }
 
 /// One site's links to all others.
 ///
-/// Letters between two sites arrive in the order sent; no other order is guaranteed. A site may write
+/// Messages between two sites arrive in the order sent; no other order is guaranteed. A site may write
 /// to itself. Sending never blocks: what cannot leave yet waits in memory: over MPI without a limit,
-/// and over TLS a site for which too much waits is lost. A letter to a site that has not joined yet, or
+/// and over TLS a site for which too much waits is lost. A message to a site that has not joined yet, or
 /// that was lost, goes nowhere.
 ///
 /// Whatever goes wrong while sending is told by the next [`Network::poll`]. After an error, every
@@ -79,17 +79,17 @@ pub trait Network: Send {
     /// Which processes it has.
     fn members(&self) -> Members;
 
-    /// What carries the letters, in a few words for reports.
+    /// What carries the messages, in a few words for reports.
     fn name(&self) -> &str;
 
-    /// Sends a letter.
+    /// Sends a message.
     fn send(&mut self, to: SiteId, bytes: Vec<u8>);
 
     /// Takes the next arrival if there is one, and keeps what is being sent going.
     ///
     /// # Errors
     ///
-    /// If a link fails for good, a letter is longer than allowed or has no such receiver, or something
+    /// If a link fails for good, a message is longer than allowed or has no such receiver, or something
     /// arrives that no site sends.
     fn poll(&mut self) -> Result<Option<Arrival>, NetError>;
 
@@ -97,7 +97,7 @@ pub trait Network: Send {
     /// the network wakes it.
     fn rest(&self) -> Option<Duration>;
 
-    /// Says that this site sends no more. Letters of others still arrive.
+    /// Says that this site sends no more. Messages of others still arrive.
     fn finish(&mut self);
 
     /// Ends at once after a failure. Over MPI that ends the job, this process too, with this exit code,

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The longest message between two processes.
-pub(crate) const LETTER: usize = 1 << 29;
+pub(crate) const MESSAGE: usize = 1 << 29;
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
@@ -45,7 +45,7 @@ impl Processes {
     /// # Errors
     /// If there is a launcher, but no MPI library that goes with it.
     pub fn launched() -> Result<Self, RunError> {
-        let network = mpi::open(&Choice::Auto, LETTER)?;
+        let network = mpi::open(&Choice::Auto, MESSAGE)?;
         let cluster = |network| Arc::new(Cluster::new(network, None, Arc::default(), LASTING));
         Ok(Self(network.map(cluster)))
     }

@@ -4,9 +4,9 @@ use oorandom::Rand64;
 use pleach_core::balance::late::Recall;
 use pleach_core::balance::{Message, Power, Ticket};
 use pleach_core::checkpoint::Checkpoint;
-use pleach_core::gateway::{Letter, Portion, Post};
+use pleach_core::gateway::{GatewayMessage, GatewayPacket, Portion};
 use pleach_core::laws::mutate;
-use pleach_core::lease::{Certificate, Lease, Rec, Word};
+use pleach_core::lease::{Certificate, Lease, LeaseMessage, Rec};
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Solution};
 use pleach_core::wire::{Envelope, Kind, seal};
@@ -107,14 +107,15 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
     };
     let part = nested(work, 3);
     let lease = Lease { site: 1, incarnation: 7, number: 300 };
-    let commit = Word::Commit { lease, certificate: Arc::new(part.clone()), best: None };
+    let commit = LeaseMessage::Commit { lease, certificate: Arc::new(part.clone()), best: None };
     let content = Portion::open(vec![Arc::new(work.clone())]);
-    let gift = Post::Gift(ticket, Word::Work { lease, content, best: None });
-    let letters = [gift, Post::Word(commit)].map(|post| Letter { from: 1, post });
+    let gift = GatewayMessage::Gift(ticket, LeaseMessage::Work { lease, content, best: None });
+    let packets =
+        [gift, GatewayMessage::Lease(commit)].map(|message| GatewayPacket { from: 1, message });
     let messages = messages.iter().map(|message| message.to_bytes(fingerprint));
-    let letters = letters.iter().map(|letter| letter.to_bytes(fingerprint));
+    let packets = packets.iter().map(|packet| packet.to_bytes(fingerprint));
     let checkpoints = [checkpoint.clone().with_certificate(&part), checkpoint];
-    messages.chain(letters).chain(checkpoints.iter().map(Checkpoint::to_bytes)).collect()
+    messages.chain(packets).chain(checkpoints.iter().map(Checkpoint::to_bytes)).collect()
 }
 
 /// A certificate with a lease in a lease, so many levels of them.
@@ -133,15 +134,15 @@ fn nested(work: &Work, levels: u64) -> Certificate<Portion<Counts>> {
 }
 
 /// What bytes can be read as.
-type Read = (Option<Envelope>, Option<Letter>, Option<Checkpoint>);
+type Read = (Option<Envelope>, Option<GatewayPacket>, Option<Checkpoint>);
 
 /// Decodes bytes as all that they can be, within the allowed memory.
 fn read(bytes: &[u8], fingerprint: u64) -> Read {
     let mut read = (None, None, None);
     let used = allocation_counter::measure(|| {
         let message = Envelope::from_bytes(bytes, fingerprint).ok();
-        let letter = Letter::from_bytes(bytes, fingerprint, 4).ok();
-        read = (message, letter, Checkpoint::from_bytes(bytes).ok());
+        let packet = GatewayPacket::from_bytes(bytes, fingerprint, 4).ok();
+        read = (message, packet, Checkpoint::from_bytes(bytes).ok());
     });
     assert!(used.bytes_max <= size_class(bytes.len()), "{used:?} for {} bytes", bytes.len());
     read
@@ -173,17 +174,17 @@ fn mutated_inputs_are_refused() {
         // The same damage under a valid seal, as a faulty sender would produce it: whatever is
         // decoded encodes to the same bytes, and its work is rejected or can be searched.
         let content = Raw(&bytes[HEAD..bytes.len() - SEAL]);
-        let kinds = [Kind::Message, Kind::Post, Kind::Checkpoint];
+        let kinds = [Kind::Message, Kind::GatewayMessage, Kind::Checkpoint];
         let kind = kinds.into_iter().find(|kind| original.starts_with(&kind.mark())).unwrap();
         let sealed = seal(kind, prints[which], &content);
-        let (message, letter, checkpoint) = read(&sealed, prints[which]);
+        let (message, packet, checkpoint) = read(&sealed, prints[which]);
         let mut pieces = Vec::new();
         if let Some(message) = message {
             assert_eq!(message.to_bytes(prints[which]), sealed);
             pieces.extend(message.work.map(|work| work.bytes.clone()));
         }
-        if let Some(letter) = letter {
-            assert_eq!(letter.to_bytes(prints[which]), sealed);
+        if let Some(packet) = packet {
+            assert_eq!(packet.to_bytes(prints[which]), sealed);
         }
         if let Some(checkpoint) = checkpoint {
             assert_eq!(checkpoint.to_bytes(), sealed);

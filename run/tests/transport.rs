@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-fn letter(from: PeerId, number: u64) -> Envelope {
+fn message(from: PeerId, number: u64) -> Envelope {
     let ticket = Ticket { giver: from, number };
     let work = Work { size: 1.0, least_bound: 0, bytes: number.to_le_bytes().to_vec() };
     Envelope { from, message: Message::Work { ticket, epoch: 0 }, work: Some(Arc::new(work)) }
@@ -16,27 +16,27 @@ fn letter(from: PeerId, number: u64) -> Envelope {
 
 /// Letters of each sender arrive complete and in order, whoever else sends.
 fn order_is_kept(mut desks: Vec<impl Transport + 'static>) {
-    const LETTERS: u64 = 20_000;
+    const MESSAGES: u64 = 20_000;
     let mut receiver = desks.remove(0);
     let senders: Vec<_> = (1..)
         .zip(desks)
         .map(|(me, mut desk)| {
-            thread::spawn(move || (0..LETTERS).for_each(|i| desk.send(0, letter(me, i))))
+            thread::spawn(move || (0..MESSAGES).for_each(|i| desk.send(0, message(me, i))))
         })
         .collect();
     let mut next = vec![0; senders.len() + 1];
-    while next[1..].iter().any(|&seen| seen < LETTERS) {
+    while next[1..].iter().any(|&seen| seen < MESSAGES) {
         receiver.wait(Some(Duration::from_secs(10)));
         let mut got = false;
         while let Some(envelope) = receiver.poll() {
             let slot = &mut next[envelope.from as usize];
-            assert_eq!(envelope, letter(envelope.from, *slot), "out of order");
+            assert_eq!(envelope, message(envelope.from, *slot), "out of order");
             *slot += 1;
             got = true;
         }
         assert!(got, "nothing came for ten seconds");
     }
-    assert!(!receiver.waiting() && receiver.poll().is_none(), "one letter too many");
+    assert!(!receiver.waiting() && receiver.poll().is_none(), "one message too many");
     senders.into_iter().for_each(|sender| sender.join().unwrap());
 }
 
@@ -49,10 +49,10 @@ fn sleepers_wake(mut desks: Vec<impl Transport + 'static>) {
     let mut sender = desks.remove(0);
     let sending = thread::spawn(move || {
         thread::sleep(Duration::from_millis(30));
-        sender.send(0, letter(1, 7));
+        sender.send(0, message(1, 7));
     });
     receiver.wait(Some(Duration::from_secs(20)));
-    assert_eq!(receiver.poll(), Some(letter(1, 7)));
+    assert_eq!(receiver.poll(), Some(message(1, 7)));
     assert!(start.elapsed() < Duration::from_secs(10), "mail did not wake the sleeper");
     sending.join().unwrap();
 }
@@ -76,9 +76,9 @@ fn local_mail_wakes_sleepers() {
 fn the_bell_wakes_everyone_and_leftovers_are_found() {
     let office = Office::new(2);
     let mut desk = office.desk(0);
-    office.desk(1).send(1, letter(0, 3));
+    office.desk(1).send(1, message(0, 3));
     office.ring_all();
     desk.wait(None);
     assert!(desk.poll().is_none());
-    assert_eq!(office.leftovers(), [letter(0, 3)]);
+    assert_eq!(office.leftovers(), [message(0, 3)]);
 }

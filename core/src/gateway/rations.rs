@@ -1,28 +1,28 @@
 //! A gateway's side of a limit: when it asks for more nodes, when it hands some back, and when all are gone.
 
-use super::door::Gateway;
-use super::inside::Inside;
+use super::events::Gateway;
+use super::message::GatewayMessage;
 use super::portion::Tally;
-use super::post::Post;
 use super::quota::Quota;
+use super::workers::Workers;
 use crate::lease::SiteId;
 
 impl<D: Tally> Gateway<D> {
-    /// The units may explore only what they are allowed by [`Inside::allow`]. `nodes` is the limit of the whole
+    /// The units may explore only what they are allowed by [`Workers::allow`]. `nodes` is the limit of the whole
     /// search at its root, and 0 elsewhere.
     pub fn limit(&mut self, nodes: u64) {
-        self.desk.quota = Some(Quota { pool: nodes, ..Quota::default() });
+        self.state.quota = Some(Quota { pool: nodes, ..Quota::default() });
     }
 
     /// Sees that the units may go on, as long as the limit allows.
-    pub(super) fn ration<I: Inside<Done = D>>(
+    pub(super) fn ration<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        let lease_ns = self.desk.timer.terms().lease_ns;
-        let (root, sites, is_idle) = (self.is_root(), self.sites(), self.desk.is_idle());
-        let Some(quota) = &mut self.desk.quota else { return Ok(()) };
+        let lease_ns = self.state.timer.terms().lease_ns;
+        let (root, sites, is_idle) = (self.is_root(), self.sites(), self.state.is_idle());
+        let Some(quota) = &mut self.state.quota else { return Ok(()) };
         let left = inside.allowed();
         if is_idle {
             if left > 0 {
@@ -31,7 +31,7 @@ impl<D: Tally> Gateway<D> {
                 if root {
                     quota.pool += left;
                 } else {
-                    inside.post(0, Post::Nodes(left));
+                    inside.send(0, GatewayMessage::Nodes(left));
                 }
             }
         } else if left > quota.last / 2 {
@@ -43,41 +43,41 @@ impl<D: Tally> Gateway<D> {
             }
         } else if quota.asked_ns.is_none_or(|asked_ns| now_ns >= asked_ns + lease_ns / 2) {
             quota.asked_ns = Some(now_ns);
-            inside.post(0, Post::Draw { dry: left == 0 });
+            inside.send(0, GatewayMessage::Draw { dry: left == 0 });
             inside.wake_at(now_ns.saturating_add(lease_ns / 2));
         }
         Ok(())
     }
 
     /// The root grants a site more nodes, or stops the search: there are none left, and the site has none.
-    pub(super) fn on_draw<I: Inside<Done = D>>(
+    pub(super) fn on_draw<I: Workers<Done = D>>(
         &mut self,
         (from, dry): (SiteId, bool),
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
         let sites = self.sites();
-        let Some(quota) = self.desk.quota.as_mut() else { return Ok(()) };
+        let Some(quota) = self.state.quota.as_mut() else { return Ok(()) };
         let nodes = quota.grant(sites);
         if nodes == 0 && dry {
             return self.stop(now_ns, inside);
         }
-        inside.post(from, Post::Nodes(nodes));
+        inside.send(from, GatewayMessage::Nodes(nodes));
         Ok(())
     }
 
     /// Nodes come from the root, or come back to it.
-    pub(super) fn on_nodes<I: Inside<Done = D>>(&mut self, nodes: u64, inside: &mut I) {
+    pub(super) fn on_nodes<I: Workers<Done = D>>(&mut self, nodes: u64, inside: &mut I) {
         let root = self.is_root();
-        match &mut self.desk.quota {
+        match &mut self.state.quota {
             Some(quota) if root => quota.pool = quota.pool.saturating_add(nodes),
             _ => self.take_grant(nodes, inside),
         }
     }
 
     /// The units may explore so many more nodes. After a grant of none the site asks when it has none left.
-    fn take_grant<I: Inside<Done = D>>(&mut self, nodes: u64, inside: &mut I) {
-        if let Some(quota) = &mut self.desk.quota {
+    fn take_grant<I: Workers<Done = D>>(&mut self, nodes: u64, inside: &mut I) {
+        if let Some(quota) = &mut self.state.quota {
             (quota.last, quota.asked_ns) = (nodes, None);
             inside.allow(nodes);
         }

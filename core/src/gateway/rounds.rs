@@ -1,11 +1,11 @@
 //! The gateway's own rounds: opening and returning holdings, commits, and leaving.
 
-use super::desk::Cut;
-use super::door::Gateway;
-use super::inside::Inside;
+use super::events::Gateway;
+use super::message::GatewayMessage;
 use super::portion::{Portion, Tally};
-use super::post::Post;
 use super::quota::Quota;
+use super::state::Cut;
+use super::workers::Workers;
 use crate::balance::{Event, Message, Power};
 use crate::lease::{Certificate, Content, Held, Holding, Lease, SiteId};
 
@@ -18,7 +18,7 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn turn<I: Inside<Done = D>>(
+    pub fn turn<I: Workers<Done = D>>(
         &mut self,
         cut: Option<&Portion<D>>,
         now_ns: u64,
@@ -38,9 +38,13 @@ impl<D: Tally> Gateway<D> {
     }
 
     /// The units have done all that they had.
-    fn is_dry<I: Inside<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> Result<(), I::Error> {
+    fn is_dry<I: Workers<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
         self.learn(now_ns, inside)?;
-        if let Some(held) = self.desk.at_work.take() {
+        if let Some(held) = self.state.at_work.take() {
             let done = inside.settle()?;
             self.put_back(held, &Portion { done, open: Vec::new() });
         }
@@ -48,14 +52,14 @@ impl<D: Tally> Gateway<D> {
     }
 
     fn put_back(&mut self, held: Held, portion: &Portion<D>) {
-        let site = self.desk.timer.site_mut();
+        let site = self.state.timer.site_mut();
         site.change(held, |content| content.add(portion));
         site.lend(held, false);
-        self.desk.cut = None;
+        self.state.cut = None;
     }
 
     /// Returns what is done, opens what waits, and sees whether the search is over.
-    pub(super) fn proceed<I: Inside<Done = D>>(
+    pub(super) fn proceed<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
@@ -64,11 +68,11 @@ impl<D: Tally> Gateway<D> {
         for held in self.to_return() {
             self.give_back(held, now_ns, inside)?;
         }
-        if self.site().finished() && !self.desk.over {
+        if self.site().finished() && !self.state.over {
             self.tell(Event::AllIdle, None, now_ns, inside)?;
         }
-        let stops = self.desk.stopped || self.site().leaving();
-        if self.desk.at_work.is_none() && !stops {
+        let stops = self.state.stopped || self.site().leaving();
+        if self.state.at_work.is_none() && !stops {
             let next = self.site().working().map(crate::lease::Holding::held);
             if let Some(held) = next {
                 self.refill(held, inside)?;
@@ -78,7 +82,7 @@ impl<D: Tally> Gateway<D> {
     }
 
     /// The holdings to return now. One of which some was given on waits for that for a while: then a single
-    /// word tells of all of it, and nobody needs to adopt what was given on.
+    /// message tells of all of it, and nobody needs to adopt what was given on.
     fn to_return(&self) -> Vec<Held> {
         let site = self.site();
         let mut surplus = site.ready().count().saturating_sub(MOST_WAITING);
@@ -90,82 +94,82 @@ impl<D: Tally> Gateway<D> {
         now.map(Holding::held).collect()
     }
 
-    fn give_back<I: Inside<Done = D>>(
+    fn give_back<I: Workers<Done = D>>(
         &mut self,
         held: Held,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.act(now_ns, inside, None, |it, deeds| {
-            it.site_mut().give_back(held, deeds);
+        self.act(now_ns, inside, None, |it, actions| {
+            it.site_mut().give_back(held, actions);
             it.committed(held, now_ns, 0);
         })
     }
 
     /// Lets the peer see how much work there is now: it serves those that wait, or asks.
-    fn weigh<I: Inside<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> Result<(), I::Error> {
-        if self.desk.over || self.desk.stopped || self.site().leaving() {
+    fn weigh<I: Workers<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> Result<(), I::Error> {
+        if self.state.over || self.state.stopped || self.site().leaving() {
             return Ok(());
         }
         let (nodes, busy_ns) = inside.spent();
         self.tell(Event::Stepped { nodes, busy_ns }, None, now_ns, inside)?;
-        if self.desk.spare(inside) > 0.0 {
-            self.desk.bare_ns = None;
-        } else if self.desk.bare_ns.is_none() {
-            self.desk.bare_ns = Some(now_ns);
-            inside.wake_at(self.desk.low_at(now_ns));
+        if self.state.spare(inside) > 0.0 {
+            self.state.bare_ns = None;
+        } else if self.state.bare_ns.is_none() {
+            self.state.bare_ns = Some(now_ns);
+            inside.wake_at(self.state.low_at(now_ns));
         }
         self.ration(now_ns, inside)?;
         // The units are asked for another piece, or are served.
         inside.tell(Event::Stepped { nodes: 0, busy_ns: 0 })?;
-        if self.desk.is_short(inside) { inside.tell(Event::Short) } else { Ok(()) }
+        if self.state.is_short(inside) { inside.tell(Event::Short) } else { Ok(()) }
     }
 
     /// Looks at the clock: commits, asks again, suspects, gives up. Returns when to look again.
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn look<I: Inside<Done = D>>(
+    pub fn look<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<u64, I::Error> {
-        if self.desk.over {
+        if self.state.over {
             return Ok(u64::MAX);
         }
         self.wake(now_ns, inside)?;
         let mut next_ns = 0;
-        self.act(now_ns, inside, None, |it, deeds| next_ns = it.look(now_ns, deeds))?;
-        let lease_ns = self.desk.timer.terms().lease_ns;
+        self.act(now_ns, inside, None, |it, actions| next_ns = it.look(now_ns, actions))?;
+        let lease_ns = self.state.timer.terms().lease_ns;
         self.take_back_from_the_away(lease_ns, now_ns, inside)?;
-        while self.desk.cut.is_none() {
-            let Some(held) = self.desk.timer.due(now_ns) else { break };
+        while self.state.cut.is_none() {
+            let Some(held) = self.state.timer.due(now_ns) else { break };
             self.commit(held, now_ns, inside)?;
         }
         self.proceed(now_ns, inside)?;
         let commit_ns =
-            if self.desk.cut.is_some() { u64::MAX } else { self.desk.timer.next_commit_ns() };
+            if self.state.cut.is_some() { u64::MAX } else { self.state.timer.next_commit_ns() };
         let next_ns = next_ns.min(self.knock(now_ns, inside));
         Ok(next_ns.max(now_ns + 1).min(commit_ns).min(self.wakes_ns()))
     }
 
     /// A site that holds nothing for anybody and hears nothing asks the root: whoever was to give it work, or to
     /// adopt it, may be gone, and so may whoever was to tell it of the end. Returns when to do so.
-    fn knock<I: Inside<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> u64 {
+    fn knock<I: Workers<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> u64 {
         if !self.site().holdings().iter().all(Holding::is_orphan) {
             return u64::MAX;
         }
-        let every_ns = self.desk.timer.terms().lease_ns / 2;
-        if now_ns >= self.desk.heard_ns.saturating_add(every_ns) {
-            self.desk.heard_ns = now_ns;
+        let every_ns = self.state.timer.terms().lease_ns / 2;
+        if now_ns >= self.state.heard_ns.saturating_add(every_ns) {
+            self.state.heard_ns = now_ns;
             let ask = Message::Ask { power: Power(0), units: 0, waits: false };
-            inside.post(0, Post::Peer(ask));
+            inside.send(0, GatewayMessage::Peer(ask));
         }
-        self.desk.heard_ns.saturating_add(every_ns)
+        self.state.heard_ns.saturating_add(every_ns)
     }
 
     /// Makes a commit of a holding, or begins one.
-    fn commit<I: Inside<Done = D>>(
+    fn commit<I: Workers<Done = D>>(
         &mut self,
         held: Held,
         now_ns: u64,
@@ -175,29 +179,29 @@ impl<D: Tally> Gateway<D> {
             return self.give_back(held, now_ns, inside);
         }
         let Some(part) = self.site().freeze(held) else { return Ok(()) };
-        self.desk.timer.committed(held, now_ns, 0);
-        if self.desk.at_work == Some(held) {
-            self.desk.cut = Some(Cut { held, part, since_ns: now_ns });
+        self.state.timer.committed(held, now_ns, 0);
+        if self.state.at_work == Some(held) {
+            self.state.cut = Some(Cut { held, part, since_ns: now_ns });
             return inside.begin_cut();
         }
         self.certify(held, part, now_ns, inside)
     }
 
     /// A cut that was begun is complete: what the units had done, and what they had open.
-    fn cut_is_complete<I: Inside<Done = D>>(
+    fn cut_is_complete<I: Workers<Done = D>>(
         &mut self,
         portion: &Portion<D>,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
         self.learn(now_ns, inside)?;
-        let Some(Cut { held, mut part, since_ns }) = self.desk.cut.take() else { return Ok(()) };
+        let Some(Cut { held, mut part, since_ns }) = self.state.cut.take() else { return Ok(()) };
         part.content.add(portion);
-        self.desk.timer.committed(held, now_ns, now_ns.saturating_sub(since_ns));
+        self.state.timer.committed(held, now_ns, now_ns.saturating_sub(since_ns));
         self.certify(held, part, now_ns, inside)
     }
 
-    fn certify<I: Inside<Done = D>>(
+    fn certify<I: Workers<Done = D>>(
         &mut self,
         held: Held,
         part: Certificate<Portion<D>>,
@@ -207,36 +211,36 @@ impl<D: Tally> Gateway<D> {
         if held.is_none() {
             return inside.save(&part, self.site().best());
         }
-        self.act(now_ns, inside, None, |it, deeds| it.site().commit(held, part, deeds))
+        self.act(now_ns, inside, None, |it, actions| it.site().commit(held, part, actions))
     }
 
     /// Another site is there from now on, where sites come and go.
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn came<I: Inside<Done = D>>(
+    pub fn came<I: Workers<Done = D>>(
         &mut self,
         site: SiteId,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.desk.away.remove(&site);
+        self.state.away.remove(&site);
         self.tell(Event::Came { peer: site }, None, now_ns, inside)?;
         let root = self.is_root();
-        if self.desk.stopped && root {
+        if self.state.stopped && root {
             // It has not heard of it.
-            inside.post(site, Post::Stop);
+            inside.send(site, GatewayMessage::Stop);
         }
         if site == 0 && !root {
-            self.desk.timer.reach_root(true, now_ns);
+            self.state.timer.reach_root(true, now_ns);
         }
-        self.desk.timer.came(site, now_ns);
-        self.act(now_ns, inside, None, |it, deeds| it.site().ask_all_of(site, deeds))
+        self.state.timer.came(site, now_ns);
+        self.act(now_ns, inside, None, |it, actions| it.site().ask_all_of(site, actions))
     }
 
     /// Another process is the root now: what the one before has granted is not of this one's limit.
-    pub fn root_changed<I: Inside<Done = D>>(&mut self, inside: &mut I) {
-        if let Some(quota) = &mut self.desk.quota {
+    pub fn root_changed<I: Workers<Done = D>>(&mut self, inside: &mut I) {
+        if let Some(quota) = &mut self.state.quota {
             *quota = Quota::default();
             inside.forbid();
         }
@@ -246,14 +250,14 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn unreachable<I: Inside<Done = D>>(
+    pub fn unreachable<I: Workers<Done = D>>(
         &mut self,
         site: SiteId,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
         if site == 0 {
-            self.desk.timer.reach_root(false, now_ns);
+            self.state.timer.reach_root(false, now_ns);
         }
         self.tell(Event::Lost { peer: site }, None, now_ns, inside)
     }
@@ -263,15 +267,15 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn away<I: Inside<Done = D>>(
+    pub fn away<I: Workers<Done = D>>(
         &mut self,
         site: SiteId,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.desk.away.entry(site).or_insert(now_ns);
+        self.state.away.entry(site).or_insert(now_ns);
         self.unreachable(site, now_ns, inside)?;
-        if self.desk.stopped {
+        if self.state.stopped {
             // There is no time to wait for it.
             self.take_back_from_the_away(0, now_ns, inside)?;
         }
@@ -283,29 +287,29 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn undelivered<I: Inside<Done = D>>(
+    pub fn undelivered<I: Workers<Done = D>>(
         &mut self,
         lease: Lease,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.act(now_ns, inside, None, |it, deeds| it.site_mut().suspect(lease, deeds))?;
+        self.act(now_ns, inside, None, |it, actions| it.site_mut().suspect(lease, actions))?;
         self.proceed(now_ns, inside)
     }
 
     /// A site that has nothing to do takes back what those hold that have been away for a moment.
-    fn is_short_of_the_away<I: Inside<Done = D>>(
+    fn is_short_of_the_away<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        if self.desk.away.is_empty() || !self.desk.is_idle() {
+        if self.state.away.is_empty() || !self.state.is_idle() {
             return Ok(());
         }
-        let moment_ns = self.desk.timer.terms().lease_ns / 8;
+        let moment_ns = self.state.timer.terms().lease_ns / 8;
         self.take_back_from_the_away(moment_ns, now_ns, inside)?;
         let site = self.site();
-        let relied = self.desk.away.iter().filter(|(away, _)| site.relies_on(**away));
+        let relied = self.state.away.iter().filter(|(away, _)| site.relies_on(**away));
         if let Some(since_ns) = relied.map(|(_, since_ns)| *since_ns).min() {
             inside.wake_at(since_ns.saturating_add(moment_ns));
         }
@@ -313,7 +317,7 @@ impl<D: Tally> Gateway<D> {
     }
 
     /// Takes back what those hold that have been away for this long; also what comes with it.
-    fn take_back_from_the_away<I: Inside<Done = D>>(
+    fn take_back_from_the_away<I: Workers<Done = D>>(
         &mut self,
         wait_ns: u64,
         now_ns: u64,
@@ -322,10 +326,10 @@ impl<D: Tally> Gateway<D> {
         loop {
             let site = self.site();
             let due = |since_ns: u64| now_ns >= since_ns.saturating_add(wait_ns);
-            let mut away = self.desk.away.iter();
+            let mut away = self.state.away.iter();
             let next = away.find(|&(&away, &since_ns)| due(since_ns) && site.relies_on(away));
             let Some((&away, _)) = next else { return Ok(()) };
-            self.act(now_ns, inside, None, |it, deeds| it.site_mut().take_back(away, deeds))?;
+            self.act(now_ns, inside, None, |it, actions| it.site_mut().take_back(away, actions))?;
         }
     }
 
@@ -333,15 +337,15 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn lost<I: Inside<Done = D>>(
+    pub fn lost<I: Workers<Done = D>>(
         &mut self,
         site: SiteId,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.desk.away.remove(&site);
+        self.state.away.remove(&site);
         self.tell(Event::Lost { peer: site }, None, now_ns, inside)?;
-        self.act(now_ns, inside, None, |it, deeds| it.site_mut().lost(site, deeds))?;
+        self.act(now_ns, inside, None, |it, actions| it.site_mut().lost(site, actions))?;
         self.proceed(now_ns, inside)
     }
 
@@ -349,19 +353,19 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn leave<I: Inside<Done = D>>(
+    pub fn leave<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.desk.timer.site_mut().leave();
+        self.state.timer.site_mut().leave();
         self.take_in(now_ns, inside)?;
         self.proceed(now_ns, inside)
     }
 
     /// Learns what the units have found. It must reach other sites no later than anything that the units
     /// have done, which they may have pruned by it.
-    fn learn<I: Inside<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> Result<(), I::Error> {
+    fn learn<I: Workers<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> Result<(), I::Error> {
         match inside.best() {
             Some(best) => self.found(&best, now_ns, inside),
             None => Ok(()),
@@ -369,13 +373,13 @@ impl<D: Tally> Gateway<D> {
     }
 
     /// Takes what the units have, and gives them nothing more.
-    fn take_in<I: Inside<Done = D>>(
+    fn take_in<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
         self.learn(now_ns, inside)?;
-        if let Some(held) = self.desk.at_work.take() {
+        if let Some(held) = self.state.at_work.take() {
             let portion = inside.empty()?;
             self.put_back(held, &portion);
         }
@@ -386,18 +390,18 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn stop<I: Inside<Done = D>>(
+    pub fn stop<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        if std::mem::replace(&mut self.desk.stopped, true) {
+        if std::mem::replace(&mut self.state.stopped, true) {
             return Ok(());
         }
         for to in self.neighbours() {
-            inside.post(to, Post::Stop);
+            inside.send(to, GatewayMessage::Stop);
         }
-        self.desk.timer.site_mut().leave();
+        self.state.timer.site_mut().leave();
         self.take_in(now_ns, inside)?;
         // There is no time to wait for those that are away.
         self.take_back_from_the_away(0, now_ns, inside)?;
@@ -408,14 +412,14 @@ impl<D: Tally> Gateway<D> {
     #[must_use]
     pub fn is_gathered(&self) -> bool {
         let whole = self.site().holding(None);
-        self.desk.stopped && whole.is_some_and(|whole| whole.part().subs.is_empty())
+        self.state.stopped && whole.is_some_and(|whole| whole.part().subs.is_empty())
     }
 
     /// Ends a search that was stopped, at the root: whoever asks from now on is told so.
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn close<I: Inside<Done = D>>(
+    pub fn close<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
@@ -427,11 +431,11 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn resume<I: Inside<Done = D>>(
+    pub fn resume<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.act(now_ns, inside, None, |it, deeds| it.site().adopt_all(deeds))
+        self.act(now_ns, inside, None, |it, actions| it.site().adopt_all(actions))
     }
 }

@@ -1,59 +1,59 @@
-//! What a site does about each word, and the fold: how it takes over what another site says.
+//! What a site does about each message, and the fold: how it takes over what another site says.
 
 use super::certificate::{Certificate, Content, Rec};
 use super::lease::{Lease, SiteId};
+use super::message::{LeaseAction, LeaseMessage};
 use super::mutant::Mutant;
-use super::site::{Deeds, Site, send};
-use super::word::{Deed, Word};
+use super::site::{LeaseActions, Site, send};
 use crate::tree::Solution;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 impl<C: Content> Site<C> {
-    /// Takes in a word from another site, or from itself.
-    pub fn on(&mut self, from: SiteId, word: Word<C>, deeds: &mut Deeds<C>) {
-        match word {
-            Word::Work { lease, content, best } => {
-                self.take_best(best, deeds);
-                self.on_work(from, lease, content, deeds);
+    /// Takes in a message from another site, or from itself.
+    pub fn on(&mut self, from: SiteId, message: LeaseMessage<C>, actions: &mut LeaseActions<C>) {
+        match message {
+            LeaseMessage::Work { lease, content, best } => {
+                self.take_best(best, actions);
+                self.on_work(from, lease, content, actions);
             }
-            Word::Ack { lease } => self.on_ack(from, lease, deeds),
-            Word::Commit { lease, certificate, best } => {
-                self.take_best(best, deeds);
-                self.on_certificate(from, lease, &certificate, false, deeds);
+            LeaseMessage::Ack { lease } => self.on_ack(from, lease, actions),
+            LeaseMessage::Commit { lease, certificate, best } => {
+                self.take_best(best, actions);
+                self.on_certificate(from, lease, &certificate, false, actions);
             }
-            Word::Return { lease, certificate, best } => {
-                self.take_best(best, deeds);
-                self.on_certificate(from, lease, &certificate, true, deeds);
+            LeaseMessage::Return { lease, certificate, best } => {
+                self.take_best(best, actions);
+                self.on_certificate(from, lease, &certificate, true, actions);
             }
             // That it came is all it says.
-            Word::Committed { .. } => {}
-            Word::Returned { lease } => self.holdings.retain(|holding| {
+            LeaseMessage::Committed { .. } => {}
+            LeaseMessage::Returned { lease } => self.holdings.retain(|holding| {
                 !(holding.held == Some(lease) && holding.returning && holding.lender == Some(from))
             }),
-            Word::Adopt { lease } => self.on_adopt(from, lease, deeds),
-            Word::Missing { lease } => {
+            LeaseMessage::Adopt { lease } => self.on_adopt(from, lease, actions),
+            LeaseMessage::Missing { lease } => {
                 if self.live_recs(lease).any(|rec| rec.holder == from) {
-                    self.fold_all(lease, deeds);
+                    self.fold_all(lease, actions);
                 }
             }
-            Word::Unknown { lease } => {
+            LeaseMessage::Unknown { lease } => {
                 let drops = self.is(Mutant::DropsOnUnknown);
                 if let Some(holding) = self.holding_mut(Some(lease))
                     && holding.lender == Some(from)
                 {
                     holding.lender = None;
                     if drops {
-                        self.abandon(lease, deeds);
+                        self.abandon(lease, actions);
                     }
                 }
             }
         }
     }
 
-    fn on_work(&mut self, from: SiteId, lease: Lease, content: C, deeds: &mut Deeds<C>) {
+    fn on_work(&mut self, from: SiteId, lease: Lease, content: C, actions: &mut LeaseActions<C>) {
         if self.leaving {
-            return self.miss(from, lease, deeds);
+            return self.miss(from, lease, actions);
         }
         if self.holding(Some(lease)).is_none() {
             let mixes = self.is(Mutant::MixesLiens);
@@ -64,21 +64,21 @@ impl<C: Content> Site<C> {
             } else {
                 self.hold(Some(lease), Some(from), Certificate::of(content));
             }
-            send(from, Word::Ack { lease }, deeds);
-            deeds.push(Deed::Came { lease, from });
+            send(from, LeaseMessage::Ack { lease }, actions);
+            actions.push(LeaseAction::Came { lease, from });
         }
     }
 
-    fn on_ack(&mut self, from: SiteId, lease: Lease, deeds: &mut Deeds<C>) {
+    fn on_ack(&mut self, from: SiteId, lease: Lease, actions: &mut LeaseActions<C>) {
         let (mut live, mut new) = (false, false);
         for rec in self.live_recs(lease) {
             live = true;
             new |= !std::mem::replace(&mut rec.acked, true);
         }
         if new {
-            deeds.push(Deed::Arrived { lease, at: from });
+            actions.push(LeaseAction::Arrived { lease, at: from });
         } else if !live && !self.lists_in_return(lease) {
-            send(from, Word::Unknown { lease }, deeds);
+            send(from, LeaseMessage::Unknown { lease }, actions);
         }
     }
 
@@ -88,7 +88,7 @@ impl<C: Content> Site<C> {
         lease: Lease,
         certificate: &Arc<Certificate<C>>,
         returned: bool,
-        deeds: &mut Deeds<C>,
+        actions: &mut LeaseActions<C>,
     ) {
         let (mut live, mut new) = (false, false);
         for rec in self.live_recs(lease) {
@@ -98,16 +98,16 @@ impl<C: Content> Site<C> {
             rec.heard = Some(Arc::clone(certificate));
         }
         if new {
-            deeds.push(Deed::Arrived { lease, at: from });
+            actions.push(LeaseAction::Arrived { lease, at: from });
         }
         if live {
             if returned {
-                self.fold_all(lease, deeds);
-                send(from, Word::Returned { lease }, deeds);
+                self.fold_all(lease, actions);
+                send(from, LeaseMessage::Returned { lease }, actions);
             }
         } else if !self.lists_in_return(lease) {
             self.on_unlisted(from, lease, certificate, returned);
-            send(from, Word::Unknown { lease }, deeds);
+            send(from, LeaseMessage::Unknown { lease }, actions);
         }
     }
 
@@ -131,21 +131,21 @@ impl<C: Content> Site<C> {
         }
     }
 
-    fn on_adopt(&mut self, from: SiteId, lease: Lease, deeds: &mut Deeds<C>) {
+    fn on_adopt(&mut self, from: SiteId, lease: Lease, actions: &mut LeaseActions<C>) {
         let Some(holding) = self.holding_mut(Some(lease)) else {
-            return self.miss(from, lease, deeds);
+            return self.miss(from, lease, actions);
         };
         holding.lender = Some(from);
         if holding.returning {
-            self.say_again(Some(lease), deeds);
+            self.say_again(Some(lease), actions);
         } else {
-            deeds.push(Deed::Owed { lease });
+            actions.push(LeaseAction::Owed { lease });
         }
     }
 
-    fn miss(&self, to: SiteId, lease: Lease, deeds: &mut Deeds<C>) {
+    fn miss(&self, to: SiteId, lease: Lease, actions: &mut LeaseActions<C>) {
         if !self.is(Mutant::NoMissing) {
-            send(to, Word::Missing { lease }, deeds);
+            send(to, LeaseMessage::Missing { lease }, actions);
         }
     }
 
@@ -162,7 +162,7 @@ impl<C: Content> Site<C> {
     }
 
     /// Takes a lease over for good, by its last certificate, in every live holding that lists it.
-    pub(super) fn fold_all(&mut self, lease: Lease, deeds: &mut Deeds<C>) {
+    pub(super) fn fold_all(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
         let (frozen, keeps) = (!self.is(Mutant::NotFrozen), self.is(Mutant::FoldKeepsTheLien));
         let silent = self.is(Mutant::FoldWithoutAdopt);
         for holding in self.holdings.iter_mut().filter(|holding| !(frozen && holding.returning)) {
@@ -174,19 +174,19 @@ impl<C: Content> Site<C> {
                     place.insert(nested.clone());
                 }
                 if !silent {
-                    send(nested.holder, Word::Adopt { lease: sub }, deeds);
+                    send(nested.holder, LeaseMessage::Adopt { lease: sub }, actions);
                 }
             }
             if keeps {
                 holding.part.subs.insert(lease, rec);
             }
-            deeds.push(Deed::Folded { into: holding.held, lease });
+            actions.push(LeaseAction::Folded { into: holding.held, lease });
         }
     }
 
-    pub(super) fn take_best(&mut self, best: Option<Solution>, deeds: &mut Deeds<C>) {
+    pub(super) fn take_best(&mut self, best: Option<Solution>, actions: &mut LeaseActions<C>) {
         if let Some(best) = best.filter(|_| !self.is(Mutant::IgnoresThePlan)) {
-            self.found(&best, deeds);
+            self.found(&best, actions);
         }
     }
 }

@@ -5,19 +5,19 @@ mod certificate;
 mod holding;
 mod lease;
 mod mail;
+mod message;
 mod mutant;
 mod site;
 mod timer;
 mod trim;
 pub(crate) mod wire;
-mod word;
 
 pub(crate) use certificate::nested;
 pub use certificate::{Certificate, Content, Rec};
 pub use holding::Holding;
 pub use lease::{Held, Lease, SiteId};
+pub use message::{LeaseAction, LeaseMessage};
 #[cfg(feature = "lab")]
 pub(crate) use mutant::Mutant;
 pub use site::Site;
 pub use timer::{LeaseTimer, Terms};
-pub use word::{Deed, Word};

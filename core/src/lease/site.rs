@@ -3,15 +3,15 @@
 use super::certificate::{Certificate, Content, Rec};
 use super::holding::Holding;
 use super::lease::{Held, Lease, SiteId};
+use super::message::{LeaseAction, LeaseMessage};
 use super::mutant::Mutant;
 use super::trim::MOST_BYTES;
-use super::word::{Deed, Word};
 use crate::tree::Solution;
 use std::sync::Arc;
 
 /// One process's side of the lease protocol.
 ///
-/// Its host says what happens, carries out the [`Deed`]s, and decides when to commit, to ask again, to
+/// Its host says what happens, carries out the [`LeaseAction`]s, and decides when to commit, to ask again, to
 /// suspect and to give up: nothing that it decides can make a count wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site<C> {
@@ -28,7 +28,7 @@ pub struct Site<C> {
     pub(crate) mutant: Mutant,
 }
 
-pub(super) type Deeds<C> = Vec<Deed<C>>;
+pub(super) type LeaseActions<C> = Vec<LeaseAction<C>>;
 
 impl<C: Content> Site<C> {
     /// A site without work. The incarnation is a random number that this process has just drawn.
@@ -64,10 +64,10 @@ impl<C: Content> Site<C> {
     }
 
     /// Tells the holders of all that the root lists that they now hold it for this site.
-    pub fn adopt_all(&self, deeds: &mut Deeds<C>) {
+    pub fn adopt_all(&self, actions: &mut LeaseActions<C>) {
         let holdings = self.holdings.iter().filter(|_| !self.is(Mutant::ResumeWithoutAdopt));
         for (&lease, rec) in holdings.flat_map(|holding| &holding.part.subs) {
-            send(rec.holder, Word::Adopt { lease }, deeds);
+            send(rec.holder, LeaseMessage::Adopt { lease }, actions);
         }
     }
 
@@ -168,10 +168,10 @@ impl<C: Content> Site<C> {
     }
 
     /// Knows a solution from now on.
-    pub fn found(&mut self, solution: &Solution, deeds: &mut Deeds<C>) {
+    pub fn found(&mut self, solution: &Solution, actions: &mut LeaseActions<C>) {
         if self.best.as_ref().is_none_or(|best| solution.score < best.score) {
             self.best = Some(solution.clone());
-            deeds.push(Deed::Better);
+            actions.push(LeaseAction::Better);
         }
     }
 
@@ -182,7 +182,7 @@ impl<C: Content> Site<C> {
         held: Held,
         to: SiteId,
         take: impl FnOnce(&mut C) -> Option<C>,
-        deeds: &mut Deeds<C>,
+        actions: &mut LeaseActions<C>,
     ) -> Option<Lease> {
         if self.leaving {
             return None;
@@ -199,7 +199,7 @@ impl<C: Content> Site<C> {
         let rec = Rec { holder: to, acked: false, given: Arc::new(content.clone()), heard: None };
         holding.part.subs.insert(lease, rec);
         self.given += 1;
-        send(to, Word::Work { lease, content, best }, deeds);
+        send(to, LeaseMessage::Work { lease, content, best }, actions);
         Some(lease)
     }
 
@@ -216,20 +216,20 @@ impl<C: Content> Site<C> {
     }
 
     /// Tells the lender how far a live holding is, by a certificate of any instant.
-    pub fn commit(&self, held: Held, certificate: Certificate<C>, deeds: &mut Deeds<C>) {
+    pub fn commit(&self, held: Held, certificate: Certificate<C>, actions: &mut LeaseActions<C>) {
         let Some(holding) = self.holding(held).filter(|holding| !holding.returning) else { return };
         if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
             let (certificate, best) = (self.trim(certificate), self.told());
-            send(to, Word::Commit { lease, certificate, best }, deeds);
+            send(to, LeaseMessage::Commit { lease, certificate, best }, actions);
         }
     }
 
     /// Tells the lender of a live holding that it is still held here, when there is no certificate to tell: a
     /// node may take longer than a lease.
-    pub fn affirm(&self, held: Held, deeds: &mut Deeds<C>) {
+    pub fn affirm(&self, held: Held, actions: &mut LeaseActions<C>) {
         let Some(holding) = self.holding(held).filter(|holding| !holding.returning) else { return };
         if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
-            send(to, Word::Ack { lease }, deeds);
+            send(to, LeaseMessage::Ack { lease }, actions);
         }
     }
 
@@ -256,7 +256,7 @@ impl<C: Content> Site<C> {
     }
 
     /// Returns a holding to its lender if it can be returned now.
-    pub fn give_back(&mut self, held: Held, deeds: &mut Deeds<C>) -> bool {
+    pub fn give_back(&mut self, held: Held, actions: &mut LeaseActions<C>) -> bool {
         if !self.may_return(held) {
             return false;
         }
@@ -272,7 +272,7 @@ impl<C: Content> Site<C> {
                 });
             }
         }
-        self.say_again(held, deeds);
+        self.say_again(held, actions);
         if self.is(Mutant::ForgetsAtReturn) {
             self.holdings.retain(|holding| holding.held != held);
         }
@@ -280,7 +280,7 @@ impl<C: Content> Site<C> {
     }
 
     /// Says again that a holding is returned.
-    pub fn say_again(&self, held: Held, deeds: &mut Deeds<C>) {
+    pub fn say_again(&self, held: Held, actions: &mut LeaseActions<C>) {
         let Some(holding) = self.holding(held).filter(|holding| holding.returning) else { return };
         if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
             let mut certificate = holding.part.clone();
@@ -288,12 +288,12 @@ impl<C: Content> Site<C> {
                 certificate.subs.clear();
             }
             let (certificate, best) = (self.trim(certificate), self.told());
-            send(to, Word::Return { lease, certificate, best }, deeds);
+            send(to, LeaseMessage::Return { lease, certificate, best }, actions);
         }
     }
 
     /// Asks the holder of a lease how far it is.
-    pub fn ask(&self, lease: Lease, deeds: &mut Deeds<C>) {
+    pub fn ask(&self, lease: Lease, actions: &mut LeaseActions<C>) {
         let foreign = lease.incarnation != self.incarnation;
         if foreign && self.is(Mutant::ResumeWithoutAdopt) {
             return;
@@ -301,37 +301,37 @@ impl<C: Content> Site<C> {
         let known = |holding: &&Holding<C>| !holding.returning && !holding.is_orphan();
         let rec = self.holdings.iter().filter(known).find_map(|one| one.part.subs.get(&lease));
         if let Some(rec) = rec {
-            send(rec.holder, Word::Adopt { lease }, deeds);
+            send(rec.holder, LeaseMessage::Adopt { lease }, actions);
         }
     }
 
     /// Asks for all that a site holds, which may just have come back.
-    pub fn ask_all_of(&self, holder: SiteId, deeds: &mut Deeds<C>) {
+    pub fn ask_all_of(&self, holder: SiteId, actions: &mut LeaseActions<C>) {
         let live = self.holdings.iter().filter(|holding| !holding.returning);
         let held =
             live.flat_map(|holding| &holding.part.subs).filter(|(_, it)| it.holder == holder);
-        held.for_each(|(&lease, _)| self.ask(lease, deeds));
+        held.for_each(|(&lease, _)| self.ask(lease, actions));
     }
 
     /// Takes a lease back from a holder that is silent or gone. If it is neither, that costs only time.
-    pub fn suspect(&mut self, lease: Lease, deeds: &mut Deeds<C>) {
+    pub fn suspect(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
         let rec = self.live_recs(lease).next();
         if let Some(holder) = rec.map(|rec| rec.holder) {
-            send(holder, Word::Unknown { lease }, deeds);
-            self.fold_all(lease, deeds);
+            send(holder, LeaseMessage::Unknown { lease }, actions);
+            self.fold_all(lease, actions);
         }
     }
 
     /// Gives up a holding for which no lender comes.
-    pub fn abandon(&mut self, lease: Lease, deeds: &mut Deeds<C>) {
+    pub fn abandon(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
         let Some(at) = self.holdings.iter().position(|holding| holding.held == Some(lease)) else {
             return;
         };
         let Certificate { content, subs } = self.holdings.remove(at).part;
         for (sub, rec) in subs {
-            send(rec.holder, Word::Unknown { lease: sub }, deeds);
+            send(rec.holder, LeaseMessage::Unknown { lease: sub }, actions);
         }
-        deeds.push(Deed::Dropped { lease, content });
+        actions.push(LeaseAction::Dropped { lease, content });
     }
 
     /// Has the site tell certificates of about this many bytes at most, where it can. Whatever is left out
@@ -346,14 +346,14 @@ impl<C: Content> Site<C> {
     }
 
     /// Takes back all that another site holds.
-    pub fn take_back(&mut self, site: SiteId, deeds: &mut Deeds<C>) {
+    pub fn take_back(&mut self, site: SiteId, actions: &mut LeaseActions<C>) {
         let live = self.holdings.iter().filter(|holding| !holding.returning);
         let held: Vec<Lease> = live
             .flat_map(|holding| &holding.part.subs)
             .filter(|(_, rec)| rec.holder == site)
             .map(|(&lease, _)| lease)
             .collect();
-        held.into_iter().for_each(|lease| self.suspect(lease, deeds));
+        held.into_iter().for_each(|lease| self.suspect(lease, actions));
     }
 
     /// Whether another site holds something for this one.
@@ -364,8 +364,8 @@ impl<C: Content> Site<C> {
     }
 
     /// Another site is gone for good: it is as silent as can be.
-    pub fn lost(&mut self, site: SiteId, deeds: &mut Deeds<C>) {
-        self.take_back(site, deeds);
+    pub fn lost(&mut self, site: SiteId, actions: &mut LeaseActions<C>) {
+        self.take_back(site, actions);
         for holding in &mut self.holdings {
             holding.lender = holding.lender.filter(|&lender| lender != site);
         }
@@ -418,8 +418,8 @@ impl<C: Content> Site<C> {
     }
 }
 
-pub(super) fn send<C>(to: SiteId, word: Word<C>, deeds: &mut Vec<Deed<C>>) {
-    deeds.push(Deed::Send { to, word });
+pub(super) fn send<C>(to: SiteId, message: LeaseMessage<C>, actions: &mut Vec<LeaseAction<C>>) {
+    actions.push(LeaseAction::Send { to, message });
 }
 
 /// What a mutant leaves of a lease: its name.

@@ -3,8 +3,8 @@
 use super::certificate::Content;
 use super::holding::Holding;
 use super::lease::{Held, Lease, SiteId};
+use super::message::{LeaseAction, LeaseMessage};
 use super::site::Site;
-use super::word::{Deed, Word};
 use std::collections::BTreeMap;
 
 /// The times after which a site does something on its own.
@@ -92,14 +92,20 @@ impl<C: Content> LeaseTimer<C> {
         &mut self.site
     }
 
-    /// Takes in a word.
-    pub fn on(&mut self, from: SiteId, word: Word<C>, now_ns: u64, deeds: &mut Vec<Deed<C>>) {
-        let lease = word.lease();
-        let is_commit = matches!(word, Word::Commit { .. });
-        let is_affirmed = matches!(word, Word::Ack { .. }) && self.site.is_acked(lease);
-        let unknown = matches!(word, Word::Unknown { .. });
-        let heard = match word {
-            Word::Ack { .. } | Word::Commit { .. } => {
+    /// Takes in a message.
+    pub fn on(
+        &mut self,
+        from: SiteId,
+        message: LeaseMessage<C>,
+        now_ns: u64,
+        actions: &mut Vec<LeaseAction<C>>,
+    ) {
+        let lease = message.lease();
+        let is_commit = matches!(message, LeaseMessage::Commit { .. });
+        let is_affirmed = matches!(message, LeaseMessage::Ack { .. }) && self.site.is_acked(lease);
+        let unknown = matches!(message, LeaseMessage::Unknown { .. });
+        let heard = match message {
+            LeaseMessage::Ack { .. } | LeaseMessage::Commit { .. } => {
                 self.holders.get_mut(&lease).map(|it| &mut it.0)
             }
             _ => self.holdings.get_mut(&Some(lease)).map(|times| &mut times.heard_ns),
@@ -107,14 +113,15 @@ impl<C: Content> LeaseTimer<C> {
         if let Some(heard_ns) = heard {
             *heard_ns = now_ns;
         }
-        self.site.on(from, word, deeds);
+        self.site.on(from, message, actions);
         if let Some(times) = self.holdings.get_mut(&Some(lease)) {
             let orphan = self.site.holding(Some(lease)).is_some_and(Holding::is_orphan);
             times.unknown = orphan && (unknown || times.unknown);
         }
         // A lender that only listens would seem to be silent.
         if is_affirmed || is_commit && self.site.lists(lease) {
-            deeds.push(Deed::Send { to: from, word: Word::Committed { lease } });
+            actions
+                .push(LeaseAction::Send { to: from, message: LeaseMessage::Committed { lease } });
         }
     }
 
@@ -162,12 +169,12 @@ impl<C: Content> LeaseTimer<C> {
     }
 
     /// Looks at the clock: asks, suspects, repeats and gives up where it is time. Returns when to look again.
-    pub fn look(&mut self, now_ns: u64, deeds: &mut Vec<Deed<C>>) -> u64 {
+    pub fn look(&mut self, now_ns: u64, actions: &mut Vec<LeaseAction<C>>) -> u64 {
         let every_ns = (self.terms.lease_ns / 8).max(1);
         if now_ns >= self.looked_ns.saturating_add(every_ns) {
             self.looked_ns = now_ns;
-            self.look_at_holdings(now_ns, deeds);
-            self.look_at_holders(now_ns, deeds);
+            self.look_at_holdings(now_ns, actions);
+            self.look_at_holders(now_ns, actions);
         }
         let holds = !self.site.holdings().is_empty();
         if holds { self.looked_ns.saturating_add(every_ns) } else { u64::MAX }
@@ -195,7 +202,7 @@ impl<C: Content> LeaseTimer<C> {
         });
     }
 
-    fn look_at_holdings(&mut self, now_ns: u64, deeds: &mut Vec<Deed<C>>) {
+    fn look_at_holdings(&mut self, now_ns: u64, actions: &mut Vec<LeaseAction<C>>) {
         self.note(now_ns);
         let Terms { lease_ns, patience_ns, .. } = self.terms;
         for (held, times) in &mut self.holdings {
@@ -208,18 +215,18 @@ impl<C: Content> LeaseTimer<C> {
             };
             let silent_ns = now_ns.saturating_sub(times.told_ns.max(times.affirmed_ns));
             if now_ns >= since_ns.saturating_add(wait_ns) {
-                self.site.abandon(lease, deeds);
+                self.site.abandon(lease, actions);
             } else if !holding.returning() && silent_ns >= lease_ns / 4 {
                 times.affirmed_ns = now_ns;
-                self.site.affirm(*held, deeds);
+                self.site.affirm(*held, actions);
             } else if holding.returning() && now_ns >= times.told_ns.saturating_add(lease_ns / 2) {
                 times.told_ns = now_ns;
-                self.site.say_again(*held, deeds);
+                self.site.say_again(*held, actions);
             }
         }
     }
 
-    fn look_at_holders(&mut self, now_ns: u64, deeds: &mut Vec<Deed<C>>) {
+    fn look_at_holders(&mut self, now_ns: u64, actions: &mut Vec<LeaseAction<C>>) {
         let live = self.site.holdings().iter().filter(|holding| !holding.returning());
         let listed: Vec<Lease> =
             live.flat_map(|holding| holding.part().subs.keys().copied()).collect();
@@ -228,9 +235,9 @@ impl<C: Content> LeaseTimer<C> {
             let (heard_ns, mut asked_ns) = before.remove(&lease).unwrap_or((now_ns, now_ns));
             if now_ns >= heard_ns.saturating_add(self.terms.lease_ns) {
                 if let Some(holder) = self.site.holder_of(lease) {
-                    deeds.push(Deed::Lapsed { lease, holder });
+                    actions.push(LeaseAction::Lapsed { lease, holder });
                 }
-                self.site.suspect(lease, deeds);
+                self.site.suspect(lease, actions);
                 continue;
             }
             let half_ns = self.terms.lease_ns / 2;
@@ -238,7 +245,7 @@ impl<C: Content> LeaseTimer<C> {
                 && now_ns >= asked_ns.saturating_add(half_ns / 2)
             {
                 asked_ns = now_ns;
-                self.site.ask(lease, deeds);
+                self.site.ask(lease, actions);
             }
             self.holders.insert(lease, (heard_ns, asked_ns));
         }
@@ -271,36 +278,36 @@ mod tests {
     const LEASE: u64 = 1000;
     const TERMS: Terms = Terms { commit_ns: 100, lease_ns: LEASE, patience_ns: 50 * LEASE };
 
-    type Deeds = Vec<Deed<Open>>;
+    type LeaseActions = Vec<LeaseAction<Open>>;
 
     /// A root and a site that holds a unit for it.
     fn pair() -> (LeaseTimer<Open>, LeaseTimer<Open>, Lease) {
         let whole = Certificate::of(Open(2));
         let mut root = LeaseTimer::new(Site::root(0, 7, whole, None), TERMS);
         let mut holder = LeaseTimer::new(Site::new(1, 8), TERMS);
-        let mut deeds = Deeds::new();
+        let mut actions = LeaseActions::new();
         let take = |open: &mut Open| {
             open.0 -= 1;
             Some(Open(1))
         };
-        let lease = root.site_mut().give(None, 1, take, &mut deeds).unwrap();
-        pass(deeds, 0, &mut holder, 0, &mut Deeds::new());
+        let lease = root.site_mut().give(None, 1, take, &mut actions).unwrap();
+        pass(actions, 0, &mut holder, 0, &mut LeaseActions::new());
         holder.note(0);
         (root, holder, lease)
     }
 
-    /// Delivers what is to be sent; returns other deeds, and leaves the answers in `answers`.
+    /// Delivers what is to be sent; returns other actions, and leaves the answers in `answers`.
     fn pass(
-        deeds: Deeds,
+        actions: LeaseActions,
         from: SiteId,
         to: &mut LeaseTimer<Open>,
         now_ns: u64,
-        answers: &mut Deeds,
-    ) -> Deeds {
-        let mut others = Deeds::new();
-        for deed in deeds {
-            match deed {
-                Deed::Send { word, .. } => to.on(from, word, now_ns, answers),
+        answers: &mut LeaseActions,
+    ) -> LeaseActions {
+        let mut others = LeaseActions::new();
+        for action in actions {
+            match action {
+                LeaseAction::Send { message, .. } => to.on(from, message, now_ns, answers),
                 other => others.push(other),
             }
         }
@@ -311,18 +318,18 @@ mod tests {
     #[test]
     fn a_holder_that_has_nothing_to_commit_keeps_its_lease() {
         let (mut root, mut holder, lease) = pair();
-        let mut acks = Deeds::new();
+        let mut acks = LeaseActions::new();
         holder.site().affirm(Some(lease), &mut acks);
-        pass(acks, 1, &mut root, 0, &mut Deeds::new());
+        pass(acks, 1, &mut root, 0, &mut LeaseActions::new());
         for now_ns in (0..100 * LEASE).step_by(LEASE as usize / 16) {
-            let (mut said, mut asked) = (Deeds::new(), Deeds::new());
+            let (mut said, mut asked) = (LeaseActions::new(), LeaseActions::new());
             holder.look(now_ns, &mut said);
-            let mut answers = Deeds::new();
+            let mut answers = LeaseActions::new();
             assert_eq!(pass(said, 1, &mut root, now_ns, &mut answers), []);
             root.look(now_ns, &mut asked);
-            let more = pass(asked, 0, &mut holder, now_ns, &mut Deeds::new());
+            let more = pass(asked, 0, &mut holder, now_ns, &mut LeaseActions::new());
             assert_eq!(
-                (pass(answers, 0, &mut holder, now_ns, &mut Deeds::new()), more),
+                (pass(answers, 0, &mut holder, now_ns, &mut LeaseActions::new()), more),
                 (vec![], vec![])
             );
         }
@@ -333,10 +340,10 @@ mod tests {
     #[test]
     fn a_silent_holder_loses_its_lease() {
         let (mut root, _, lease) = pair();
-        let mut deeds = Deeds::new();
-        root.look(LEASE, &mut deeds);
-        root.look(2 * LEASE, &mut deeds);
-        assert!(deeds.contains(&Deed::Lapsed { lease, holder: 1 }), "{deeds:?}");
+        let mut actions = LeaseActions::new();
+        root.look(LEASE, &mut actions);
+        root.look(2 * LEASE, &mut actions);
+        assert!(actions.contains(&LeaseAction::Lapsed { lease, holder: 1 }), "{actions:?}");
         assert!(!root.site().lists(lease));
     }
 
@@ -344,10 +351,10 @@ mod tests {
     #[test]
     fn work_of_a_silent_lender_is_dropped_after_two_leases_unless_the_root_is_away() {
         let drops_by = |holder: &mut LeaseTimer<Open>, until_ns: u64| {
-            let mut deeds = Deeds::new();
+            let mut actions = LeaseActions::new();
             let times = (0..=until_ns).step_by(LEASE as usize / 8);
             times.into_iter().find(|&now_ns| {
-                holder.look(now_ns, &mut deeds);
+                holder.look(now_ns, &mut actions);
                 holder.site().holdings().is_empty()
             })
         };

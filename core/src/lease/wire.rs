@@ -1,4 +1,4 @@
-//! Leases, certificates and words as bytes.
+//! Leases, certificates and messages as bytes.
 //!
 //! A certificate is written from above: a lease, what is known of it, the number of leases within it, then
 //! these. It is read and written in a loop and not by functions that call themselves, so that no bytes
@@ -6,7 +6,7 @@
 
 use super::certificate::{Certificate, Rec};
 use super::lease::{Lease, SiteId};
-use super::word::Word;
+use super::message::LeaseMessage;
 use crate::work::{Malformed, Pack, Reader};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -132,28 +132,29 @@ impl<C: Pack> Pack for Certificate<C> {
     }
 }
 
-impl<C: Pack> Pack for Word<C> {
+impl<C: Pack> Pack for LeaseMessage<C> {
     const LEAST: usize = 1 + Lease::LEAST;
 
     fn pack(&self, out: &mut Vec<u8>) {
         let kind: u8 = match self {
-            Word::Work { .. } => 0,
-            Word::Ack { .. } => 1,
-            Word::Commit { .. } => 2,
-            Word::Committed { .. } => 3,
-            Word::Return { .. } => 4,
-            Word::Returned { .. } => 5,
-            Word::Adopt { .. } => 6,
-            Word::Missing { .. } => 7,
-            Word::Unknown { .. } => 8,
+            LeaseMessage::Work { .. } => 0,
+            LeaseMessage::Ack { .. } => 1,
+            LeaseMessage::Commit { .. } => 2,
+            LeaseMessage::Committed { .. } => 3,
+            LeaseMessage::Return { .. } => 4,
+            LeaseMessage::Returned { .. } => 5,
+            LeaseMessage::Adopt { .. } => 6,
+            LeaseMessage::Missing { .. } => 7,
+            LeaseMessage::Unknown { .. } => 8,
         };
         (kind, self.lease()).pack(out);
         match self {
-            Word::Work { content, best, .. } => {
+            LeaseMessage::Work { content, best, .. } => {
                 content.pack(out);
                 best.pack(out);
             }
-            Word::Commit { certificate, best, .. } | Word::Return { certificate, best, .. } => {
+            LeaseMessage::Commit { certificate, best, .. }
+            | LeaseMessage::Return { certificate, best, .. } => {
                 certificate.pack(out);
                 best.pack(out);
             }
@@ -166,22 +167,22 @@ impl<C: Pack> Pack for Word<C> {
         match kind {
             0u8 => {
                 let (content, best) = Pack::unpack(from)?;
-                Ok(Word::Work { lease, content, best })
+                Ok(LeaseMessage::Work { lease, content, best })
             }
-            1 => Ok(Word::Ack { lease }),
+            1 => Ok(LeaseMessage::Ack { lease }),
             2 | 4 => {
                 let certificate = Arc::new(Certificate::unpack_of(Some(lease), from)?);
                 let best = Pack::unpack(from)?;
                 Ok(match kind {
-                    2 => Word::Commit { lease, certificate, best },
-                    _ => Word::Return { lease, certificate, best },
+                    2 => LeaseMessage::Commit { lease, certificate, best },
+                    _ => LeaseMessage::Return { lease, certificate, best },
                 })
             }
-            3 => Ok(Word::Committed { lease }),
-            5 => Ok(Word::Returned { lease }),
-            6 => Ok(Word::Adopt { lease }),
-            7 => Ok(Word::Missing { lease }),
-            8 => Ok(Word::Unknown { lease }),
+            3 => Ok(LeaseMessage::Committed { lease }),
+            5 => Ok(LeaseMessage::Returned { lease }),
+            6 => Ok(LeaseMessage::Adopt { lease }),
+            7 => Ok(LeaseMessage::Missing { lease }),
+            8 => Ok(LeaseMessage::Unknown { lease }),
             _ => Err(Malformed::Range),
         }
     }

@@ -6,8 +6,8 @@
 
 use super::deaths::Deaths;
 use super::dialect::{Dialect, Handles};
-use super::letter::Piece;
 use super::library::Opened;
+use super::message::Piece;
 use crate::{NetError, SiteId};
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
@@ -173,7 +173,7 @@ impl<D: Dialect> Calls<D> {
         let mut request = self.handles.no_request;
         let (start, length) = (piece.bytes().as_ptr().cast(), piece.bytes().len() as c_int);
         let (byte, world, tag) = (self.handles.byte, self.handles.world, piece.kind as c_int);
-        // The letter's bytes lie behind a pointer: they stay in place while the piece moves.
+        // The message's bytes lie behind a pointer: they stay in place while the piece moves.
         let memory = ManuallyDrop::new(piece);
         // SAFETY: the transfer keeps the bytes until the request is done, and nobody changes them.
         let code = unsafe {

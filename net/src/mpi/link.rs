@@ -2,7 +2,7 @@
 
 use super::calls::{Calls, Room, Transfer};
 use super::dialect::Dialect;
-use super::letter::{Inbox, Kind, Outbox, Piece};
+use super::message::{Inbox, Kind, Outbox, Piece};
 use crate::{NetError, SiteId};
 use std::collections::VecDeque;
 
@@ -85,7 +85,7 @@ impl<D: Dialect> Link<D> {
 #[cfg(test)]
 mod tests {
     use super::super::calls::fake::{Fake, LEFT, SENT, calls};
-    use super::super::letter::CHUNK;
+    use super::super::message::CHUNK;
     use super::*;
 
     #[test]
@@ -93,7 +93,7 @@ mod tests {
         let (calls, mut link) = (calls(), Link::<Fake>::default());
         link.outbox.post(vec![1; 5 * CHUNK]);
         (0..10).for_each(|i| link.outbox.post(vec![i]));
-        // A length, five parts, ten letters.
+        // A length, five parts, ten messages.
         for (left, sent, moves) in [(0, 8, true), (0, 8, false), (3, 11, true), (10, 16, true)] {
             LEFT.set(left);
             assert_eq!(link.push(&calls, 1), Ok(moves));

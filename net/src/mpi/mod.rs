@@ -8,9 +8,9 @@ mod calls;
 mod choose;
 mod deaths;
 mod dialect;
-mod letter;
 mod library;
 mod link;
+mod message;
 mod network;
 
 pub use choose::Choice;
@@ -31,7 +31,7 @@ pub fn beside() -> Option<u32> {
 }
 
 /// Opens the network of the job that this process belongs to; `None` if it belongs to none, or to a
-/// job of one process. No letter may have more than `limit` bytes.
+/// job of one process. No message may have more than `limit` bytes.
 ///
 /// A process can do this once.
 ///

@@ -2,9 +2,9 @@
 
 use super::calls::Calls;
 use super::dialect::Dialect;
-use super::letter::{CHUNK, Fault, Joined, Kind};
 use super::library::Opened;
 use super::link::Link;
+use super::message::{CHUNK, Fault, Joined, Kind};
 use crate::rest::Rest;
 use crate::{Arrival, Members, NetError, Network, SiteId};
 use std::collections::VecDeque;
@@ -28,10 +28,10 @@ pub struct Mpi<D: Dialect> {
     /// Sites that have not said their last word.
     talking: u32,
     ready: VecDeque<Arrival>,
-    /// Memory for parts of long letters.
+    /// Memory for parts of long messages.
     spare: Vec<Vec<u8>>,
     rest: Rest,
-    /// The longest letter.
+    /// The longest message.
     limit: usize,
     failed: Option<NetError>,
     finished: bool,
@@ -74,9 +74,9 @@ pub fn network<D: Dialect>(
 
 impl<D: Dialect> Mpi<D> {
     fn post(&mut self, to: SiteId, bytes: Vec<u8>) -> Result<(), NetError> {
-        NetError::check_letter((to, self.sites()), self.finished, (bytes.len(), self.limit))?;
+        NetError::check_message((to, self.sites()), self.finished, (bytes.len(), self.limit))?;
         if to == self.me {
-            self.ready.push_back(Arrival::Letter { from: to, bytes });
+            self.ready.push_back(Arrival::Message { from: to, bytes });
             return Ok(());
         }
         if self.dead.contains(&to) {
@@ -222,8 +222,8 @@ impl<D: Dialect> Mpi<D> {
                     self.spare.push(memory);
                 }
                 Ok(Joined::Part(_)) => {}
-                Ok(Joined::Letter(bytes)) => {
-                    self.ready.push_back(Arrival::Letter { from, bytes });
+                Ok(Joined::Message(bytes)) => {
+                    self.ready.push_back(Arrival::Message { from, bytes });
                 }
                 Ok(Joined::End) => self.talking -= 1,
                 Err(Fault::TooLong(bytes)) => {

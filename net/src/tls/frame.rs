@@ -8,7 +8,7 @@ use super::hello::HELLO_LIMIT;
 
 /// Bytes of a head.
 pub const HEAD: usize = 16;
-/// The longest part of a letter. Longer ones are cut, so that others need not wait behind them.
+/// The longest part of a message. Longer ones are cut, so that others need not wait behind them.
 pub const CHUNK: usize = 32 << 10;
 /// The longest reason.
 pub const REASON_LIMIT: usize = 1000;
@@ -24,20 +24,20 @@ pub enum Kind {
     Hello,
     /// A code and a reason: the connection ends.
     Refuse,
-    /// The joiner's place, its connection's number, and how many places there are. The first letter of
+    /// The joiner's place, its connection's number, and how many places there are. The first message of
     /// site 0 after it has the caller's bytes.
     Welcome,
     /// Another joiner, with its caller's bytes.
     Joined,
     /// It is gone.
     Lost,
-    /// A letter of at most [`CHUNK`] bytes.
+    /// A message of at most [`CHUNK`] bytes.
     Whole,
     /// The length of a longer one.
     Start,
     /// The next bytes of it.
     Part,
-    /// The joiner sends no more letters.
+    /// The joiner sends no more messages.
     Finish,
     /// Nobody does, and all have arrived.
     End,

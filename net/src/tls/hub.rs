@@ -3,8 +3,8 @@
 
 use super::frame::{Fault, Frame, Kind};
 use super::hello::{Code, Hello, Refusal};
-use super::letters::{Course, Letters};
 use super::logic::{Aside, CLOSED, Limits, Logic, Order, Out, Told};
+use super::messages::{Course, Messages};
 use super::outbox::Outbox;
 use crate::SiteId;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ const SEARCH_OVER: &str = "the search is over";
 /// The most that wait to be let in.
 const KNOCKING: usize = 256;
 
-/// A letter on its way through.
+/// A message on its way through.
 #[derive(Default)]
 struct Passing {
     course: Course,
@@ -30,9 +30,9 @@ struct Member {
     site: Option<SiteId>,
     hello: Hello,
     outbox: Outbox,
-    /// Letters to the root.
-    letters: Letters,
-    /// Letters to others.
+    /// Messages to the root.
+    messages: Messages,
+    /// Messages to others.
     passing: BTreeMap<SiteId, Passing>,
     finished: bool,
 }
@@ -68,9 +68,9 @@ impl Hub {
 
     fn knock(&mut self, number: u32, hello: Hello) {
         let full = self.members.values().filter(|m| m.site.is_none()).count() >= KNOCKING;
-        let (outbox, letters, passing) = Default::default();
+        let (outbox, messages, passing) = Default::default();
         let member =
-            Member { site: None, hello: hello.clone(), outbox, letters, passing, finished: false };
+            Member { site: None, hello: hello.clone(), outbox, messages, passing, finished: false };
         self.members.insert(number, member);
         self.newest = self.newest.max(number);
         if self.finished {
@@ -128,7 +128,7 @@ impl Hub {
     fn send(&mut self, to: SiteId, number: u32, bytes: Vec<u8>) {
         let there = number > 0 && self.places.get(to as usize) == Some(&number);
         if let Some(member) = self.members.get_mut(&number).filter(|_| there) {
-            member.outbox.letter(0, 0, 0, bytes);
+            member.outbox.message(0, 0, 0, bytes);
             self.out.touched.push(number);
             self.check(number);
         }
@@ -153,22 +153,22 @@ impl Hub {
         }
     }
 
-    /// Takes a piece of a letter of a site.
+    /// Takes a piece of a message of a site.
     fn piece(&mut self, from: u32, site: SiteId, piece: Frame) -> Result<(), Fault> {
-        let (to, number, limit) = (piece.site, piece.number, self.limits.letter);
+        let (to, number, limit) = (piece.site, piece.number, self.limits.message);
         let Some(member) = self.members.get_mut(&from) else { return Ok(()) };
         if member.finished {
-            return Err("a letter after the last one");
+            return Err("a message after the last one");
         }
         if to == site || to as usize >= self.places.len() {
-            return Err("a letter to nobody");
+            return Err("a message to nobody");
         }
         if to == 0 {
             if number != 0 {
-                return Err("a letter to another root");
+                return Err("a message to another root");
             }
-            if let Some(bytes) = member.letters.take(piece, limit)? {
-                self.out.told.push(Told::Letter { from: site, number: from, bytes });
+            if let Some(bytes) = member.messages.take(piece, limit)? {
+                self.out.told.push(Told::Message { from: site, number: from, bytes });
             }
             return Ok(());
         }
@@ -177,7 +177,7 @@ impl Hub {
             passing.number = number;
         }
         if number != passing.number || number == 0 || number > self.newest {
-            return Err("a letter with a forged number");
+            return Err("a message with a forged number");
         }
         let done = passing.course.step(&piece, limit)?;
         if done {
@@ -195,7 +195,7 @@ impl Hub {
 
     fn finish_of(&mut self, number: u32) -> Result<(), Fault> {
         let Some(member) = self.members.get_mut(&number) else { return Ok(()) };
-        if member.finished || member.letters.is_open() || !member.passing.is_empty() {
+        if member.finished || member.messages.is_open() || !member.passing.is_empty() {
             return Err("an end in the middle");
         }
         member.finished = true;

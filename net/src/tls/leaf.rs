@@ -2,8 +2,8 @@
 
 use super::frame::{Fault, Frame, Kind};
 use super::hello::{Code, Hello, Refusal};
-use super::letters::Letters;
 use super::logic::{Aside, Limits, Logic, Order, Out, Told};
+use super::messages::Messages;
 use super::outbox::Outbox;
 use crate::SiteId;
 use std::collections::BTreeMap;
@@ -30,8 +30,8 @@ pub struct Leaf {
     me: SiteId,
     /// The number of each place's connection, or 0.
     places: Vec<u32>,
-    /// Letters on their way here.
-    letters: BTreeMap<SiteId, Letters>,
+    /// Messages on their way here.
+    messages: BTreeMap<SiteId, Messages>,
     outbox: Outbox,
     out: Out,
 }
@@ -42,8 +42,8 @@ impl Leaf {
         let mut outbox = Outbox::default();
         outbox.first(Frame::new(Kind::Hello, 0, 0, hello.write()));
         let out = Out { touched: vec![0], ..Out::default() };
-        let (places, letters) = (Vec::new(), BTreeMap::new());
-        Self { limits, stage: Stage::Asking, me: 0, places, letters, outbox, out }
+        let (places, messages) = (Vec::new(), BTreeMap::new());
+        Self { limits, stage: Stage::Asking, me: 0, places, messages, outbox, out }
     }
 
     fn welcome(&mut self, frame: &Frame) -> Result<(), Fault> {
@@ -72,27 +72,27 @@ impl Leaf {
         let Frame { site, number, .. } = *frame;
         let known = |place: &&mut u32| **place == number && number != 0;
         *self.places.get_mut(site as usize).filter(known).ok_or("nobody is lost")? = 0;
-        self.letters.remove(&site);
+        self.messages.remove(&site);
         self.out.told.push(Told::Lost { site });
         Ok(())
     }
 
     fn piece(&mut self, piece: Frame) -> Result<(), Fault> {
         let from = piece.site;
-        let number = *self.places.get(from as usize).ok_or("a letter of nobody")?;
+        let number = *self.places.get(from as usize).ok_or("a message of nobody")?;
         if from != 0 && number == 0 {
-            return Err("a letter of nobody");
+            return Err("a message of nobody");
         }
         let first = from == 0 && self.stage == Stage::Placed;
-        let limit = if first { self.limits.welcome } else { self.limits.letter };
-        let letters = self.letters.entry(from).or_default();
-        let Some(bytes) = letters.take(piece, limit)? else { return Ok(()) };
+        let limit = if first { self.limits.welcome } else { self.limits.message };
+        let messages = self.messages.entry(from).or_default();
+        let Some(bytes) = messages.take(piece, limit)? else { return Ok(()) };
         if first {
             self.stage = Stage::Inside;
             let (site, places) = (self.me, self.places.len() as u32);
             self.out.asides.push(Aside::Welcome { site, places, bytes });
         } else {
-            self.out.told.push(Told::Letter { from, number, bytes });
+            self.out.told.push(Told::Message { from, number, bytes });
         }
         Ok(())
     }
@@ -121,7 +121,7 @@ impl Logic for Leaf {
             (Stage::Placed | Stage::Inside, Kind::Whole | Kind::Start | Kind::Part) => {
                 self.piece(frame)
             }
-            (Stage::Inside, Kind::End) if !self.letters.values().any(Letters::is_open) => {
+            (Stage::Inside, Kind::End) if !self.messages.values().any(Messages::is_open) => {
                 self.stage = Stage::Ending;
                 self.outbox.last(Kind::Bye);
                 self.out.touched.push(0);
@@ -137,7 +137,7 @@ impl Logic for Leaf {
             return;
         }
         match order {
-            Order::Send { to, number, bytes } => self.outbox.letter(to, to, number, bytes),
+            Order::Send { to, number, bytes } => self.outbox.message(to, to, number, bytes),
             Order::Finish => self.outbox.last(Kind::Finish),
             Order::Flooded { .. } => {
                 let why = "more came than was read";

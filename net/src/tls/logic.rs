@@ -11,8 +11,8 @@ use std::time::Duration;
 /// What a network may take and hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest letter. The same for all sites, or letters are refused where it is smaller.
-    pub letter: usize,
+    /// The longest message. The same for all sites, or messages are refused where it is smaller.
+    pub message: usize,
     /// The longest welcome.
     pub welcome: usize,
     /// The most bytes that wait for one receiver. One that lets more wait is lost.
@@ -23,8 +23,8 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        let (letter, welcome) = (64 << 20, 64 << 20);
-        Self { letter, welcome, waiting: 512 << 20, silence: Duration::from_secs(6) }
+        let (message, welcome) = (64 << 20, 64 << 20);
+        Self { message, welcome, waiting: 512 << 20, silence: Duration::from_secs(6) }
     }
 }
 
@@ -33,9 +33,9 @@ pub const CLOSED: &str = "its connection was closed";
 
 /// What the caller wants.
 pub enum Order {
-    /// A letter, to the process that has this connection.
+    /// A message, to the process that has this connection.
     Send { to: SiteId, number: u32, bytes: Vec<u8> },
-    /// No more letters.
+    /// No more messages.
     Finish,
     /// Somebody with the key asks to come in on this connection.
     Knock { number: u32, hello: Hello },
@@ -45,14 +45,14 @@ pub enum Order {
     Refuse { number: u32, refusal: Refusal },
     /// The process at this place is cut off.
     Expel { site: SiteId, reason: String },
-    /// This connection's letters are not read, and too many wait.
+    /// This connection's messages are not read, and too many wait.
     Flooded { number: u32 },
 }
 
 /// What the caller is told.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Told {
-    Letter { from: SiteId, number: u32, bytes: Vec<u8> },
+    Message { from: SiteId, number: u32, bytes: Vec<u8> },
     Joined { site: SiteId, number: u32, bytes: Vec<u8> },
     Lost { site: SiteId },
     End,

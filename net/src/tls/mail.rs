@@ -67,7 +67,7 @@ const ASIDES: usize = 1000;
 struct Inside {
     told: VecDeque<Told>,
     asides: VecDeque<Aside>,
-    /// Bytes of letters that wait, by the connection that they came on.
+    /// Bytes of messages that wait, by the connection that they came on.
     unread: BTreeMap<u32, usize>,
 }
 
@@ -83,7 +83,7 @@ impl Mailbox {
     }
 
     /// Adds what is told, and wakes the caller if it may sleep. Returns the connections of which more
-    /// letters wait than this many bytes.
+    /// messages wait than this many bytes.
     pub fn put(&self, told: &mut Vec<Told>, asides: &mut Vec<Aside>, most: usize) -> Vec<u32> {
         if told.is_empty() && asides.is_empty() {
             return Vec::new();
@@ -139,11 +139,11 @@ impl Mailbox {
     }
 }
 
-/// The connection of a letter, and what it counts.
+/// The connection of a message, and what it counts.
 fn weight(told: &Told) -> Option<(u32, usize)> {
     match told {
-        // A letter takes memory even if it is empty.
-        Told::Letter { number, bytes, .. } => Some((*number, bytes.len() + 64)),
+        // A message takes memory even if it is empty.
+        Told::Message { number, bytes, .. } => Some((*number, bytes.len() + 64)),
         _ => None,
     }
 }
@@ -199,14 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_wait_are_counted_by_connection() {
+    fn messages_that_wait_are_counted_by_connection() {
         let mailbox = Mailbox::new(Arc::new(|| {}));
-        let letter = |number| Told::Letter { from: 1, number, bytes: vec![0; 36] };
-        let put = |number, most| mailbox.put(&mut vec![letter(number)], &mut Vec::new(), most);
+        let message = |number| Told::Message { from: 1, number, bytes: vec![0; 36] };
+        let put = |number, most| mailbox.put(&mut vec![message(number)], &mut Vec::new(), most);
         assert_eq!(put(3, 150), []);
         assert_eq!(put(4, 150), []);
         assert_eq!(put(3, 150), [3]);
         while mailbox.take().is_some() {}
-        assert_eq!(mailbox.put(&mut vec![letter(3)], &mut Vec::new(), 150), []);
+        assert_eq!(mailbox.put(&mut vec![message(3)], &mut Vec::new(), 150), []);
     }
 }

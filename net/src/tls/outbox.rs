@@ -1,13 +1,13 @@
 //! [`Outbox`]: what waits to be sent on one connection.
 //!
-//! It has a lane for each site that letters go to, or come from. Lanes take turns, a frame at a time, so
-//! that short letters do not wait behind long ones of another lane; within a lane order is kept.
+//! It has a lane for each site that messages go to, or come from. Lanes take turns, a frame at a time, so
+//! that short messages do not wait behind long ones of another lane; within a lane order is kept.
 
 use super::frame::{CHUNK, Frame, HEAD, Kind};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// A letter's bytes.
+/// A message's bytes.
 enum Body {
     Own(Vec<u8>),
     /// The same for all that join.
@@ -31,13 +31,13 @@ impl Body {
     }
 }
 
-/// A frame, or a long letter that becomes many.
+/// A frame, or a long message that becomes many.
 struct Item {
     kind: Kind,
     site: u32,
     number: u32,
     body: Body,
-    /// What has left of a long letter.
+    /// What has left of a long message.
     sent: Option<usize>,
 }
 
@@ -80,15 +80,15 @@ impl Outbox {
         self.add(lane, Item { kind, site, number, body: Body::Own(body), sent: None });
     }
 
-    /// Adds a letter of any length to a lane.
-    pub fn letter(&mut self, lane: u32, site: u32, number: u32, bytes: Vec<u8>) {
+    /// Adds a message of any length to a lane.
+    pub fn message(&mut self, lane: u32, site: u32, number: u32, bytes: Vec<u8>) {
         self.add(
             lane,
             Item { kind: Kind::Whole, site, number, body: Body::Own(bytes), sent: None },
         );
     }
 
-    /// Adds a letter of any length to a lane, without a copy of it.
+    /// Adds a message of any length to a lane, without a copy of it.
     pub fn shared(&mut self, lane: u32, site: u32, number: u32, bytes: Arc<[u8]>) {
         let body = Body::Shared(bytes);
         self.add(lane, Item { kind: Kind::Whole, site, number, body, sent: None });
@@ -160,7 +160,7 @@ fn put(out: &mut Vec<u8>, kind: Kind, site: u32, number: u32, body: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::super::frame::Reader;
-    use super::super::letters::Letters;
+    use super::super::messages::Messages;
     use super::*;
 
     fn frames(outbox: &mut Outbox) -> Vec<Frame> {
@@ -174,8 +174,8 @@ mod tests {
     fn lanes_take_turns_and_the_end_comes_last() {
         let mut outbox = Outbox::default();
         outbox.last(Kind::Finish);
-        outbox.letter(1, 1, 5, vec![1; 3 * CHUNK - 1]);
-        outbox.letter(1, 1, 5, vec![3]);
+        outbox.message(1, 1, 5, vec![1; 3 * CHUNK - 1]);
+        outbox.message(1, 1, 5, vec![3]);
         outbox.shared(2, 2, 6, vec![2; 7].into());
         outbox.first(Frame::new(Kind::Beat, 0, 0, Vec::new()));
         assert_eq!(outbox.waiting(), 3 * CHUNK - 1 + 1 + 3 * HEAD);
@@ -186,10 +186,10 @@ mod tests {
         let expected = [(Beat, 0), (Start, 1), (Whole, 2), part, part, part, (Whole, 1)];
         assert_eq!(kinds, [&expected[..], &[(Finish, 0)]].concat());
         assert!(outbox.is_empty() && outbox.waiting() == 0);
-        let mut letters = Letters::default();
+        let mut messages = Messages::default();
         let ones = frames.into_iter().filter(|frame| frame.site == 1);
         let whole: Vec<Vec<u8>> =
-            ones.filter_map(|f| letters.take(f, 3 * CHUNK).unwrap()).collect();
+            ones.filter_map(|f| messages.take(f, 3 * CHUNK).unwrap()).collect();
         assert_eq!(whole, [vec![1; 3 * CHUNK - 1], vec![3]]);
     }
 }

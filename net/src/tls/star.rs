@@ -16,7 +16,7 @@ pub struct Star {
     limits: Limits,
     orders: Arc<Orders>,
     mailbox: Arc<Mailbox>,
-    /// Letters to this site itself.
+    /// Messages to this site itself.
     own: VecDeque<Vec<u8>>,
     failed: Option<NetError>,
     finished: bool,
@@ -69,8 +69,8 @@ impl Star {
     }
 
     fn post(&mut self, to: SiteId, bytes: Vec<u8>) -> Result<(), NetError> {
-        let lengths = (bytes.len(), self.limits.letter);
-        NetError::check_letter((to, self.sites()), self.finished, lengths)?;
+        let lengths = (bytes.len(), self.limits.message);
+        NetError::check_message((to, self.sites()), self.finished, lengths)?;
         let number = self.places[to as usize];
         if to == self.me {
             self.own.push_back(bytes);
@@ -82,7 +82,7 @@ impl Star {
 
     fn arrival(&mut self, told: Told) -> Arrival {
         match told {
-            Told::Letter { from, bytes, .. } => Arrival::Letter { from, bytes },
+            Told::Message { from, bytes, .. } => Arrival::Message { from, bytes },
             Told::Joined { site, number, bytes } => {
                 self.places[site as usize] = number;
                 Arrival::Joined { site, bytes }
@@ -135,7 +135,7 @@ impl Network for Star {
             return Err(error.clone());
         }
         if let Some(bytes) = self.own.pop_front() {
-            return Ok(Some(Arrival::Letter { from: self.me, bytes }));
+            return Ok(Some(Arrival::Message { from: self.me, bytes }));
         }
         let told = self.mailbox.take();
         Ok(told.map(|told| self.arrival(told)))

@@ -104,7 +104,7 @@ impl Root {
     }
 }
 
-/// A site is killed while letters go to it, and another process takes its place: it gets none of them, and
+/// A site is killed while messages go to it, and another process takes its place: it gets none of them, and
 /// all others are told.
 fn replaced(folder: &Path) {
     let key = folder.join("key");
@@ -115,7 +115,7 @@ fn replaced(folder: &Path) {
     let other = Process::start(&["echo", &address, key]);
     root.joined(2);
     root.star.send(1, vec![1]);
-    assert_eq!(root.next(), Arrival::Letter { from: 1, bytes: vec![1] });
+    assert_eq!(root.next(), Arrival::Message { from: 1, bytes: vec![1] });
     former.signal("-KILL");
     root.free.push(1);
     let newcomer = Process::start(&["echo", &address, key]);
@@ -123,7 +123,7 @@ fn replaced(folder: &Path) {
         root.star.send(1, vec![2; 100_000]);
         match root.star.poll().unwrap() {
             Some(Arrival::Lost(1)) => break,
-            Some(Arrival::Letter { from: 1, .. }) => {}
+            Some(Arrival::Message { from: 1, .. }) => {}
             Some(other) => panic!("{other:?}"),
             None => std::thread::sleep(Duration::from_millis(1)),
         }
@@ -131,10 +131,10 @@ fn replaced(folder: &Path) {
     root.star.send(1, vec![3]);
     root.joined(1);
     root.star.send(1, vec![4]);
-    assert_eq!(root.next(), Arrival::Letter { from: 1, bytes: vec![4] });
+    assert_eq!(root.next(), Arrival::Message { from: 1, bytes: vec![4] });
     root.end();
     let told = newcomer.end();
-    assert_eq!(told.lines().filter(|line| line.starts_with("letter")).count(), 1, "{told}");
+    assert_eq!(told.lines().filter(|line| line.starts_with("message")).count(), 1, "{told}");
     let told = other.end();
     let words: Vec<&str> = told.lines().collect();
     assert_eq!(words, ["joined 1", "lost 1", "joined 1", "end"]);
@@ -203,7 +203,7 @@ pub fn play(role: &str, address: &str, key: &str) {
             match root.next() {
                 // It is inside once it answers.
                 Arrival::Joined { site, .. } => root.star.send(site, vec![1]),
-                Arrival::Letter { from, .. } => println!("joined {from}"),
+                Arrival::Message { from, .. } => println!("joined {from}"),
                 _ => {}
             }
         }
@@ -211,7 +211,7 @@ pub fn play(role: &str, address: &str, key: &str) {
     while !echo(address, key) && role == "again" {}
 }
 
-/// Sends letters back; whether it was to the end.
+/// Sends messages back; whether it was to the end.
 fn echo(address: &str, key: &str) -> bool {
     let (signal, start) = (Signal::default(), Instant::now());
     let mut star = loop {
@@ -231,9 +231,9 @@ fn echo(address: &str, key: &str) -> bool {
     };
     loop {
         match star.poll().unwrap() {
-            Some(Arrival::Letter { bytes, .. }) if bytes.is_empty() => star.finish(),
-            Some(Arrival::Letter { from, bytes }) => {
-                println!("letter of {} bytes", bytes.len());
+            Some(Arrival::Message { bytes, .. }) if bytes.is_empty() => star.finish(),
+            Some(Arrival::Message { from, bytes }) => {
+                println!("message of {} bytes", bytes.len());
                 star.send(from, bytes);
             }
             Some(Arrival::Joined { site, .. }) => println!("joined {site}"),

@@ -27,7 +27,7 @@ fn meet(site: &mut Site) {
         site.network.send(to, Vec::new());
     }
     for _ in site.others() {
-        assert_eq!(site.letter().1, []);
+        assert_eq!(site.message().1, []);
     }
 }
 
@@ -65,13 +65,13 @@ fn survived(mut site: Site) {
     for &to in &others {
         site.network.send(to, vec![6; 1_000_000]);
     }
-    let (mut lost, mut letters) = (false, 0);
-    while !lost || letters < others.len() {
+    let (mut lost, mut messages) = (false, 0);
+    while !lost || messages < others.len() {
         match site.next() {
             Arrival::Lost(1) => lost = true,
-            Arrival::Letter { bytes, .. } => {
+            Arrival::Message { bytes, .. } => {
                 assert!(bytes.len() == 1_000_000 && bytes.iter().all(|&byte| byte == 6));
-                letters += 1;
+                messages += 1;
             }
             _ => panic!("what nobody has sent"),
         }
@@ -106,7 +106,7 @@ fn mistake(case: &str, site: &mut Site) {
     }
 }
 
-/// Dropped with letters under way, a network waits for nobody.
+/// Dropped with messages under way, a network waits for nobody.
 fn dropped(mut site: Site) {
     meet(&mut site);
     let me = site.me;

@@ -7,7 +7,7 @@ use pleach_net::{Arrival, Network};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The longest letter of any case.
+/// The longest message of any case.
 pub const LONGEST: usize = 40_000_000;
 
 /// Whether a process without a launcher has no network.
@@ -85,15 +85,15 @@ impl Site {
         }
     }
 
-    /// Waits for the next letter.
-    pub fn letter(&mut self) -> (u32, Vec<u8>) {
+    /// Waits for the next message.
+    pub fn message(&mut self) -> (u32, Vec<u8>) {
         match self.next() {
-            Arrival::Letter { from, bytes } => (from, bytes),
-            other => panic!("{other:?} instead of a letter"),
+            Arrival::Message { from, bytes } => (from, bytes),
+            other => panic!("{other:?} instead of a message"),
         }
     }
 
-    /// Ends in order, when no letter is expected any more.
+    /// Ends in order, when no message is expected any more.
     pub fn end(mut self) {
         self.network.finish();
         assert_eq!(self.next(), Arrival::End);
@@ -144,7 +144,7 @@ pub fn play_on(case: &str, open: impl FnOnce() -> Site) {
         "order" | "order-tcp" => conformance::order(open()),
         "sizes" => conformance::sizes(open()),
         "long-and-short" => conformance::long_and_short(open()),
-        "last-letters" => conformance::last_letters(open()),
+        "last-messages" => conformance::last_messages(open()),
         "idle" => still::idle(open()),
         "stopped" | "stopped-tcp" => still::stopped(open),
         "other-thread" => {

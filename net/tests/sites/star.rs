@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub const VERSION: &str = "test";
 
 pub fn limits() -> Limits {
-    Limits { letter: LONGEST, ..Limits::default() }
+    Limits { message: LONGEST, ..Limits::default() }
 }
 
 /// A folder of this test, removed at its end.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A site that is stopped for a second does not stall the others, though all write it long letters.
+/// A site that is stopped for a second does not stall the others, though all write it long messages.
 pub fn stopped(open: impl FnOnce() -> Site) {
     // Started before the network, so that no process splits in two under it.
     let script =
@@ -28,16 +28,16 @@ const LONG: usize = 20_000_000;
 /// Is stopped, and then tells how long it stood still.
 fn stands_still(mut site: Site, stop: impl FnOnce()) {
     // The others are under way once they have begun to write.
-    let mut letters = Vec::new();
-    letters.push(site.letter());
+    let mut messages = Vec::new();
+    messages.push(site.message());
     for to in site.others() {
         site.network.send(to, vec![1; LONG]);
     }
     let (mut last, mut longest) = (Instant::now(), Duration::ZERO);
     stop();
     while longest < Duration::from_millis(900) {
-        if let Some(pleach_net::Arrival::Letter { from, bytes }) = site.look() {
-            letters.push((from, bytes));
+        if let Some(pleach_net::Arrival::Message { from, bytes }) = site.look() {
+            messages.push((from, bytes));
         }
         longest = longest.max(last.elapsed());
         last = Instant::now();
@@ -45,11 +45,11 @@ fn stands_still(mut site: Site, stop: impl FnOnce()) {
     for to in site.others() {
         site.network.send(to, (longest.as_millis() as u32).to_le_bytes().to_vec());
     }
-    while letters.len() < 6 {
-        letters.push(site.letter());
+    while messages.len() < 6 {
+        messages.push(site.message());
     }
     for from in site.others() {
-        let mut lengths = letters.iter().filter(|(of, _)| *of == from).map(|(_, b)| b.len());
+        let mut lengths = messages.iter().filter(|(of, _)| *of == from).map(|(_, b)| b.len());
         assert_eq!((lengths.next(), lengths.next(), lengths.next()), (Some(1), Some(LONG), None));
     }
     site.end();
@@ -67,7 +67,7 @@ fn exchanges(mut site: Site) {
     let (mut last, mut longest, mut tokens) = (Instant::now(), Duration::ZERO, 0);
     let mut long = 0;
     let stood = loop {
-        match site.letter() {
+        match site.message() {
             (1, bytes) if bytes.len() == 4 => break u32::from_le_bytes(bytes.try_into().unwrap()),
             (1, bytes) => long += bytes.len(),
             (_, bytes) => {
@@ -104,7 +104,7 @@ pub fn idle(mut site: Site) {
         site.network.send(to, vec![1]);
     }
     for _ in site.others() {
-        site.letter();
+        site.message();
     }
     let (start, before) = (Instant::now(), busy());
     let mut early = 0;
@@ -119,7 +119,7 @@ pub fn idle(mut site: Site) {
         site.network.send(to, vec![2]);
     }
     for _ in early..site.sites - 1 {
-        site.letter();
+        site.message();
     }
     site.end();
 }

@@ -4,7 +4,7 @@ use super::console::Console;
 use super::flags::{DEFAULT_PLACES, Given, KEY, LISTEN, MPI, PLACES};
 use super::line::Line;
 use crate::failure::{Failure, usage};
-use crate::processes::{LASTING, LETTER, SECOND};
+use crate::processes::{LASTING, MESSAGE, SECOND};
 use pleach_core::lease::Terms;
 use pleach_net::Members;
 use pleach_net::mpi::{self, Choice};
@@ -68,7 +68,7 @@ fn company(console: &Console<'_>, given: &Given) -> Result<Option<Arc<Cluster>>,
         // Each process searches alone.
         console.mute(false);
     }
-    let launched = mpi::open(&choice, LETTER);
+    let launched = mpi::open(&choice, MESSAGE);
     let launched = launched.map_err(|why| Failure::Machine(why.to_string()))?;
     let address = given.get(&LISTEN).map_err(Failure::Usage)?;
     match (launched, address) {
@@ -119,7 +119,7 @@ fn reachable(address: SocketAddr) -> String {
 
 /// What links between processes carry: at a stop, a site hands over all that it has in one letter.
 pub fn limits() -> Limits {
-    Limits { letter: LETTER, waiting: 2 * LETTER, ..Limits::default() }
+    Limits { message: MESSAGE, waiting: 2 * MESSAGE, ..Limits::default() }
 }
 
 /// The file of the key.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Results of some rows.
 pub(crate) type Piece = (Range<u32>, Arc<[u8]>);
 
-/// The most bytes of what is told first that travel in a letter.
+/// The most bytes of what is told first that travel in a packet.
 const LETTER: usize = 1 << 26;
 
 /// How far a process is in an order of loops. Each loop is a step. What all are told before the first one is a step, too.

@@ -12,13 +12,13 @@ use crate::error::RunError;
 use crate::outcome::Balance;
 use crate::transport::Transport;
 use pleach_core::balance::{Event, Message};
-use pleach_core::gateway::{Gateway, Letter, Portion, Post};
-use pleach_core::lease::{SiteId, Word};
+use pleach_core::gateway::{Gateway, GatewayMessage, GatewayPacket, Portion};
+use pleach_core::lease::{LeaseMessage, SiteId};
 use pleach_core::tree::{Counts, Goal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Time between two words to the root about how far a site is.
+/// Time between two messages to the root about how far a site is.
 const SIGHT_EVERY_NS: u64 = 250_000_000;
 
 /// The most parcels taken before the units are heard again.
@@ -129,14 +129,15 @@ impl GatewayThread<'_> {
         let root = self.cluster.is_root();
         match heard {
             Heard::Parcel(from, Parcel::Gateway(bytes)) => {
-                let read = Letter::from_bytes(&bytes, self.order.fingerprint, self.link.places());
-                let letter = read.ok().filter(|letter| letter.from == from);
-                match letter.filter(|letter| self.may_be(&letter.post)) {
+                let read =
+                    GatewayPacket::from_bytes(&bytes, self.order.fingerprint, self.link.places());
+                let packet = read.ok().filter(|packet| packet.from == from);
+                match packet.filter(|packet| self.may_be(&packet.message)) {
                     // Only the root stops processes that come and go.
-                    Some(Letter { post: Post::Stop, .. }) if from > 0 && self.cluster.is_open() => {
-                    }
-                    Some(letter) => {
-                        self.gateway.hear(from, letter.post, now_ns, &mut self.house)?;
+                    Some(GatewayPacket { message: GatewayMessage::Stop, .. })
+                        if from > 0 && self.cluster.is_open() => {}
+                    Some(packet) => {
+                        self.gateway.hear(from, packet.message, now_ns, &mut self.house)?;
                     }
                     None => self.invalid(from, now_ns)?,
                 }
@@ -214,14 +215,20 @@ impl GatewayThread<'_> {
 
     /// Whether an honest site can have sent this: nobody tells the root of the end, nobody but the root begins a
     /// stop, every solution has the value that it is said to have, and all work can be read.
-    fn may_be(&self, post: &Post<Counts>) -> bool {
+    fn may_be(&self, message: &GatewayMessage<Counts>) -> bool {
         let root = self.cluster.is_root();
-        let best = match post {
-            Post::Peer(Message::Done) => return !root,
-            Post::Stop => return !root || self.cluster.is_open() || self.gateway.stopped(),
-            Post::Gift(..) | Post::Word(_) if !self.house.can_read(post) => return false,
-            Post::Best(best) => Some(best),
-            Post::Gift(_, word) | Post::Word(word) => word.best(),
+        let best = match message {
+            GatewayMessage::Peer(Message::Done) => return !root,
+            GatewayMessage::Stop => {
+                return !root || self.cluster.is_open() || self.gateway.stopped();
+            }
+            GatewayMessage::Gift(..) | GatewayMessage::Lease(_)
+                if !self.house.can_read(message) =>
+            {
+                return false;
+            }
+            GatewayMessage::Best(best) => Some(best),
+            GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message) => message.best(),
             _ => None,
         };
         let Some(best) = best.filter(|best| best.score < self.commons.control().best()) else {
@@ -323,13 +330,17 @@ impl GatewayThread<'_> {
 
     /// Sends what the gateway has to say.
     fn send(&mut self) -> Result<(), RunError> {
-        while !self.house.posts.is_empty() {
+        while !self.house.messages.is_empty() {
             let mut missing = Vec::new();
-            for (to, post) in std::mem::take(&mut self.house.posts) {
-                let given = if let Post::Gift(_, word) = &post { Some(word.lease()) } else { None };
-                note(&mut self.house.seat.balance, &mut self.commits, &post);
-                let letter = Letter { from: self.cluster.me(), post };
-                let parcel = Parcel::Gateway(letter.to_bytes(self.order.fingerprint));
+            for (to, message) in std::mem::take(&mut self.house.messages) {
+                let given = if let GatewayMessage::Gift(_, message) = &message {
+                    Some(message.lease())
+                } else {
+                    None
+                };
+                note(&mut self.house.seat.balance, &mut self.commits, &message);
+                let packet = GatewayPacket { from: self.cluster.me(), message };
+                let parcel = Parcel::Gateway(packet.to_bytes(self.order.fingerprint));
                 if !self.link.send(to, &parcel) {
                     missing.push((to, given));
                 }
@@ -388,16 +399,18 @@ impl GatewayThread<'_> {
 }
 
 /// Counts what a gateway sends.
-fn note(balance: &mut Balance, commits: &mut u64, post: &Post<Counts>) {
+fn note(balance: &mut Balance, commits: &mut u64, message: &GatewayMessage<Counts>) {
     balance.messages += 1;
-    match post {
-        Post::Peer(Message::Ask { .. }) => balance.requests += 1,
-        Post::Peer(Message::Refuse) => balance.refused += 1,
-        Post::Gift(..) => {
+    match message {
+        GatewayMessage::Peer(Message::Ask { .. }) => balance.requests += 1,
+        GatewayMessage::Peer(Message::Refuse) => balance.refused += 1,
+        GatewayMessage::Gift(..) => {
             balance.served += 1;
-            balance.moved_bytes += post.bytes();
+            balance.moved_bytes += message.bytes();
         }
-        Post::Word(Word::Commit { .. } | Word::Return { .. }) => *commits += 1,
+        GatewayMessage::Lease(LeaseMessage::Commit { .. } | LeaseMessage::Return { .. }) => {
+            *commits += 1
+        }
         _ => {}
     }
 }

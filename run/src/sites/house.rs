@@ -9,8 +9,8 @@ use crate::outcome::Balance;
 use crate::transport::{Envelope, Transport};
 use pleach_core::balance::{Event, Host, Peer, PeerTree, Policy, Seeded};
 use pleach_core::checkpoint::{Cut, assemble};
-use pleach_core::gateway::{Inside, Portion, Post};
-use pleach_core::lease::{Certificate, SiteId, Word};
+use pleach_core::gateway::{GatewayMessage, Portion, Workers};
+use pleach_core::lease::{Certificate, LeaseMessage, SiteId};
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Solution};
 use pleach_core::work::Work;
@@ -37,7 +37,7 @@ pub(super) struct House<'a> {
     /// When the gateway wants to look at the clock.
     pub look_at_ns: u64,
     /// What is to be sent to other sites.
-    pub posts: Vec<(SiteId, Post<Counts>)>,
+    pub messages: Vec<(SiteId, GatewayMessage<Counts>)>,
     /// Sites whose work was taken back since they last came.
     pub lapsed: BTreeSet<SiteId>,
 }
@@ -70,7 +70,7 @@ impl<'a> House<'a> {
             spent: (0, 0),
             known: commons.control().best(),
             look_at_ns: 0,
-            posts: Vec::new(),
+            messages: Vec::new(),
             lapsed: BTreeSet::new(),
         }
     }
@@ -79,16 +79,18 @@ impl<'a> House<'a> {
         self.seat.commons.now_ns()
     }
 
-    /// Whether all work that a letter brings can be read.
-    pub fn can_read(&self, post: &Post<Counts>) -> bool {
-        let (Post::Gift(_, word) | Post::Word(word)) = post else { return true };
+    /// Whether all work that a packet brings can be read.
+    pub fn can_read(&self, message: &GatewayMessage<Counts>) -> bool {
+        let (GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message)) = message else {
+            return true;
+        };
         let readable = |portion: &Portion<Counts>| {
             portion.open.iter().all(|piece| self.seat.spare.can_read(piece))
         };
-        if let Word::Work { content, .. } = word {
+        if let LeaseMessage::Work { content, .. } = message {
             return readable(content);
         }
-        word.certificate().is_none_or(|certificate| {
+        message.certificate().is_none_or(|certificate| {
             let nested = certificate.nested().all(|(_, rec)| {
                 readable(&rec.given) && rec.heard.as_ref().is_none_or(|it| readable(&it.content))
             });
@@ -147,7 +149,7 @@ fn since(all: &Counts, before: &Counts) -> Result<Counts, RunError> {
     all.without(before).ok_or_else(|| RunError::Protocol("less was counted than before".into()))
 }
 
-impl Inside for House<'_> {
+impl Workers for House<'_> {
     type Done = Counts;
     type Error = RunError;
 
@@ -265,8 +267,8 @@ impl Inside for House<'_> {
         }
     }
 
-    fn post(&mut self, to: SiteId, post: Post<Counts>) {
-        self.posts.push((to, post));
+    fn send(&mut self, to: SiteId, message: GatewayMessage<Counts>) {
+        self.messages.push((to, message));
     }
 
     fn wake_at(&mut self, at_ns: u64) {

@@ -294,7 +294,7 @@ impl Link {
         }
         let Some(arrival) = self.network.poll()? else { return Ok(None) };
         Ok(Some(match arrival {
-            Arrival::Letter { from, bytes } => self.read(from, &bytes),
+            Arrival::Message { from, bytes } => self.read(from, &bytes),
             Arrival::Joined { site, .. } => {
                 self.set(site, true);
                 self.bring_up_to_date(site);

@@ -93,7 +93,7 @@ pub(crate) struct Sighting {
 pleach_core::pack_struct!(Sighting { counts: Counts, units: u32, busy: u32, blind: bool });
 
 impl Parcel {
-    /// The parcel as a letter about a search, which has this number.
+    /// The parcel as a packet about a search, which has this number.
     pub fn to_bytes(&self, search: u64) -> Vec<u8> {
         let mut out = Vec::new();
         search.pack(&mut out);
@@ -126,7 +126,7 @@ impl Parcel {
         out
     }
 
-    /// Reads a letter: the number of the search, and the parcel.
+    /// Reads a packet: the number of the search, and the parcel.
     pub fn from_bytes(bytes: &[u8]) -> Result<(u64, Self), Malformed> {
         let mut from = Reader::new(bytes);
         let search = u64::unpack(&mut from)?;

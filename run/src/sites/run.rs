@@ -190,7 +190,7 @@ impl<'a> Part<'a> {
         let mut policy = Policy { end: Some(End::Leases), ..settings.policy.clone() };
         (policy.rests.first_ns, policy.rests.longest_ns) = (FIRST_REST_NS, LONGEST_REST_NS);
         if cluster.is_open() {
-            // All letters pass the root, and every other place may be empty.
+            // All packets pass the root, and every other place may be empty.
             policy.tree =
                 TreeShape { growth: Growth::Full, degree: link.places(), levels: 0, ..policy.tree };
         }

@@ -1,12 +1,12 @@
 //! A site that sends what no site sends: the others do no more than ignore it.
 
-use super::post::{LASTING, Post as Links, mortal, with_links};
+use super::network::{LASTING, ThreadNetwork as Links, mortal, with_links};
 use super::settings;
 use oorandom::Rand64;
 use pleach_core::balance::{Message, Power};
-use pleach_core::gateway::{Letter, Portion, Post};
+use pleach_core::gateway::{GatewayMessage, GatewayPacket, Portion};
 use pleach_core::laws::mutate;
-use pleach_core::lease::{Certificate, Lease, Terms, Word};
+use pleach_core::lease::{Certificate, Lease, LeaseMessage, Terms};
 use pleach_core::problem::Problem;
 use pleach_core::tree::Counts;
 use pleach_core::work::{Pack, Reader, Work};
@@ -25,7 +25,7 @@ const IMPATIENT: Terms =
     Terms { commit_ns: 5_000_000, lease_ns: 200_000_000, patience_ns: 1_000_000_000 };
 
 /// What honest sites write to one another in a search like the one below.
-fn letters(queens: &Queens) -> Vec<Vec<u8>> {
+fn packets(queens: &Queens) -> Vec<Vec<u8>> {
     let parts = with_links(3, LASTING);
     let part = |at: usize| {
         let (cluster, _) = &parts[at];
@@ -45,8 +45,8 @@ fn letters(queens: &Queens) -> Vec<Vec<u8>> {
 #[test]
 fn damaged_and_repeated_letters_change_no_count() {
     let queens = Queens::new(12, Level::best()).unwrap();
-    let letters = &letters(&queens);
-    assert!(letters.len() > 10);
+    let packets = &packets(&queens);
+    assert!(packets.len() > 10);
     let mut ended = 0;
     for seed in 0..10 {
         let mut parts = with_links(3, IMPATIENT);
@@ -59,8 +59,8 @@ fn damaged_and_repeated_letters_change_no_count() {
                 let rng = &mut Rand64::new(seed);
                 while !over.load(Ordering::Relaxed) {
                     for _ in 0..50 {
-                        let which = rng.rand_range(0..letters.len() as u64) as usize;
-                        let mut bytes = letters[which].clone();
+                        let which = rng.rand_range(0..packets.len() as u64) as usize;
+                        let mut bytes = packets[which].clone();
                         if rng.rand_range(0..8) > 0 {
                             bytes = mutate(&bytes, rng);
                         }
@@ -103,10 +103,10 @@ fn damaged_and_repeated_letters_change_no_count() {
 }
 
 /// What site 1 writes to the root about its first search.
-fn write(links: &mut Links, post: Post<Counts>, fingerprint: u64) {
+fn write(links: &mut Links, message: GatewayMessage<Counts>, fingerprint: u64) {
     let (mut bytes, gateway) = (Vec::new(), 1u8);
     (1u64, gateway).pack(&mut bytes);
-    bytes.extend(Letter { from: 1, post }.to_bytes(fingerprint));
+    bytes.extend(GatewayPacket { from: 1, message }.to_bytes(fingerprint));
     links.send(0, bytes);
 }
 
@@ -115,9 +115,10 @@ fn given(bytes: &[u8], fingerprint: u64) -> Option<Lease> {
     let mut from = Reader::new(bytes);
     let (_, gateway): (u64, u8) = Pack::unpack(&mut from).ok()?;
     let left = from.left();
-    let letter = Letter::from_bytes(from.take(left).ok().filter(|_| gateway == 1)?, fingerprint, 2);
-    match letter.ok()?.post {
-        Post::Gift(_, Word::Work { lease, .. }) => Some(lease),
+    let packet =
+        GatewayPacket::from_bytes(from.take(left).ok().filter(|_| gateway == 1)?, fingerprint, 2);
+    match packet.ok()?.message {
+        GatewayMessage::Gift(_, LeaseMessage::Work { lease, .. }) => Some(lease),
         _ => None,
     }
 }
@@ -134,16 +135,16 @@ fn unreadable_work_is_not_kept() {
     let rogue = move || {
         while !over.load(Ordering::Relaxed) {
             let ask = Message::Ask { power: Power(1000), units: 1, waits: false };
-            write(&mut links, Post::Peer(ask), fingerprint);
+            write(&mut links, GatewayMessage::Peer(ask), fingerprint);
             while let Ok(Some(arrival)) = links.poll() {
-                let Arrival::Letter { bytes, .. } = arrival else { continue };
+                let Arrival::Message { bytes, .. } = arrival else { continue };
                 let Some(lease) = given(&bytes, fingerprint) else { continue };
                 let bad = Work { size: 5.0, least_bound: i64::MIN, bytes: vec![0xff; 40] };
                 let content = Portion::open(vec![Arc::new(bad)]);
                 let certificate = Arc::new(Certificate::of(content));
-                write(&mut links, Post::Word(Word::Ack { lease }), fingerprint);
-                let word = Word::Commit { lease, certificate, best: None };
-                write(&mut links, Post::Word(word), fingerprint);
+                write(&mut links, GatewayMessage::Lease(LeaseMessage::Ack { lease }), fingerprint);
+                let word = LeaseMessage::Commit { lease, certificate, best: None };
+                write(&mut links, GatewayMessage::Lease(word), fingerprint);
                 lies.fetch_add(1, Ordering::Relaxed);
             }
             thread::sleep(Duration::from_millis(1));

@@ -1,7 +1,7 @@
 //! Loops that several sites share: each unit is run once, wherever, and results reach whoever needs them.
 
+use super::network::{LASTING, mortal, with_links};
 use super::numbers::{Ended, Numbers, each, settings};
-use super::post::{LASTING, mortal, with_links};
 use oorandom::Rand64;
 use pleach_core::laws::mutate;
 use pleach_core::lease::Terms;
@@ -59,10 +59,10 @@ fn each_unit_is_run_once_and_results_reach_whoever_needs_them() {
 #[test]
 fn what_a_dead_site_had_is_done_by_others() {
     let mut died = 0;
-    for letters in [1, 2, 3, 4, 5, 6, 8, 10, 13, 20] {
+    for packets in [1, 2, 3, 4, 5, 6, 8, 10, 13, 20] {
         for kept in [Kept::First, Kept::All, Kept::Apart] {
             let parts = mortal(3, LASTING);
-            parts[1].1.dies_after(letters);
+            parts[1].1.dies_after(packets);
             let loops: Vec<Vec<Numbers>> =
                 (0..3).map(|_| vec![Numbers::new(3000, kept, 20_000)]).collect();
             let given = LoopSettings { sizes: Sizes::Given(10, 40), ..settings(1) };
@@ -79,13 +79,13 @@ fn what_a_dead_site_had_is_done_by_others() {
                     Kept::All => assert!(here.iter().all(|&at| loops[at][0].has(unit))),
                     Kept::Apart => {
                         let runs: u64 = here.iter().map(|&at| loops[at][0].runs(unit)).sum();
-                        assert_eq!(runs, 1, "unit {unit}, dead after {letters}");
+                        assert_eq!(runs, 1, "unit {unit}, dead after {packets}");
                     }
                 }
             }
         }
     }
-    // A site that may send one letter only never comes to its end.
+    // A site that may send one packet only never comes to its end.
     assert!(died >= 3, "{died}");
 }
 
@@ -177,7 +177,7 @@ fn whoever_stops_leaves_its_part_to_others() {
     }
 }
 
-/// Damaged letters end a site's part, or nothing: the result is what it was.
+/// Damaged packets end a site's part, or nothing: the result is what it was.
 #[test]
 fn damaged_letters_change_no_result() {
     const IMPATIENT: Terms =
@@ -187,7 +187,7 @@ fn damaged_letters_change_no_result() {
     let parts = with_links(2, LASTING);
     let ended = each(&parts, &[numbers(), numbers()], &vec![given.clone(); 2]);
     assert!(ended.iter().all(Result::is_ok));
-    let letters = &parts[0].1.sent();
+    let packets = &parts[0].1.sent();
     for seed in 0..20 {
         let mut parts = mortal(2, IMPATIENT);
         let (_, mut rogue) = parts.pop().unwrap();
@@ -197,8 +197,8 @@ fn damaged_letters_change_no_result() {
             scope.spawn(move || {
                 let rng = &mut Rand64::new(seed);
                 while !over.load(Ordering::Relaxed) {
-                    let which = rng.rand_range(0..letters.len() as u64) as usize;
-                    let mut bytes = letters[which].clone();
+                    let which = rng.rand_range(0..packets.len() as u64) as usize;
+                    let mut bytes = packets[which].clone();
                     if rng.rand_range(0..2) > 0 {
                         bytes = mutate(&bytes, rng);
                     }

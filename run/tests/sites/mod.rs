@@ -2,11 +2,12 @@
 
 mod hostile;
 mod loops;
+mod network;
 mod numbers;
 mod orders;
-mod post;
 
 use crate::resume::{Scratch, counted, problem};
+use network::clusters;
 use oorandom::Rand64;
 use pleach_core::balance::{PRESETS, Policy};
 use pleach_core::problem::{Plain, Problem};
@@ -15,7 +16,6 @@ use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::{Queens, first::FirstQueens};
 use pleach_problems::simd::Level;
 use pleach_run::{Crew, Outcome, RunError, Settings, Sight, Stop, run};
-use post::clusters;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::thread;

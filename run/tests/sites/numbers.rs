@@ -1,6 +1,6 @@
 //! A loop for tests of sites: a number for each unit, and how often each unit was run.
 
-use super::post::Post;
+use super::network::ThreadNetwork;
 use pleach_core::looping::{Kept, Loop, LoopAfar};
 use pleach_core::work::{Malformed, Pack, Reader};
 use pleach_run::looping::{LoopReport, LoopSettings};
@@ -107,7 +107,7 @@ pub type Ended = Result<LoopReport, RunError>;
 
 /// Runs loops one after the other at each site.
 pub fn each(
-    parts: &[(Arc<Cluster>, Post)],
+    parts: &[(Arc<Cluster>, ThreadNetwork)],
     loops: &[Vec<Numbers>],
     settings: &[LoopSettings],
 ) -> Vec<Ended> {

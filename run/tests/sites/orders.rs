@@ -1,7 +1,7 @@
 //! Orders of loops: how they begin, and what becomes of sites that leave.
 
+use super::network::{LASTING, with_links};
 use super::numbers::{Numbers, settings};
-use super::post::{LASTING, with_links};
 use pleach_core::looping::{Kept, Loop, LoopAfar};
 use pleach_core::work::Malformed;
 use pleach_run::looping::LoopSettings;

@@ -1,16 +1,16 @@
 //! Letters of every kind, for tests.
 
-use super::Letter;
+use super::GatewayPacket;
 use crate::balance::{Message, Power, Ticket};
-use crate::gateway::{Portion, Post};
-use crate::lease::{Certificate, Lease, Rec, SiteId, Word};
+use crate::gateway::{GatewayMessage, Portion};
+use crate::lease::{Certificate, Lease, LeaseMessage, Rec, SiteId};
 use crate::tree::{Counts, Solution};
 use crate::work::Work;
 use oorandom::Rand64;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The sites that the letters know.
+/// The sites that the packets know.
 pub(crate) const SITES: u32 = 4;
 
 type Part = Certificate<Portion<Counts>>;
@@ -70,41 +70,45 @@ pub(crate) fn tower(levels: usize) -> Part {
 }
 
 /// All that a site can say about a lease that it holds.
-pub(crate) fn words_about(
+pub(crate) fn messages_about(
     lease: Lease,
     rng: &mut Rand64,
     names: &mut u64,
-) -> Vec<Word<Portion<Counts>>> {
+) -> Vec<LeaseMessage<Portion<Counts>>> {
     let mut part = || Arc::new(certificate(rng, names, 3));
     let (commit, back) = (part(), part());
     let plan = (0..rng.rand_range(0..4)).map(|_| number(rng).cast_signed()).collect();
     let best = Some(Solution { score: number(rng).cast_signed(), plan });
     vec![
-        Word::Ack { lease },
-        Word::Commit { lease, certificate: commit, best: None },
-        Word::Committed { lease },
-        Word::Return { lease, certificate: back, best },
-        Word::Returned { lease },
-        Word::Adopt { lease },
-        Word::Missing { lease },
-        Word::Unknown { lease },
+        LeaseMessage::Ack { lease },
+        LeaseMessage::Commit { lease, certificate: commit, best: None },
+        LeaseMessage::Committed { lease },
+        LeaseMessage::Return { lease, certificate: back, best },
+        LeaseMessage::Returned { lease },
+        LeaseMessage::Adopt { lease },
+        LeaseMessage::Missing { lease },
+        LeaseMessage::Unknown { lease },
     ]
 }
 
 /// New work, with its name.
-pub(crate) fn work_of(site: SiteId, rng: &mut Rand64, names: &mut u64) -> Word<Portion<Counts>> {
+pub(crate) fn work_of(
+    site: SiteId,
+    rng: &mut Rand64,
+    names: &mut u64,
+) -> LeaseMessage<Portion<Counts>> {
     *names += 1;
     let content = Portion::open((0..1 + rng.rand_range(0..2)).map(|_| piece(rng)).collect());
     let lease = Lease { site, incarnation: 1 << 40, number: *names };
-    Word::Work { lease, content, best: None }
+    LeaseMessage::Work { lease, content, best: None }
 }
 
-/// A letter of each kind.
-pub(crate) fn letters(rng: &mut Rand64, names: &mut u64) -> Vec<Letter> {
+/// A packet of each kind.
+pub(crate) fn packets(rng: &mut Rand64, names: &mut u64) -> Vec<GatewayPacket> {
     let from = place(rng);
     let lease = Lease { site: place(rng), incarnation: number(rng), number: number(rng) };
     let load = number(rng);
-    let mut posts: Vec<Post<Counts>> = [
+    let mut messages: Vec<GatewayMessage<Counts>> = [
         Message::Ask { power: Power(number(rng)), units: 7, waits: true },
         Message::Refuse,
         Message::Wave,
@@ -115,18 +119,18 @@ pub(crate) fn letters(rng: &mut Rand64, names: &mut u64) -> Vec<Letter> {
         Message::Passed { served: true, load },
         Message::Load { load },
     ]
-    .map(Post::Peer)
+    .map(GatewayMessage::Peer)
     .into();
     let ticket = Ticket { giver: from, number: number(rng) };
-    posts.push(Post::Gift(ticket, work_of(from, rng, names)));
-    posts.push(Post::Word(work_of(from, rng, names)));
-    posts.extend(words_about(lease, rng, names).into_iter().map(Post::Word));
-    posts.push(if from > 0 {
-        Post::Draw { dry: load.is_multiple_of(2) }
+    messages.push(GatewayMessage::Gift(ticket, work_of(from, rng, names)));
+    messages.push(GatewayMessage::Lease(work_of(from, rng, names)));
+    messages.extend(messages_about(lease, rng, names).into_iter().map(GatewayMessage::Lease));
+    messages.push(if from > 0 {
+        GatewayMessage::Draw { dry: load.is_multiple_of(2) }
     } else {
-        Post::Nodes(load)
+        GatewayMessage::Nodes(load)
     });
-    posts.push(Post::Best(Solution { score: -3, plan: vec![2, 0, 1] }));
-    posts.push(Post::Stop);
-    posts.into_iter().map(|post| Letter { from, post }).collect()
+    messages.push(GatewayMessage::Best(Solution { score: -3, plan: vec![2, 0, 1] }));
+    messages.push(GatewayMessage::Stop);
+    messages.into_iter().map(|message| GatewayPacket { from, message }).collect()
 }

@@ -1,6 +1,6 @@
 //! Letters come out as they were, and what no site can have sent is refused.
 
-use super::samples::{SITES, certificate, letters, piece, tower};
+use super::samples::{SITES, certificate, packets, piece, tower};
 use super::*;
 use crate::balance::Power;
 use crate::balance::late::Recall;
@@ -14,13 +14,13 @@ type Part = Certificate<Portion<Counts>>;
 
 const RANGE: Unreadable = Unreadable::Content(Malformed::Range);
 
-/// Seals a letter and reads it.
-fn sent(from: SiteId, post: Post<Counts>) -> Result<Letter, Unreadable> {
-    Letter::from_bytes(&Letter { from, post }.to_bytes(9), 9, SITES)
+/// Seals a packet and reads it.
+fn sent(from: SiteId, message: GatewayMessage<Counts>) -> Result<GatewayPacket, Unreadable> {
+    GatewayPacket::from_bytes(&GatewayPacket { from, message }.to_bytes(9), 9, SITES)
 }
 
-fn committed(lease: Lease, part: Part) -> Post<Counts> {
-    Post::Word(Word::Commit { lease, certificate: Arc::new(part), best: None })
+fn committed(lease: Lease, part: Part) -> GatewayMessage<Counts> {
+    GatewayMessage::Lease(LeaseMessage::Commit { lease, certificate: Arc::new(part), best: None })
 }
 
 fn lease(number: u64) -> Lease {
@@ -39,12 +39,12 @@ fn listing(subs: impl IntoIterator<Item = (Lease, Part)>) -> Part {
 fn every_letter_comes_out_as_it_was() {
     let rng = &mut Rand64::new(5);
     for _ in 0..100 {
-        for letter in letters(rng, &mut 0) {
-            pack_law(&letter, rng);
-            let bytes = letter.to_bytes(9);
-            assert_eq!(Letter::from_bytes(&bytes, 8, SITES), Err(Unreadable::Foreign));
-            assert_eq!(Letter::from_bytes(&bytes, 9, 0), Err(RANGE));
-            assert_eq!(Letter::from_bytes(&bytes, 9, SITES).as_ref(), Ok(&letter));
+        for packet in packets(rng, &mut 0) {
+            pack_law(&packet, rng);
+            let bytes = packet.to_bytes(9);
+            assert_eq!(GatewayPacket::from_bytes(&bytes, 8, SITES), Err(Unreadable::Foreign));
+            assert_eq!(GatewayPacket::from_bytes(&bytes, 9, 0), Err(RANGE));
+            assert_eq!(GatewayPacket::from_bytes(&bytes, 9, SITES).as_ref(), Ok(&packet));
         }
         let part = certificate(rng, &mut 0, 3);
         pack_law(&part, rng);
@@ -55,9 +55,9 @@ fn every_letter_comes_out_as_it_was() {
 #[test]
 fn what_no_site_can_have_sent_is_refused() {
     let rng = &mut Rand64::new(6);
-    let refused = |from, post: Post<Counts>| {
-        let shown = format!("{post:?}");
-        assert_eq!(sent(from, post), Err(RANGE), "{shown}");
+    let refused = |from, message: GatewayMessage<Counts>| {
+        let shown = format!("{message:?}");
+        assert_eq!(sent(from, message), Err(RANGE), "{shown}");
     };
     let good = || listing([(lease(2), listing([(lease(1), Part::default())]))]);
     assert!(sent(0, committed(lease(7), good())).is_ok());
@@ -76,7 +76,7 @@ fn what_no_site_can_have_sent_is_refused() {
     let mut held_far = good();
     held_far.subs.get_mut(&lease(2)).unwrap().holder = SITES;
     refused(0, committed(lease(7), held_far));
-    refused(0, Post::Peer(Message::Pass { thief: SITES, power: Power(1) }));
+    refused(0, GatewayMessage::Peer(Message::Pass { thief: SITES, power: Power(1) }));
     // Counts with which no search can go on.
     for (branched, bounded, total) in
         [(u64::MAX / 2 + 1, 0, 0), (0, u64::MAX, 0), (0, 0, u128::MAX / 2 + 1)]
@@ -88,17 +88,17 @@ fn what_no_site_can_have_sent_is_refused() {
     // Gifts under names of others, gifts that are none, and work that is done.
     let work = |site, open, done| {
         let content = Portion { done, open };
-        Word::Work { lease: Lease { site, ..lease(7) }, content, best: None }
+        LeaseMessage::Work { lease: Lease { site, ..lease(7) }, content, best: None }
     };
     let (open, none) = (vec![piece(rng)], Counts::default());
     let ticket = |giver| Ticket { giver, number: 3 };
-    assert!(sent(2, Post::Gift(ticket(2), work(2, open.clone(), none))).is_ok());
-    refused(2, Post::Gift(ticket(1), work(2, open.clone(), none)));
-    refused(2, Post::Gift(ticket(2), work(1, open.clone(), none)));
-    refused(2, Post::Word(work(1, open.clone(), none)));
-    refused(2, Post::Gift(ticket(2), Word::Ack { lease: lease(7) }));
-    refused(2, Post::Gift(ticket(2), work(2, Vec::new(), none)));
-    refused(2, Post::Gift(ticket(2), work(2, open, Counts { bounded: 1, ..none })));
+    assert!(sent(2, GatewayMessage::Gift(ticket(2), work(2, open.clone(), none))).is_ok());
+    refused(2, GatewayMessage::Gift(ticket(1), work(2, open.clone(), none)));
+    refused(2, GatewayMessage::Gift(ticket(2), work(1, open.clone(), none)));
+    refused(2, GatewayMessage::Lease(work(1, open.clone(), none)));
+    refused(2, GatewayMessage::Gift(ticket(2), LeaseMessage::Ack { lease: lease(7) }));
+    refused(2, GatewayMessage::Gift(ticket(2), work(2, Vec::new(), none)));
+    refused(2, GatewayMessage::Gift(ticket(2), work(2, open, Counts { bounded: 1, ..none })));
     // What leases say and not the peers, and what no peer of a site says.
     let ticket = ticket(0);
     for message in [
@@ -108,7 +108,7 @@ fn what_no_site_can_have_sent_is_refused() {
         Message::Snapshot { epoch: 1 },
         Message::Late(Recall::Trim { ticket }),
     ] {
-        refused(0, Post::Peer(message));
+        refused(0, GatewayMessage::Peer(message));
     }
 }
 
@@ -116,13 +116,13 @@ fn what_no_site_can_have_sent_is_refused() {
 #[test]
 fn liens_nest_up_to_a_limit() {
     let part = tower(MOST_LEVELS);
-    let letter = Letter { from: 0, post: committed(lease(u64::MAX), part.clone()) };
-    let read = Letter::from_bytes(&letter.to_bytes(9), 9, SITES).unwrap();
-    assert_eq!(read, letter);
+    let packet = GatewayPacket { from: 0, message: committed(lease(u64::MAX), part.clone()) };
+    let read = GatewayPacket::from_bytes(&packet.to_bytes(9), 9, SITES).unwrap();
+    assert_eq!(read, packet);
     assert_eq!(part.nested().count(), MOST_LEVELS);
-    drop(letter);
+    drop(packet);
     assert!(format!("{read:?}").len() > MOST_LEVELS);
-    assert!(read.post.bytes() > MOST_LEVELS as u64);
+    assert!(read.message.bytes() > MOST_LEVELS as u64);
     drop(read);
     let deeper = committed(lease(u64::MAX), tower(MOST_LEVELS + 1));
     assert_eq!(sent(0, deeper), Err(RANGE));
@@ -131,5 +131,5 @@ fn liens_nest_up_to_a_limit() {
     for _ in 0..1 << 20 {
         bytes.extend([1, 0, 1, 3, 1, 1, 0, 0, 0, 0, 0]);
     }
-    assert!(Letter::unpack(&mut Reader::new(&bytes)).is_err());
+    assert!(GatewayPacket::unpack(&mut Reader::new(&bytes)).is_err());
 }

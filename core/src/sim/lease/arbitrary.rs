@@ -2,9 +2,9 @@
 //! lease, no move may break that.
 
 use super::bits::Bits;
-use super::room::{Budget, Letter, Room};
+use super::room::{Budget, InFlight, Room};
 use crate::balance::{Chooser, Seeded};
-use crate::lease::{Certificate, Lease, Mutant, Rec, Site, SiteId, Word};
+use crate::lease::{Certificate, Lease, LeaseMessage, Mutant, Rec, Site, SiteId};
 use crate::tree::Solution;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 const PLACES: usize = 3;
 
 /// A room with names for random sets of units, random certificates of them at random sites and in random
-/// letters, and a random file.
+/// packets, and a random file.
 fn arbitrary(chance: &mut Seeded, mutant: Mutant) -> Room {
     let most = Budget {
         gives: 9,
@@ -43,8 +43,8 @@ fn arbitrary(chance: &mut Seeded, mutant: Mutant) -> Room {
             let whole = divide(chance, &names, room.all(), 3);
             site = Site::root(0, 200, whole, None);
         }
-        let mut deeds = Vec::new();
-        site.found(&Solution { score: 0, plan: vec![1] }, &mut deeds);
+        let mut actions = Vec::new();
+        site.found(&Solution { score: 0, plan: vec![1] }, &mut actions);
         for &(lease, units) in &names {
             if chance.choose(3) == 0 {
                 let part = divide(chance, &names, units, 3);
@@ -58,18 +58,18 @@ fn arbitrary(chance: &mut Seeded, mutant: Mutant) -> Room {
         for _ in 0..chance.choose(4) {
             let certificate = Arc::new(divide(chance, &names, units, 3));
             let best = best.clone();
-            let word = match chance.choose(8) {
-                0 => Word::Work { lease, content: Bits::open(units), best },
-                1 => Word::Ack { lease },
-                2 => Word::Commit { lease, certificate, best },
-                3 => Word::Return { lease, certificate, best },
-                4 => Word::Returned { lease },
-                5 => Word::Adopt { lease },
-                6 => Word::Missing { lease },
-                _ => Word::Unknown { lease },
+            let message = match chance.choose(8) {
+                0 => LeaseMessage::Work { lease, content: Bits::open(units), best },
+                1 => LeaseMessage::Ack { lease },
+                2 => LeaseMessage::Commit { lease, certificate, best },
+                3 => LeaseMessage::Return { lease, certificate, best },
+                4 => LeaseMessage::Returned { lease },
+                5 => LeaseMessage::Adopt { lease },
+                6 => LeaseMessage::Missing { lease },
+                _ => LeaseMessage::Unknown { lease },
             };
             let (from, to) = (chance.choose(PLACES as u32), chance.choose(PLACES as u32));
-            room.mail.push(Letter { from, to, word });
+            room.mail.push(InFlight { from, to, message });
         }
     }
     room.file = (chance.choose(2) == 0).then(|| (divide(chance, &names, room.all(), 3), best));

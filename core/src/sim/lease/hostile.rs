@@ -1,9 +1,11 @@
-//! Damaged letters: whatever they say, they are refused, or a site lives with them.
+//! Damaged packets: whatever they say, they are refused, or a site lives with them.
 
-use crate::gateway::samples::{SITES, certificate, letters, piece, words_about, work_of};
-use crate::gateway::{Letter, Portion, Post};
+use crate::gateway::samples::{SITES, certificate, messages_about, packets, piece, work_of};
+use crate::gateway::{GatewayMessage, GatewayPacket, Portion};
 use crate::laws::mutate;
-use crate::lease::{Certificate, Deed, Lease, LeaseTimer, Site, SiteId, Terms, Word};
+use crate::lease::{
+    Certificate, Lease, LeaseAction, LeaseMessage, LeaseTimer, Site, SiteId, Terms,
+};
 use crate::tree::Counts;
 use crate::wire::{Kind, seal};
 use crate::work::{Malformed, Pack, Reader};
@@ -11,7 +13,7 @@ use oorandom::Rand64;
 
 const PRINT: u64 = 9;
 const ME: SiteId = 1;
-/// As many letters come before the site is made anew.
+/// As many packets come before the site is made anew.
 const STRETCH: u64 = 64;
 
 /// Content put into an envelope unchanged.
@@ -33,38 +35,42 @@ impl Pack for Raw<'_> {
 struct Scene {
     timer: LeaseTimer<Portion<Counts>>,
     /// What may come to it as things are.
-    mail: Vec<Letter>,
+    mail: Vec<GatewayPacket>,
 }
 
 fn scene(rng: &mut Rand64, names: &mut u64) -> Scene {
     let mut site = Site::new(ME, 77);
-    let mut deeds = Vec::new();
+    let mut actions = Vec::new();
     let mut about: Vec<(SiteId, Lease)> = Vec::new();
     for from in [0, 2, 3] {
         let work = work_of(from, rng, names);
         about.push((from, work.lease()));
-        site.on(from, work, &mut deeds);
+        site.on(from, work, &mut actions);
     }
     for held in about.clone() {
         let (to, piece) = (rng.rand_range(0..u64::from(SITES)) as SiteId, piece(rng));
         let give = |_: &mut Portion<Counts>| Some(Portion::open(vec![piece]));
-        let lease = site.give(Some(held.1), to, give, &mut deeds).unwrap();
+        let lease = site.give(Some(held.1), to, give, &mut actions).unwrap();
         about.push((to, lease));
         if rng.rand_range(0..2) == 0 {
             // It has given on of that in turn.
             let certificate = certificate(rng, names, 2).into();
-            site.on(to, Word::Commit { lease, certificate, best: None }, &mut deeds);
+            site.on(to, LeaseMessage::Commit { lease, certificate, best: None }, &mut actions);
         }
     }
     // One is on its way back, if all that was given of it has arrived.
     let (lender, lease) = about[0];
     site.change(Some(lease), |content| content.open.clear());
-    site.give_back(Some(lease), &mut deeds);
+    site.give_back(Some(lease), &mut actions);
     about.push((lender, lease));
-    let mut mail = letters(rng, names);
+    let mut mail = packets(rng, names);
     for (from, lease) in about {
-        let words = words_about(lease, rng, names);
-        mail.extend(words.into_iter().map(|word| Letter { from, post: Post::Word(word) }));
+        let messages = messages_about(lease, rng, names);
+        mail.extend(
+            messages
+                .into_iter()
+                .map(|message| GatewayPacket { from, message: GatewayMessage::Lease(message) }),
+        );
     }
     let terms = Terms { commit_ns: 10, lease_ns: 1000, patience_ns: 4000 };
     Scene { timer: LeaseTimer::new(site, terms), mail }
@@ -87,7 +93,7 @@ fn open(part: &Certificate<Portion<Counts>>) -> usize {
     part.content.open.len() + nested.sum::<usize>()
 }
 
-/// Damages what a letter says.
+/// Damages what a packet says.
 fn damage(good: &[u8], other: &[u8], rng: &mut Rand64) -> Vec<u8> {
     let mut bytes = good.to_vec();
     let place = |length: usize, rng: &mut Rand64| rng.rand_range(0..length as u64 + 1) as usize;
@@ -117,24 +123,26 @@ fn damage(good: &[u8], other: &[u8], rng: &mut Rand64) -> Vec<u8> {
     bytes
 }
 
-/// Lets the site hear a letter. Whatever it then holds or says was in the letter. Returns whether it took
+/// Lets the site hear a packet. Whatever it then holds or says was in the packet. Returns whether it took
 /// something over.
-fn hear(timer: &mut LeaseTimer<Portion<Counts>>, letter: Letter, now_ns: u64) -> bool {
-    let (Post::Gift(_, word) | Post::Word(word)) = letter.post else { return false };
+fn hear(timer: &mut LeaseTimer<Portion<Counts>>, packet: GatewayPacket, now_ns: u64) -> bool {
+    let (GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message)) = packet.message else {
+        return false;
+    };
     let site = timer.site();
     let before = holdings(site);
-    let nested = word.certificate().map_or(0, |part| part.nested().count());
-    let pieces = match &word {
-        Word::Work { content, .. } => content.open.len(),
-        _ => word.certificate().map_or(0, open),
+    let nested = message.certificate().map_or(0, |part| part.nested().count());
+    let pieces = match &message {
+        LeaseMessage::Work { content, .. } => content.open.len(),
+        _ => message.certificate().map_or(0, open),
     };
     // After a wrong suspicion two holdings may list the same lease.
-    let lists = |part: &Certificate<_>| part.subs.contains_key(&word.lease());
+    let lists = |part: &Certificate<_>| part.subs.contains_key(&message.lease());
     let lists = site.holdings().iter().filter(|holding| lists(holding.part())).count().max(1);
-    let new = usize::from(matches!(word, Word::Work { .. }));
-    let shown = format!("{word:?}");
-    let mut deeds = Vec::new();
-    timer.on(letter.from, word, now_ns, &mut deeds);
+    let new = usize::from(matches!(message, LeaseMessage::Work { .. }));
+    let shown = format!("{message:?}");
+    let mut actions = Vec::new();
+    timer.on(packet.from, message, now_ns, &mut actions);
     let after = holdings(timer.site());
     for (after, most) in after.into_iter().zip([
         before[0] + new,
@@ -145,9 +153,9 @@ fn hear(timer: &mut LeaseTimer<Portion<Counts>>, letter: Letter, now_ns: u64) ->
     }
     // Folds of what was told before say more.
     let most = 4 + before[1] + (nested + 1) * lists;
-    assert!(deeds.len() <= most, "{} deeds, at most {most}: {shown}", deeds.len());
+    assert!(actions.len() <= most, "{} actions, at most {most}: {shown}", actions.len());
     timer.note(now_ns);
-    deeds.iter().any(|deed| matches!(deed, Deed::Folded { .. }))
+    actions.iter().any(|action| matches!(action, LeaseAction::Folded { .. }))
 }
 
 fn bombard(mutants: u64) {
@@ -161,34 +169,37 @@ fn bombard(mutants: u64) {
         let mut pick = || &scene.mail[rng.rand_range(0..scene.mail.len() as u64) as usize];
         let (good, other) = (pick(), pick());
         if mutant % 16 == 0 {
-            // Under the seal of the undamaged letter, nothing passes.
+            // Under the seal of the undamaged packet, nothing passes.
             let good = good.to_bytes(PRINT);
             let bytes = mutate(&good, rng);
-            let decoded = Letter::from_bytes(&bytes, PRINT, SITES);
+            let decoded = GatewayPacket::from_bytes(&bytes, PRINT, SITES);
             assert!(decoded.is_err() || bytes == good, "{bytes:?} was read");
             continue;
         }
-        let [good, other] = [good, other].map(|letter| {
+        let [good, other] = [good, other].map(|packet| {
             let mut bytes = Vec::new();
-            letter.pack(&mut bytes);
+            packet.pack(&mut bytes);
             bytes
         });
-        let bytes = seal(Kind::Post, PRINT, &Raw(&damage(&good, &other, rng)));
-        let Ok(letter) = Letter::from_bytes(&bytes, PRINT, SITES) else { continue };
-        assert_eq!(letter.to_bytes(PRINT), bytes, "another encoding of {letter:?}");
+        let bytes = seal(Kind::GatewayMessage, PRINT, &Raw(&damage(&good, &other, rng)));
+        let Ok(packet) = GatewayPacket::from_bytes(&bytes, PRINT, SITES) else { continue };
+        assert_eq!(packet.to_bytes(PRINT), bytes, "another encoding of {packet:?}");
         read += 1;
-        heard += u64::from(matches!(letter.post, Post::Gift(..) | Post::Word(_)));
+        heard += u64::from(matches!(
+            packet.message,
+            GatewayMessage::Gift(..) | GatewayMessage::Lease(_)
+        ));
         now_ns += rng.rand_range(0..100);
-        folds += u64::from(hear(&mut scene.timer, letter, now_ns));
+        folds += u64::from(hear(&mut scene.timer, packet, now_ns));
         most = most.max(holdings(scene.timer.site())[1] as u64);
         if rng.rand_range(0..8) == 0 {
-            let mut deeds = Vec::new();
-            scene.timer.look(now_ns, &mut deeds);
+            let mut actions = Vec::new();
+            scene.timer.look(now_ns, &mut actions);
             scene.timer.note(now_ns);
         }
     }
     println!(
-        "leases: {mutants} damaged letters, {read} read, {heard} of them words, with {folds} folds; at \
+        "leases: {mutants} damaged packets, {read} read, {heard} of them messages, with {folds} folds; at \
          most {most} leases held"
     );
     assert!(heard > mutants / 20 && folds > mutants / 200);

@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::room::Room;
-use crate::lease::{Certificate, Content, Held, Lease, Word};
+use crate::lease::{Certificate, Content, Held, Lease, LeaseMessage};
 use crate::tree::Solution;
 
 impl Room {
@@ -68,13 +68,13 @@ impl Room {
                 self.has_plan(certificate, best)?;
             }
         }
-        for letter in &self.mail {
-            match &letter.word {
-                Word::Work { lease, content, .. } => {
+        for packet in &self.mail {
+            match &packet.message {
+                LeaseMessage::Work { lease, content, .. } => {
                     self.divides(Some(*lease), &Certificate::of(*content))?;
                 }
-                Word::Commit { lease, certificate, best }
-                | Word::Return { lease, certificate, best } => {
+                LeaseMessage::Commit { lease, certificate, best }
+                | LeaseMessage::Return { lease, certificate, best } => {
                     self.divides(Some(*lease), certificate)?;
                     self.has_plan(certificate, best.as_ref())?;
                 }

@@ -171,7 +171,7 @@ impl Room {
     }
 
     fn is_on_its_way(&self, lease: Lease) -> bool {
-        self.mail.iter().any(|letter| letter.word.lease() == lease)
+        self.mail.iter().any(|packet| packet.message.lease() == lease)
     }
 
     /// Lets something happen.
@@ -190,22 +190,22 @@ impl Room {
             Move::Answer(place, lease) | Move::Commit(place, lease) => {
                 self.at(place)?.owed.remove(&lease);
                 if let Some(part) = self.whole(place, Some(lease))? {
-                    self.act(place, |site, deeds| site.commit(Some(lease), part, deeds))?;
+                    self.act(place, |site, actions| site.commit(Some(lease), part, actions))?;
                 }
             }
             Move::Return(place, lease) => {
                 self.at(place)?.owed.remove(&lease);
-                self.act(place, |site, deeds| {
-                    site.give_back(Some(lease), deeds);
+                self.act(place, |site, actions| {
+                    site.give_back(Some(lease), actions);
                 })?;
             }
             Move::Deliver(at) => {
-                let letter = self.mail.remove(at);
-                self.deliver(letter)?;
+                let packet = self.mail.remove(at);
+                self.deliver(packet)?;
             }
-            Move::Ask(place, lease) => self.act(place, |site, deeds| site.ask(lease, deeds))?,
+            Move::Ask(place, lease) => self.act(place, |site, actions| site.ask(lease, actions))?,
             Move::SayAgain(place, lease) => {
-                self.act(place, |site, deeds| site.say_again(Some(lease), deeds))?;
+                self.act(place, |site, actions| site.say_again(Some(lease), actions))?;
             }
             Move::Suspect(place, lease) => {
                 let holder = self.holder(place, lease);
@@ -214,7 +214,7 @@ impl Room {
                     self.left.suspicions -= 1;
                     self.fault();
                 }
-                self.act(place, |site, deeds| site.suspect(lease, deeds))?;
+                self.act(place, |site, actions| site.suspect(lease, actions))?;
             }
             Move::Abandon(place, lease) => {
                 let site = &self.at(place)?.site;
@@ -224,7 +224,7 @@ impl Room {
                     self.left.suspicions -= 1;
                     self.fault();
                 }
-                self.act(place, |site, deeds| site.abandon(lease, deeds))?;
+                self.act(place, |site, actions| site.abandon(lease, actions))?;
             }
             Move::Join(place) => {
                 self.left.joins -= 1;
@@ -256,8 +256,8 @@ impl Room {
             Move::Double(at) => {
                 self.left.doubles -= 1;
                 self.fault();
-                let letter = self.mail[at].clone();
-                self.deliver(letter)?;
+                let packet = self.mail[at].clone();
+                self.deliver(packet)?;
             }
         }
         self.judge()
@@ -279,8 +279,8 @@ impl Room {
         if self.at(place)?.in_hand == Some(held) {
             self.settle(place)?;
         }
-        self.act(place, |site, deeds| {
-            site.give(held, to, |content| Some(content.take(count)), deeds);
+        self.act(place, |site, actions| {
+            site.give(held, to, |content| Some(content.take(count)), actions);
         })
     }
 
@@ -311,7 +311,7 @@ impl Room {
             _ => {}
         }
         if held.is_some() {
-            return self.act(place, |site, deeds| site.commit(held, part, deeds));
+            return self.act(place, |site, actions| site.commit(held, part, actions));
         }
         let best = self.at(place)?.site.best().cloned();
         self.file = Some((part, best));

@@ -1,7 +1,9 @@
 //! [`Room`]: a few sites, the mail between them and the root's file, as one state that can be compared.
 
 use super::bits::Bits;
-use crate::lease::{Certificate, Content, Deed, Held, Holding, Lease, Mutant, Site, SiteId, Word};
+use crate::lease::{
+    Certificate, Content, Held, Holding, Lease, LeaseAction, LeaseMessage, Mutant, Site, SiteId,
+};
 use crate::sim::prints::fingerprint;
 use crate::tree::Solution;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,10 +40,10 @@ pub struct Budget {
 
 /// A message on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Letter {
+pub(super) struct InFlight {
     pub from: SiteId,
     pub to: SiteId,
-    pub word: Word<Bits>,
+    pub message: LeaseMessage<Bits>,
 }
 
 /// One process: its site, and its units as one heap of work.
@@ -63,7 +65,7 @@ pub(super) struct Seat {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Room {
     pub seats: Vec<Option<Seat>>,
-    pub mail: Vec<Letter>,
+    pub mail: Vec<InFlight>,
     pub file: Option<(Certificate<Bits>, Option<Solution>)>,
     /// What each name stands for.
     pub names: BTreeMap<Lease, u8>,
@@ -145,10 +147,10 @@ impl Room {
         let (whole, best) = self.file.clone().ok_or("there is no file to resume from")?;
         let incarnation = self.incarnation();
         let seat = self.seat(Site::root(0, incarnation, whole, best));
-        let mut deeds = Vec::new();
-        seat.site.adopt_all(&mut deeds);
+        let mut actions = Vec::new();
+        seat.site.adopt_all(&mut actions);
         self.seats[0] = Some(seat);
-        self.carry_out(0, deeds)
+        self.carry_out(0, actions)
     }
 
     /// A new process begins another run. All connections were broken, and a site that comes back starts over.
@@ -175,26 +177,26 @@ impl Room {
     pub fn act(
         &mut self,
         place: usize,
-        act: impl FnOnce(&mut Site<Bits>, &mut Vec<Deed<Bits>>),
+        act: impl FnOnce(&mut Site<Bits>, &mut Vec<LeaseAction<Bits>>),
     ) -> Result<(), String> {
-        let mut deeds = Vec::new();
-        act(&mut self.at(place)?.site, &mut deeds);
-        self.carry_out(place, deeds)
+        let mut actions = Vec::new();
+        act(&mut self.at(place)?.site, &mut actions);
+        self.carry_out(place, actions)
     }
 
-    fn carry_out(&mut self, place: usize, deeds: Vec<Deed<Bits>>) -> Result<(), String> {
+    fn carry_out(&mut self, place: usize, actions: Vec<LeaseAction<Bits>>) -> Result<(), String> {
         let mutant = self.mutant;
-        for deed in deeds {
-            match deed {
-                Deed::Send { to, word } => {
-                    if let Word::Work { lease, content, .. } = word
+        for action in actions {
+            match action {
+                LeaseAction::Send { to, message } => {
+                    if let LeaseMessage::Work { lease, content, .. } = message
                         && self.names.insert(lease, content.open).is_some()
                     {
                         return Err(format!("{lease:?} is named twice"));
                     }
-                    self.post(Letter { from: place as SiteId, to, word });
+                    self.send(InFlight { from: place as SiteId, to, message });
                 }
-                Deed::Dropped { lease, .. } => {
+                LeaseAction::Dropped { lease, .. } => {
                     let seat = self.at(place)?;
                     seat.owed.remove(&lease);
                     if seat.in_hand == Some(Some(lease)) {
@@ -204,48 +206,48 @@ impl Room {
                         seat.hand = if keeps { done } else { Bits::default() };
                     }
                 }
-                Deed::Owed { lease } => {
+                LeaseAction::Owed { lease } => {
                     self.at(place)?.owed.insert(lease);
                 }
-                Deed::Came { .. }
-                | Deed::Arrived { .. }
-                | Deed::Folded { .. }
-                | Deed::Lapsed { .. }
-                | Deed::Better => {}
+                LeaseAction::Came { .. }
+                | LeaseAction::Arrived { .. }
+                | LeaseAction::Folded { .. }
+                | LeaseAction::Lapsed { .. }
+                | LeaseAction::Better => {}
             }
         }
         Ok(())
     }
 
     /// Mail has no order but, if so wished, that of each pair of sites.
-    fn post(&mut self, letter: Letter) {
-        let pair = |one: &Letter| (one.from, one.to);
+    fn send(&mut self, packet: InFlight) {
+        let pair = |one: &InFlight| (one.from, one.to);
         let at = if self.left.ordered {
-            self.mail.partition_point(|other| pair(other) <= pair(&letter))
+            self.mail.partition_point(|other| pair(other) <= pair(&packet))
         } else {
-            let print = fingerprint(&letter);
+            let print = fingerprint(&packet);
             self.mail.partition_point(|other| fingerprint(other) <= print)
         };
-        self.mail.insert(at, letter);
+        self.mail.insert(at, packet);
     }
 
-    /// The letters that may arrive next.
+    /// The packets that may arrive next.
     pub fn deliverable(&self) -> impl Iterator<Item = usize> {
         let first = |at: usize| {
-            let (letter, before) = (&self.mail[at], &self.mail[..at]);
-            let same = |other: &Letter| (other.from, other.to) == (letter.from, letter.to);
-            if self.left.ordered { !before.iter().any(same) } else { !before.contains(letter) }
+            let (packet, before) = (&self.mail[at], &self.mail[..at]);
+            let same = |other: &InFlight| (other.from, other.to) == (packet.from, packet.to);
+            if self.left.ordered { !before.iter().any(same) } else { !before.contains(packet) }
         };
         (0..self.mail.len()).filter(move |&at| first(at))
     }
 
-    /// A letter arrives. To a place where nobody is, it arrives in vain.
-    pub fn deliver(&mut self, letter: Letter) -> Result<(), String> {
-        let Letter { from, to, word } = letter;
+    /// A packet arrives. To a place where nobody is, it arrives in vain.
+    pub fn deliver(&mut self, packet: InFlight) -> Result<(), String> {
+        let InFlight { from, to, message } = packet;
         if self.seats[to as usize].is_none() {
             return Ok(());
         }
-        self.act(to as usize, |site, deeds| site.on(from, word, deeds))
+        self.act(to as usize, |site, actions| site.on(from, message, actions))
     }
 
     /// Hands what the units have in hand back to their site.
@@ -277,7 +279,7 @@ impl Room {
         seat.hand.done |= unit;
         if unit == optimum && seat.site.best().is_none() && !seat.cutoff {
             let solution = Solution { score: 0, plan: vec![1] };
-            self.act(place, |site, deeds| site.found(&solution, deeds))?;
+            self.act(place, |site, actions| site.found(&solution, actions))?;
         }
         if !faulty && before & unit != 0 {
             return Err(format!("the unit {unit:#b} is done twice although nothing went wrong"));

@@ -169,8 +169,8 @@ impl<L: Load> World<'_, L> {
         home.life += 1;
         home.gate_wake_ns = NEVER;
         home.unnoticed = true;
-        let posts = std::mem::take(&mut home.posts);
-        posts.into_iter().for_each(|place| drop(self.yard().take_letter(place)));
+        let messages = std::mem::take(&mut home.messages);
+        messages.into_iter().for_each(|place| drop(self.yard().take_letter(place)));
         self.gateways[site as usize] = None;
         self.fate_at(now_ns + notice_ns, Fate::Noticed(site));
         Ok(())

@@ -4,7 +4,7 @@ use super::seat::Seat;
 use super::yard::Yard;
 use crate::balance::{End, Event, Host, Message, Peer, PeerTree, Policy, Seeded};
 use crate::checkpoint::assemble;
-use crate::gateway::{Inside, Portion, Post};
+use crate::gateway::{GatewayMessage, Portion, Workers};
 use crate::lease::{Certificate, SiteId};
 use crate::sim::chance::mix;
 use crate::sim::load::{Hand, Load, WorkDone};
@@ -96,7 +96,7 @@ impl<L: Load> Indoors<'_, '_, L> {
     }
 }
 
-impl<L: Load> Inside for Indoors<'_, '_, L> {
+impl<L: Load> Workers for Indoors<'_, '_, L> {
     type Done = WorkDone;
     type Error = String;
 
@@ -218,11 +218,11 @@ impl<L: Load> Inside for Indoors<'_, '_, L> {
 
     fn lapsed(&mut self, _site: SiteId) {}
 
-    fn post(&mut self, to: SiteId, post: Post<WorkDone>) {
-        if matches!(post, Post::Peer(Message::Work { .. })) {
+    fn send(&mut self, to: SiteId, message: GatewayMessage<WorkDone>) {
+        if matches!(message, GatewayMessage::Peer(Message::Work { .. })) {
             self.hall.yard.broken = Some("work crosses sites without a lease".into());
         }
-        self.hall.yard.post(self.site, to, post, self.now_ns);
+        self.hall.yard.send(self.site, to, message, self.now_ns);
     }
 
     fn wake_at(&mut self, at_ns: u64) {

@@ -4,7 +4,7 @@ use super::Fleet;
 use super::fates::{CHANCES, Fate};
 use super::figures::SiteFigures;
 use super::indoors::{Hall, Indoors};
-use super::yard::{Letter, Yard};
+use super::yard::{GatewayPacket, Yard};
 use crate::balance::{End, Event, Peer, PeerTree, Policy, Seeded};
 use crate::checkpoint::assemble;
 use crate::gateway::{Gateway, Portion, Tally};
@@ -159,8 +159,8 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn arrive(&mut self, place: u32, now_ns: u64) -> Result<(), String> {
-        match self.hall.yard.letter(place) {
-            Some(&Letter::Near { round, to, .. }) => {
+        match self.hall.yard.packet(place) {
+            Some(&GatewayPacket::Near { round, to, .. }) => {
                 let site = self.site_of(to);
                 let home = &self.hall.yard.homes[site as usize];
                 if !home.alive || home.round != round {
@@ -170,7 +170,7 @@ impl<'a, L: Load> World<'a, L> {
                 self.yard().units[to as usize].mail.push_back(place);
                 self.attend(to, now_ns)
             }
-            Some(&Letter::Far { from, to, life, .. }) => {
+            Some(&GatewayPacket::Far { from, to, life, .. }) => {
                 let homes = &self.hall.yard.homes;
                 let cut = |site: SiteId| homes[site as usize].cut_off_ns > now_ns;
                 let home = &homes[to as usize];
@@ -180,11 +180,11 @@ impl<'a, L: Load> World<'a, L> {
                     // Whoever writes to an empty place learns it at once.
                     return if dead { self.refused(from, to, now_ns) } else { Ok(()) };
                 }
-                self.yard().homes[to as usize].posts.push_back(place);
+                self.yard().homes[to as usize].messages.push_back(place);
                 let gateway = self.hall.yard.gateway(to);
                 self.attend(gateway, now_ns)
             }
-            None => Err("an empty letter arrived".into()),
+            None => Err("an empty packet arrived".into()),
         }
     }
 
@@ -232,7 +232,9 @@ impl<'a, L: Load> World<'a, L> {
         }
         while let Some(place) = self.yard().units[me as usize].mail.pop_front() {
             now_ns += self.hall.yard.fleet.handle_near_ns;
-            if let Some(Letter::Near { from, message, work, .. }) = self.yard().take_letter(place) {
+            if let Some(GatewayPacket::Near { from, message, work, .. }) =
+                self.yard().take_letter(place)
+            {
                 let site = self.site_of(me);
                 self.hall.tell(site, me, (Event::Mail { from, message }, work), now_ns)?;
             }
@@ -255,11 +257,11 @@ impl<'a, L: Load> World<'a, L> {
     /// What a gateway does beside what every unit does.
     fn gate_turn(&mut self, site: SiteId, then_ns: u64) -> Result<u64, String> {
         let mut now_ns = then_ns;
-        while let Some(place) = self.yard().homes[site as usize].posts.pop_front() {
+        while let Some(place) = self.yard().homes[site as usize].messages.pop_front() {
             now_ns += self.hall.yard.fleet.handle_ns;
-            if let Some(Letter::Far { from, post, .. }) = self.yard().take_letter(place) {
+            if let Some(GatewayPacket::Far { from, message, .. }) = self.yard().take_letter(place) {
                 self.with_gate(site, now_ns, |gateway, inside| {
-                    gateway.hear(from, post, now_ns, inside)
+                    gateway.hear(from, message, now_ns, inside)
                 })?;
             }
         }

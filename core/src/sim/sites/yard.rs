@@ -4,7 +4,7 @@ use super::figures::SiteFigures;
 use super::{Churn, Fleet};
 use crate::balance::{Message, PeerId};
 use crate::checkpoint::Cut;
-use crate::gateway::{Portion, Post};
+use crate::gateway::{GatewayMessage, Portion};
 use crate::lease::{Certificate, SiteId};
 use crate::sim::chance::mix;
 use crate::sim::floor::{LETTER, NEVER, TURN, Unit, WAKE};
@@ -18,11 +18,11 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// A message on its way or waiting to be read.
-pub(super) enum Letter {
-    /// Inside a site.
+pub(super) enum GatewayPacket {
+    /// Workers a site.
     Near { round: u32, from: PeerId, to: u32, message: Message, work: Option<Arc<Work>> },
     /// Between two sites. It reaches only the process that it was sent to.
-    Far { from: SiteId, to: SiteId, life: u32, post: Post<WorkDone> },
+    Far { from: SiteId, to: SiteId, life: u32, message: GatewayMessage<WorkDone> },
 }
 
 /// The root's last certificate, with the best solution at that time.
@@ -45,7 +45,7 @@ pub(super) struct Home {
     /// What its units had done when the holding at work was opened.
     pub base: WorkDone,
     /// Mail from other sites.
-    pub posts: VecDeque<u32>,
+    pub messages: VecDeque<u32>,
     pub gate_wake_ns: u64,
     /// Nodes that its units may still explore; without a limit, as many as there are numbers.
     pub allowed: u64,
@@ -73,7 +73,7 @@ pub(super) struct Yard<'a, L: Load> {
     pub traffic: Traffic<'a>,
     pub units: Vec<Unit<L::Hand>>,
     pub homes: Vec<Home>,
-    letters: Vec<Option<Letter>>,
+    packets: Vec<Option<GatewayPacket>>,
     empty: Vec<u32>,
     pub file: Option<File>,
     pub figures: SiteFigures,
@@ -111,7 +111,7 @@ impl<'a, L: Load> Yard<'a, L> {
             traffic: Traffic::new(&fleet.network, sites, mix(fleet.seed, 21, 0)),
             units,
             homes,
-            letters: Vec::new(),
+            packets: Vec::new(),
             empty: Vec::new(),
             file: None,
             figures: SiteFigures { sites, units: first - sites, ..SiteFigures::default() },
@@ -146,22 +146,22 @@ impl<'a, L: Load> Yard<'a, L> {
         self.queue.push(at_ns, u64::from(unit) << 2 | WAKE);
     }
 
-    pub fn take_letter(&mut self, place: u32) -> Option<Letter> {
+    pub fn take_letter(&mut self, place: u32) -> Option<GatewayPacket> {
         self.empty.push(place);
-        self.letters[place as usize].take()
+        self.packets[place as usize].take()
     }
 
-    pub fn letter(&self, place: u32) -> Option<&Letter> {
-        self.letters[place as usize].as_ref()
+    pub fn packet(&self, place: u32) -> Option<&GatewayPacket> {
+        self.packets[place as usize].as_ref()
     }
 
-    fn put_letter(&mut self, letter: Letter, at_ns: u64) {
+    fn put_letter(&mut self, packet: GatewayPacket, at_ns: u64) {
         let place = if let Some(place) = self.empty.pop() {
-            self.letters[place as usize] = Some(letter);
+            self.packets[place as usize] = Some(packet);
             place
         } else {
-            self.letters.push(Some(letter));
-            self.letters.len() as u32 - 1
+            self.packets.push(Some(packet));
+            self.packets.len() as u32 - 1
         };
         self.queue.push(at_ns, u64::from(place) << 2 | LETTER);
     }
@@ -179,31 +179,37 @@ impl<'a, L: Load> Yard<'a, L> {
         let (round, to) = (home.round, home.first + to);
         self.figures.near += 1;
         let at_ns = now_ns + self.fleet.near_ns;
-        self.put_letter(Letter::Near { round, from, to, message, work }, at_ns);
+        self.put_letter(GatewayPacket::Near { round, from, to, message, work }, at_ns);
     }
 
     /// Sends to another site.
-    pub fn post(&mut self, from: SiteId, to: SiteId, post: Post<WorkDone>, now_ns: u64) {
-        let bytes = self.fleet.message_bytes + post.bytes();
-        self.note(&post, bytes);
+    pub fn send(
+        &mut self,
+        from: SiteId,
+        to: SiteId,
+        message: GatewayMessage<WorkDone>,
+        now_ns: u64,
+    ) {
+        let bytes = self.fleet.message_bytes + message.bytes();
+        self.note(&message, bytes);
         let at_ns = self.traffic.send(from, to, bytes, now_ns);
         if self.fleet.churn != Churn::default() {
             self.homes[from as usize].contacts.insert(to);
             self.homes[to as usize].contacts.insert(from);
         }
         let life = self.homes[to as usize].life;
-        self.put_letter(Letter::Far { from, to, life, post }, at_ns);
+        self.put_letter(GatewayPacket::Far { from, to, life, message }, at_ns);
     }
 
-    fn note(&mut self, post: &Post<WorkDone>, bytes: u64) {
-        use crate::lease::Word;
+    fn note(&mut self, message: &GatewayMessage<WorkDone>, bytes: u64) {
+        use crate::lease::LeaseMessage;
         let figures = &mut self.figures;
         figures.messages += 1;
         figures.bytes += bytes;
-        match post {
-            Post::Peer(Message::Ask { .. }) => figures.requests += 1,
-            Post::Gift(..) => figures.pieces += 1,
-            Post::Word(Word::Commit { .. }) => {
+        match message {
+            GatewayMessage::Peer(Message::Ask { .. }) => figures.requests += 1,
+            GatewayMessage::Gift(..) => figures.pieces += 1,
+            GatewayMessage::Lease(LeaseMessage::Commit { .. }) => {
                 figures.commits += 1;
                 figures.largest = figures.largest.max(bytes);
             }
@@ -289,7 +295,7 @@ fn home(first: u32, peers: u32, speed: f64) -> Home {
         epoch: 0,
         cuts: Vec::new(),
         base: WorkDone::default(),
-        posts: VecDeque::new(),
+        messages: VecDeque::new(),
         gate_wake_ns: NEVER,
         allowed: u64::MAX,
         beyond: 0,

@@ -12,14 +12,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The middle of a letter's time there and back.
+/// The middle of a message's time there and back.
 fn round_trip(table: &mut Table) -> Duration {
     let mut times = Vec::new();
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(400) {
         let start = Instant::now();
         table.star.send(1, vec![1; 64]);
-        assert!(matches!(table.next(), Arrival::Letter { .. }));
+        assert!(matches!(table.next(), Arrival::Message { .. }));
         times.push(start.elapsed());
     }
     times.sort_unstable();
@@ -63,7 +63,7 @@ fn a_flood_of_strangers_slows_nobody() {
         let start = Instant::now();
         while start.elapsed() < 3 * LONG {
             match super::table::next(&mut star) {
-                Arrival::Letter { from, bytes } => star.send(from, bytes),
+                Arrival::Message { from, bytes } => star.send(from, bytes),
                 Arrival::Lost(0) => return,
                 _ => {}
             }

@@ -1,4 +1,4 @@
-//! Letters under load: none waits behind another's, and nobody's waiting fills the memory.
+//! Messages under load: none waits behind another's, and nobody's waiting fills the memory.
 
 use super::super::frame::{Frame, Kind};
 use super::table::{LONG, Table, next};
@@ -21,16 +21,18 @@ fn end(star: &mut Star) {
 
 /// Two exchange 40 MB through the root while a third plays ping-pong with it.
 #[test]
-fn short_letters_do_not_wait_behind_long_ones() {
-    const LETTERS: usize = 10;
+fn short_messages_do_not_wait_behind_long_ones() {
+    const MESSAGES: usize = 10;
     let long = 4 << 20;
     let mut table = Table::new(4, Limits::default());
     let exchanges = move |other: u32| {
         move |mut star: Star| {
             gather(&mut star, 2);
-            (0..LETTERS).for_each(|i| star.send(other, vec![i as u8; long]));
-            for i in 0..LETTERS {
-                let Arrival::Letter { from, bytes } = next(&mut star) else { panic!("no letter") };
+            (0..MESSAGES).for_each(|i| star.send(other, vec![i as u8; long]));
+            for i in 0..MESSAGES {
+                let Arrival::Message { from, bytes } = next(&mut star) else {
+                    panic!("no message")
+                };
                 assert!(from == other && bytes.len() == long && bytes[long - 1] == i as u8);
             }
             star.send(0, Vec::new());
@@ -41,8 +43,8 @@ fn short_letters_do_not_wait_behind_long_ones() {
         gather(&mut star, 2);
         loop {
             match next(&mut star) {
-                Arrival::Letter { bytes, .. } if bytes.is_empty() => break end(&mut star),
-                Arrival::Letter { from, bytes } => star.send(from, bytes),
+                Arrival::Message { bytes, .. } if bytes.is_empty() => break end(&mut star),
+                Arrival::Message { from, bytes } => star.send(from, bytes),
                 other => panic!("{other:?}"),
             }
         }
@@ -56,8 +58,8 @@ fn short_letters_do_not_wait_behind_long_ones() {
         table.star.send(3, vec![1]);
         loop {
             match table.next() {
-                Arrival::Letter { from: 3, .. } => break times.push(start.elapsed()),
-                Arrival::Letter { .. } => done += 1,
+                Arrival::Message { from: 3, .. } => break times.push(start.elapsed()),
+                Arrival::Message { .. } => done += 1,
                 other => panic!("{other:?}"),
             }
         }
@@ -68,8 +70,8 @@ fn short_letters_do_not_wait_behind_long_ones() {
     times.sort_unstable();
     let (p50, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
     println!("{} round trips under load: p50 {p50:?}, p99 {p99:?}", times.len());
-    // One after the other they would take turns with letters of 4 MB.
-    assert!(times.len() > 4 * LETTERS, "{}", times.len());
+    // One after the other they would take turns with messages of 4 MB.
+    assert!(times.len() > 4 * MESSAGES, "{}", times.len());
 }
 
 /// Who does not read is lost once too much waits for it, and the others go on.
@@ -90,14 +92,14 @@ fn a_deaf_site_is_lost() {
     assert!(sent >= 20, "lost after {sent} MB");
     table.noted("does not read");
     other.say(Frame::new(Kind::Whole, 0, 0, vec![4]));
-    assert_eq!(table.next(), Arrival::Letter { from: 2, bytes: vec![4] });
+    assert_eq!(table.next(), Arrival::Message { from: 2, bytes: vec![4] });
     drop(deaf);
 }
 
 /// Who sends more than the root's caller reads is lost too.
 #[test]
 fn a_site_that_floods_the_caller_is_lost() {
-    let limits = Limits { waiting: 4 << 20, letter: 1 << 20, ..Limits::default() };
+    let limits = Limits { waiting: 4 << 20, message: 1 << 20, ..Limits::default() };
     let mut table = Table::new(2, limits);
     let mut rogue = table.rogue(1);
     let start = Instant::now();
@@ -106,11 +108,11 @@ fn a_site_that_floods_the_caller_is_lost() {
         assert!(start.elapsed() < LONG);
     }
     table.noted("it sends more than is read");
-    let mut letters = 0;
-    while let Arrival::Letter { .. } = table.next() {
-        letters += 1;
+    let mut messages = 0;
+    while let Arrival::Message { .. } = table.next() {
+        messages += 1;
     }
-    assert!(((4 << 20) / 30_100..1000).contains(&letters), "{letters} letters");
+    assert!(((4 << 20) / 30_100..1000).contains(&messages), "{messages} messages");
 }
 
 /// A site that is silent is lost, and is told so.
@@ -125,10 +127,10 @@ fn silence_is_noticed() {
     assert!(rogue.heard.iter().any(|frame| frame.kind == Kind::Beat), "the root was silent too");
 }
 
-/// A welcome is not bound by the limit of letters, and arrives whole.
+/// A welcome is not bound by the limit of messages, and arrives whole.
 #[test]
 fn a_long_welcome_arrives() {
-    let limits = Limits { letter: 1000, welcome: 30 << 20, ..Limits::default() };
+    let limits = Limits { message: 1000, welcome: 30 << 20, ..Limits::default() };
     let mut table = Table::new(2, limits);
     let joining = table.joining();
     let joiner = std::thread::spawn(move || {

@@ -7,7 +7,7 @@ use crate::tls::Limits;
 use crate::{Arrival, Network};
 
 fn small() -> Limits {
-    Limits { letter: 100_000, ..Limits::default() }
+    Limits { message: 100_000, ..Limits::default() }
 }
 
 fn whole(site: u32, number: u32, body: Vec<u8>) -> Frame {
@@ -26,16 +26,16 @@ fn wrong_frames_end_their_connection_only() {
     let long = CHUNK as u64 + 1;
     let bare = |kind| Frame::new(kind, 0, 0, Vec::new());
     let cases: Vec<(Vec<Frame>, &str)> = vec![
-        (vec![whole(2, 1, Vec::new())], "a letter to nobody"),
-        (vec![whole(4, 1, Vec::new())], "a letter to nobody"),
-        (vec![whole(u32::MAX, 1, Vec::new())], "a letter to nobody"),
-        (vec![whole(0, 1, Vec::new())], "a letter to another root"),
+        (vec![whole(2, 1, Vec::new())], "a message to nobody"),
+        (vec![whole(4, 1, Vec::new())], "a message to nobody"),
+        (vec![whole(u32::MAX, 1, Vec::new())], "a message to nobody"),
+        (vec![whole(0, 1, Vec::new())], "a message to another root"),
         (vec![whole(1, 0, Vec::new())], "forged number"),
         (vec![whole(1, u32::MAX, Vec::new())], "forged number"),
         (vec![part(CHUNK + 1)], "wrong length"),
         (vec![start(100_001)], "longer than allowed"),
         (vec![start(u64::MAX)], "longer than allowed"),
-        (vec![start(5)], "a short letter in pieces"),
+        (vec![start(5)], "a short message in pieces"),
         (vec![part(5)], "out of order"),
         (vec![start(long), start(long)], "out of order"),
         (vec![start(long), whole(0, 0, Vec::new())], "out of order"),
@@ -59,7 +59,7 @@ fn wrong_frames_end_their_connection_only() {
         table.noted("site 2 on here is lost");
     }
     honest.say(whole(0, 0, vec![3]));
-    assert_eq!(table.next(), Arrival::Letter { from: 1, bytes: vec![3] });
+    assert_eq!(table.next(), Arrival::Message { from: 1, bytes: vec![3] });
     assert!(!honest.ended);
 }
 
@@ -88,9 +88,9 @@ fn before_the_welcome_nothing_but_a_hello_is_taken() {
     assert!(raw.end().contains("out of place"));
 }
 
-/// A letter for the former holder of a place does not reach the next, and a sender is who it is.
+/// A message for the former holder of a place does not reach the next, and a sender is who it is.
 #[test]
-fn a_newcomer_gets_no_letters_of_the_former() {
+fn a_newcomer_gets_no_messages_of_the_former() {
     let mut table = Table::new(3, small());
     let mut sender = table.rogue(2);
     let former = table.rogue(1);
@@ -104,20 +104,20 @@ fn a_newcomer_gets_no_letters_of_the_former() {
     sender.say(Frame::new(Kind::Part, 1, number - 1, vec![1]));
     sender.say(whole(1, number, vec![2]));
     let start = std::time::Instant::now();
-    let letter = loop {
+    let message = loop {
         newcomer.listen();
         let mut pieces = newcomer.heard.iter().filter(|f| f.kind == Kind::Whole && f.site != 0);
-        if let Some(letter) = pieces.next() {
-            break letter.clone();
+        if let Some(message) = pieces.next() {
+            break message.clone();
         }
         assert!(start.elapsed() < LONG);
     };
-    assert_eq!(letter, whole(2, 0, vec![2]));
+    assert_eq!(message, whole(2, 0, vec![2]));
 }
 
 /// A joiner believes the root no more than it must.
 #[test]
-fn a_letter_of_the_root_after_its_death_goes_nowhere() {
+fn a_message_of_the_root_after_its_death_goes_nowhere() {
     let mut table = Table::new(2, small());
     let (told, hears) = std::sync::mpsc::channel();
     let threads = table.seat(vec![move |mut star: crate::tls::Star| {
@@ -128,7 +128,7 @@ fn a_letter_of_the_root_after_its_death_goes_nowhere() {
         assert_eq!(star.poll(), Ok(None));
         told.send(why).unwrap();
     }]);
-    assert!(matches!(table.next(), Arrival::Letter { from: 1, .. }));
+    assert!(matches!(table.next(), Arrival::Message { from: 1, .. }));
     drop(table);
     assert!(hears.recv_timeout(LONG).unwrap().contains("closed"));
     threads.into_iter().for_each(|thread| thread.join().unwrap());

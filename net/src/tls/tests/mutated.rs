@@ -18,7 +18,7 @@ fn count() -> u64 {
 }
 
 const LIMITS: Limits = Limits {
-    letter: 3 * CHUNK,
+    message: 3 * CHUNK,
     welcome: 1000,
     waiting: 1 << 20,
     silence: std::time::Duration::from_secs(5),
@@ -34,10 +34,10 @@ fn written(frame: &Frame) -> Vec<u8> {
 fn some_frame(random: &mut Rand32) -> Frame {
     use Kind::{Beat, Bye, End, Finish, Hello, Joined, Lost, Part, Refuse, Start, Welcome, Whole};
     let kinds = [Beat, Hello, Refuse, Welcome, Joined, Lost, Finish, End, Bye];
-    let letters = [Whole, Start, Part];
+    let messages = [Whole, Start, Part];
     let kind = match random.rand_range(0..4) {
         0 => kinds[random.rand_range(0..kinds.len() as u32) as usize],
-        _ => letters[random.rand_range(0..3) as usize],
+        _ => messages[random.rand_range(0..3) as usize],
     };
     let (site, number) = (random.rand_range(0..PLACES + 1), random.rand_range(0..6));
     let number = if site == 0 { 0 } else { number };

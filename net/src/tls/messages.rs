@@ -1,11 +1,11 @@
-//! [`Course`]: whether pieces of letters come in order, and [`Letters`]: the letters they make.
+//! [`Course`]: whether pieces of messages come in order, and [`Messages`]: the messages they make.
 
 use super::frame::{CHUNK, Fault, Frame, Kind};
 
 /// The pieces of one sender to one receiver.
 #[derive(Debug, Default)]
 pub struct Course {
-    /// Bytes of an open letter that are still to come.
+    /// Bytes of an open message that are still to come.
     left: u64,
 }
 
@@ -14,10 +14,10 @@ impl Course {
         self.left > 0
     }
 
-    /// Takes a piece; says whether a letter is complete with it.
+    /// Takes a piece; says whether a message is complete with it.
     pub fn step(&mut self, piece: &Frame, limit: usize) -> Result<bool, Fault> {
         if self.is_open() != (piece.kind == Kind::Part) {
-            return Err("pieces of letters out of order");
+            return Err("pieces of messages out of order");
         }
         match piece.kind {
             Kind::Whole if piece.body.len() <= limit => Ok(true),
@@ -25,10 +25,10 @@ impl Course {
                 let length = piece.body[..].try_into().map(u64::from_le_bytes);
                 let length = length.map_err(|_| "a length that is none")?;
                 if length <= CHUNK as u64 {
-                    return Err("a short letter in pieces");
+                    return Err("a short message in pieces");
                 }
                 if length > limit as u64 {
-                    return Err("a letter longer than allowed");
+                    return Err("a message longer than allowed");
                 }
                 self.left = length;
                 Ok(false)
@@ -38,19 +38,19 @@ impl Course {
                 self.left = self.left.checked_sub(length).ok_or("more bytes than announced")?;
                 Ok(self.left == 0)
             }
-            _ => Err("a letter longer than allowed"),
+            _ => Err("a message longer than allowed"),
         }
     }
 }
 
-/// Joins pieces into letters.
+/// Joins pieces into messages.
 #[derive(Debug, Default)]
-pub struct Letters {
+pub struct Messages {
     course: Course,
     open: Vec<u8>,
 }
 
-impl Letters {
+impl Messages {
     pub fn is_open(&self) -> bool {
         self.course.is_open()
     }
@@ -69,7 +69,7 @@ impl Letters {
     fn add(&mut self, bytes: &[u8]) {
         let room = self.open.capacity() - self.open.len();
         if room < bytes.len() {
-            // As much again, but never more than the letter will need.
+            // As much again, but never more than the message will need.
             let needed = bytes.len() + self.course.left as usize;
             let more = needed.min(self.open.len().max(1 << 20)).max(bytes.len());
             self.open.reserve_exact(more);

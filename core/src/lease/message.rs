@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// What one site tells another about a lease.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Word<C> {
+pub enum LeaseMessage<C> {
     /// "Hold this work for me."
     Work {
         /// Its name.
@@ -67,19 +67,19 @@ pub enum Word<C> {
     },
 }
 
-impl<C> Word<C> {
+impl<C> LeaseMessage<C> {
     /// The lease that it is about.
     pub fn lease(&self) -> Lease {
         match *self {
-            Word::Work { lease, .. }
-            | Word::Ack { lease }
-            | Word::Commit { lease, .. }
-            | Word::Return { lease, .. }
-            | Word::Committed { lease }
-            | Word::Returned { lease }
-            | Word::Adopt { lease }
-            | Word::Missing { lease }
-            | Word::Unknown { lease } => lease,
+            LeaseMessage::Work { lease, .. }
+            | LeaseMessage::Ack { lease }
+            | LeaseMessage::Commit { lease, .. }
+            | LeaseMessage::Return { lease, .. }
+            | LeaseMessage::Committed { lease }
+            | LeaseMessage::Returned { lease }
+            | LeaseMessage::Adopt { lease }
+            | LeaseMessage::Missing { lease }
+            | LeaseMessage::Unknown { lease } => lease,
         }
     }
 
@@ -87,9 +87,9 @@ impl<C> Word<C> {
     #[must_use]
     pub fn best(&self) -> Option<&Solution> {
         match self {
-            Word::Work { best, .. } | Word::Commit { best, .. } | Word::Return { best, .. } => {
-                best.as_ref()
-            }
+            LeaseMessage::Work { best, .. }
+            | LeaseMessage::Commit { best, .. }
+            | LeaseMessage::Return { best, .. } => best.as_ref(),
             _ => None,
         }
     }
@@ -98,7 +98,7 @@ impl<C> Word<C> {
     #[must_use]
     pub fn certificate(&self) -> Option<&Certificate<C>> {
         match self {
-            Word::Commit { certificate, .. } | Word::Return { certificate, .. } => {
+            LeaseMessage::Commit { certificate, .. } | LeaseMessage::Return { certificate, .. } => {
                 Some(certificate)
             }
             _ => None,
@@ -108,13 +108,13 @@ impl<C> Word<C> {
 
 /// What a site wants done, or has done and its host must know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deed<C> {
+pub enum LeaseAction<C> {
     /// Send this, also if the receiver is the site itself.
     Send {
         /// The receiver.
         to: SiteId,
         /// What to say.
-        word: Word<C>,
+        message: LeaseMessage<C>,
     },
     /// New work has come to be held.
     Came {

@@ -1,17 +1,17 @@
-//! Cuts letters into pieces that one message can carry, and joins pieces into letters. No network.
+//! Cuts messages into pieces that one message can carry, and joins pieces into messages. No network.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The most bytes of one message. Counts of MPI have 31 bits; pieces much smaller than that also keep a
-/// letter to another site from waiting behind a long one.
+/// message to another site from waiting behind a long one.
 pub const CHUNK: usize = 512 << 10;
 
 /// What a message carries; its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A whole letter of at most [`CHUNK`] bytes.
+    /// A whole message of at most [`CHUNK`] bytes.
     Whole = 0,
     /// The length of a longer one, in 8 bytes.
     Length = 1,
@@ -29,26 +29,26 @@ impl Kind {
     }
 }
 
-/// What one message carries: part of a letter's bytes, which are shared and not copied.
+/// What one message carries: part of a message's bytes, which are shared and not copied.
 #[derive(Clone, Debug)]
 pub struct Piece {
     pub kind: Kind,
-    letter: Arc<Vec<u8>>,
+    message: Arc<Vec<u8>>,
     range: Range<usize>,
 }
 
 impl Piece {
     fn new(kind: Kind, bytes: Vec<u8>) -> Self {
         let range = 0..bytes.len();
-        Self { kind, letter: Arc::new(bytes), range }
+        Self { kind, message: Arc::new(bytes), range }
     }
 
     pub fn bytes(&self) -> &[u8] {
-        &self.letter[self.range.clone()]
+        &self.message[self.range.clone()]
     }
 }
 
-/// Letters on their way to one site.
+/// Messages on their way to one site.
 #[derive(Debug, Default)]
 pub struct Outbox {
     /// The rest of the first one is what its range still covers.
@@ -56,7 +56,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Adds a letter.
+    /// Adds a message.
     pub fn post(&mut self, bytes: Vec<u8>) {
         if bytes.len() <= CHUNK {
             return self.pieces.push_back(Piece::new(Kind::Whole, bytes));
@@ -91,10 +91,10 @@ impl Outbox {
 /// What is complete once a message has come.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Joined {
-    /// No letter yet; the memory of the message can be used again.
+    /// No message yet; the memory of the message can be used again.
     Part(Vec<u8>),
-    /// A letter.
-    Letter(Vec<u8>),
+    /// A message.
+    Message(Vec<u8>),
     /// The sender sends no more.
     End,
 }
@@ -102,16 +102,16 @@ pub enum Joined {
 /// Why a message cannot come from a site like this one.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A longer letter than allowed.
+    /// A longer message than allowed.
     TooLong(u64),
     /// A message out of place.
     Garbled(&'static str),
 }
 
-/// Letters on their way from one site.
+/// Messages on their way from one site.
 #[derive(Debug, Default)]
 pub struct Inbox {
-    /// A letter of which more is to come, and its length.
+    /// A message of which more is to come, and its length.
     open: Option<(Vec<u8>, usize)>,
     ended: bool,
 }
@@ -122,18 +122,18 @@ impl Inbox {
         self.ended
     }
 
-    /// Takes the next message. No letter may be longer than `limit`, and no memory is taken for one
+    /// Takes the next message. No message may be longer than `limit`, and no memory is taken for one
     /// that is.
     pub fn take(&mut self, kind: Kind, bytes: Vec<u8>, limit: usize) -> Result<Joined, Fault> {
         if self.ended {
             return Err(Fault::Garbled("a message after its last one"));
         }
         if self.open.is_some() != (kind == Kind::Part) {
-            return Err(Fault::Garbled("parts of letters out of order"));
+            return Err(Fault::Garbled("parts of messages out of order"));
         }
         match kind {
             Kind::Whole if bytes.len() > limit => Err(Fault::TooLong(bytes.len() as u64)),
-            Kind::Whole => Ok(Joined::Letter(bytes)),
+            Kind::Whole => Ok(Joined::Message(bytes)),
             Kind::Length => self.begin(bytes, limit),
             Kind::Part => self.add(bytes),
             Kind::End => {
@@ -147,7 +147,7 @@ impl Inbox {
         let length = bytes[..].try_into().map(u64::from_le_bytes);
         let length = length.map_err(|_| Fault::Garbled("a length that is none"))?;
         match usize::try_from(length) {
-            Ok(short) if short <= CHUNK => Err(Fault::Garbled("a short letter in parts")),
+            Ok(short) if short <= CHUNK => Err(Fault::Garbled("a short message in parts")),
             Ok(length) if length <= limit => {
                 self.open = Some((Vec::with_capacity(length), length));
                 Ok(Joined::Part(bytes))
@@ -157,15 +157,15 @@ impl Inbox {
     }
 
     fn add(&mut self, bytes: Vec<u8>) -> Result<Joined, Fault> {
-        let Some((mut letter, length)) = self.open.take() else { return Ok(Joined::Part(bytes)) };
-        if bytes.is_empty() || bytes.len() > length - letter.len() {
+        let Some((mut message, length)) = self.open.take() else { return Ok(Joined::Part(bytes)) };
+        if bytes.is_empty() || bytes.len() > length - message.len() {
             return Err(Fault::Garbled("a part of a wrong length"));
         }
-        letter.extend_from_slice(&bytes);
-        if letter.len() == length {
-            return Ok(Joined::Letter(letter));
+        message.extend_from_slice(&bytes);
+        if message.len() == length {
+            return Ok(Joined::Message(message));
         }
-        self.open = Some((letter, length));
+        self.open = Some((message, length));
         Ok(Joined::Part(bytes))
     }
 }
@@ -203,19 +203,19 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn letters_arrive_whole_and_in_order(lengths in prop::collection::vec(lengths(), 0..6)) {
+        fn messages_arrive_whole_and_in_order(lengths in prop::collection::vec(lengths(), 0..6)) {
             let mut outbox = Outbox::default();
-            let letters: Vec<_> = lengths.into_iter().map(filled).collect();
-            letters.iter().for_each(|letter| outbox.post(letter.clone()));
+            let messages: Vec<_> = lengths.into_iter().map(filled).collect();
+            messages.iter().for_each(|message| outbox.post(message.clone()));
             outbox.end();
-            let mut expected: Vec<_> = letters.into_iter().map(Joined::Letter).collect();
+            let mut expected: Vec<_> = messages.into_iter().map(Joined::Message).collect();
             expected.push(Joined::End);
             prop_assert_eq!(travel(&mut outbox, 5 * CHUNK), Ok(expected));
             prop_assert!(outbox.is_empty());
         }
 
         #[test]
-        fn whatever_comes_no_letter_is_too_long(
+        fn whatever_comes_no_message_is_too_long(
             messages in prop::collection::vec((0..5_i32, 0..70_u64), 0..40),
         ) {
             let (mut inbox, limit) = (Inbox::default(), CHUNK + 50);
@@ -224,7 +224,7 @@ mod tests {
                 let length = (CHUNK as u64 + size).to_le_bytes().to_vec();
                 let bytes = if kind == Kind::Length { length } else { filled(size as usize * 8000) };
                 match inbox.take(kind, bytes, limit) {
-                    Ok(Joined::Letter(letter)) => prop_assert!(letter.len() <= limit),
+                    Ok(Joined::Message(message)) => prop_assert!(message.len() <= limit),
                     Ok(_) => {}
                     Err(_) => break,
                 }
@@ -241,13 +241,13 @@ mod tests {
     }
 
     #[test]
-    fn parts_share_the_letter() {
+    fn parts_share_the_message() {
         let mut outbox = Outbox::default();
         outbox.post(filled(2 * CHUNK));
         let pieces: Vec<_> = std::iter::from_fn(|| outbox.take()).collect();
         let kinds: Vec<_> = pieces.iter().map(|piece| piece.kind).collect();
         assert_eq!(kinds, [Kind::Length, Kind::Part, Kind::Part]);
-        assert!(Arc::ptr_eq(&pieces[1].letter, &pieces[2].letter));
+        assert!(Arc::ptr_eq(&pieces[1].message, &pieces[2].message));
     }
 
     #[test]

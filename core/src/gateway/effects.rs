@@ -1,27 +1,27 @@
-//! [`Hatch`]: what a gateway's peer can do: split off what another site is given, and write to other sites.
+//! [`OuterEffects`]: what a gateway's peer can do: split off what another site is given, and write to other sites.
 
-use super::desk::Desk;
-use super::inside::Inside;
+use super::message::GatewayMessage;
 use super::portion::{Portion, Tally};
-use super::post::Post;
+use super::state::GatewayState;
+use super::workers::Workers;
 use crate::balance::late::{Split, Verbs as LateVerbs};
 use crate::balance::{Law, Message, OnTheWay, PeerId, Power, Verbs};
-use crate::lease::Deed;
+use crate::lease::LeaseAction;
 use crate::work::Work;
 use std::sync::Arc;
 
 /// The gateway's peer acts through this.
-pub(super) struct Hatch<'g, D, I> {
-    pub desk: &'g mut Desk<D>,
+pub(super) struct OuterEffects<'g, D, I> {
+    pub state: &'g mut GatewayState<D>,
     pub inside: &'g mut I,
     pub now_ns: u64,
     pub power: Power,
 }
 
-impl<D: Tally, I: Inside<Done = D>> Hatch<'_, D, I> {
+impl<D: Tally, I: Workers<Done = D>> OuterEffects<'_, D, I> {
     /// Takes a share of all work from what waits for its turn, as far as that goes.
     fn split_waiting(&mut self, share: f64, all: f64) -> Option<Arc<Work>> {
-        let held = self.desk.waiting()?.held();
+        let held = self.state.waiting()?.held();
         let inside = &*self.inside;
         let take = |content: &mut Portion<D>| {
             let last = content.open.pop()?;
@@ -39,18 +39,18 @@ impl<D: Tally, I: Inside<Done = D>> Hatch<'_, D, I> {
             content.open.push(Arc::new(left));
             Some(Arc::new(given))
         };
-        let taken = self.desk.timer.site_mut().change(held, take).flatten()?;
-        self.desk.split_from = Some(held);
+        let taken = self.state.timer.site_mut().change(held, take).flatten()?;
+        self.state.split_from = Some(held);
         Some(taken)
     }
 }
 
-impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
+impl<D: Tally, I: Workers<Done = D>> Verbs for OuterEffects<'_, D, I> {
     type Piece = Arc<Work>;
     type Error = I::Error;
 
     fn size(&mut self) -> f64 {
-        self.desk.size(self.inside, self.now_ns, self.power)
+        self.state.size(self.inside, self.now_ns, self.power)
     }
 
     fn size_of(&self, piece: &Arc<Work>) -> f64 {
@@ -59,22 +59,22 @@ impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
 
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, I::Error> {
         // Its lease would not let it go, and it must not be lost on the way.
-        if self.desk.site().leaving() {
+        if self.state.site().leaving() {
             return Ok(None);
         }
         let all = self.size();
         if let Some(piece) = self.split_waiting(share, all) {
             return Ok(Some(piece));
         }
-        self.desk.split_from = self.desk.at_work;
-        let spare = self.desk.spare(self.inside);
-        if spare == 0.0 || self.desk.at_work.is_none() {
+        self.state.split_from = self.state.at_work;
+        let spare = self.state.spare(self.inside);
+        if spare == 0.0 || self.state.at_work.is_none() {
             return Ok(None);
         }
         let piece = self.inside.split((share * all / spare).min(1.0)).map(Arc::new);
-        if self.desk.spare(self.inside) == 0.0 {
-            self.desk.bare_ns = Some(self.now_ns);
-            self.inside.wake_at(self.desk.low_at(self.now_ns));
+        if self.state.spare(self.inside) == 0.0 {
+            self.state.bare_ns = Some(self.now_ns);
+            self.inside.wake_at(self.state.low_at(self.now_ns));
         }
         Ok(piece)
     }
@@ -85,34 +85,34 @@ impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
     }
 
     fn send(&mut self, to: PeerId, message: Message, piece: Option<Arc<Work>>) {
-        match (message, piece, self.desk.split_from) {
+        match (message, piece, self.state.split_from) {
             (Message::Work { ticket, .. }, Some(piece), Some(held)) => {
-                let mut deeds = Vec::new();
+                let mut actions = Vec::new();
                 let give = |_: &mut Portion<D>| Some(Portion::open(vec![Arc::clone(&piece)]));
-                let site = self.desk.timer.site_mut();
-                match site.give(held, to, give, &mut deeds) {
+                let site = self.state.timer.site_mut();
+                match site.give(held, to, give, &mut actions) {
                     Some(lease) => {
-                        self.desk.gifts.insert(lease, (to, ticket));
+                        self.state.gifts.insert(lease, (to, ticket));
                     }
                     // It is neither with the units nor on its way: the holding has it again.
                     None => {
                         site.change(held, |content| content.open.push(piece));
                     }
                 }
-                for deed in deeds {
-                    if let Deed::Send { to, word } = deed {
-                        self.inside.post(to, Post::Gift(ticket, word));
+                for action in actions {
+                    if let LeaseAction::Send { to, message } = action {
+                        self.inside.send(to, GatewayMessage::Gift(ticket, message));
                     }
                 }
             }
             // The lease protocol sends receipts.
             (Message::Work { .. } | Message::Ack { .. }, ..) => {}
             (Message::Best { .. }, ..) => {
-                if let Some(best) = self.desk.site().best() {
-                    self.inside.post(to, Post::Best(best.clone()));
+                if let Some(best) = self.state.site().best() {
+                    self.inside.send(to, GatewayMessage::Best(best.clone()));
                 }
             }
-            (message, ..) => self.inside.post(to, Post::Peer(message)),
+            (message, ..) => self.inside.send(to, GatewayMessage::Peer(message)),
         }
     }
 
@@ -131,12 +131,12 @@ impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
     fn beat(&mut self, _score: i64) {}
 
     fn wake_at(&mut self, at_ns: u64) {
-        self.desk.wake_ns = at_ns;
+        self.state.wake_ns = at_ns;
         self.inside.wake_at(at_ns);
     }
 
     fn finish(&mut self) -> Result<(), I::Error> {
-        self.desk.over = true;
+        self.state.over = true;
         Ok(())
     }
 
@@ -146,7 +146,7 @@ impl<D: Tally, I: Inside<Done = D>> Verbs for Hatch<'_, D, I> {
 }
 
 /// Sites never give late: such a policy is refused before.
-impl<D: Tally, I: Inside<Done = D>> LateVerbs for Hatch<'_, D, I> {
+impl<D: Tally, I: Workers<Done = D>> LateVerbs for OuterEffects<'_, D, I> {
     fn copy(&mut self) -> Result<Arc<Work>, I::Error> {
         Ok(Arc::default())
     }

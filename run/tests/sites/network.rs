@@ -14,28 +14,28 @@ struct Hall {
     bells: Vec<Arc<Bell>>,
     finished: Mutex<u32>,
     mortal: bool,
-    /// All letters that were sent.
+    /// All packets that were sent.
     sent: Mutex<Vec<Vec<u8>>>,
-    /// How many letters each site may still send before it is lost.
+    /// How many packets each site may still send before it is lost.
     life: Vec<AtomicI64>,
 }
 
 /// One site's links.
 #[derive(Clone)]
-pub struct Post {
+pub struct ThreadNetwork {
     hall: Arc<Hall>,
     me: SiteId,
 }
 
-impl Post {
-    /// All letters that anybody has sent.
+impl ThreadNetwork {
+    /// All packets that anybody has sent.
     pub fn sent(&self) -> Vec<Vec<u8>> {
         self.hall.sent.lock().unwrap().clone()
     }
 
-    /// This site is lost once it has sent so many letters more.
-    pub fn dies_after(&self, letters: i64) {
-        self.hall.life[self.me as usize].store(letters, Ordering::Relaxed);
+    /// This site is lost once it has sent so many packets more.
+    pub fn dies_after(&self, packets: i64) {
+        self.hall.life[self.me as usize].store(packets, Ordering::Relaxed);
     }
 
     fn is_dead(&self) -> bool {
@@ -48,7 +48,7 @@ impl Post {
     }
 }
 
-impl Network for Post {
+impl Network for ThreadNetwork {
     fn me(&self) -> SiteId {
         self.me
     }
@@ -75,7 +75,7 @@ impl Network for Post {
             1.. => {}
         }
         self.hall.sent.lock().unwrap().push(bytes.clone());
-        self.put(to, Arrival::Letter { from: self.me, bytes });
+        self.put(to, Arrival::Message { from: self.me, bytes });
     }
 
     fn poll(&mut self) -> Result<Option<Arrival>, NetError> {
@@ -110,25 +110,25 @@ pub fn clusters(sites: u32) -> Vec<Arc<Cluster>> {
 }
 
 /// So many processes, each with its links.
-pub fn with_links(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, Post)> {
+pub fn with_links(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, ThreadNetwork)> {
     linked(sites, terms, false)
 }
 
 /// So many processes, each with its links, which may die.
-pub fn mortal(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, Post)> {
+pub fn mortal(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, ThreadNetwork)> {
     linked(sites, terms, true)
 }
 
-fn linked(sites: u32, terms: Terms, mortal: bool) -> Vec<(Arc<Cluster>, Post)> {
+fn linked(sites: u32, terms: Terms, mortal: bool) -> Vec<(Arc<Cluster>, ThreadNetwork)> {
     let bells: Vec<Arc<Bell>> = (0..sites).map(|_| Arc::default()).collect();
     let boxes = (0..sites).map(|_| Mutex::default()).collect();
     let (finished, sent) = (Mutex::new(0), Mutex::default());
     let life = (0..sites).map(|_| AtomicI64::new(i64::MAX)).collect();
     let hall = Arc::new(Hall { boxes, bells, finished, sent, life, mortal });
     let cluster = |me: SiteId| {
-        let post = Post { hall: hall.clone(), me };
+        let message = ThreadNetwork { hall: hall.clone(), me };
         let bell = hall.bells[me as usize].clone();
-        (Arc::new(Cluster::new(Box::new(post.clone()), None, bell, terms)), post)
+        (Arc::new(Cluster::new(Box::new(message.clone()), None, bell, terms)), message)
     };
     (0..sites).map(cluster).collect()
 }

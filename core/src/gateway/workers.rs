@@ -1,6 +1,6 @@
-//! [`Inside`]: what a gateway needs from the site around it.
+//! [`Workers`]: what a gateway needs from the site around it.
 
-use super::post::Post;
+use super::message::GatewayMessage;
 use crate::balance::Event;
 use crate::gateway::Portion;
 use crate::lease::{Certificate, SiteId};
@@ -8,7 +8,7 @@ use crate::tree::Solution;
 use crate::work::Work;
 
 /// A site, as its gateway sees it.
-pub trait Inside {
+pub trait Workers {
     /// What is counted.
     type Done;
     /// Why the run cannot continue.
@@ -69,7 +69,7 @@ pub trait Inside {
     /// The best solution that a unit has found, or was told of.
     fn best(&self) -> Option<Solution>;
 
-    /// What the units have done since this, [`Inside::empty`] or the beginning. They are idle.
+    /// What the units have done since this, [`Workers::empty`] or the beginning. They are idle.
     ///
     /// # Errors
     /// If that is less than nothing.
@@ -91,7 +91,7 @@ pub trait Inside {
     fn lapsed(&mut self, site: SiteId);
 
     /// Sends to another site.
-    fn post(&mut self, to: SiteId, post: Post<Self::Done>);
+    fn send(&mut self, to: SiteId, message: GatewayMessage<Self::Done>);
 
     /// Calls [`super::Gateway::look`] at a time, unless it is called before.
     fn wake_at(&mut self, at_ns: u64);

@@ -1,8 +1,8 @@
-//! [`Desk`]: a site's leases, all that its gateway knows besides, and how much work others are to see.
+//! [`GatewayState`]: a site's leases, all that its gateway knows besides, and how much work others are to see.
 
-use super::inside::Inside;
 use super::portion::{Portion, Tally};
 use super::quota::Quota;
+use super::workers::Workers;
 use crate::balance::{PeerId, Power, Ticket};
 use crate::lease::{Certificate, Content, Held, Holding, Lease, LeaseTimer, Site, SiteId};
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +15,7 @@ pub(super) struct Cut<D> {
 }
 
 /// The leases of a site, and all that the gateway knows besides.
-pub(super) struct Desk<D> {
+pub(super) struct GatewayState<D> {
     pub timer: LeaseTimer<Portion<D>>,
     /// What was given and has not arrived: the peer waits for a receipt.
     pub gifts: HashMap<Lease, (PeerId, Ticket)>,
@@ -49,7 +49,7 @@ const MOST_RETURNING: usize = 8;
 /// while one of them has, on average.
 const SHORT: f64 = 4.0;
 
-impl<D: Tally> Desk<D> {
+impl<D: Tally> GatewayState<D> {
     /// When a spare piece that is missing now will have been missing for too long.
     pub fn low_at(&self, now_ns: u64) -> u64 {
         now_ns.saturating_add(self.low_ns)
@@ -66,7 +66,7 @@ impl<D: Tally> Desk<D> {
 
     /// What can be given of the spare piece: nothing, if it is little beside what a unit has. Then it is
     /// better to wait for more.
-    pub fn spare(&self, inside: &impl Inside<Done = D>) -> f64 {
+    pub fn spare(&self, inside: &impl Workers<Done = D>) -> f64 {
         let spare = inside.spare();
         let thin = SHORT * spare * f64::from(inside.units()) < inside.in_hand();
         if thin { 0.0 } else { spare }
@@ -74,7 +74,7 @@ impl<D: Tally> Desk<D> {
 
     /// Whether the gateway should go on collecting from the units. What it gives of one unit's work would not
     /// last long among the units of another site.
-    pub fn is_short(&self, inside: &impl Inside<Done = D>) -> bool {
+    pub fn is_short(&self, inside: &impl Workers<Done = D>) -> bool {
         SHORT * inside.spare() < inside.in_hand()
     }
 
@@ -86,7 +86,7 @@ impl<D: Tally> Desk<D> {
     }
 
     /// The site's work as its peer is to see it: 0 if it should ask for more, at least 2 if it can give.
-    pub fn size(&self, inside: &impl Inside<Done = D>, now_ns: u64, power: Power) -> f64 {
+    pub fn size(&self, inside: &impl Workers<Done = D>, now_ns: u64, power: Power) -> f64 {
         let (spare, in_hand) = (self.spare(inside), inside.in_hand());
         if let Some(waiting) = self.waiting() {
             return 1.0 + spare + in_hand + waiting.part().content.size();

@@ -1,19 +1,19 @@
-//! [`Post`]: what travels between sites.
+//! [`GatewayMessage`]: what travels between sites.
 
 use super::portion::{Portion, Tally};
 use crate::balance::{Message, Ticket};
-use crate::lease::{Certificate, Content, Rec, Word};
+use crate::lease::{Certificate, Content, LeaseMessage, Rec};
 use crate::tree::Solution;
 
 /// What one site sends another.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Post<D> {
+pub enum GatewayMessage<D> {
     /// Between their peers: who wants work.
     Peer(Message),
     /// The answer of a peer that brings work: for the peer a ticket, for the lease protocol a lease.
-    Gift(Ticket, Word<Portion<D>>),
+    Gift(Ticket, LeaseMessage<Portion<D>>),
     /// Between their custodies.
-    Word(Word<Portion<D>>),
+    Lease(LeaseMessage<Portion<D>>),
     /// A solution, with its value.
     Best(Solution),
     /// To the root: "I need more nodes to explore." The search has a limit.
@@ -27,17 +27,21 @@ pub enum Post<D> {
     Stop,
 }
 
-impl<D: Tally> Post<D> {
+impl<D: Tally> GatewayMessage<D> {
     /// About how many bytes it takes, beside an envelope.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let plan = |best: &Option<Solution>| best.as_ref().map_or(0, |it| it.plan.len() as u64);
         match self {
-            Post::Peer(_) | Post::Draw { .. } | Post::Nodes(_) | Post::Stop => 0,
-            Post::Best(solution) => 8 + solution.plan.len() as u64,
-            Post::Gift(_, word) | Post::Word(word) => match word {
-                Word::Work { content, best, .. } => content.bytes() + plan(best),
-                Word::Commit { certificate, best, .. } | Word::Return { certificate, best, .. } => {
+            GatewayMessage::Peer(_)
+            | GatewayMessage::Draw { .. }
+            | GatewayMessage::Nodes(_)
+            | GatewayMessage::Stop => 0,
+            GatewayMessage::Best(solution) => 8 + solution.plan.len() as u64,
+            GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message) => match message {
+                LeaseMessage::Work { content, best, .. } => content.bytes() + plan(best),
+                LeaseMessage::Commit { certificate, best, .. }
+                | LeaseMessage::Return { certificate, best, .. } => {
                     bytes_of(certificate) + plan(best)
                 }
                 _ => 0,

@@ -1,12 +1,12 @@
 //! [`Gateway`]: a site's peer and leases, and how each hears what the other does.
 
-use super::desk::Desk;
-use super::hatch::Hatch;
-use super::inside::Inside;
+use super::effects::OuterEffects;
+use super::message::GatewayMessage;
 use super::portion::{Portion, Tally};
-use super::post::Post;
+use super::state::GatewayState;
+use super::workers::Workers;
 use crate::balance::{Event, Host, Message, Peer, Seeded, Ticket};
-use crate::lease::{Deed, Held, Lease, LeaseTimer, Site, SiteId, Terms, Word};
+use crate::lease::{Held, Lease, LeaseAction, LeaseMessage, LeaseTimer, Site, SiteId, Terms};
 use crate::tree::Solution;
 use crate::work::Work;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Gateway<D> {
     peer: Host<Arc<Work>>,
     chooser: Seeded,
-    pub(super) desk: Desk<D>,
+    pub(super) state: GatewayState<D>,
 }
 
 impl<D: Tally> Gateway<D> {
@@ -29,7 +29,7 @@ impl<D: Tally> Gateway<D> {
         chooser: Seeded,
         low_ns: u64,
     ) -> Self {
-        let desk = Desk {
+        let state = GatewayState {
             timer: LeaseTimer::new(site, terms),
             gifts: HashMap::new(),
             at_work: None,
@@ -45,13 +45,13 @@ impl<D: Tally> Gateway<D> {
             stopped: false,
             over: false,
         };
-        Self { peer: Host::new(peer, false), chooser, desk }
+        Self { peer: Host::new(peer, false), chooser, state }
     }
 
     /// The site's leases.
     #[must_use]
     pub fn site(&self) -> &Site<Portion<D>> {
-        self.desk.timer.site()
+        self.state.timer.site()
     }
 
     /// Whether this is the site that the whole search belongs to.
@@ -67,23 +67,23 @@ impl<D: Tally> Gateway<D> {
     /// Whether the search is over.
     #[must_use]
     pub fn over(&self) -> bool {
-        self.desk.over
+        self.state.over
     }
 
     /// Whether the site was told to stop.
     #[must_use]
     pub fn stopped(&self) -> bool {
-        self.desk.stopped
+        self.state.stopped
     }
 
     /// What was done here of work that was then dropped: others have done it again.
     #[must_use]
     pub fn wasted(&self) -> &D {
-        &self.desk.wasted
+        &self.state.wasted
     }
 
     /// Tells the gateway's peer what happened.
-    pub(super) fn tell<I: Inside<Done = D>>(
+    pub(super) fn tell<I: Workers<Done = D>>(
         &mut self,
         event: Event,
         piece: Option<Arc<Work>>,
@@ -91,31 +91,33 @@ impl<D: Tally> Gateway<D> {
         inside: &mut I,
     ) -> Result<(), I::Error> {
         let power = self.peer.peer().power();
-        let hatch = &mut Hatch { desk: &mut self.desk, inside, now_ns, power };
-        self.peer.tell(event, piece, now_ns, &mut self.chooser, hatch)
+        let effects = &mut OuterEffects { state: &mut self.state, inside, now_ns, power };
+        self.peer.tell(event, piece, now_ns, &mut self.chooser, effects)
     }
 
     /// Has the lease protocol do something, and carries out what it wants.
-    pub(super) fn act<I: Inside<Done = D>>(
+    pub(super) fn act<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
         ticket: Option<Ticket>,
-        act: impl FnOnce(&mut LeaseTimer<Portion<D>>, &mut Vec<Deed<Portion<D>>>),
+        act: impl FnOnce(&mut LeaseTimer<Portion<D>>, &mut Vec<LeaseAction<Portion<D>>>),
     ) -> Result<(), I::Error> {
         let me = self.site().me();
-        let mut deeds = Vec::new();
-        act(&mut self.desk.timer, &mut deeds);
-        let mut deeds = VecDeque::from(deeds);
-        while let Some(deed) = deeds.pop_front() {
-            match deed {
-                Deed::Send { to, word } if to == me => {
+        let mut actions = Vec::new();
+        act(&mut self.state.timer, &mut actions);
+        let mut actions = VecDeque::from(actions);
+        while let Some(action) = actions.pop_front() {
+            match action {
+                LeaseAction::Send { to, message } if to == me => {
                     let mut more = Vec::new();
-                    self.desk.timer.on(me, word, now_ns, &mut more);
-                    deeds.extend(more);
+                    self.state.timer.on(me, message, now_ns, &mut more);
+                    actions.extend(more);
                 }
-                Deed::Send { to, word } => inside.post(to, Post::Word(word)),
-                Deed::Came { lease, from } => {
+                LeaseAction::Send { to, message } => {
+                    inside.send(to, GatewayMessage::Lease(message))
+                }
+                LeaseAction::Came { lease, from } => {
                     let piece = self.site().holding(Some(lease));
                     let piece = piece.and_then(|it| it.part().content.open.first().cloned());
                     if let (Some(ticket), Some(piece)) = (ticket, piece) {
@@ -123,25 +125,25 @@ impl<D: Tally> Gateway<D> {
                         self.tell(Event::Mail { from, message }, Some(piece), now_ns, inside)?;
                     }
                 }
-                Deed::Arrived { lease, .. } => self.receipt(lease, now_ns, inside)?,
-                Deed::Folded { into, lease } => {
+                LeaseAction::Arrived { lease, .. } => self.receipt(lease, now_ns, inside)?,
+                LeaseAction::Folded { into, lease } => {
                     self.receipt(lease, now_ns, inside)?;
-                    if self.desk.at_work == Some(into) {
+                    if self.state.at_work == Some(into) {
                         self.refill(into, inside)?;
                     }
                 }
-                Deed::Dropped { lease, content } => {
-                    self.desk.wasted.add(&content.done);
-                    if self.desk.at_work == Some(Some(lease)) {
+                LeaseAction::Dropped { lease, content } => {
+                    self.state.wasted.add(&content.done);
+                    if self.state.at_work == Some(Some(lease)) {
                         let in_hand = inside.empty()?;
-                        self.desk.wasted.add(&in_hand.done);
-                        self.desk.at_work = None;
-                        self.desk.cut = None;
+                        self.state.wasted.add(&in_hand.done);
+                        self.state.at_work = None;
+                        self.state.cut = None;
                     }
                 }
-                Deed::Lapsed { holder, .. } => inside.lapsed(holder),
-                Deed::Owed { lease } => inside.wake_at(self.desk.timer.owes(lease, now_ns)),
-                Deed::Better => {
+                LeaseAction::Lapsed { holder, .. } => inside.lapsed(holder),
+                LeaseAction::Owed { lease } => inside.wake_at(self.state.timer.owes(lease, now_ns)),
+                LeaseAction::Better => {
                     if let Some(best) = self.site().best().cloned() {
                         inside.beat(&best)?;
                         let found = Event::Found { score: best.score };
@@ -150,36 +152,36 @@ impl<D: Tally> Gateway<D> {
                 }
             }
         }
-        self.desk.timer.note(now_ns);
+        self.state.timer.note(now_ns);
         Ok(())
     }
 
     /// What was given has arrived, or has come back: the peer hears of it once.
-    fn receipt<I: Inside<Done = D>>(
+    fn receipt<I: Workers<Done = D>>(
         &mut self,
         lease: Lease,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        let Some((from, ticket)) = self.desk.gifts.remove(&lease) else { return Ok(()) };
+        let Some((from, ticket)) = self.state.gifts.remove(&lease) else { return Ok(()) };
         let message = Message::Ack { ticket, epoch: 0 };
         self.tell(Event::Mail { from, message }, None, now_ns, inside)
     }
 
     /// Hands all that is open of a holding to the units.
-    pub(super) fn refill<I: Inside<Done = D>>(
+    pub(super) fn refill<I: Workers<Done = D>>(
         &mut self,
         held: Held,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        let site = self.desk.timer.site_mut();
+        let site = self.state.timer.site_mut();
         let open = site.change(held, |content| std::mem::take(&mut content.open));
         let open = open.unwrap_or_default();
         if open.is_empty() {
             return Ok(());
         }
         site.lend(held, true);
-        self.desk.at_work = Some(held);
+        self.state.at_work = Some(held);
         for piece in open {
             inside.put(&piece)?;
         }
@@ -190,44 +192,51 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn hear<I: Inside<Done = D>>(
+    pub fn hear<I: Workers<Done = D>>(
         &mut self,
         from: SiteId,
-        post: Post<D>,
+        message: GatewayMessage<D>,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.desk.heard_ns = now_ns;
-        if self.desk.over {
+        self.state.heard_ns = now_ns;
+        if self.state.over {
             // Whoever still asks has not heard of the end.
-            if !matches!(post, Post::Peer(Message::Done)) {
-                inside.post(from, Post::Peer(Message::Done));
+            if !matches!(message, GatewayMessage::Peer(Message::Done)) {
+                inside.send(from, GatewayMessage::Peer(Message::Done));
             }
             return Ok(());
         }
-        let unaware = matches!(post, Post::Draw { .. } | Post::Word(Word::Commit { .. }));
-        if self.desk.stopped && unaware {
-            inside.post(from, Post::Stop);
+        let unaware = matches!(
+            message,
+            GatewayMessage::Draw { .. } | GatewayMessage::Lease(LeaseMessage::Commit { .. })
+        );
+        if self.state.stopped && unaware {
+            inside.send(from, GatewayMessage::Stop);
         }
-        match post {
-            Post::Peer(Message::Ask { .. }) if self.site().leaving() || self.desk.stopped => {
-                inside.post(from, Post::Peer(Message::Refuse));
+        match message {
+            GatewayMessage::Peer(Message::Ask { .. })
+                if self.site().leaving() || self.state.stopped =>
+            {
+                inside.send(from, GatewayMessage::Peer(Message::Refuse));
             }
-            Post::Peer(message) => {
+            GatewayMessage::Peer(message) => {
                 self.tell(Event::Mail { from, message }, None, now_ns, inside)?;
             }
-            Post::Gift(ticket, word) => {
-                self.act(now_ns, inside, Some(ticket), |it, deeds| {
-                    it.on(from, word, now_ns, deeds);
+            GatewayMessage::Gift(ticket, message) => {
+                self.act(now_ns, inside, Some(ticket), |it, actions| {
+                    it.on(from, message, now_ns, actions);
                 })?;
             }
-            Post::Word(word) => {
-                self.act(now_ns, inside, None, |it, deeds| it.on(from, word, now_ns, deeds))?;
+            GatewayMessage::Lease(message) => {
+                self.act(now_ns, inside, None, |it, actions| {
+                    it.on(from, message, now_ns, actions)
+                })?;
             }
-            Post::Best(solution) => self.found(&solution, now_ns, inside)?,
-            Post::Draw { dry } => self.on_draw((from, dry), now_ns, inside)?,
-            Post::Nodes(nodes) => self.on_nodes(nodes, inside),
-            Post::Stop => self.stop(now_ns, inside)?,
+            GatewayMessage::Best(solution) => self.found(&solution, now_ns, inside)?,
+            GatewayMessage::Draw { dry } => self.on_draw((from, dry), now_ns, inside)?,
+            GatewayMessage::Nodes(nodes) => self.on_nodes(nodes, inside),
+            GatewayMessage::Stop => self.stop(now_ns, inside)?,
         }
         self.proceed(now_ns, inside)
     }
@@ -236,23 +245,23 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn found<I: Inside<Done = D>>(
+    pub fn found<I: Workers<Done = D>>(
         &mut self,
         solution: &Solution,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.act(now_ns, inside, None, |it, deeds| it.site_mut().found(solution, deeds))
+        self.act(now_ns, inside, None, |it, actions| it.site_mut().found(solution, actions))
     }
 
     /// Wakes the peer if it is time.
-    pub(super) fn wake<I: Inside<Done = D>>(
+    pub(super) fn wake<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        if self.desk.wake_ns <= now_ns {
-            self.desk.wake_ns = u64::MAX;
+        if self.state.wake_ns <= now_ns {
+            self.state.wake_ns = u64::MAX;
             self.tell(Event::Woke, None, now_ns, inside)?;
         }
         Ok(())
@@ -260,7 +269,7 @@ impl<D: Tally> Gateway<D> {
 
     /// When the peer wants to be woken.
     pub(super) fn wakes_ns(&self) -> u64 {
-        self.desk.wake_ns
+        self.state.wake_ns
     }
 
     /// The sites next to this one in the tree of sites.
