@@ -145,7 +145,9 @@ fn root() {
     while joined <= JOINS {
         while let Some(caller) = door.next() {
             match caller {
-                Caller::Knock { number, .. } => door.admit(number, 1, Arc::from(vec![7; 10_000])),
+                Caller::JoinRequest { number, .. } => {
+                    door.admit(number, 1, Arc::from(vec![7; 10_000]))
+                }
                 Caller::Note(_) => {}
             }
         }

@@ -109,7 +109,7 @@ pub trait Network: Send {
 #[derive(Debug)]
 pub enum Caller {
     /// Somebody who may join waits for an answer.
-    Knock {
+    JoinRequest {
         /// By which the answer finds it.
         number: u32,
         /// The machine that it is on.

@@ -10,7 +10,7 @@ use pleach_problems::flowshop::{
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
-use pleach_run::Crew;
+use pleach_run::WorkerPool;
 use pleach_run::executor::gpu::spec::Spec;
 use std::time::{Duration, Instant};
 
@@ -116,14 +116,14 @@ fn second_run(name: &str, device: &str) -> Result<(), RunError> {
     let queens = queens(7);
     let devices = Spec::parse(device).into_iter().collect();
     let settings = Settings { devices, ..threads(2) };
-    let run = |crew: &Crew| -> Result<f64, RunError> {
+    let run = |crew: &WorkerPool| -> Result<f64, RunError> {
         let start = Instant::now();
         crew.run(&queens, &settings, &mut |_| std::ops::ControlFlow::Continue(()))?;
         Ok(start.elapsed().as_secs_f64() * 1e6)
     };
     let (mut firsts, mut seconds, mut started) = (Vec::new(), Vec::new(), 0);
     for _ in 0..201 {
-        let crew = Crew::default();
+        let crew = WorkerPool::default();
         firsts.push(run(&crew)?);
         let before = (crew.threads_started(), crew.devices_opened());
         seconds.push(run(&crew)?);

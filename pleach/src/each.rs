@@ -2,7 +2,7 @@
 
 use pleach_core::looping::{Loop, LoopAfar};
 use pleach_run::looping::{LoopReport, LoopSettings, LoopSight};
-use pleach_run::{Crew, RunError};
+use pleach_run::{RunError, WorkerPool};
 use std::ops::{ControlFlow, Range};
 
 /// Runs a loop of `n` units on all cores, in ranges that get smaller towards the end, so that all end together.
@@ -153,7 +153,7 @@ impl<'a> Each<'a> {
     ) -> Result<(Vec<H>, LoopReport), RunError> {
         let costs = self.costs();
         let body = Costed { of: Body { n: self.n, body, hand: H::default }, costs };
-        let outcome = Crew::shared().run_loop(&body, &self.settings, &mut *self.watch)?;
+        let outcome = WorkerPool::shared().run_loop(&body, &self.settings, &mut *self.watch)?;
         Ok((outcome.hands, outcome.report))
     }
 }

@@ -74,7 +74,7 @@ pub use pleach_problems::simd::Level;
 pub use pleach_run::activity::{Activity, Column, Phases};
 pub use pleach_run::looping::{LoopReport, LoopSettings, LoopSight, Part, Sizes};
 pub use pleach_run::{
-    Balance, Crew, Outcome, RunError, Save, Settings, Sight, Stop, UnitReport, cores,
+    Balance, Outcome, RunError, Save, Settings, Sight, Stop, UnitReport, WorkerPool, cores,
 };
 #[cfg(feature = "cluster")]
 pub use processes::Processes;

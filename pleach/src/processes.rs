@@ -6,7 +6,7 @@ use pleach_core::looping::{Kept, Loop, LoopAfar};
 use pleach_core::work::{Malformed, Pack, Reader};
 use pleach_net::mpi::{self, Choice};
 use pleach_run::looping::LoopReport;
-use pleach_run::{Cluster, Crew, First, RunError};
+use pleach_run::{Cluster, First, RunError, WorkerPool};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -128,7 +128,7 @@ impl Each<'_> {
         self.settings.cluster = processes.cluster();
         let costs = self.costs();
         let all = Costed { of: Shared { values, value }, costs };
-        let outcome = Crew::shared().run_loop(&all, &self.settings, &mut *self.watch);
+        let outcome = WorkerPool::shared().run_loop(&all, &self.settings, &mut *self.watch);
         let report = outcome.inspect_err(|why| processes.fail(why))?.report;
         processes.end()?;
         let take =

@@ -1,10 +1,10 @@
 //! [`Body`]: what a unit acts on, and the verbs of its peer.
 
-use crate::commons::Commons;
 use crate::error::RunError;
 use crate::executor::Executor;
 use crate::late::aside::Aside;
 use crate::outcome::{Balance, UnitReport};
+use crate::run_state::RunState;
 use crate::transport::{Envelope, Transport};
 use pleach_core::balance::{Law, Message, OnTheWay, PeerId, Verbs};
 use pleach_core::checkpoint::Cut;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// A unit without its peer.
 pub(crate) struct Body<'a, E, T> {
     pub me: PeerId,
-    pub commons: &'a Commons<'a>,
+    pub run_state: &'a RunState<'a>,
     pub executor: E,
     pub transport: T,
     pub report: UnitReport,
@@ -30,7 +30,7 @@ pub(crate) struct Body<'a, E, T> {
 impl<'a, E: Executor, T: Transport> Body<'a, E, T> {
     pub fn new(
         me: PeerId,
-        commons: &'a Commons<'a>,
+        run_state: &'a RunState<'a>,
         executor: E,
         transport: T,
         report: UnitReport,
@@ -38,7 +38,7 @@ impl<'a, E: Executor, T: Transport> Body<'a, E, T> {
     ) -> Self {
         let balance = Balance::default();
         let (wake_at_ns, asked_at_ns) = (None, 0);
-        Self { me, commons, executor, transport, report, balance, wake_at_ns, asked_at_ns, aside }
+        Self { me, run_state, executor, transport, report, balance, wake_at_ns, asked_at_ns, aside }
     }
 
     /// Everything that the unit has, and what it has counted. It keeps nothing, and reads no mail of before.
@@ -46,7 +46,7 @@ impl<'a, E: Executor, T: Transport> Body<'a, E, T> {
         self.report.counts.add(&self.executor.flush().counts);
         while self.transport.poll().is_some() {}
         self.wake_at_ns = None;
-        self.commons.gauge(self.me).hold(0.0);
+        self.run_state.gauge(self.me).hold(0.0);
         let work = self.executor.explorer().drain();
         Cut { peer: self.me, work, counts: self.report.counts, on_the_way }
     }
@@ -56,7 +56,7 @@ impl<'a, E: Executor, T: Transport> Body<'a, E, T> {
         if message.brings_work() {
             self.report.steals += 1;
             if self.balance.steal_ns.len() < Balance::KEPT {
-                self.balance.steal_ns.push(self.commons.now_ns() - self.asked_at_ns);
+                self.balance.steal_ns.push(self.run_state.now_ns() - self.asked_at_ns);
             }
         }
         if *message == Message::Refuse {
@@ -83,7 +83,7 @@ impl<E: Executor, T: Transport> Verbs for Body<'_, E, T> {
 
     fn put(&mut self, piece: Arc<Work>) -> Result<(), RunError> {
         self.executor.explorer().put(&piece.bytes)?;
-        let gauge = self.commons.gauge(self.me);
+        let gauge = self.run_state.gauge(self.me);
         gauge.take(piece.least_bound);
         gauge.hold(self.executor.explorer().size());
         Ok(())
@@ -92,7 +92,7 @@ impl<E: Executor, T: Transport> Verbs for Body<'_, E, T> {
     fn send(&mut self, to: PeerId, message: Message, work: Option<Arc<Work>>) {
         if matches!(message, Message::Ask { .. }) {
             self.balance.requests += 1;
-            self.asked_at_ns = self.commons.now_ns();
+            self.asked_at_ns = self.run_state.now_ns();
         }
         if let Some(work) = work.as_ref().filter(|_| message.brings_work()) {
             self.balance.served += 1;
@@ -105,23 +105,25 @@ impl<E: Executor, T: Transport> Verbs for Body<'_, E, T> {
     fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), RunError> {
         self.report.counts.add(&self.executor.flush().counts);
         let (peer, work) = (self.me, self.executor.explorer().copy());
-        self.commons.hand_in(Cut { peer, work, counts: self.report.counts, on_the_way });
+        self.run_state.hand_in(Cut { peer, work, counts: self.report.counts, on_the_way });
         Ok(())
     }
 
     fn join(&mut self) -> Result<(), RunError> {
-        self.commons.control().join();
+        self.run_state.control().join();
         Ok(())
     }
 
     fn leave(&mut self) -> Result<bool, RunError> {
-        let Some(yard) = self.commons.yard() else { return Ok(self.commons.control().leave()) };
+        let Some(site_state) = self.run_state.site_state() else {
+            return Ok(self.run_state.control().leave());
+        };
         if self.executor.explorer().size() == 0.0 {
             self.report.counts.add(&self.executor.flush().counts);
-            yard.settle(self.me, self.report.counts);
+            site_state.settle(self.me, self.report.counts);
         }
-        if self.commons.control().leave() {
-            yard.ring();
+        if self.run_state.control().leave() {
+            site_state.ring();
         }
         // The gateway knows when the search is over.
         Ok(false)

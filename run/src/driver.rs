@@ -8,7 +8,7 @@ use crate::executor::{Budget, Executor, Stretch};
 use crate::outcome::{Balance, UnitReport};
 use crate::pace::Pace;
 use crate::side::Side;
-use crate::sites::yard::Yard;
+use crate::sites::site_state::SiteState;
 use crate::transport::{Envelope, Transport};
 use pleach_core::balance::{self, Event, Host, Peer};
 use pleach_core::seed::{Seeded, Top};
@@ -73,51 +73,51 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     ) -> Self {
         let pace = pace.map(Pace::new);
         let chooser = balance::Seeded::new(seed, peer.me());
-        let commons = body.commons;
+        let run_state = body.run_state;
         let seeds = peer.explores_down_to().map(|(depth, _)| depth);
-        let host = Host::new(peer, commons.saver().is_some() || commons.yard().is_some());
+        let host = Host::new(peer, run_state.saver().is_some() || run_state.site_state().is_some());
         Self { host, chooser, body, epoch: 0, round: 0, explored_ns: 0, side, top, seeds, pace }
     }
 
     /// Runs until all work is done or the run is stopped.
     pub fn drive(mut self) -> Result<Left, RunError> {
-        let commons = self.body.commons;
-        let started_ns = commons.now_ns();
-        match commons.yard() {
+        let run_state = self.body.run_state;
+        let started_ns = run_state.now_ns();
+        match run_state.site_state() {
             None => self.work(started_ns)?,
-            Some(yard) => self.dwell(yard, started_ns)?,
+            Some(site_state) => self.dwell(site_state, started_ns)?,
         }
         Ok(self.leave(started_ns))
     }
 
     /// Works for as long as the site does. Whenever its gateway takes all work from the units, they hand it in
     /// and begin anew.
-    fn dwell(&mut self, yard: &Yard, started_ns: u64) -> Result<(), RunError> {
+    fn dwell(&mut self, site_state: &SiteState, started_ns: u64) -> Result<(), RunError> {
         let new = self.host.peer().clone();
         loop {
             self.work(started_ns)?;
-            if yard.is_over() || self.body.commons.control().stopped().is_some() {
+            if site_state.is_over() || self.body.run_state.control().stopped().is_some() {
                 return Ok(());
             }
-            yard.hand_over(self.body.hand_over(self.host.on_the_way()));
+            site_state.hand_over(self.body.hand_over(self.host.on_the_way()));
             self.host = Host::new(new.clone(), true);
             // If that has come and gone meanwhile, nothing is handed over from it.
             self.round += 2;
-            while yard.round() < self.round {
-                if self.body.commons.control().stopped().is_some() {
+            while site_state.round() < self.round {
+                if self.body.run_state.control().stopped().is_some() {
                     return Ok(());
                 }
-                yard.await_round(self.round);
+                site_state.await_round(self.round);
             }
         }
     }
 
     /// Works until all work is done, the round ends, or the run is stopped.
     fn work(&mut self, started_ns: u64) -> Result<(), RunError> {
-        let commons = self.body.commons;
-        let mut now_ns = commons.now_ns();
+        let run_state = self.body.run_state;
+        let mut now_ns = run_state.now_ns();
         self.tell(Event::Stepped { nodes: 0, busy_ns: 0 }, None, now_ns)?;
-        while !self.host.peer().finished() && commons.goes_on(self.round) {
+        while !self.host.peer().finished() && run_state.goes_on(self.round) {
             let size = self.body.executor.explorer().size();
             if self.side.as_ref().is_some_and(|side| side.due(now_ns - started_ns)) {
                 now_ns = self.improve(now_ns);
@@ -150,13 +150,13 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let wake_in_ns = self.body.wake_at_ns.map_or(u64::MAX, |at| at.saturating_sub(now_ns));
         let wait_ns = Some(wake_in_ns.min(at_most_ns)).filter(|&ns| ns < u64::MAX);
         self.body.transport.wait(wait_ns.map(Duration::from_nanos));
-        self.body.commons.now_ns()
+        self.body.run_state.now_ns()
     }
 
     /// What is left at the end.
     fn leave(self, started_ns: u64) -> Left {
-        let Body { commons, mut executor, mut report, balance, .. } = self.body;
-        let ended_ns = commons.now_ns();
+        let Body { run_state, mut executor, mut report, balance, .. } = self.body;
+        let ended_ns = run_state.now_ns();
         let total_s = (ended_ns - started_ns) as f64 * 1e-9;
         report.power = self.host.peer().power().0;
         report.improve_s = self.side.as_ref().map_or(0.0, Side::seconds);
@@ -170,7 +170,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             ended_ns,
             least_bound: explorer.least_bound(),
             open: explorer.size(),
-            work: commons.saver().map(|_| explorer.drain()),
+            work: run_state.saver().map(|_| explorer.drain()),
             kept: self.host.ledger().len(),
             report,
             balance,
@@ -186,12 +186,12 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     fn step(&mut self, now_ns: u64) -> Result<u64, RunError> {
         let Some(stretch) = self.explore()? else {
             // Fuel comes from other sites, if it comes, or from units that return some.
-            let commons = self.body.commons;
-            let at_most_ns = commons.yard().map_or(RETURN_NS, |_| u64::MAX);
-            let over = commons.control().stopped().is_some();
+            let run_state = self.body.run_state;
+            let at_most_ns = run_state.site_state().map_or(RETURN_NS, |_| u64::MAX);
+            let over = run_state.control().stopped().is_some();
             return Ok(if over { now_ns } else { self.wait(at_most_ns, now_ns) });
         };
-        let Body { me, commons, executor, report, .. } = &mut self.body;
+        let Body { me, run_state, executor, report, .. } = &mut self.body;
         let Stretch { progress, mut busy_ns, active, phases } = stretch;
         if let Some(pace) = &mut self.pace {
             busy_ns = pace.pay(now_ns, progress.used).max(busy_ns);
@@ -200,7 +200,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             let (nodes, active) = (progress.used, active.unwrap_or(1.0));
             activity.add(&Spell { from_ns: now_ns, busy_ns, nodes, active, phases });
         }
-        let now_ns = commons.now_ns();
+        let now_ns = run_state.now_ns();
         report.counts.add(&progress.counts);
         report.busy_s += busy_ns as f64 * 1e-9;
         report.phases.add(phases);
@@ -209,12 +209,12 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         }
         // A solution first: counts that are shown without it could claim more than is proven.
         if let Some(found) = progress.found {
-            commons.offer(found);
+            run_state.offer(found);
         }
         let explorer = executor.explorer();
-        commons.show(*me, &report.counts, explorer.open_nodes());
-        commons.gauge(*me).hold(explorer.size());
-        commons.gauge(*me).spend(busy_ns);
+        run_state.show(*me, &report.counts, explorer.open_nodes());
+        run_state.gauge(*me).hold(explorer.size());
+        run_state.gauge(*me).spend(busy_ns);
         self.answer_look();
         self.explored_ns = now_ns;
         self.tell(Event::Stepped { nodes: progress.used, busy_ns }, None, now_ns)?;
@@ -223,16 +223,16 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Explores for a stretch; `None` if the node limit is reached.
     fn explore(&mut self) -> Result<Option<Stretch>, RunError> {
-        let Body { commons, executor, transport, .. } = &mut self.body;
-        let control = commons.control();
+        let Body { run_state, executor, transport, .. } = &mut self.body;
+        let control = run_state.control();
         let most = self.pace.as_ref().map_or(u64::MAX, Pace::fuel);
         let granted = control.draw(executor.appetite().min(most));
-        match commons.yard() {
+        match run_state.site_state() {
             None if control.is_dry() => {
                 control.stop(Stop::Nodes);
                 return Ok(None);
             }
-            Some(yard) if control.is_low() => yard.ring(),
+            Some(site_state) if control.is_low() => site_state.ring(),
             _ => {}
         }
         if granted == 0 {
@@ -257,12 +257,12 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Tells the first peer if a snapshot was asked for since the last time.
     fn begin_snapshot(&mut self, now_ns: u64) -> Result<(), RunError> {
-        let commons = self.body.commons;
-        let saver = commons.saver().filter(|_| self.body.me == 0);
+        let run_state = self.body.run_state;
+        let saver = run_state.saver().filter(|_| self.body.me == 0);
         let epoch = saver.map_or(0, |saver| saver.epoch());
         // Where a counter tells the end, the snapshot is counted until the peer has passed it on.
         let counted = self.host.peer().uses_counter();
-        if epoch > self.epoch && (!counted || commons.control().join_unless_over()) {
+        if epoch > self.epoch && (!counted || run_state.control().join_unless_over()) {
             self.epoch = epoch;
             self.tell(Event::Snapshot { epoch }, None, now_ns)?;
         }
@@ -272,10 +272,10 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     /// Looks for a better solution beside the search. Returns the time after it.
     fn improve(&mut self, now_ns: u64) -> u64 {
         let Some(side) = &mut self.side else { return now_ns };
-        let commons = self.body.commons;
+        let run_state = self.body.run_state;
         let found = side.improver.improve();
-        let after_ns = commons.now_ns();
-        let gained = found.is_some_and(|found| commons.offer(found));
+        let after_ns = run_state.now_ns();
+        let gained = found.is_some_and(|found| run_state.offer(found));
         side.note(after_ns - now_ns, gained);
         self.answer_look();
         after_ns
@@ -283,20 +283,20 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Shows how much of the tree is open here, if that was asked for since the last time.
     fn answer_look(&mut self) {
-        let (commons, me) = (self.body.commons, self.body.me);
-        let look = commons.look();
-        if commons.gauge(me).owes(look) {
+        let (run_state, me) = (self.body.run_state, self.body.me);
+        let look = run_state.look();
+        if run_state.gauge(me).owes(look) {
             let explorer = self.body.executor.explorer();
             let open = explorer.open_share().unwrap_or(f64::NAN);
             let here = explorer.least_bound().unwrap_or(i64::MAX);
-            commons.gauge(me).answer(look, open, here.min(self.least_kept()));
+            run_state.gauge(me).answer(look, open, here.min(self.least_kept()));
         }
     }
 
     /// There is no work here: that answers all looks until there is.
     fn park(&mut self) {
-        let commons = self.body.commons;
-        commons.gauge(self.body.me).park(self.least_kept());
+        let run_state = self.body.run_state;
+        run_state.gauge(self.body.me).park(self.least_kept());
     }
 
     /// The least bound of all pieces on their way from here.

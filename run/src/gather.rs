@@ -1,10 +1,10 @@
 //! Gathers what the units of a run leave, and checks the solution.
 
-use crate::commons::Commons;
 use crate::control::Stop;
 use crate::driver::Left;
 use crate::error::RunError;
 use crate::outcome::{Balance, Outcome};
+use crate::run_state::RunState;
 use crate::transport::local::Office;
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Goal};
@@ -14,13 +14,13 @@ use std::sync::Arc;
 /// What a run comes to, and the open work where it is to be saved.
 pub(crate) fn gather(
     problem: &dyn Problem,
-    commons: &Commons<'_>,
+    run_state: &RunState<'_>,
     office: &Office,
     mut left: Vec<Left>,
 ) -> (Outcome, Vec<Work>) {
     let (mut pieces, mut open, mut least_bound) = (Vec::new(), 0.0, i64::MAX);
     for unit in &mut left {
-        let stopped = commons.control().stopped().is_some();
+        let stopped = run_state.control().stopped().is_some();
         debug_assert!(unit.kept == 0 || stopped, "a piece was left over");
         open += unit.open;
         least_bound = least_bound.min(unit.least_bound.unwrap_or(i64::MAX));
@@ -33,14 +33,14 @@ pub(crate) fn gather(
         least_bound = least_bound.min(work.least_bound);
         pieces.push(Arc::unwrap_or_clone(work));
     }
-    let mut outcome = Outcome { open, ..sum(problem, commons, left) };
-    settle(commons, &mut outcome, least_bound);
+    let mut outcome = Outcome { open, ..sum(problem, run_state, left) };
+    settle(run_state, &mut outcome, least_bound);
     (outcome, pieces)
 }
 
 /// What the units of this process did, before anything is said of what is open or proven.
-pub(crate) fn sum(problem: &dyn Problem, commons: &Commons<'_>, left: Vec<Left>) -> Outcome {
-    let control = commons.control();
+pub(crate) fn sum(problem: &dyn Problem, run_state: &RunState<'_>, left: Vec<Left>) -> Outcome {
+    let control = run_state.control();
     let (mut counts, mut balance) = (Counts::default(), Balance::default());
     let (mut explored_ns, mut ended_ns) = (0, 0);
     let setup_ns = left.first().map_or(0, |unit| unit.started_ns);
@@ -60,7 +60,7 @@ pub(crate) fn sum(problem: &dyn Problem, commons: &Commons<'_>, left: Vec<Left>)
         lower_bound: i64::MIN,
         open: 0.0,
         seconds: 0.0,
-        earlier_seconds: commons.before.elapsed_ns as f64 * 1e-9,
+        earlier_seconds: run_state.before.elapsed_ns as f64 * 1e-9,
         setup_seconds: setup_ns as f64 * 1e-9,
         units,
         balance,
@@ -69,11 +69,11 @@ pub(crate) fn sum(problem: &dyn Problem, commons: &Commons<'_>, left: Vec<Left>)
 }
 
 /// Sees what is proven where the least bound of all open nodes is this one, and whether the stop matters.
-pub(crate) fn settle(commons: &Commons<'_>, outcome: &mut Outcome, least_bound: i64) {
-    let best = commons.control().best();
+pub(crate) fn settle(run_state: &RunState<'_>, outcome: &mut Outcome, least_bound: i64) {
+    let best = run_state.control().best();
     // No solution beats the incumbent or the least open bound. With no node open, the incumbent is best. What is
     // known without searching counts too, but no bound goes beyond the incumbent.
-    outcome.lower_bound = best.min(least_bound).max(commons.least_score.min(best));
+    outcome.lower_bound = best.min(least_bound).max(run_state.least_score.min(best));
     // A stop that came when nothing was left that could matter is none.
     let done = outcome.open == 0.0 || outcome.lower_bound == best && best < i64::MAX;
     outcome.stop = outcome.stop.filter(|&why| !done || why == Stop::Found);

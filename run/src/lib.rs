@@ -14,10 +14,6 @@ pub mod activity;
 #[cfg(not(loom))]
 mod body;
 #[cfg(not(loom))]
-mod commons;
-#[cfg(not(loom))]
-mod crew;
-#[cfg(not(loom))]
 mod driver;
 #[cfg(not(loom))]
 mod error;
@@ -42,6 +38,8 @@ mod pins;
 #[cfg(not(loom))]
 mod profile;
 #[cfg(not(loom))]
+mod run_state;
+#[cfg(not(loom))]
 mod save;
 #[cfg(not(loom))]
 mod settings;
@@ -57,11 +55,11 @@ mod start;
 mod units;
 #[cfg(not(loom))]
 mod watch;
+#[cfg(not(loom))]
+mod worker_pool;
 
 #[cfg(not(loom))]
 pub use control::Stop;
-#[cfg(not(loom))]
-pub use crew::Crew;
 #[cfg(not(loom))]
 pub use error::RunError;
 #[cfg(not(loom))]
@@ -75,8 +73,10 @@ pub use save::{Save, SaveNow, load};
 #[cfg(not(loom))]
 pub use settings::{Settings, cores};
 #[cfg(not(loom))]
-pub use sites::{Bell, Cluster, Entered, First, JoinTicket, Order, Return};
+pub use sites::{Cluster, Entered, First, JoinTicket, Order, Return, Waker};
 #[cfg(not(loom))]
 pub use standard::output_was_closed;
 #[cfg(not(loom))]
 pub use start::run;
+#[cfg(not(loom))]
+pub use worker_pool::WorkerPool;

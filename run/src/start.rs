@@ -1,9 +1,7 @@
 //! Starts a run: checks what it is to do, sets up what its units share, and puts them to work.
 
 use crate::body::Body;
-use crate::commons::Commons;
 use crate::control::{Control, Stop};
-use crate::crew::Crew;
 use crate::driver::{Left, Unit};
 use crate::error::{MOST_THREADS, RunError};
 use crate::gather::{check, gather};
@@ -11,12 +9,14 @@ use crate::late;
 use crate::late::aside::Aside;
 use crate::outcome::{Outcome, Sight, UnitReport};
 use crate::profile;
+use crate::run_state::RunState;
 use crate::save::Saver;
 use crate::settings::Settings;
 use crate::side::Side;
 use crate::transport::local::Office;
 use crate::units::{Plan, Planned, plan};
 use crate::watch::{Watcher, watch_over};
+use crate::worker_pool::WorkerPool;
 use pleach_core::balance::{End, Peer, PeerTree};
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::problem::Problem;
@@ -26,7 +26,7 @@ use pleach_core::work::{Malformed, Work};
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
-/// Searches a problem's whole tree, or as much as the limits allow, with the crew of the process.
+/// Searches a problem's whole tree, or as much as the limits allow, with the worker pool of the process.
 ///
 /// `watch` is shown the run now and then, and stops it by breaking.
 ///
@@ -37,10 +37,10 @@ pub fn run(
     settings: &Settings,
     watch: &mut Watcher<'_>,
 ) -> Result<Outcome, RunError> {
-    Crew::shared().run(problem, settings, watch)
+    WorkerPool::shared().run(problem, settings, watch)
 }
 
-impl Crew {
+impl WorkerPool {
     /// Searches a problem's whole tree, or as much as the limits allow.
     ///
     /// # Errors
@@ -77,27 +77,28 @@ impl Crew {
         let control = control(problem, settings, before, settings.node_limit, n_units);
         let settings = &profile::weighted(problem, settings, &mut units, control.best())?;
         let names = units.iter().map(|unit| unit.name.as_str().into()).collect();
-        let commons = &Commons::new(about, before, control, names, (start, saver), warnings, None);
-        let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), commons.control());
-        let _lock = commons.saver().map(begin).transpose()?;
+        let run_state =
+            &RunState::new(about, before, control, names, (start, saver), warnings, None);
+        let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), run_state.control());
+        let _lock = run_state.saver().map(begin).transpose()?;
         let office = &Office::new(n_units);
-        let ground = Ground { problem, settings, commons, office };
+        let ground = Ground { problem, settings, run_state, office };
         let left = self.work(&ground, units, watch)?;
-        let (mut outcome, open) = gather(problem, commons, office, left);
+        let (mut outcome, open) = gather(problem, run_state, office, left);
         check(problem, &outcome)?;
-        if let Some(saver) = commons.saver() {
+        if let Some(saver) = run_state.saver() {
             // If what was looked for is found or proven, nothing is left to do.
             let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
             let open = if stopped { open } else { Vec::new() };
-            let saved = saver.write(&outcome.counts, open, commons.control());
+            let saved = saver.write(&outcome.counts, open, run_state.control());
             if let Some(warning) = saved.err().and_then(|why| saver.warn(&why, true)) {
-                commons.warn(warning);
+                run_state.warn(warning);
             }
         }
-        last_warnings(commons, watch);
+        last_warnings(run_state, watch);
         outcome.balance.weights = settings.policy.weights.to_vec();
         outcome.counts.add(&before.counts);
-        outcome.seconds = commons.seconds();
+        outcome.seconds = run_state.seconds();
         Ok(outcome)
     }
 
@@ -116,7 +117,7 @@ impl Crew {
         let jobs = (0..n_units).zip(units).map(|(me, planned)| {
             let peer = Peer::new(me, tree, settings.policy.clone());
             let improves = me == improves;
-            let pieces = &ground.commons.before.pieces;
+            let pieces = &ground.run_state.before.pieces;
             // The whole work, if it is one piece, is for the first peer.
             let place = (me + n_units - tree.first()) % n_units;
             let pieces = pieces.iter().skip(place as usize).step_by(n_units as usize);
@@ -125,7 +126,7 @@ impl Crew {
         });
         let ended = self.side_by_side(jobs.collect(), |latch| {
             let mut guard = ground.guard();
-            watch_over(ground.problem, settings, ground.commons, latch, ground.office, watch);
+            watch_over(ground.problem, settings, ground.run_state, latch, ground.office, watch);
             guard.well = true;
         })?;
         let left = ended.into_iter().map(|left| match left {
@@ -140,7 +141,7 @@ impl Crew {
 pub(crate) struct Ground<'a> {
     pub problem: &'a dyn Problem,
     pub settings: &'a Settings,
-    pub commons: &'a Commons<'a>,
+    pub run_state: &'a RunState<'a>,
     pub office: &'a Office,
 }
 
@@ -153,31 +154,31 @@ impl<'a> Ground<'a> {
         pieces: impl Iterator<Item = &'a Work>,
         improves: bool,
     ) -> Result<Left, RunError> {
-        let Ground { problem, settings, commons, office } = *self;
+        let Ground { problem, settings, run_state, office } = *self;
         let mut guard = self.guard();
         let me = peer.me();
         let activity = settings.trace.then(Default::default);
         let name = planned.name.clone();
         let report = UnitReport { name, activity, ..UnitReport::default() };
         let slow = settings.slow_down(&planned.name);
-        let executor = planned.executor(problem, pieces, commons, slow)?;
+        let executor = planned.executor(problem, pieces, run_state, slow)?;
         let top = peer.explores_down_to().is_some().then(|| problem.top()).flatten();
         let mut desk = office.desk(me);
         // A unit that is to behave as a machine of its own shares its core with others.
         desk.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };
-        let hope = commons.control().best() > commons.least_score;
+        let hope = run_state.control().best() > run_state.least_score;
         let side = (settings.improve && hope && improves)
             .then(|| problem.improver(settings.seed).map(Side::new))
             .flatten();
         let aside = settings.policy.is_late().then(|| Aside(problem.explorer()));
-        let body = Body::new(me, commons, executor, desk, report, aside);
+        let body = Body::new(me, run_state, executor, desk, report, aside);
         let left = Unit::new(peer, (settings.seed, settings.pace), body, (side, top)).drive()?;
         guard.well = true;
         Ok(left)
     }
 
     pub fn guard(&self) -> Guard<'a> {
-        Guard { control: self.commons.control(), office: self.office, well: false }
+        Guard { control: self.run_state.control(), office: self.office, well: false }
     }
 }
 
@@ -209,9 +210,9 @@ fn complete(settings: &Settings) -> Settings {
 }
 
 /// Shows the user what is left to say.
-pub(crate) fn last_warnings(commons: &Commons<'_>, watch: &mut Watcher<'_>) {
-    while let Some(warning) = commons.next_warning() {
-        let seconds = commons.seconds();
+pub(crate) fn last_warnings(run_state: &RunState<'_>, watch: &mut Watcher<'_>) {
+    while let Some(warning) = run_state.next_warning() {
+        let seconds = run_state.seconds();
         // There is nothing left to stop.
         let _ = watch(&Sight { warning: Some(warning), seconds, ..Sight::default() });
     }

@@ -1,6 +1,5 @@
 //! [`plan`]: the units of a run: first the threads, then the devices that can be used.
 
-use crate::commons::Commons;
 use crate::error::RunError;
 use crate::executor::Executor;
 use crate::executor::gpu::DeviceError;
@@ -12,6 +11,7 @@ use crate::executor::gpu::opening::Opening;
 use crate::executor::gpu::shelf::Shelf;
 use crate::executor::gpu::spec::{Kind, Mode, names};
 use crate::executor::threads::ThreadExecutor;
+use crate::run_state::RunState;
 use crate::settings::Settings;
 use pleach_core::problem::Problem;
 use pleach_core::work::{Malformed, Work};
@@ -135,10 +135,10 @@ impl<'p> Planned<'p> {
         self,
         problem: &'p dyn Problem,
         pieces: impl Iterator<Item = &'p Work>,
-        commons: &'p Commons<'p>,
+        run_state: &'p RunState<'p>,
         slow: f64,
     ) -> Result<Box<dyn Executor + 'p>, Malformed> {
-        let warn = Box::new(|line| commons.warn(line));
+        let warn = Box::new(|line| run_state.warn(line));
         let mut executor: Box<dyn Executor + 'p> = match self.make {
             Make::Thread => Box::new(ThreadExecutor::new(problem.explorer(), slow)),
             Make::Device(explorer, took) => {

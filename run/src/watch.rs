@@ -1,16 +1,16 @@
 //! [`watch_over`]: waits for the units to end, reports progress, saves the run, and stops it at its
 //! limits.
 
-use crate::commons::Commons;
 use crate::control::Stop;
-use crate::crew::Latch;
 use crate::gauge::Gauge;
 use crate::memory::Room;
 use crate::outcome::{Sight, SiteSight, SitesSight, UnitSight};
+use crate::run_state::RunState;
 use crate::save::{SaveNow, Saver};
 use crate::settings::Settings;
-use crate::sites::yard::{Yard, share_open};
+use crate::sites::site_state::{SiteState, share_open};
 use crate::transport::local::Office;
+use crate::worker_pool::Latch;
 use pleach_core::gateway::Portion;
 use pleach_core::lease::Certificate;
 use pleach_core::problem::Problem;
@@ -42,24 +42,24 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub(crate) fn watch_over(
     problem: &dyn Problem,
     settings: &Settings,
-    commons: &Commons<'_>,
+    run_state: &RunState<'_>,
     latch: &Latch,
     office: &Office,
     watcher: &mut Watcher<'_>,
 ) {
-    let control = commons.control();
+    let control = run_state.control();
     let halt = |why| {
-        commons.halt(why);
+        run_state.halt(why);
         problem.hurry(true);
         office.ring_all();
     };
-    let mut known = Known { proven: commons.least_score, ..Known::default() };
+    let mut known = Known { proven: run_state.least_score, ..Known::default() };
     let room = Room::new(settings.memory, settings.save.is_some());
-    let mut saving = Saving::new(commons, office, &settings.save_now);
+    let mut saving = Saving::new(run_state, office, &settings.save_now);
     let mut look_at = settings.look_every;
     let mut halted = false;
     loop {
-        let now = commons.elapsed();
+        let now = run_state.elapsed();
         let limit = settings.time_limit.filter(|_| !halted && control.stopped().is_none());
         let mut until = limit.map_or(look_at, |limit| look_at.min(limit));
         until = saving.next(now).map_or(until, |at| until.min(at));
@@ -67,7 +67,7 @@ pub(crate) fn watch_over(
         if latch.wait(until.saturating_sub(now)) == 0 {
             return;
         }
-        let now = commons.elapsed();
+        let now = run_state.elapsed();
         if control.stopped().is_some() {
             problem.hurry(true);
             look_at = now.saturating_add(settings.look_every);
@@ -75,14 +75,14 @@ pub(crate) fn watch_over(
             halted = true;
             halt(Stop::Time);
             look_at = now.saturating_add(settings.look_every);
-        } else if !halted && is_full(room.as_ref(), commons) {
+        } else if !halted && is_full(room.as_ref(), run_state) {
             halted = true;
             halt(Stop::Memory);
         } else {
-            let warning = saving.proceed(now).or_else(|| commons.next_warning());
+            let warning = saving.proceed(now).or_else(|| run_state.next_warning());
             if now >= look_at || warning.is_some() {
                 look_at = now.saturating_add(settings.look_every);
-                if watcher(&Sight { warning, ..sight(problem, commons, &mut known) }).is_break() {
+                if watcher(&Sight { warning, ..sight(problem, run_state, &mut known) }).is_break() {
                     halted = true;
                     halt(Stop::Asked);
                 }
@@ -93,16 +93,19 @@ pub(crate) fn watch_over(
 
 /// Whether open work takes more memory than it may; where the system does not tell, whether there is so much of it that
 /// the tree may have no end.
-fn is_full(room: Option<&Room>, commons: &Commons<'_>) -> bool {
+fn is_full(room: Option<&Room>, run_state: &RunState<'_>) -> bool {
     room.map_or_else(
-        || commons.gauges().iter().map(Gauge::open_nodes).fold(0, u64::saturating_add) > MOST_OPEN,
+        || {
+            run_state.gauges().iter().map(Gauge::open_nodes).fold(0, u64::saturating_add)
+                > MOST_OPEN
+        },
         Room::is_full,
     )
 }
 
 /// When to take snapshots, and the one under way.
 struct Saving<'a> {
-    commons: &'a Commons<'a>,
+    run_state: &'a RunState<'a>,
     office: &'a Office,
     saver: Option<&'a Saver<'a>>,
     under_way: bool,
@@ -115,18 +118,18 @@ struct Saving<'a> {
 }
 
 impl<'a> Saving<'a> {
-    fn new(commons: &'a Commons<'a>, office: &'a Office, requests: &'a SaveNow) -> Self {
-        let saver = commons.saver();
-        let first = |saver: &Saver<'_>| commons.elapsed().saturating_add(saver.every());
+    fn new(run_state: &'a RunState<'a>, office: &'a Office, requests: &'a SaveNow) -> Self {
+        let saver = run_state.saver();
+        let first = |saver: &Saver<'_>| run_state.elapsed().saturating_add(saver.every());
         let at = saver.map_or(Duration::MAX, first);
         let answered = requests.before();
-        Self { commons, office, saver, under_way: false, at, last: None, requests, answered }
+        Self { run_state, office, saver, under_way: false, at, last: None, requests, answered }
     }
 
     /// When there is something to do.
     fn next(&self, now: Duration) -> Option<Duration> {
         // A gateway makes certificates at times of its own.
-        let ask_every = self.commons.yard().map_or(ASK_EVERY, |_| LOOK_EVERY);
+        let ask_every = self.run_state.site_state().map_or(ASK_EVERY, |_| LOOK_EVERY);
         self.saver.map(|_| if self.under_way || self.at <= now { now + ask_every } else { self.at })
     }
 
@@ -138,16 +141,16 @@ impl<'a> Saving<'a> {
         if std::mem::replace(&mut self.answered, asked) < asked {
             self.at = now;
         }
-        if let Some(yard) = self.commons.yard() {
-            let newest = if now >= self.at { yard.certificate() } else { None };
+        if let Some(site_state) = self.run_state.site_state() {
+            let newest = if now >= self.at { site_state.certificate() } else { None };
             let new = newest.filter(|newest| !is_same(Some(newest), self.last.as_ref()))?;
-            let written = saver.write_whole(&new, self.commons.control());
+            let written = saver.write_whole(&new, self.run_state.control());
             self.at = now.saturating_add(saver.every());
             self.last = Some(new);
             return written.err().and_then(|why| saver.warn(&why, false));
         }
         if self.under_way {
-            let written = saver.write_if_whole(self.commons.control());
+            let written = saver.write_if_whole(self.run_state.control());
             self.under_way = matches!(written, Ok(false));
             return written.err().and_then(|why| saver.warn(&why, false));
         }
@@ -175,11 +178,11 @@ struct Known {
 
 impl Known {
     /// Takes in the root's newest certificate.
-    fn see(&mut self, problem: &dyn Problem, yard: &Yard) {
-        self.proven = yard.least_bound().max(self.proven);
-        let newest = yard.certificate();
+    fn see(&mut self, problem: &dyn Problem, site_state: &SiteState) {
+        self.proven = site_state.least_bound().max(self.proven);
+        let newest = site_state.certificate();
         if !is_same(newest.as_ref(), self.whole.as_ref()) {
-            let open = newest.as_deref().filter(|_| !yard.is_blind());
+            let open = newest.as_deref().filter(|_| !site_state.is_blind());
             let open = open.and_then(|whole| share_open(problem, whole));
             self.done = open.map(|open| (1.0 - open).clamp(0.0, 1.0));
             self.whole = newest;
@@ -192,45 +195,45 @@ fn is_same(one: Option<&Whole>, other: Option<&Whole>) -> bool {
 }
 
 /// A look at the run.
-fn sight(problem: &dyn Problem, commons: &Commons<'_>, known: &mut Known) -> Sight {
-    let mut counts = commons.before.counts;
+fn sight(problem: &dyn Problem, run_state: &RunState<'_>, known: &mut Known) -> Sight {
+    let mut counts = run_state.before.counts;
     let mut open = 0.0;
-    let mut bound = commons.control().best();
+    let mut bound = run_state.control().best();
     // Units answer a look after their next stretch: this one reads what the last one asked for.
-    let look = commons.look();
-    let all = look > 0 && commons.gauges().iter().all(|gauge| gauge.answers(look));
-    let rises = || commons.gauges().iter().map(Gauge::rises).sum::<u64>();
+    let look = run_state.look();
+    let all = look > 0 && run_state.gauges().iter().all(|gauge| gauge.answers(look));
+    let rises = || run_state.gauges().iter().map(Gauge::rises).sum::<u64>();
     let before = rises();
-    for gauge in commons.gauges() {
+    for gauge in run_state.gauges() {
         let (unit, share, least_bound) = gauge.read();
         counts.add(&unit);
         open += share;
         bound = bound.min(least_bound);
     }
     let together = rises() == before;
-    commons.ask_for_look();
-    if let Some(yard) = commons.yard() {
-        known.see(problem, yard);
-        return sight_of_all(commons, counts, yard, known);
+    run_state.ask_for_look();
+    if let Some(site_state) = run_state.site_state() {
+        known.see(problem, site_state);
+        return sight_of_all(run_state, counts, site_state, known);
     }
     if all && together {
         known.proven = bound.max(known.proven);
     }
-    let best = commons.control().solution().map(|best| best.score);
+    let best = run_state.control().solution().map(|best| best.score);
     Sight {
-        seconds: commons.seconds(),
+        seconds: run_state.seconds(),
         counts,
         done: (look > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
-        best: best.map(|score| commons.goal.value(score)),
-        bound: known_bound(commons, known.proven),
-        units: units(commons, 0),
+        best: best.map(|score| run_state.goal.value(score)),
+        bound: known_bound(run_state, known.proven),
+        units: units(run_state, 0),
         ..Sight::default()
     }
 }
 
 /// How each unit of this process is, from a peer on: the first one may be a gateway.
-fn units(commons: &Commons<'_>, first: usize) -> Vec<UnitSight> {
-    let all = commons.names().iter().zip(commons.gauges()).skip(first);
+fn units(run_state: &RunState<'_>, first: usize) -> Vec<UnitSight> {
+    let all = run_state.names().iter().zip(run_state.gauges()).skip(first);
     let unit = |(name, gauge): (&Arc<str>, &Gauge)| {
         let ((counts, ..), (_, busy_ns)) = (gauge.read(), gauge.spent());
         UnitSight {
@@ -244,22 +247,22 @@ fn units(commons: &Commons<'_>, first: usize) -> Vec<UnitSight> {
 }
 
 /// What no solution can beat, if that is known.
-fn known_bound(commons: &Commons<'_>, proven: i64) -> Option<i64> {
-    let bound = commons.control().best().min(proven);
-    let optimises = matches!(commons.goal, Goal::Minimise | Goal::Maximise);
+fn known_bound(run_state: &RunState<'_>, proven: i64) -> Option<i64> {
+    let bound = run_state.control().best().min(proven);
+    let optimises = matches!(run_state.goal, Goal::Minimise | Goal::Maximise);
     let known = optimises && ![i64::MIN, i64::MAX].contains(&bound);
-    known.then(|| commons.goal.value(bound))
+    known.then(|| run_state.goal.value(bound))
 }
 
 /// A look at a run of several sites. What is open they tell the root now and then.
 fn sight_of_all(
-    commons: &Commons<'_>,
+    run_state: &RunState<'_>,
     mut counts: Counts,
-    yard: &Yard,
+    site_state: &SiteState,
     known: &mut Known,
 ) -> Sight {
-    let others = yard.others.together();
-    let gauges = &commons.gauges()[1..];
+    let others = site_state.others.together();
+    let gauges = &run_state.gauges()[1..];
     let busy = gauges.iter().filter(|gauge| gauge.size() > 0.0).count() as u32;
     let own = SiteSight {
         name: "site0".into(),
@@ -269,26 +272,26 @@ fn sight_of_all(
         nodes: counts.bounded.max(counts.branched),
         ..SiteSight::default()
     };
-    let mut each_site = yard.others.sights();
+    let mut each_site = site_state.others.sights();
     if !each_site.is_empty() {
         each_site.insert(0, own);
     }
     counts.add(&others.counts);
-    let best = commons.control().solution().map(|best| commons.goal.value(best.score));
-    let bound = known_bound(commons, known.proven);
+    let best = run_state.control().solution().map(|best| run_state.goal.value(best.score));
+    let bound = known_bound(run_state, known.proven);
     let sites = SitesSight {
         sites: 1 + others.sites,
         units: gauges.len() as u32 + others.units,
         busy: busy + others.busy,
     };
     Sight {
-        seconds: commons.seconds(),
+        seconds: run_state.seconds(),
         counts,
         done: known.done,
         best,
         bound,
         sites: Some(sites),
-        units: units(commons, 1),
+        units: units(run_state, 1),
         each_site,
         ..Sight::default()
     }

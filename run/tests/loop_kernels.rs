@@ -5,7 +5,7 @@ mod rays;
 mod spmm;
 
 use pleach_core::looping::Loop;
-use pleach_run::Crew;
+use pleach_run::WorkerPool;
 use pleach_run::executor::gpu::spec::Spec;
 use pleach_run::looping::{LoopSettings, Sizes};
 use std::ops::ControlFlow;
@@ -29,7 +29,7 @@ impl Way {
         let (threads, sizes) = (self.threads, self.sizes.clone());
         let settings = LoopSettings { threads, devices, sizes, ..LoopSettings::default() };
         let go_on = &mut |_: &_| ControlFlow::Continue(());
-        let outcome = Crew::default().run_loop(work, &settings, go_on).unwrap();
+        let outcome = WorkerPool::default().run_loop(work, &settings, go_on).unwrap();
         let (parts, warnings) = (outcome.report.parts, outcome.report.warnings);
         assert!(outcome.report.complete);
         // Beside threads, a device may come too late for a small loop.

@@ -5,7 +5,7 @@ use pleach_core::looping::Loop;
 use pleach_loops::sparse::csrmm::Csrmm;
 use pleach_loops::sparse::generate::named;
 use pleach_loops::sparse::matrix::Dense;
-use pleach_run::Crew;
+use pleach_run::WorkerPool;
 use pleach_run::executor::gpu::spec::Spec;
 use pleach_run::looping::{LoopReport, LoopSettings, Sizes};
 use std::ops::{ControlFlow, Range};
@@ -54,8 +54,8 @@ impl Loop for Counted {
 }
 
 fn run(work: &impl Loop, settings: &LoopSettings) -> LoopReport {
-    let crew = Crew::default();
-    let outcome = crew.run_loop(work, settings, &mut |_| ControlFlow::Continue(())).unwrap();
+    let pool = WorkerPool::default();
+    let outcome = pool.run_loop(work, settings, &mut |_| ControlFlow::Continue(())).unwrap();
     let threads = settings.threads as usize;
     assert_eq!((outcome.hands.len(), outcome.report.parts.len()), (threads, threads));
     outcome.report
@@ -127,9 +127,9 @@ fn a_loop_may_be_longer_than_its_row() {
         }
     }
     let units = (1usize << 33) + 5;
-    let crew = Crew::default();
+    let pool = WorkerPool::default();
     let outcome =
-        crew.run_loop(&Long(units), &with(2, Sizes::Measured), &mut |_| ControlFlow::Continue(()));
+        pool.run_loop(&Long(units), &with(2, Sizes::Measured), &mut |_| ControlFlow::Continue(()));
     let hands = outcome.unwrap().hands;
     assert_eq!(hands.iter().map(|hand| hand.0).sum::<u128>(), units as u128);
     assert_eq!(hands.iter().map(|hand| hand.1).max(), Some(units));
@@ -151,7 +151,7 @@ fn a_watcher_stops_a_loop() {
     let settings =
         LoopSettings { look_every: Duration::from_millis(5), ..with(2, Sizes::Given(1, 1)) };
     let mut looks = 0;
-    let outcome = Crew::default().run_loop(&Endless, &settings, &mut |sight| {
+    let outcome = WorkerPool::default().run_loop(&Endless, &settings, &mut |sight| {
         looks += 1;
         assert_eq!(sight.units, 1 << 40);
         if looks == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -173,27 +173,27 @@ fn a_panic_in_a_unit_reaches_the_caller() {
             assert!(!units.contains(&500), "unit 500");
         }
     }
-    let crew = Crew::default();
+    let pool = WorkerPool::default();
     for sizes in [Sizes::Measured, Sizes::Given(1, 1), Sizes::Static(vec![1.0, 1.0])] {
         let bad = std::panic::AssertUnwindSafe(|| {
-            let _ = crew.run_loop(&Bad, &with(2, sizes), &mut |_| ControlFlow::Continue(()));
+            let _ = pool.run_loop(&Bad, &with(2, sizes), &mut |_| ControlFlow::Continue(()));
         });
         assert!(std::panic::catch_unwind(bad).is_err());
     }
-    // The crew is as good as before.
+    // The worker pool is as good as before.
     let work = Counted::new(10);
-    let _ = crew.run_loop(&work, &with(2, Sizes::Measured), &mut |_| ControlFlow::Continue(()));
+    let _ = pool.run_loop(&work, &with(2, Sizes::Measured), &mut |_| ControlFlow::Continue(()));
     assert!(work.each_was_run(1));
 }
 
 #[test]
 fn a_loop_runs_again_and_again_on_the_same_threads() {
-    let (crew, work) = (Crew::default(), Counted::new(50));
+    let (pool, work) = (WorkerPool::default(), Counted::new(50));
     for _ in 0..200 {
-        let _ = crew.run_loop(&work, &with(2, Sizes::Measured), &mut |_| ControlFlow::Continue(()));
+        let _ = pool.run_loop(&work, &with(2, Sizes::Measured), &mut |_| ControlFlow::Continue(()));
     }
     assert!(work.each_was_run(200));
-    assert_eq!(crew.threads_started(), 2);
+    assert_eq!(pool.threads_started(), 2);
 }
 
 /// A product whose numbers are whole, so that every order of adding gives the same sum.
@@ -212,7 +212,8 @@ fn on_devices(threads: u32, devices: &[&str], sizes: Sizes) -> (Vec<f64>, LoopRe
     let settings = LoopSettings { devices, ..with(threads, sizes) };
     let mut report = LoopReport::default();
     let numbers = product(|work| {
-        let outcome = Crew::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
+        let outcome =
+            WorkerPool::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
         report = outcome.unwrap().report;
     });
     (numbers, report)
@@ -266,7 +267,7 @@ fn a_device_without_a_kernel_is_named() {
     let work = Counted::new(10);
     let go = |threads| {
         let settings = LoopSettings { devices: devices.clone(), ..with(threads, Sizes::Measured) };
-        Crew::default().run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()))
+        WorkerPool::default().run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()))
     };
     let report = go(1).unwrap().report;
     assert_eq!(report.warnings, ["emulated0 not used: it has no kernel for this loop"]);

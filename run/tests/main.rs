@@ -6,7 +6,6 @@ fn slow_threads(factors: impl IntoIterator<Item = f64>) -> Vec<(String, f64)> {
     factors.into_iter().enumerate().map(|(i, factor)| (format!("cpu{i}"), factor)).collect()
 }
 
-mod crew;
 mod either;
 mod engine;
 mod evaluate;
@@ -23,3 +22,4 @@ mod resume;
 mod sites;
 mod stepping;
 mod transport;
+mod worker_pool;

@@ -12,7 +12,7 @@ use pleach_run::executor::gpu::coming::ComingExecutor;
 use pleach_run::executor::gpu::errand::Errand;
 use pleach_run::executor::gpu::opening::Opening;
 use pleach_run::executor::{Budget, Executor};
-use pleach_run::{Crew, Settings, UnitReport};
+use pleach_run::{Settings, UnitReport, WorkerPool};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
@@ -115,7 +115,8 @@ fn a_whole_run_counts_right_while_its_device_comes() {
                 trace: true,
                 ..settings(1, &format!("emulated:late={late}{fail}"))
             };
-            let run = Crew::default().run(&queens, &settings, &mut |_| ControlFlow::Continue(()));
+            let run =
+                WorkerPool::default().run(&queens, &settings, &mut |_| ControlFlow::Continue(()));
             let outcome = run.unwrap();
             assert_eq!(outcome.counts, wanted, "{late} ms{fail}");
             assert_eq!(outcome.units[1].mode, "explore");
@@ -130,12 +131,12 @@ fn a_whole_run_counts_right_while_its_device_comes() {
 fn nobody_waits_for_a_device_when_the_search_is_over() {
     let (tiny, large) =
         (Queens::new(6, Level::best()).unwrap(), Queens::new(18, Level::best()).unwrap());
-    let crew = Crew::default();
+    let pool = WorkerPool::default();
     let hour = settings(1, "emulated:late=3600000");
-    let outcome = crew.run(&tiny, &hour, &mut |_| ControlFlow::Continue(())).unwrap();
+    let outcome = pool.run(&tiny, &hour, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!((outcome.counts, outcome.stop), (wanted(&tiny, i64::MAX), None));
     assert_eq!(outcome.units[1].opened_s, None);
-    let stopped = crew.run(&large, &hour, &mut |_| ControlFlow::Break(())).unwrap();
+    let stopped = pool.run(&large, &hour, &mut |_| ControlFlow::Break(())).unwrap();
     assert!(stopped.stop.is_some() && stopped.open > 0.0);
 }
 
@@ -143,10 +144,10 @@ fn nobody_waits_for_a_device_when_the_search_is_over() {
 fn a_device_that_comes_too_late_is_there_for_the_next_run() {
     let queens = Queens::new(6, Level::best()).unwrap();
     let wanted = wanted(&queens, i64::MAX);
-    let crew = Crew::default();
+    let pool = WorkerPool::default();
     let go = |threads| {
         let settings = settings(threads, "emulated:late=100");
-        crew.run(&queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap()
+        pool.run(&queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap()
     };
     // The second run only waits for the device of the first one, and stops that.
     for _ in 0..3 {
@@ -155,7 +156,7 @@ fn a_device_that_comes_too_late_is_there_for_the_next_run() {
     // A device alone is waited for: this one waits for the one that is being opened already.
     for threads in [0, 1, 1] {
         let outcome = go(threads);
-        assert_eq!((outcome.counts, crew.devices_opened()), (wanted, 1));
+        assert_eq!((outcome.counts, pool.devices_opened()), (wanted, 1));
         assert!(outcome.units.last().unwrap().opened_s.is_some(), "it was open at once");
     }
 }

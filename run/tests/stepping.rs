@@ -1,7 +1,7 @@
 //! Work in steps: the same state whatever the slabs and the threads.
 
 use pleach_core::looping::Stepping;
-use pleach_run::Crew;
+use pleach_run::WorkerPool;
 use pleach_run::looping::{LoopReport, LoopSettings, Sizes, Stops};
 use std::ops::{ControlFlow, Range};
 use std::time::Duration;
@@ -88,7 +88,7 @@ impl Stepping for Means {
 fn run(work: &Means, steps: usize, settings: &LoopSettings) -> (Vec<f32>, LoopReport) {
     let go = &mut |_: &_| ControlFlow::Continue(());
     let outcome =
-        Crew::default().run_steps(work, |range| Ok(work.begin(range)), steps, settings, go);
+        WorkerPool::default().run_steps(work, |range| Ok(work.begin(range)), steps, settings, go);
     let outcome = outcome.unwrap();
     (outcome.slabs.into_iter().flat_map(|slab| slab.numbers).collect(), outcome.report)
 }
@@ -150,7 +150,7 @@ fn the_whole_is_shown_as_it_is_at_every_stop() {
             let go = &mut |_: &_| ControlFlow::Continue(());
             let begin = |range| Ok(work.begin(range));
             let settings = with(threads, Sizes::Measured);
-            let done = Crew::default().run_steps(&work, begin, stops, &settings, go).unwrap();
+            let done = WorkerPool::default().run_steps(&work, begin, stops, &settings, go).unwrap();
             assert!(done.report.complete);
             let at: Vec<usize> = seen.iter().map(|&(done, _)| done).collect();
             assert!(at.iter().copied().eq((1..=times).map(|k| steps * k / times)), "{at:?}");
@@ -212,7 +212,7 @@ fn slabs_are_cut_anew_when_speeds_change() {
     };
     let (work, go) = (With(means, tires), &mut |_: &_| ControlFlow::Continue(()));
     let (begin, settings) = (|range| Ok(work.0.begin(range)), with(2, Sizes::Measured));
-    let done = Crew::default().run_steps(&work, begin, 400, &settings, go).unwrap();
+    let done = WorkerPool::default().run_steps(&work, begin, 400, &settings, go).unwrap();
     let parts = &done.report.parts;
     assert!(2 * parts[0].units < parts[1].units, "{parts:?}");
     assert!(done.slabs.into_iter().flat_map(|slab| slab.numbers).eq(expected));
@@ -223,7 +223,7 @@ fn a_watcher_stops_after_a_whole_sweep() {
     let work = Means { units: 64, ring: false, nap: Duration::from_millis(1) };
     let settings =
         LoopSettings { look_every: Duration::from_millis(3), ..with(2, Sizes::Given(1, 1)) };
-    let outcome = Crew::default()
+    let outcome = WorkerPool::default()
         .run_steps(&work, |range| Ok(work.begin(range)), 1 << 30, &settings, &mut |_| {
             ControlFlow::Break(())
         })
@@ -238,7 +238,7 @@ fn a_panic_in_a_sweep_reaches_the_caller() {
     let go = std::panic::AssertUnwindSafe(|| {
         let watch = &mut |_: &_| ControlFlow::Continue(());
         let settings = with(2, Sizes::Given(1, 1));
-        let _ = Crew::default().run_steps(
+        let _ = WorkerPool::default().run_steps(
             &work,
             |range| Ok(work.0.begin(range)),
             100,

@@ -49,9 +49,9 @@ impl Entrance for Door {
     fn next(&mut self) -> Option<Caller> {
         loop {
             match self.mailbox.take_aside()? {
-                Aside::Knock { number, hello } => {
+                Aside::JoinRequest { number, hello } => {
                     let Hello { host, bytes, .. } = hello;
-                    return Some(Caller::Knock { number, host, bytes });
+                    return Some(Caller::JoinRequest { number, host, bytes });
                 }
                 Aside::Note(note) => return Some(Caller::Note(note)),
                 Aside::Welcome { .. } | Aside::Refused(_) | Aside::Gone(_) => {}

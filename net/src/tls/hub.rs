@@ -78,7 +78,7 @@ impl Hub {
         } else if full {
             self.refuse(number, Refusal::new(Code::Busy, "too many ask to join at once"));
         } else {
-            self.out.asides.push(Aside::Knock { number, hello });
+            self.out.asides.push(Aside::JoinRequest { number, hello });
         }
     }
 
@@ -247,7 +247,7 @@ impl Logic for Hub {
     fn order(&mut self, order: Order) {
         match order {
             Order::Send { to, number, bytes } => self.send(to, number, bytes),
-            Order::Knock { number, hello } => self.knock(number, hello),
+            Order::JoinRequest { number, hello } => self.knock(number, hello),
             Order::Admit { number, site, welcome } => self.admit(number, site, welcome),
             Order::Refuse { number, refusal } => self.refuse(number, refusal),
             Order::Expel { site, reason } => self.expel(site, &reason),
@@ -311,7 +311,7 @@ mod tests {
         let mut hub = Hub::new(4, Limits::default());
         for number in [7, 8] {
             let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
-            hub.order(Order::Knock { number, hello });
+            hub.order(Order::JoinRequest { number, hello });
             hub.order(Order::Admit { number, site: 2, welcome: Arc::from([]) });
         }
         let out = hub.out();
@@ -329,7 +329,7 @@ mod tests {
     fn the_reason_of_a_site_that_leaves_is_noted() {
         let mut hub = Hub::new(4, Limits::default());
         let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
-        hub.order(Order::Knock { number: 7, hello });
+        hub.order(Order::JoinRequest { number: 7, hello });
         hub.order(Order::Admit { number: 7, site: 2, welcome: Arc::from([]) });
         let refusal = Refusal::new(Code::Cut, "more came than was read");
         assert_eq!(hub.frame(7, refusal.frame()), Ok(()));

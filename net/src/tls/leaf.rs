@@ -144,7 +144,7 @@ impl Logic for Leaf {
                 self.out.cut.push((0, Some(Refusal::new(Code::Cut, why))));
                 return self.gone(0, why);
             }
-            Order::Knock { .. }
+            Order::JoinRequest { .. }
             | Order::Admit { .. }
             | Order::Refuse { .. }
             | Order::Expel { .. } => {}

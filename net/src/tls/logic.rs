@@ -38,7 +38,7 @@ pub enum Order {
     /// No more messages.
     Finish,
     /// Somebody with the key asks to come in on this connection.
-    Knock { number: u32, hello: Hello },
+    JoinRequest { number: u32, hello: Hello },
     /// It may have this place.
     Admit { number: u32, site: SiteId, welcome: Arc<[u8]> },
     /// It may not, now or for good.
@@ -62,7 +62,7 @@ pub enum Told {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Aside {
     /// Somebody asks to come in.
-    Knock { number: u32, hello: Hello },
+    JoinRequest { number: u32, hello: Hello },
     /// Something happened.
     Note(String),
     /// This joiner is in: its place, how many places there are, and the welcome.

@@ -19,7 +19,7 @@
 //! let (network, mut door) = tls::listen(listening, wake)?;
 //! while let Some(caller) = door.next() {
 //!     match caller {
-//!         Caller::Knock { number, .. } => door.admit(number, 1, Arc::from(&b"the instance"[..])),
+//!         Caller::JoinRequest { number, .. } => door.admit(number, 1, Arc::from(&b"the instance"[..])),
 //!         Caller::Note(note) => eprintln!("{note}"),
 //!     }
 //! }

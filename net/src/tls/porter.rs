@@ -194,7 +194,7 @@ impl Porter {
                 let Some(mut wire) = stranger.wire else { return };
                 if self.poll.registry().deregister(&mut wire.socket).is_ok() {
                     self.known += 1;
-                    let order = Order::Knock { number: self.known, hello };
+                    let order = Order::JoinRequest { number: self.known, hello };
                     self.orders.give(Item::Wire(self.known, wire, order));
                 }
             }

@@ -75,10 +75,10 @@ impl Root {
         loop {
             while let Some(caller) = self.door.next() {
                 match caller {
-                    Caller::Knock { number, .. } if self.free.is_empty() => {
+                    Caller::JoinRequest { number, .. } if self.free.is_empty() => {
                         self.door.postpone(number, "full");
                     }
-                    Caller::Knock { number, .. } => {
+                    Caller::JoinRequest { number, .. } => {
                         self.door.admit(number, self.free.remove(0), Arc::from([]));
                     }
                     Caller::Note(_) => {}

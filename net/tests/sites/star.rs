@@ -80,7 +80,7 @@ fn open(folder: &Path, sites: u32) -> Site {
     let mut next = 1;
     while next < sites {
         match door.next() {
-            Some(Caller::Knock { number, .. }) => {
+            Some(Caller::JoinRequest { number, .. }) => {
                 door.admit(number, next, Arc::from(&b"welcome"[..]));
                 next += 1;
             }

@@ -9,7 +9,7 @@ use pleach_core::lease::Terms;
 use pleach_net::Members;
 use pleach_net::mpi::{self, Choice};
 use pleach_net::tls::{self, Key, Limits, Listening};
-use pleach_run::{Bell, Cluster};
+use pleach_run::{Cluster, Waker};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -95,8 +95,8 @@ fn listen(console: &Console<'_>, given: &Given, address: String) -> Result<Arc<C
     let places = given.get(&PLACES).map_err(Failure::Usage)?.unwrap_or(DEFAULT_PLACES);
     let limits = limits();
     let version = BUILD.to_string();
-    let bell = Arc::new(Bell::default());
-    let rings = Arc::clone(&bell);
+    let waker = Arc::new(Waker::default());
+    let rings = Arc::clone(&waker);
     let wake = Arc::new(move || rings.ring());
     let (star, door) = tls::listen(Listening { address, key, version, places, limits }, wake)
         .map_err(|why| Failure::Usage(format!("--listen: {why}")))?;
@@ -105,7 +105,7 @@ fn listen(console: &Console<'_>, given: &Given, address: String) -> Result<Arc<C
         console.note(&format!("to join: {} join {at} --key {path}", console.program));
     }
     let entrance = Some(Box::new(door) as Box<dyn pleach_net::Entrance>);
-    Ok(Arc::new(Cluster::new(Box::new(star), entrance, bell, CHANGING)))
+    Ok(Arc::new(Cluster::new(Box::new(star), entrance, waker, CHANGING)))
 }
 
 /// An address by which other machines reach this one.

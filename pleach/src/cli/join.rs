@@ -12,7 +12,7 @@ use crate::campaign::Cancel;
 use crate::failure::{Failure, usage};
 use pleach_core::tree::Counts;
 use pleach_net::tls::{self, Joining, Key};
-use pleach_run::{Bell, Cluster, Entered, JoinTicket, Order};
+use pleach_run::{Cluster, Entered, JoinTicket, Order, Waker};
 use serde_json::json;
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
@@ -74,6 +74,9 @@ fn take_part(
     Ok(code)
 }
 
+/// What is said to a process that comes too late.
+const OVER: &str = "the search is over";
+
 /// A problem of the user's own needs the words of the search before it can be made.
 static OWN: OnceLock<Joined> = OnceLock::new();
 
@@ -90,11 +93,14 @@ pub fn early(at: &str, given: &Given) -> Result<Line, Failure> {
         let cluster = enter(at, given)?;
         let cancel = interrupts();
         let order = cluster.next_order(|| !cancel.is_cancelled())?;
-        let Some(order) = order else { return usage("join: the search is over") };
+        let Some(order) = order else {
+            let why = if cancel.is_cancelled() { "left before the search began" } else { OVER };
+            return Err(Failure::Machine(why.into()));
+        };
         // Nobody else has set it.
         let _ = OWN.set((cluster, order));
     }
-    let Some((_, order)) = OWN.get() else { return usage("join: the search is over") };
+    let Some((_, order)) = OWN.get() else { return Err(Failure::Machine(OVER.into())) };
     Told::read(&order.about)?.is_of(true)?;
     line(order, (given, false)).map(|(_, line)| line)
 }
@@ -113,15 +119,15 @@ fn enter(at: &str, given: &Given) -> Result<Arc<Cluster>, Failure> {
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
     let patience = given.get(&PATIENCE).map_err(Failure::Usage)?;
     let patience = patience.unwrap_or(Some(Duration::from_secs(60)));
-    let bell = Arc::new(Bell::default());
+    let waker = Arc::new(Waker::default());
     let token = RandomState::new().hash_one(std::process::id());
     let _joining = NothingToLose::until(None, |_| (String::new(), STOPPED));
-    let way = Way { at, key, token, patience, bell: Arc::clone(&bell), cancel: interrupts() };
+    let way = Way { at, key, token, patience, waker: Arc::clone(&waker), cancel: interrupts() };
     let entered = way.enter(None).map_err(Failure::Machine)?;
     let again = Arc::new(move |place| way.enter(Some(place)));
     let mut terms = CHANGING;
     terms.patience_ns = patience.map_or(u64::MAX, |it| it.as_nanos() as u64).max(terms.lease_ns);
-    Ok(Arc::new(Cluster::joined(entered, again, bell, terms)?))
+    Ok(Arc::new(Cluster::joined(entered, again, waker, terms)?))
 }
 
 /// The way to a root.
@@ -131,7 +137,7 @@ struct Way {
     /// By which the root knows this process again.
     token: u64,
     patience: Option<Duration>,
-    bell: Arc<Bell>,
+    waker: Arc<Waker>,
     cancel: Cancel,
 }
 
@@ -141,7 +147,7 @@ impl Way {
         let start = Instant::now();
         loop {
             let left = self.patience.map(|patience| patience.saturating_sub(start.elapsed()));
-            let rings = Arc::clone(&self.bell);
+            let rings = Arc::clone(&self.waker);
             let joining = Joining {
                 address: self.at.clone(),
                 key: self.key.clone(),

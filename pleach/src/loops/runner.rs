@@ -5,7 +5,7 @@ use crate::cli::flags::{CHUNKS, Given};
 use crate::cli::progress::Shown;
 use crate::failure::Failure;
 use pleach_core::looping::{Loop, Stepping};
-use pleach_run::Crew;
+use pleach_run::WorkerPool;
 use pleach_run::looping::{LoopReport, LoopSettings, LoopSight, Part, Stops};
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
@@ -51,9 +51,9 @@ impl<'a> Runner<'a> {
         if !self.report.complete {
             return Ok(None);
         }
-        let (crew, settings) = (Crew::shared(), self.settings);
+        let (pool, settings) = (WorkerPool::shared(), self.settings);
         let shown = &mut self.shown;
-        let outcome = crew.run_loop(work, settings, &mut watch(shown, self.cancel))?;
+        let outcome = pool.run_loop(work, settings, &mut watch(shown, self.cancel))?;
         self.add(outcome.report);
         Ok(self.report.complete.then_some(outcome.hands))
     }
@@ -68,9 +68,9 @@ impl<'a> Runner<'a> {
     where
         W::Slab: 's,
     {
-        let (crew, settings) = (Crew::shared(), self.settings);
+        let (pool, settings) = (WorkerPool::shared(), self.settings);
         let shown = &mut self.shown;
-        let done = crew.run_steps(work, begin, steps, settings, &mut watch(shown, self.cancel))?;
+        let done = pool.run_steps(work, begin, steps, settings, &mut watch(shown, self.cancel))?;
         self.add(done.report);
         Ok(self.report.complete.then_some(done.slabs))
     }

@@ -61,7 +61,7 @@ impl<E: Executor, T: Transport> Verbs for Body<'_, E, T> {
         let explorer = self.executor.explorer();
         let left = explorer.copy();
         explorer.trim(&away.bytes)?;
-        let control = self.commons.control();
+        let control = self.run_state.control();
         let stopped = || control.stopped().is_some();
         let twice = aside.counted(away, &left, control.best(), &stopped)?;
         self.balance.redundant += twice.bounded;

@@ -1,4 +1,4 @@
-//! A loop run by the threads of a crew: [`Crew::run_loop`], and what comes of it.
+//! A loop run by the threads of a worker pool: [`WorkerPool::run_loop`], and what comes of it.
 
 use super::afar::{Company, Deeds, Ferried};
 use super::device::OnDevice;
@@ -7,9 +7,9 @@ use super::report::{LoopReport, Part};
 use super::seen::{Seen, TakerSight};
 use super::settings::{LoopSettings, LoopSight};
 use super::share::{Hooks, Share, StopOnDrop, Takers, UnitsOf};
-use crate::crew::Crew;
 use crate::error::RunError;
 use crate::executor::gpu::spec::{Spec, names};
+use crate::worker_pool::WorkerPool;
 use pleach_core::looping::Loop;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ pub struct LoopOutcome<H> {
     pub report: LoopReport,
 }
 
-impl Crew {
+impl WorkerPool {
     /// Runs all units of a loop, each once. `watch` is shown how far it is now and then, and stops it by breaking.
     ///
     /// # Errors
@@ -151,12 +151,12 @@ struct Taker<'a, L: Loop> {
 
 impl<L: Loop> Taker<'_, L> {
     /// Runs ranges until none are left.
-    fn run(&self, crew: &Crew, did: &mut Did) -> (L::Hand, Option<String>) {
+    fn run(&self, pool: &WorkerPool, did: &mut Did) -> (L::Hand, Option<String>) {
         let Hands { share, work, me, slow, .. } = self.hands;
         let (Some(spec), Some(on)) = (self.spec, work.on_device()) else {
             return (self.hands.run(did), None);
         };
-        let mut device = match OnDevice::new(on, spec, crew.shelf(), &|| share.is_over()) {
+        let mut device = match OnDevice::new(on, spec, pool.shelf(), &|| share.is_over()) {
             Ok(Some(device)) => device,
             Ok(None) if self.threads == 0 => {
                 // Others have all units, and may give some back.

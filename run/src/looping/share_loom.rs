@@ -32,9 +32,9 @@ fn what_a_device_gives_back_is_done_by_others() {
 }
 
 /// What wakes the thread that speaks with other processes.
-struct Bell(Mutex<bool>, Condvar);
+struct Waker(Mutex<bool>, Condvar);
 
-impl Bell {
+impl Waker {
     fn ring(&self) {
         *self.0.lock().unwrap() = true;
         self.1.notify_one();
@@ -55,8 +55,8 @@ fn a_site_and_a_thread(site_is_lost: bool) {
     const ONE_OF_EACH: Takers = Takers { threads: 1, devices: 0, sites: 1 };
     loom::model(move || {
         // The hooks must live for as long as any thread.
-        let bell: &'static Bell = Box::leak(Box::new(Bell(Mutex::new(false), Condvar::new())));
-        let changed: &'static (dyn Fn() + Sync) = Box::leak(Box::new(|| bell.ring()));
+        let waker: &'static Waker = Box::leak(Box::new(Waker(Mutex::new(false), Condvar::new())));
+        let changed: &'static (dyn Fn() + Sync) = Box::leak(Box::new(|| waker.ring()));
         let done: &'static (dyn Fn(&Range<u32>) + Sync) = &|_| {};
         let share = Share::new(2, &even, &SIZES, ONE_OF_EACH).with(Some(Hooks { done, changed }));
         let share = Arc::new(share);
@@ -94,7 +94,7 @@ fn a_site_and_a_thread(site_is_lost: bool) {
                 share.rest();
                 continue;
             }
-            bell.wait();
+            waker.wait();
         }
         all.extend(thread.join().unwrap());
         all.sort_unstable();

@@ -1,4 +1,4 @@
-//! [`Crew::run_steps`]: work in steps, in slabs whose sizes follow the speeds of those who compute them.
+//! [`WorkerPool::run_steps`]: work in steps, in slabs whose sizes follow the speeds of those who compute them.
 
 use super::crowd::{search_options, slow_down, without_kernel};
 use super::cut::{Looks, cut, far};
@@ -8,11 +8,11 @@ use super::seen::Seen;
 use super::settings::{LoopSettings, LoopSight};
 use super::sizes::Sizes;
 use super::slab_device::SlabDevice;
-use crate::crew::Crew;
 use crate::error::RunError;
 use crate::executor::gpu::DeviceError;
 use crate::executor::gpu::spec::{Spec, names};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use crate::worker_pool::WorkerPool;
 use pleach_core::looping::Stepping;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
@@ -85,7 +85,7 @@ impl From<RunError> for Trouble {
     }
 }
 
-impl Crew {
+impl WorkerPool {
     /// Does steps on all threads and devices, with a slab for each. `watch` is shown how far it is now and then, and
     /// stops it by breaking, after a whole sweep. If a device fails, the steps begin anew without it.
     ///
@@ -166,7 +166,7 @@ impl Crew {
         let (done, stopped) = (0, false);
         let seen = &Seen::all(members.len());
         let mut phase =
-            Phase { crew: self, work, settings, members, seen, start, all: steps, done, stopped };
+            Phase { pool: self, work, settings, members, seen, start, all: steps, done, stopped };
         let mut looks = Looks::new(learns, work.depth());
         let mut shares = vec![0.0; members.len()];
         let mut to_come = stops.at.iter().copied().peekable();
@@ -240,7 +240,7 @@ fn began_anew(why: &DeviceError) -> String {
     format!("failed, all steps begin anew: {why}")
 }
 
-impl Crew {
+impl WorkerPool {
     /// Makes all slabs, each on a thread of its own.
     fn begin<'w, S: Send>(
         &self,
@@ -274,7 +274,7 @@ impl Crew {
 
 /// Steps with slabs that stay as they are.
 struct Phase<'a, W> {
-    crew: &'a Crew,
+    pool: &'a WorkerPool,
     work: &'a W,
     settings: &'a LoopSettings,
     members: &'a [Member<'a>],
@@ -296,7 +296,7 @@ impl<'a, W: Stepping> Phase<'a, W> {
         steps: usize,
         watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
     ) -> Result<Vec<Held<'a, W::Slab>>, Trouble> {
-        let Phase { crew, work, settings, members, seen, start, all, done, .. } = *self;
+        let Phase { pool, work, settings, members, seen, start, all, done, .. } = *self;
         let edges: Vec<Edges> = held.iter().map(|_| Edges::default()).collect();
         let (meet, stop, swept) =
             (&Meet::new(held.len()), &AtomicBool::new(false), &AtomicU64::new(done as u64));
@@ -306,14 +306,14 @@ impl<'a, W: Stepping> Phase<'a, W> {
             let slow = slow_down(&settings.slow, &member.name);
             Box::new(move || {
                 let guard = LeaveOnDrop(meet);
-                let lost = turn.go(&mut held, steps, slow, crew).err();
+                let lost = turn.go(&mut held, steps, slow, pool).err();
                 if lost.is_none() {
                     std::mem::forget(guard);
                 }
                 (held, lost)
             }) as Box<dyn FnOnce() -> (Held<'a, W::Slab>, Option<String>) + Send + '_>
         });
-        let ended = crew.side_by_side(jobs.collect(), |latch| {
+        let ended = pool.side_by_side(jobs.collect(), |latch| {
             // If the watcher panics, no sweep is begun any more.
             let guard = StopOnDrop(stop);
             while latch.wait(settings.look_every) > 0 {
@@ -364,11 +364,11 @@ impl<'w, W: Stepping> Turn<'_, 'w, W> {
         held: &mut Held<'w, W::Slab>,
         steps: usize,
         slow: f64,
-        crew: &Crew,
+        pool: &WorkerPool,
     ) -> Result<(), String> {
         let Self { work, me, edges, meet, stop, .. } = *self;
         if let (None, Some(spec), Some(on)) = (&held.device, self.member.spec, work.on_device()) {
-            let device = SlabDevice::new(on, spec, crew.shelf(), &held.slab);
+            let device = SlabDevice::new(on, spec, pool.shelf(), &held.slab);
             held.device = Some(device.map_err(|why| format!("not used: {why}"))?);
         }
         let mut left = steps;

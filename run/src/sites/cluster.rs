@@ -1,10 +1,10 @@
 //! [`Cluster`]: the processes that search together, as one of them sees them.
 
-use super::adrift::{Entered, Return, Way};
-use super::bell::Bell;
-use super::course::Course;
-use super::link::{Heard, Link, ROOT_LOST};
-use super::parcel::{Order, Parcel};
+use super::loop_sequence::LoopSequence;
+use super::message::{Order, SessionMessage};
+use super::reconnect::{Entered, Reconnect, Return};
+use super::session::{Heard, ROOT_LOST, Session};
+use super::waker::Waker;
 use crate::error::RunError;
 use crate::sync::{Mutex, lock};
 use pleach_core::lease::Terms;
@@ -24,10 +24,10 @@ pub struct Cluster {
     comes_back: bool,
     /// When work is told of, and who is taken for dead.
     terms: Terms,
-    bell: Arc<Bell>,
-    link: Mutex<Link>,
+    waker: Arc<Waker>,
+    session: Mutex<Session>,
     /// How far it is in an order of loops.
-    course: Mutex<Course>,
+    sequence: Mutex<LoopSequence>,
     /// Whether a loop is under way.
     loops: AtomicBool,
     /// How to come back when the root is lost.
@@ -48,21 +48,21 @@ const UNDER_WAY: RunError = RunError::Follow(
 );
 
 impl Cluster {
-    /// The processes of a network. Others may come in where there is an entrance. Whatever wakes the caller of
-    /// the network must ring the bell.
+    /// The processes of a network. OtherSites may come in where there is an entrance. Whatever wakes the caller of
+    /// the network must ring the waker.
     #[must_use]
     pub fn new(
         network: Box<dyn Network>,
         entrance: Option<Box<dyn Entrance>>,
-        bell: Arc<Bell>,
+        waker: Arc<Waker>,
         terms: Terms,
     ) -> Self {
         let (me, name) = (network.me().into(), network.name().to_string());
         let open = network.members() != Members::Fixed;
         let comes_back = network.members() == Members::Changing;
-        let link = Mutex::new(Link::new(network, entrance));
-        let (course, loops) = (Mutex::default(), AtomicBool::new(false));
-        Self { me, name, open, comes_back, terms, bell, link, course, loops, again: None }
+        let session = Mutex::new(Session::new(network, entrance));
+        let (sequence, loops) = (Mutex::default(), AtomicBool::new(false));
+        Self { me, name, open, comes_back, terms, waker, session, sequence, loops, again: None }
     }
 
     /// A network that this process has joined, and what it was told at the entrance.
@@ -72,11 +72,11 @@ impl Cluster {
     pub fn joined(
         (network, welcome): Entered,
         again: Return,
-        bell: Arc<Bell>,
+        waker: Arc<Waker>,
         terms: Terms,
     ) -> Result<Self, RunError> {
-        let cluster = Self { again: Some(again), ..Self::new(network, None, bell, terms) };
-        cluster.link().welcomed(&welcome)?;
+        let cluster = Self { again: Some(again), ..Self::new(network, None, waker, terms) };
+        cluster.session().welcomed(&welcome)?;
         Ok(cluster)
     }
 
@@ -106,25 +106,25 @@ impl Cluster {
         self.terms
     }
 
-    pub(crate) fn bell(&self) -> &Bell {
-        &self.bell
+    pub(crate) fn waker(&self) -> &Waker {
+        &self.waker
     }
 
     /// Begins to come back to the root, which is lost; `None` if there is no way back.
-    pub(super) fn begin_to_return(&self, link: &mut Link) -> Option<Way> {
+    pub(super) fn begin_to_return(&self, session: &mut Session) -> Option<Reconnect> {
         let again = self.again.as_ref()?;
-        link.drift();
-        Some(Way::begin(again, link.me(), &self.bell))
+        session.drift();
+        Some(Reconnect::begin(again, session.me(), &self.waker))
     }
 
     /// How many places there are for other processes.
     pub(crate) fn others(&self) -> usize {
-        self.link().places() as usize - 1
+        self.session().places() as usize - 1
     }
 
     /// The network, for as long as a search lasts.
-    pub(crate) fn link(&self) -> MutexGuard<'_, Link> {
-        lock(&self.link)
+    pub(crate) fn session(&self) -> MutexGuard<'_, Session> {
+        lock(&self.session)
     }
 
     /// Begins a loop.
@@ -149,8 +149,8 @@ impl Cluster {
     }
 
     /// How far it is in an order of loops.
-    pub(crate) fn course(&self) -> MutexGuard<'_, Course> {
-        lock(&self.course)
+    pub(crate) fn sequence(&self) -> MutexGuard<'_, LoopSequence> {
+        lock(&self.sequence)
     }
 
     /// Waits for the next search that this site is to take part in. `None` if there is none any more, or
@@ -159,82 +159,86 @@ impl Cluster {
     /// # Errors
     /// If the network fails, or the root is lost.
     pub fn next_order(&self, waits: impl Fn() -> bool) -> Result<Option<Order>, RunError> {
-        let mut link = self.link();
-        let mut way: Option<Way> = None;
+        let mut session = self.session();
+        let mut way: Option<Reconnect> = None;
         while waits() {
-            if let Some(order) = link.next_order() {
+            if let Some(order) = session.next_order() {
                 return Ok(order);
             }
-            match way.as_ref().and_then(Way::end) {
+            match way.as_ref().and_then(Reconnect::end) {
                 Some(Ok(entered)) => {
-                    self.come_back(&mut link, entered)?;
+                    self.come_back(&mut session, entered)?;
                     way = None;
                 }
                 Some(Err(why)) => return Err(RunError::Lost(why)),
                 None => {}
             }
-            match link.hear()? {
+            match session.hear()? {
                 Some(Heard::Lost(0)) => {
                     let lost = RunError::Lost(ROOT_LOST.into());
-                    way = Some(self.begin_to_return(&mut link).ok_or(lost)?);
+                    way = Some(self.begin_to_return(&mut session).ok_or(lost)?);
                 }
                 Some(_) => {}
-                None => self.rest(&link, LOOK),
+                None => self.rest(&session, LOOK),
             }
         }
         Ok(None)
     }
 
     /// Goes on in a network that was entered again, perhaps at another place.
-    pub(super) fn come_back(&self, link: &mut Link, entered: Entered) -> Result<(), RunError> {
-        link.come_back(entered)?;
-        self.me.store(link.me(), Ordering::Relaxed);
+    pub(super) fn come_back(
+        &self,
+        session: &mut Session,
+        entered: Entered,
+    ) -> Result<(), RunError> {
+        session.come_back(entered)?;
+        self.me.store(session.me(), Ordering::Relaxed);
         Ok(())
     }
 
     /// Waits for the network to bring something.
-    pub(crate) fn rest(&self, link: &Link, at_most: Duration) {
-        match link.rest().map_or(at_most, |rest| rest.min(at_most)) {
+    pub(crate) fn rest(&self, session: &Session, at_most: Duration) {
+        match session.rest().map_or(at_most, |rest| rest.min(at_most)) {
             Duration::ZERO => std::thread::yield_now(),
-            rest => self.bell.wait(rest),
+            rest => self.waker.wait(rest),
         }
     }
 
     /// Ends it in order: no search follows. What is to be shown to anybody should have been shown.
     pub fn end(&self) {
-        let mut link = self.link();
+        let mut session = self.session();
         if self.is_root() {
-            link.send_all(&Parcel::Dismissed);
+            session.send_all(&SessionMessage::Dismissed);
         }
-        link.finish();
+        session.finish();
         let start = Instant::now();
         // A network that has failed has ended, too.
-        while let Ok(heard) = link.hear() {
+        while let Ok(heard) = session.hear() {
             match heard {
                 Some(Heard::End) => return,
                 Some(Heard::Lost(0)) if !self.is_root() => return,
                 Some(_) => {}
                 None if start.elapsed() > FAREWELL && self.open => return,
-                None => self.rest(&link, LOOK),
+                None => self.rest(&session, LOOK),
             }
         }
     }
 
     /// Leaves before the end; the root knows, and holds what this process had.
     pub fn leave(&self) {
-        let mut link = self.link();
-        link.finish();
+        let mut session = self.session();
+        session.finish();
         let start = Instant::now();
         // For as long as the last word takes.
-        while start.elapsed() < LAST_WORD && matches!(link.hear(), Ok(None | Some(_))) {
-            self.rest(&link, LAST_WORD / 4);
+        while start.elapsed() < LAST_WORD && matches!(session.hear(), Ok(None | Some(_))) {
+            self.rest(&session, LAST_WORD / 4);
         }
     }
 
     /// Ends it at once, after a failure. A network whose processes end together ends this one, too, with this
     /// exit code.
     pub fn abort(&self, code: i32) {
-        self.link().abort(code);
+        self.session().abort(code);
     }
 }
 

@@ -1,10 +1,10 @@
 //! The end of a search by several sites: what the root makes of it, and what each site did.
 
-use super::account::Account;
-use super::gateway_thread::Kept;
-use super::link::{Heard, Link};
-use super::parcel::Parcel;
-use super::part::Part;
+use super::gateway_thread::GatewayResult;
+use super::message::SessionMessage;
+use super::session::{Heard, Session};
+use super::site_run::SiteRun;
+use super::totals::SiteTotals;
 use crate::control::Stop;
 use crate::driver::Left;
 use crate::error::RunError;
@@ -20,21 +20,21 @@ use std::time::{Duration, Instant};
 /// How long the root waits for others to tell what they did, where they may have died.
 const ACCOUNTS: Duration = Duration::from_secs(3);
 
-impl Part<'_> {
+impl SiteRun<'_> {
     /// What comes of it: at the root of the whole search, elsewhere of this part.
     pub fn close(
         &self,
-        link: &mut Link,
-        (kept, left): (Kept, Vec<Left>),
+        session: &mut Session,
+        (kept, left): (GatewayResult, Vec<Left>),
         lag_ns: u64,
         watch: &mut Watcher<'_>,
     ) -> Result<Outcome, RunError> {
-        let Part { problem, commons, .. } = *self;
-        let mut outcome = Outcome { stop: kept.stop, ..sum(problem, commons, left) };
+        let SiteRun { problem, run_state, .. } = *self;
+        let mut outcome = Outcome { stop: kept.stop, ..sum(problem, run_state, left) };
         outcome.balance.add(kept.balance);
         match kept.whole {
             None => {
-                let account = Account {
+                let totals = SiteTotals {
                     host: pleach_net::host(),
                     units: outcome.units.clone(),
                     balance: outcome.balance.clone(),
@@ -42,21 +42,21 @@ impl Part<'_> {
                     lag_ns,
                     wasted: kept.wasted,
                 };
-                link.send(0, &Parcel::Account(account));
-                outcome.seconds = commons.seconds();
+                session.send(0, &SessionMessage::SiteTotals(totals));
+                outcome.seconds = run_state.seconds();
             }
             Some(whole) => {
                 self.judge(&mut outcome, &whole);
                 check(problem, &outcome)?;
                 self.save(&outcome, &whole);
                 // Whoever comes now waits for the next search.
-                link.pause();
-                outcome.seconds = commons.seconds();
-                self.hear_accounts(link)?;
+                session.pause();
+                outcome.seconds = run_state.seconds();
+                self.hear_accounts(session)?;
                 self.report(&mut outcome, kept.commits);
             }
         }
-        last_warnings(commons, watch);
+        last_warnings(run_state, watch);
         Ok(outcome)
     }
 
@@ -66,36 +66,36 @@ impl Part<'_> {
         outcome.open = whole.size();
         let bounds = whole.open.iter().map(|piece| piece.least_bound);
         let least = bounds.min().unwrap_or(i64::MAX);
-        settle(self.commons, outcome, least);
+        settle(self.run_state, outcome, least);
     }
 
     fn save(&self, outcome: &Outcome, whole: &Portion<Counts>) {
-        let Some(saver) = self.commons.saver() else { return };
+        let Some(saver) = self.run_state.saver() else { return };
         let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
         let open = if stopped { whole.clone() } else { Portion { done: whole.done, open: vec![] } };
         let whole = Certificate::of(open);
-        let saved = saver.write_whole(&whole, self.commons.control());
+        let saved = saver.write_whole(&whole, self.run_state.control());
         if let Some(warning) = saved.err().and_then(|why| saver.warn(&why, true)) {
-            self.commons.warn(warning);
+            self.run_state.warn(warning);
         }
     }
 
     /// Hears what the other sites did.
-    fn hear_accounts(&self, link: &mut Link) -> Result<(), RunError> {
-        let (others, start) = (&self.yard().others, Instant::now());
+    fn hear_accounts(&self, session: &mut Session) -> Result<(), RunError> {
+        let (others, start) = (&self.site_state().others, Instant::now());
         while others.owing() && (!self.cluster.is_open() || start.elapsed() < ACCOUNTS) {
-            match link.hear()? {
-                Some(Heard::Parcel(from, Parcel::Account(account))) => {
-                    others.account(from, account);
+            match session.hear()? {
+                Some(Heard::SessionMessage(from, SessionMessage::SiteTotals(totals))) => {
+                    others.totals(from, totals);
                 }
                 // It comes too late to matter: all was counted.
-                Some(Heard::Parcel(site, Parcel::Failed(why))) => {
-                    self.commons.warn(format!("site {site}: {why}"));
-                    others.account(site, Account::default());
+                Some(Heard::SessionMessage(site, SessionMessage::Failed(why))) => {
+                    self.run_state.warn(format!("site {site}: {why}"));
+                    others.totals(site, SiteTotals::default());
                 }
-                Some(Heard::Lost(site)) => others.lose(site, self.commons.now_ns()),
+                Some(Heard::Lost(site)) => others.lose(site, self.run_state.now_ns()),
                 Some(_) => {}
-                None => self.cluster.rest(link, Duration::from_millis(10)),
+                None => self.cluster.rest(session, Duration::from_millis(10)),
             }
         }
         Ok(())
@@ -103,7 +103,7 @@ impl Part<'_> {
 
     /// What each site did, with its units.
     fn report(&self, outcome: &mut Outcome, commits: u64) {
-        let before = self.commons.before.counted().unwrap_or_default().bounded;
+        let before = self.run_state.before.counted().unwrap_or_default().bounded;
         let counted = outcome.counts.bounded.saturating_sub(before);
         let mut units = std::mem::take(&mut outcome.units);
         let name = |site: &str, unit: &mut UnitReport| unit.name = format!("{site}/{}", unit.name);
@@ -117,12 +117,12 @@ impl Part<'_> {
         units.iter_mut().for_each(|unit| name(&root.name, unit));
         let mut sites = vec![root];
         let mut explored = units.iter().map(|unit| unit.counts.bounded).sum::<u64>();
-        for (mut report, account, seen) in self.yard().others.reports() {
-            let account_came = account.is_some();
-            let account = account.unwrap_or_default();
+        for (mut report, totals, seen) in self.site_state().others.reports() {
+            let account_came = totals.is_some();
+            let totals = totals.unwrap_or_default();
             let first = units.len();
-            let late_ns = (report.joined_s * 1e9) as u64 + account.lag_ns;
-            for mut unit in account.units {
+            let late_ns = (report.joined_s * 1e9) as u64 + totals.lag_ns;
+            for mut unit in totals.units {
                 name(&report.name, &mut unit);
                 unit.activity = unit.activity.map(|activity| activity.later(late_ns));
                 units.push(unit);
@@ -130,8 +130,8 @@ impl Part<'_> {
             report.units = (first..units.len()).collect();
             explored += units[first..].iter().map(|unit| unit.counts.bounded).sum::<u64>();
             explored += if account_came { 0 } else { seen.bounded };
-            report.redone = account.wasted;
-            outcome.balance.add(Balance { ending_ns: 0, ..account.balance });
+            report.redone = totals.wasted;
+            outcome.balance.add(Balance { ending_ns: 0, ..totals.balance });
             sites.push(report);
         }
         // What nobody has dropped was explored in vain by those that were lost.

@@ -1,15 +1,15 @@
 //! [`GatewayThread`]: the thread of a site's gateway: it hears units and other sites, and lets the gateway act.
 
-use super::adrift::Way;
 use super::cluster::Cluster;
-use super::house::House;
-use super::link::{Heard, Link, ROOT_LOST};
-use super::parcel::{Order, Parcel, Sighting};
-use super::yard::Yard;
-use crate::commons::Commons;
+use super::message::{Order, SessionMessage, SiteProgress};
+use super::reconnect::Reconnect;
+use super::session::{Heard, ROOT_LOST, Session};
+use super::site_state::SiteState;
+use super::workers::SiteWorkers;
 use crate::control::Stop;
 use crate::error::RunError;
 use crate::outcome::Balance;
+use crate::run_state::RunState;
 use crate::transport::Transport;
 use pleach_core::balance::{Event, Message};
 use pleach_core::gateway::{Gateway, GatewayMessage, GatewayPacket, Portion};
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// Time between two messages to the root about how far a site is.
 const SIGHT_EVERY_NS: u64 = 250_000_000;
 
-/// The most parcels taken before the units are heard again.
+/// The most messages taken before the units are heard again.
 const TAKEN: usize = 64;
 
 /// The number of invalid messages after which a site is cut off.
@@ -30,11 +30,11 @@ const MOST_INVALID: u32 = 100;
 /// The thread of a site's gateway.
 pub(super) struct GatewayThread<'a> {
     pub gateway: Gateway<Counts>,
-    pub house: House<'a>,
+    pub workers: SiteWorkers<'a>,
     pub cluster: &'a Cluster,
-    pub link: &'a mut Link,
-    pub commons: &'a Commons<'a>,
-    pub yard: &'a Yard,
+    pub session: &'a mut Session,
+    pub run_state: &'a RunState<'a>,
+    pub site_state: &'a SiteState,
     /// The search.
     pub order: &'a Order,
     /// What the network has brought while the gateway was at rest.
@@ -46,7 +46,7 @@ pub(super) struct GatewayThread<'a> {
     pub sighted_ns: u64,
     pub commits: u64,
     /// The way back to a root that is lost.
-    pub way: Option<Way>,
+    pub way: Option<Reconnect>,
     /// The number of the root process that was heard last.
     pub root: u64,
     /// Sites that have reported what they did: they take no further part.
@@ -59,7 +59,7 @@ pub(super) struct GatewayThread<'a> {
 }
 
 /// What a gateway leaves behind.
-pub(super) struct Kept {
+pub(super) struct GatewayResult {
     /// What became of the whole search, at the root.
     pub whole: Option<Portion<Counts>>,
     pub stop: Option<Stop>,
@@ -71,25 +71,25 @@ pub(super) struct Kept {
 
 impl GatewayThread<'_> {
     /// Keeps the gateway until the search is over.
-    pub fn keep(mut self, resumed: bool) -> Result<Kept, RunError> {
-        self.house.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
-        for site in self.link.others() {
-            self.gateway.came(site, self.commons.now_ns(), &mut self.house)?;
+    pub fn keep(mut self, resumed: bool) -> Result<GatewayResult, RunError> {
+        self.workers.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
+        for site in self.session.others() {
+            self.gateway.came(site, self.run_state.now_ns(), &mut self.workers)?;
         }
         if resumed {
-            self.gateway.resume(self.commons.now_ns(), &mut self.house)?;
+            self.gateway.resume(self.run_state.now_ns(), &mut self.workers)?;
         }
-        while self.commons.control().stopped().is_none() {
-            self.house.attend()?;
+        while self.run_state.control().stopped().is_none() {
+            self.workers.attend()?;
             self.look_for_the_root()?;
             self.hear_sites()?;
-            let now_ns = self.commons.now_ns();
-            let cut = self.house.cut()?;
-            self.gateway.turn(cut.as_ref(), now_ns, &mut self.house)?;
-            if self.house.look_at_ns <= now_ns {
-                self.house.look_at_ns = u64::MAX;
-                let next_ns = self.gateway.look(now_ns, &mut self.house)?;
-                self.house.look_at_ns = self.house.look_at_ns.min(next_ns);
+            let now_ns = self.run_state.now_ns();
+            let cut = self.workers.cut()?;
+            self.gateway.turn(cut.as_ref(), now_ns, &mut self.workers)?;
+            if self.workers.look_at_ns <= now_ns {
+                self.workers.look_at_ns = u64::MAX;
+                let next_ns = self.gateway.look(now_ns, &mut self.workers)?;
+                self.workers.look_at_ns = self.workers.look_at_ns.min(next_ns);
             }
             self.obey()?;
             self.send()?;
@@ -100,12 +100,12 @@ impl GatewayThread<'_> {
             self.rest()?;
         }
         self.send()?;
-        self.yard.end();
+        self.site_state.end();
         let whole = self.gateway.site().holding(None).map(|whole| whole.part().content.clone());
-        Ok(Kept {
+        Ok(GatewayResult {
             whole,
             stop: self.stop,
-            balance: self.house.seat.balance,
+            balance: self.workers.seat.balance,
             commits: self.commits,
             wasted: self.gateway.wasted().bounded,
         })
@@ -115,7 +115,7 @@ impl GatewayThread<'_> {
     fn hear_sites(&mut self) -> Result<(), RunError> {
         for _ in 0..TAKEN {
             let next = self.next.take();
-            let Some(heard) = next.map_or_else(|| self.link.hear(), |heard| Ok(Some(heard)))?
+            let Some(heard) = next.map_or_else(|| self.session.hear(), |heard| Ok(Some(heard)))?
             else {
                 break;
             };
@@ -125,66 +125,71 @@ impl GatewayThread<'_> {
     }
 
     fn take(&mut self, heard: Heard) -> Result<(), RunError> {
-        let now_ns = self.commons.now_ns();
+        let now_ns = self.run_state.now_ns();
         let root = self.cluster.is_root();
         match heard {
-            Heard::Parcel(from, Parcel::Gateway(bytes)) => {
-                let read =
-                    GatewayPacket::from_bytes(&bytes, self.order.fingerprint, self.link.places());
+            Heard::SessionMessage(from, SessionMessage::Gateway(bytes)) => {
+                let read = GatewayPacket::from_bytes(
+                    &bytes,
+                    self.order.fingerprint,
+                    self.session.places(),
+                );
                 let packet = read.ok().filter(|packet| packet.from == from);
                 match packet.filter(|packet| self.may_be(&packet.message)) {
                     // Only the root stops processes that come and go.
                     Some(GatewayPacket { message: GatewayMessage::Stop, .. })
                         if from > 0 && self.cluster.is_open() => {}
                     Some(packet) => {
-                        self.gateway.hear(from, packet.message, now_ns, &mut self.house)?;
+                        self.gateway.hear(from, packet.message, now_ns, &mut self.workers)?;
                     }
                     None => self.invalid(from, now_ns)?,
                 }
             }
-            Heard::Parcel(from, Parcel::Sighting(sighting)) if root => {
-                if sighting.blind {
-                    self.yard.go_blind();
+            Heard::SessionMessage(from, SessionMessage::SiteProgress(progress)) if root => {
+                if progress.blind {
+                    self.site_state.go_blind();
                 }
-                self.yard.others.see(from, sighting);
+                self.site_state.others.see(from, progress);
             }
-            Heard::Parcel(_, Parcel::Wish(Stop::Memory)) if root => self.yard.wish(Stop::Memory),
-            Heard::Parcel(site, Parcel::Failed(why)) if root || site == 0 => {
+            Heard::SessionMessage(_, SessionMessage::Wish(Stop::Memory)) if root => {
+                self.site_state.wish(Stop::Memory)
+            }
+            Heard::SessionMessage(site, SessionMessage::Failed(why)) if root || site == 0 => {
                 return Err(RunError::Site { site, why });
             }
-            Heard::Parcel(from, Parcel::Account(account)) if root => {
+            Heard::SessionMessage(from, SessionMessage::SiteTotals(totals)) if root => {
                 // It leaves before the end, and waits until that is known.
-                self.yard.others.account(from, account);
+                self.site_state.others.totals(from, totals);
                 self.parted.insert(from);
-                self.gateway.unreachable(from, now_ns, &mut self.house)?;
-                self.link.send(from, &Parcel::Dismissed);
+                self.gateway.unreachable(from, now_ns, &mut self.workers)?;
+                self.session.send(from, &SessionMessage::Dismissed);
             }
-            Heard::Parcel(..) | Heard::Nothing => {}
+            Heard::SessionMessage(..) | Heard::Nothing => {}
             Heard::Joined(site) => {
-                let host = self.link.host_of(site).to_string();
-                self.yard.others.join(site, host, self.link.is_back(site), now_ns);
-                self.house.lapsed.remove(&site);
+                let host = self.session.host_of(site).to_string();
+                self.site_state.others.join(site, host, self.session.is_back(site), now_ns);
+                self.workers.lapsed.remove(&site);
                 self.invalid.remove(&site);
                 self.parted.remove(&site);
-                self.gateway.came(site, now_ns, &mut self.house)?;
+                self.gateway.came(site, now_ns, &mut self.workers)?;
             }
             // It has ended in order before.
-            Heard::Lost(0) if self.link.is_dismissed() => {}
+            Heard::Lost(0) if self.session.is_dismissed() => {}
             Heard::Lost(0) => return self.lose_the_root(now_ns),
             Heard::Lost(site) => {
-                self.yard.others.lose(site, now_ns);
+                self.site_state.others.lose(site, now_ns);
                 if self.parted.remove(&site) {
-                    self.gateway.lost(site, now_ns, &mut self.house)?;
+                    self.gateway.lost(site, now_ns, &mut self.workers)?;
                 } else {
                     self.lose(site, now_ns)?;
                 }
             }
             Heard::Left(site) => {
-                self.yard.others.lose(site, now_ns);
-                self.gateway.lost(site, now_ns, &mut self.house)?;
+                self.site_state.others.lose(site, now_ns);
+                self.gateway.lost(site, now_ns, &mut self.workers)?;
             }
             Heard::Invalid(site) => self.invalid(site, now_ns)?,
-            Heard::Note(line) => self.commons.warn(line),
+            Heard::Note(line) => self.run_state.warn(line),
             Heard::End => return Err(RunError::Lost("the network has ended".into())),
         }
         Ok(())
@@ -195,11 +200,11 @@ impl GatewayThread<'_> {
         let count = self.invalid.entry(from).or_default();
         *count += 1;
         if *count == 1 {
-            self.commons.warn(format!("invalid message from site {from}"));
+            self.run_state.warn(format!("invalid message from site {from}"));
         }
-        if *count == MOST_INVALID && self.link.expel(from, "its messages are invalid") {
-            self.commons.warn(format!("site {from} was excluded: its messages are invalid"));
-            self.gateway.lost(from, now_ns, &mut self.house)?;
+        if *count == MOST_INVALID && self.session.expel(from, "its messages are invalid") {
+            self.run_state.warn(format!("site {from} was excluded: its messages are invalid"));
+            self.gateway.lost(from, now_ns, &mut self.workers)?;
         }
         Ok(())
     }
@@ -207,9 +212,9 @@ impl GatewayThread<'_> {
     /// The link to another site is down.
     fn lose(&mut self, site: SiteId, now_ns: u64) -> Result<(), RunError> {
         if self.cluster.comes_back() {
-            self.gateway.away(site, now_ns, &mut self.house)
+            self.gateway.away(site, now_ns, &mut self.workers)
         } else {
-            self.gateway.lost(site, now_ns, &mut self.house)
+            self.gateway.lost(site, now_ns, &mut self.workers)
         }
     }
 
@@ -223,7 +228,7 @@ impl GatewayThread<'_> {
                 return !root || self.cluster.is_open() || self.gateway.stopped();
             }
             GatewayMessage::Gift(..) | GatewayMessage::Lease(_)
-                if !self.house.can_read(message) =>
+                if !self.workers.can_read(message) =>
             {
                 return false;
             }
@@ -231,11 +236,11 @@ impl GatewayThread<'_> {
             GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message) => message.best(),
             _ => None,
         };
-        let Some(best) = best.filter(|best| best.score < self.commons.control().best()) else {
+        let Some(best) = best.filter(|best| best.score < self.run_state.control().best()) else {
             return true;
         };
-        let goal = self.commons.goal;
-        match self.house.problem.check(&best.plan) {
+        let goal = self.run_state.goal;
+        match self.workers.problem.check(&best.plan) {
             None => true,
             Some(Ok(value)) => value == goal.value(best.score) || goal == Goal::Find,
             Some(Err(_)) => false,
@@ -244,72 +249,74 @@ impl GatewayThread<'_> {
 
     /// The root is lost. The units go on with what they have: whoever resumes the search may adopt it.
     fn lose_the_root(&mut self, now_ns: u64) -> Result<(), RunError> {
-        let others = self.link.others();
+        let others = self.session.others();
         // The next root may want something else.
         self.begins_again = None;
-        self.commons.warn(format!("{ROOT_LOST}; trying to come back"));
+        self.run_state.warn(format!("{ROOT_LOST}; trying to come back"));
         let lost = RunError::Lost(ROOT_LOST.into());
-        self.way = Some(self.cluster.begin_to_return(self.link).ok_or(lost)?);
+        self.way = Some(self.cluster.begin_to_return(self.session).ok_or(lost)?);
         for site in others {
-            self.gateway.unreachable(site, now_ns, &mut self.house)?;
+            self.gateway.unreachable(site, now_ns, &mut self.workers)?;
         }
-        self.gateway.unreachable(0, now_ns, &mut self.house)
+        self.gateway.unreachable(0, now_ns, &mut self.workers)
     }
 
     /// Sees whether the way back to the root has come to an end.
     fn look_for_the_root(&mut self) -> Result<(), RunError> {
-        let Some(end) = self.way.as_ref().and_then(Way::end) else { return Ok(()) };
+        let Some(end) = self.way.as_ref().and_then(Reconnect::end) else { return Ok(()) };
         self.way = None;
         let me = self.cluster.me();
-        self.cluster.come_back(self.link, end.map_err(RunError::Lost)?)?;
-        let Some(order) = self.link.continues(me, self.order) else {
+        self.cluster.come_back(self.session, end.map_err(RunError::Lost)?)?;
+        let Some(order) = self.session.continues(me, self.order) else {
             let here = self.cluster.me() == me;
             let why = if here { "the root has begun another run" } else { "this is another place" };
-            self.commons.warn(format!("{why}: starting over"));
+            self.run_state.warn(format!("{why}: starting over"));
             return Err(RunError::Replaced);
         };
-        self.commons.warn("reached the root again".into());
+        self.run_state.warn("reached the root again".into());
         let same = std::mem::replace(&mut self.root, order.root) == order.root;
         if !same {
-            self.gateway.root_changed(&mut self.house);
+            self.gateway.root_changed(&mut self.workers);
         }
         if self.gateway.stopped() && !same {
             // The root before has stopped this site, and this root has not.
             let wait_ns = self.cluster.terms().lease_ns / 4;
-            self.begins_again = Some((order, self.commons.now_ns().saturating_add(wait_ns)));
+            self.begins_again = Some((order, self.run_state.now_ns().saturating_add(wait_ns)));
         }
         if let Some(why) = self.stop.filter(|&why| why == Stop::Memory) {
             // The one before has not heard of it, or does not live to do it.
-            self.link.send(0, &Parcel::Wish(why));
+            self.session.send(0, &SessionMessage::Wish(why));
         }
-        self.gateway.came(0, self.commons.now_ns(), &mut self.house)
+        self.gateway.came(0, self.run_state.now_ns(), &mut self.workers)
     }
 
     /// Does what the units, or whoever watches them, want.
     fn obey(&mut self) -> Result<(), RunError> {
-        let now_ns = self.commons.now_ns();
+        let now_ns = self.run_state.now_ns();
         let follows = !self.cluster.is_root();
-        if follows && self.yard.asked_to_leave() && !self.leaving {
+        if follows && self.site_state.asked_to_leave() && !self.leaving {
             (self.leaving, self.stop) = (true, Some(Stop::Asked));
-            self.gateway.leave(now_ns, &mut self.house)?;
+            self.gateway.leave(now_ns, &mut self.workers)?;
         }
-        let Some(why) = self.yard.wished().filter(|_| self.stop.is_none()) else { return Ok(()) };
+        let Some(why) = self.site_state.wished().filter(|_| self.stop.is_none()) else {
+            return Ok(());
+        };
         self.stop = Some(why);
         match why {
             // The root hears of the solution as of any other.
             Stop::Found if follows => Ok(()),
             _ if follows => {
-                self.link.send(0, &Parcel::Wish(why));
+                self.session.send(0, &SessionMessage::Wish(why));
                 Ok(())
             }
-            _ => self.gateway.stop(now_ns, &mut self.house),
+            _ => self.gateway.stop(now_ns, &mut self.workers),
         }
     }
 
     /// Whether the search is over for this site.
     fn is_over(&mut self) -> Result<bool, RunError> {
         if self.gateway.is_gathered() && !self.gateway.over() {
-            self.gateway.close(self.commons.now_ns(), &mut self.house)?;
+            self.gateway.close(self.run_state.now_ns(), &mut self.workers)?;
             self.send()?;
         }
         if self.gateway.stopped() && self.stop.is_none() && self.cluster.is_root() {
@@ -318,38 +325,38 @@ impl GatewayThread<'_> {
         }
         let follows = !self.cluster.is_root();
         let has_left = self.gateway.site().has_left();
-        let late = |&(_, until_ns): &(Order, u64)| has_left || self.commons.now_ns() >= until_ns;
+        let late = |&(_, until_ns): &(Order, u64)| has_left || self.run_state.now_ns() >= until_ns;
         if let Some((order, _)) = self.begins_again.take_if(|it| !self.leaving && late(it)) {
             self.send()?;
-            self.link.announce(order);
+            self.session.announce(order);
             return Err(RunError::Replaced);
         }
         let left = self.leaving && has_left;
-        Ok(self.gateway.over() || follows && (left || self.link.is_past()))
+        Ok(self.gateway.over() || follows && (left || self.session.is_past()))
     }
 
     /// Sends what the gateway has to say.
     fn send(&mut self) -> Result<(), RunError> {
-        while !self.house.messages.is_empty() {
+        while !self.workers.messages.is_empty() {
             let mut missing = Vec::new();
-            for (to, message) in std::mem::take(&mut self.house.messages) {
+            for (to, message) in std::mem::take(&mut self.workers.messages) {
                 let given = if let GatewayMessage::Gift(_, message) = &message {
                     Some(message.lease())
                 } else {
                     None
                 };
-                note(&mut self.house.seat.balance, &mut self.commits, &message);
+                note(&mut self.workers.seat.balance, &mut self.commits, &message);
                 let packet = GatewayPacket { from: self.cluster.me(), message };
-                let parcel = Parcel::Gateway(packet.to_bytes(self.order.fingerprint));
-                if !self.link.send(to, &parcel) {
+                let message = SessionMessage::Gateway(packet.to_bytes(self.order.fingerprint));
+                if !self.session.send(to, &message) {
                     missing.push((to, given));
                 }
             }
             for (site, given) in missing {
-                let now_ns = self.commons.now_ns();
-                self.gateway.unreachable(site, now_ns, &mut self.house)?;
+                let now_ns = self.run_state.now_ns();
+                self.gateway.unreachable(site, now_ns, &mut self.workers)?;
                 if let Some(lease) = given {
-                    self.gateway.undelivered(lease, now_ns, &mut self.house)?;
+                    self.gateway.undelivered(lease, now_ns, &mut self.workers)?;
                 }
             }
         }
@@ -358,41 +365,41 @@ impl GatewayThread<'_> {
 
     /// Tells the root now and then how far this site is.
     fn tell_how_far(&mut self) {
-        let now_ns = self.commons.now_ns();
+        let now_ns = self.run_state.now_ns();
         if self.cluster.is_root() || now_ns < self.sighted_ns {
             return;
         }
         self.sighted_ns = now_ns + SIGHT_EVERY_NS;
-        let mut sighting = Sighting {
-            units: self.yard.peers() - 1,
-            blind: self.yard.is_blind(),
-            ..Sighting::default()
+        let mut progress = SiteProgress {
+            units: self.site_state.peers() - 1,
+            blind: self.site_state.is_blind(),
+            ..SiteProgress::default()
         };
-        for gauge in &self.commons.gauges()[1..] {
-            sighting.counts.add(&gauge.read().0);
-            sighting.busy += u32::from(gauge.size() > 0.0);
+        for gauge in &self.run_state.gauges()[1..] {
+            progress.counts.add(&gauge.read().0);
+            progress.busy += u32::from(gauge.size() > 0.0);
         }
-        self.link.send(0, &Parcel::Sighting(sighting));
+        self.session.send(0, &SessionMessage::SiteProgress(progress));
     }
 
     /// Waits for the units, the network or the clock.
     fn rest(&mut self) -> Result<(), RunError> {
         loop {
             if self.next.is_none() {
-                self.next = self.link.hear()?;
+                self.next = self.session.hear()?;
             }
-            let peer_ns = self.house.seat.wake_at_ns.unwrap_or(u64::MAX);
+            let peer_ns = self.workers.seat.wake_at_ns.unwrap_or(u64::MAX);
             let sight_ns = if self.cluster.is_root() { u64::MAX } else { self.sighted_ns };
-            let until_ns = peer_ns.min(self.house.look_at_ns).min(sight_ns);
-            let left_ns = until_ns.saturating_sub(self.commons.now_ns());
-            if self.next.is_some() || left_ns == 0 || self.house.seat.desk.waiting() {
+            let until_ns = peer_ns.min(self.workers.look_at_ns).min(sight_ns);
+            let left_ns = until_ns.saturating_sub(self.run_state.now_ns());
+            if self.next.is_some() || left_ns == 0 || self.workers.seat.desk.waiting() {
                 return Ok(());
             }
             let left = Duration::from_nanos(left_ns);
-            match self.link.rest() {
-                None => self.house.seat.desk.wait(Some(left)),
+            match self.session.rest() {
+                None => self.workers.seat.desk.wait(Some(left)),
                 Some(Duration::ZERO) => std::thread::yield_now(),
-                Some(rest) => self.house.seat.desk.wait(Some(rest.min(left))),
+                Some(rest) => self.workers.seat.desk.wait(Some(rest.min(left))),
             }
         }
     }

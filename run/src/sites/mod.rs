@@ -2,26 +2,26 @@
 //!
 //! `core/src/gateway` decides; here are the threads, the clock and the network that it needs.
 
-mod account;
-mod adrift;
-mod bell;
 mod cluster;
-pub(crate) mod course;
+mod effects;
 mod ending;
 mod gateway_thread;
-mod house;
-pub(crate) mod link;
-pub(crate) mod others;
-pub(crate) mod parcel;
-mod part;
+pub(crate) mod loop_sequence;
+pub(crate) mod message;
+pub(crate) mod other_sites;
+mod reconnect;
 mod run;
-mod seat;
-mod spare;
-pub(crate) mod yard;
+pub(crate) mod session;
+mod site_run;
+pub(crate) mod site_state;
+mod spare_piece;
+mod totals;
+mod waker;
+mod workers;
 
-pub use adrift::{Entered, Return};
-pub use bell::Bell;
 pub use cluster::Cluster;
-pub use course::First;
-pub use link::JoinTicket;
-pub use parcel::Order;
+pub use loop_sequence::First;
+pub use message::Order;
+pub use reconnect::{Entered, Return};
+pub use session::JoinTicket;
+pub use waker::Waker;

@@ -1,18 +1,17 @@
 //! A run as one site of several: the same units as ever, and a gateway beside them.
 
 use super::cluster::Cluster;
-use super::gateway_thread::{GatewayThread, Kept};
-use super::house::House;
-use super::link::Link;
-use super::parcel::{Order, Parcel};
-use super::part::Part;
-use super::yard::Yard;
-use crate::commons::Commons;
+use super::gateway_thread::{GatewayResult, GatewayThread};
+use super::message::{Order, SessionMessage};
+use super::session::Session;
+use super::site_run::SiteRun;
+use super::site_state::SiteState;
+use super::workers::SiteWorkers;
 use crate::control::Control;
-use crate::crew::Crew;
 use crate::driver::Left;
 use crate::error::RunError;
 use crate::outcome::Outcome;
+use crate::run_state::RunState;
 use crate::save::Saver;
 use crate::settings::Settings;
 use crate::start::{Ground, before, control, last_warnings, random};
@@ -20,6 +19,7 @@ use crate::sync::{Mutex, lock};
 use crate::transport::local::Office;
 use crate::units::{Plan, Planned, plan};
 use crate::watch::{Watcher, watch_over};
+use crate::worker_pool::WorkerPool;
 use pleach_core::balance::{End, Growth, Peer, PeerTree, Policy, Seeded, TreeShape};
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::gateway::Gateway;
@@ -40,7 +40,7 @@ const LONGEST_REST_NS: u64 = 5_000_000;
 /// The most bytes of a certificate.
 const CERTIFICATE: u64 = 1 << 20;
 
-impl Crew {
+impl WorkerPool {
     /// Takes part in a search by several processes. Where this one follows, the outcome is about its own part.
     pub(crate) fn run_with_others(
         &self,
@@ -59,8 +59,8 @@ impl Crew {
         if roles || drawn || *profile || *end == Some(End::Requests) {
             return Err(RunError::Alone);
         }
-        let link = &mut *cluster.link();
-        let ordered = link.take_order();
+        let session = &mut *cluster.session();
+        let ordered = session.take_order();
         let settings = &followed(settings, cluster, ordered.as_ref().map(|(order, _)| order))?;
         problem.hurry(false);
         let Plan { units, warnings } = plan(problem, settings, self.shelf())?;
@@ -80,59 +80,61 @@ impl Crew {
         let saver = saver.map(|save| Saver::new((save, &settings.about), before, peers, start));
         let office = &Office::new(peers);
         let about = (problem.goal(), problem.least_score());
-        let yard = Some(Yard::new(office.clone()));
+        let site_state = Some(SiteState::new(office.clone()));
         // The gateway is the first peer, and no unit.
         let names = ["gateway"].into_iter().chain(units.iter().map(|unit| &*unit.name));
         let names = names.map(Into::into).collect();
-        let commons = &Commons::new(about, before, control, names, (start, saver), warnings, yard);
-        let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), commons.control());
-        let _lock = commons.saver().map(begin).transpose()?;
+        let run_state =
+            &RunState::new(about, before, control, names, (start, saver), warnings, site_state);
+        let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), run_state.control());
+        let _lock = run_state.saver().map(begin).transpose()?;
         let order = ordered.as_ref().map(|(order, _)| order.clone());
-        let order = order.unwrap_or_else(|| order_of(settings, before, commons.control(), limited));
-        let site = Part { problem, settings, commons, cluster, order: &order };
+        let order =
+            order.unwrap_or_else(|| order_of(settings, before, run_state.control(), limited));
+        let site = SiteRun { problem, settings, run_state, cluster, order: &order };
         if cluster.is_root() {
-            link.begin(order.clone());
+            session.begin(order.clone());
         }
-        cluster.bell().connect(Some(office.clone()));
-        let ended = site.work(self, link, units, watch);
-        cluster.bell().connect(None);
+        cluster.waker().connect(Some(office.clone()));
+        let ended = site.work(self, session, units, watch);
+        cluster.waker().connect(None);
         let (kept, left) = match ended {
             Ok(ended) => ended,
             Err(why) => {
-                link.pause();
+                session.pause();
                 // What is wrong with the problem is wrong for all; what fails here alone costs only this site
                 // where sites come and go.
                 let for_all = matches!(why, RunError::Bound(_) | RunError::Solution(_));
                 if for_all || cluster.is_root() || !cluster.is_open() {
-                    link.send_all(&Parcel::Failed(why.to_string()));
+                    session.send_all(&SessionMessage::Failed(why.to_string()));
                 }
-                last_warnings(commons, watch);
+                last_warnings(run_state, watch);
                 return Err(why);
             }
         };
         let lag_ns = ordered.map_or(0, |(_, came)| start.duration_since(came).as_nanos() as u64);
-        site.close(link, (kept, left), lag_ns, watch)
+        site.close(session, (kept, left), lag_ns, watch)
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> SiteRun<'a> {
     /// Has all units work, and the gateway beside them, while the run is watched.
     fn work(
         &self,
-        crew: &Crew,
-        link: &mut Link,
+        pool: &WorkerPool,
+        session: &mut Session,
         units: Vec<Planned<'a>>,
         watch: &mut Watcher<'_>,
-    ) -> Result<(Kept, Vec<Left>), RunError> {
-        let Part { problem, settings, commons, .. } = *self;
-        let office = self.yard().office();
-        let ground = &Ground { problem, settings, commons, office };
+    ) -> Result<(GatewayResult, Vec<Left>), RunError> {
+        let SiteRun { problem, settings, run_state, .. } = *self;
+        let office = self.site_state().office();
+        let ground = &Ground { problem, settings, run_state, office };
         if units.iter().any(Planned::is_blind) {
-            self.yard().go_blind();
+            self.site_state().go_blind();
         }
         let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
         let inside = Policy { end: Some(End::Counter), ..Policy::default() };
-        let tree = &PeerTree::new(self.yard().peers(), inside.tree, settings.seed);
+        let tree = &PeerTree::new(self.site_state().peers(), inside.tree, settings.seed);
         let kept = Mutex::new(None);
         let mut jobs = Vec::new();
         for (me, planned) in (1..).zip(units) {
@@ -142,9 +144,9 @@ impl<'a> Part<'a> {
             let job = move || ground.unit(peer, planned, std::iter::empty(), improves).map(Some);
             jobs.push(Box::new(job) as Box<dyn FnOnce() -> Result<Option<Left>, RunError> + Send>);
         }
-        let gateway = self.gateway(link);
-        let gateway_thread = self.gateway_thread(gateway, link, &inside);
-        let resumed = !commons.before.subs.is_empty();
+        let gateway = self.gateway(session);
+        let gateway_thread = self.gateway_thread(gateway, session, &inside);
+        let resumed = !run_state.before.subs.is_empty();
         let into = &kept;
         jobs.push(Box::new(move || {
             let mut guard = ground.guard();
@@ -152,9 +154,9 @@ impl<'a> Part<'a> {
             guard.well = true;
             Ok(None)
         }));
-        let ended = crew.side_by_side(jobs, |latch| {
+        let ended = pool.side_by_side(jobs, |latch| {
             let mut guard = ground.guard();
-            watch_over(problem, settings, commons, latch, office, watch);
+            watch_over(problem, settings, run_state, latch, office, watch);
             guard.well = true;
         })?;
         let mut left = Vec::new();
@@ -170,14 +172,14 @@ impl<'a> Part<'a> {
     }
 
     /// The gateway of this site.
-    fn gateway(&self, link: &Link) -> Gateway<Counts> {
-        let Part { settings, commons, cluster, order, .. } = *self;
+    fn gateway(&self, session: &Session) -> Gateway<Counts> {
+        let SiteRun { settings, run_state, cluster, order, .. } = *self;
         let me = cluster.me();
         // It names this process among all that ever take this place.
         let incarnation = random();
         let mut site = if cluster.is_root() {
-            let best = commons.control().solution();
-            Site::root(me, incarnation, commons.before.certificate(), best)
+            let best = run_state.control().solution();
+            Site::root(me, incarnation, run_state.before.certificate(), best)
         } else {
             let mut site = Site::new(me, incarnation);
             // It prunes by this value, so it must have the solution.
@@ -191,10 +193,14 @@ impl<'a> Part<'a> {
         (policy.rests.first_ns, policy.rests.longest_ns) = (FIRST_REST_NS, LONGEST_REST_NS);
         if cluster.is_open() {
             // All packets pass the root, and every other place may be empty.
-            policy.tree =
-                TreeShape { growth: Growth::Full, degree: link.places(), levels: 0, ..policy.tree };
+            policy.tree = TreeShape {
+                growth: Growth::Full,
+                degree: session.places(),
+                levels: 0,
+                ..policy.tree
+            };
         }
-        let sites = PeerTree::new(link.places(), policy.tree, 0);
+        let sites = PeerTree::new(session.places(), policy.tree, 0);
         let peer = Peer::new(me, &sites, policy);
         let peer = if cluster.is_open() { peer.alone() } else { peer };
         let chooser = Seeded::new(settings.seed, me);
@@ -212,22 +218,22 @@ impl<'a> Part<'a> {
     fn gateway_thread<'g>(
         &'g self,
         gateway: Gateway<Counts>,
-        link: &'g mut Link,
+        session: &'g mut Session,
         inside: &Policy,
     ) -> GatewayThread<'g> {
-        let Part { problem, settings, commons, cluster, order } = *self;
-        let yard = self.yard();
-        for site in link.others().into_iter().filter(|_| cluster.is_root()) {
-            let host = link.host_of(site).to_string();
-            yard.others.join(site, host, false, commons.now_ns());
+        let SiteRun { problem, settings, run_state, cluster, order } = *self;
+        let site_state = self.site_state();
+        for site in session.others().into_iter().filter(|_| cluster.is_root()) {
+            let host = session.host_of(site).to_string();
+            site_state.others.join(site, host, false, run_state.now_ns());
         }
         GatewayThread {
             gateway,
-            house: House::new(problem, commons, yard, (inside, settings.seed)),
+            workers: SiteWorkers::new(problem, run_state, site_state, (inside, settings.seed)),
             cluster,
-            link,
-            commons,
-            yard,
+            session,
+            run_state,
+            site_state,
             order,
             next: None,
             stop: None,

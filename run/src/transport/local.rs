@@ -1,4 +1,4 @@
-//! Mail between the threads of a process: one mailbox per peer, with a bell to wake its owner.
+//! Mail between the threads of a process: one mailbox per peer, with a waker to wake its owner.
 
 use super::{Envelope, Transport};
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, lock, spin_loop};
@@ -21,8 +21,8 @@ struct Slot {
 #[derive(Default)]
 pub struct Mailbox {
     slot: Mutex<Slot>,
-    bell: Condvar,
-    /// Whether `letters` is not empty or the bell was rung; readable without the lock.
+    waker: Condvar,
+    /// Whether `letters` is not empty or the waker was rung; readable without the lock.
     waiting: AtomicBool,
 }
 
@@ -44,7 +44,7 @@ impl Mailbox {
         let asleep = slot.asleep;
         drop(slot);
         if asleep {
-            self.bell.notify_one();
+            self.waker.notify_one();
         }
     }
 
@@ -56,18 +56,18 @@ impl Mailbox {
         self.waiting.store(false, Ordering::Release);
     }
 
-    /// Sleeps until a letter comes, the bell rings, or the time is up.
+    /// Sleeps until a letter comes, the waker rings, or the time is up.
     fn sleep(&self, at_most: Option<Duration>) {
         let mut slot = lock(&self.slot);
         let deadline = at_most.map(|time| Instant::now() + time);
         slot.asleep = true;
         while slot.letters.is_empty() && !slot.rung {
             let Some(deadline) = deadline else {
-                slot = self.bell.wait(slot).unwrap_or_else(std::sync::PoisonError::into_inner);
+                slot = self.waker.wait(slot).unwrap_or_else(std::sync::PoisonError::into_inner);
                 continue;
             };
             let Some(left) = deadline.checked_duration_since(Instant::now()) else { break };
-            let woken = self.bell.wait_timeout(slot, left);
+            let woken = self.waker.wait_timeout(slot, left);
             slot = woken.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         }
         slot.asleep = false;

@@ -7,7 +7,7 @@ use pleach_loops::lattice::flow::{Across, Along, Flow, Friction, Obstacle, Setup
 use pleach_loops::lattice::slab::Slab;
 use pleach_loops::lattice::stepping::Steps;
 use pleach_loops::lattice::sums::Sum;
-use pleach_run::Crew;
+use pleach_run::WorkerPool;
 use pleach_run::executor::gpu::spec::Spec;
 use pleach_run::looping::{LoopReport, LoopSettings, Sizes, StepsOutcome, Stops};
 use std::ops::ControlFlow;
@@ -37,7 +37,7 @@ fn run(
     let settings = LoopSettings { threads, devices, sizes, ..LoopSettings::default() };
     let begin = |planes| work.begin(planes);
     let go_on = &mut |_: &_| ControlFlow::Continue(());
-    Crew::default().run_steps(work, begin, steps, &settings, go_on).unwrap()
+    WorkerPool::default().run_steps(work, begin, steps, &settings, go_on).unwrap()
 }
 
 /// All numbers of a flow, its mass and the force upon what is in its way.
@@ -128,7 +128,7 @@ fn what_is_shown_on_the_way_is_the_same() {
         let stops = Stops::showing(9, 9, show);
         let go_on = &mut |_: &_| ControlFlow::Continue(());
         let begin = |planes| work.begin(planes);
-        Crew::default().run_steps(&work, begin, stops, &settings, go_on).unwrap();
+        WorkerPool::default().run_steps(&work, begin, stops, &settings, go_on).unwrap();
         all
     };
     let expected = shown(1, &[]);

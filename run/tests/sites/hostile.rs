@@ -13,7 +13,7 @@ use pleach_core::work::{Pack, Reader, Work};
 use pleach_net::{Arrival, Network};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
-use pleach_run::{Crew, RunError, Settings, Stop};
+use pleach_run::{RunError, Settings, Stop, WorkerPool};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -35,7 +35,7 @@ fn packets(queens: &Queens) -> Vec<Vec<u8>> {
         if at > 0 {
             cluster.next_order(|| true).unwrap();
         }
-        Crew::default().run(queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+        WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
         cluster.end();
     };
     thread::scope(|scope| (0..3).for_each(|at| drop(scope.spawn(move || part(at)))));
@@ -75,8 +75,8 @@ fn damaged_and_repeated_letters_change_no_count() {
                 let waits = || !over.load(Ordering::Relaxed);
                 if matches!(cluster.next_order(waits), Ok(Some(_))) {
                     // It may be told of an end, or of a failure, that is none.
-                    let _ =
-                        Crew::default().run(queens, &settings, &mut |_| ControlFlow::Continue(()));
+                    let _ = WorkerPool::default()
+                        .run(queens, &settings, &mut |_| ControlFlow::Continue(()));
                 }
             });
             let (cluster, _) = &parts[0];
@@ -86,7 +86,7 @@ fn damaged_and_repeated_letters_change_no_count() {
                 ..settings(1)
             };
             let outcome =
-                Crew::default().run(queens, &settings, &mut |_| ControlFlow::Continue(()));
+                WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(()));
             over.store(true, Ordering::Relaxed);
             // Any site may say that the search must stop, or end, and why. Nothing else stops it.
             match outcome {
@@ -154,7 +154,8 @@ fn unreadable_work_is_not_kept() {
         scope.spawn(rogue);
         let cluster = Some(Arc::clone(&parts[0].0));
         let settings = Settings { cluster, pace: Some(500_000), ..settings(1) };
-        let outcome = Crew::default().run(&queens, &settings, &mut |_| ControlFlow::Continue(()));
+        let outcome =
+            WorkerPool::default().run(&queens, &settings, &mut |_| ControlFlow::Continue(()));
         over.store(true, Ordering::Relaxed);
         outcome
     });

@@ -8,7 +8,7 @@ use pleach_core::lease::Terms;
 use pleach_core::looping::{Kept, Loop};
 use pleach_net::Network;
 use pleach_run::looping::{LoopSettings, Sizes};
-use pleach_run::{Crew, First, RunError};
+use pleach_run::{First, RunError, WorkerPool};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -111,8 +111,8 @@ fn a_site_that_comes_late_is_told_what_it_missed() {
             site.first_of_loops(false, || true).unwrap().unwrap();
             let settings = LoopSettings { cluster: Some(site.clone()), ..settings(1) };
             for work in late {
-                let ended =
-                    Crew::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
+                let ended = WorkerPool::default()
+                    .run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
                 assert!(ended.unwrap().report.complete);
             }
             site.end();
@@ -123,7 +123,7 @@ fn a_site_that_comes_late_is_told_what_it_missed() {
         for (nth, work) in root.iter().enumerate() {
             begun.store(nth == 2, Ordering::Relaxed);
             let ended =
-                Crew::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
+                WorkerPool::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
             let report = ended.unwrap().report;
             assert!(report.complete);
             assert_eq!(report.sites.len(), usize::from(nth == 2));
@@ -153,8 +153,8 @@ fn whoever_stops_leaves_its_part_to_others() {
                 let look_every = Duration::from_millis(1);
                 let settings =
                     LoopSettings { cluster: Some(cluster.clone()), look_every, ..settings(1) };
-                let crew = Crew::default();
-                let ended = crew.run_loop(work, &settings, &mut |sight| {
+                let pool = WorkerPool::default();
+                let ended = pool.run_loop(work, &settings, &mut |sight| {
                     if at == 0 {
                         seen.lock().unwrap().clone_from(&sight.takers);
                     }
@@ -210,7 +210,7 @@ fn damaged_letters_change_no_result() {
             cluster.begin_loops(b"numbers".to_vec(), First::default()).unwrap();
             let settings = LoopSettings { cluster: Some(cluster.clone()), ..given.clone() };
             let ended =
-                Crew::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
+                WorkerPool::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
             over.store(true, Ordering::Relaxed);
             // A site may say that it has failed, and what it computed; nothing else may go wrong.
             match ended {
@@ -242,7 +242,7 @@ fn whoever_sends_what_cannot_be_read_takes_no_further_part() {
             }
             let settings = LoopSettings { cluster: Some(cluster.clone()), ..given.clone() };
             let ended =
-                Crew::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
+                WorkerPool::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
             cluster.end();
             ended.map(|done| done.report)
         };

@@ -15,7 +15,7 @@ use pleach_core::tree::{Children, Goal, Tree};
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::{Queens, first::FirstQueens};
 use pleach_problems::simd::Level;
-use pleach_run::{Crew, Outcome, RunError, Settings, Sight, Stop, run};
+use pleach_run::{Outcome, RunError, Settings, Sight, Stop, WorkerPool, run};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -34,12 +34,12 @@ fn watched(
 ) -> Vec<Result<Outcome, RunError>> {
     let clusters = clusters(settings.len() as u32);
     let site = |at: usize| {
-        let (cluster, crew) = (&clusters[at], Crew::default());
+        let (cluster, pool) = (&clusters[at], WorkerPool::default());
         let settings = Settings { cluster: Some(Arc::clone(cluster)), ..settings[at].clone() };
         if at > 0 {
             cluster.next_order(|| true).unwrap();
         }
-        let outcome = crew.run(problem, &settings, &mut |sight| {
+        let outcome = pool.run(problem, &settings, &mut |sight| {
             if at == 0 {
                 see(sight);
             }

@@ -2,7 +2,7 @@
 
 use pleach_core::lease::Terms;
 use pleach_net::{Arrival, Members, NetError, Network, SiteId};
-use pleach_run::{Bell, Cluster};
+use pleach_run::{Cluster, Waker};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// What all sites share.
 struct Hall {
     boxes: Vec<Mutex<VecDeque<Arrival>>>,
-    bells: Vec<Arc<Bell>>,
+    wakers: Vec<Arc<Waker>>,
     finished: Mutex<u32>,
     mortal: bool,
     /// All packets that were sent.
@@ -44,7 +44,7 @@ impl ThreadNetwork {
 
     fn put(&self, to: SiteId, arrival: Arrival) {
         self.hall.boxes[to as usize].lock().unwrap().push_back(arrival);
-        self.hall.bells[to as usize].ring();
+        self.hall.wakers[to as usize].ring();
     }
 }
 
@@ -120,15 +120,15 @@ pub fn mortal(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, ThreadNetwork)> {
 }
 
 fn linked(sites: u32, terms: Terms, mortal: bool) -> Vec<(Arc<Cluster>, ThreadNetwork)> {
-    let bells: Vec<Arc<Bell>> = (0..sites).map(|_| Arc::default()).collect();
+    let wakers: Vec<Arc<Waker>> = (0..sites).map(|_| Arc::default()).collect();
     let boxes = (0..sites).map(|_| Mutex::default()).collect();
     let (finished, sent) = (Mutex::new(0), Mutex::default());
     let life = (0..sites).map(|_| AtomicI64::new(i64::MAX)).collect();
-    let hall = Arc::new(Hall { boxes, bells, finished, sent, life, mortal });
+    let hall = Arc::new(Hall { boxes, wakers, finished, sent, life, mortal });
     let cluster = |me: SiteId| {
         let message = ThreadNetwork { hall: hall.clone(), me };
-        let bell = hall.bells[me as usize].clone();
-        (Arc::new(Cluster::new(Box::new(message.clone()), None, bell, terms)), message)
+        let waker = hall.wakers[me as usize].clone();
+        (Arc::new(Cluster::new(Box::new(message.clone()), None, waker, terms)), message)
     };
     (0..sites).map(cluster).collect()
 }

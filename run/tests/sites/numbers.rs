@@ -4,7 +4,7 @@ use super::network::ThreadNetwork;
 use pleach_core::looping::{Kept, Loop, LoopAfar};
 use pleach_core::work::{Malformed, Pack, Reader};
 use pleach_run::looping::{LoopReport, LoopSettings};
-use pleach_run::{Cluster, Crew, First, RunError};
+use pleach_run::{Cluster, First, RunError, WorkerPool};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -122,8 +122,8 @@ pub fn each(
         let settings = LoopSettings { cluster: Some(cluster.clone()), ..settings[at].clone() };
         let mut last = LoopReport::default();
         for work in &loops[at] {
-            let crew = Crew::default();
-            last = crew.run_loop(work, &settings, &mut |_| ControlFlow::Continue(()))?.report;
+            let pool = WorkerPool::default();
+            last = pool.run_loop(work, &settings, &mut |_| ControlFlow::Continue(()))?.report;
         }
         if at == 0 {
             cluster.end_loops_together()?;

@@ -5,7 +5,7 @@ use super::numbers::{Numbers, settings};
 use pleach_core::looping::{Kept, Loop, LoopAfar};
 use pleach_core::work::Malformed;
 use pleach_run::looping::LoopSettings;
-use pleach_run::{Cluster, Crew, First};
+use pleach_run::{Cluster, First, WorkerPool};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,8 +26,8 @@ fn nobody_waits_for_whoever_takes_no_further_part() {
         for _ in 0..2 {
             site.begin_loops(Vec::new(), First::default()).unwrap();
             let work = Numbers::new(1000, Kept::All, 10);
-            let ended =
-                Crew::default().run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
+            let ended = WorkerPool::default()
+                .run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
             assert!(ended.unwrap().report.complete);
             site.end_loops_together().unwrap();
         }
@@ -51,9 +51,9 @@ fn whoever_leaves_after_a_loop_has_done_its_part() {
                     cluster.next_order(|| true).unwrap();
                     cluster.first_of_loops(false, || true).unwrap().unwrap();
                 }
-                let crew = Crew::default();
+                let pool = WorkerPool::default();
                 let ended =
-                    crew.run_loop(&loops[at], &settings, &mut |_| ControlFlow::Continue(()));
+                    pool.run_loop(&loops[at], &settings, &mut |_| ControlFlow::Continue(()));
                 if at == 0 {
                     cluster.end_loops_together().unwrap();
                 } else {
@@ -77,7 +77,8 @@ fn what_is_known_is_not_told_again() {
     let run = |cluster: &Arc<Cluster>| {
         let settings = LoopSettings { cluster: Some(cluster.clone()), ..settings(1) };
         let work = Numbers::new(100, Kept::All, 10);
-        let ended = Crew::default().run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
+        let ended =
+            WorkerPool::default().run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
         assert!(ended.unwrap().report.complete);
     };
     thread::scope(|scope| {
@@ -132,9 +133,9 @@ fn no_loop_begins_inside_another_one() {
     let parts = with_links(1, LASTING);
     let site = &parts[0].0;
     site.begin_loops(Vec::new(), First::default()).unwrap();
-    let (work, crew) = (Nested(site.clone(), AtomicU64::new(0)), Crew::default());
+    let (work, pool) = (Nested(site.clone(), AtomicU64::new(0)), WorkerPool::default());
     let settings = LoopSettings { cluster: Some(site.clone()), ..settings(1) };
-    let ended = crew.run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
+    let ended = pool.run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
     assert!(ended.unwrap().report.complete);
     assert_eq!(work.1.into_inner(), 4);
     site.end();

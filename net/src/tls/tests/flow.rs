@@ -139,7 +139,7 @@ fn a_long_welcome_arrives() {
     let welcome: Vec<u8> = (0..limits.welcome as u32).map(|i| (i >> 7) as u8).collect();
     let start = Instant::now();
     let (knock, bytes) = loop {
-        if let Some(Caller::Knock { number, bytes, .. }) = table.door.next() {
+        if let Some(Caller::JoinRequest { number, bytes, .. }) = table.door.next() {
             break (number, bytes);
         }
         assert!(start.elapsed() < LONG);

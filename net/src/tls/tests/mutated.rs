@@ -90,7 +90,7 @@ fn feed(
 fn root() -> Hub {
     let mut hub = Hub::new(PLACES, LIMITS);
     for number in 1..PLACES {
-        hub.order(Order::Knock { number, hello: hello() });
+        hub.order(Order::JoinRequest { number, hello: hello() });
         hub.order(Order::Admit { number, site: number, welcome: Arc::from([1]) });
     }
     hub
@@ -145,7 +145,7 @@ fn frames_before_the_welcome() {
     let frames = count() / 4;
     let knocking = || {
         let mut hub = Hub::new(PLACES, LIMITS);
-        hub.order(Order::Knock { number: 3, hello: hello() });
+        hub.order(Order::JoinRequest { number: 3, hello: hello() });
         hub
     };
     let faults = storm(frames, 3, 3, knocking);

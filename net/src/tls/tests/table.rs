@@ -57,10 +57,10 @@ impl Table {
     pub fn open_door(&mut self, free: &mut Vec<SiteId>) {
         while let Some(caller) = self.door.next() {
             match caller {
-                Caller::Knock { number, .. } if free.is_empty() => {
+                Caller::JoinRequest { number, .. } if free.is_empty() => {
                     self.door.postpone(number, "full")
                 }
-                Caller::Knock { number, .. } => {
+                Caller::JoinRequest { number, .. } => {
                     self.door.admit(number, free.remove(0), Arc::from([5; 99]));
                 }
                 Caller::Note(note) => self.notes.push(note),

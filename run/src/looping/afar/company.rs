@@ -57,7 +57,7 @@ impl<'a> Company<'a> {
 
     /// Something has happened that the thread of [`Company::keep`] should look at.
     pub fn ring(&self) {
-        self.cluster.bell().ring();
+        self.cluster.waker().ring();
     }
 
     /// Some rows are done.
@@ -101,7 +101,7 @@ impl<'a> Company<'a> {
         if !self.follows() {
             return;
         }
-        let at = self.cluster.course().at.saturating_sub(1);
-        say(&mut self.cluster.link(), 0, at, What::Did(deeds));
+        let at = self.cluster.sequence().at.saturating_sub(1);
+        say(&mut self.cluster.session(), 0, at, What::Did(deeds));
     }
 }

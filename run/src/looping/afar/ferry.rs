@@ -10,10 +10,10 @@ use crate::error::RunError;
 use crate::looping::report::{LoopSite, Part};
 use crate::outcome::Parting;
 use crate::sites::Cluster;
-use crate::sites::course::Course;
-use crate::sites::link::{Heard, Link};
-use crate::sites::others::site_name;
-use crate::sites::parcel::Parcel;
+use crate::sites::loop_sequence::LoopSequence;
+use crate::sites::message::SessionMessage;
+use crate::sites::other_sites::site_name;
+use crate::sites::session::{Heard, Session};
 use pleach_core::looping::{Kept, LoopAfar};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -53,13 +53,13 @@ const ACCOUNTS: Duration = Duration::from_secs(3);
 impl Ferry<'_> {
     /// Shares the loop with all processes that are ready for it, until it is over.
     pub fn keep(&self) -> Result<Ferried, RunError> {
-        let (mut link, mut course) = (self.cluster.link(), self.cluster.course());
+        let (mut session, mut sequence) = (self.cluster.session(), self.cluster.sequence());
         let mut voyage = Voyage {
             ferry: self,
-            at: course.at,
+            at: sequence.at,
             over: false,
-            link: &mut link,
-            course: &mut course,
+            session: &mut session,
+            sequence: &mut sequence,
             guests: BTreeMap::new(),
             gone: Vec::new(),
             number: 0,
@@ -72,8 +72,8 @@ impl Ferry<'_> {
 /// A loop under way.
 struct Voyage<'a> {
     ferry: &'a Ferry<'a>,
-    link: &'a mut Link,
-    course: &'a mut Course,
+    session: &'a mut Session,
+    sequence: &'a mut LoopSequence,
     /// The step that this loop is, and whether it is over.
     at: u32,
     over: bool,
@@ -87,7 +87,7 @@ struct Voyage<'a> {
 
 impl Voyage<'_> {
     fn go(&mut self) -> Result<Ferried, RunError> {
-        for (site, word) in std::mem::take(&mut self.course.early) {
+        for (site, word) in std::mem::take(&mut self.sequence.early) {
             if let Ok(Word { at: of, what: What::Ready(crowd) }) = Word::from_bytes(&word) {
                 self.ready(site, (of, crowd))?;
             }
@@ -96,14 +96,14 @@ impl Voyage<'_> {
             self.listen()?;
             self.feed();
             self.look();
-            self.ferry.cluster.rest(self.link, LOOK);
+            self.ferry.cluster.rest(self.session, LOOK);
         }
         self.end();
         let (told, complete) = (Instant::now(), self.ferry.share.missing() == 0);
         let owes = |guest: &Guest| complete && guest.there && guest.deeds.is_none();
         while self.guests.values().any(owes) && told.elapsed() < ACCOUNTS {
             self.listen()?;
-            self.ferry.cluster.rest(self.link, LOOK);
+            self.ferry.cluster.rest(self.session, LOOK);
         }
         Ok(self.report(told))
     }
@@ -114,22 +114,26 @@ impl Voyage<'_> {
     }
 
     fn listen(&mut self) -> Result<(), RunError> {
-        while let Some(heard) = self.link.hear()? {
+        while let Some(heard) = self.session.hear()? {
             match heard {
-                Heard::Parcel(site, Parcel::Loop(bytes)) => match Word::from_bytes(&bytes) {
-                    Ok(word) => self.take(site, word, bytes)?,
-                    Err(why) => self.wrong(site, &why.to_string())?,
-                },
-                Heard::Parcel(site, Parcel::Failed(why)) => self.wrong(site, &why)?,
+                Heard::SessionMessage(site, SessionMessage::Loop(bytes)) => {
+                    match Word::from_bytes(&bytes) {
+                        Ok(word) => self.take(site, word, bytes)?,
+                        Err(why) => self.wrong(site, &why.to_string())?,
+                    }
+                }
+                Heard::SessionMessage(site, SessionMessage::Failed(why)) => {
+                    self.wrong(site, &why)?
+                }
                 Heard::Lost(site) | Heard::Left(site) => self.lose(site, Parting::Lost),
                 // Somebody else has its place now.
-                Heard::Joined(site) => drop(self.course.barred.remove(&site)),
+                Heard::Joined(site) => drop(self.sequence.barred.remove(&site)),
                 Heard::Invalid(site) => {
                     self.warnings.push(format!("invalid message from site {site}"));
                 }
                 Heard::Note(line) => self.warnings.push(line),
                 Heard::End => return Err(RunError::Lost("the network has ended".into())),
-                Heard::Parcel(..) | Heard::Nothing => {}
+                Heard::SessionMessage(..) | Heard::Nothing => {}
             }
         }
         self.settle();
@@ -138,7 +142,7 @@ impl Voyage<'_> {
 
     fn take(&mut self, site: u32, word: Word, bytes: Vec<u8>) -> Result<(), RunError> {
         let now = self.at;
-        if self.course.barred.contains(&site) {
+        if self.sequence.barred.contains(&site) {
             return Ok(());
         }
         if let Some(guest) = self.guests.get_mut(&site) {
@@ -146,8 +150,8 @@ impl Voyage<'_> {
         }
         match word.what {
             What::Ready(_) if word.at > now => {
-                self.course.early.retain(|(other, _)| *other != site);
-                self.course.early.push((site, bytes));
+                self.sequence.early.retain(|(other, _)| *other != site);
+                self.sequence.early.push((site, bytes));
             }
             What::Ready(crowd) => self.ready(site, (word.at, crowd))?,
             What::Results { number, rows, bytes } if word.at == now && !self.over => {
@@ -158,9 +162,9 @@ impl Voyage<'_> {
                     guest.deeds = Some(deeds);
                 }
             }
-            What::Heard => self.course.hears(site, word.at),
+            What::Heard => self.sequence.hears(site, word.at),
             What::Leave if word.at == now => {
-                self.course.hears(site, now);
+                self.sequence.hears(site, now);
                 self.lose(site, Parting::Left);
             }
             _ => {}
@@ -171,7 +175,7 @@ impl Voyage<'_> {
     /// A process is ready for a step.
     fn ready(&mut self, site: u32, (at, crowd): (u32, Crowd)) -> Result<(), RunError> {
         if at < self.at || self.over {
-            tell(self.link, self.course, site, (at, &crowd));
+            tell(self.session, self.sequence, site, (at, &crowd));
             return Ok(());
         }
         if self.guests.get(&site).is_some_and(|guest| guest.there) {
@@ -199,7 +203,7 @@ impl Voyage<'_> {
             return Err(RunError::Site { site, why: why.into() });
         }
         self.warnings.push(format!("site {site} takes no further part: {why}"));
-        self.course.barred.insert(site);
+        self.sequence.barred.insert(site);
         self.lose(site, Parting::Lost);
         Ok(())
     }
@@ -248,7 +252,7 @@ impl Voyage<'_> {
     /// A process takes no further part: others do what it had.
     fn lose(&mut self, site: u32, end: Parting) {
         self.settle();
-        self.course.early.retain(|(other, _)| *other != site);
+        self.sequence.early.retain(|(other, _)| *other != site);
         let Some(guest) = self.guests.get_mut(&site) else { return };
         if self.over {
             // It has done its part.
@@ -298,7 +302,7 @@ impl Voyage<'_> {
                 self.number += 1;
                 guest.loans.lend(self.number, rows.clone());
                 share.hold(taker, &rows);
-                if !say(self.link, site, self.at, What::Run { number: self.number, rows }) {
+                if !say(self.session, site, self.at, What::Run { number: self.number, rows }) {
                     gone.push(site);
                     break;
                 }
@@ -340,15 +344,15 @@ impl Voyage<'_> {
                 results.push((rows, bytes.into()))
             });
         }
-        self.course.step(complete, results);
+        self.sequence.step(complete, results);
         for (&site, guest) in self.guests.iter().filter(|(_, guest)| guest.there) {
-            tell(self.link, self.course, site, (at, &guest.crowd));
+            tell(self.session, self.sequence, site, (at, &guest.crowd));
         }
     }
 
     fn report(&mut self, end: Instant) -> Ferried {
         let Ferry { share, start, .. } = *self.ferry;
-        let complete = self.course.past.last().map(|(complete, _)| *complete);
+        let complete = self.sequence.past.last().map(|(complete, _)| *complete);
         let warnings = std::mem::take(&mut self.warnings);
         let mut ferried = Ferried { warnings, complete, ..Ferried::default() };
         let mut seen: Vec<u32> = Vec::new();

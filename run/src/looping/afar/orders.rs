@@ -3,9 +3,9 @@
 use super::super::hands::Did;
 use super::word::{Crowd, Deeds, What, Word};
 use crate::error::RunError;
-use crate::sites::course::{Course, First};
-use crate::sites::link::{Heard, Link, ROOT_LOST};
-use crate::sites::parcel::Parcel;
+use crate::sites::loop_sequence::{First, LoopSequence};
+use crate::sites::message::SessionMessage;
+use crate::sites::session::{Heard, ROOT_LOST, Session};
 use crate::sites::{Cluster, Order};
 use pleach_core::wire::fingerprint;
 use std::time::Duration;
@@ -22,16 +22,16 @@ impl Cluster {
     pub fn begin_loops(&self, about: Vec<u8>, first: First) -> Result<(), RunError> {
         let order = Order { fingerprint: fingerprint("loops", &about), about, ..Order::default() };
         self.can_begin_loops()?;
-        let (mut link, mut course) = (self.link(), self.course());
-        let barred = std::mem::take(&mut course.barred);
-        *course = Course::after(first, barred);
-        link.begin(order);
+        let (mut session, mut sequence) = (self.session(), self.sequence());
+        let barred = std::mem::take(&mut sequence.barred);
+        *sequence = LoopSequence::after(first, barred);
+        session.begin(order);
         Ok(())
     }
 
     /// The root ends an order of loops: whoever comes now waits for the next one.
     pub fn end_loops(&self) {
-        self.link().pause();
+        self.session().pause();
     }
 
     /// The same, but not before all others have heard of the end of every loop.
@@ -39,42 +39,48 @@ impl Cluster {
     /// # Errors
     /// If the network fails, or another process does.
     pub fn end_loops_together(&self) -> Result<(), RunError> {
-        let (link, course) = (&mut *self.link(), &mut *self.course());
-        let last = course.at - 1;
-        while link.others().iter().any(|site| course.heard.get(site).is_none_or(|&at| at < last)) {
-            match link.hear()? {
-                Some(Heard::Parcel(from, Parcel::Loop(bytes))) => match Word::from_bytes(&bytes) {
-                    Ok(Word { at, what: What::Ready(crowd) }) if at <= last => {
-                        tell(link, course, from, (at, &crowd));
+        let (session, sequence) = (&mut *self.session(), &mut *self.sequence());
+        let last = sequence.at - 1;
+        while session
+            .others()
+            .iter()
+            .any(|site| sequence.heard.get(site).is_none_or(|&at| at < last))
+        {
+            match session.hear()? {
+                Some(Heard::SessionMessage(from, SessionMessage::Loop(bytes))) => {
+                    match Word::from_bytes(&bytes) {
+                        Ok(Word { at, what: What::Ready(crowd) }) if at <= last => {
+                            tell(session, sequence, from, (at, &crowd));
+                        }
+                        Ok(Word { at, what: What::Heard }) => sequence.hears(from, at),
+                        Ok(Word { what: What::Leave, .. }) => sequence.hears(from, last),
+                        _ => {}
                     }
-                    Ok(Word { at, what: What::Heard }) => course.hears(from, at),
-                    Ok(Word { what: What::Leave, .. }) => course.hears(from, last),
-                    _ => {}
-                },
-                Some(Heard::Parcel(site, Parcel::Failed(why))) => {
+                }
+                Some(Heard::SessionMessage(site, SessionMessage::Failed(why))) => {
                     return Err(RunError::Site { site, why });
                 }
                 Some(Heard::End) => return Err(RunError::Lost("the network has ended".into())),
                 Some(_) => {}
-                None => self.rest(link, LOOK),
+                None => self.rest(session, LOOK),
             }
         }
-        link.pause();
+        session.pause();
         Ok(())
     }
 
     /// This process, which follows, takes part in nothing more. Nobody waits for it any longer.
     pub fn leave_loops(&self) {
-        self.link().send(0, &Parcel::Left);
+        self.session().send(0, &SessionMessage::Left);
     }
 
     /// This process has failed in a loop. Where all live and die together, that ends the others, too.
     pub fn fail_loops(&self, why: &str) {
-        let mut link = self.link();
+        let mut session = self.session();
         if self.is_root() {
-            link.send_all(&Parcel::Failed(why.into()));
+            session.send_all(&SessionMessage::Failed(why.into()));
         } else {
-            link.send(0, &Parcel::Failed(why.into()));
+            session.send(0, &SessionMessage::Failed(why.into()));
         }
     }
 
@@ -89,23 +95,23 @@ impl Cluster {
         waits: impl Fn() -> bool,
     ) -> Result<Option<Vec<u8>>, RunError> {
         self.can_begin_loops()?;
-        let mut link = self.link();
-        *self.course() = Course::default();
+        let mut session = self.session();
+        *self.sequence() = LoopSequence::default();
         let crowd = Crowd { units: knows.into(), ..Crowd::default() };
-        say(&mut link, 0, 0, What::Ready(crowd));
+        say(&mut session, 0, 0, What::Ready(crowd));
         let mut first = Vec::new();
-        while waits() && !link.is_past() {
-            match hear(&mut link)? {
+        while waits() && !session.is_past() {
+            match hear(&mut session)? {
                 Some(Word { at: 0, what: What::Results { bytes, .. } }) => {
                     first.extend_from_slice(&bytes);
                 }
                 Some(Word { at: 0, what: What::Over { .. } }) => {
-                    say(&mut link, 0, 0, What::Heard);
-                    self.course().at = 1;
+                    say(&mut session, 0, 0, What::Heard);
+                    self.sequence().at = 1;
                     return Ok(Some(first));
                 }
                 Some(_) => {}
-                None => self.rest(&link, LOOK),
+                None => self.rest(&session, LOOK),
             }
         }
         Ok(None)
@@ -113,28 +119,37 @@ impl Cluster {
 }
 
 /// Sends a word about a step. Returns whether anybody is there.
-pub(super) fn say(link: &mut Link, to: u32, at: u32, what: What) -> bool {
-    link.send(to, &Parcel::Loop(Word { at, what }.to_bytes()))
+pub(super) fn say(session: &mut Session, to: u32, at: u32, what: What) -> bool {
+    session.send(to, &SessionMessage::Loop(Word { at, what }.to_bytes()))
 }
 
 /// Sends a process that was ready for a step, which is over, what everybody needs of it, and says so.
-pub(super) fn tell(link: &mut Link, course: &Course, to: u32, (at, crowd): (u32, &Crowd)) {
-    let Some((complete, results)) = course.past.get(at as usize) else { return };
+pub(super) fn tell(
+    session: &mut Session,
+    sequence: &LoopSequence,
+    to: u32,
+    (at, crowd): (u32, &Crowd),
+) {
+    let Some((complete, results)) = sequence.past.get(at as usize) else { return };
     let knows = at == 0 && crowd.units > 0;
     for (rows, bytes) in results.iter().filter(|_| !knows) {
         let what = What::Results { number: 0, rows: rows.clone(), bytes: bytes.to_vec() };
-        say(link, to, at, what);
+        say(session, to, at, what);
     }
-    say(link, to, at, What::Over { complete: *complete });
+    say(session, to, at, What::Over { complete: *complete });
 }
 
 /// The next word that the root says to this process.
-pub(super) fn hear(link: &mut Link) -> Result<Option<Word>, RunError> {
+pub(super) fn hear(session: &mut Session) -> Result<Option<Word>, RunError> {
     loop {
-        let Some(heard) = link.hear()? else { return Ok(None) };
+        let Some(heard) = session.hear()? else { return Ok(None) };
         match heard {
-            Heard::Parcel(0, Parcel::Loop(bytes)) => return Ok(Some(Word::from_bytes(&bytes)?)),
-            Heard::Parcel(0, Parcel::Failed(why)) => return Err(RunError::Site { site: 0, why }),
+            Heard::SessionMessage(0, SessionMessage::Loop(bytes)) => {
+                return Ok(Some(Word::from_bytes(&bytes)?));
+            }
+            Heard::SessionMessage(0, SessionMessage::Failed(why)) => {
+                return Err(RunError::Site { site: 0, why });
+            }
             Heard::Lost(0) => return Err(RunError::Lost(ROOT_LOST.into())),
             Heard::End => return Err(RunError::Lost("the network has ended".into())),
             _ => {}

@@ -6,7 +6,7 @@ use super::orders::{hear, say};
 use super::word::{Crowd, What};
 use crate::error::RunError;
 use crate::sites::Cluster;
-use crate::sites::link::Link;
+use crate::sites::session::Session;
 use pleach_core::looping::LoopAfar;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -28,12 +28,12 @@ const ALIVE: Duration = Duration::from_millis(250);
 impl Outpost<'_> {
     /// Does what the root wants until the loop is over. Returns whether it came to its end.
     pub fn keep(&self) -> Result<bool, RunError> {
-        let link = &mut *self.cluster.link();
-        let at = self.cluster.course().at;
-        say(link, 0, at, What::Ready(self.crowd.clone()));
+        let session = &mut *self.cluster.session();
+        let at = self.cluster.sequence().at;
+        say(session, 0, at, What::Ready(self.crowd.clone()));
         let mut told = Instant::now();
         loop {
-            while let Some(word) = hear(link)? {
+            while let Some(word) = hear(session)? {
                 // What was said about an earlier loop does not matter any more.
                 let Some(what) = (word.at == at).then_some(word.what) else { continue };
                 match what {
@@ -47,35 +47,35 @@ impl Outpost<'_> {
                         self.work.unpack((self.units)(&rows), &bytes)?;
                     }
                     What::Over { complete } => {
-                        say(link, 0, at, What::Heard);
-                        self.cluster.course().at = at + 1;
+                        say(session, 0, at, What::Heard);
+                        self.cluster.sequence().at = at + 1;
                         return Ok(complete);
                     }
                     _ => {}
                 }
             }
-            if link.is_past() {
+            if session.is_past() {
                 return Ok(false);
             }
             if self.share.is_stopped() {
-                say(link, 0, at, What::Leave);
+                say(session, 0, at, What::Leave);
                 return Ok(false);
             }
             for (number, rows) in self.errands.finished() {
-                self.deliver(link, at, (number, rows));
+                self.deliver(session, at, (number, rows));
                 told = Instant::now();
             }
             if told.elapsed() > ALIVE {
-                say(link, 0, at, What::Alive);
+                say(session, 0, at, What::Alive);
                 told = Instant::now();
             }
-            self.cluster.rest(link, ALIVE);
+            self.cluster.rest(session, ALIVE);
         }
     }
 
-    fn deliver(&self, link: &mut Link, at: u32, (number, rows): (u32, Range<u32>)) {
+    fn deliver(&self, session: &mut Session, at: u32, (number, rows): (u32, Range<u32>)) {
         in_pieces(self.work, rows, self.units, |rows, bytes| {
-            say(link, 0, at, What::Results { number, rows, bytes });
+            say(session, 0, at, What::Results { number, rows, bytes });
         });
     }
 }

@@ -1,7 +1,7 @@
-//! [`Link`]: a network that carries parcels, and who is there.
+//! [`Session`]: a network that carries messages, and who is there.
 
-use super::adrift::{Adrift, Entered};
-use super::parcel::{Order, Parcel};
+use super::message::{Order, SessionMessage};
+use super::reconnect::{Entered, OfflineNetwork};
 use crate::error::RunError;
 use pleach_core::work::{Malformed, Pack, Reader};
 use pleach_net::{Arrival, Caller, Entrance, Members, Network, SiteId};
@@ -18,7 +18,7 @@ pub(crate) const SEARCH_OVER: &str = "the search is over";
 /// What a network has brought.
 pub(crate) enum Heard {
     /// About the search under way.
-    Parcel(SiteId, Parcel),
+    SessionMessage(SiteId, SessionMessage),
     Joined(SiteId),
     /// It cannot be reached.
     Lost(SiteId),
@@ -34,7 +34,7 @@ pub(crate) enum Heard {
 }
 
 /// A process that asks to join.
-struct Knock {
+struct JoinRequest {
     number: u32,
     host: String,
     ticket: JoinTicket,
@@ -86,8 +86,8 @@ struct Place {
 /// How long a place is kept for a process that may return, while there are others.
 const KEPT: Duration = Duration::from_secs(10);
 
-/// A network that carries parcels, and who is there.
-pub(crate) struct Link {
+/// A network that carries messages, and who is there.
+pub(crate) struct Session {
     network: Box<dyn Network>,
     entrance: Option<Box<dyn Entrance>>,
     /// The number of the search under way, or of the last one.
@@ -96,20 +96,20 @@ pub(crate) struct Link {
     /// The tokens of processes that were cut off.
     barred: Vec<u64>,
     /// Parcels about searches that have not begun here.
-    early: VecDeque<(SiteId, u64, Parcel)>,
+    early: VecDeque<(SiteId, u64, SessionMessage)>,
     /// What newcomers are told of the search under way.
     welcome: Option<Arc<[u8]>>,
     /// The search that each newcomer was told of.
     told: HashMap<SiteId, u64>,
     /// Callers that wait for a search to begin.
-    callers: Vec<Knock>,
+    callers: Vec<JoinRequest>,
     /// The search that this site is to take part in, and when it heard of it.
     order: Option<(Order, Instant)>,
     dismissed: bool,
     finished: bool,
 }
 
-impl Link {
+impl Session {
     pub fn new(network: Box<dyn Network>, entrance: Option<Box<dyn Entrance>>) -> Self {
         let (me, places) = (network.me(), network.sites());
         let all = network.members() != Members::Changing;
@@ -139,7 +139,7 @@ impl Link {
 
     /// The root is lost, and with it all others.
     pub fn drift(&mut self) {
-        self.network = Box::new(Adrift { me: self.me(), places: self.places() });
+        self.network = Box::new(OfflineNetwork { me: self.me(), places: self.places() });
         // What it has announced will not take place.
         self.early.clear();
         self.all.iter_mut().for_each(|place| place.there = false);
@@ -154,8 +154,10 @@ impl Link {
     /// The root's order, if a site that was at a place before, in a run that another order began, can continue
     /// with what it has.
     pub fn continues(&mut self, me: SiteId, begun: &Order) -> Option<Order> {
-        let again = self.early.front().and_then(|(_, search, parcel)| match parcel {
-            Parcel::Begin(order) if order.continues(begun) => Some((*search, order.clone())),
+        let again = self.early.front().and_then(|(_, search, message)| match message {
+            SessionMessage::Begin(order) if order.continues(begun) => {
+                Some((*search, order.clone()))
+            }
             _ => None,
         });
         let (search, order) = again.filter(|_| me == self.me())?;
@@ -166,7 +168,7 @@ impl Link {
 
     /// Has the search under way begin again here, with this order.
     pub fn announce(&mut self, order: Order) {
-        self.early.push_front((0, self.search, Parcel::Begin(order)));
+        self.early.push_front((0, self.search, SessionMessage::Begin(order)));
         self.search = self.search.saturating_sub(1);
     }
 
@@ -207,29 +209,29 @@ impl Link {
     }
 
     /// Sends to a site about the search under way. Returns whether anybody is there.
-    pub fn send(&mut self, to: SiteId, parcel: &Parcel) -> bool {
+    pub fn send(&mut self, to: SiteId, message: &SessionMessage) -> bool {
         let there = self.is_there(to) && !self.finished;
         if there {
-            self.network.send(to, parcel.to_bytes(self.search));
+            self.network.send(to, message.to_bytes(self.search));
         }
         there
     }
 
     /// Sends to all others.
-    pub fn send_all(&mut self, parcel: &Parcel) {
+    pub fn send_all(&mut self, message: &SessionMessage) {
         for to in self.others() {
-            self.send(to, parcel);
+            self.send(to, message);
         }
     }
 
     /// The root begins a search.
     pub fn begin(&mut self, order: Order) {
         self.search += 1;
-        let parcel = Parcel::Begin(order);
-        self.send_all(&parcel);
-        self.welcome = Some(parcel.to_bytes(self.search).into());
-        for knock in std::mem::take(&mut self.callers) {
-            self.let_in(knock);
+        let message = SessionMessage::Begin(order);
+        self.send_all(&message);
+        self.welcome = Some(message.to_bytes(self.search).into());
+        for request in std::mem::take(&mut self.callers) {
+            self.let_in(request);
         }
     }
 
@@ -240,25 +242,25 @@ impl Link {
 
     /// Takes what a newcomer was told at the entrance.
     pub fn welcomed(&mut self, bytes: &[u8]) -> Result<(), RunError> {
-        let (search, parcel) = Parcel::from_bytes(bytes)?;
-        self.early.push_back((0, search, parcel));
+        let (search, message) = SessionMessage::from_bytes(bytes)?;
+        self.early.push_back((0, search, message));
         Ok(())
     }
 
     /// Where the root's next order lies among what came early.
     fn announced(&self) -> Option<usize> {
-        self.early.iter().position(|(_, search, parcel)| {
-            *search > self.search && matches!(parcel, Parcel::Begin(_))
+        self.early.iter().position(|(_, search, message)| {
+            *search > self.search && matches!(message, SessionMessage::Begin(_))
         })
     }
 
     /// The next search that has been announced; inside, `None` if there will be none.
     pub fn next_order(&mut self) -> Option<Option<Order>> {
         if let Some(at) = self.announced() {
-            let (_, search, parcel) = self.early.remove(at)?;
+            let (_, search, message) = self.early.remove(at)?;
             self.search = search;
             self.early.retain(|(_, about, _)| *about >= search);
-            if let Parcel::Begin(order) = parcel {
+            if let SessionMessage::Begin(order) = message {
                 self.order = Some((order.clone(), Instant::now()));
                 return Some(Some(order));
             }
@@ -283,11 +285,11 @@ impl Link {
 
     /// What the network has brought, if it has brought anything.
     pub fn hear(&mut self) -> Result<Option<Heard>, RunError> {
-        let now = self.early.iter().position(|(_, search, parcel)| {
-            *search == self.search && !matches!(parcel, Parcel::Begin(_))
+        let now = self.early.iter().position(|(_, search, message)| {
+            *search == self.search && !matches!(message, SessionMessage::Begin(_))
         });
-        if let Some((from, _, parcel)) = now.and_then(|at| self.early.remove(at)) {
-            return Ok(Some(Heard::Parcel(from, parcel)));
+        if let Some((from, _, message)) = now.and_then(|at| self.early.remove(at)) {
+            return Ok(Some(Heard::SessionMessage(from, message)));
         }
         if let Some(note) = self.look_at_the_entrance() {
             return Ok(Some(Heard::Note(note)));
@@ -316,7 +318,7 @@ impl Link {
         if let Some(welcome) = self.welcome.as_deref().map(<[u8]>::to_vec) {
             self.network.send(site, welcome);
         } else if self.finished {
-            self.network.send(site, Parcel::Dismissed.to_bytes(self.search));
+            self.network.send(site, SessionMessage::Dismissed.to_bytes(self.search));
         }
     }
 
@@ -328,24 +330,26 @@ impl Link {
     }
 
     fn read(&mut self, from: SiteId, bytes: &[u8]) -> Heard {
-        match Parcel::from_bytes(bytes) {
+        match SessionMessage::from_bytes(bytes) {
             // Only the root gives orders.
-            Ok((_, Parcel::Begin(_) | Parcel::Dismissed)) if from != 0 => Heard::Invalid(from),
-            Ok((_, Parcel::Dismissed)) => {
+            Ok((_, SessionMessage::Begin(_) | SessionMessage::Dismissed)) if from != 0 => {
+                Heard::Invalid(from)
+            }
+            Ok((_, SessionMessage::Dismissed)) => {
                 self.dismissed = true;
                 Heard::Nothing
             }
             // Whatever search it knew of.
-            Ok((_, Parcel::Left)) if self.network.me() == 0 => {
+            Ok((_, SessionMessage::Left)) if self.network.me() == 0 => {
                 self.set(from, false);
                 Heard::Left(from)
             }
             // Nobody knows of a search before the root does.
-            Ok((search, parcel)) if search > self.search && self.network.me() != 0 => {
-                self.early.push_back((from, search, parcel));
+            Ok((search, message)) if search > self.search && self.network.me() != 0 => {
+                self.early.push_back((from, search, message));
                 Heard::Nothing
             }
-            Ok((search, parcel)) if search == self.search => Heard::Parcel(from, parcel),
+            Ok((search, message)) if search == self.search => Heard::SessionMessage(from, message),
             Ok(_) => Heard::Nothing,
             Err(_) => Heard::Invalid(from),
         }
@@ -355,8 +359,9 @@ impl Link {
     fn look_at_the_entrance(&mut self) -> Option<String> {
         while let Some(caller) = self.entrance.as_mut().and_then(|entrance| entrance.next()) {
             match caller {
-                Caller::Knock { number, host, bytes } => match JoinTicket::from_bytes(&bytes) {
-                    Ok(ticket) => self.let_in(Knock { number, host, ticket }),
+                Caller::JoinRequest { number, host, bytes } => match JoinTicket::from_bytes(&bytes)
+                {
+                    Ok(ticket) => self.let_in(JoinRequest { number, host, ticket }),
                     Err(why) => self.refuse(number, &format!("invalid join request: {why}")),
                 },
                 Caller::Note(note) => return Some(note),
@@ -372,15 +377,15 @@ impl Link {
     }
 
     /// Gives a caller the place that it had, or another one, or has it wait for a search to begin.
-    fn let_in(&mut self, knock: Knock) {
+    fn let_in(&mut self, request: JoinRequest) {
         if self.finished {
-            return self.refuse(knock.number, SEARCH_OVER);
+            return self.refuse(request.number, SEARCH_OVER);
         }
-        if self.barred.contains(&knock.ticket.token) {
-            return self.refuse(knock.number, "its messages were invalid");
+        if self.barred.contains(&request.ticket.token) {
+            return self.refuse(request.number, "its messages were invalid");
         }
-        let Some(welcome) = self.welcome.clone() else { return self.callers.push(knock) };
-        let Knock { number, host, ticket } = knock;
+        let Some(welcome) = self.welcome.clone() else { return self.callers.push(request) };
+        let JoinRequest { number, host, ticket } = request;
         let place = self.place_of(ticket).map(|place| (place, true));
         let place = place.or_else(|| self.free_place().map(|place| (place, false)));
         let Some(entrance) = &mut self.entrance else { return };
@@ -429,7 +434,7 @@ impl Link {
 
     pub fn finish(&mut self) {
         self.finished = true;
-        for Knock { number, .. } in std::mem::take(&mut self.callers) {
+        for JoinRequest { number, .. } in std::mem::take(&mut self.callers) {
             if let Some(entrance) = &mut self.entrance {
                 entrance.refuse(number, SEARCH_OVER);
             }

@@ -1,9 +1,9 @@
-//! [`Commons`]: everything that the units of a process share.
+//! [`RunState`]: everything that the units of a process share.
 
 use crate::control::{Control, Stop};
 use crate::gauge::Gauge;
 use crate::save::Saver;
-use crate::sites::yard::Yard;
+use crate::sites::site_state::SiteState;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};
 use pleach_core::balance::PeerId;
 use pleach_core::checkpoint::{Checkpoint, Cut};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What the units of a run share.
-pub(crate) struct Commons<'a> {
+pub(crate) struct RunState<'a> {
     pub goal: Goal,
     /// What no solution can beat, known without searching.
     pub least_score: i64,
@@ -29,10 +29,10 @@ pub(crate) struct Commons<'a> {
     /// Lines to be shown to the user.
     warnings: Mutex<VecDeque<String>>,
     /// What the units share with the gateway, where there are other sites.
-    yard: Option<Yard>,
+    site_state: Option<SiteState>,
 }
 
-impl<'a> Commons<'a> {
+impl<'a> RunState<'a> {
     pub fn new(
         (goal, least_score): (Goal, i64),
         before: &'a Checkpoint,
@@ -40,7 +40,7 @@ impl<'a> Commons<'a> {
         names: Vec<Arc<str>>,
         (start, saver): (Instant, Option<Saver<'a>>),
         warnings: VecDeque<String>,
-        yard: Option<Yard>,
+        site_state: Option<SiteState>,
     ) -> Self {
         Self {
             goal,
@@ -53,7 +53,7 @@ impl<'a> Commons<'a> {
             start,
             saver,
             warnings: Mutex::new(warnings),
-            yard,
+            site_state,
         }
     }
 
@@ -87,28 +87,28 @@ impl<'a> Commons<'a> {
         let better = self.control.offer(found);
         if self.goal == Goal::Find {
             self.halt(Stop::Found);
-        } else if let Some(yard) = self.yard.as_ref().filter(|_| better) {
-            yard.ring();
+        } else if let Some(site_state) = self.site_state.as_ref().filter(|_| better) {
+            site_state.ring();
         }
         better
     }
 
     /// Stops the search: at once where it has one process, and else as soon as the sites can.
     pub fn halt(&self, why: Stop) {
-        match &self.yard {
+        match &self.site_state {
             None => self.control.stop(why),
-            Some(yard) => yard.wish(why),
+            Some(site_state) => site_state.wish(why),
         }
     }
 
     /// What the units share with the gateway, where there are other sites.
-    pub fn yard(&self) -> Option<&Yard> {
-        self.yard.as_ref()
+    pub fn site_state(&self) -> Option<&SiteState> {
+        self.site_state.as_ref()
     }
 
     /// The round that the units work in; always the same one where there is one process.
     pub fn round(&self) -> u64 {
-        self.yard.as_ref().map_or(0, Yard::round)
+        self.site_state.as_ref().map_or(0, SiteState::round)
     }
 
     /// Whether units that began in a round are to go on.
@@ -149,8 +149,8 @@ impl<'a> Commons<'a> {
 
     /// Takes a unit's part of a snapshot.
     pub fn hand_in(&self, cut: Cut) {
-        match (&self.yard, &self.saver) {
-            (Some(yard), _) => yard.hand_in(cut),
+        match (&self.site_state, &self.saver) {
+            (Some(site_state), _) => site_state.hand_in(cut),
             (None, Some(saver)) => saver.hand_in(cut),
             (None, None) => {}
         }

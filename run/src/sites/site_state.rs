@@ -1,6 +1,6 @@
-//! [`Yard`]: what the gateway of a site shares with the units, and with whoever watches them.
+//! [`SiteState`]: what the gateway of a site shares with the units, and with whoever watches them.
 
-use super::others::Others;
+use super::other_sites::OtherSites;
 use crate::control::{Reason, Stop};
 use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Condvar, Mutex, Ordering, lock};
 use crate::transport::local::Office;
@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(10);
 ///
 /// Units work in *rounds*, which have even numbers. A round ends when the gateway takes everything from them: each
 /// hands in its work, and waits for the next round.
-pub(crate) struct Yard {
+pub(crate) struct SiteState {
     office: Office,
     round: AtomicU64,
     turn: Mutex<()>,
@@ -39,7 +39,7 @@ pub(crate) struct Yard {
     wish: Reason,
     asked: AtomicBool,
     /// What the root knows of the other sites.
-    pub others: Others,
+    pub others: OtherSites,
     /// The root's last certificate.
     whole: Mutex<Option<Arc<Certificate<Portion<Counts>>>>>,
     least_bound: AtomicI64,
@@ -47,8 +47,8 @@ pub(crate) struct Yard {
     blind: AtomicBool,
 }
 
-impl Yard {
-    /// The yard of a site whose units have these mailboxes, after the gateway's.
+impl SiteState {
+    /// The state of a site whose units have these mailboxes, after the gateway's.
     pub fn new(office: Office) -> Self {
         let peers = office.peers();
         Self {
@@ -61,7 +61,7 @@ impl Yard {
             ends: Mutex::default(),
             wish: Reason::new(),
             asked: AtomicBool::new(false),
-            others: Others::default(),
+            others: OtherSites::default(),
             whole: Mutex::default(),
             least_bound: AtomicI64::new(i64::MIN),
             blind: AtomicBool::new(false),

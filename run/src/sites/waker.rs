@@ -1,4 +1,4 @@
-//! [`Bell`]: wakes whoever of this process waits for the network.
+//! [`Waker`]: wakes whoever of this process waits for the network.
 
 use crate::sync::{Condvar, Mutex, lock};
 use crate::transport::local::Office;
@@ -7,14 +7,14 @@ use std::time::Duration;
 /// Wakes whoever of this process waits for the network: the gateway during a search, or else the thread that waits
 /// for one to begin.
 #[derive(Default)]
-pub struct Bell {
+pub struct Waker {
     rung: Mutex<bool>,
     heard: Condvar,
     /// The gateway's mailbox is the first of these.
     gateway: Mutex<Option<Office>>,
 }
 
-impl Bell {
+impl Waker {
     /// Wakes whoever waits, or will wait next.
     pub fn ring(&self) {
         if let Some(office) = &*lock(&self.gateway) {

@@ -1,4 +1,4 @@
-//! [`Spare`]: the work that a gateway holds and does not explore.
+//! [`SparePiece`]: the work that a gateway holds and does not explore.
 
 use pleach_core::explorer::Explorer;
 use pleach_core::problem::Problem;
@@ -11,13 +11,13 @@ use crate::sync::lock;
 const ALL: f64 = 0.999;
 
 /// The work that a gateway holds and does not explore.
-pub(super) struct Spare<'p> {
+pub(super) struct SparePiece<'p> {
     held: Box<dyn Explorer + 'p>,
     /// Divides pieces that nobody here works on; empty between two of them.
     table: Mutex<Box<dyn Explorer + 'p>>,
 }
 
-impl<'p> Spare<'p> {
+impl<'p> SparePiece<'p> {
     pub fn new(problem: &'p dyn Problem) -> Self {
         Self { held: problem.explorer(), table: Mutex::new(problem.explorer()) }
     }

@@ -1,6 +1,6 @@
-//! [`Adrift`]: the network of a site that has lost the root, and [`Way`], by which it comes back.
+//! [`OfflineNetwork`]: the network of a site that has lost the root, and [`Reconnect`], by which it comes back.
 
-use super::bell::Bell;
+use super::waker::Waker;
 use pleach_net::{Arrival, Members, NetError, Network, SiteId};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -15,12 +15,12 @@ pub type Return =
     Arc<dyn Fn(SiteId) -> Result<Entered, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
 /// A network that reaches nobody.
-pub(super) struct Adrift {
+pub(super) struct OfflineNetwork {
     pub me: SiteId,
     pub places: u32,
 }
 
-impl Network for Adrift {
+impl Network for OfflineNetwork {
     fn me(&self) -> SiteId {
         self.me
     }
@@ -53,17 +53,17 @@ impl Network for Adrift {
 }
 
 /// A try to come back that is under way on a thread of its own.
-pub(super) struct Way(Receiver<Result<Entered, String>>);
+pub(super) struct Reconnect(Receiver<Result<Entered, String>>);
 
-impl Way {
-    /// Begins to come back to a place. The bell is rung when that has succeeded or failed.
-    pub fn begin(enter: &Return, place: SiteId, bell: &Arc<Bell>) -> Self {
+impl Reconnect {
+    /// Begins to come back to a place. The waker is rung when that has succeeded or failed.
+    pub fn begin(enter: &Return, place: SiteId, waker: &Arc<Waker>) -> Self {
         let (tell, told) = channel();
-        let (enter, bell) = (Arc::clone(enter), Arc::clone(bell));
+        let (enter, waker) = (Arc::clone(enter), Arc::clone(waker));
         let go = move || {
             // Nobody may wait for it any more.
             let _ = tell.send(enter(place));
-            bell.ring();
+            waker.ring();
         };
         // Without a thread nothing is ever told, which is seen below.
         let _ = std::thread::Builder::new().name("return".into()).spawn(go);

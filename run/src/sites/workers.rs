@@ -1,11 +1,11 @@
-//! [`House`]: this site, as its gateway sees it.
+//! [`SiteWorkers`]: this site, as its gateway sees it.
 
-use super::seat::Seat;
-use super::spare::Spare;
-use super::yard::Yard;
-use crate::commons::Commons;
+use super::effects::InnerEffects;
+use super::site_state::SiteState;
+use super::spare_piece::SparePiece;
 use crate::error::RunError;
 use crate::outcome::Balance;
+use crate::run_state::RunState;
 use crate::transport::{Envelope, Transport};
 use pleach_core::balance::{Event, Host, Peer, PeerTree, Policy, Seeded};
 use pleach_core::checkpoint::{Cut, assemble};
@@ -19,9 +19,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// This site, as its gateway sees it.
-pub(super) struct House<'a> {
+pub(super) struct SiteWorkers<'a> {
     pub problem: &'a dyn Problem,
-    pub seat: Seat<'a>,
+    pub seat: InnerEffects<'a>,
     host: Host<Arc<Work>>,
     chooser: Seeded,
     /// The gateway's peer as it is at the beginning of each round.
@@ -45,30 +45,30 @@ pub(super) struct House<'a> {
 /// How long to wait for a unit that is to hand over what it has, before a look at whether it has failed.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-impl<'a> House<'a> {
+impl<'a> SiteWorkers<'a> {
     pub fn new(
         problem: &'a dyn Problem,
-        commons: &'a Commons<'a>,
-        yard: &'a Yard,
+        run_state: &'a RunState<'a>,
+        site_state: &'a SiteState,
         (policy, seed): (&Policy, u64),
     ) -> Self {
-        let tree = PeerTree::new(yard.peers(), policy.tree, seed);
+        let tree = PeerTree::new(site_state.peers(), policy.tree, seed);
         let new = Peer::new(0, &tree, policy.clone());
-        let (spare, mut desk) = (Spare::new(problem), yard.office().desk(0));
+        let (spare, mut desk) = (SparePiece::new(problem), site_state.office().desk(0));
         // It has no core of its own.
         desk.spin = Duration::ZERO;
         let balance = Balance::default();
         Self {
             problem,
-            seat: Seat { commons, yard, spare, desk, balance, wake_at_ns: None },
+            seat: InnerEffects { run_state, site_state, spare, desk, balance, wake_at_ns: None },
             host: Host::new(new.clone(), true),
             chooser: Seeded::new(seed, 0),
             new,
-            units: yard.peers() - 1,
+            units: site_state.peers() - 1,
             epoch: 0,
             base: Counts::default(),
             spent: (0, 0),
-            known: commons.control().best(),
+            known: run_state.control().best(),
             look_at_ns: 0,
             messages: Vec::new(),
             lapsed: BTreeSet::new(),
@@ -76,7 +76,7 @@ impl<'a> House<'a> {
     }
 
     fn now_ns(&self) -> u64 {
-        self.seat.commons.now_ns()
+        self.seat.run_state.now_ns()
     }
 
     /// Whether all work that a packet brings can be read.
@@ -118,7 +118,7 @@ impl<'a> House<'a> {
 
     /// The cut that was asked for, once all units have made theirs.
     pub fn cut(&mut self) -> Result<Option<Portion<Counts>>, RunError> {
-        let Some(cuts) = self.seat.yard.whole() else { return Ok(None) };
+        let Some(cuts) = self.seat.site_state.whole() else { return Ok(None) };
         let (all, open) = assemble(cuts);
         Ok(Some(portion(since(&all, &self.base)?, open)))
     }
@@ -126,10 +126,10 @@ impl<'a> House<'a> {
     /// Waits until all units have handed in what they have.
     fn all_handed_in(&mut self) -> Result<Vec<Cut>, RunError> {
         loop {
-            if let Some(ends) = self.seat.yard.all_ends() {
+            if let Some(ends) = self.seat.site_state.all_ends() {
                 return Ok(ends);
             }
-            if self.seat.commons.control().stopped().is_some() {
+            if self.seat.run_state.control().stopped().is_some() {
                 // The unit that has failed says why.
                 return Err(RunError::Protocol("the units of a site have ended".into()));
             }
@@ -149,7 +149,7 @@ fn since(all: &Counts, before: &Counts) -> Result<Counts, RunError> {
     all.without(before).ok_or_else(|| RunError::Protocol("less was counted than before".into()))
 }
 
-impl Workers for House<'_> {
+impl Workers for SiteWorkers<'_> {
     type Done = Counts;
     type Error = RunError;
 
@@ -162,19 +162,19 @@ impl Workers for House<'_> {
     }
 
     fn in_hand(&self) -> f64 {
-        self.seat.commons.gauges().iter().map(crate::gauge::Gauge::size).sum()
+        self.seat.run_state.gauges().iter().map(crate::gauge::Gauge::size).sum()
     }
 
     fn is_hungry(&self) -> bool {
-        self.seat.commons.gauges()[1..].iter().any(|gauge| gauge.size() == 0.0)
+        self.seat.run_state.gauges()[1..].iter().any(|gauge| gauge.size() == 0.0)
     }
 
     fn is_idle(&self) -> bool {
-        self.seat.commons.control().is_idle()
+        self.seat.run_state.control().is_idle()
     }
 
     fn spent(&mut self) -> (u64, u64) {
-        let gauges = self.seat.commons.gauges()[1..].iter().map(crate::gauge::Gauge::spent);
+        let gauges = self.seat.run_state.gauges()[1..].iter().map(crate::gauge::Gauge::spent);
         let all = gauges.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
         let before = std::mem::replace(&mut self.spent, all);
         let busy_ns = all.1.saturating_sub(before.1) / u64::from(self.units.max(1));
@@ -182,16 +182,16 @@ impl Workers for House<'_> {
     }
 
     fn allowed(&self) -> u64 {
-        self.seat.commons.control().fuel()
+        self.seat.run_state.control().fuel()
     }
 
     fn allow(&mut self, nodes: u64) {
-        self.seat.commons.control().refuel(nodes);
-        self.seat.yard.office().ring_all();
+        self.seat.run_state.control().refuel(nodes);
+        self.seat.site_state.office().ring_all();
     }
 
     fn forbid(&mut self) {
-        self.seat.commons.control().dry();
+        self.seat.run_state.control().dry();
     }
 
     fn put(&mut self, work: &Work) -> Result<(), RunError> {
@@ -212,50 +212,50 @@ impl Workers for House<'_> {
 
     fn begin_cut(&mut self) -> Result<(), RunError> {
         // The cut is counted until the peer has passed it on.
-        self.seat.commons.control().join();
-        self.seat.yard.forget_cuts();
+        self.seat.run_state.control().join();
+        self.seat.site_state.forget_cuts();
         self.epoch += 1;
         self.hear(Event::Snapshot { epoch: self.epoch }, None)
     }
 
     fn best(&self) -> Option<Solution> {
-        let control = self.seat.commons.control();
+        let control = self.seat.run_state.control();
         if control.best() < self.known { control.solution() } else { None }
     }
 
     fn settle(&mut self) -> Result<Counts, RunError> {
         // All have made their cuts by now, and nobody wants them any more.
-        self.seat.yard.forget_cuts();
-        let all = self.seat.yard.settled();
+        self.seat.site_state.forget_cuts();
+        let all = self.seat.site_state.settled();
         let before = std::mem::replace(&mut self.base, all);
         since(&all, &before)
     }
 
     fn empty(&mut self) -> Result<Portion<Counts>, RunError> {
-        let yard = self.seat.yard;
+        let site_state = self.seat.site_state;
         self.problem.hurry(true);
-        yard.close_round();
+        site_state.close_round();
         let (work, on_the_way) = (self.seat.spare.drain(), self.host.on_the_way());
-        yard.hand_over(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
+        site_state.hand_over(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
         let (all, open) = assemble(self.all_handed_in()?);
         let done = since(&all, &self.base)?;
         self.base = all;
         // Whatever is still in a mailbox is also with whoever sent it.
-        drop(yard.office().leftovers());
+        drop(site_state.office().leftovers());
         while self.seat.desk.poll().is_some() {}
         self.seat.wake_at_ns = None;
         self.host = Host::new(self.new.clone(), true);
         self.epoch = 0;
-        self.seat.commons.control().recount();
+        self.seat.run_state.control().recount();
         self.problem.hurry(false);
-        yard.begin_round();
+        site_state.begin_round();
         self.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
         Ok(portion(done, open))
     }
 
     fn beat(&mut self, best: &Solution) -> Result<(), RunError> {
         self.known = self.known.min(best.score);
-        self.seat.commons.offer(best.clone());
+        self.seat.run_state.offer(best.clone());
         Ok(())
     }
 
@@ -263,7 +263,7 @@ impl Workers for House<'_> {
         // A site may hold many pieces, and all of them lapse.
         if self.lapsed.insert(site) {
             let line = format!("site {site} is silent: its work is taken back, and done again");
-            self.seat.commons.warn(line);
+            self.seat.run_state.warn(line);
         }
     }
 
@@ -280,7 +280,7 @@ impl Workers for House<'_> {
         whole: &Certificate<Portion<Counts>>,
         _best: Option<&Solution>,
     ) -> Result<(), RunError> {
-        self.seat.yard.certify(whole.clone());
+        self.seat.site_state.certify(whole.clone());
         Ok(())
     }
 }

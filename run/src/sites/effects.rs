@@ -1,10 +1,10 @@
-//! [`Seat`]: what the gateway can do as a peer among the units of its site.
+//! [`InnerEffects`]: what the gateway can do as a peer among the units of its site.
 
-use super::spare::Spare;
-use super::yard::Yard;
-use crate::commons::Commons;
+use super::site_state::SiteState;
+use super::spare_piece::SparePiece;
 use crate::error::RunError;
 use crate::outcome::Balance;
+use crate::run_state::RunState;
 use crate::transport::local::Desk;
 use crate::transport::{Envelope, Transport};
 use pleach_core::balance::late::Verbs as LateVerbs;
@@ -15,17 +15,17 @@ use pleach_core::work::Work;
 use std::sync::Arc;
 
 /// The gateway among the units: peer 0, with work that it does not explore.
-pub(super) struct Seat<'a> {
-    pub commons: &'a Commons<'a>,
-    pub yard: &'a Yard,
-    pub spare: Spare<'a>,
+pub(super) struct InnerEffects<'a> {
+    pub run_state: &'a RunState<'a>,
+    pub site_state: &'a SiteState,
+    pub spare: SparePiece<'a>,
     pub desk: Desk,
     pub balance: Balance,
     /// When its peer wants to be woken.
     pub wake_at_ns: Option<u64>,
 }
 
-impl Verbs for Seat<'_> {
+impl Verbs for InnerEffects<'_> {
     type Piece = Arc<Work>;
     type Error = RunError;
 
@@ -57,18 +57,18 @@ impl Verbs for Seat<'_> {
 
     fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), RunError> {
         let work = self.spare.copy();
-        self.yard.hand_in(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
+        self.site_state.hand_in(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
         Ok(())
     }
 
     fn join(&mut self) -> Result<(), RunError> {
-        self.commons.control().join();
+        self.run_state.control().join();
         Ok(())
     }
 
     /// It sees by itself when nobody is busy.
     fn leave(&mut self) -> Result<bool, RunError> {
-        self.commons.control().leave();
+        self.run_state.control().leave();
         Ok(false)
     }
 
@@ -89,7 +89,7 @@ impl Verbs for Seat<'_> {
 }
 
 /// Nobody gives late inside a site.
-impl LateVerbs for Seat<'_> {
+impl LateVerbs for InnerEffects<'_> {
     fn copy(&mut self) -> Result<Arc<Work>, RunError> {
         Err(late())
     }

@@ -1,4 +1,4 @@
-//! [`Account`]: what a site has done, told to the root at the end.
+//! [`SiteTotals`]: what a site has done, told to the root at the end.
 
 use crate::activity::{Activity, COLUMNS, Phases};
 use crate::outcome::{Balance, UnitReport};
@@ -6,7 +6,7 @@ use pleach_core::work::{Malformed, Pack, Reader};
 
 /// What a site has done.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Account {
+pub(crate) struct SiteTotals {
     /// The machine that it ran on.
     pub host: String,
     pub units: Vec<UnitReport>,
@@ -139,7 +139,7 @@ impl Pack for Balance {
     }
 }
 
-impl Pack for Account {
+impl Pack for SiteTotals {
     const LEAST: usize = 2;
 
     fn pack(&self, out: &mut Vec<u8>) {
@@ -182,7 +182,7 @@ mod tests {
             ..UnitReport::default()
         };
         let balance = Balance { requests: 4, steal_ns: vec![5, 6], ..Balance::default() };
-        let account = Account {
+        let totals = SiteTotals {
             host: "a".into(),
             units: vec![unit],
             balance,
@@ -191,11 +191,11 @@ mod tests {
             wasted: 9,
         };
         let mut bytes = Vec::new();
-        account.pack(&mut bytes);
-        let read = Account::unpack(&mut Reader::new(&bytes)).unwrap();
-        assert_eq!(format!("{account:?}"), format!("{read:?}"));
+        totals.pack(&mut bytes);
+        let read = SiteTotals::unpack(&mut Reader::new(&bytes)).unwrap();
+        assert_eq!(format!("{totals:?}"), format!("{read:?}"));
         for end in 0..bytes.len() {
-            assert!(Account::unpack(&mut Reader::new(&bytes[..end])).is_err(), "{end}");
+            assert!(SiteTotals::unpack(&mut Reader::new(&bytes[..end])).is_err(), "{end}");
         }
     }
 }

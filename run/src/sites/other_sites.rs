@@ -1,7 +1,7 @@
-//! [`Others`]: what the root knows of the other sites: who is there, how far they are, what they did.
+//! [`OtherSites`]: what the root knows of the other sites: who is there, how far they are, what they did.
 
-use super::account::Account;
-use super::parcel::Sighting;
+use super::message::SiteProgress;
+use super::totals::SiteTotals;
 use crate::outcome::{Parting, SiteReport, SiteSight};
 use crate::sync::{Mutex, lock};
 use pleach_core::lease::SiteId;
@@ -15,13 +15,13 @@ struct Stay {
     joined_ns: u64,
     left_ns: Option<u64>,
     end: Option<Parting>,
-    sighting: Sighting,
-    account: Option<Account>,
+    progress: SiteProgress,
+    totals: Option<SiteTotals>,
 }
 
 /// What the root knows of the other sites.
 #[derive(Default)]
-pub(crate) struct Others {
+pub(crate) struct OtherSites {
     /// By place; a place may have had several sites, one after the other.
     stays: Mutex<BTreeMap<SiteId, Vec<Stay>>>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Together {
     pub counts: Counts,
 }
 
-impl Others {
+impl OtherSites {
     fn last(&self, site: SiteId, change: impl FnOnce(&mut Stay)) {
         if let Some(stay) = lock(&self.stays).get_mut(&site).and_then(|stays| stays.last_mut()) {
             change(stay);
@@ -51,7 +51,7 @@ impl Others {
         let stays = stays.entry(site).or_default();
         if let Some(before) = stays.last_mut().filter(|_| again) {
             // From now on it tells of all that it did.
-            before.sighting.counts = Counts::default();
+            before.progress.counts = Counts::default();
         }
         stays.push(stay);
     }
@@ -61,23 +61,23 @@ impl Others {
         self.last(site, |stay| {
             stay.left_ns.get_or_insert(now_ns);
             // Whoever leaves in order tells before what it did.
-            let left = if stay.account.is_some() { Parting::Left } else { Parting::Lost };
+            let left = if stay.totals.is_some() { Parting::Left } else { Parting::Lost };
             stay.end.get_or_insert(left);
         });
     }
 
     /// A site has told how far it is.
-    pub fn see(&self, site: SiteId, sighting: Sighting) {
-        self.last(site, |stay| stay.sighting = sighting);
+    pub fn see(&self, site: SiteId, progress: SiteProgress) {
+        self.last(site, |stay| stay.progress = progress);
     }
 
     /// A site has told what it did: it takes no further part.
-    pub fn account(&self, site: SiteId, account: Account) {
+    pub fn totals(&self, site: SiteId, totals: SiteTotals) {
         self.last(site, |stay| {
             if stay.host.is_empty() {
-                stay.host.clone_from(&account.host);
+                stay.host.clone_from(&totals.host);
             }
-            stay.account = Some(account);
+            stay.totals = Some(totals);
         });
     }
 
@@ -85,18 +85,18 @@ impl Others {
     pub fn owing(&self) -> bool {
         let stays = lock(&self.stays);
         let there = stays.values().filter_map(|stays| stays.last());
-        there.filter(|stay| stay.end.is_none()).any(|stay| stay.account.is_none())
+        there.filter(|stay| stay.end.is_none()).any(|stay| stay.totals.is_none())
     }
 
     /// How all are now.
     pub fn together(&self) -> Together {
         let mut sum = Together::default();
         for stay in lock(&self.stays).values().flatten() {
-            sum.counts.add(&stay.sighting.counts);
+            sum.counts.add(&stay.progress.counts);
             if stay.end.is_none() {
                 sum.sites += 1;
-                sum.units += stay.sighting.units;
-                sum.busy += stay.sighting.busy;
+                sum.units += stay.progress.units;
+                sum.busy += stay.progress.busy;
             }
         }
         sum
@@ -107,7 +107,7 @@ impl Others {
         let mut all = Vec::new();
         for (site, stays) in &*lock(&self.stays) {
             for (nth, stay) in stays.iter().enumerate() {
-                let Sighting { counts, units, busy, .. } = stay.sighting;
+                let SiteProgress { counts, units, busy, .. } = stay.progress;
                 all.push(SiteSight {
                     name: site_name(*site, nth),
                     host: stay.host.clone(),
@@ -124,7 +124,7 @@ impl Others {
     }
 
     /// What each did, as far as it told, and how far it was when it last told.
-    pub fn reports(&self) -> Vec<(SiteReport, Option<Account>, Counts)> {
+    pub fn reports(&self) -> Vec<(SiteReport, Option<SiteTotals>, Counts)> {
         let mut all = Vec::new();
         for (site, stays) in &*lock(&self.stays) {
             for (nth, stay) in stays.iter().enumerate() {
@@ -136,11 +136,11 @@ impl Others {
                         joined_s: stay.joined_ns as f64 * 1e-9,
                         left_s: stay.left_ns.map(|ns| ns as f64 * 1e-9),
                         end: stay.end,
-                        commits: stay.account.as_ref().map_or(0, |account| account.commits),
+                        commits: stay.totals.as_ref().map_or(0, |totals| totals.commits),
                         redone: 0,
                     },
-                    stay.account.clone(),
-                    stay.sighting.counts,
+                    stay.totals.clone(),
+                    stay.progress.counts,
                 ));
             }
         }

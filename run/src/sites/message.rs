@@ -1,6 +1,6 @@
-//! [`Parcel`]: what the processes of a search write to one another.
+//! [`SessionMessage`]: what the processes of a search write to one another.
 
-use super::account::Account;
+use super::totals::SiteTotals;
 use crate::control::Stop;
 use pleach_core::tree::{Counts, Solution};
 use pleach_core::wire::can_grow;
@@ -8,19 +8,19 @@ use pleach_core::work::{Malformed, Pack, Reader};
 
 /// What one site writes to another about one search.
 #[derive(Clone, Debug)]
-pub(crate) enum Parcel {
+pub(crate) enum SessionMessage {
     /// From the root: a search begins.
     Begin(Order),
     /// Between two gateways.
     Gateway(Vec<u8>),
     /// To the root, now and then: how far the sender is.
-    Sighting(Sighting),
+    SiteProgress(SiteProgress),
     /// To the root: the search should stop, for this reason.
     Wish(Stop),
     /// The sender ends, for this reason: whoever did the same would end as well.
     Failed(String),
     /// To the root, at the end: what the sender did.
-    Account(Account),
+    SiteTotals(SiteTotals),
     /// From the root: no search follows.
     Dismissed,
     /// About a loop.
@@ -80,7 +80,7 @@ const MOST_UNITS: u32 = 1 << 14;
 
 /// How far a site is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Sighting {
+pub(crate) struct SiteProgress {
     /// What its units have counted.
     pub counts: Counts,
     /// How many units it has, and how many of them have work.
@@ -90,35 +90,35 @@ pub(crate) struct Sighting {
     pub blind: bool,
 }
 
-pleach_core::pack_struct!(Sighting { counts: Counts, units: u32, busy: u32, blind: bool });
+pleach_core::pack_struct!(SiteProgress { counts: Counts, units: u32, busy: u32, blind: bool });
 
-impl Parcel {
-    /// The parcel as a packet about a search, which has this number.
+impl SessionMessage {
+    /// The message as a packet about a search, which has this number.
     pub fn to_bytes(&self, search: u64) -> Vec<u8> {
         let mut out = Vec::new();
         search.pack(&mut out);
         match self {
-            Parcel::Begin(order) => {
+            SessionMessage::Begin(order) => {
                 0u8.pack(&mut out);
                 order.pack(&mut out);
             }
-            Parcel::Gateway(bytes) => {
+            SessionMessage::Gateway(bytes) => {
                 1u8.pack(&mut out);
                 out.extend_from_slice(bytes);
             }
-            Parcel::Sighting(sighting) => {
+            SessionMessage::SiteProgress(progress) => {
                 2u8.pack(&mut out);
-                sighting.pack(&mut out);
+                progress.pack(&mut out);
             }
-            Parcel::Wish(why) => (3u8, *why as u8).pack(&mut out),
-            Parcel::Failed(why) => (4u8, why.as_bytes().to_vec()).pack(&mut out),
-            Parcel::Account(account) => {
+            SessionMessage::Wish(why) => (3u8, *why as u8).pack(&mut out),
+            SessionMessage::Failed(why) => (4u8, why.as_bytes().to_vec()).pack(&mut out),
+            SessionMessage::SiteTotals(totals) => {
                 5u8.pack(&mut out);
-                account.pack(&mut out);
+                totals.pack(&mut out);
             }
-            Parcel::Dismissed => 6u8.pack(&mut out),
-            Parcel::Left => 8u8.pack(&mut out),
-            Parcel::Loop(bytes) => {
+            SessionMessage::Dismissed => 6u8.pack(&mut out),
+            SessionMessage::Left => 8u8.pack(&mut out),
+            SessionMessage::Loop(bytes) => {
                 7u8.pack(&mut out);
                 out.extend_from_slice(bytes);
             }
@@ -126,49 +126,51 @@ impl Parcel {
         out
     }
 
-    /// Reads a packet: the number of the search, and the parcel.
+    /// Reads a packet: the number of the search, and the message.
     pub fn from_bytes(bytes: &[u8]) -> Result<(u64, Self), Malformed> {
         let mut from = Reader::new(bytes);
         let search = u64::unpack(&mut from)?;
-        let parcel = match u8::unpack(&mut from)? {
-            0 => Parcel::Begin(Pack::unpack(&mut from)?),
+        let message = match u8::unpack(&mut from)? {
+            0 => SessionMessage::Begin(Pack::unpack(&mut from)?),
             1 => {
                 let left = from.left();
-                Parcel::Gateway(from.take(left)?.to_vec())
+                SessionMessage::Gateway(from.take(left)?.to_vec())
             }
             2 => {
-                let sighting: Sighting = Pack::unpack(&mut from)?;
-                if !can_grow(&sighting.counts) || sighting.units > MOST_UNITS {
+                let progress: SiteProgress = Pack::unpack(&mut from)?;
+                if !can_grow(&progress.counts) || progress.units > MOST_UNITS {
                     return Err(Malformed::Range);
                 }
-                Parcel::Sighting(sighting)
+                SessionMessage::SiteProgress(progress)
             }
-            3 => Parcel::Wish(Stop::of(u8::unpack(&mut from)?).ok_or(Malformed::Range)?),
+            3 => SessionMessage::Wish(Stop::of(u8::unpack(&mut from)?).ok_or(Malformed::Range)?),
             4 => {
                 let text: Vec<u8> = Pack::unpack(&mut from)?;
                 let text = String::from_utf8(text).map_err(|_| Malformed::Range)?;
                 // It is shown on a terminal, in one line.
-                Parcel::Failed(text.chars().filter(|it| !it.is_control()).take(MOST_TEXT).collect())
+                SessionMessage::Failed(
+                    text.chars().filter(|it| !it.is_control()).take(MOST_TEXT).collect(),
+                )
             }
             5 => {
-                let account: Account = Pack::unpack(&mut from)?;
-                let units = &account.units;
+                let totals: SiteTotals = Pack::unpack(&mut from)?;
+                let units = &totals.units;
                 if units.len() > MOST_UNITS as usize || units.iter().any(|it| !can_grow(&it.counts))
                 {
                     return Err(Malformed::Range);
                 }
-                Parcel::Account(account)
+                SessionMessage::SiteTotals(totals)
             }
-            6 => Parcel::Dismissed,
+            6 => SessionMessage::Dismissed,
             7 => {
                 let left = from.left();
-                Parcel::Loop(from.take(left)?.to_vec())
+                SessionMessage::Loop(from.take(left)?.to_vec())
             }
-            8 => Parcel::Left,
+            8 => SessionMessage::Left,
             _ => return Err(Malformed::Range),
         };
         from.finish()?;
-        Ok((search, parcel))
+        Ok((search, message))
     }
 }
 
@@ -182,20 +184,20 @@ mod tests {
         let best = Some(Solution { score: -5, plan: vec![1, 2] });
         let order =
             Order { run: 7, best, limited: true, about: b"{}".to_vec(), ..Order::default() };
-        let parcels = [
-            Parcel::Begin(order),
-            Parcel::Gateway(vec![1, 2, 3]),
-            Parcel::Sighting(Sighting { counts, units: 3, busy: 2, blind: true }),
-            Parcel::Wish(Stop::Memory),
-            Parcel::Failed("a bound is wrong".into()),
-            Parcel::Account(Account::default()),
-            Parcel::Dismissed,
-            Parcel::Loop(vec![4, 5]),
-            Parcel::Left,
+        let messages = [
+            SessionMessage::Begin(order),
+            SessionMessage::Gateway(vec![1, 2, 3]),
+            SessionMessage::SiteProgress(SiteProgress { counts, units: 3, busy: 2, blind: true }),
+            SessionMessage::Wish(Stop::Memory),
+            SessionMessage::Failed("a bound is wrong".into()),
+            SessionMessage::SiteTotals(SiteTotals::default()),
+            SessionMessage::Dismissed,
+            SessionMessage::Loop(vec![4, 5]),
+            SessionMessage::Left,
         ];
-        for parcel in parcels {
-            let (search, read) = Parcel::from_bytes(&parcel.to_bytes(9)).unwrap();
-            assert_eq!((search, format!("{read:?}")), (9, format!("{parcel:?}")));
+        for message in messages {
+            let (search, read) = SessionMessage::from_bytes(&message.to_bytes(9)).unwrap();
+            assert_eq!((search, format!("{read:?}")), (9, format!("{message:?}")));
         }
     }
 
@@ -203,15 +205,16 @@ mod tests {
     #[test]
     fn texts_of_others_are_one_line_of_plain_characters() {
         let text = format!("\u{1b}[2Jgone\nfor good{}", "!".repeat(5000));
-        let (_, read) = Parcel::from_bytes(&Parcel::Failed(text).to_bytes(1)).unwrap();
-        let Parcel::Failed(read) = read else { panic!("{read:?}") };
+        let (_, read) =
+            SessionMessage::from_bytes(&SessionMessage::Failed(text).to_bytes(1)).unwrap();
+        let SessionMessage::Failed(read) = read else { panic!("{read:?}") };
         assert!(read.starts_with("[2Jgonefor good!!!") && read.len() == MOST_TEXT, "{read}");
     }
 
     #[test]
     fn what_is_no_parcel_is_refused() {
         for bytes in [&[][..], &[0], &[0, 9], &[0, 3, 99], &[0, 3], &[0, 6, 1], &[0, 4, 1, 0xff]] {
-            assert!(Parcel::from_bytes(bytes).is_err(), "{bytes:?}");
+            assert!(SessionMessage::from_bytes(bytes).is_err(), "{bytes:?}");
         }
     }
 }

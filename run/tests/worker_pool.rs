@@ -6,7 +6,7 @@ use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
 use pleach_run::executor::gpu::spec::Spec;
-use pleach_run::{Crew, Outcome, Settings};
+use pleach_run::{Outcome, Settings, WorkerPool};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,38 +15,38 @@ fn settings(threads: u32, devices: &[&str]) -> Settings {
     Settings { threads, devices, ..Settings::default() }
 }
 
-fn go(crew: &Crew, problem: &dyn Problem, settings: &Settings) -> Outcome {
-    crew.run(problem, settings, &mut |_| ControlFlow::Continue(())).unwrap()
+fn go(pool: &WorkerPool, problem: &dyn Problem, settings: &Settings) -> Outcome {
+    pool.run(problem, settings, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 #[test]
 fn a_second_run_starts_no_thread_and_opens_no_device() {
-    let crew = Crew::default();
+    let pool = WorkerPool::default();
     let queens = Queens::new(8, Level::best()).unwrap();
     let tree = Parameters::parse("type=binomial,b0=40,q=0.19,m=5,seed=3").unwrap();
     let uts = Uts::new(tree, Level::best());
     let problems: [&dyn Problem; 2] = [&queens, &uts];
-    let alone = problems.map(|problem| go(&crew, problem, &settings(1, &[])).counts);
+    let alone = problems.map(|problem| go(&pool, problem, &settings(1, &[])).counts);
     for round in 0..3 {
         // The device is prepared for one problem after another.
         for (problem, alone) in problems.iter().zip(&alone) {
-            let outcome = go(&crew, *problem, &settings(2, &["emulated"]));
+            let outcome = go(&pool, *problem, &settings(2, &["emulated"]));
             assert_eq!(outcome.counts, *alone, "round {round}");
-            let alone_on_it = go(&crew, *problem, &settings(0, &["emulated"]));
+            let alone_on_it = go(&pool, *problem, &settings(0, &["emulated"]));
             assert_eq!(alone_on_it.counts, *alone, "round {round}");
-            assert_eq!((crew.threads_started(), crew.devices_opened()), (3, 1));
+            assert_eq!((pool.threads_started(), pool.devices_opened()), (3, 1));
         }
     }
 }
 
 #[test]
 fn a_device_that_failed_is_opened_anew() {
-    let crew = Crew::default();
+    let pool = WorkerPool::default();
     let queens = Queens::new(8, Level::best()).unwrap();
-    let wanted = go(&crew, &queens, &settings(1, &[])).counts;
+    let wanted = go(&pool, &queens, &settings(1, &[])).counts;
     for opened in 1..4 {
-        let outcome = go(&crew, &queens, &settings(1, &["emulated:fail=3"]));
-        assert_eq!((outcome.counts, crew.devices_opened()), (wanted, opened));
+        let outcome = go(&pool, &queens, &settings(1, &["emulated:fail=3"]));
+        assert_eq!((outcome.counts, pool.devices_opened()), (wanted, opened));
     }
 }
 
@@ -70,32 +70,32 @@ impl Tree for Broken {
 
 #[test]
 fn a_panic_ends_its_run_and_no_other() {
-    let crew = Crew::default();
+    let pool = WorkerPool::default();
     let queens = Queens::new(9, Level::best()).unwrap();
-    let wanted = go(&crew, &queens, &settings(3, &[])).counts;
+    let wanted = go(&pool, &queens, &settings(3, &[])).counts;
     for _ in 0..20 {
         let broken = Plain(Broken);
-        let panic = catch_unwind(AssertUnwindSafe(|| go(&crew, &broken, &settings(3, &[]))));
+        let panic = catch_unwind(AssertUnwindSafe(|| go(&pool, &broken, &settings(3, &[]))));
         assert!(panic.is_err());
-        assert_eq!(go(&crew, &queens, &settings(3, &[])).counts, wanted);
+        assert_eq!(go(&pool, &queens, &settings(3, &[])).counts, wanted);
     }
-    assert_eq!(crew.threads_started(), 3);
+    assert_eq!(pool.threads_started(), 3);
 }
 
 #[test]
 fn a_run_within_a_run_has_threads_of_its_own() {
-    let crew = Crew::default();
+    let pool = WorkerPool::default();
     let queens = Queens::new(8, Level::best()).unwrap();
-    let wanted = go(&crew, &queens, &settings(2, &[])).counts;
+    let wanted = go(&pool, &queens, &settings(2, &[])).counts;
     let big = Queens::new(13, Level::best()).unwrap();
     let mut inner = None;
     let look_every = std::time::Duration::from_millis(1);
     let settings_of_both = Settings { look_every, ..settings(2, &[]) };
-    let outer = crew.run(&big, &settings_of_both, &mut |_| {
-        inner.get_or_insert_with(|| go(&crew, &queens, &settings(2, &[])).counts);
+    let outer = pool.run(&big, &settings_of_both, &mut |_| {
+        inner.get_or_insert_with(|| go(&pool, &queens, &settings(2, &[])).counts);
         ControlFlow::Continue(())
     });
     assert!(outer.unwrap().stop.is_none());
     assert!(inner.is_none_or(|inner| inner == wanted));
-    assert!(crew.threads_started() <= 4);
+    assert!(pool.threads_started() <= 4);
 }

@@ -1,4 +1,4 @@
-//! [`Course`]: how far the processes are in an order of loops, and what those that come later must be told.
+//! [`LoopSequence`]: how far the processes are in an order of loops, and what those that come later must be told.
 
 use pleach_net::SiteId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ const LETTER: usize = 1 << 26;
 
 /// How far a process is in an order of loops. Each loop is a step. What all are told before the first one is a step, too.
 #[derive(Debug, Default)]
-pub(crate) struct Course {
+pub(crate) struct LoopSequence {
     /// The step under way.
     pub at: u32,
     /// At the root, of each step before: whether it came to its end, and what everybody needs of it.
@@ -36,7 +36,7 @@ impl From<&[u8]> for First {
     }
 }
 
-impl Course {
+impl LoopSequence {
     /// The root's, once it has begun: at the first loop.
     pub fn after(First(first): First, barred: BTreeSet<SiteId>) -> Self {
         Self { at: 1, past: vec![(true, first)], barred, ..Self::default() }

@@ -1,4 +1,4 @@
-//! [`Crew`]: threads and devices that outlive a run and are used again by the next one.
+//! [`WorkerPool`]: threads and devices that outlive a run and are used again by the next one.
 
 use crate::error::RunError;
 use crate::executor::gpu::shelf::Shelf;
@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-/// What a thread of the crew runs next.
+/// What a thread of the worker pool runs next.
 type Task = Box<dyn FnOnce() + Send>;
 /// The same as long as it borrows from a run.
 type Borrowing<'env> = Box<dyn FnOnce() + Send + 'env>;
@@ -38,9 +38,9 @@ impl Worker {
 
 /// Threads and devices that outlive a run and are used again by the next one.
 ///
-/// [`crate::run`] uses the crew of the process. A crew of one's own ends its threads when it is dropped.
+/// [`crate::run`] uses the worker pool of the process. A worker pool of one's own ends its threads when it is dropped.
 #[derive(Default)]
-pub struct Crew {
+pub struct WorkerPool {
     /// Threads that wait for a task.
     idle: Mutex<Vec<Worker>>,
     started: AtomicU64,
@@ -49,10 +49,10 @@ pub struct Crew {
     process: AtomicU32,
 }
 
-impl Crew {
-    /// The crew of the process.
+impl WorkerPool {
+    /// The worker pool of the process.
     pub fn shared() -> &'static Self {
-        static SHARED: OnceLock<Crew> = OnceLock::new();
+        static SHARED: OnceLock<WorkerPool> = OnceLock::new();
         SHARED.get_or_init(Self::default)
     }
 
