@@ -5,7 +5,7 @@ use crate::gateway::Portion;
 use crate::lease::wire::{pack_subs, unpack_subs};
 use crate::lease::{Certificate, Lease, Rec, nested};
 use crate::tree::{Counts, Solution};
-use crate::wire::{Kind, Unreadable, can_grow, open, seal};
+use crate::wire::{ContentKind, Unreadable, can_grow, open, seal};
 use crate::work::{Malformed, Pack, Reader, Work};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Checkpoint {
     /// The checkpoint as a file holds it.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        seal(Kind::Checkpoint, self.fingerprint, self)
+        seal(ContentKind::Checkpoint, self.fingerprint, self)
     }
 
     /// Reads a file.
@@ -46,7 +46,7 @@ impl Checkpoint {
     /// # Errors
     /// If the bytes are anything but a checkpoint as it was written.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unreadable> {
-        let (fingerprint, content) = open(Kind::Checkpoint, bytes)?;
+        let (fingerprint, content) = open(ContentKind::Checkpoint, bytes)?;
         Ok(Self { fingerprint, ..content })
     }
 

@@ -80,7 +80,7 @@ impl Parents {
 ///
 /// Nodes that were sent stay part of it until their bounds come: a copy has them, and nothing of them has been
 /// counted. So whoever computes the bounds may fail at any time.
-pub trait Host: Explorer {
+pub trait HostSearch: Explorer {
     /// What computing the bounds takes.
     fn layout(&self) -> Layout;
 
@@ -100,14 +100,14 @@ pub trait Host: Explorer {
 pub struct Batch(u64);
 
 /// A batch under way: its nodes, each with the number of its children.
-type Sent<N> = (Batch, Vec<(Entry<N>, usize)>);
+type BatchOut<N> = (Batch, Vec<(Entry<N>, usize)>);
 
 /// A search by a tree's own rules.
 pub struct Evaluation<B: BoundedElsewhere> {
     by: B,
     pool: Pool<B::Held>,
     /// In the order sent.
-    sent: VecDeque<Sent<B::Held>>,
+    sent: VecDeque<BatchOut<B::Held>>,
     batches: u64,
     /// Kept for its memory.
     children: Vec<(i64, B::Held)>,
@@ -165,7 +165,7 @@ fn with<N, M>(entry: &Entry<N>, node: M) -> Entry<M> {
     Entry { bound: entry.bound, depth: entry.depth, share: entry.share, node }
 }
 
-impl<B: BoundedElsewhere> Host for Evaluation<B> {
+impl<B: BoundedElsewhere> HostSearch for Evaluation<B> {
     fn layout(&self) -> Layout {
         self.by.layout()
     }

@@ -1,7 +1,7 @@
 //! [`Problem`]: what a run needs to know of a problem, whoever explores it.
 
 use crate::device::OnDevice;
-use crate::evaluate::Host;
+use crate::evaluate::HostSearch;
 use crate::explorer::{Explorer, TreeExplorer};
 use crate::sample;
 use crate::seed::Top;
@@ -36,7 +36,7 @@ pub trait Problem: Sync {
     ///
     /// # Errors
     /// For which part of the problem there is no kernel.
-    fn evaluation(&self) -> Result<Box<dyn Host + '_>, &'static str> {
+    fn evaluation(&self) -> Result<Box<dyn HostSearch + '_>, &'static str> {
         Err("the rules of this problem")
     }
 

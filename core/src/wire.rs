@@ -23,7 +23,7 @@ pub const FORMAT: u8 = 4;
 
 /// What an envelope holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ContentKind {
     /// A message between peers.
     Message,
     /// A letter between sites.
@@ -32,14 +32,14 @@ pub enum Kind {
     Checkpoint,
 }
 
-impl Kind {
+impl ContentKind {
     /// The first bytes of such an envelope.
     #[must_use]
     pub fn mark(self) -> [u8; 4] {
         match self {
-            Kind::Message => *b"plms",
-            Kind::GatewayMessage => *b"plpt",
-            Kind::Checkpoint => *b"plck",
+            ContentKind::Message => *b"plms",
+            ContentKind::GatewayMessage => *b"plpt",
+            ContentKind::Checkpoint => *b"plck",
         }
     }
 }
@@ -73,7 +73,7 @@ const SEAL: usize = 8;
 
 /// Puts a content into an envelope.
 #[must_use]
-pub fn seal(kind: Kind, fingerprint: u64, content: &impl Pack) -> Vec<u8> {
+pub fn seal(kind: ContentKind, fingerprint: u64, content: &impl Pack) -> Vec<u8> {
     let mut bytes = kind.mark().to_vec();
     bytes.push(FORMAT);
     bytes.extend(fingerprint.to_le_bytes());
@@ -90,7 +90,7 @@ pub fn seal(kind: Kind, fingerprint: u64, content: &impl Pack) -> Vec<u8> {
 ///
 /// # Errors
 /// If it is anything but an envelope of this kind as it was sealed.
-pub fn open<T: Pack>(kind: Kind, bytes: &[u8]) -> Result<(u64, T), Unreadable> {
+pub fn open<T: Pack>(kind: ContentKind, bytes: &[u8]) -> Result<(u64, T), Unreadable> {
     let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else {
         let begun = !bytes.is_empty() && bytes.starts_with(&kind.mark()[..bytes.len().min(4)]);
         let least = (HEAD + SEAL) as u64;
@@ -170,7 +170,7 @@ impl Envelope {
     /// The message as bytes for another process that takes part in the same search.
     #[must_use]
     pub fn to_bytes(&self, fingerprint: u64) -> Vec<u8> {
-        seal(Kind::Message, fingerprint, self)
+        seal(ContentKind::Message, fingerprint, self)
     }
 
     /// Reads a message of a search.
@@ -178,7 +178,7 @@ impl Envelope {
     /// # Errors
     /// If the bytes are not a message of this search.
     pub fn from_bytes(bytes: &[u8], fingerprint: u64) -> Result<Self, Unreadable> {
-        let (print, envelope) = open(Kind::Message, bytes)?;
+        let (print, envelope) = open(ContentKind::Message, bytes)?;
         if print == fingerprint { Ok(envelope) } else { Err(Unreadable::Foreign) }
     }
 }

@@ -1,6 +1,6 @@
 //! [`NetError`]: why a network cannot be opened or go on, each in one line.
 
-use crate::SiteId;
+use crate::Rank;
 
 /// Why a network cannot be opened or go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,7 +97,7 @@ pub enum NetError {
     #[error("a message to site {to}, but there are {sites} sites")]
     NoSite {
         /// Its receiver.
-        to: SiteId,
+        to: Rank,
         /// How many sites there are.
         sites: u32,
     },
@@ -105,7 +105,7 @@ pub enum NetError {
     #[error("a message to site {to} after the end was announced")]
     Finished {
         /// Its receiver.
-        to: SiteId,
+        to: Rank,
     },
     /// A message longer than allowed, sent or announced.
     #[error("a message of {bytes} bytes, but at most {limit} are allowed")]
@@ -119,7 +119,7 @@ pub enum NetError {
     #[error("site {from} sent what makes no sense: {what}")]
     Garbled {
         /// Its sender.
-        from: SiteId,
+        from: Rank,
         /// What is wrong.
         what: &'static str,
     },
@@ -134,7 +134,7 @@ impl NetError {
 
     /// Whether a message may be sent at all: to one of these sites, before the end, and not too long.
     pub(crate) fn check_message(
-        (to, sites): (SiteId, u32),
+        (to, sites): (Rank, u32),
         finished: bool,
         (bytes, limit): (usize, usize),
     ) -> Result<(), Self> {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The number of a site, from 0.
-pub type SiteId = u32;
+pub type Rank = u32;
 
 /// Which processes a network has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,20 +34,20 @@ pub enum Arrival {
     /// Bytes, whole and unchanged.
     Message {
         /// Who sent them.
-        from: SiteId,
+        from: Rank,
         /// What was sent.
         bytes: Vec<u8>,
     },
     /// A site that was not there from the start, and can be written to from now on. Never over MPI.
     Joined {
         /// Its place.
-        site: SiteId,
+        site: Rank,
         /// What it said of itself.
         bytes: Vec<u8>,
     },
     /// A site that will never be heard of again; over TLS, its place may be given to another process. A site that
     /// has lost site 0 over TLS has lost all others too.
-    Lost(SiteId),
+    Lost(Rank),
     /// All sites have finished, and every message has arrived. Nothing comes after this.
     End,
 }
@@ -70,7 +70,7 @@ pub enum Arrival {
 /// error, so that a launcher takes the others down.
 pub trait Network: Send {
     /// This site.
-    fn me(&self) -> SiteId;
+    fn me(&self) -> Rank;
 
     /// How many places there are: the number of every site is below. Over MPI all are taken from the start;
     /// over TLS only those of site 0 and of this one, and others as they join.
@@ -83,7 +83,7 @@ pub trait Network: Send {
     fn name(&self) -> &str;
 
     /// Sends a message.
-    fn send(&mut self, to: SiteId, bytes: Vec<u8>);
+    fn send(&mut self, to: Rank, bytes: Vec<u8>);
 
     /// Takes the next arrival if there is one, and keeps what is being sent going.
     ///
@@ -129,7 +129,7 @@ pub trait Entrance: Send {
     /// Gives a caller a place, and these bytes as a welcome. A process that is there is cut off, and the network
     /// reports it as lost: the caller is that process, come back. The network reports that the caller has joined;
     /// if it has left since, also that it is lost.
-    fn admit(&mut self, knock: u32, site: SiteId, welcome: Arc<[u8]>);
+    fn admit(&mut self, knock: u32, site: Rank, welcome: Arc<[u8]>);
 
     /// Sends a caller away for good, with a reason in one line.
     fn refuse(&mut self, knock: u32, reason: &str);
@@ -138,5 +138,5 @@ pub trait Entrance: Send {
     fn postpone(&mut self, knock: u32, reason: &str);
 
     /// Cuts a site off, with a reason in one line. The network reports it as lost.
-    fn expel(&mut self, site: SiteId, reason: &str);
+    fn expel(&mut self, site: Rank, reason: &str);
 }

@@ -111,23 +111,23 @@ fn overhead(name: &str, problem: Start<'_>, pairs: usize) -> Result<(), RunError
     Ok(())
 }
 
-/// A small run by a crew that is new, against the same by one that has run before, in turns.
+/// A small run by a worker pool that is new, against the same by one that has run before, in turns.
 fn second_run(name: &str, device: &str) -> Result<(), RunError> {
     let queens = queens(7);
     let devices = Spec::parse(device).into_iter().collect();
     let settings = Settings { devices, ..threads(2) };
-    let run = |crew: &WorkerPool| -> Result<f64, RunError> {
+    let run = |pool: &WorkerPool| -> Result<f64, RunError> {
         let start = Instant::now();
-        crew.run(&queens, &settings, &mut |_| std::ops::ControlFlow::Continue(()))?;
+        pool.run(&queens, &settings, &mut |_| std::ops::ControlFlow::Continue(()))?;
         Ok(start.elapsed().as_secs_f64() * 1e6)
     };
     let (mut firsts, mut seconds, mut started) = (Vec::new(), Vec::new(), 0);
     for _ in 0..201 {
-        let crew = WorkerPool::default();
-        firsts.push(run(&crew)?);
-        let before = (crew.threads_started(), crew.devices_opened());
-        seconds.push(run(&crew)?);
-        started += crew.threads_started() - before.0 + crew.devices_opened() - before.1;
+        let pool = WorkerPool::default();
+        firsts.push(run(&pool)?);
+        let before = (pool.threads_started(), pool.devices_opened());
+        seconds.push(run(&pool)?);
+        started += pool.threads_started() - before.0 + pool.devices_opened() - before.1;
     }
     println!(
         "run after another, {name}: first {:.0} us, second {:.0} us, {started} threads and devices \

@@ -50,6 +50,36 @@ fn files_open_with_what_they_are_for() {
     complain("no opening sentence", &silent.map(|(path, _)| path).collect::<Vec<_>>());
 }
 
+/// The type that a line of code defines, unless it is one of a trait or of a test.
+fn defined(line: &str) -> Option<&str> {
+    let visible = line.strip_prefix("pub").map_or(line, |rest| match rest.strip_prefix('(') {
+        Some(rest) => rest.split_once(')').map_or(rest, |(_, rest)| rest),
+        None => rest,
+    });
+    let keywords = ["struct ", "enum ", "trait ", "type "];
+    let rest = keywords.iter().find_map(|keyword| visible.trim_start().strip_prefix(keyword))?;
+    let end = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+    // Types of traits and tests are indented.
+    line.starts_with(|c: char| !c.is_whitespace()).then_some(&rest[..end])
+}
+
+#[test]
+fn every_type_of_the_engine_has_a_name_of_its_own() {
+    let engine = |path: &str| {
+        let inside = ["core/src/", "net/src/", "run/src/"].iter().any(|it| path.starts_with(it));
+        inside && !path.contains("/sim/") && !path.contains("tests") && !path.contains("loom")
+    };
+    let mut found: Vec<(String, String)> = Vec::new();
+    for (path, text) in files(&[".rs"]).into_iter().filter(|(path, _)| engine(path)) {
+        found.extend(text.lines().filter_map(|line| Some((defined(line)?.into(), path.clone()))));
+    }
+    assert!(found.len() > 300, "only {} types", found.len());
+    found.sort();
+    let twice = found.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+    let twice = twice.map(|pair| format!("{} in {} and {}", pair[0].0, pair[0].1, pair[1].1));
+    complain("names of two types", &twice.collect::<Vec<_>>());
+}
+
 /// The only places where `unsafe` may stand.
 const FENCES: [&str; 10] = [
     "problems/src/simd/",
@@ -58,7 +88,7 @@ const FENCES: [&str; 10] = [
     "kernels/tests/main/device.rs",
     "kernels/examples/evaluate_host.rs",
     "net/src/mpi/",
-    "run/src/crew.rs",
+    "run/src/worker_pool.rs",
     "run/src/pins.rs",
     "run/src/standard.rs",
     "run/src/executor/gpu/",

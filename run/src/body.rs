@@ -2,7 +2,7 @@
 
 use crate::error::RunError;
 use crate::executor::Executor;
-use crate::late::aside::Aside;
+use crate::late::aside::ScratchExplorer;
 use crate::outcome::{Balance, UnitReport};
 use crate::run_state::RunState;
 use crate::transport::{Envelope, Transport};
@@ -24,7 +24,7 @@ pub(crate) struct Body<'a, E, T> {
     /// When it last asked for work.
     asked_at_ns: u64,
     /// What copies are split with, where pieces are given late.
-    pub aside: Option<Aside<'a>>,
+    pub aside: Option<ScratchExplorer<'a>>,
 }
 
 impl<'a, E: Executor, T: Transport> Body<'a, E, T> {
@@ -34,7 +34,7 @@ impl<'a, E: Executor, T: Transport> Body<'a, E, T> {
         executor: E,
         transport: T,
         report: UnitReport,
-        aside: Option<Aside<'a>>,
+        aside: Option<ScratchExplorer<'a>>,
     ) -> Self {
         let balance = Balance::default();
         let (wake_at_ns, asked_at_ns) = (None, 0);

@@ -22,7 +22,7 @@ const STRETCH_NS: u64 = 100_000;
 /// One unit: a peer with its host, and the executor, mail and counts that they act on.
 pub(crate) struct Unit<'a, E, T> {
     host: Host<Arc<Work>>,
-    chooser: balance::Seeded,
+    chooser: balance::SeededChooser,
     body: Body<'a, E, T>,
     /// The snapshot that the peer was told of last.
     epoch: u64,
@@ -72,7 +72,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         (side, top): (Option<Side<'a>>, Option<&'a dyn Top>),
     ) -> Self {
         let pace = pace.map(Pace::new);
-        let chooser = balance::Seeded::new(seed, peer.me());
+        let chooser = balance::SeededChooser::new(seed, peer.me());
         let run_state = body.run_state;
         let seeds = peer.explores_down_to().map(|(depth, _)| depth);
         let host = Host::new(peer, run_state.saver().is_some() || run_state.site_state().is_some());

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 thread_local! {
     /// The locks that this thread holds: a run shares the one of the search that it is part of.
-    static HELD: RefCell<Vec<(PathBuf, Weak<Held>)>> = const { RefCell::new(Vec::new()) };
+    static HELD: RefCell<Vec<(PathBuf, Weak<HeldLock>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A checkpoint file that no other run may use meanwhile.
@@ -17,10 +17,10 @@ thread_local! {
 /// system releases the lock when the process ends, whichever way; a side file that a crash leaves
 /// behind locks nothing.
 pub struct Lock {
-    _held: Arc<Held>,
+    _held: Arc<HeldLock>,
 }
 
-struct Held {
+struct HeldLock {
     side: PathBuf,
     /// `None` on file systems without locks.
     file: Option<File>,
@@ -45,7 +45,7 @@ impl Lock {
             return Ok(Self { _held: held });
         }
         let file = take(&side)?;
-        let held = Arc::new(Held { side: side.clone(), file });
+        let held = Arc::new(HeldLock { side: side.clone(), file });
         HELD.with_borrow_mut(|all| all.push((side, Arc::downgrade(&held))));
         Ok(Self { _held: held })
     }
@@ -97,7 +97,7 @@ fn is_at(_: &File, _: &Path) -> bool {
     true
 }
 
-impl Drop for Held {
+impl Drop for HeldLock {
     fn drop(&mut self) {
         // Removed while it is locked, so that nobody can have locked the one that goes.
         if cfg!(unix) || self.file.is_none() {

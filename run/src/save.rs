@@ -82,7 +82,7 @@ fn is_checkpoint_or_empty(path: &Path) -> io::Result<bool> {
     }
     let mut begin = Vec::new();
     file.take(4).read_to_end(&mut begin)?;
-    Ok(begin.is_empty() || begin == pleach_core::wire::Kind::Checkpoint.mark())
+    Ok(begin.is_empty() || begin == pleach_core::wire::ContentKind::Checkpoint.mark())
 }
 
 /// Reads a saved run in order to resume it.

@@ -6,7 +6,7 @@ use crate::driver::{Left, Unit};
 use crate::error::{MOST_THREADS, RunError};
 use crate::gather::{check, gather};
 use crate::late;
-use crate::late::aside::Aside;
+use crate::late::aside::ScratchExplorer;
 use crate::outcome::{Outcome, Sight, UnitReport};
 use crate::profile;
 use crate::run_state::RunState;
@@ -170,7 +170,7 @@ impl<'a> Ground<'a> {
         let side = (settings.improve && hope && improves)
             .then(|| problem.improver(settings.seed).map(Side::new))
             .flatten();
-        let aside = settings.policy.is_late().then(|| Aside(problem.explorer()));
+        let aside = settings.policy.is_late().then(|| ScratchExplorer(problem.explorer()));
         let body = Body::new(me, run_state, executor, desk, report, aside);
         let left = Unit::new(peer, (settings.seed, settings.pace), body, (side, top)).drive()?;
         guard.well = true;

@@ -4,12 +4,12 @@ use crate::error::RunError;
 use crate::executor::Executor;
 use crate::executor::gpu::DeviceError;
 use crate::executor::gpu::coming::ComingExecutor;
-use crate::executor::gpu::errand::Errand;
+use crate::executor::gpu::errand::DeviceRequest;
 use crate::executor::gpu::executor::{DeviceExecutor, Rounds, fell_back};
 use crate::executor::gpu::mode::begin;
 use crate::executor::gpu::opening::Opening;
 use crate::executor::gpu::shelf::Shelf;
-use crate::executor::gpu::spec::{Kind, Mode, names};
+use crate::executor::gpu::spec::{DeviceKind, Mode, names};
 use crate::executor::threads::ThreadExecutor;
 use crate::run_state::RunState;
 use crate::settings::Settings;
@@ -58,7 +58,7 @@ pub(crate) fn plan<'p>(
         if !spec.asked && problem.on_device().is_err() && problem.evaluation().is_err() {
             continue;
         }
-        let errand = Errand::new(problem, spec, shelf);
+        let errand = DeviceRequest::new(problem, spec, shelf);
         // A GPU that is of no use to Pleach, and that nobody asked for.
         if !spec.asked && errand.is_err() {
             continue;
@@ -71,7 +71,7 @@ pub(crate) fn plan<'p>(
                 if let Make::Device(explorer, _) = &make {
                     warnings.extend(fell_back(&name, &**explorer));
                 }
-                gpus += u32::from(matches!(spec.kind, Kind::Gpu(_)));
+                gpus += u32::from(matches!(spec.kind, DeviceKind::Gpu(_)));
                 devices.push(Planned { name, make });
             }
             Err(why) => warnings.push_back(format!("{name} not used: {why}")),
@@ -88,7 +88,11 @@ pub(crate) fn plan<'p>(
 }
 
 /// A device at its errand, or on its way, where it may come later.
-fn make(problem: &dyn Problem, errand: Errand, at_once: bool) -> Result<Make<'_>, DeviceError> {
+fn make(
+    problem: &dyn Problem,
+    errand: DeviceRequest,
+    at_once: bool,
+) -> Result<Make<'_>, DeviceError> {
     if !at_once && !errand.is_quick() {
         return Opening::start(errand).map(Make::Coming);
     }

@@ -83,12 +83,12 @@ impl WorkerPool {
     ) -> Result<Vec<thread::Result<R>>, RunError> {
         let workers = self.hire(jobs.len())?;
         let latch = Arc::new(Latch::new(jobs.len() as u32));
-        let slots: Vec<Slot<R>> = jobs.iter().map(|_| Slot::default()).collect();
+        let slots: Vec<JobResult<R>> = jobs.iter().map(|_| JobResult::default()).collect();
         {
             let _all_ended = WaitOnDrop(&latch);
             for ((job, slot), worker) in jobs.into_iter().zip(&slots).zip(&workers) {
                 let ended = CountOnDrop(Arc::clone(&latch));
-                let job = Job { job, slot: Slot(Arc::clone(&slot.0)), ended };
+                let job = Job { job, slot: JobResult(Arc::clone(&slot.0)), ended };
                 let task: Borrowing<'env> = Box::new(move || job.run());
                 // SAFETY: `WaitOnDrop` keeps this function from returning, and from unwinding, before the
                 // latch has counted every task, and a task is counted last, once it has run or was dropped.
@@ -133,9 +133,9 @@ impl WorkerPool {
 }
 
 /// Where a job leaves its result.
-struct Slot<R>(Arc<Mutex<Option<thread::Result<R>>>>);
+struct JobResult<R>(Arc<Mutex<Option<thread::Result<R>>>>);
 
-impl<R> Default for Slot<R> {
+impl<R> Default for JobResult<R> {
     fn default() -> Self {
         Self(Arc::new(Mutex::new(None)))
     }
@@ -144,7 +144,7 @@ impl<R> Default for Slot<R> {
 /// A job on its way to a thread. Its parts are dropped in this order, so that it is counted last.
 struct Job<'env, R> {
     job: Box<dyn FnOnce() -> R + Send + 'env>,
-    slot: Slot<R>,
+    slot: JobResult<R>,
     ended: CountOnDrop,
 }
 

@@ -9,7 +9,7 @@ use pleach_core::laws::mutate;
 use pleach_core::lease::{Certificate, Lease, LeaseMessage, Rec};
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Solution};
-use pleach_core::wire::{Envelope, Kind, seal};
+use pleach_core::wire::{ContentKind, Envelope, seal};
 use pleach_core::work::{Malformed, Nodes, Pack, Reader, Work};
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::Queens;
@@ -174,7 +174,7 @@ fn mutated_inputs_are_refused() {
         // The same damage under a valid seal, as a faulty sender would produce it: whatever is
         // decoded encodes to the same bytes, and its work is rejected or can be searched.
         let content = Raw(&bytes[HEAD..bytes.len() - SEAL]);
-        let kinds = [Kind::Message, Kind::GatewayMessage, Kind::Checkpoint];
+        let kinds = [ContentKind::Message, ContentKind::GatewayMessage, ContentKind::Checkpoint];
         let kind = kinds.into_iter().find(|kind| original.starts_with(&kind.mark())).unwrap();
         let sealed = seal(kind, prints[which], &content);
         let (message, packet, checkpoint) = read(&sealed, prints[which]);
@@ -211,7 +211,7 @@ fn mutated_inputs_are_refused() {
 
 /// The most that bytes can ask for: leases of which nothing is known, in one another and beside one another.
 #[test]
-fn liens_take_memory_in_proportion() {
+fn leases_take_memory_in_proportion() {
     let held = |part| {
         let (given, heard) = (Arc::default(), Some(Arc::new(part)));
         Rec { holder: 0, acked: false, given, heard }

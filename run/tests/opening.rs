@@ -9,7 +9,7 @@ use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_run::executor::gpu::coming::ComingExecutor;
-use pleach_run::executor::gpu::errand::Errand;
+use pleach_run::executor::gpu::errand::DeviceRequest;
 use pleach_run::executor::gpu::opening::Opening;
 use pleach_run::executor::{Budget, Executor};
 use pleach_run::{Settings, UnitReport, WorkerPool};
@@ -37,7 +37,7 @@ fn comes_after(
         let said = Arc::clone(&said);
         Box::new(move |line: String| said.lock().unwrap().push_str(&line))
     };
-    let errand = Errand::new(problem, &spec(words), &Arc::default()).unwrap();
+    let errand = DeviceRequest::new(problem, &spec(words), &Arc::default()).unwrap();
     let opening = Opening::start(errand).unwrap();
     let mut unit = ComingExecutor::new("emulated0".into(), opening, problem, warn, 1.0);
     unit.explorer().put(&problem.root().bytes).unwrap();

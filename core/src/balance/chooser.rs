@@ -8,9 +8,9 @@ pub trait Chooser {
 
 /// Choices made by a seeded generator.
 #[derive(Clone, Debug)]
-pub struct Seeded(oorandom::Rand32);
+pub struct SeededChooser(oorandom::Rand32);
 
-impl Seeded {
+impl SeededChooser {
     /// The choices of one peer; the peers of a run choose differently.
     #[must_use]
     pub fn new(seed: u64, peer: super::PeerId) -> Self {
@@ -18,7 +18,7 @@ impl Seeded {
     }
 }
 
-impl Chooser for Seeded {
+impl Chooser for SeededChooser {
     fn choose(&mut self, n: u32) -> u32 {
         self.0.rand_range(0..n)
     }

@@ -81,7 +81,7 @@ impl<P: Clone> Host<P> {
     ///
     /// # Errors
     /// The first verb that fails.
-    pub fn tell<V: late::Verbs<Piece = P>>(
+    pub fn tell<V: late::LateVerbs<Piece = P>>(
         &mut self,
         event: Event,
         piece: Option<P>,
@@ -95,7 +95,7 @@ impl<P: Clone> Host<P> {
     }
 
     /// Tells the peer what happened. What it wants is left to [`Host::proceed`].
-    pub(crate) fn begin<V: late::Verbs<Piece = P>>(
+    pub(crate) fn begin<V: late::LateVerbs<Piece = P>>(
         &mut self,
         event: Event,
         piece: Option<P>,
@@ -139,7 +139,7 @@ impl<P: Clone> Host<P> {
 
     /// Carries out one action, or tells the peer what came of the batch. Returns whether there is more
     /// to do.
-    pub(crate) fn proceed<V: late::Verbs<Piece = P>>(
+    pub(crate) fn proceed<V: late::LateVerbs<Piece = P>>(
         &mut self,
         now_ns: u64,
         chooser: &mut dyn Chooser,
@@ -170,7 +170,7 @@ impl<P: Clone> Host<P> {
     }
 
     /// Asks the peer what it wants done.
-    fn ask<V: late::Verbs<Piece = P>>(
+    fn ask<V: late::LateVerbs<Piece = P>>(
         &mut self,
         event: Event,
         now_ns: u64,
@@ -182,7 +182,7 @@ impl<P: Clone> Host<P> {
     }
 
     /// Carries out one action.
-    fn act<V: late::Verbs<Piece = P>>(
+    fn act<V: late::LateVerbs<Piece = P>>(
         &mut self,
         action: Action,
         verbs: &mut V,

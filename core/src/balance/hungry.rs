@@ -57,7 +57,7 @@ impl Thieves {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Action, Event, Message, Part, Peer, PeerTree, Policy, Seeded};
+    use super::super::{Action, EpochPart, Event, Message, Peer, PeerTree, Policy, SeededChooser};
     use super::*;
 
     /// A thief whose piece could not be split off at once gets its share later, and not more.
@@ -65,7 +65,7 @@ mod tests {
     fn a_thief_that_gets_nothing_at_first_stays_who_it_is() {
         let policy = Policy::parse("adaptive").unwrap();
         for units in [0, 1] {
-            let mut chooser = Seeded::new(1, 0);
+            let mut chooser = SeededChooser::new(1, 0);
             let mut peer = Peer::new(0, &PeerTree::new(3, policy.tree, 0), policy.clone());
             let mut given = |event| {
                 let mut actions = Vec::new();
@@ -80,7 +80,7 @@ mod tests {
             assert_eq!(given(step), None);
             let message = Message::Ask { power: Power(3000), units, waits: true };
             let (thief, share) = given(Event::Mail { from: 1, message }).unwrap();
-            assert_ne!(share, Part::from(0.5));
+            assert_ne!(share, EpochPart::from(0.5));
             assert_eq!(given(Event::Kept { thief }), None);
             assert_eq!(given(step), Some((thief, share)));
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// A piece that is kept until its receiver has it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Kept<P> {
+struct KeptPiece<P> {
     to: PeerId,
     piece: P,
 }
@@ -17,7 +17,7 @@ struct Kept<P> {
 /// so a peer takes the pieces of one giver in the order of their tickets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ledger<P> {
-    kept: BTreeMap<Ticket, Kept<P>>,
+    kept: BTreeMap<Ticket, KeptPiece<P>>,
     /// The last ticket taken from each giver, where snapshots may be taken.
     taken: Option<BTreeMap<PeerId, u64>>,
 }
@@ -45,7 +45,7 @@ impl<P: Clone> Ledger<P> {
 
     /// Keeps a piece. Returns whether the ticket is new.
     pub(super) fn keep(&mut self, ticket: Ticket, to: PeerId, piece: P) -> bool {
-        self.kept.insert(ticket, Kept { to, piece }).is_none()
+        self.kept.insert(ticket, KeptPiece { to, piece }).is_none()
     }
 
     /// The piece kept under a ticket, to be looked at or changed.

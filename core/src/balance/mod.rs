@@ -21,7 +21,7 @@ mod ticket;
 mod tree;
 mod verbs;
 
-pub use chooser::{Chooser, Seeded};
+pub use chooser::{Chooser, SeededChooser};
 pub use host::Host;
 pub use hungry::Thief;
 pub use ledger::{Ledger, OnTheWay};
@@ -30,7 +30,7 @@ pub use peer::Peer;
 pub use policy::{End, PRESETS, Policy, Rests, Victim};
 pub use power::Power;
 pub use share::Share;
-pub use ticket::{Part, PeerId, Ticket};
+pub use ticket::{EpochPart, PeerId, Ticket};
 pub use tree::{Growth, PeerTree, TreePlace, TreeShape};
 pub use verbs::{Law, Verbs};
 

@@ -4,7 +4,7 @@ use super::message::GatewayMessage;
 use super::portion::{Portion, Tally};
 use super::state::GatewayState;
 use super::workers::Workers;
-use crate::balance::late::{Split, Verbs as LateVerbs};
+use crate::balance::late::{LateVerbs, Split};
 use crate::balance::{Law, Message, OnTheWay, PeerId, Power, Verbs};
 use crate::lease::LeaseAction;
 use crate::work::Work;

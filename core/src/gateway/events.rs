@@ -5,7 +5,7 @@ use super::message::GatewayMessage;
 use super::portion::{Portion, Tally};
 use super::state::GatewayState;
 use super::workers::Workers;
-use crate::balance::{Event, Host, Message, Peer, Seeded, Ticket};
+use crate::balance::{Event, Host, Message, Peer, SeededChooser, Ticket};
 use crate::lease::{Held, Lease, LeaseAction, LeaseMessage, LeaseTimer, Site, SiteId, Terms};
 use crate::tree::Solution;
 use crate::work::Work;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// What joins the units of a site to other sites.
 pub struct Gateway<D> {
     peer: Host<Arc<Work>>,
-    chooser: Seeded,
+    chooser: SeededChooser,
     pub(super) state: GatewayState<D>,
 }
 
@@ -26,7 +26,7 @@ impl<D: Tally> Gateway<D> {
         site: Site<Portion<D>>,
         terms: Terms,
         peer: Peer,
-        chooser: Seeded,
+        chooser: SeededChooser,
         low_ns: u64,
     ) -> Self {
         let state = GatewayState {

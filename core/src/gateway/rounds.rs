@@ -4,7 +4,7 @@ use super::events::Gateway;
 use super::message::GatewayMessage;
 use super::portion::{Portion, Tally};
 use super::quota::Quota;
-use super::state::Cut;
+use super::state::PendingCut;
 use super::workers::Workers;
 use crate::balance::{Event, Message, Power};
 use crate::lease::{Certificate, Content, Held, Holding, Lease, SiteId};
@@ -181,7 +181,7 @@ impl<D: Tally> Gateway<D> {
         let Some(part) = self.site().freeze(held) else { return Ok(()) };
         self.state.timer.committed(held, now_ns, 0);
         if self.state.at_work == Some(held) {
-            self.state.cut = Some(Cut { held, part, since_ns: now_ns });
+            self.state.cut = Some(PendingCut { held, part, since_ns: now_ns });
             return inside.begin_cut();
         }
         self.certify(held, part, now_ns, inside)
@@ -195,7 +195,9 @@ impl<D: Tally> Gateway<D> {
         inside: &mut I,
     ) -> Result<(), I::Error> {
         self.learn(now_ns, inside)?;
-        let Some(Cut { held, mut part, since_ns }) = self.state.cut.take() else { return Ok(()) };
+        let Some(PendingCut { held, mut part, since_ns }) = self.state.cut.take() else {
+            return Ok(());
+        };
         part.content.add(portion);
         self.state.timer.committed(held, now_ns, now_ns.saturating_sub(since_ns));
         self.certify(held, part, now_ns, inside)

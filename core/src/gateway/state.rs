@@ -8,7 +8,7 @@ use crate::lease::{Certificate, Content, Held, Holding, Lease, LeaseTimer, Site,
 use std::collections::{BTreeMap, HashMap};
 
 /// A cut that is being made.
-pub(super) struct Cut<D> {
+pub(super) struct PendingCut<D> {
     pub held: Held,
     pub part: Certificate<Portion<D>>,
     pub since_ns: u64,
@@ -23,7 +23,7 @@ pub(super) struct GatewayState<D> {
     pub at_work: Option<Held>,
     /// The holding that a piece was just split from.
     pub split_from: Option<Held>,
-    pub cut: Option<Cut<D>>,
+    pub cut: Option<PendingCut<D>>,
     /// Since when there has been no spare piece.
     pub bare_ns: Option<u64>,
     /// How long the spare piece may be missing before the gateway asks outside.

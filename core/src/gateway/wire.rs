@@ -5,7 +5,7 @@ use super::portion::Portion;
 use crate::balance::{Message, Ticket};
 use crate::lease::{LeaseMessage, SiteId};
 use crate::tree::Counts;
-use crate::wire::{Kind, Unreadable, can_grow, open, pack_message, seal, unpack_message};
+use crate::wire::{ContentKind, Unreadable, can_grow, open, pack_message, seal, unpack_message};
 use crate::work::{Malformed, Pack, Reader};
 
 /// What one site sends another, with its name below.
@@ -21,7 +21,7 @@ impl GatewayPacket {
     /// The packet as bytes for another process that takes part in the same search.
     #[must_use]
     pub fn to_bytes(&self, fingerprint: u64) -> Vec<u8> {
-        seal(Kind::GatewayMessage, fingerprint, self)
+        seal(ContentKind::GatewayMessage, fingerprint, self)
     }
 
     /// Reads a packet of a search that has this many sites.
@@ -29,7 +29,7 @@ impl GatewayPacket {
     /// # Errors
     /// If the bytes are no packet of this search, or name sites that there are not.
     pub fn from_bytes(bytes: &[u8], fingerprint: u64, sites: u32) -> Result<Self, Unreadable> {
-        let (print, packet): (u64, Self) = open(Kind::GatewayMessage, bytes)?;
+        let (print, packet): (u64, Self) = open(ContentKind::GatewayMessage, bytes)?;
         if print != fingerprint {
             return Err(Unreadable::Foreign);
         }

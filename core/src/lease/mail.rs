@@ -3,7 +3,7 @@
 use super::certificate::{Certificate, Content, Rec};
 use super::lease::{Lease, SiteId};
 use super::message::{LeaseAction, LeaseMessage};
-use super::mutant::Mutant;
+use super::mutant::LeaseMutant;
 use super::site::{LeaseActions, Site, send};
 use crate::tree::Solution;
 use std::collections::btree_map::Entry;
@@ -38,7 +38,7 @@ impl<C: Content> Site<C> {
                 }
             }
             LeaseMessage::Unknown { lease } => {
-                let drops = self.is(Mutant::DropsOnUnknown);
+                let drops = self.is(LeaseMutant::DropsOnUnknown);
                 if let Some(holding) = self.holding_mut(Some(lease))
                     && holding.lender == Some(from)
                 {
@@ -56,7 +56,7 @@ impl<C: Content> Site<C> {
             return self.miss(from, lease, actions);
         }
         if self.holding(Some(lease)).is_none() {
-            let mixes = self.is(Mutant::MixesLiens);
+            let mixes = self.is(LeaseMutant::MixesLiens);
             let first = self.holdings.iter_mut().find(|holding| mixes && !holding.returning);
             if let Some(first) = first {
                 first.part.content.add(&content);
@@ -119,7 +119,7 @@ impl<C: Content> Site<C> {
         certificate: &Arc<Certificate<C>>,
         returned: bool,
     ) {
-        let (folds, lists) = (Mutant::FoldsTheUnlisted, Mutant::ListsTheUnlisted);
+        let (folds, lists) = (LeaseMutant::FoldsTheUnlisted, LeaseMutant::ListsTheUnlisted);
         let (folds, lists) = (returned && self.is(folds), !returned && self.is(lists));
         if let Some(holding) = self.holdings.iter_mut().find(|holding| !holding.returning) {
             if folds {
@@ -144,14 +144,14 @@ impl<C: Content> Site<C> {
     }
 
     fn miss(&self, to: SiteId, lease: Lease, actions: &mut LeaseActions<C>) {
-        if !self.is(Mutant::NoMissing) {
+        if !self.is(LeaseMutant::NoMissing) {
             send(to, LeaseMessage::Missing { lease }, actions);
         }
     }
 
     /// A lease as all live holdings have it that list it: after a wrong suspicion there can be two.
     pub(super) fn live_recs(&mut self, lease: Lease) -> impl Iterator<Item = &mut Rec<C>> {
-        let frozen = !self.is(Mutant::NotFrozen);
+        let frozen = !self.is(LeaseMutant::NotFrozen);
         let live = self.holdings.iter_mut().filter(move |holding| !(frozen && holding.returning));
         live.filter_map(move |holding| holding.part.subs.get_mut(&lease))
     }
@@ -163,8 +163,9 @@ impl<C: Content> Site<C> {
 
     /// Takes a lease over for good, by its last certificate, in every live holding that lists it.
     pub(super) fn fold_all(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
-        let (frozen, keeps) = (!self.is(Mutant::NotFrozen), self.is(Mutant::FoldKeepsTheLien));
-        let silent = self.is(Mutant::FoldWithoutAdopt);
+        let (frozen, keeps) =
+            (!self.is(LeaseMutant::NotFrozen), self.is(LeaseMutant::FoldKeepsTheLien));
+        let silent = self.is(LeaseMutant::FoldWithoutAdopt);
         for holding in self.holdings.iter_mut().filter(|holding| !(frozen && holding.returning)) {
             let Some(rec) = holding.part.subs.remove(&lease) else { continue };
             holding.part.content.add(rec.content());
@@ -185,7 +186,7 @@ impl<C: Content> Site<C> {
     }
 
     pub(super) fn take_best(&mut self, best: Option<Solution>, actions: &mut LeaseActions<C>) {
-        if let Some(best) = best.filter(|_| !self.is(Mutant::IgnoresThePlan)) {
+        if let Some(best) = best.filter(|_| !self.is(LeaseMutant::IgnoresThePlan)) {
             self.found(&best, actions);
         }
     }

@@ -18,6 +18,6 @@ pub use holding::Holding;
 pub use lease::{Held, Lease, SiteId};
 pub use message::{LeaseAction, LeaseMessage};
 #[cfg(feature = "lab")]
-pub(crate) use mutant::Mutant;
+pub(crate) use mutant::LeaseMutant;
 pub use site::Site;
 pub use timer::{LeaseTimer, Terms};

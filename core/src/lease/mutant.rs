@@ -1,9 +1,9 @@
-//! [`Mutant`]: sites that are wrong in a known way, to show that the checks notice.
+//! [`LeaseMutant`]: sites that are wrong in a known way, to show that the checks notice.
 
 /// A deliberate fault. Those that no [`super::Site`] can commit alone belong to its host: the room.
 #[cfg_attr(not(test), allow(dead_code))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Mutant {
+pub(crate) enum LeaseMutant {
     /// None.
     #[default]
     None,
@@ -60,7 +60,7 @@ pub(crate) enum Mutant {
 }
 
 #[cfg(test)]
-impl Mutant {
+impl LeaseMutant {
     /// All faults.
     pub const ALL: [Self; 25] = [
         Self::Deltas,

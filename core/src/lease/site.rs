@@ -4,7 +4,7 @@ use super::certificate::{Certificate, Content, Rec};
 use super::holding::Holding;
 use super::lease::{Held, Lease, SiteId};
 use super::message::{LeaseAction, LeaseMessage};
-use super::mutant::Mutant;
+use super::mutant::LeaseMutant;
 use super::trim::MOST_BYTES;
 use crate::tree::Solution;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Site<C> {
     /// In the order in which they came.
     pub(super) holdings: Vec<Holding<C>>,
     #[cfg(test)]
-    pub(crate) mutant: Mutant,
+    pub(crate) mutant: LeaseMutant,
 }
 
 pub(super) type LeaseActions<C> = Vec<LeaseAction<C>>;
@@ -43,7 +43,7 @@ impl<C: Content> Site<C> {
             leaving: false,
             holdings: Vec::new(),
             #[cfg(test)]
-            mutant: Mutant::None,
+            mutant: LeaseMutant::None,
         }
     }
 
@@ -65,7 +65,7 @@ impl<C: Content> Site<C> {
 
     /// Tells the holders of all that the root lists that they now hold it for this site.
     pub fn adopt_all(&self, actions: &mut LeaseActions<C>) {
-        let holdings = self.holdings.iter().filter(|_| !self.is(Mutant::ResumeWithoutAdopt));
+        let holdings = self.holdings.iter().filter(|_| !self.is(LeaseMutant::ResumeWithoutAdopt));
         for (&lease, rec) in holdings.flat_map(|holding| &holding.part.subs) {
             send(rec.holder, LeaseMessage::Adopt { lease }, actions);
         }
@@ -188,7 +188,7 @@ impl<C: Content> Site<C> {
             return None;
         }
         let lease = Lease { site: self.me, incarnation: self.incarnation, number: self.given };
-        let keeps = self.is(Mutant::GivesAndKeeps);
+        let keeps = self.is(LeaseMutant::GivesAndKeeps);
         let best = self.told();
         let holding = self.live(held)?;
         let before = keeps.then(|| holding.part.content.clone());
@@ -209,7 +209,7 @@ impl<C: Content> Site<C> {
     pub fn freeze(&self, held: Held) -> Option<Certificate<C>> {
         let holding = self.holding(held).filter(|holding| !holding.returning)?;
         let mut part = holding.part.clone();
-        if self.is(Mutant::NestedWithoutBytes) {
+        if self.is(LeaseMutant::NestedWithoutBytes) {
             part.subs.values_mut().for_each(strip);
         }
         Some(part)
@@ -245,7 +245,7 @@ impl<C: Content> Site<C> {
     }
 
     fn is_ready(&self, holding: &Holding<C>) -> bool {
-        let early = [Mutant::ReturnsBeforeAcks, Mutant::ReturnsUnackedAsOpen];
+        let early = [LeaseMutant::ReturnsBeforeAcks, LeaseMutant::ReturnsUnackedAsOpen];
         let early = early.into_iter().any(|early| self.is(early));
         holding.held.is_some()
             && holding.lender.is_some()
@@ -260,7 +260,7 @@ impl<C: Content> Site<C> {
         if !self.may_return(held) {
             return false;
         }
-        let open = self.is(Mutant::ReturnsUnackedAsOpen);
+        let open = self.is(LeaseMutant::ReturnsUnackedAsOpen);
         if let Some(holding) = self.holding_mut(held) {
             holding.returning = true;
             if open {
@@ -273,7 +273,7 @@ impl<C: Content> Site<C> {
             }
         }
         self.say_again(held, actions);
-        if self.is(Mutant::ForgetsAtReturn) {
+        if self.is(LeaseMutant::ForgetsAtReturn) {
             self.holdings.retain(|holding| holding.held != held);
         }
         true
@@ -284,7 +284,7 @@ impl<C: Content> Site<C> {
         let Some(holding) = self.holding(held).filter(|holding| holding.returning) else { return };
         if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
             let mut certificate = holding.part.clone();
-            if self.is(Mutant::ReturnWithoutSubs) {
+            if self.is(LeaseMutant::ReturnWithoutSubs) {
                 certificate.subs.clear();
             }
             let (certificate, best) = (self.trim(certificate), self.told());
@@ -295,7 +295,7 @@ impl<C: Content> Site<C> {
     /// Asks the holder of a lease how far it is.
     pub fn ask(&self, lease: Lease, actions: &mut LeaseActions<C>) {
         let foreign = lease.incarnation != self.incarnation;
-        if foreign && self.is(Mutant::ResumeWithoutAdopt) {
+        if foreign && self.is(LeaseMutant::ResumeWithoutAdopt) {
             return;
         }
         let known = |holding: &&Holding<C>| !holding.returning && !holding.is_orphan();
@@ -378,7 +378,7 @@ impl<C: Content> Site<C> {
     /// A certificate as others are told of it: not too large.
     fn trim(&self, certificate: Certificate<C>) -> Arc<Certificate<C>> {
         let mut certificate = certificate.trimmed(self.most_bytes);
-        if self.is(Mutant::TrimsTheSubs) {
+        if self.is(LeaseMutant::TrimsTheSubs) {
             let heard = certificate.subs.values_mut().filter_map(|rec| rec.heard.as_mut());
             heard.for_each(|heard| Arc::make_mut(heard).subs.clear());
         }
@@ -388,7 +388,7 @@ impl<C: Content> Site<C> {
     /// The best solution as others are told of it: always with its plan.
     fn told(&self) -> Option<Solution> {
         let mut best = self.best.clone();
-        if let Some(best) = best.as_mut().filter(|_| self.is(Mutant::ValueWithoutPlan)) {
+        if let Some(best) = best.as_mut().filter(|_| self.is(LeaseMutant::ValueWithoutPlan)) {
             best.plan.clear();
         }
         best
@@ -407,13 +407,13 @@ impl<C: Content> Site<C> {
     }
 
     #[cfg(test)]
-    pub(super) fn is(&self, mutant: Mutant) -> bool {
+    pub(super) fn is(&self, mutant: LeaseMutant) -> bool {
         self.mutant == mutant
     }
 
     #[cfg(not(test))]
     #[allow(clippy::unused_self)]
-    pub(super) const fn is(&self, _mutant: Mutant) -> bool {
+    pub(super) const fn is(&self, _mutant: LeaseMutant) -> bool {
         false
     }
 }

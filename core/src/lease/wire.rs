@@ -26,12 +26,12 @@ crate::pack_struct!(Lease { site: SiteId, incarnation: u64, number: u64 });
 type Head<C> = (Lease, SiteId, bool, C, Option<C>);
 
 /// The leases of a certificate that are still being read.
-struct Level<C> {
+struct UnreadLeases<C> {
     left: usize,
     subs: BTreeMap<Lease, Rec<C>>,
 }
 
-impl<C: Pack> Level<C> {
+impl<C: Pack> UnreadLeases<C> {
     fn begin(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let left = usize::unpack(from)?;
         let least = Head::<C>::LEAST;
@@ -74,8 +74,8 @@ pub(crate) fn unpack_subs<C: Pack>(
     from: &mut Reader<'_>,
 ) -> Result<BTreeMap<Lease, Rec<C>>, Malformed> {
     let mut names = Vec::from_iter(of);
-    let mut above: Vec<(Level<C>, Head<C>)> = Vec::new();
-    let mut level = Level::begin(from)?;
+    let mut above: Vec<(UnreadLeases<C>, Head<C>)> = Vec::new();
+    let mut level = UnreadLeases::begin(from)?;
     let subs = loop {
         if level.left > 0 {
             level.left -= 1;
@@ -91,7 +91,7 @@ pub(crate) fn unpack_subs<C: Pack>(
                 let given = Arc::new(given);
                 level.subs.insert(lease, Rec { holder, acked, given, heard: None });
             } else {
-                above.push((std::mem::replace(&mut level, Level::begin(from)?), head));
+                above.push((std::mem::replace(&mut level, UnreadLeases::begin(from)?), head));
             }
         } else {
             let Some((outer, (lease, holder, acked, given, content))) = above.pop() else {

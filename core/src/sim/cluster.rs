@@ -10,7 +10,7 @@ use super::machine::Machine;
 use super::network::{Network, Traffic};
 use super::queue::Queue;
 use super::seat::Seat;
-use crate::balance::{Event, Host, Peer, PeerId, PeerTree, Policy, Seeded};
+use crate::balance::{Event, Host, Peer, PeerId, PeerTree, Policy, SeededChooser};
 use crate::work::Work;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Cluster {
 struct World<'a, L: Load> {
     cluster: &'a Cluster,
     hosts: Vec<Host<Arc<Work>>>,
-    choosers: Vec<Seeded>,
+    choosers: Vec<SeededChooser>,
     floor: Floor<'a, L>,
     epoch: u64,
     snapshot_due: bool,
@@ -110,7 +110,7 @@ impl<'a, L: Load> World<'a, L> {
         Self {
             cluster,
             hosts,
-            choosers: (0..peers).map(|me| Seeded::new(mix(seed, 20, 0), me)).collect(),
+            choosers: (0..peers).map(|me| SeededChooser::new(mix(seed, 20, 0), me)).collect(),
             floor,
             epoch: 0,
             snapshot_due: false,

@@ -3,7 +3,7 @@
 use super::late::Strips;
 use super::pile::Pile;
 use super::room::{Heaps, Move, Room};
-use crate::balance::{Chooser, Policy, Seeded};
+use crate::balance::{Chooser, Policy, SeededChooser};
 
 /// Plays one schedule, drawn from the seed, of `peers` peers that share `units` units of work and find two
 /// solutions, while a number of snapshots is taken.
@@ -30,7 +30,7 @@ pub fn random_schedule(
 /// Peers have very different speeds at working and at reading mail, drawn anew for each schedule: chance
 /// alone rarely starves a peer for long, and most faults need just that.
 pub(super) fn walk<P: Pile>(mut room: Room<P>, seed: u64) -> Result<usize, String> {
-    let mut chance = Seeded::new(seed, 0);
+    let mut chance = SeededChooser::new(seed, 0);
     let n = room.hosts.len();
     let speeds: Vec<u32> = (0..2 * n).map(|_| 1 << (2 * chance.choose(6))).collect();
     let speed = |what: &Move| match *what {
@@ -72,7 +72,7 @@ mod tests {
     fn random_schedules_of_many_peers_end_rightly() {
         let mut longest = 0;
         for seed in 0..3000 {
-            let mut chance = Seeded::new(seed, 1);
+            let mut chance = SeededChooser::new(seed, 1);
             let presets = [
                 "adaptive",
                 "random-power",
@@ -87,7 +87,7 @@ mod tests {
                 "dynamic:coordinator=yes",
             ];
             let preset = Policy::parse(presets[chance.choose(11) as usize]).unwrap();
-            let shares = [Share::Part(2), Share::Part(8), Share::Power, preset.share];
+            let shares = [Share::EpochPart(2), Share::EpochPart(8), Share::Power, preset.share];
             let mut policy = Policy {
                 share: shares[chance.choose(4) as usize],
                 end: [None, Some(End::Counter)][chance.choose(2) as usize],

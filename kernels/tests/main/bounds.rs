@@ -3,7 +3,7 @@
 use crate::device::bounds;
 use crate::on_cpu;
 use oorandom::Rand64;
-use pleach_core::evaluate::{Batch, Host, Parents};
+use pleach_core::evaluate::{Batch, HostSearch, Parents};
 use pleach_core::explorer::{Explorer, Progress};
 use pleach_core::laws::{explorer_law, run_to_end};
 use pleach_core::problem::Problem;
@@ -17,7 +17,7 @@ use pleach_problems::simd::Level;
 
 /// A search that has up to so many batches under way, each of at most so many nodes.
 struct Loose<'p> {
-    host: Box<dyn Host + 'p>,
+    host: Box<dyn HostSearch + 'p>,
     batches: usize,
     most: usize,
     under_way: Vec<(Batch, Parents)>,

@@ -6,9 +6,9 @@
 
 use super::deaths::Deaths;
 use super::dialect::{Dialect, Handles};
-use super::library::Opened;
-use super::message::Piece;
-use crate::{NetError, SiteId};
+use super::library::OpenLibrary;
+use super::message::MessagePart;
+use crate::{NetError, Rank};
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr::null_mut;
@@ -22,7 +22,7 @@ macro_rules! functions {
         }
 
         impl<D: Dialect> Functions<D> {
-            fn load(opened: &Opened) -> Result<Self, NetError> {
+            fn load(opened: &OpenLibrary) -> Result<Self, NetError> {
                 Ok(Self {
                     $($field: {
                         // SAFETY: these are the types of the standard, with the handles and the
@@ -66,7 +66,7 @@ functions! {
     finalize "MPI_Finalize" ();
 }
 
-fn lacks(opened: &Opened, symbol: &str) -> NetError {
+fn lacks(opened: &OpenLibrary, symbol: &str) -> NetError {
     NetError::NoSymbol { path: opened.path.clone(), symbol: symbol.to_string() }
 }
 
@@ -88,13 +88,13 @@ pub struct Transfer<D: Dialect, M> {
 pub type Tried<T, D, M> = Result<Result<T, Transfer<D, M>>, NetError>;
 
 /// Memory for a message that is being received.
-pub struct Room {
+pub struct ReceiveBuffer {
     bytes: Vec<u8>,
     length: usize,
 }
 
 /// A message that was matched, and is received next.
-pub struct Found<D: Dialect> {
+pub struct MatchedMessage<D: Dialect> {
     pub from: c_int,
     pub tag: c_int,
     pub length: usize,
@@ -115,7 +115,7 @@ unsafe extern "C" {
 impl<D: Dialect> Calls<D> {
     /// Initializes the library. Any thread may call it later, but one at a time: whoever holds the
     /// network may take it to another thread.
-    pub fn initialize(opened: &Opened) -> Result<Self, NetError> {
+    pub fn initialize(opened: &OpenLibrary) -> Result<Self, NetError> {
         let handles = D::handles(&opened.library).map_err(|symbol| lacks(opened, symbol))?;
         let functions = Functions::<D>::load(opened)?;
         // Hydra tells survivors of a death by this signal, which would end them.
@@ -142,7 +142,7 @@ impl<D: Dialect> Calls<D> {
     }
 
     /// The number of this process, and how many there are.
-    pub fn place(&self) -> Result<(SiteId, u32), NetError> {
+    pub fn place(&self) -> Result<(Rank, u32), NetError> {
         let (mut rank, mut size) = (-1, 0);
         // SAFETY: `rank` has room for the answer.
         let code = unsafe { (self.functions.rank)(self.handles.world, &raw mut rank) };
@@ -169,7 +169,7 @@ impl<D: Dialect> Calls<D> {
     }
 
     /// Begins to send a piece, which is no longer than a chunk.
-    pub fn send(&self, to: SiteId, piece: Piece) -> Result<Transfer<D, Piece>, NetError> {
+    pub fn send(&self, to: Rank, piece: MessagePart) -> Result<Transfer<D, MessagePart>, NetError> {
         let mut request = self.handles.no_request;
         let (start, length) = (piece.bytes().as_ptr().cast(), piece.bytes().len() as c_int);
         let (byte, world, tag) = (self.handles.byte, self.handles.world, piece.kind as c_int);
@@ -184,7 +184,7 @@ impl<D: Dialect> Calls<D> {
     }
 
     /// Looks for a message that waits to be received.
-    pub fn find(&self) -> Result<Option<Found<D>>, NetError> {
+    pub fn find(&self) -> Result<Option<MatchedMessage<D>>, NetError> {
         let (mut found, mut length) = (0, -1);
         let (mut message, mut status) = (self.handles.no_message, D::Status::default());
         // SAFETY: all three have room for the answers.
@@ -205,22 +205,22 @@ impl<D: Dialect> Calls<D> {
         let undefined =
             |_| NetError::Call { call: "MPI_Get_count", why: format!("{length} bytes") };
         let length = usize::try_from(length).map_err(undefined)?;
-        Ok(Some(Found { from: D::source(&status), tag: D::tag(&status), length, message }))
+        Ok(Some(MatchedMessage { from: D::source(&status), tag: D::tag(&status), length, message }))
     }
 
     /// Begins to receive the message that was found, into this memory or a larger one.
     pub fn receive(
         &self,
-        found: Found<D>,
+        found: MatchedMessage<D>,
         mut bytes: Vec<u8>,
-    ) -> Result<Transfer<D, Room>, NetError> {
+    ) -> Result<Transfer<D, ReceiveBuffer>, NetError> {
         let (length, mut message, mut request) =
             (found.length, found.message, self.handles.no_request);
         bytes.clear();
         bytes.reserve_exact(length);
         let start = bytes.as_mut_ptr();
         // The bytes lie behind a pointer: they stay in place while the room moves.
-        let memory = ManuallyDrop::new(Room { bytes, length });
+        let memory = ManuallyDrop::new(ReceiveBuffer { bytes, length });
         // SAFETY: there is room for as many bytes as the message has, and the transfer keeps it until
         // the request is done.
         let code = unsafe {
@@ -242,14 +242,17 @@ impl<D: Dialect> Calls<D> {
     }
 
     /// The piece if it has been sent, or the transfer again.
-    pub fn sent(&self, transfer: Transfer<D, Piece>) -> Tried<Piece, D, Piece> {
+    pub fn sent(&self, transfer: Transfer<D, MessagePart>) -> Tried<MessagePart, D, MessagePart> {
         self.test(transfer)
     }
 
     /// The message's bytes if it has arrived, or the transfer again.
-    pub fn received(&self, transfer: Transfer<D, Room>) -> Tried<Vec<u8>, D, Room> {
+    pub fn received(
+        &self,
+        transfer: Transfer<D, ReceiveBuffer>,
+    ) -> Tried<Vec<u8>, D, ReceiveBuffer> {
         Ok(self.test(transfer)?.map(|room| {
-            let Room { mut bytes, length } = room;
+            let ReceiveBuffer { mut bytes, length } = room;
             // SAFETY: the library has written the message, which has exactly this length.
             unsafe { bytes.set_len(length) };
             bytes

@@ -77,7 +77,7 @@ static LAUNCHERS: [Launcher; 2] = [
 
 /// What to open.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Plan {
+pub enum LibraryPlan {
     /// Nothing.
     Nothing,
     /// One of the launcher's libraries.
@@ -121,7 +121,7 @@ pub fn beside(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
 }
 
 /// Decides from the environment, which `variable` looks up. A job of one process counts as none.
-pub fn choose(choice: &Choice, variable: &dyn Fn(&str) -> Option<String>) -> Plan {
+pub fn choose(choice: &Choice, variable: &dyn Fn(&str) -> Option<String>) -> LibraryPlan {
     let found = LAUNCHERS.iter().find_map(|launcher| {
         let sign = launcher.signs.iter().copied().find(|name| variable(name).is_some())?;
         let said = launcher.sizes.iter().find_map(|name| variable(name));
@@ -129,11 +129,13 @@ pub fn choose(choice: &Choice, variable: &dyn Fn(&str) -> Option<String>) -> Pla
     });
     let size = found.and_then(|(_, _, size)| size);
     match (choice, found) {
-        (Choice::Off, _) => Plan::Nothing,
-        _ if size == Some(1) => Plan::Nothing,
-        (Choice::Path(path), _) => Plan::ByHand { path: path.clone(), size },
-        (Choice::Auto, Some((launcher, sign, size))) => Plan::Launched { launcher, sign, size },
-        (Choice::Auto, None) => Plan::Nothing,
+        (Choice::Off, _) => LibraryPlan::Nothing,
+        _ if size == Some(1) => LibraryPlan::Nothing,
+        (Choice::Path(path), _) => LibraryPlan::ByHand { path: path.clone(), size },
+        (Choice::Auto, Some((launcher, sign, size))) => {
+            LibraryPlan::Launched { launcher, sign, size }
+        }
+        (Choice::Auto, None) => LibraryPlan::Nothing,
     }
 }
 
@@ -142,7 +144,7 @@ mod tests {
     use super::*;
 
     /// What is chosen where these variables are set.
-    fn chosen(choice: &str, variables: &[(&str, &str)]) -> Plan {
+    fn chosen(choice: &str, variables: &[(&str, &str)]) -> LibraryPlan {
         choose(&choice.parse().unwrap(), &|name| {
             let found = variables.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| (*value).to_string())
@@ -152,16 +154,16 @@ mod tests {
     /// The first library and the size of a launched plan.
     fn launched(variables: &[(&str, &str)]) -> (&'static str, &'static str, Option<u32>) {
         match chosen("auto", variables) {
-            Plan::Launched { launcher, sign, size } => (launcher.libraries[0], sign, size),
+            LibraryPlan::Launched { launcher, sign, size } => (launcher.libraries[0], sign, size),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn without_a_launcher_nothing_is_opened() {
-        assert_eq!(chosen("auto", &[]), Plan::Nothing);
+        assert_eq!(chosen("auto", &[]), LibraryPlan::Nothing);
         let settings = [("OMPI_MCA_btl", "self"), ("PMIX_MCA_gds", "hash"), ("SLURM_PROCID", "0")];
-        assert_eq!(chosen("auto", &settings), Plan::Nothing);
+        assert_eq!(chosen("auto", &settings), LibraryPlan::Nothing);
     }
 
     #[test]
@@ -198,18 +200,18 @@ mod tests {
 
     #[test]
     fn one_process_needs_no_mpi() {
-        assert_eq!(chosen("auto", &[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), Plan::Nothing);
+        assert_eq!(chosen("auto", &[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), LibraryPlan::Nothing);
         let open = [("OMPI_COMM_WORLD_SIZE", "1"), ("PMIX_RANK", "0")];
-        assert_eq!(chosen("auto", &open), Plan::Nothing);
-        assert_eq!(chosen("/opt/libmpi.so", &open), Plan::Nothing);
+        assert_eq!(chosen("auto", &open), LibraryPlan::Nothing);
+        assert_eq!(chosen("/opt/libmpi.so", &open), LibraryPlan::Nothing);
     }
 
     #[test]
     fn what_the_user_says_wins() {
         let pmi = [("PMI_RANK", "0"), ("PMI_SIZE", "2")];
-        assert_eq!(chosen("off", &pmi), Plan::Nothing);
+        assert_eq!(chosen("off", &pmi), LibraryPlan::Nothing);
         let path = PathBuf::from("/opt/libmpi.so.40");
-        let by_hand = |size| Plan::ByHand { path: path.clone(), size };
+        let by_hand = |size| LibraryPlan::ByHand { path: path.clone(), size };
         assert_eq!(chosen("/opt/libmpi.so.40", &pmi), by_hand(Some(2)));
         assert_eq!(chosen("/opt/libmpi.so.40", &[]), by_hand(None));
         assert!("".parse::<Choice>().is_err());

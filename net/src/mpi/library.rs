@@ -1,6 +1,6 @@
-//! Finds and opens the library of a [`Plan`], and tells its family.
+//! Finds and opens the library of a [`LibraryPlan`], and tells its family.
 
-use super::choose::{Launcher, Plan};
+use super::choose::{Launcher, LibraryPlan};
 use super::dialect::Family;
 use crate::NetError;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LAZY};
@@ -9,7 +9,7 @@ use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 /// An open library. It is never closed: its functions may be called until the process ends.
-pub struct Opened {
+pub struct OpenLibrary {
     pub library: ManuallyDrop<Library>,
     /// As it was named.
     pub path: String,
@@ -21,23 +21,23 @@ pub struct Opened {
 }
 
 /// Opens what the plan says, `None` if that is nothing.
-pub fn open(plan: &Plan) -> Result<Option<Opened>, NetError> {
+pub fn open(plan: &LibraryPlan) -> Result<Option<OpenLibrary>, NetError> {
     match plan {
-        Plan::Nothing => Ok(None),
-        Plan::ByHand { path, size } => by_hand(path, *size).map(Some),
-        Plan::Launched { launcher, sign, size } => {
+        LibraryPlan::Nothing => Ok(None),
+        LibraryPlan::ByHand { path, size } => by_hand(path, *size).map(Some),
+        LibraryPlan::Launched { launcher, sign, size } => {
             launched(launcher, &beside_launcher(), (*sign, *size)).map(Some)
         }
     }
 }
 
-fn by_hand(path: &Path, launched: Option<u32>) -> Result<Opened, NetError> {
+fn by_hand(path: &Path, launched: Option<u32>) -> Result<OpenLibrary, NetError> {
     let name = path.display().to_string();
     let library = load(path).map_err(|why| NetError::CannotOpen { path: name.clone(), why })?;
     let library = ManuallyDrop::new(library);
     let version = version(&library);
     match family(&library, path, &version) {
-        Some(family) => Ok(Opened { library, path: name, family, version, launched }),
+        Some(family) => Ok(OpenLibrary { library, path: name, family, version, launched }),
         None => {
             let found = if version.is_empty() { version } else { format!(", found {version}") };
             Err(NetError::UnknownLibrary { path: name, found })
@@ -51,7 +51,7 @@ fn launched(
     launcher: &Launcher,
     folders: &[PathBuf],
     (sign, size): (&'static str, Option<u32>),
-) -> Result<Opened, NetError> {
+) -> Result<OpenLibrary, NetError> {
     let mut tried = Vec::new();
     let named = launcher.libraries.iter().map(PathBuf::from);
     let placed = folders.iter().flat_map(|at| launcher.libraries.iter().map(|name| at.join(name)));
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_launcher_without_its_library_says_what_to_do() {
-        let Plan::Launched { launcher, .. } =
+        let LibraryPlan::Launched { launcher, .. } =
             choose(&Choice::Auto, &|name| (name == "PMI_FD").then(|| "5".into()))
         else {
             panic!("no launcher");

@@ -1,9 +1,9 @@
-//! [`Link`]: what is on its way between this site and another one.
+//! [`RankLink`]: what is on its way between this site and another one.
 
-use super::calls::{Calls, Room, Transfer};
+use super::calls::{Calls, ReceiveBuffer, Transfer};
 use super::dialect::Dialect;
-use super::message::{Inbox, Kind, Outbox, Piece};
-use crate::{NetError, SiteId};
+use super::message::{Inbox, MessagePart, PartKind, RankOutbox};
+use crate::{NetError, Rank};
 use std::collections::VecDeque;
 
 /// The most messages to one site that the library holds.
@@ -12,19 +12,19 @@ const OUTSTANDING: usize = 8;
 const TURN: usize = 32;
 
 /// What is on its way to and from one site.
-pub struct Link<D: Dialect> {
-    pub outbox: Outbox,
+pub struct RankLink<D: Dialect> {
+    pub outbox: RankOutbox,
     pub inbox: Inbox,
     /// In the order sent, which may not be the order in which they are done.
-    sending: VecDeque<Transfer<D, Piece>>,
+    sending: VecDeque<Transfer<D, MessagePart>>,
     /// In the order of arrival. The library may finish a short one before a long one.
-    receiving: VecDeque<(Kind, Transfer<D, Room>)>,
+    receiving: VecDeque<(PartKind, Transfer<D, ReceiveBuffer>)>,
 }
 
-impl<D: Dialect> Default for Link<D> {
+impl<D: Dialect> Default for RankLink<D> {
     fn default() -> Self {
         Self {
-            outbox: Outbox::default(),
+            outbox: RankOutbox::default(),
             inbox: Inbox::default(),
             sending: VecDeque::new(),
             receiving: VecDeque::new(),
@@ -32,7 +32,7 @@ impl<D: Dialect> Default for Link<D> {
     }
 }
 
-impl<D: Dialect> Link<D> {
+impl<D: Dialect> RankLink<D> {
     /// Whether something is being sent or waits for that.
     pub fn sends(&self) -> bool {
         !self.sending.is_empty() || !self.outbox.is_empty()
@@ -44,7 +44,7 @@ impl<D: Dialect> Link<D> {
     }
 
     /// Forgets what has been sent, and hands more to the library. Returns whether anything moved.
-    pub fn push(&mut self, calls: &Calls<D>, to: SiteId) -> Result<bool, NetError> {
+    pub fn push(&mut self, calls: &Calls<D>, to: Rank) -> Result<bool, NetError> {
         let mut moved = false;
         for _ in 0..TURN {
             while let Some(first) = self.sending.pop_front() {
@@ -65,12 +65,12 @@ impl<D: Dialect> Link<D> {
     }
 
     /// Adds a message that is being received.
-    pub fn expect(&mut self, kind: Kind, transfer: Transfer<D, Room>) {
+    pub fn expect(&mut self, kind: PartKind, transfer: Transfer<D, ReceiveBuffer>) {
         self.receiving.push_back((kind, transfer));
     }
 
     /// Takes the next message if it has arrived.
-    pub fn pull(&mut self, calls: &Calls<D>) -> Result<Option<(Kind, Vec<u8>)>, NetError> {
+    pub fn pull(&mut self, calls: &Calls<D>) -> Result<Option<(PartKind, Vec<u8>)>, NetError> {
         let Some((kind, transfer)) = self.receiving.pop_front() else { return Ok(None) };
         match calls.received(transfer)? {
             Ok(bytes) => Ok(Some((kind, bytes))),
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_library_holds_eight_messages_at_most() {
-        let (calls, mut link) = (calls(), Link::<Fake>::default());
+        let (calls, mut link) = (calls(), RankLink::<Fake>::default());
         link.outbox.post(vec![1; 5 * CHUNK]);
         (0..10).for_each(|i| link.outbox.post(vec![i]));
         // A length, five parts, ten messages.
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn others_have_their_turn() {
-        let (calls, mut link) = (calls(), Link::<Fake>::default());
+        let (calls, mut link) = (calls(), RankLink::<Fake>::default());
         LEFT.set(1_000_000);
         (0..100).for_each(|i| link.outbox.post(vec![i]));
         assert_eq!(link.push(&calls, 1), Ok(true));

@@ -10,7 +10,7 @@ pub const CHUNK: usize = 512 << 10;
 
 /// What a message carries; its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PartKind {
     /// A whole message of at most [`CHUNK`] bytes.
     Whole = 0,
     /// The length of a longer one, in 8 bytes.
@@ -21,7 +21,7 @@ pub enum Kind {
     End = 3,
 }
 
-impl Kind {
+impl PartKind {
     pub fn from_tag(tag: i32) -> Option<Self> {
         [Self::Whole, Self::Length, Self::Part, Self::End]
             .into_iter()
@@ -31,14 +31,14 @@ impl Kind {
 
 /// What one message carries: part of a message's bytes, which are shared and not copied.
 #[derive(Clone, Debug)]
-pub struct Piece {
-    pub kind: Kind,
+pub struct MessagePart {
+    pub kind: PartKind,
     message: Arc<Vec<u8>>,
     range: Range<usize>,
 }
 
-impl Piece {
-    fn new(kind: Kind, bytes: Vec<u8>) -> Self {
+impl MessagePart {
+    fn new(kind: PartKind, bytes: Vec<u8>) -> Self {
         let range = 0..bytes.len();
         Self { kind, message: Arc::new(bytes), range }
     }
@@ -50,25 +50,25 @@ impl Piece {
 
 /// Messages on their way to one site.
 #[derive(Debug, Default)]
-pub struct Outbox {
+pub struct RankOutbox {
     /// The rest of the first one is what its range still covers.
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<MessagePart>,
 }
 
-impl Outbox {
+impl RankOutbox {
     /// Adds a message.
     pub fn post(&mut self, bytes: Vec<u8>) {
         if bytes.len() <= CHUNK {
-            return self.pieces.push_back(Piece::new(Kind::Whole, bytes));
+            return self.pieces.push_back(MessagePart::new(PartKind::Whole, bytes));
         }
         let length = (bytes.len() as u64).to_le_bytes().to_vec();
-        self.pieces.push_back(Piece::new(Kind::Length, length));
-        self.pieces.push_back(Piece::new(Kind::Part, bytes));
+        self.pieces.push_back(MessagePart::new(PartKind::Length, length));
+        self.pieces.push_back(MessagePart::new(PartKind::Part, bytes));
     }
 
     /// Adds the end.
     pub fn end(&mut self) {
-        self.pieces.push_back(Piece::new(Kind::End, Vec::new()));
+        self.pieces.push_back(MessagePart::new(PartKind::End, Vec::new()));
     }
 
     pub fn is_empty(&self) -> bool {
@@ -76,13 +76,13 @@ impl Outbox {
     }
 
     /// Takes what the next message carries.
-    pub fn take(&mut self) -> Option<Piece> {
+    pub fn take(&mut self) -> Option<MessagePart> {
         let first = self.pieces.front_mut()?;
         if first.range.len() <= CHUNK {
             return self.pieces.pop_front();
         }
         let end = first.range.start + CHUNK;
-        let piece = Piece { range: first.range.start..end, ..first.clone() };
+        let piece = MessagePart { range: first.range.start..end, ..first.clone() };
         first.range.start = end;
         Some(piece)
     }
@@ -101,7 +101,7 @@ pub enum Joined {
 
 /// Why a message cannot come from a site like this one.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum PartFault {
     /// A longer message than allowed.
     TooLong(u64),
     /// A message out of place.
@@ -124,42 +124,47 @@ impl Inbox {
 
     /// Takes the next message. No message may be longer than `limit`, and no memory is taken for one
     /// that is.
-    pub fn take(&mut self, kind: Kind, bytes: Vec<u8>, limit: usize) -> Result<Joined, Fault> {
+    pub fn take(
+        &mut self,
+        kind: PartKind,
+        bytes: Vec<u8>,
+        limit: usize,
+    ) -> Result<Joined, PartFault> {
         if self.ended {
-            return Err(Fault::Garbled("a message after its last one"));
+            return Err(PartFault::Garbled("a message after its last one"));
         }
-        if self.open.is_some() != (kind == Kind::Part) {
-            return Err(Fault::Garbled("parts of messages out of order"));
+        if self.open.is_some() != (kind == PartKind::Part) {
+            return Err(PartFault::Garbled("parts of messages out of order"));
         }
         match kind {
-            Kind::Whole if bytes.len() > limit => Err(Fault::TooLong(bytes.len() as u64)),
-            Kind::Whole => Ok(Joined::Message(bytes)),
-            Kind::Length => self.begin(bytes, limit),
-            Kind::Part => self.add(bytes),
-            Kind::End => {
+            PartKind::Whole if bytes.len() > limit => Err(PartFault::TooLong(bytes.len() as u64)),
+            PartKind::Whole => Ok(Joined::Message(bytes)),
+            PartKind::Length => self.begin(bytes, limit),
+            PartKind::Part => self.add(bytes),
+            PartKind::End => {
                 self.ended = true;
                 Ok(Joined::End)
             }
         }
     }
 
-    fn begin(&mut self, bytes: Vec<u8>, limit: usize) -> Result<Joined, Fault> {
+    fn begin(&mut self, bytes: Vec<u8>, limit: usize) -> Result<Joined, PartFault> {
         let length = bytes[..].try_into().map(u64::from_le_bytes);
-        let length = length.map_err(|_| Fault::Garbled("a length that is none"))?;
+        let length = length.map_err(|_| PartFault::Garbled("a length that is none"))?;
         match usize::try_from(length) {
-            Ok(short) if short <= CHUNK => Err(Fault::Garbled("a short message in parts")),
+            Ok(short) if short <= CHUNK => Err(PartFault::Garbled("a short message in parts")),
             Ok(length) if length <= limit => {
                 self.open = Some((Vec::with_capacity(length), length));
                 Ok(Joined::Part(bytes))
             }
-            _ => Err(Fault::TooLong(length)),
+            _ => Err(PartFault::TooLong(length)),
         }
     }
 
-    fn add(&mut self, bytes: Vec<u8>) -> Result<Joined, Fault> {
+    fn add(&mut self, bytes: Vec<u8>) -> Result<Joined, PartFault> {
         let Some((mut message, length)) = self.open.take() else { return Ok(Joined::Part(bytes)) };
         if bytes.is_empty() || bytes.len() > length - message.len() {
-            return Err(Fault::Garbled("a part of a wrong length"));
+            return Err(PartFault::Garbled("a part of a wrong length"));
         }
         message.extend_from_slice(&bytes);
         if message.len() == length {
@@ -176,7 +181,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Sends everything from an outbox to an inbox.
-    fn travel(outbox: &mut Outbox, limit: usize) -> Result<Vec<Joined>, Fault> {
+    fn travel(outbox: &mut RankOutbox, limit: usize) -> Result<Vec<Joined>, PartFault> {
         let mut inbox = Inbox::default();
         let mut arrived = Vec::new();
         while let Some(piece) = outbox.take() {
@@ -204,7 +209,7 @@ mod tests {
 
         #[test]
         fn messages_arrive_whole_and_in_order(lengths in prop::collection::vec(lengths(), 0..6)) {
-            let mut outbox = Outbox::default();
+            let mut outbox = RankOutbox::default();
             let messages: Vec<_> = lengths.into_iter().map(filled).collect();
             messages.iter().for_each(|message| outbox.post(message.clone()));
             outbox.end();
@@ -220,9 +225,9 @@ mod tests {
         ) {
             let (mut inbox, limit) = (Inbox::default(), CHUNK + 50);
             for (tag, size) in messages {
-                let Some(kind) = Kind::from_tag(tag) else { continue };
+                let Some(kind) = PartKind::from_tag(tag) else { continue };
                 let length = (CHUNK as u64 + size).to_le_bytes().to_vec();
-                let bytes = if kind == Kind::Length { length } else { filled(size as usize * 8000) };
+                let bytes = if kind == PartKind::Length { length } else { filled(size as usize * 8000) };
                 match inbox.take(kind, bytes, limit) {
                     Ok(Joined::Message(message)) => prop_assert!(message.len() <= limit),
                     Ok(_) => {}
@@ -234,19 +239,19 @@ mod tests {
 
     #[test]
     fn tags_are_the_kinds() {
-        for kind in [Kind::Whole, Kind::Length, Kind::Part, Kind::End] {
-            assert_eq!(Kind::from_tag(kind as i32), Some(kind));
+        for kind in [PartKind::Whole, PartKind::Length, PartKind::Part, PartKind::End] {
+            assert_eq!(PartKind::from_tag(kind as i32), Some(kind));
         }
-        assert_eq!((Kind::from_tag(-1), Kind::from_tag(4)), (None, None));
+        assert_eq!((PartKind::from_tag(-1), PartKind::from_tag(4)), (None, None));
     }
 
     #[test]
     fn parts_share_the_message() {
-        let mut outbox = Outbox::default();
+        let mut outbox = RankOutbox::default();
         outbox.post(filled(2 * CHUNK));
         let pieces: Vec<_> = std::iter::from_fn(|| outbox.take()).collect();
         let kinds: Vec<_> = pieces.iter().map(|piece| piece.kind).collect();
-        assert_eq!(kinds, [Kind::Length, Kind::Part, Kind::Part]);
+        assert_eq!(kinds, [PartKind::Length, PartKind::Part, PartKind::Part]);
         assert!(Arc::ptr_eq(&pieces[1].message, &pieces[2].message));
     }
 
@@ -254,34 +259,34 @@ mod tests {
     fn lengths_are_bounded() {
         let limit = 3 * CHUNK;
         for (length, fits) in [(limit, true), (limit + 1, false)] {
-            let mut outbox = Outbox::default();
+            let mut outbox = RankOutbox::default();
             outbox.post(filled(length));
             assert_eq!(travel(&mut outbox, limit).is_ok(), fits, "{length}");
         }
-        let mut outbox = Outbox::default();
+        let mut outbox = RankOutbox::default();
         outbox.post(filled(9));
-        assert_eq!(travel(&mut outbox, 8), Err(Fault::TooLong(9)));
+        assert_eq!(travel(&mut outbox, 8), Err(PartFault::TooLong(9)));
         let huge = u64::MAX.to_le_bytes().to_vec();
-        let taken = Inbox::default().take(Kind::Length, huge, limit);
-        assert_eq!(taken, Err(Fault::TooLong(u64::MAX)));
+        let taken = Inbox::default().take(PartKind::Length, huge, limit);
+        assert_eq!(taken, Err(PartFault::TooLong(u64::MAX)));
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let length = |length: usize| (Kind::Length, (length as u64).to_le_bytes().to_vec());
-        let part = |length| (Kind::Part, vec![0; length]);
+        let length = |length: usize| (PartKind::Length, (length as u64).to_le_bytes().to_vec());
+        let part = |length| (PartKind::Part, vec![0; length]);
         let cases = [
             vec![part(1)],
             vec![length(2 * CHUNK), length(2 * CHUNK)],
-            vec![length(2 * CHUNK), (Kind::Whole, vec![1])],
-            vec![length(2 * CHUNK), (Kind::End, vec![])],
+            vec![length(2 * CHUNK), (PartKind::Whole, vec![1])],
+            vec![length(2 * CHUNK), (PartKind::End, vec![])],
             vec![length(2 * CHUNK), part(0)],
             vec![length(CHUNK + 1), part(CHUNK), part(2)],
             vec![length(CHUNK + 1), part(CHUNK), part(1), part(1)],
             vec![length(CHUNK)],
-            vec![(Kind::Length, vec![0; 7])],
-            vec![(Kind::End, vec![]), (Kind::End, vec![])],
-            vec![(Kind::End, vec![]), (Kind::Whole, vec![1])],
+            vec![(PartKind::Length, vec![0; 7])],
+            vec![(PartKind::End, vec![]), (PartKind::End, vec![])],
+            vec![(PartKind::End, vec![]), (PartKind::Whole, vec![1])],
         ];
         for messages in cases {
             let mut inbox = Inbox::default();
@@ -290,7 +295,7 @@ mod tests {
                 inbox.take(*kind, bytes.clone(), 4 * CHUNK).unwrap();
             }
             let taken = inbox.take(last.0, last.1.clone(), 4 * CHUNK);
-            assert!(matches!(taken, Err(Fault::Garbled(_))), "{:?}: {taken:?}", last.0);
+            assert!(matches!(taken, Err(PartFault::Garbled(_))), "{:?}: {taken:?}", last.0);
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::calls::Calls;
 use super::dialect::Dialect;
-use super::library::Opened;
-use super::link::Link;
-use super::message::{CHUNK, Fault, Joined, Kind};
+use super::library::OpenLibrary;
+use super::link::RankLink;
+use super::message::{CHUNK, Joined, PartFault, PartKind};
 use crate::rest::Rest;
-use crate::{Arrival, Members, NetError, Network, SiteId};
+use crate::{Arrival, Members, NetError, Network, Rank};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -17,14 +17,14 @@ const TAKEN: usize = 8;
 pub struct Mpi<D: Dialect> {
     calls: Calls<D>,
     name: String,
-    me: SiteId,
+    me: Rank,
     /// By site.
-    links: Vec<Link<D>>,
+    links: Vec<RankLink<D>>,
     /// The sites to which something is being sent, and from which: each once.
-    sends: Vec<SiteId>,
-    receives: Vec<SiteId>,
+    sends: Vec<Rank>,
+    receives: Vec<Rank>,
     /// The sites that have died.
-    dead: Vec<SiteId>,
+    dead: Vec<Rank>,
     /// Sites that have not said their last word.
     talking: u32,
     ready: VecDeque<Arrival>,
@@ -40,7 +40,7 @@ pub struct Mpi<D: Dialect> {
 
 /// Initializes the library. `None` if there is only one process.
 pub fn network<D: Dialect>(
-    opened: &Opened,
+    opened: &OpenLibrary,
     limit: usize,
 ) -> Result<Option<Box<dyn Network>>, NetError> {
     let calls = Calls::<D>::initialize(opened)?;
@@ -57,7 +57,7 @@ pub fn network<D: Dialect>(
         calls,
         name: format!("MPI ({})", opened.version),
         me,
-        links: (0..sites).map(|_| Link::default()).collect(),
+        links: (0..sites).map(|_| RankLink::default()).collect(),
         sends: Vec::new(),
         receives: Vec::new(),
         dead: Vec::new(),
@@ -73,7 +73,7 @@ pub fn network<D: Dialect>(
 }
 
 impl<D: Dialect> Mpi<D> {
-    fn post(&mut self, to: SiteId, bytes: Vec<u8>) -> Result<(), NetError> {
+    fn post(&mut self, to: Rank, bytes: Vec<u8>) -> Result<(), NetError> {
         NetError::check_message((to, self.sites()), self.finished, (bytes.len(), self.limit))?;
         if to == self.me {
             self.ready.push_back(Arrival::Message { from: to, bytes });
@@ -87,7 +87,7 @@ impl<D: Dialect> Mpi<D> {
     }
 
     /// Lets what waits for a site go as far as it can.
-    fn start(&mut self, to: SiteId) -> Result<(), NetError> {
+    fn start(&mut self, to: Rank) -> Result<(), NetError> {
         self.rest.wake(Instant::now());
         if !self.sends.contains(&to) {
             self.sends.push(to);
@@ -96,13 +96,13 @@ impl<D: Dialect> Mpi<D> {
         Ok(())
     }
 
-    fn push_to(&mut self, to: SiteId) -> Result<bool, NetError> {
+    fn push_to(&mut self, to: Rank) -> Result<bool, NetError> {
         let pushed = self.links[to as usize].push(&self.calls, to);
         self.or_lose(to, pushed)
     }
 
     /// What came of dealing with a site; it is lost if it has died.
-    fn or_lose(&mut self, site: SiteId, result: Result<bool, NetError>) -> Result<bool, NetError> {
+    fn or_lose(&mut self, site: Rank, result: Result<bool, NetError>) -> Result<bool, NetError> {
         if result != Err(NetError::Died) {
             return result;
         }
@@ -111,7 +111,7 @@ impl<D: Dialect> Mpi<D> {
     }
 
     /// A site has died. What was under way to and from it stays with the library.
-    fn lose(&mut self, site: SiteId) {
+    fn lose(&mut self, site: Rank) {
         if self.dead.contains(&site) {
             return;
         }
@@ -180,13 +180,13 @@ impl<D: Dialect> Mpi<D> {
                 Err(NetError::Died) => {
                     let before = self.dead.len();
                     let dead = self.calls.dead()?.into_iter();
-                    dead.flat_map(SiteId::try_from).for_each(|site| self.lose(site));
+                    dead.flat_map(Rank::try_from).for_each(|site| self.lose(site));
                     return Ok(self.dead.len() > before);
                 }
                 found => found?,
             };
             let Some(found) = found else { return Ok(taken > 0) };
-            let from = SiteId::try_from(found.from).unwrap_or(SiteId::MAX);
+            let from = Rank::try_from(found.from).unwrap_or(Rank::MAX);
             let garbled = |what| NetError::Garbled { from, what };
             if self.dead.contains(&from) {
                 continue;
@@ -194,11 +194,12 @@ impl<D: Dialect> Mpi<D> {
             if from >= self.sites() {
                 return Err(garbled("a message from nowhere"));
             }
-            let kind = Kind::from_tag(found.tag).ok_or(garbled("a message with a foreign tag"))?;
+            let kind =
+                PartKind::from_tag(found.tag).ok_or(garbled("a message with a foreign tag"))?;
             if found.length > CHUNK {
                 return Err(garbled("a message of a foreign length"));
             }
-            let spare = if kind == Kind::Part { self.spare.pop() } else { None };
+            let spare = if kind == PartKind::Part { self.spare.pop() } else { None };
             let received = self.calls.receive(found, spare.unwrap_or_default());
             let collected = received.and_then(|received| {
                 self.links[from as usize].expect(kind, received);
@@ -213,12 +214,12 @@ impl<D: Dialect> Mpi<D> {
     }
 
     /// Takes what has arrived from a site.
-    fn collect(&mut self, from: SiteId) -> Result<bool, NetError> {
+    fn collect(&mut self, from: Rank) -> Result<bool, NetError> {
         let (link, mut moved) = (&mut self.links[from as usize], false);
         while let Some((kind, bytes)) = link.pull(&self.calls)? {
             moved = true;
             match link.inbox.take(kind, bytes, self.limit) {
-                Ok(Joined::Part(memory)) if kind == Kind::Part && self.spare.len() < TAKEN => {
+                Ok(Joined::Part(memory)) if kind == PartKind::Part && self.spare.len() < TAKEN => {
                     self.spare.push(memory);
                 }
                 Ok(Joined::Part(_)) => {}
@@ -226,10 +227,10 @@ impl<D: Dialect> Mpi<D> {
                     self.ready.push_back(Arrival::Message { from, bytes });
                 }
                 Ok(Joined::End) => self.talking -= 1,
-                Err(Fault::TooLong(bytes)) => {
+                Err(PartFault::TooLong(bytes)) => {
                     return Err(NetError::too_long(bytes, self.limit));
                 }
-                Err(Fault::Garbled(what)) => return Err(NetError::Garbled { from, what }),
+                Err(PartFault::Garbled(what)) => return Err(NetError::Garbled { from, what }),
             }
         }
         Ok(moved)
@@ -244,7 +245,7 @@ impl<D: Dialect> Mpi<D> {
 }
 
 impl<D: Dialect> Network for Mpi<D> {
-    fn me(&self) -> SiteId {
+    fn me(&self) -> Rank {
         self.me
     }
 
@@ -260,7 +261,7 @@ impl<D: Dialect> Network for Mpi<D> {
         &self.name
     }
 
-    fn send(&mut self, to: SiteId, bytes: Vec<u8>) {
+    fn send(&mut self, to: Rank, bytes: Vec<u8>) {
         if self.failed.is_none() {
             let posted = self.post(to, bytes);
             self.keep(posted);
@@ -289,7 +290,7 @@ impl<D: Dialect> Network for Mpi<D> {
         }
         self.finished = true;
         let me = self.me;
-        let lives = |to: &SiteId| *to != me && !self.dead.contains(to);
+        let lives = |to: &Rank| *to != me && !self.dead.contains(to);
         for to in (0..self.sites()).filter(lives).collect::<Vec<_>>() {
             self.links[to as usize].outbox.end();
             let started = self.start(to);

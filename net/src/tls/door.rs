@@ -1,15 +1,15 @@
 //! [`listen`]: opens a star, and [`Door`], where its root decides who comes in.
 
-use super::hello::{Code, Hello, Refusal};
+use super::hello::{Hello, Refusal, RefusalCode};
 use super::hub::Hub;
-use super::logic::{Aside, Limits, Order};
-use super::mail::{Item, Mailbox, Orders, Wake};
+use super::logic::{HubCommand, HubEvent, Limits};
+use super::mail::{CallerMailbox, MailItem, Orders, Wake};
 use super::porter::Porter;
 use super::secure::Secure;
 use super::star::Star;
 use super::turns::Turns;
 use super::{Key, PLACES_LIMIT};
-use crate::{Caller, Entrance, NetError, SiteId};
+use crate::{Caller, Entrance, NetError, Rank};
 use mio::net::TcpListener;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -34,7 +34,7 @@ pub struct Listening {
 pub struct Door {
     address: SocketAddr,
     orders: Arc<Orders>,
-    mailbox: Arc<Mailbox>,
+    mailbox: Arc<CallerMailbox>,
 }
 
 impl Door {
@@ -49,32 +49,32 @@ impl Entrance for Door {
     fn next(&mut self) -> Option<Caller> {
         loop {
             match self.mailbox.take_aside()? {
-                Aside::JoinRequest { number, hello } => {
+                HubEvent::JoinRequest { number, hello } => {
                     let Hello { host, bytes, .. } = hello;
                     return Some(Caller::JoinRequest { number, host, bytes });
                 }
-                Aside::Note(note) => return Some(Caller::Note(note)),
-                Aside::Welcome { .. } | Aside::Refused(_) | Aside::Gone(_) => {}
+                HubEvent::Note(note) => return Some(Caller::Note(note)),
+                HubEvent::Welcome { .. } | HubEvent::Refused(_) | HubEvent::Gone(_) => {}
             }
         }
     }
 
-    fn admit(&mut self, number: u32, site: SiteId, welcome: Arc<[u8]>) {
-        self.orders.give(Item::Order(Order::Admit { number, site, welcome }));
+    fn admit(&mut self, number: u32, site: Rank, welcome: Arc<[u8]>) {
+        self.orders.give(MailItem::HubCommand(HubCommand::Admit { number, site, welcome }));
     }
 
     fn refuse(&mut self, number: u32, reason: &str) {
-        let refusal = Refusal::new(Code::Refused, reason);
-        self.orders.give(Item::Order(Order::Refuse { number, refusal }));
+        let refusal = Refusal::new(RefusalCode::Refused, reason);
+        self.orders.give(MailItem::HubCommand(HubCommand::Refuse { number, refusal }));
     }
 
     fn postpone(&mut self, number: u32, reason: &str) {
-        let refusal = Refusal::new(Code::Busy, reason);
-        self.orders.give(Item::Order(Order::Refuse { number, refusal }));
+        let refusal = Refusal::new(RefusalCode::Busy, reason);
+        self.orders.give(MailItem::HubCommand(HubCommand::Refuse { number, refusal }));
     }
 
-    fn expel(&mut self, site: SiteId, reason: &str) {
-        self.orders.give(Item::Order(Order::Expel { site, reason: reason.into() }));
+    fn expel(&mut self, site: Rank, reason: &str) {
+        self.orders.give(MailItem::HubCommand(HubCommand::Expel { site, reason: reason.into() }));
     }
 }
 
@@ -94,7 +94,7 @@ pub fn listen(listening: Listening, wake: Wake) -> Result<(Star, Door), NetError
     let told = |error: io::Error| fails(error.to_string());
     let listener = bind(&address).map_err(told)?;
     let local = listener.local_addr().map_err(told)?;
-    let mailbox = Arc::new(Mailbox::new(wake));
+    let mailbox = Arc::new(CallerMailbox::new(wake));
     let turns = Turns::new(Hub::new(places, limits), limits, mailbox.clone()).map_err(told)?;
     let orders = turns.orders();
     let porter = Porter::new(listener, secure, version, orders.clone(), mailbox.clone());

@@ -13,11 +13,11 @@ pub const CHUNK: usize = 32 << 10;
 /// The longest reason.
 pub const REASON_LIMIT: usize = 1000;
 
-/// What a frame says. [`Kind::Hello`] and [`Kind::Refuse`] stay as they are for ever: other versions must
+/// What a frame says. [`FrameKind::Hello`] and [`FrameKind::Refuse`] stay as they are for ever: other versions must
 /// understand them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum FrameKind {
     /// Still here.
     Beat,
     /// The joiner's first word.
@@ -45,22 +45,22 @@ pub enum Kind {
     Bye,
 }
 
-const KINDS: [Kind; 12] = [
-    Kind::Beat,
-    Kind::Hello,
-    Kind::Refuse,
-    Kind::Welcome,
-    Kind::Joined,
-    Kind::Lost,
-    Kind::Whole,
-    Kind::Start,
-    Kind::Part,
-    Kind::Finish,
-    Kind::End,
-    Kind::Bye,
+const KINDS: [FrameKind; 12] = [
+    FrameKind::Beat,
+    FrameKind::Hello,
+    FrameKind::Refuse,
+    FrameKind::Welcome,
+    FrameKind::Joined,
+    FrameKind::Lost,
+    FrameKind::Whole,
+    FrameKind::Start,
+    FrameKind::Part,
+    FrameKind::Finish,
+    FrameKind::End,
+    FrameKind::Bye,
 ];
 
-impl Kind {
+impl FrameKind {
     /// The shortest and the longest body.
     fn lengths(self) -> (usize, usize) {
         match self {
@@ -76,24 +76,24 @@ impl Kind {
 }
 
 /// What is wrong with what a peer sent.
-pub type Fault = &'static str;
+pub type FrameFault = &'static str;
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    pub kind: Kind,
+    pub kind: FrameKind,
     pub site: u32,
     pub number: u32,
     pub body: Vec<u8>,
 }
 
 impl Frame {
-    pub fn new(kind: Kind, site: u32, number: u32, body: Vec<u8>) -> Self {
+    pub fn new(kind: FrameKind, site: u32, number: u32, body: Vec<u8>) -> Self {
         Self { kind, site, number, body }
     }
 
     /// The head of a frame.
-    pub fn head(kind: Kind, site: u32, number: u32, length: usize) -> [u8; HEAD] {
+    pub fn head(kind: FrameKind, site: u32, number: u32, length: usize) -> [u8; HEAD] {
         let mut head = [0; HEAD];
         head[0] = kind as u8;
         head[4..8].copy_from_slice(&(length as u32).to_le_bytes());
@@ -105,15 +105,15 @@ impl Frame {
 
 /// Cuts a stream of bytes into frames. Takes no more memory than the longest body.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct FrameReader {
     head: Vec<u8>,
     /// A frame whose body is not complete, and the length of that.
     open: Option<(Frame, usize)>,
 }
 
-impl Reader {
+impl FrameReader {
     /// Takes bytes off the front, up to the end of the next frame.
-    pub fn take(&mut self, bytes: &mut &[u8]) -> Result<Option<Frame>, Fault> {
+    pub fn take(&mut self, bytes: &mut &[u8]) -> Result<Option<Frame>, FrameFault> {
         if self.open.is_none() {
             self.head.extend_from_slice(off(bytes, HEAD - self.head.len()));
             let Ok(head) = <[u8; HEAD]>::try_from(&self.head[..]) else { return Ok(None) };
@@ -137,7 +137,7 @@ fn off<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
     front
 }
 
-fn open(head: &[u8; HEAD]) -> Result<(Frame, usize), Fault> {
+fn open(head: &[u8; HEAD]) -> Result<(Frame, usize), FrameFault> {
     let number =
         |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let kind = *KINDS.get(usize::from(head[0])).ok_or("a frame of an unknown kind")?;
@@ -163,10 +163,10 @@ mod tests {
     #[test]
     fn frames_come_back_however_they_are_cut() {
         let frames = [
-            Frame::new(Kind::Whole, 3, 9, vec![7; 100]),
-            Frame::new(Kind::Beat, 0, 0, Vec::new()),
-            Frame::new(Kind::Whole, 1, u32::MAX, Vec::new()),
-            Frame::new(Kind::Start, 1, 2, vec![1; 8]),
+            Frame::new(FrameKind::Whole, 3, 9, vec![7; 100]),
+            Frame::new(FrameKind::Beat, 0, 0, Vec::new()),
+            Frame::new(FrameKind::Whole, 1, u32::MAX, Vec::new()),
+            Frame::new(FrameKind::Start, 1, 2, vec![1; 8]),
         ];
         let mut bytes = Vec::new();
         for frame in &frames {
@@ -174,7 +174,7 @@ mod tests {
             bytes.extend([&head[..], &frame.body].concat());
         }
         for step in 1..bytes.len() {
-            let (mut reader, mut seen) = (Reader::default(), Vec::new());
+            let (mut reader, mut seen) = (FrameReader::default(), Vec::new());
             for mut piece in bytes.chunks(step) {
                 while let Some(frame) = reader.take(&mut piece).unwrap() {
                     seen.push(frame);
@@ -190,7 +190,10 @@ mod tests {
         for kind in KINDS {
             let most = kind.lengths().1;
             let head = Frame::head(kind, 0, 0, most + 1);
-            assert_eq!(Reader::default().take(&mut &head[..]), Err("a frame of a wrong length"));
+            assert_eq!(
+                FrameReader::default().take(&mut &head[..]),
+                Err("a frame of a wrong length")
+            );
             assert!(most <= CHUNK);
         }
     }

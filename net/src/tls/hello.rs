@@ -1,6 +1,6 @@
 //! [`Hello`]: the joiner's first word, and [`Refusal`]: the root's last.
 
-use super::frame::{Fault, Frame, Kind, REASON_LIMIT};
+use super::frame::{Frame, FrameFault, FrameKind, REASON_LIMIT};
 
 /// The form of what follows the first word. Change it with the meaning of any frame.
 pub const WIRE: u32 = 2;
@@ -29,7 +29,7 @@ pub struct Hello {
 /// Why a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Code {
+pub enum RefusalCode {
     /// The versions differ.
     Version = 1,
     /// The root's caller said no.
@@ -43,7 +43,7 @@ pub enum Code {
 /// A code and a reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    pub code: Code,
+    pub code: RefusalCode,
     pub reason: String,
 }
 
@@ -69,7 +69,7 @@ impl Hello {
             rest = back;
             Some(front)
         };
-        let garbled = || Refusal::new(Code::Cut, "no hello of Pleach");
+        let garbled = || Refusal::new(RefusalCode::Cut, "no hello of Pleach");
         if next(MAGIC.len()) != Some(&MAGIC) {
             return Err(garbled());
         }
@@ -79,7 +79,7 @@ impl Hello {
             let reason = format!(
                 "the root is version {version} with wire format {WIRE}, and this has {wire}"
             );
-            return Err(Refusal::new(Code::Version, &reason));
+            return Err(Refusal::new(RefusalCode::Version, &reason));
         }
         let order = next(1).ok_or_else(garbled)?[0];
         let mut name = || {
@@ -89,11 +89,11 @@ impl Hello {
         let (theirs, host) = (name().ok_or_else(garbled)?, name().ok_or_else(garbled)?);
         if theirs != version {
             let reason = format!("the root is version {version}, and this is {theirs}");
-            return Err(Refusal::new(Code::Version, &reason));
+            return Err(Refusal::new(RefusalCode::Version, &reason));
         }
         if order != ORDER {
             let reason = "the root's processor writes numbers in another order of bytes";
-            return Err(Refusal::new(Code::Version, reason));
+            return Err(Refusal::new(RefusalCode::Version, reason));
         }
         if rest.len() > BYTES_LIMIT {
             return Err(garbled());
@@ -103,22 +103,23 @@ impl Hello {
 }
 
 impl Refusal {
-    pub fn new(code: Code, reason: &str) -> Self {
+    pub fn new(code: RefusalCode, reason: &str) -> Self {
         Self { code, reason: reason.into() }
     }
 
     pub fn frame(&self) -> Frame {
         let reason = printable(self.reason.as_bytes(), REASON_LIMIT);
         let body = [&[self.code as u8], reason.as_bytes()].concat();
-        Frame::new(Kind::Refuse, 0, 0, body)
+        Frame::new(FrameKind::Refuse, 0, 0, body)
     }
 
-    pub fn read(body: &[u8]) -> Result<Self, Fault> {
+    pub fn read(body: &[u8]) -> Result<Self, FrameFault> {
         let (&code, reason) = body.split_first().ok_or("a refusal without a code")?;
-        let code = [Code::Version, Code::Refused, Code::Cut, Code::Busy]
-            .into_iter()
-            .find(|&known| known as u8 == code)
-            .unwrap_or(Code::Refused);
+        let code =
+            [RefusalCode::Version, RefusalCode::Refused, RefusalCode::Cut, RefusalCode::Busy]
+                .into_iter()
+                .find(|&known| known as u8 == code)
+                .unwrap_or(RefusalCode::Refused);
         Ok(Self { code, reason: printable(reason, REASON_LIMIT) })
     }
 }
@@ -166,8 +167,11 @@ mod tests {
 
     #[test]
     fn refusals_come_back() {
-        let refusal = Refusal::new(Code::Refused, "full");
+        let refusal = Refusal::new(RefusalCode::Refused, "full");
         assert_eq!(Refusal::read(&refusal.frame().body), Ok(refusal));
-        assert!(Refusal::new(Code::Cut, &"x".repeat(5000)).frame().body.len() <= REASON_LIMIT + 1);
+        assert!(
+            Refusal::new(RefusalCode::Cut, &"x".repeat(5000)).frame().body.len()
+                <= REASON_LIMIT + 1
+        );
     }
 }

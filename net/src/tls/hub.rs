@@ -1,12 +1,12 @@
 //! [`Hub`]: the root's side. It gives places to those that join, passes on what one writes to another, and
 //! believes nobody: what is wrong with a frame ends its connection.
 
-use super::frame::{Fault, Frame, Kind};
-use super::hello::{Code, Hello, Refusal};
-use super::logic::{Aside, CLOSED, Limits, Logic, Order, Out, Told};
+use super::frame::{Frame, FrameFault, FrameKind};
+use super::hello::{Hello, Refusal, RefusalCode};
+use super::logic::{CLOSED, HubCommand, HubEvent, HubOutput, Limits, Logic, Told};
 use super::messages::{Course, Messages};
-use super::outbox::Outbox;
-use crate::SiteId;
+use super::outbox::FrameOutbox;
+use crate::Rank;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,15 +25,15 @@ struct Passing {
 }
 
 /// Somebody with the key.
-struct Member {
+struct HubMember {
     /// Nobody's, until it is let in.
-    site: Option<SiteId>,
+    site: Option<Rank>,
     hello: Hello,
-    outbox: Outbox,
+    outbox: FrameOutbox,
     /// Messages to the root.
     messages: Messages,
     /// Messages to others.
-    passing: BTreeMap<SiteId, Passing>,
+    passing: BTreeMap<Rank, Passing>,
     finished: bool,
 }
 
@@ -42,13 +42,13 @@ pub struct Hub {
     limits: Limits,
     /// The number of each place's connection, or 0.
     places: Vec<u32>,
-    members: BTreeMap<u32, Member>,
+    members: BTreeMap<u32, HubMember>,
     newest: u32,
     finished: bool,
     /// All have been told of the end.
     ending: bool,
     over: bool,
-    out: Out,
+    out: HubOutput,
 }
 
 impl Hub {
@@ -62,43 +62,49 @@ impl Hub {
             finished: false,
             ending: false,
             over: false,
-            out: Out::default(),
+            out: HubOutput::default(),
         }
     }
 
     fn knock(&mut self, number: u32, hello: Hello) {
         let full = self.members.values().filter(|m| m.site.is_none()).count() >= KNOCKING;
         let (outbox, messages, passing) = Default::default();
-        let member =
-            Member { site: None, hello: hello.clone(), outbox, messages, passing, finished: false };
+        let member = HubMember {
+            site: None,
+            hello: hello.clone(),
+            outbox,
+            messages,
+            passing,
+            finished: false,
+        };
         self.members.insert(number, member);
         self.newest = self.newest.max(number);
         if self.finished {
-            self.refuse(number, Refusal::new(Code::Refused, SEARCH_OVER));
+            self.refuse(number, Refusal::new(RefusalCode::Refused, SEARCH_OVER));
         } else if full {
-            self.refuse(number, Refusal::new(Code::Busy, "too many ask to join at once"));
+            self.refuse(number, Refusal::new(RefusalCode::Busy, "too many ask to join at once"));
         } else {
-            self.out.asides.push(Aside::JoinRequest { number, hello });
+            self.out.asides.push(HubEvent::JoinRequest { number, hello });
         }
     }
 
     fn refuse(&mut self, number: u32, refusal: Refusal) {
-        let knocks = |member: &Member| member.site.is_none();
+        let knocks = |member: &HubMember| member.site.is_none();
         if self.members.get(&number).is_some_and(knocks) {
             self.members.remove(&number);
             self.out.cut.push((number, Some(refusal)));
         }
     }
 
-    fn admit(&mut self, number: u32, site: SiteId, welcome: Arc<[u8]>) {
+    fn admit(&mut self, number: u32, site: Rank, welcome: Arc<[u8]>) {
         if self.finished {
-            return self.refuse(number, Refusal::new(Code::Refused, SEARCH_OVER));
+            return self.refuse(number, Refusal::new(RefusalCode::Refused, SEARCH_OVER));
         }
         let exists = site > 0 && (site as usize) < self.places.len();
         if !exists || welcome.len() > self.limits.welcome {
             let why = if exists { "the welcome is too long" } else { "there is no such place" };
-            self.out.asides.push(Aside::Note(format!("site {site} cannot join: {why}")));
-            return self.refuse(number, Refusal::new(Code::Refused, why));
+            self.out.asides.push(HubEvent::Note(format!("site {site} cannot join: {why}")));
+            return self.refuse(number, Refusal::new(RefusalCode::Refused, why));
         }
         // The caller knows that it is the same process, whose connection broke on its side only.
         self.expel(site, "it came back on another connection");
@@ -109,14 +115,14 @@ impl Hub {
         };
         member.site = Some(site);
         let places = (self.places.len() as u32).to_le_bytes().to_vec();
-        member.outbox.first(Frame::new(Kind::Welcome, site, number, places));
+        member.outbox.first(Frame::new(FrameKind::Welcome, site, number, places));
         member.outbox.shared(0, 0, 0, welcome);
         let bytes = member.hello.bytes.clone();
         for (&other, its) in &mut self.members {
             let Some(place) = its.site else { continue };
             // What a process says of itself is for the root alone.
-            member.outbox.frame(place, Frame::new(Kind::Joined, place, other, Vec::new()));
-            its.outbox.frame(site, Frame::new(Kind::Joined, site, number, Vec::new()));
+            member.outbox.frame(place, Frame::new(FrameKind::Joined, place, other, Vec::new()));
+            its.outbox.frame(site, Frame::new(FrameKind::Joined, site, number, Vec::new()));
             self.out.touched.push(other);
         }
         self.places[site as usize] = number;
@@ -125,7 +131,7 @@ impl Hub {
         self.out.told.push(Told::Joined { site, number, bytes });
     }
 
-    fn send(&mut self, to: SiteId, number: u32, bytes: Vec<u8>) {
+    fn send(&mut self, to: Rank, number: u32, bytes: Vec<u8>) {
         let there = number > 0 && self.places.get(to as usize) == Some(&number);
         if let Some(member) = self.members.get_mut(&number).filter(|_| there) {
             member.outbox.message(0, 0, 0, bytes);
@@ -135,26 +141,26 @@ impl Hub {
     }
 
     /// Ends the connection with the process at a place, if there is one.
-    fn expel(&mut self, site: SiteId, why: &str) {
+    fn expel(&mut self, site: Rank, why: &str) {
         let number = self.places.get(site as usize).copied().unwrap_or_default();
         if number > 0 {
-            self.out.cut.push((number, Some(Refusal::new(Code::Cut, why))));
+            self.out.cut.push((number, Some(Refusal::new(RefusalCode::Cut, why))));
             self.gone(number, why);
         }
     }
 
     /// Ends a connection that lets too much wait.
     fn check(&mut self, number: u32) {
-        let slow = |member: &Member| member.outbox.waiting() > self.limits.waiting;
+        let slow = |member: &HubMember| member.outbox.waiting() > self.limits.waiting;
         if self.members.get(&number).is_some_and(slow) {
             let why = "it does not read what is sent to it";
-            self.out.cut.push((number, Some(Refusal::new(Code::Cut, why))));
+            self.out.cut.push((number, Some(Refusal::new(RefusalCode::Cut, why))));
             self.gone(number, why);
         }
     }
 
     /// Takes a piece of a message of a site.
-    fn piece(&mut self, from: u32, site: SiteId, piece: Frame) -> Result<(), Fault> {
+    fn piece(&mut self, from: u32, site: Rank, piece: Frame) -> Result<(), FrameFault> {
         let (to, number, limit) = (piece.site, piece.number, self.limits.message);
         let Some(member) = self.members.get_mut(&from) else { return Ok(()) };
         if member.finished {
@@ -193,7 +199,7 @@ impl Hub {
         Ok(())
     }
 
-    fn finish_of(&mut self, number: u32) -> Result<(), Fault> {
+    fn finish_of(&mut self, number: u32) -> Result<(), FrameFault> {
         let Some(member) = self.members.get_mut(&number) else { return Ok(()) };
         if member.finished || member.messages.is_open() || !member.passing.is_empty() {
             return Err("an end in the middle");
@@ -209,7 +215,7 @@ impl Hub {
         if self.finished && !self.ending && inside.all(|member| member.finished) {
             self.ending = true;
             for (&number, member) in self.members.iter_mut().filter(|(_, m)| m.site.is_some()) {
-                member.outbox.last(Kind::End);
+                member.outbox.last(FrameKind::End);
                 self.out.touched.push(number);
             }
         }
@@ -222,19 +228,21 @@ impl Hub {
 }
 
 impl Logic for Hub {
-    fn frame(&mut self, number: u32, frame: Frame) -> Result<(), Fault> {
+    fn frame(&mut self, number: u32, frame: Frame) -> Result<(), FrameFault> {
         let Some(member) = self.members.get(&number) else { return Ok(()) };
         match (member.site, frame.kind) {
-            (_, Kind::Beat) => Ok(()),
-            (Some(site), Kind::Whole | Kind::Start | Kind::Part) => self.piece(number, site, frame),
-            (Some(_), Kind::Finish) => self.finish_of(number),
-            (Some(_), Kind::Bye) if self.ending => {
+            (_, FrameKind::Beat) => Ok(()),
+            (Some(site), FrameKind::Whole | FrameKind::Start | FrameKind::Part) => {
+                self.piece(number, site, frame)
+            }
+            (Some(_), FrameKind::Finish) => self.finish_of(number),
+            (Some(_), FrameKind::Bye) if self.ending => {
                 self.out.cut.push((number, None));
                 self.gone(number, "");
                 Ok(())
             }
             // It says why it ends the connection.
-            (_, Kind::Refuse) => {
+            (_, FrameKind::Refuse) => {
                 let why = Refusal::read(&frame.body)?.reason;
                 self.out.cut.push((number, None));
                 self.gone(number, &why);
@@ -244,26 +252,26 @@ impl Logic for Hub {
         }
     }
 
-    fn order(&mut self, order: Order) {
+    fn order(&mut self, order: HubCommand) {
         match order {
-            Order::Send { to, number, bytes } => self.send(to, number, bytes),
-            Order::JoinRequest { number, hello } => self.knock(number, hello),
-            Order::Admit { number, site, welcome } => self.admit(number, site, welcome),
-            Order::Refuse { number, refusal } => self.refuse(number, refusal),
-            Order::Expel { site, reason } => self.expel(site, &reason),
-            Order::Flooded { number } => {
+            HubCommand::Send { to, number, bytes } => self.send(to, number, bytes),
+            HubCommand::JoinRequest { number, hello } => self.knock(number, hello),
+            HubCommand::Admit { number, site, welcome } => self.admit(number, site, welcome),
+            HubCommand::Refuse { number, refusal } => self.refuse(number, refusal),
+            HubCommand::Expel { site, reason } => self.expel(site, &reason),
+            HubCommand::Flooded { number } => {
                 if self.members.contains_key(&number) {
                     let why = "it sends more than is read";
-                    self.out.cut.push((number, Some(Refusal::new(Code::Cut, why))));
+                    self.out.cut.push((number, Some(Refusal::new(RefusalCode::Cut, why))));
                     self.gone(number, why);
                 }
             }
-            Order::Finish => {
+            HubCommand::Finish => {
                 self.finished = true;
                 let knocking = self.members.iter().filter(|(_, member)| member.site.is_none());
                 let knocking: Vec<u32> = knocking.map(|(&number, _)| number).collect();
                 for number in knocking {
-                    self.refuse(number, Refusal::new(Code::Refused, SEARCH_OVER));
+                    self.refuse(number, Refusal::new(RefusalCode::Refused, SEARCH_OVER));
                 }
                 self.settle();
             }
@@ -280,10 +288,10 @@ impl Logic for Hub {
             if !member.finished || why != CLOSED {
                 let host = &member.hello.host;
                 let note = format!("site {site} on {host} is lost: {why}");
-                self.out.asides.push(Aside::Note(note));
+                self.out.asides.push(HubEvent::Note(note));
             }
             for (&other, its) in self.members.iter_mut().filter(|(_, its)| its.site.is_some()) {
-                its.outbox.frame(site, Frame::new(Kind::Lost, site, number, Vec::new()));
+                its.outbox.frame(site, Frame::new(FrameKind::Lost, site, number, Vec::new()));
                 self.out.touched.push(other);
             }
         }
@@ -292,11 +300,11 @@ impl Logic for Hub {
 
     fn flushed(&mut self, _: u32) {}
 
-    fn outbox(&mut self, number: u32) -> Option<&mut Outbox> {
+    fn outbox(&mut self, number: u32) -> Option<&mut FrameOutbox> {
         self.members.get_mut(&number).map(|member| &mut member.outbox)
     }
 
-    fn out(&mut self) -> &mut Out {
+    fn out(&mut self) -> &mut HubOutput {
         &mut self.out
     }
 }
@@ -311,15 +319,18 @@ mod tests {
         let mut hub = Hub::new(4, Limits::default());
         for number in [7, 8] {
             let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
-            hub.order(Order::JoinRequest { number, hello });
-            hub.order(Order::Admit { number, site: 2, welcome: Arc::from([]) });
+            hub.order(HubCommand::JoinRequest { number, hello });
+            hub.order(HubCommand::Admit { number, site: 2, welcome: Arc::from([]) });
         }
         let out = hub.out();
         let joined = |number| Told::Joined { site: 2, number, bytes: Vec::new() };
         assert_eq!(out.told, [joined(7), Told::Lost { site: 2 }, joined(8)]);
-        assert!(matches!(&out.cut[..], [(7, Some(word))] if word.code == Code::Cut), "{out:?}");
+        assert!(
+            matches!(&out.cut[..], [(7, Some(word))] if word.code == RefusalCode::Cut),
+            "{out:?}"
+        );
         // What the ghost still sends, and its end, are nothing to the new connection.
-        assert_eq!(hub.frame(7, Frame::new(Kind::Beat, 0, 0, Vec::new())), Ok(()));
+        assert_eq!(hub.frame(7, Frame::new(FrameKind::Beat, 0, 0, Vec::new())), Ok(()));
         hub.gone(7, CLOSED);
         assert_eq!(hub.places[2], 8);
     }
@@ -329,14 +340,14 @@ mod tests {
     fn the_reason_of_a_site_that_leaves_is_noted() {
         let mut hub = Hub::new(4, Limits::default());
         let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
-        hub.order(Order::JoinRequest { number: 7, hello });
-        hub.order(Order::Admit { number: 7, site: 2, welcome: Arc::from([]) });
-        let refusal = Refusal::new(Code::Cut, "more came than was read");
+        hub.order(HubCommand::JoinRequest { number: 7, hello });
+        hub.order(HubCommand::Admit { number: 7, site: 2, welcome: Arc::from([]) });
+        let refusal = Refusal::new(RefusalCode::Cut, "more came than was read");
         assert_eq!(hub.frame(7, refusal.frame()), Ok(()));
         let lost = hub.out().told.last();
         assert_eq!(lost, Some(&Told::Lost { site: 2 }));
         let noted =
-            |aside: &Aside| matches!(aside, Aside::Note(line) if line.contains("more came"));
+            |aside: &HubEvent| matches!(aside, HubEvent::Note(line) if line.contains("more came"));
         assert!(hub.out().asides.iter().any(noted), "{:?}", hub.out().asides);
     }
 }

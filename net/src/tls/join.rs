@@ -1,15 +1,15 @@
 //! [`join`]: comes into a star, or says why not.
 
-use super::hello::{BYTES_LIMIT, Code, Hello};
+use super::hello::{BYTES_LIMIT, Hello, RefusalCode};
 use super::join_error::{JoinError, Stage};
 use super::leaf::Leaf;
-use super::logic::{Aside, Limits};
-use super::mail::{Mailbox, Orders, Wake};
+use super::logic::{HubEvent, Limits};
+use super::mail::{CallerMailbox, Orders, Wake};
 use super::secure::Secure;
 use super::star::Star;
 use super::turns::Turns;
-use super::wire::{Broken, Turn, Wire};
-use super::{Key, outbox::Outbox};
+use super::wire::{Broken, Handshake, Wire};
+use super::{Key, outbox::FrameOutbox};
 use crate::host;
 use mio::{Events, Interest, Poll, Token};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -42,7 +42,7 @@ pub struct Joining {
 enum Report {
     Stage(Stage),
     /// It has said hello.
-    Begun(Arc<Orders>, Arc<Mailbox>),
+    Begun(Arc<Orders>, Arc<CallerMailbox>),
     /// There may be an answer.
     Answer,
     Failed(JoinError),
@@ -85,7 +85,7 @@ struct Waiting {
     receiver: Receiver<Report>,
     deadline: Instant,
     stage: Stage,
-    begun: Option<(Arc<Orders>, Arc<Mailbox>)>,
+    begun: Option<(Arc<Orders>, Arc<CallerMailbox>)>,
 }
 
 /// What comes with a welcome: its place, the number of places, and bytes.
@@ -96,7 +96,7 @@ impl Waiting {
         &mut self,
         address: &str,
         patience: Duration,
-    ) -> Result<(Arc<Orders>, Arc<Mailbox>, Welcome), JoinError> {
+    ) -> Result<(Arc<Orders>, Arc<CallerMailbox>, Welcome), JoinError> {
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
             match self.receiver.recv_timeout(left) {
@@ -122,16 +122,16 @@ impl Waiting {
             }
             let Some((orders, mailbox)) = &self.begun else { continue };
             match mailbox.take_aside() {
-                Some(Aside::Welcome { site, places, bytes }) => {
+                Some(HubEvent::Welcome { site, places, bytes }) => {
                     return Ok((orders.clone(), mailbox.clone(), (site, places, bytes)));
                 }
-                Some(Aside::Refused(refusal)) => {
+                Some(HubEvent::Refused(refusal)) => {
                     let (address, reason) = (address.to_string(), refusal.reason);
                     return Err(match refusal.code {
-                        Code::Version => JoinError::WrongVersion { address, reason },
-                        Code::Refused => JoinError::Refused { address, reason },
-                        Code::Busy => JoinError::Busy { address, reason },
-                        Code::Cut => JoinError::Lost { address, why: reason },
+                        RefusalCode::Version => JoinError::WrongVersion { address, reason },
+                        RefusalCode::Refused => JoinError::Refused { address, reason },
+                        RefusalCode::Busy => JoinError::Busy { address, reason },
+                        RefusalCode::Cut => JoinError::Lost { address, why: reason },
                     });
                 }
                 _ => {}
@@ -153,7 +153,7 @@ fn run(joining: Joining, deadline: Instant, wake: Wake, sender: &Sender<Report>)
         let _ = answers.send(Report::Answer);
         wake();
     };
-    let mailbox = Arc::new(Mailbox::new(Arc::new(both)));
+    let mailbox = Arc::new(CallerMailbox::new(Arc::new(both)));
     let limits = joining.limits;
     match Turns::new(Leaf::new(&hello, limits), limits, mailbox.clone()) {
         Ok(mut turns) => {
@@ -218,7 +218,7 @@ fn shake_hands(wire: &mut Wire, deadline: Instant) -> Result<(), Broken> {
     poll.registry().register(&mut wire.socket, Token(0), both).map_err(told)?;
     let (mut events, mut scratch) = (Events::with_capacity(4), [0; 4096]);
     loop {
-        wire.write(&mut Outbox::default(), Instant::now())?;
+        wire.write(&mut FrameOutbox::default(), Instant::now())?;
         if !wire.is_stranger() {
             break poll.registry().deregister(&mut wire.socket).map_err(told);
         }
@@ -228,10 +228,10 @@ fn shake_hands(wire: &mut Wire, deadline: Instant) -> Result<(), Broken> {
         }
         // A signal: nothing was waited for, and nothing will be there.
         let _ = poll.poll(&mut events, Some(left));
-        while let (turn @ (Turn::More | Turn::Ended), _) =
+        while let (turn @ (Handshake::More | Handshake::Ended), _) =
             wire.read(&mut scratch, &mut |_| Err("a frame before the hello"))?
         {
-            if turn == Turn::Ended {
+            if turn == Handshake::Ended {
                 return Err(Broken::Socket("it was closed before the key was shown".into()));
             }
         }

@@ -1,16 +1,16 @@
 //! [`Leaf`]: a joiner's side. Its only connection, number 0, leads to the root.
 
-use super::frame::{Fault, Frame, Kind};
-use super::hello::{Code, Hello, Refusal};
-use super::logic::{Aside, Limits, Logic, Order, Out, Told};
+use super::frame::{Frame, FrameFault, FrameKind};
+use super::hello::{Hello, Refusal, RefusalCode};
+use super::logic::{HubCommand, HubEvent, HubOutput, Limits, Logic, Told};
 use super::messages::Messages;
-use super::outbox::Outbox;
-use crate::SiteId;
+use super::outbox::FrameOutbox;
+use crate::Rank;
 use std::collections::BTreeMap;
 
 /// How far a joiner has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum LeafStage {
     /// It waits for a place.
     Asking,
     /// It has one, and waits for the caller's bytes.
@@ -26,27 +26,27 @@ enum Stage {
 /// A joiner's side.
 pub struct Leaf {
     limits: Limits,
-    stage: Stage,
-    me: SiteId,
+    stage: LeafStage,
+    me: Rank,
     /// The number of each place's connection, or 0.
     places: Vec<u32>,
     /// Messages on their way here.
-    messages: BTreeMap<SiteId, Messages>,
-    outbox: Outbox,
-    out: Out,
+    messages: BTreeMap<Rank, Messages>,
+    outbox: FrameOutbox,
+    out: HubOutput,
 }
 
 impl Leaf {
     /// A joiner that says hello.
     pub fn new(hello: &Hello, limits: Limits) -> Self {
-        let mut outbox = Outbox::default();
-        outbox.first(Frame::new(Kind::Hello, 0, 0, hello.write()));
-        let out = Out { touched: vec![0], ..Out::default() };
+        let mut outbox = FrameOutbox::default();
+        outbox.first(Frame::new(FrameKind::Hello, 0, 0, hello.write()));
+        let out = HubOutput { touched: vec![0], ..HubOutput::default() };
         let (places, messages) = (Vec::new(), BTreeMap::new());
-        Self { limits, stage: Stage::Asking, me: 0, places, messages, outbox, out }
+        Self { limits, stage: LeafStage::Asking, me: 0, places, messages, outbox, out }
     }
 
-    fn welcome(&mut self, frame: &Frame) -> Result<(), Fault> {
+    fn welcome(&mut self, frame: &Frame) -> Result<(), FrameFault> {
         let places = frame.body[..].try_into().map(u32::from_le_bytes);
         let places = places.map_err(|_| "a welcome without places")?;
         if frame.site == 0 || frame.site >= places || places > super::PLACES_LIMIT {
@@ -54,11 +54,11 @@ impl Leaf {
         }
         self.me = frame.site;
         self.places = vec![0; places as usize];
-        self.stage = Stage::Placed;
+        self.stage = LeafStage::Placed;
         Ok(())
     }
 
-    fn joined(&mut self, frame: Frame) -> Result<(), Fault> {
+    fn joined(&mut self, frame: Frame) -> Result<(), FrameFault> {
         let Frame { site, number, body: bytes, .. } = frame;
         let me = self.me;
         let foreign = site != 0 && site != me && number != 0;
@@ -68,7 +68,7 @@ impl Leaf {
         Ok(())
     }
 
-    fn lost(&mut self, frame: &Frame) -> Result<(), Fault> {
+    fn lost(&mut self, frame: &Frame) -> Result<(), FrameFault> {
         let Frame { site, number, .. } = *frame;
         let known = |place: &&mut u32| **place == number && number != 0;
         *self.places.get_mut(site as usize).filter(known).ok_or("nobody is lost")? = 0;
@@ -77,32 +77,32 @@ impl Leaf {
         Ok(())
     }
 
-    fn piece(&mut self, piece: Frame) -> Result<(), Fault> {
+    fn piece(&mut self, piece: Frame) -> Result<(), FrameFault> {
         let from = piece.site;
         let number = *self.places.get(from as usize).ok_or("a message of nobody")?;
         if from != 0 && number == 0 {
             return Err("a message of nobody");
         }
-        let first = from == 0 && self.stage == Stage::Placed;
+        let first = from == 0 && self.stage == LeafStage::Placed;
         let limit = if first { self.limits.welcome } else { self.limits.message };
         let messages = self.messages.entry(from).or_default();
         let Some(bytes) = messages.take(piece, limit)? else { return Ok(()) };
         if first {
-            self.stage = Stage::Inside;
+            self.stage = LeafStage::Inside;
             let (site, places) = (self.me, self.places.len() as u32);
-            self.out.asides.push(Aside::Welcome { site, places, bytes });
+            self.out.asides.push(HubEvent::Welcome { site, places, bytes });
         } else {
             self.out.told.push(Told::Message { from, number, bytes });
         }
         Ok(())
     }
 
-    fn refused(&mut self, body: &[u8]) -> Result<(), Fault> {
+    fn refused(&mut self, body: &[u8]) -> Result<(), FrameFault> {
         let refusal = Refusal::read(body)?;
         self.out.cut.push((0, None));
-        if self.stage == Stage::Asking {
-            self.stage = Stage::Over;
-            self.out.asides.push(Aside::Refused(refusal));
+        if self.stage == LeafStage::Asking {
+            self.stage = LeafStage::Over;
+            self.out.asides.push(HubEvent::Refused(refusal));
         } else {
             self.gone(0, &format!("the root ended the connection: {}", refusal.reason));
         }
@@ -111,19 +111,22 @@ impl Leaf {
 }
 
 impl Logic for Leaf {
-    fn frame(&mut self, _: u32, frame: Frame) -> Result<(), Fault> {
+    fn frame(&mut self, _: u32, frame: Frame) -> Result<(), FrameFault> {
         match (self.stage, frame.kind) {
-            (Stage::Over, _) | (_, Kind::Beat) => Ok(()),
-            (_, Kind::Refuse) => self.refused(&frame.body),
-            (Stage::Asking, Kind::Welcome) => self.welcome(&frame),
-            (Stage::Placed | Stage::Inside, Kind::Joined) => self.joined(frame),
-            (Stage::Placed | Stage::Inside, Kind::Lost) => self.lost(&frame),
-            (Stage::Placed | Stage::Inside, Kind::Whole | Kind::Start | Kind::Part) => {
-                self.piece(frame)
-            }
-            (Stage::Inside, Kind::End) if !self.messages.values().any(Messages::is_open) => {
-                self.stage = Stage::Ending;
-                self.outbox.last(Kind::Bye);
+            (LeafStage::Over, _) | (_, FrameKind::Beat) => Ok(()),
+            (_, FrameKind::Refuse) => self.refused(&frame.body),
+            (LeafStage::Asking, FrameKind::Welcome) => self.welcome(&frame),
+            (LeafStage::Placed | LeafStage::Inside, FrameKind::Joined) => self.joined(frame),
+            (LeafStage::Placed | LeafStage::Inside, FrameKind::Lost) => self.lost(&frame),
+            (
+                LeafStage::Placed | LeafStage::Inside,
+                FrameKind::Whole | FrameKind::Start | FrameKind::Part,
+            ) => self.piece(frame),
+            (LeafStage::Inside, FrameKind::End)
+                if !self.messages.values().any(Messages::is_open) =>
+            {
+                self.stage = LeafStage::Ending;
+                self.outbox.last(FrameKind::Bye);
                 self.out.touched.push(0);
                 Ok(())
             }
@@ -131,55 +134,55 @@ impl Logic for Leaf {
         }
     }
 
-    fn order(&mut self, order: Order) {
+    fn order(&mut self, order: HubCommand) {
         // Without the root nothing would ever leave.
-        if matches!(self.stage, Stage::Over) {
+        if matches!(self.stage, LeafStage::Over) {
             return;
         }
         match order {
-            Order::Send { to, number, bytes } => self.outbox.message(to, to, number, bytes),
-            Order::Finish => self.outbox.last(Kind::Finish),
-            Order::Flooded { .. } => {
+            HubCommand::Send { to, number, bytes } => self.outbox.message(to, to, number, bytes),
+            HubCommand::Finish => self.outbox.last(FrameKind::Finish),
+            HubCommand::Flooded { .. } => {
                 let why = "more came than was read";
-                self.out.cut.push((0, Some(Refusal::new(Code::Cut, why))));
+                self.out.cut.push((0, Some(Refusal::new(RefusalCode::Cut, why))));
                 return self.gone(0, why);
             }
-            Order::JoinRequest { .. }
-            | Order::Admit { .. }
-            | Order::Refuse { .. }
-            | Order::Expel { .. } => {}
+            HubCommand::JoinRequest { .. }
+            | HubCommand::Admit { .. }
+            | HubCommand::Refuse { .. }
+            | HubCommand::Expel { .. } => {}
         }
         self.out.touched.push(0);
     }
 
     fn gone(&mut self, _: u32, why: &str) {
-        let stage = std::mem::replace(&mut self.stage, Stage::Over);
-        self.outbox = Outbox::default();
+        let stage = std::mem::replace(&mut self.stage, LeafStage::Over);
+        self.outbox = FrameOutbox::default();
         match stage {
-            Stage::Over => {}
-            Stage::Ending => self.out.told.push(Told::End),
-            Stage::Asking | Stage::Placed => {
-                self.out.asides.push(Aside::Refused(Refusal::new(Code::Cut, why)));
+            LeafStage::Over => {}
+            LeafStage::Ending => self.out.told.push(Told::End),
+            LeafStage::Asking | LeafStage::Placed => {
+                self.out.asides.push(HubEvent::Refused(Refusal::new(RefusalCode::Cut, why)));
             }
-            Stage::Inside => {
-                self.out.asides.push(Aside::Gone(why.into()));
+            LeafStage::Inside => {
+                self.out.asides.push(HubEvent::Gone(why.into()));
                 self.out.told.push(Told::Lost { site: 0 });
             }
         }
     }
 
     fn flushed(&mut self, _: u32) {
-        if self.stage == Stage::Ending {
-            self.stage = Stage::Over;
+        if self.stage == LeafStage::Ending {
+            self.stage = LeafStage::Over;
             self.out.told.push(Told::End);
         }
     }
 
-    fn outbox(&mut self, _: u32) -> Option<&mut Outbox> {
-        (self.stage != Stage::Over).then_some(&mut self.outbox)
+    fn outbox(&mut self, _: u32) -> Option<&mut FrameOutbox> {
+        (self.stage != LeafStage::Over).then_some(&mut self.outbox)
     }
 
-    fn out(&mut self) -> &mut Out {
+    fn out(&mut self) -> &mut HubOutput {
         &mut self.out
     }
 }
@@ -193,11 +196,11 @@ mod tests {
     fn without_the_root_nothing_waits() {
         let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
         let mut leaf = Leaf::new(&hello, Limits::default());
-        leaf.frame(0, Frame::new(Kind::Welcome, 1, 1, 4_u32.to_le_bytes().into())).unwrap();
-        leaf.order(Order::Send { to: 0, number: 0, bytes: vec![1; 100] });
+        leaf.frame(0, Frame::new(FrameKind::Welcome, 1, 1, 4_u32.to_le_bytes().into())).unwrap();
+        leaf.order(HubCommand::Send { to: 0, number: 0, bytes: vec![1; 100] });
         assert!(leaf.outbox.waiting() > 100);
         leaf.gone(0, "it was closed");
-        leaf.order(Order::Send { to: 0, number: 0, bytes: vec![1; 100] });
+        leaf.order(HubCommand::Send { to: 0, number: 0, bytes: vec![1; 100] });
         assert_eq!(leaf.outbox.waiting(), 0);
     }
 }

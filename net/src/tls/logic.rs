@@ -1,10 +1,10 @@
 //! [`Logic`]: what the loop asks of the root's and of a joiner's side, both pure: frames and orders in,
 //! frames and arrivals out. No socket, no clock.
 
-use super::frame::{Fault, Frame};
+use super::frame::{Frame, FrameFault};
 use super::hello::{Hello, Refusal};
-use super::outbox::Outbox;
-use crate::SiteId;
+use super::outbox::FrameOutbox;
+use crate::Rank;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,19 +32,19 @@ impl Default for Limits {
 pub const CLOSED: &str = "its connection was closed";
 
 /// What the caller wants.
-pub enum Order {
+pub enum HubCommand {
     /// A message, to the process that has this connection.
-    Send { to: SiteId, number: u32, bytes: Vec<u8> },
+    Send { to: Rank, number: u32, bytes: Vec<u8> },
     /// No more messages.
     Finish,
     /// Somebody with the key asks to come in on this connection.
     JoinRequest { number: u32, hello: Hello },
     /// It may have this place.
-    Admit { number: u32, site: SiteId, welcome: Arc<[u8]> },
+    Admit { number: u32, site: Rank, welcome: Arc<[u8]> },
     /// It may not, now or for good.
     Refuse { number: u32, refusal: Refusal },
     /// The process at this place is cut off.
-    Expel { site: SiteId, reason: String },
+    Expel { site: Rank, reason: String },
     /// This connection's messages are not read, and too many wait.
     Flooded { number: u32 },
 }
@@ -52,21 +52,21 @@ pub enum Order {
 /// What the caller is told.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Told {
-    Message { from: SiteId, number: u32, bytes: Vec<u8> },
-    Joined { site: SiteId, number: u32, bytes: Vec<u8> },
-    Lost { site: SiteId },
+    Message { from: Rank, number: u32, bytes: Vec<u8> },
+    Joined { site: Rank, number: u32, bytes: Vec<u8> },
+    Lost { site: Rank },
     End,
 }
 
 /// What the caller may know beside the network.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Aside {
+pub enum HubEvent {
     /// Somebody asks to come in.
     JoinRequest { number: u32, hello: Hello },
     /// Something happened.
     Note(String),
     /// This joiner is in: its place, how many places there are, and the welcome.
-    Welcome { site: SiteId, places: u32, bytes: Vec<u8> },
+    Welcome { site: Rank, places: u32, bytes: Vec<u8> },
     /// This joiner is not in.
     Refused(Refusal),
     /// This joiner has lost the root, for this reason.
@@ -75,9 +75,9 @@ pub enum Aside {
 
 /// What comes out.
 #[derive(Debug, Default)]
-pub struct Out {
+pub struct HubOutput {
     pub told: Vec<Told>,
-    pub asides: Vec<Aside>,
+    pub asides: Vec<HubEvent>,
     /// Connections with something new to send.
     pub touched: Vec<u32>,
     /// Connections to end with a last word, if there is one.
@@ -87,10 +87,10 @@ pub struct Out {
 /// One side of the star.
 pub trait Logic: Send {
     /// Takes a frame. After a fault the connection is ended.
-    fn frame(&mut self, number: u32, frame: Frame) -> Result<(), Fault>;
+    fn frame(&mut self, number: u32, frame: Frame) -> Result<(), FrameFault>;
 
     /// Takes an order.
-    fn order(&mut self, order: Order);
+    fn order(&mut self, order: HubCommand);
 
     /// The connection is broken.
     fn gone(&mut self, number: u32, why: &str);
@@ -99,8 +99,8 @@ pub trait Logic: Send {
     fn flushed(&mut self, number: u32);
 
     /// What waits for a connection.
-    fn outbox(&mut self, number: u32) -> Option<&mut Outbox>;
+    fn outbox(&mut self, number: u32) -> Option<&mut FrameOutbox>;
 
     /// What has come out since.
-    fn out(&mut self) -> &mut Out;
+    fn out(&mut self) -> &mut HubOutput;
 }

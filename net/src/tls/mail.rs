@@ -1,6 +1,6 @@
-//! What the caller's thread and the loop's thread share: [`Orders`] one way, the [`Mailbox`] the other.
+//! What the caller's thread and the loop's thread share: [`Orders`] one way, the [`CallerMailbox`] the other.
 
-use super::logic::{Aside, Order, Told};
+use super::logic::{HubCommand, HubEvent, Told};
 use super::wire::Wire;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// An order, or a connection that goes with one.
-pub enum Item {
-    Order(Order),
-    Wire(u32, Box<Wire>, Order),
+pub enum MailItem {
+    HubCommand(HubCommand),
+    Wire(u32, Box<Wire>, HubCommand),
 }
 
 /// Orders on their way to a loop, which is woken for them.
 pub struct Orders {
-    queue: Mutex<Vec<Item>>,
+    queue: Mutex<Vec<MailItem>>,
     waker: mio::Waker,
     stop: AtomicBool,
 }
@@ -29,7 +29,7 @@ impl Orders {
         Self { queue: Mutex::default(), waker, stop: AtomicBool::new(false) }
     }
 
-    pub fn give(&self, item: Item) {
+    pub fn give(&self, item: MailItem) {
         let mut queue = lock(&self.queue);
         queue.push(item);
         let first = queue.len() == 1;
@@ -40,7 +40,7 @@ impl Orders {
     }
 
     /// Takes all, in their order.
-    pub fn take(&self, into: &mut Vec<Item>) {
+    pub fn take(&self, into: &mut Vec<MailItem>) {
         std::mem::swap(&mut *lock(&self.queue), into);
     }
 
@@ -64,27 +64,27 @@ impl Orders {
 const ASIDES: usize = 1000;
 
 #[derive(Default)]
-struct Inside {
+struct MailQueues {
     told: VecDeque<Told>,
-    asides: VecDeque<Aside>,
+    asides: VecDeque<HubEvent>,
     /// Bytes of messages that wait, by the connection that they came on.
     unread: BTreeMap<u32, usize>,
 }
 
 /// What the loop has for the caller.
-pub struct Mailbox {
-    inside: Mutex<Inside>,
+pub struct CallerMailbox {
+    inside: Mutex<MailQueues>,
     wake: Wake,
 }
 
-impl Mailbox {
+impl CallerMailbox {
     pub fn new(wake: Wake) -> Self {
         Self { inside: Mutex::default(), wake }
     }
 
     /// Adds what is told, and wakes the caller if it may sleep. Returns the connections of which more
     /// messages wait than this many bytes.
-    pub fn put(&self, told: &mut Vec<Told>, asides: &mut Vec<Aside>, most: usize) -> Vec<u32> {
+    pub fn put(&self, told: &mut Vec<Told>, asides: &mut Vec<HubEvent>, most: usize) -> Vec<u32> {
         if told.is_empty() && asides.is_empty() {
             return Vec::new();
         }
@@ -103,7 +103,7 @@ impl Mailbox {
             inside.told.push_back(told);
         }
         for aside in asides.drain(..) {
-            let keep = inside.asides.len() < ASIDES || !matches!(aside, Aside::Note(_));
+            let keep = inside.asides.len() < ASIDES || !matches!(aside, HubEvent::Note(_));
             if keep {
                 inside.asides.push_back(aside);
             }
@@ -134,7 +134,7 @@ impl Mailbox {
         !lock(&self.inside).told.is_empty()
     }
 
-    pub fn take_aside(&self) -> Option<Aside> {
+    pub fn take_aside(&self) -> Option<HubEvent> {
         lock(&self.inside).asides.pop_front()
     }
 }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn messages_that_wait_are_counted_by_connection() {
-        let mailbox = Mailbox::new(Arc::new(|| {}));
+        let mailbox = CallerMailbox::new(Arc::new(|| {}));
         let message = |number| Told::Message { from: 1, number, bytes: vec![0; 36] };
         let put = |number, most| mailbox.put(&mut vec![message(number)], &mut Vec::new(), most);
         assert_eq!(put(3, 150), []);

@@ -1,6 +1,6 @@
 //! [`Course`]: whether pieces of messages come in order, and [`Messages`]: the messages they make.
 
-use super::frame::{CHUNK, Fault, Frame, Kind};
+use super::frame::{CHUNK, Frame, FrameFault, FrameKind};
 
 /// The pieces of one sender to one receiver.
 #[derive(Debug, Default)]
@@ -15,13 +15,13 @@ impl Course {
     }
 
     /// Takes a piece; says whether a message is complete with it.
-    pub fn step(&mut self, piece: &Frame, limit: usize) -> Result<bool, Fault> {
-        if self.is_open() != (piece.kind == Kind::Part) {
+    pub fn step(&mut self, piece: &Frame, limit: usize) -> Result<bool, FrameFault> {
+        if self.is_open() != (piece.kind == FrameKind::Part) {
             return Err("pieces of messages out of order");
         }
         match piece.kind {
-            Kind::Whole if piece.body.len() <= limit => Ok(true),
-            Kind::Start => {
+            FrameKind::Whole if piece.body.len() <= limit => Ok(true),
+            FrameKind::Start => {
                 let length = piece.body[..].try_into().map(u64::from_le_bytes);
                 let length = length.map_err(|_| "a length that is none")?;
                 if length <= CHUNK as u64 {
@@ -33,7 +33,7 @@ impl Course {
                 self.left = length;
                 Ok(false)
             }
-            Kind::Part => {
+            FrameKind::Part => {
                 let length = piece.body.len() as u64;
                 self.left = self.left.checked_sub(length).ok_or("more bytes than announced")?;
                 Ok(self.left == 0)
@@ -55,12 +55,12 @@ impl Messages {
         self.course.is_open()
     }
 
-    pub fn take(&mut self, piece: Frame, limit: usize) -> Result<Option<Vec<u8>>, Fault> {
+    pub fn take(&mut self, piece: Frame, limit: usize) -> Result<Option<Vec<u8>>, FrameFault> {
         let done = self.course.step(&piece, limit)?;
         match piece.kind {
-            Kind::Whole => return Ok(Some(piece.body)),
+            FrameKind::Whole => return Ok(Some(piece.body)),
             // Memory is taken as bytes come, not as they are announced.
-            Kind::Start => self.open = Vec::new(),
+            FrameKind::Start => self.open = Vec::new(),
             _ => self.add(&piece.body),
         }
         Ok(done.then(|| std::mem::take(&mut self.open)))

@@ -1,20 +1,20 @@
-//! [`Outbox`]: what waits to be sent on one connection.
+//! [`FrameOutbox`]: what waits to be sent on one connection.
 //!
 //! It has a lane for each site that messages go to, or come from. Lanes take turns, a frame at a time, so
 //! that short messages do not wait behind long ones of another lane; within a lane order is kept.
 
-use super::frame::{CHUNK, Frame, HEAD, Kind};
+use super::frame::{CHUNK, Frame, FrameKind, HEAD};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// A message's bytes.
-enum Body {
+enum MessageBytes {
     Own(Vec<u8>),
     /// The same for all that join.
     Shared(Arc<[u8]>),
 }
 
-impl Body {
+impl MessageBytes {
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Own(bytes) => bytes,
@@ -32,29 +32,29 @@ impl Body {
 }
 
 /// A frame, or a long message that becomes many.
-struct Item {
-    kind: Kind,
+struct OutgoingFrame {
+    kind: FrameKind,
     site: u32,
     number: u32,
-    body: Body,
+    body: MessageBytes,
     /// What has left of a long message.
     sent: Option<usize>,
 }
 
 /// Frames on their way out.
 #[derive(Default)]
-pub struct Outbox {
+pub struct FrameOutbox {
     /// Before all others.
     first: VecDeque<Frame>,
-    lanes: BTreeMap<u32, VecDeque<Item>>,
+    lanes: BTreeMap<u32, VecDeque<OutgoingFrame>>,
     /// Lanes that are not empty, in the order of their turns.
     turns: VecDeque<u32>,
     /// After all others.
-    last: VecDeque<Kind>,
+    last: VecDeque<FrameKind>,
     waiting: usize,
 }
 
-impl Outbox {
+impl FrameOutbox {
     /// How many bytes wait, without those that are shared.
     pub fn waiting(&self) -> usize {
         self.waiting
@@ -70,31 +70,40 @@ impl Outbox {
     }
 
     /// Adds a frame that goes after all others.
-    pub fn last(&mut self, kind: Kind) {
+    pub fn last(&mut self, kind: FrameKind) {
         self.last.push_back(kind);
     }
 
     /// Adds a frame to a lane.
     pub fn frame(&mut self, lane: u32, frame: Frame) {
         let Frame { kind, site, number, body } = frame;
-        self.add(lane, Item { kind, site, number, body: Body::Own(body), sent: None });
+        self.add(
+            lane,
+            OutgoingFrame { kind, site, number, body: MessageBytes::Own(body), sent: None },
+        );
     }
 
     /// Adds a message of any length to a lane.
     pub fn message(&mut self, lane: u32, site: u32, number: u32, bytes: Vec<u8>) {
         self.add(
             lane,
-            Item { kind: Kind::Whole, site, number, body: Body::Own(bytes), sent: None },
+            OutgoingFrame {
+                kind: FrameKind::Whole,
+                site,
+                number,
+                body: MessageBytes::Own(bytes),
+                sent: None,
+            },
         );
     }
 
     /// Adds a message of any length to a lane, without a copy of it.
     pub fn shared(&mut self, lane: u32, site: u32, number: u32, bytes: Arc<[u8]>) {
-        let body = Body::Shared(bytes);
-        self.add(lane, Item { kind: Kind::Whole, site, number, body, sent: None });
+        let body = MessageBytes::Shared(bytes);
+        self.add(lane, OutgoingFrame { kind: FrameKind::Whole, site, number, body, sent: None });
     }
 
-    fn add(&mut self, lane: u32, item: Item) {
+    fn add(&mut self, lane: u32, item: OutgoingFrame) {
         self.waiting += item.body.weight();
         let items = self.lanes.entry(lane).or_default();
         if items.is_empty() {
@@ -135,53 +144,53 @@ impl Outbox {
 }
 
 /// Writes the next frame of an item; says whether it was the last.
-fn step(item: &mut Item, out: &mut Vec<u8>) -> bool {
+fn step(item: &mut OutgoingFrame, out: &mut Vec<u8>) -> bool {
     let (site, number, bytes) = (item.site, item.number, item.body.bytes());
-    if item.kind != Kind::Whole || bytes.len() <= CHUNK {
+    if item.kind != FrameKind::Whole || bytes.len() <= CHUNK {
         put(out, item.kind, site, number, bytes);
         return true;
     }
     let Some(sent) = item.sent else {
-        put(out, Kind::Start, site, number, &(bytes.len() as u64).to_le_bytes());
+        put(out, FrameKind::Start, site, number, &(bytes.len() as u64).to_le_bytes());
         item.sent = Some(0);
         return false;
     };
     let end = bytes.len().min(sent + CHUNK);
-    put(out, Kind::Part, site, number, &bytes[sent..end]);
+    put(out, FrameKind::Part, site, number, &bytes[sent..end]);
     item.sent = Some(end);
     end == bytes.len()
 }
 
-fn put(out: &mut Vec<u8>, kind: Kind, site: u32, number: u32, body: &[u8]) {
+fn put(out: &mut Vec<u8>, kind: FrameKind, site: u32, number: u32, body: &[u8]) {
     out.extend(Frame::head(kind, site, number, body.len()));
     out.extend_from_slice(body);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::frame::Reader;
+    use super::super::frame::FrameReader;
     use super::super::messages::Messages;
     use super::*;
 
-    fn frames(outbox: &mut Outbox) -> Vec<Frame> {
+    fn frames(outbox: &mut FrameOutbox) -> Vec<Frame> {
         let mut bytes = Vec::new();
         outbox.fill(&mut bytes, usize::MAX);
-        let (mut rest, mut reader) = (&bytes[..], Reader::default());
+        let (mut rest, mut reader) = (&bytes[..], FrameReader::default());
         std::iter::from_fn(|| reader.take(&mut rest).unwrap()).collect()
     }
 
     #[test]
     fn lanes_take_turns_and_the_end_comes_last() {
-        let mut outbox = Outbox::default();
-        outbox.last(Kind::Finish);
+        let mut outbox = FrameOutbox::default();
+        outbox.last(FrameKind::Finish);
         outbox.message(1, 1, 5, vec![1; 3 * CHUNK - 1]);
         outbox.message(1, 1, 5, vec![3]);
         outbox.shared(2, 2, 6, vec![2; 7].into());
-        outbox.first(Frame::new(Kind::Beat, 0, 0, Vec::new()));
+        outbox.first(Frame::new(FrameKind::Beat, 0, 0, Vec::new()));
         assert_eq!(outbox.waiting(), 3 * CHUNK - 1 + 1 + 3 * HEAD);
         let frames = frames(&mut outbox);
-        let kinds: Vec<(Kind, u32)> = frames.iter().map(|f| (f.kind, f.site)).collect();
-        use Kind::{Beat, Finish, Part, Start, Whole};
+        let kinds: Vec<(FrameKind, u32)> = frames.iter().map(|f| (f.kind, f.site)).collect();
+        use FrameKind::{Beat, Finish, Part, Start, Whole};
         let part = (Part, 1);
         let expected = [(Beat, 0), (Start, 1), (Whole, 2), part, part, part, (Whole, 1)];
         assert_eq!(kinds, [&expected[..], &[(Finish, 0)]].concat());

@@ -4,13 +4,13 @@
 //! Whatever a stranger can reach runs here, away from the loop of the run, and within bounds: on the number
 //! of strangers, on what each may send, on its time, and on this thread's share of a core.
 
-use super::frame::{Frame, HEAD, Kind};
+use super::frame::{Frame, FrameKind, HEAD};
 use super::hello::{HELLO_LIMIT, Hello, Refusal};
-use super::logic::{Aside, Order};
-use super::mail::{Item, Mailbox, Notes, Orders};
-use super::outbox::Outbox;
+use super::logic::{HubCommand, HubEvent};
+use super::mail::{CallerMailbox, MailItem, Notes, Orders};
+use super::outbox::FrameOutbox;
 use super::secure::Secure;
-use super::wire::{Broken, Turn, Wire};
+use super::wire::{Broken, Handshake, Wire};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use rustls::ServerConnection;
@@ -69,7 +69,7 @@ pub struct Porter {
     version: String,
     poll: Poll,
     orders: Arc<Orders>,
-    mailbox: Arc<Mailbox>,
+    mailbox: Arc<CallerMailbox>,
     strangers: BTreeMap<usize, Stranger>,
     newest: usize,
     /// The newest number of a connection with somebody who has the key.
@@ -85,7 +85,7 @@ impl Porter {
         secure: Secure,
         version: String,
         orders: Arc<Orders>,
-        mailbox: Arc<Mailbox>,
+        mailbox: Arc<CallerMailbox>,
     ) -> io::Result<Self> {
         let poll = Poll::new()?;
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
@@ -194,13 +194,13 @@ impl Porter {
                 let Some(mut wire) = stranger.wire else { return };
                 if self.poll.registry().deregister(&mut wire.socket).is_ok() {
                     self.known += 1;
-                    let order = Order::JoinRequest { number: self.known, hello };
-                    self.orders.give(Item::Wire(self.known, wire, order));
+                    let order = HubCommand::JoinRequest { number: self.known, hello };
+                    self.orders.give(MailItem::Wire(self.known, wire, order));
                 }
             }
             Fate::Refused(refusal) => {
                 let Some(mut wire) = stranger.wire else { return };
-                let mut outbox = Outbox::default();
+                let mut outbox = FrameOutbox::default();
                 outbox.first(refusal.frame());
                 let _ = wire.write(&mut outbox, now);
                 wire.close();
@@ -225,7 +225,7 @@ impl Porter {
 
     fn note(&mut self, note: &str, now: Instant) {
         if let Some(note) = self.notes.tell(note, now) {
-            self.mailbox.put(&mut Vec::new(), &mut vec![Aside::Note(note)], usize::MAX);
+            self.mailbox.put(&mut Vec::new(), &mut vec![HubEvent::Note(note)], usize::MAX);
         }
     }
 }
@@ -263,9 +263,9 @@ impl Stranger {
         }
         loop {
             match self.listen(version, now) {
-                Ok(Some(Turn::More)) => {}
-                Ok(Some(Turn::Done)) | Ok(None) => return Fate::Stays,
-                Ok(Some(Turn::Ended)) => return Fate::Goes("it left before its hello".into()),
+                Ok(Some(Handshake::More)) => {}
+                Ok(Some(Handshake::Done)) | Ok(None) => return Fate::Stays,
+                Ok(Some(Handshake::Ended)) => return Fate::Goes("it left before its hello".into()),
                 Err(fate) => return fate,
             }
         }
@@ -302,7 +302,7 @@ impl Stranger {
     }
 
     /// Takes what has come, up to what a stranger may send.
-    fn listen(&mut self, version: &str, now: Instant) -> Result<Option<Turn>, Fate> {
+    fn listen(&mut self, version: &str, now: Instant) -> Result<Option<Handshake>, Fate> {
         let Some(wire) = &mut self.wire else { return Ok(None) };
         let limit = if wire.is_stranger() { BEFORE_KEY } else { BEFORE_HELLO };
         let room = limit.saturating_sub(self.taken).min(BEFORE_KEY);
@@ -311,16 +311,16 @@ impl Stranger {
         }
         let mut hello = None;
         let mut each = |frame: Frame| match (frame.kind, &hello) {
-            (Kind::Hello, None) => {
+            (FrameKind::Hello, None) => {
                 hello = Some(Hello::read(&frame.body, version));
                 Ok(())
             }
-            (Kind::Beat, Some(_)) => Ok(()),
+            (FrameKind::Beat, Some(_)) => Ok(()),
             _ => Err("it did not say hello"),
         };
         let read = wire.read(&mut [0; BEFORE_KEY][..room], &mut each);
         // TLS has something to say, also where it has failed.
-        let written = wire.write(&mut Outbox::default(), now);
+        let written = wire.write(&mut FrameOutbox::default(), now);
         let goes = |broken: Broken| Fate::Goes(broken.to_string());
         let (turn, length) = read.map_err(goes)?;
         written.map_err(goes)?;

@@ -41,7 +41,7 @@ pub struct Secure {
     server: Arc<ServerConfig>,
     client: Arc<ClientConfig>,
     #[cfg(test)]
-    pinned: Arc<Pinned>,
+    pinned: Arc<PinnedKey>,
 }
 
 impl Secure {
@@ -51,7 +51,7 @@ impl Secure {
         let private = ring::sign::any_eddsa_type(&private)?;
         let public = private.public_key().ok_or(Error::General("no public key".into()))?;
         let public = CertificateDer::from(public.to_vec());
-        let pinned = Arc::new(Pinned { public: public.clone(), provider: provider.clone() });
+        let pinned = Arc::new(PinnedKey { public: public.clone(), provider: provider.clone() });
         let own = Arc::new(CertifiedKey::new(vec![public], private));
 
         let mut server = ServerConfig::builder_with_provider(provider.clone())
@@ -125,12 +125,12 @@ fn provider() -> CryptoProvider {
 
 /// Believes one public key.
 #[derive(Debug)]
-struct Pinned {
+struct PinnedKey {
     public: CertificateDer<'static>,
     provider: Arc<CryptoProvider>,
 }
 
-impl Pinned {
+impl PinnedKey {
     fn knows(&self, shown: &CertificateDer<'_>, more: &[CertificateDer<'_>]) -> Result<(), Error> {
         if more.is_empty() && *shown == self.public {
             return Ok(());
@@ -181,7 +181,7 @@ macro_rules! signatures {
     };
 }
 
-impl ServerCertVerifier for Pinned {
+impl ServerCertVerifier for PinnedKey {
     fn verify_server_cert(
         &self,
         shown: &CertificateDer<'_>,
@@ -196,7 +196,7 @@ impl ServerCertVerifier for Pinned {
     signatures!();
 }
 
-impl ClientCertVerifier for Pinned {
+impl ClientCertVerifier for PinnedKey {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }

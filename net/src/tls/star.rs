@@ -1,8 +1,8 @@
 //! [`Star`]: the network of one site, as its caller sees it.
 
-use super::logic::{Aside, Limits, Order, Told};
-use super::mail::{Item, Mailbox, Orders};
-use crate::{Arrival, Members, NetError, Network, SiteId};
+use super::logic::{HubCommand, HubEvent, Limits, Told};
+use super::mail::{CallerMailbox, MailItem, Orders};
+use crate::{Arrival, Members, NetError, Network, Rank};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -10,12 +10,12 @@ use std::time::Duration;
 
 /// The root and all that have joined it.
 pub struct Star {
-    me: SiteId,
+    me: Rank,
     /// The number of each place's connection, as far as the caller knows, or 0.
     places: Vec<u32>,
     limits: Limits,
     orders: Arc<Orders>,
-    mailbox: Arc<Mailbox>,
+    mailbox: Arc<CallerMailbox>,
     /// Messages to this site itself.
     own: VecDeque<Vec<u8>>,
     failed: Option<NetError>,
@@ -28,10 +28,10 @@ pub struct Star {
 
 impl Star {
     pub(super) fn new(
-        (me, places): (SiteId, u32),
+        (me, places): (Rank, u32),
         limits: Limits,
         orders: Arc<Orders>,
-        mailbox: Arc<Mailbox>,
+        mailbox: Arc<CallerMailbox>,
         porter: Option<mio::Waker>,
         threads: Vec<JoinHandle<()>>,
     ) -> Self {
@@ -60,7 +60,7 @@ impl Star {
     pub fn why(&mut self) -> Option<&str> {
         if self.me != 0 {
             while let Some(aside) = self.mailbox.take_aside() {
-                if let Aside::Gone(why) = aside {
+                if let HubEvent::Gone(why) = aside {
                     self.gone = Some(why);
                 }
             }
@@ -68,14 +68,14 @@ impl Star {
         self.gone.as_deref()
     }
 
-    fn post(&mut self, to: SiteId, bytes: Vec<u8>) -> Result<(), NetError> {
+    fn post(&mut self, to: Rank, bytes: Vec<u8>) -> Result<(), NetError> {
         let lengths = (bytes.len(), self.limits.message);
         NetError::check_message((to, self.sites()), self.finished, lengths)?;
         let number = self.places[to as usize];
         if to == self.me {
             self.own.push_back(bytes);
         } else if to == 0 || number != 0 {
-            self.orders.give(Item::Order(Order::Send { to, number, bytes }));
+            self.orders.give(MailItem::HubCommand(HubCommand::Send { to, number, bytes }));
         }
         Ok(())
     }
@@ -108,7 +108,7 @@ impl Star {
 }
 
 impl Network for Star {
-    fn me(&self) -> SiteId {
+    fn me(&self) -> Rank {
         self.me
     }
 
@@ -124,7 +124,7 @@ impl Network for Star {
         "TLS"
     }
 
-    fn send(&mut self, to: SiteId, bytes: Vec<u8>) {
+    fn send(&mut self, to: Rank, bytes: Vec<u8>) {
         if self.failed.is_none() {
             self.failed = self.post(to, bytes).err();
         }
@@ -149,7 +149,7 @@ impl Network for Star {
     fn finish(&mut self) {
         if !self.finished && self.failed.is_none() {
             self.finished = true;
-            self.orders.give(Item::Order(Order::Finish));
+            self.orders.give(MailItem::HubCommand(HubCommand::Finish));
         }
     }
 

@@ -1,12 +1,12 @@
 //! [`Turns`]: the loop of one side. One thread has all connections with those that have shown the key, and
 //! gives them turns.
 
-use super::frame::{Frame, Kind};
-use super::hello::{Code, Refusal};
-use super::logic::{CLOSED, Limits, Logic, Order};
-use super::mail::{Item, Mailbox, Orders};
-use super::outbox::Outbox;
-use super::wire::{Broken, TURN, Turn, Wire};
+use super::frame::{Frame, FrameKind};
+use super::hello::{Refusal, RefusalCode};
+use super::logic::{CLOSED, HubCommand, Limits, Logic};
+use super::mail::{CallerMailbox, MailItem, Orders};
+use super::outbox::FrameOutbox;
+use super::wire::{Broken, Handshake, TURN, Wire};
 use mio::{Events, Interest, Poll, Token, Waker};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -22,10 +22,10 @@ const TICK: Duration = Duration::from_millis(500);
 /// How long a connection that ends may take to do so.
 const PARTING: Duration = Duration::from_secs(2);
 
-struct Link {
+struct Connection {
     wire: Wire,
     /// Its last word, and until when it may be sent: the other side of it is forgotten.
-    parting: Option<(Outbox, Instant)>,
+    parting: Option<(FrameOutbox, Instant)>,
 }
 
 /// The loop of one side.
@@ -34,8 +34,8 @@ pub struct Turns<L> {
     limits: Limits,
     poll: Poll,
     orders: Arc<Orders>,
-    mailbox: Arc<Mailbox>,
-    links: BTreeMap<u32, Link>,
+    mailbox: Arc<CallerMailbox>,
+    links: BTreeMap<u32, Connection>,
     /// Connections from which more can be read, and to which more can be written.
     reads: BTreeSet<u32>,
     writes: BTreeSet<u32>,
@@ -44,7 +44,7 @@ pub struct Turns<L> {
 }
 
 impl<L: Logic> Turns<L> {
-    pub fn new(logic: L, limits: Limits, mailbox: Arc<Mailbox>) -> io::Result<Self> {
+    pub fn new(logic: L, limits: Limits, mailbox: Arc<CallerMailbox>) -> io::Result<Self> {
         let poll = Poll::new()?;
         let orders = Arc::new(Orders::new(Waker::new(poll.registry(), WAKE)?));
         Ok(Self {
@@ -73,7 +73,7 @@ impl<L: Logic> Turns<L> {
         wire.heard = Instant::now();
         match self.poll.registry().register(&mut wire.socket, token, both) {
             Ok(()) => {
-                self.links.insert(number, Link { wire, parting: None });
+                self.links.insert(number, Connection { wire, parting: None });
                 self.reads.insert(number);
                 self.writes.insert(number);
             }
@@ -107,8 +107,8 @@ impl<L: Logic> Turns<L> {
             self.orders.take(&mut orders);
             for item in orders.drain(..) {
                 match item {
-                    Item::Order(order) => self.logic.order(order),
-                    Item::Wire(number, wire, order) => {
+                    MailItem::HubCommand(order) => self.logic.order(order),
+                    MailItem::Wire(number, wire, order) => {
                         self.logic.order(order);
                         self.add(number, *wire);
                     }
@@ -143,9 +143,9 @@ impl<L: Logic> Turns<L> {
                         link.wire.heard = now;
                     }
                     match turn {
-                        Turn::More => drop(self.reads.insert(number)),
-                        Turn::Done => {}
-                        Turn::Ended => self.ended(number, CLOSED),
+                        Handshake::More => drop(self.reads.insert(number)),
+                        Handshake::Done => {}
+                        Handshake::Ended => self.ended(number, CLOSED),
                     }
                     // TLS itself may have something to say.
                     self.writes.insert(number);
@@ -159,23 +159,23 @@ impl<L: Logic> Turns<L> {
     fn write(&mut self, now: Instant) {
         for number in std::mem::take(&mut self.writes) {
             let Some(link) = self.links.get_mut(&number) else { continue };
-            let mut none = Outbox::default();
+            let mut none = FrameOutbox::default();
             let parting = link.parting.is_some();
             let outbox = match &mut link.parting {
                 Some((outbox, _)) => outbox,
                 None => self.logic.outbox(number).unwrap_or(&mut none),
             };
             match link.wire.write(outbox, now) {
-                Ok(Turn::More) => drop(self.writes.insert(number)),
-                Ok(Turn::Done) if outbox.is_empty() && link.wire.is_flushed() => {
+                Ok(Handshake::More) => drop(self.writes.insert(number)),
+                Ok(Handshake::Done) if outbox.is_empty() && link.wire.is_flushed() => {
                     if parting {
                         link.wire.close();
                     } else {
                         self.logic.flushed(number);
                     }
                 }
-                Ok(Turn::Done) => {}
-                Ok(Turn::Ended) => self.ended(number, CLOSED),
+                Ok(Handshake::Done) => {}
+                Ok(Handshake::Ended) => self.ended(number, CLOSED),
                 Err(broken) => self.broken(number, &broken, now),
             }
         }
@@ -199,7 +199,7 @@ impl<L: Logic> Turns<L> {
                     if now.saturating_duration_since(link.wire.said) >= BEAT
                         && let Some(outbox) = self.logic.outbox(number).filter(|o| o.is_empty())
                     {
-                        outbox.first(Frame::new(Kind::Beat, 0, 0, Vec::new()));
+                        outbox.first(Frame::new(FrameKind::Beat, 0, 0, Vec::new()));
                         self.writes.insert(number);
                     }
                 }
@@ -209,7 +209,7 @@ impl<L: Logic> Turns<L> {
         for number in silent {
             let why = format!("silent for {:.0} s", self.limits.silence.as_secs_f64());
             self.logic.gone(number, &why);
-            self.part(number, Some(Refusal::new(Code::Cut, &why)), now);
+            self.part(number, Some(Refusal::new(RefusalCode::Cut, &why)), now);
         }
     }
 
@@ -221,7 +221,7 @@ impl<L: Logic> Turns<L> {
     fn broken(&mut self, number: u32, broken: &Broken, now: Instant) {
         let why = broken.to_string();
         match broken {
-            Broken::Frame(_) => self.part(number, Some(Refusal::new(Code::Cut, &why)), now),
+            Broken::Frame(_) => self.part(number, Some(Refusal::new(RefusalCode::Cut, &why)), now),
             _ => self.drop_link(number),
         }
         self.logic.gone(number, &why);
@@ -230,7 +230,7 @@ impl<L: Logic> Turns<L> {
     /// Ends a connection, with a last word if there is one.
     fn part(&mut self, number: u32, word: Option<Refusal>, now: Instant) {
         if let Some(link) = self.links.get_mut(&number).filter(|link| link.parting.is_none()) {
-            let mut outbox = Outbox::default();
+            let mut outbox = FrameOutbox::default();
             if let Some(word) = word {
                 outbox.first(word.frame());
             }
@@ -262,7 +262,7 @@ impl<L: Logic> Turns<L> {
                 self.part(number, word, now);
             }
             for number in flooded {
-                self.logic.order(Order::Flooded { number });
+                self.logic.order(HubCommand::Flooded { number });
             }
         }
     }

@@ -1,8 +1,8 @@
 //! [`Wire`]: one connection, a socket with TLS and frames on top. It does as much as can be done without
 //! waiting, but no more than a turn, so that other connections have theirs.
 
-use super::frame::{Fault, Frame, Reader};
-use super::outbox::Outbox;
+use super::frame::{Frame, FrameFault, FrameReader};
+use super::outbox::FrameOutbox;
 use mio::net::TcpStream;
 use rustls::{CertificateError, Connection, Error};
 use std::io::{ErrorKind, Read, Write};
@@ -16,7 +16,7 @@ const UNSENT: u32 = 256 << 10;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum Handshake {
     /// Nothing more for now.
     Done,
     /// There is more to do.
@@ -37,7 +37,7 @@ pub enum Broken {
     /// The other end does not keep to TLS.
     Tls(String),
     /// The other end does not keep to the frames.
-    Frame(Fault),
+    Frame(FrameFault),
 }
 
 impl std::fmt::Display for Broken {
@@ -84,7 +84,7 @@ fn is_about_keys(alert: rustls::AlertDescription) -> bool {
 pub struct Wire {
     pub socket: TcpStream,
     tls: Connection,
-    reader: Reader,
+    reader: FrameReader,
     /// Plain frames on their way into TLS.
     batch: Vec<u8>,
     /// When something last came, and went.
@@ -98,7 +98,7 @@ impl Wire {
         let _ = socket.set_nodelay(true);
         #[cfg(target_os = "linux")]
         let _ = socket2::SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT);
-        let (reader, batch) = (Reader::default(), Vec::new());
+        let (reader, batch) = (FrameReader::default(), Vec::new());
         let mut wire = Self { socket, tls, reader, batch, heard: now, said: now };
         wire.tls.set_buffer_limit(None);
         wire
@@ -113,28 +113,33 @@ impl Wire {
     pub fn read(
         &mut self,
         scratch: &mut [u8],
-        each: &mut dyn FnMut(Frame) -> Result<(), Fault>,
-    ) -> Result<(Turn, usize), Broken> {
+        each: &mut dyn FnMut(Frame) -> Result<(), FrameFault>,
+    ) -> Result<(Handshake, usize), Broken> {
         let length = match self.socket.read(scratch) {
-            Ok(0) => return Ok((Turn::Ended, 0)),
+            Ok(0) => return Ok((Handshake::Ended, 0)),
             Ok(length) => length,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok((Turn::Done, 0)),
-            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok((Turn::More, 0)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok((Handshake::Done, 0)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {
+                return Ok((Handshake::More, 0));
+            }
             Err(error) => return Err(Broken::Socket(error.to_string())),
         };
         let mut rest = &scratch[..length];
         while !rest.is_empty() {
             self.tls.read_tls(&mut rest).map_err(|error| Broken::Tls(error.to_string()))?;
             if self.accept(each)? {
-                return Ok((Turn::Ended, length));
+                return Ok((Handshake::Ended, length));
             }
         }
         // An end that came with these bytes is told only by another read: no event will announce it.
-        Ok((Turn::More, length))
+        Ok((Handshake::More, length))
     }
 
     /// Takes frames out of what TLS has. Returns whether the other end has closed.
-    fn accept(&mut self, each: &mut dyn FnMut(Frame) -> Result<(), Fault>) -> Result<bool, Broken> {
+    fn accept(
+        &mut self,
+        each: &mut dyn FnMut(Frame) -> Result<(), FrameFault>,
+    ) -> Result<bool, Broken> {
         let state = self.tls.process_new_packets()?;
         if state.plaintext_bytes_to_read() > 0 {
             let mut plain = self.tls.reader();
@@ -154,24 +159,26 @@ impl Wire {
     }
 
     /// Sends what waits.
-    pub fn write(&mut self, outbox: &mut Outbox, now: Instant) -> Result<Turn, Broken> {
+    pub fn write(&mut self, outbox: &mut FrameOutbox, now: Instant) -> Result<Handshake, Broken> {
         let mut written = 0;
         loop {
             while self.tls.wants_write() {
                 match self.tls.write_tls(&mut self.socket) {
-                    Ok(0) => return Ok(Turn::Ended),
+                    Ok(0) => return Ok(Handshake::Ended),
                     Ok(length) => written += length,
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Turn::Done),
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                        return Ok(Handshake::Done);
+                    }
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
                     Err(error) => return Err(Broken::Socket(error.to_string())),
                 }
                 self.said = now;
             }
             if self.is_stranger() || outbox.is_empty() {
-                return Ok(Turn::Done);
+                return Ok(Handshake::Done);
             }
             if written >= TURN {
-                return Ok(Turn::More);
+                return Ok(Handshake::More);
             }
             self.batch.clear();
             outbox.fill(&mut self.batch, TURN);

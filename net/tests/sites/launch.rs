@@ -18,7 +18,7 @@ pub enum End {
     /// The launcher reports a failure.
     Badly,
     /// The launcher ends with this exit code.
-    Code(i32),
+    RefusalCode(i32),
 }
 
 /// A launcher of MPI.
@@ -106,7 +106,9 @@ pub fn judge(
         (Some(status), End::AllButOne) if status.success() && content + 1 == sites => Ok(()),
         (Some(_), End::One) if content > 0 => Ok(()),
         (Some(status), End::Badly) if !status.success() && content == 0 => Ok(()),
-        (Some(status), End::Code(code)) if status.code() == Some(code) && content == 0 => Ok(()),
+        (Some(status), End::RefusalCode(code)) if status.code() == Some(code) && content == 0 => {
+            Ok(())
+        }
         (Some(status), _) => Err(format!("{status}, {content} sites content\n{told}")),
     }
 }

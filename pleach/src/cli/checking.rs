@@ -14,7 +14,7 @@ use pleach_run::executor::gpu::form::Built;
 use pleach_run::executor::gpu::gpus::count;
 use pleach_run::executor::gpu::mode::prepare;
 use pleach_run::executor::gpu::shelf::Shelf;
-use pleach_run::executor::gpu::spec::{Kind, Mode, Spec};
+use pleach_run::executor::gpu::spec::{DeviceKind, Mode, Spec};
 use pleach_run::executor::gpu::{Bounding, Inside, emulates};
 use pleach_run::{Settings, cores};
 use serde_json::{Value, json};
@@ -84,7 +84,7 @@ pub fn check(
     entries.retain(|entry| problems.is_empty() || problems.iter().any(|word| word == entry.name));
     usable(&spec).or_else(|why| usage(format!("--check {}: {why}", spec.kind)))?;
     // The emulated device is too slow for large instances.
-    let small = spec.kind == Kind::Emulated || given.on("quick");
+    let small = spec.kind == DeviceKind::Emulated || given.on("quick");
     let limit = given.get(&TIME_LIMIT).map_err(Failure::Usage)?.flatten();
     let (begun, json) = (Instant::now(), given.on("json"));
     let mut checks = Vec::new();
@@ -143,9 +143,9 @@ pub fn check(
 /// Whether there is such a device at all.
 fn usable(spec: &Spec) -> Result<(), String> {
     match spec.kind {
-        Kind::Emulated if emulates() => Ok(()),
-        Kind::Emulated => Err("missing from this build, which had no C++ compiler".into()),
-        Kind::Gpu(number) => match count().map_err(|why| why.to_string())? {
+        DeviceKind::Emulated if emulates() => Ok(()),
+        DeviceKind::Emulated => Err("missing from this build, which had no C++ compiler".into()),
+        DeviceKind::Gpu(number) => match count().map_err(|why| why.to_string())? {
             n if number < n => Ok(()),
             n => Err(format!("no such GPU, expected a number below {n}")),
         },

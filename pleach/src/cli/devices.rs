@@ -10,7 +10,7 @@ use pleach_core::problem::Problem;
 use pleach_problems::simd::Level;
 use pleach_run::executor::gpu::emulates;
 use pleach_run::executor::gpu::gpus::{GpuSeen, gpus};
-use pleach_run::executor::gpu::spec::{Kind, Spec};
+use pleach_run::executor::gpu::spec::{DeviceKind, Spec};
 use pleach_run::{Outcome, Settings, cores};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
@@ -34,7 +34,7 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &Given) -> Result<
     let on_thread = || Settings { threads: 1, ..Settings::default() };
     let rates = all.iter().map(|rate| Ok((rate.name, measured(rate, level, on_thread())?)));
     let rates = rates.collect::<Result<Vec<(&str, f64)>, Failure>>()?;
-    let on = |kind: Kind| -> Vec<(&'static str, Result<f64, String>)> {
+    let on = |kind: DeviceKind| -> Vec<(&'static str, Result<f64, String>)> {
         let settings =
             || Settings { threads: 0, devices: vec![Spec::of(kind)], ..Settings::default() };
         let rate =
@@ -42,10 +42,11 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &Given) -> Result<
         all.iter().filter(|rate| rate.on_devices).collect::<Vec<_>>().iter().map(rate).collect()
     };
     let gpus = gpus().map_err(|why| why.to_string()).map(|gpus| {
-        let numbered = (0..).zip(gpus).map(|(i, seen)| Device { seen, rates: on(Kind::Gpu(i)) });
+        let numbered =
+            (0..).zip(gpus).map(|(i, seen)| Device { seen, rates: on(DeviceKind::Gpu(i)) });
         numbered.collect::<Vec<Device>>()
     });
-    let emulated = emulates().then(|| on(Kind::Emulated));
+    let emulated = emulates().then(|| on(DeviceKind::Emulated));
     let text = if given.on("json") {
         let on_devices = all.iter().filter(|rate| rate.on_devices);
         let none = || on_devices.map(|rate| (rate.name, Err(String::new()))).collect();

@@ -9,7 +9,7 @@ use super::log::Log;
 use super::stopping::{NothingToLose, interrupts};
 use super::told::Told;
 use crate::campaign::Cancel;
-use crate::failure::{Failure, usage};
+use crate::failure::Failure;
 use pleach_core::tree::Counts;
 use pleach_net::tls::{self, Joining, Key};
 use pleach_run::{Cluster, Entered, JoinTicket, Order, Waker};

@@ -76,7 +76,7 @@ fn strings(list: &Value) -> Option<Vec<String>> {
 pub fn holds(path: &Path, origin: &Value) -> Result<bool, Failure> {
     let shown = path.display();
     let Ok(about) = std::fs::metadata(path) else { return Ok(false) };
-    let mark = pleach_core::wire::Kind::Checkpoint.mark();
+    let mark = pleach_core::wire::ContentKind::Checkpoint.mark();
     // A device may have no end, so only files are read.
     let begins = || std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(&mark));
     // What is no checkpoint is refused where the search begins.

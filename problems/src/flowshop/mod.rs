@@ -31,7 +31,7 @@ use instance::{Instance, plan};
 use johnson::JohnsonOrders;
 pub use node::Node;
 use pleach_core::device::OnDevice;
-use pleach_core::evaluate::{Evaluation, Host};
+use pleach_core::evaluate::{Evaluation, HostSearch};
 use pleach_core::explorer::Explorer;
 use pleach_core::problem::{Improver, Problem};
 use pleach_core::seed::Top;
@@ -266,9 +266,9 @@ impl Problem for Flowshop {
         self.fits_device().map(|()| self as &dyn OnDevice)
     }
 
-    fn evaluation(&self) -> Result<Box<dyn Host + '_>, &'static str> {
+    fn evaluation(&self) -> Result<Box<dyn HostSearch + '_>, &'static str> {
         self.fits_evaluation()
-            .map(|()| Box::new(Evaluation::new(Elsewhere::new(self))) as Box<dyn Host>)
+            .map(|()| Box::new(Evaluation::new(Elsewhere::new(self))) as Box<dyn HostSearch>)
     }
 
     fn top(&self) -> Option<&dyn Top> {

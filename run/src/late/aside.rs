@@ -1,4 +1,4 @@
-//! [`Aside`]: an explorer beside the one at work, in which copies are split, compared and trimmed.
+//! [`ScratchExplorer`]: an explorer beside the one at work, in which copies are split, compared and trimmed.
 
 use pleach_core::explorer::Explorer;
 use pleach_core::tree::Counts;
@@ -8,9 +8,9 @@ use pleach_core::work::{Malformed, Work};
 const FUEL: u64 = 1 << 14;
 
 /// An explorer that holds nothing between two calls.
-pub(crate) struct Aside<'a>(pub Box<dyn Explorer + 'a>);
+pub(crate) struct ScratchExplorer<'a>(pub Box<dyn Explorer + 'a>);
 
-impl Aside<'_> {
+impl ScratchExplorer<'_> {
     pub fn without(&mut self, work: &Work, other: &Work) -> Result<Work, Malformed> {
         self.0.put(&work.bytes)?;
         let trimmed = self.0.trim(&other.bytes);

@@ -2,13 +2,13 @@
 
 pub(crate) mod aside;
 
-use self::aside::Aside;
+use self::aside::ScratchExplorer;
 use crate::body::Body;
 use crate::error::RunError;
 use crate::executor::Executor;
 use crate::settings::Settings;
 use crate::transport::Transport;
-use pleach_core::balance::late::Verbs;
+use pleach_core::balance::late::LateVerbs;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Goal;
 use pleach_core::work::Work;
@@ -34,7 +34,7 @@ pub(crate) fn check(problem: &dyn Problem, settings: &Settings) -> Result<(), Ru
 /// There are copies only where there is an explorer for them.
 const NO_COPIES: RunError = RunError::Late("has no explorer for its copies");
 
-impl<E: Executor, T: Transport> Verbs for Body<'_, E, T> {
+impl<E: Executor, T: Transport> LateVerbs for Body<'_, E, T> {
     fn copy(&mut self) -> Result<Arc<Work>, RunError> {
         Ok(Arc::new(self.executor.explorer().copy()))
     }
@@ -44,7 +44,7 @@ impl<E: Executor, T: Transport> Verbs for Body<'_, E, T> {
         copy: &Arc<Work>,
         share: f64,
     ) -> Result<(Arc<Work>, Option<Arc<Work>>), RunError> {
-        let Aside(explorer) = self.aside.as_mut().ok_or(NO_COPIES)?;
+        let ScratchExplorer(explorer) = self.aside.as_mut().ok_or(NO_COPIES)?;
         explorer.put(&copy.bytes)?;
         let given = explorer.split(share).map(Arc::new);
         Ok((Arc::new(explorer.drain()), given))

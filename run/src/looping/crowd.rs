@@ -1,12 +1,12 @@
 //! A loop run by the threads of a worker pool: [`WorkerPool::run_loop`], and what comes of it.
 
 use super::afar::{Company, Deeds, Ferried};
-use super::device::OnDevice;
+use super::device::LoopDevice;
 use super::hands::{Did, Hands, stands_for};
 use super::report::{LoopReport, Part};
 use super::seen::{Seen, TakerSight};
 use super::settings::{LoopSettings, LoopSight};
-use super::share::{Hooks, Share, StopOnDrop, Takers, UnitsOf};
+use super::share::{Hooks, LoopQueue, StopShareOnDrop, Takers, UnitsOf};
 use crate::error::RunError;
 use crate::executor::gpu::spec::{Spec, names};
 use crate::worker_pool::WorkerPool;
@@ -55,7 +55,7 @@ impl WorkerPool {
         let done = |rows: &Range<u32>| company.iter().for_each(|company| company.done(rows));
         let changed = || company.iter().for_each(Company::ring);
         let hooks = company.as_ref().map(|_| Hooks { done: &done, changed: &changed });
-        let share = Share::new(rows, &cost_before, &settings.sizes, takers).with(hooks);
+        let share = LoopQueue::new(rows, &cost_before, &settings.sizes, takers).with(hooks);
         let share = &if follows { share.fed() } else { share };
         let start = Instant::now();
         let specs = (0..threads).map(|_| None).chain(devices.iter().map(|(spec, _)| Some(*spec)));
@@ -63,7 +63,7 @@ impl WorkerPool {
             let slow = slow_down(&settings.slow, name);
             let taker = Taker { hands: Hands { share, work, grain, me, slow }, spec, threads };
             Box::new(move || {
-                let guard = StopOnDrop(share);
+                let guard = StopShareOnDrop(share);
                 let mut did = Did::default();
                 let (hand, lost) = taker.run(self, &mut did);
                 std::mem::forget(guard);
@@ -78,7 +78,7 @@ impl WorkerPool {
         }
         let ended = self.side_by_side(jobs, |latch| {
             // If the watcher panics, nothing more is begun.
-            let guard = StopOnDrop(share);
+            let guard = StopShareOnDrop(share);
             while latch.wait(settings.look_every) > 0 {
                 let seconds = start.elapsed().as_secs_f64();
                 let done = share.done().saturating_mul(grain as u64).min(units as u64);
@@ -156,7 +156,7 @@ impl<L: Loop> Taker<'_, L> {
         let (Some(spec), Some(on)) = (self.spec, work.on_device()) else {
             return (self.hands.run(did), None);
         };
-        let mut device = match OnDevice::new(on, spec, pool.shelf(), &|| share.is_over()) {
+        let mut device = match LoopDevice::new(on, spec, pool.shelf(), &|| share.is_over()) {
             Ok(Some(device)) => device,
             Ok(None) if self.threads == 0 => {
                 // Others have all units, and may give some back.

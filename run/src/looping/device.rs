@@ -1,7 +1,7 @@
-//! [`OnDevice`]: a device that runs ranges of a loop, some of them on their way while others come back.
+//! [`LoopDevice`]: a device that runs ranges of a loop, some of them on their way while others come back.
 
 use super::hands::Did;
-use super::share::Share;
+use super::share::LoopQueue;
 use crate::executor::gpu::DeviceError;
 use crate::executor::gpu::shelf::{Borrowed, Shelf};
 use crate::executor::gpu::spec::Spec;
@@ -18,27 +18,27 @@ const EAGER: Duration = Duration::from_micros(100);
 const PAUSE: Duration = Duration::from_micros(20);
 
 /// A device that runs ranges of a loop.
-pub(super) struct OnDevice<'a> {
+pub(super) struct LoopDevice<'a> {
     device: Borrowed,
     work: &'a dyn LoopOnDevice,
     /// The most words that the results of a range may take.
     room: usize,
     free: Vec<usize>,
     /// In the order sent.
-    under_way: Vec<Sent>,
+    under_way: Vec<RangeOut>,
     /// When the range before was done: the next one did not begin earlier.
     last: Instant,
 }
 
 /// A range under way.
-struct Sent {
+struct RangeOut {
     slot: usize,
     row: Range<u32>,
     units: Range<usize>,
     since: Instant,
 }
 
-impl<'a> OnDevice<'a> {
+impl<'a> LoopDevice<'a> {
     /// Prepares a device for a loop, which others may finish meanwhile: then there is none.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl<'a> OnDevice<'a> {
     /// If the device fails. What it had not done has been given back then.
     pub fn run(
         &mut self,
-        share: &Share<'_>,
+        share: &LoopQueue<'_>,
         me: usize,
         slow: f64,
         units: &dyn Fn(&Range<u32>) -> Range<usize>,
@@ -141,12 +141,12 @@ impl<'a> OnDevice<'a> {
         let slot = self.free.pop().ok_or_else(|| DeviceError::Failed("no slot is free".into()))?;
         let since = Instant::now();
         self.device.slots().start(slot, &parents)?;
-        self.under_way.push(Sent { slot, row, units, since });
+        self.under_way.push(RangeOut { slot, row, units, since });
         Ok(())
     }
 
     /// Waits for any range, and keeps its results.
-    fn receive(&mut self) -> Result<Sent, DeviceError> {
+    fn receive(&mut self) -> Result<RangeOut, DeviceError> {
         let start = Instant::now();
         loop {
             for at in 0..self.under_way.len() {

@@ -1,6 +1,6 @@
 //! [`Hands`]: a thread that runs ranges of a loop, and what it notes of itself.
 
-use super::share::Share;
+use super::share::LoopQueue;
 use pleach_core::looping::Loop;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ pub(super) fn stands_for(row: &Range<u32>, grain: usize, units: usize) -> Range<
 
 /// A thread that runs ranges of a loop.
 pub(super) struct Hands<'a, L: Loop> {
-    pub share: &'a Share<'a>,
+    pub share: &'a LoopQueue<'a>,
     pub work: &'a L,
     /// Units of the loop for each unit in the row.
     pub grain: usize,

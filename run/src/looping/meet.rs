@@ -6,11 +6,11 @@ use std::sync::PoisonError;
 /// A place where so many threads wait for each other, again and again.
 pub(super) struct Meet {
     threads: usize,
-    state: Mutex<State>,
+    state: Mutex<MeetState>,
     changed: Condvar,
 }
 
-struct State {
+struct MeetState {
     /// Threads that have come.
     here: usize,
     /// Meetings so far.
@@ -23,7 +23,7 @@ struct State {
 
 impl Meet {
     pub fn new(threads: usize) -> Self {
-        let state = State { here: 0, round: 0, broken: false, goes_on: true };
+        let state = MeetState { here: 0, round: 0, broken: false, goes_on: true };
         Self { threads, state: Mutex::new(state), changed: Condvar::new() }
     }
 

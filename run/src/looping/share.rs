@@ -1,15 +1,15 @@
-//! [`Share`]: the units of a loop as threads and devices share them: who takes which, who waits, and when it is over.
+//! [`LoopQueue`]: the units of a loop as threads and devices share them: who takes which, who waits, and when it is over.
 
 use super::both_ends::BothEnds;
 use super::seen::Seen;
-use super::sizes::{Kind, Rates, Sizes, boundaries, nearest};
+use super::sizes::{Rates, Sizes, TakerKind, boundaries, nearest};
 use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering, lock};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::PoisonError;
 
 /// A loop's units, its cost, and how they are shared.
-pub(super) struct Share<'a> {
+pub(super) struct LoopQueue<'a> {
     row: BothEnds,
     cost_before: &'a (dyn Fn(u32) -> f64 + Sync),
     /// The cost of all units.
@@ -20,7 +20,7 @@ pub(super) struct Share<'a> {
     ends: Vec<u32>,
     rates: Rates,
     takers: Takers,
-    aside: Mutex<Aside>,
+    aside: Mutex<TakersState>,
     changed: Condvar,
     /// Whether something was given back, so that it pays to look.
     returned: AtomicBool,
@@ -48,11 +48,11 @@ impl Takers {
         self.threads + self.devices + self.sites
     }
 
-    fn kind(self, me: usize) -> Kind {
+    fn kind(self, me: usize) -> TakerKind {
         match me {
-            _ if me < self.threads => Kind::Thread,
-            _ if me < self.threads + self.devices => Kind::Device,
-            _ => Kind::Site,
+            _ if me < self.threads => TakerKind::Thread,
+            _ if me < self.threads + self.devices => TakerKind::Device,
+            _ => TakerKind::Site,
         }
     }
 }
@@ -71,7 +71,7 @@ pub(super) struct Hooks<'a> {
 }
 
 /// What the takers must agree upon.
-struct Aside {
+struct TakersState {
     /// Takers that have nothing to do.
     waiting: usize,
     /// Ranges that were given back, or that another process has handed out.
@@ -83,7 +83,7 @@ struct Aside {
 }
 
 #[cfg_attr(loom, allow(dead_code))]
-impl<'a> Share<'a> {
+impl<'a> LoopQueue<'a> {
     /// Units of a loop with these costs, for so many threads and devices.
     pub fn new(
         units: u32,
@@ -103,7 +103,7 @@ impl<'a> Share<'a> {
         let rates = Rates::new(takers.all());
         let first_site = takers.threads + takers.devices;
         (first_site..takers.all()).for_each(|site| rates.miss(site));
-        let aside = Aside {
+        let aside = TakersState {
             waiting: takers.sites,
             returned: VecDeque::new(),
             devices: takers.devices,
@@ -136,7 +136,7 @@ impl<'a> Share<'a> {
         Self { hooks, ..self }
     }
 
-    /// The same, but the units come from a site, range by range: see [`Share::hand_out`].
+    /// The same, but the units come from a site, range by range: see [`LoopQueue::hand_out`].
     pub fn fed(self) -> Self {
         lock(&self.aside).waiting -= 1;
         Self { row: BothEnds::new(0), fed: AtomicBool::new(true), ..self }
@@ -216,8 +216,8 @@ impl<'a> Share<'a> {
         let kind = self.takers.kind(me);
         let size = |left: &Range<u32>| self.size(me, kind, last, (left, self.cost(left)));
         let taken = match kind {
-            Kind::Thread => self.row.front(size),
-            Kind::Device | Kind::Site => self.row.back(size),
+            TakerKind::Thread => self.row.front(size),
+            TakerKind::Device | TakerKind::Site => self.row.back(size),
         };
         let returned = || self.returned.load(Ordering::Relaxed);
         taken
@@ -225,7 +225,7 @@ impl<'a> Share<'a> {
     }
 
     /// A part of what was given back first.
-    fn take_returned(&self, aside: &mut Aside, me: usize, last: f64) -> Option<Range<u32>> {
+    fn take_returned(&self, aside: &mut TakersState, me: usize, last: f64) -> Option<Range<u32>> {
         let all: f64 = aside.returned.iter().map(|range| self.cost(range)).sum();
         let first = aside.returned.front_mut()?;
         let left = first.end - first.start;
@@ -234,12 +234,12 @@ impl<'a> Share<'a> {
         let kind = self.takers.kind(me);
         let size = self.size(me, kind, last, (first, all)).clamp(least, left);
         let cut = match kind {
-            Kind::Thread => first.start..first.start + size,
-            Kind::Device | Kind::Site => first.end - size..first.end,
+            TakerKind::Thread => first.start..first.start + size,
+            TakerKind::Device | TakerKind::Site => first.end - size..first.end,
         };
         match kind {
-            Kind::Thread => first.start = cut.end,
-            Kind::Device | Kind::Site => first.end = cut.start,
+            TakerKind::Thread => first.start = cut.end,
+            TakerKind::Device | TakerKind::Site => first.end = cut.start,
         }
         if left == size {
             aside.returned.pop_front();
@@ -249,14 +249,14 @@ impl<'a> Share<'a> {
     }
 
     /// How many of the units left to take; 0 for none. They, and what is to follow, cost so much.
-    fn size(&self, me: usize, kind: Kind, last: f64, (left, cost): (&Range<u32>, f64)) -> u32 {
+    fn size(&self, me: usize, kind: TakerKind, last: f64, (left, cost): (&Range<u32>, f64)) -> u32 {
         if left.is_empty() {
             return 0;
         }
         if let Sizes::Given(thread, other) = *self.sizes {
-            return if kind == Kind::Thread { thread } else { other }.max(1);
+            return if kind == TakerKind::Thread { thread } else { other }.max(1);
         }
-        let from_back = kind != Kind::Thread;
+        let from_back = kind != TakerKind::Thread;
         let next = if from_back { left.end - 1..left.end } else { left.start..left.start + 1 };
         let wanted = self.rates.wanted(me, kind, cost, last, self.cost(&next));
         let Some(wanted) = wanted else { return 0 };
@@ -344,7 +344,7 @@ impl<'a> Share<'a> {
         self.tell();
     }
 
-    fn put_aside(&self, aside: &mut Aside, ranges: impl IntoIterator<Item = Range<u32>>) {
+    fn put_aside(&self, aside: &mut TakersState, ranges: impl IntoIterator<Item = Range<u32>>) {
         aside.returned.extend(ranges.into_iter().filter(|range| !range.is_empty()));
         self.returned.store(!aside.returned.is_empty(), Ordering::Relaxed);
     }
@@ -405,9 +405,9 @@ impl<'a> Share<'a> {
 
 /// Stops a loop if its owner unwinds.
 #[cfg_attr(loom, allow(dead_code))]
-pub(super) struct StopOnDrop<'a>(pub &'a Share<'a>);
+pub(super) struct StopShareOnDrop<'a>(pub &'a LoopQueue<'a>);
 
-impl Drop for StopOnDrop<'_> {
+impl Drop for StopShareOnDrop<'_> {
     fn drop(&mut self) {
         self.0.stop();
     }

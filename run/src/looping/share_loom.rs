@@ -1,6 +1,6 @@
 //! All interleavings of those who share a small loop.
 
-use super::share::{Hooks, Share, Takers};
+use super::share::{Hooks, LoopQueue, Takers};
 use super::sizes::Sizes;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread::spawn;
@@ -17,7 +17,7 @@ fn what_a_device_gives_back_is_done_by_others() {
     static SIZES: Sizes = Sizes::Given(1, 1);
     const ONE_OF_EACH: Takers = Takers { threads: 1, devices: 1, sites: 0 };
     loom::model(|| {
-        let share = Arc::new(Share::new(2, &even, &SIZES, ONE_OF_EACH));
+        let share = Arc::new(LoopQueue::new(2, &even, &SIZES, ONE_OF_EACH));
         let thread = {
             let share = share.clone();
             spawn(move || std::iter::from_fn(|| share.next(0, 0.0)).flatten().collect::<Vec<u32>>())
@@ -32,9 +32,9 @@ fn what_a_device_gives_back_is_done_by_others() {
 }
 
 /// What wakes the thread that speaks with other processes.
-struct Waker(Mutex<bool>, Condvar);
+struct LoomWaker(Mutex<bool>, Condvar);
 
-impl Waker {
+impl LoomWaker {
     fn ring(&self) {
         *self.0.lock().unwrap() = true;
         self.1.notify_one();
@@ -55,10 +55,12 @@ fn a_site_and_a_thread(site_is_lost: bool) {
     const ONE_OF_EACH: Takers = Takers { threads: 1, devices: 0, sites: 1 };
     loom::model(move || {
         // The hooks must live for as long as any thread.
-        let waker: &'static Waker = Box::leak(Box::new(Waker(Mutex::new(false), Condvar::new())));
+        let waker: &'static LoomWaker =
+            Box::leak(Box::new(LoomWaker(Mutex::new(false), Condvar::new())));
         let changed: &'static (dyn Fn() + Sync) = Box::leak(Box::new(|| waker.ring()));
         let done: &'static (dyn Fn(&Range<u32>) + Sync) = &|_| {};
-        let share = Share::new(2, &even, &SIZES, ONE_OF_EACH).with(Some(Hooks { done, changed }));
+        let share =
+            LoopQueue::new(2, &even, &SIZES, ONE_OF_EACH).with(Some(Hooks { done, changed }));
         let share = Arc::new(share);
         let thread = {
             let share = share.clone();

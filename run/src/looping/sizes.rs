@@ -29,7 +29,7 @@ const GROWTH: f64 = 8.0;
 
 /// Who takes units of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TakerKind {
     Thread,
     Device,
     /// Another process, with all that it has.
@@ -91,7 +91,14 @@ impl Rates {
 
     /// The cost that a unit should take of what is left, given what it took last. None if others will have done all of
     /// it before this unit could do its `least`.
-    pub fn wanted(&self, unit: usize, kind: Kind, left: f64, last: f64, least: f64) -> Option<f64> {
+    pub fn wanted(
+        &self,
+        unit: usize,
+        kind: TakerKind,
+        left: f64,
+        last: f64,
+        least: f64,
+    ) -> Option<f64> {
         let mine = self.of(unit);
         if mine <= 0.0 {
             return Some(left * FIRST / self.0.len() as f64);
@@ -154,10 +161,10 @@ mod tests {
     #[test]
     fn a_faster_unit_takes_more_and_all_take_less_towards_the_end() {
         let rates = Rates::new(2);
-        assert_eq!(rates.wanted(0, Kind::Thread, 2560.0, 0.0, 1.0), Some(10.0));
+        assert_eq!(rates.wanted(0, TakerKind::Thread, 2560.0, 0.0, 1.0), Some(10.0));
         rates.note(0, 3000.0, 1e3);
         rates.note(1, 1000.0, 1e3);
-        let wants = |unit, left| rates.wanted(unit, Kind::Thread, left, 1e12, 1.0).unwrap();
+        let wants = |unit, left| rates.wanted(unit, TakerKind::Thread, left, 1e12, 1.0).unwrap();
         assert_eq!((wants(0, 8e6), wants(1, 8e6)), (3e6, 1e6));
         assert_eq!(wants(0, 1e12), 6e6);
         assert_eq!(wants(0, 8e4), 6e4);
@@ -170,7 +177,7 @@ mod tests {
         rates.note(1, 100.0, 1.0);
         rates.note(2, 1.0, 1.0);
         // One unit is left: either of the fast ones would take it, and the slow one would not.
-        let takes = |unit, left| rates.wanted(unit, Kind::Thread, left, 1e9, 1000.0).is_some();
+        let takes = |unit, left| rates.wanted(unit, TakerKind::Thread, left, 1e9, 1000.0).is_some();
         assert_eq!([takes(0, 1e3), takes(1, 1e3), takes(2, 1e3)], [true, true, false]);
         assert!(takes(2, 1e6));
         // It does if nobody knows what the others can do.

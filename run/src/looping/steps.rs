@@ -51,7 +51,7 @@ pub struct StepsOutcome<S> {
 }
 
 /// What a thread has of a slab, and what it did.
-struct Held<'w, S> {
+struct SlabWork<'w, S> {
     slab: S,
     /// The device that has it, once it was sent there. It is the device's then, but for its edges.
     device: Option<SlabDevice<'w, S>>,
@@ -60,14 +60,14 @@ struct Held<'w, S> {
     last: Duration,
 }
 
-impl<S> Held<'_, S> {
+impl<S> SlabWork<'_, S> {
     fn new(slab: S) -> Self {
         Self { slab, device: None, busy: Duration::ZERO, last: Duration::ZERO }
     }
 }
 
 /// A thread, or a device with the thread that drives it.
-struct Member<'a> {
+struct SlabWorker<'a> {
     name: String,
     spec: Option<&'a Spec>,
 }
@@ -126,10 +126,11 @@ impl WorkerPool {
         loop {
             let wanted = settings.threads.max(u32::from(devices.is_empty())) as usize;
             let threads = wanted.min(most - devices.len());
-            let threads = (0..threads).map(|me| Member { name: format!("cpu{me}"), spec: None });
+            let threads =
+                (0..threads).map(|me| SlabWorker { name: format!("cpu{me}"), spec: None });
             let with =
-                |(spec, name): &(_, String)| Member { name: name.clone(), spec: Some(*spec) };
-            let members: Vec<Member<'_>> = threads.chain(devices.iter().map(with)).collect();
+                |(spec, name): &(_, String)| SlabWorker { name: name.clone(), spec: Some(*spec) };
+            let members: Vec<SlabWorker<'_>> = threads.chain(devices.iter().map(with)).collect();
             match self.attempt(work, &begin, (&mut stops, start), (settings, &members), watch) {
                 Ok(mut done) => {
                     done.report.warnings = warnings;
@@ -150,7 +151,7 @@ impl WorkerPool {
         work: &W,
         begin: &(impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync),
         (stops, start): (&mut Stops<'_, W::Slab>, Instant),
-        (settings, members): (&LoopSettings, &[Member<'_>]),
+        (settings, members): (&LoopSettings, &[SlabWorker<'_>]),
         watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
     ) -> Result<StepsOutcome<W::Slab>, Trouble> {
         let shares = match &settings.sizes {
@@ -227,9 +228,9 @@ impl WorkerPool {
 }
 
 /// Fetches all slabs that devices have.
-fn fetch<S>(held: &mut [Held<'_, S>], members: &[Member<'_>]) -> Result<(), Trouble> {
+fn fetch<S>(held: &mut [SlabWork<'_, S>], members: &[SlabWorker<'_>]) -> Result<(), Trouble> {
     let mut lost = Vec::new();
-    for (Held { slab, device, .. }, member) in held.iter_mut().zip(members) {
+    for (SlabWork { slab, device, .. }, member) in held.iter_mut().zip(members) {
         let fetched = device.as_mut().map_or(Ok(()), |device| device.fetch(slab));
         lost.extend(fetched.err().map(|why| (member.name.clone(), began_anew(&why))));
     }
@@ -246,13 +247,13 @@ impl WorkerPool {
         &self,
         begin: &(impl Fn(Range<usize>) -> Result<S, String> + Sync),
         ranges: &[Range<usize>],
-    ) -> Result<Vec<Held<'w, S>>, RunError> {
+    ) -> Result<Vec<SlabWork<'w, S>>, RunError> {
         let jobs = ranges.iter().map(|range| {
             Box::new(move || begin(range.clone())) as Box<dyn FnOnce() -> Result<S, String> + Send>
         });
         let made = self.side_by_side(jobs.collect(), |_| ())?;
         let made = made.into_iter().map(|made| match made {
-            Ok(slab) => slab.map_err(RunError::Slab).map(Held::new),
+            Ok(slab) => slab.map_err(RunError::Slab).map(SlabWork::new),
             Err(panic) => std::panic::resume_unwind(panic),
         });
         made.collect()
@@ -262,13 +263,13 @@ impl WorkerPool {
     fn recut<'w, W: Stepping>(
         &self,
         work: &'w W,
-        held: Vec<Held<'w, W::Slab>>,
+        held: Vec<SlabWork<'w, W::Slab>>,
         ranges: &[Range<usize>],
-    ) -> Result<Vec<Held<'w, W::Slab>>, RunError> {
+    ) -> Result<Vec<SlabWork<'w, W::Slab>>, RunError> {
         let busy: Vec<Duration> = held.iter().map(|held| held.busy).collect();
         let slabs: Vec<W::Slab> = held.into_iter().map(|held| held.slab).collect();
         let made = self.begin(&|range| work.cut(&slabs, range), ranges)?;
-        Ok(made.into_iter().zip(busy).map(|(held, busy)| Held { busy, ..held }).collect())
+        Ok(made.into_iter().zip(busy).map(|(held, busy)| SlabWork { busy, ..held }).collect())
     }
 }
 
@@ -277,7 +278,7 @@ struct Phase<'a, W> {
     pool: &'a WorkerPool,
     work: &'a W,
     settings: &'a LoopSettings,
-    members: &'a [Member<'a>],
+    members: &'a [SlabWorker<'a>],
     /// What each member shows of itself.
     seen: &'a [Seen],
     start: Instant,
@@ -292,17 +293,17 @@ type Edges = [[Mutex<Vec<f32>>; 2]; 2];
 impl<'a, W: Stepping> Phase<'a, W> {
     fn run(
         &mut self,
-        held: Vec<Held<'a, W::Slab>>,
+        held: Vec<SlabWork<'a, W::Slab>>,
         steps: usize,
         watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
-    ) -> Result<Vec<Held<'a, W::Slab>>, Trouble> {
+    ) -> Result<Vec<SlabWork<'a, W::Slab>>, Trouble> {
         let Phase { pool, work, settings, members, seen, start, all, done, .. } = *self;
         let edges: Vec<Edges> = held.iter().map(|_| Edges::default()).collect();
         let (meet, stop, swept) =
             (&Meet::new(held.len()), &AtomicBool::new(false), &AtomicU64::new(done as u64));
         let edges = &edges;
         let jobs = held.into_iter().zip(members).enumerate().map(|(me, (mut held, member))| {
-            let turn = Turn { work, me, member, seen: &seen[me], edges, meet, stop, swept };
+            let turn = PhaseShare { work, me, member, seen: &seen[me], edges, meet, stop, swept };
             let slow = slow_down(&settings.slow, &member.name);
             Box::new(move || {
                 let guard = LeaveOnDrop(meet);
@@ -311,7 +312,8 @@ impl<'a, W: Stepping> Phase<'a, W> {
                     std::mem::forget(guard);
                 }
                 (held, lost)
-            }) as Box<dyn FnOnce() -> (Held<'a, W::Slab>, Option<String>) + Send + '_>
+            })
+                as Box<dyn FnOnce() -> (SlabWork<'a, W::Slab>, Option<String>) + Send + '_>
         });
         let ended = pool.side_by_side(jobs.collect(), |latch| {
             // If the watcher panics, no sweep is begun any more.
@@ -343,10 +345,10 @@ impl<'a, W: Stepping> Phase<'a, W> {
 }
 
 /// What a member shares with the others in a phase.
-struct Turn<'a, 'w, W> {
+struct PhaseShare<'a, 'w, W> {
     work: &'w W,
     me: usize,
-    member: &'a Member<'a>,
+    member: &'a SlabWorker<'a>,
     seen: &'a Seen,
     edges: &'a [Edges],
     meet: &'a Meet,
@@ -354,14 +356,14 @@ struct Turn<'a, 'w, W> {
     swept: &'a AtomicU64,
 }
 
-impl<'w, W: Stepping> Turn<'_, 'w, W> {
+impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
     /// Sweeps a slab until all steps are done, they are stopped, or another member is lost.
     ///
     /// # Errors
     /// What became of the device, if it is lost, and the slab with it.
     fn go(
         &self,
-        held: &mut Held<'w, W::Slab>,
+        held: &mut SlabWork<'w, W::Slab>,
         steps: usize,
         slow: f64,
         pool: &WorkerPool,

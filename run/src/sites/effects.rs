@@ -7,7 +7,7 @@ use crate::outcome::Balance;
 use crate::run_state::RunState;
 use crate::transport::local::Desk;
 use crate::transport::{Envelope, Transport};
-use pleach_core::balance::late::Verbs as LateVerbs;
+use pleach_core::balance::late::LateVerbs;
 use pleach_core::balance::{Law, Message, OnTheWay, PeerId, Verbs};
 use pleach_core::checkpoint::Cut;
 use pleach_core::tree::Counts;

@@ -1,12 +1,12 @@
 //! [`LoopSequence`]: how far the processes are in an order of loops, and what those that come later must be told.
 
-use pleach_net::SiteId;
+use pleach_core::lease::SiteId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Results of some rows.
-pub(crate) type Piece = (Range<u32>, Arc<[u8]>);
+pub(crate) type RowResults = (Range<u32>, Arc<[u8]>);
 
 /// The most bytes of what is told first that travel in a packet.
 const LETTER: usize = 1 << 26;
@@ -17,7 +17,7 @@ pub(crate) struct LoopSequence {
     /// The step under way.
     pub at: u32,
     /// At the root, of each step before: whether it came to its end, and what everybody needs of it.
-    pub past: Vec<(bool, Vec<Piece>)>,
+    pub past: Vec<(bool, Vec<RowResults>)>,
     /// At the root: who was ready for a step before it had begun, and what it said.
     pub early: Vec<(SiteId, Vec<u8>)>,
     /// At the root: the last step whose end each has heard of, if it takes part in more.
@@ -28,7 +28,7 @@ pub(crate) struct LoopSequence {
 
 /// What all are told before the first loop of an order.
 #[derive(Clone, Debug, Default)]
-pub struct First(Vec<Piece>);
+pub struct First(Vec<RowResults>);
 
 impl From<&[u8]> for First {
     fn from(bytes: &[u8]) -> Self {
@@ -49,7 +49,7 @@ impl LoopSequence {
     }
 
     /// The step is over, to its end or not; these are its results, as far as everybody needs them.
-    pub fn step(&mut self, complete: bool, results: Vec<Piece>) {
+    pub fn step(&mut self, complete: bool, results: Vec<RowResults>) {
         self.at += 1;
         self.past.push((complete, results));
     }

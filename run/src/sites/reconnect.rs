@@ -1,7 +1,8 @@
 //! [`OfflineNetwork`]: the network of a site that has lost the root, and [`Reconnect`], by which it comes back.
 
 use super::waker::Waker;
-use pleach_net::{Arrival, Members, NetError, Network, SiteId};
+use pleach_core::lease::SiteId;
+use pleach_net::{Arrival, Members, NetError, Network};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};

@@ -20,7 +20,7 @@ use crate::transport::local::Office;
 use crate::units::{Plan, Planned, plan};
 use crate::watch::{Watcher, watch_over};
 use crate::worker_pool::WorkerPool;
-use pleach_core::balance::{End, Growth, Peer, PeerTree, Policy, Seeded, TreeShape};
+use pleach_core::balance::{End, Growth, Peer, PeerTree, Policy, SeededChooser, TreeShape};
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::gateway::Gateway;
 use pleach_core::lease::Site;
@@ -203,7 +203,7 @@ impl<'a> SiteRun<'a> {
         let sites = PeerTree::new(session.places(), policy.tree, 0);
         let peer = Peer::new(me, &sites, policy);
         let peer = if cluster.is_open() { peer.alone() } else { peer };
-        let chooser = Seeded::new(settings.seed, me);
+        let chooser = SeededChooser::new(settings.seed, me);
         let mut terms = cluster.terms();
         if let Some(save) = &settings.save {
             terms.commit_ns = terms.commit_ns.min(save.every.as_nanos() as u64);

@@ -3,8 +3,9 @@
 use super::message::{Order, SessionMessage};
 use super::reconnect::{Entered, OfflineNetwork};
 use crate::error::RunError;
+use pleach_core::lease::SiteId;
 use pleach_core::work::{Malformed, Pack, Reader};
-use pleach_net::{Arrival, Caller, Entrance, Members, Network, SiteId};
+use pleach_net::{Arrival, Caller, Entrance, Members, Network};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

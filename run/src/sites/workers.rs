@@ -7,7 +7,7 @@ use crate::error::RunError;
 use crate::outcome::Balance;
 use crate::run_state::RunState;
 use crate::transport::{Envelope, Transport};
-use pleach_core::balance::{Event, Host, Peer, PeerTree, Policy, Seeded};
+use pleach_core::balance::{Event, Host, Peer, PeerTree, Policy, SeededChooser};
 use pleach_core::checkpoint::{Cut, assemble};
 use pleach_core::gateway::{GatewayMessage, Portion, Workers};
 use pleach_core::lease::{Certificate, LeaseMessage, SiteId};
@@ -23,7 +23,7 @@ pub(super) struct SiteWorkers<'a> {
     pub problem: &'a dyn Problem,
     pub seat: InnerEffects<'a>,
     host: Host<Arc<Work>>,
-    chooser: Seeded,
+    chooser: SeededChooser,
     /// The gateway's peer as it is at the beginning of each round.
     new: Peer,
     units: u32,
@@ -62,7 +62,7 @@ impl<'a> SiteWorkers<'a> {
             problem,
             seat: InnerEffects { run_state, site_state, spare, desk, balance, wake_at_ns: None },
             host: Host::new(new.clone(), true),
-            chooser: Seeded::new(seed, 0),
+            chooser: SeededChooser::new(seed, 0),
             new,
             units: site_state.peers() - 1,
             epoch: 0,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub const SPIN: Duration = Duration::from_micros(20);
 
 #[derive(Default)]
-struct Slot {
+struct Wakeup {
     letters: VecDeque<Envelope>,
     asleep: bool,
     rung: bool,
@@ -20,7 +20,7 @@ struct Slot {
 /// One peer's mailbox.
 #[derive(Default)]
 pub struct Mailbox {
-    slot: Mutex<Slot>,
+    slot: Mutex<Wakeup>,
     waker: Condvar,
     /// Whether `letters` is not empty or the waker was rung; readable without the lock.
     waiting: AtomicBool,
@@ -37,7 +37,7 @@ impl Mailbox {
         self.change(|slot| slot.rung = true);
     }
 
-    fn change(&self, what: impl FnOnce(&mut Slot)) {
+    fn change(&self, what: impl FnOnce(&mut Wakeup)) {
         let mut slot = lock(&self.slot);
         what(&mut slot);
         self.waiting.store(true, Ordering::Release);

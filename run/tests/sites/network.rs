@@ -1,7 +1,8 @@
 //! A network between the threads of a test, each of them a site.
 
+use pleach_core::lease::SiteId;
 use pleach_core::lease::Terms;
-use pleach_net::{Arrival, Members, NetError, Network, SiteId};
+use pleach_net::{Arrival, Members, NetError, Network};
 use pleach_run::{Cluster, Waker};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -187,7 +187,7 @@ fn random(context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::balance::{PRESETS, PeerTree, Seeded};
+    use crate::balance::{PRESETS, PeerTree, SeededChooser};
 
     #[test]
     fn only_peers_that_are_there_are_asked() {
@@ -200,7 +200,7 @@ mod tests {
                 let (place, thieves) = (&TreePlace::new(me, &tree), &Thieves::default());
                 let others = Some(there);
                 let context = Context { me, peers: places, policy, place, thieves, others };
-                let (mut asking, chooser) = (Asking::default(), &mut Seeded::new(1, me));
+                let (mut asking, chooser) = (Asking::default(), &mut SeededChooser::new(1, me));
                 let mut asked = 0;
                 for _ in 0..200 {
                     match asking.next(&context, chooser) {

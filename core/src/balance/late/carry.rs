@@ -1,19 +1,19 @@
 //! Carries out what a peer wants done with copies: the part of the host that only late giving needs.
 
-use super::verbs::Verbs;
+use super::verbs::LateVerbs;
 use super::words::{Change, Recall};
 use crate::balance::giving::hand_over;
 use crate::balance::ledger::Ledger;
 use crate::balance::message::Message;
 use crate::balance::peer::Peer;
-use crate::balance::ticket::{Part, PeerId, Ticket};
+use crate::balance::ticket::{EpochPart, PeerId, Ticket};
 
 /// What a host holds: its peer, the pieces that it answers for, and the work that came with a message.
-type Held<'a, P> = (&'a mut Peer, &'a mut Ledger<P>, &'a mut Option<P>);
+type HostParts<'a, P> = (&'a mut Peer, &'a mut Ledger<P>, &'a mut Option<P>);
 
 /// Carries out one change. Returns whether the size of the peer's own work changed.
-pub(in super::super) fn carry_out<P: Clone, V: Verbs<Piece = P>>(
-    (peer, ledger, coming): Held<'_, P>,
+pub(in super::super) fn carry_out<P: Clone, V: LateVerbs<Piece = P>>(
+    (peer, ledger, coming): HostParts<'_, P>,
     change: Change,
     verbs: &mut V,
 ) -> Result<bool, V::Error> {
@@ -37,11 +37,11 @@ pub(in super::super) fn carry_out<P: Clone, V: Verbs<Piece = P>>(
 }
 
 /// Splits a copy, gives the part and tells the owner.
-fn give<P: Clone, V: Verbs<Piece = P>>(
+fn give<P: Clone, V: LateVerbs<Piece = P>>(
     (peer, ledger): (&mut Peer, &mut Ledger<P>),
     (to, ticket): (PeerId, Ticket),
     (of, owner): (Ticket, PeerId),
-    share: Part,
+    share: EpochPart,
     verbs: &mut V,
 ) -> Result<bool, V::Error> {
     let Some(copy) = ledger.piece_mut(of).map(|piece| piece.clone()) else {
@@ -63,8 +63,8 @@ fn give<P: Clone, V: Verbs<Piece = P>>(
 }
 
 /// Reduces a copy to what is still left of it.
-fn hold<P: Clone, V: Verbs<Piece = P>>(
-    (peer, ledger, coming): Held<'_, P>,
+fn hold<P: Clone, V: LateVerbs<Piece = P>>(
+    (peer, ledger, coming): HostParts<'_, P>,
     ticket: Ticket,
     verbs: &mut V,
 ) -> Result<(), V::Error> {
@@ -78,7 +78,7 @@ fn hold<P: Clone, V: Verbs<Piece = P>>(
 }
 
 /// Changes a copy, and tells the peer its size.
-fn keep<P: Clone, V: Verbs<Piece = P>>(
+fn keep<P: Clone, V: LateVerbs<Piece = P>>(
     (peer, ledger): (&mut Peer, &mut Ledger<P>),
     ticket: Ticket,
     piece: P,

@@ -4,7 +4,7 @@ use super::super::ticket::{PeerId, Ticket};
 
 /// A piece that is out, of which the master keeps a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Out {
+pub struct CopyOut {
     pub ticket: Ticket,
     /// The peer that has it.
     pub owner: PeerId,
@@ -12,7 +12,7 @@ pub struct Out {
     size: u64,
 }
 
-impl Out {
+impl CopyOut {
     pub fn size(&self) -> f64 {
         f64::from_bits(self.size)
     }
@@ -21,13 +21,13 @@ impl Out {
 /// All pieces that are out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Copies {
-    out: Vec<Out>,
+    out: Vec<CopyOut>,
 }
 
 impl Copies {
     /// Adds a piece that goes out.
     pub fn add(&mut self, ticket: Ticket, owner: PeerId) {
-        self.out.push(Out { ticket, owner, size: 0 });
+        self.out.push(CopyOut { ticket, owner, size: 0 });
     }
 
     /// Notes that a copy is about to change: its new size is reported later.
@@ -63,7 +63,7 @@ impl Copies {
     }
 
     /// The largest copy that can be split.
-    pub fn largest(&self) -> Option<Out> {
+    pub fn largest(&self) -> Option<CopyOut> {
         self.out.iter().copied().filter(|out| out.size() >= 2.0).max_by_key(|out| out.size)
     }
 }

@@ -8,7 +8,7 @@ use super::super::policy::Victim;
 use super::super::power::Power;
 use super::super::share::ShareContext;
 use super::super::ticket::{PeerId, Ticket};
-use super::copies::Out;
+use super::copies::CopyOut;
 use super::words::{Change, Recall};
 
 /// Workers of a master that each report in every period. If there are more, they report less often, so
@@ -97,7 +97,13 @@ impl Peer {
         true
     }
 
-    fn give_copy(&mut self, thief: &Thief, ticket: Ticket, out: Out, actions: &mut Vec<Action>) {
+    fn give_copy(
+        &mut self,
+        thief: &Thief,
+        ticket: Ticket,
+        out: CopyOut,
+        actions: &mut Vec<Action>,
+    ) {
         let context = ShareContext { size: out.size(), ..self.share_context(thief, 0.0) };
         let share = self.policy.share.of(&context).into();
         self.copies.on_change(out.ticket);

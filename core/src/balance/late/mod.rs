@@ -10,5 +10,5 @@ mod master;
 pub mod verbs;
 pub mod words;
 
-pub use verbs::{Split, Verbs};
+pub use verbs::{LateVerbs, Split};
 pub use words::{Change, Recall};

@@ -1,4 +1,4 @@
-//! [`Verbs`]: what a driver must be able to do with copies.
+//! [`LateVerbs`]: what a driver must be able to do with copies.
 
 use crate::balance::verbs;
 
@@ -6,7 +6,7 @@ use crate::balance::verbs;
 pub type Split<P> = (P, Option<P>);
 
 /// What a driver must be able to do with copies.
-pub trait Verbs: verbs::Verbs {
+pub trait LateVerbs: verbs::Verbs {
     /// A copy of the own work.
     ///
     /// # Errors

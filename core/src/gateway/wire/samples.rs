@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The sites that the packets know.
 pub(crate) const SITES: u32 = 4;
 
-type Part = Certificate<Portion<Counts>>;
+type PartIds = Certificate<Portion<Counts>>;
 
 /// A number of any length.
 fn number(rng: &mut Rand64) -> u64 {
@@ -39,7 +39,7 @@ pub(crate) fn portion(rng: &mut Rand64) -> Portion<Counts> {
 }
 
 /// A certificate, with names that were never used before.
-pub(crate) fn certificate(rng: &mut Rand64, names: &mut u64, depth: u32) -> Part {
+pub(crate) fn certificate(rng: &mut Rand64, names: &mut u64, depth: u32) -> PartIds {
     let mut subs = BTreeMap::new();
     let most = if depth == 0 { 0 } else { 3 };
     for _ in 0..rng.rand_range(0..most + 1) {
@@ -58,8 +58,8 @@ pub(crate) fn rec(rng: &mut Rand64, names: &mut u64, depth: u32) -> Rec<Portion<
 }
 
 /// Certificates within certificates, so many levels of them.
-pub(crate) fn tower(levels: usize) -> Part {
-    let mut part = Part::default();
+pub(crate) fn tower(levels: usize) -> PartIds {
+    let mut part = PartIds::default();
     for number in 0..levels as u64 {
         let lease = Lease { site: 0, incarnation: 1, number };
         let given = Arc::default();

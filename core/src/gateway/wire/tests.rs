@@ -114,7 +114,7 @@ fn what_no_site_can_have_sent_is_refused() {
 
 /// However deep leases nest, and whatever is done with them, the stack is large enough.
 #[test]
-fn liens_nest_up_to_a_limit() {
+fn leases_nest_up_to_a_limit() {
     let part = tower(MOST_LEVELS);
     let packet = GatewayPacket { from: 0, message: committed(lease(u64::MAX), part.clone()) };
     let read = GatewayPacket::from_bytes(&packet.to_bytes(9), 9, SITES).unwrap();

@@ -3,12 +3,12 @@
 use super::*;
 use crate::balance::late::Recall;
 use crate::balance::{
-    Chooser, End, Message, Mutant, PeerTree, Power, Rests, Seeded, Share, Ticket, Victim,
+    Chooser, End, Message, Mutant, PeerTree, Power, Rests, SeededChooser, Share, Ticket, Victim,
 };
 use crate::sim::walk;
 
 fn policy() -> Policy {
-    let (victim, share) = (Victim::Random, Share::Part(2));
+    let (victim, share) = (Victim::Random, Share::EpochPart(2));
     let mut policy = Policy { victim, share, ..Policy::default() };
     policy.tree.degree = 2;
     policy.rests = Rests { patience: 1, first_ns: 0, longest_ns: 0 };
@@ -34,7 +34,7 @@ fn every_schedule_of_few_peers_ends_rightly() {
 
 #[test]
 fn every_share_ends_rightly() {
-    for share in [Share::Part(3), Share::Part(8), Share::Power] {
+    for share in [Share::EpochPart(3), Share::EpochPart(8), Share::Power] {
         let seen = every_schedule(3, 4, 0, Policy { share, ..policy() }).unwrap();
         println!("{share:?}, 3 peers x 4 units: {seen:?}");
     }
@@ -225,7 +225,7 @@ fn work_that_cannot_be_split_is_not_given() {
 fn mail_that_no_peer_sends_does_no_harm() {
     let mut dropped = 0;
     for seed in 0..3000 {
-        let mut chance = Seeded::new(seed, 0);
+        let mut chance = SeededChooser::new(seed, 0);
         let words = PRESETS[chance.choose(PRESETS.len() as u32) as usize];
         let end = ["", ",end=counter"][chance.choose(2) as usize];
         let mut room = Heaps::new(4, 9, timeless(&format!("{words}{end}")));

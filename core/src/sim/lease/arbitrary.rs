@@ -3,8 +3,8 @@
 
 use super::bits::Bits;
 use super::room::{Budget, InFlight, Room};
-use crate::balance::{Chooser, Seeded};
-use crate::lease::{Certificate, Lease, LeaseMessage, Mutant, Rec, Site, SiteId};
+use crate::balance::{Chooser, SeededChooser};
+use crate::lease::{Certificate, Lease, LeaseMessage, LeaseMutant, Rec, Site, SiteId};
 use crate::tree::Solution;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ const PLACES: usize = 3;
 
 /// A room with names for random sets of units, random certificates of them at random sites and in random
 /// packets, and a random file.
-fn arbitrary(chance: &mut Seeded, mutant: Mutant) -> Room {
+fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> Room {
     let most = Budget {
         gives: 9,
         commits: 9,
@@ -77,7 +77,12 @@ fn arbitrary(chance: &mut Seeded, mutant: Mutant) -> Room {
 }
 
 /// A random certificate of some units: what is not given on under a known name is done or open.
-fn divide(chance: &mut Seeded, names: &[(Lease, u8)], units: u8, depth: u32) -> Certificate<Bits> {
+fn divide(
+    chance: &mut SeededChooser,
+    names: &[(Lease, u8)],
+    units: u8,
+    depth: u32,
+) -> Certificate<Bits> {
     let mut subs = BTreeMap::new();
     let mut left = units;
     for &(lease, part) in names {
@@ -94,8 +99,8 @@ fn divide(chance: &mut Seeded, names: &[(Lease, u8)], units: u8, depth: u32) -> 
 }
 
 /// Plays random moves from a random state.
-fn play(seed: u64, mutant: Mutant) -> Result<(), String> {
-    let mut chance = Seeded::new(seed, 3);
+fn play(seed: u64, mutant: LeaseMutant) -> Result<(), String> {
+    let mut chance = SeededChooser::new(seed, 3);
     let mut room = arbitrary(&mut chance, mutant);
     room.judge().expect("the states made here are right");
     for _ in 0..8 {
@@ -115,13 +120,13 @@ fn play(seed: u64, mutant: Mutant) -> Result<(), String> {
 #[test]
 fn every_step_keeps_every_certificate_right() {
     for seed in 0..60_000 {
-        play(seed, Mutant::None).unwrap();
+        play(seed, LeaseMutant::None).unwrap();
     }
 }
 
 #[test]
 fn steps_that_break_a_certificate_are_noticed() {
-    use Mutant::{
+    use LeaseMutant::{
         FoldKeepsTheLien, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TrimsTheSubs,
     };
     for mutant in

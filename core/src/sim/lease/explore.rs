@@ -3,7 +3,7 @@
 
 use super::moves::Move;
 use super::room::{Budget, Room};
-use crate::lease::Mutant;
+use crate::lease::LeaseMutant;
 use crate::sim::prints::{Prints, fingerprint};
 use std::collections::VecDeque;
 
@@ -31,7 +31,7 @@ pub fn every_order(
     units: u32,
     budget: Budget,
 ) -> Result<Seen, String> {
-    explore(Room::new(places, present, units, budget, Mutant::None), usize::MAX)
+    explore(Room::new(places, present, units, budget, LeaseMutant::None), usize::MAX)
 }
 
 /// How a state was first reached, and where it leads without luck.

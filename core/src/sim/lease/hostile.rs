@@ -7,7 +7,7 @@ use crate::lease::{
     Certificate, Lease, LeaseAction, LeaseMessage, LeaseTimer, Site, SiteId, Terms,
 };
 use crate::tree::Counts;
-use crate::wire::{Kind, seal};
+use crate::wire::{ContentKind, seal};
 use crate::work::{Malformed, Pack, Reader};
 use oorandom::Rand64;
 
@@ -181,7 +181,7 @@ fn bombard(mutants: u64) {
             packet.pack(&mut bytes);
             bytes
         });
-        let bytes = seal(Kind::GatewayMessage, PRINT, &Raw(&damage(&good, &other, rng)));
+        let bytes = seal(ContentKind::GatewayMessage, PRINT, &Raw(&damage(&good, &other, rng)));
         let Ok(packet) = GatewayPacket::from_bytes(&bytes, PRINT, SITES) else { continue };
         assert_eq!(packet.to_bytes(PRINT), bytes, "another encoding of {packet:?}");
         read += 1;

@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::room::Room;
-use crate::lease::{Certificate, Content, Held, Holding, Lease, Mutant, Site, SiteId};
+use crate::lease::{Certificate, Content, Held, Holding, Lease, LeaseMutant, Site, SiteId};
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl Room {
             if (self.faulty || !holds)
                 && silent
                 && !holding.is_orphan()
-                && self.mutant != Mutant::NeverAsksAgain
+                && self.mutant != LeaseMutant::NeverAsksAgain
             {
                 moves.push((Move::Ask(place, lease), false));
             }
@@ -305,9 +305,9 @@ impl Room {
         let Some((held, mut part)) = self.at(place)?.cut.take() else { return Ok(()) };
         let now = self.whole(place, held)?;
         match (mutant, now) {
-            (Mutant::SubsOfNow, Some(now)) => part.subs = now.subs,
-            (Mutant::RestOfNow, Some(now)) => part.content.open = now.content.open,
-            (Mutant::Deltas, Some(_)) => self.forget_done(place, held)?,
+            (LeaseMutant::SubsOfNow, Some(now)) => part.subs = now.subs,
+            (LeaseMutant::RestOfNow, Some(now)) => part.content.open = now.content.open,
+            (LeaseMutant::Deltas, Some(_)) => self.forget_done(place, held)?,
             _ => {}
         }
         if held.is_some() {

@@ -2,7 +2,8 @@
 
 use super::bits::Bits;
 use crate::lease::{
-    Certificate, Content, Held, Holding, Lease, LeaseAction, LeaseMessage, Mutant, Site, SiteId,
+    Certificate, Content, Held, Holding, Lease, LeaseAction, LeaseMessage, LeaseMutant, Site,
+    SiteId,
 };
 use crate::sim::prints::fingerprint;
 use crate::tree::Solution;
@@ -77,12 +78,18 @@ pub(super) struct Room {
     /// Whether the run has a value to beat whose solution nobody knows.
     pub cutoff: bool,
     pub left: Budget,
-    pub mutant: Mutant,
+    pub mutant: LeaseMutant,
 }
 
 impl Room {
     /// A room with places for sites, of which the first few are taken, and the whole work at the root.
-    pub fn new(places: usize, present: usize, units: u32, left: Budget, mutant: Mutant) -> Self {
+    pub fn new(
+        places: usize,
+        present: usize,
+        units: u32,
+        left: Budget,
+        mutant: LeaseMutant,
+    ) -> Self {
         let mut room = Self {
             seats: vec![None; places],
             mail: Vec::new(),
@@ -114,7 +121,7 @@ impl Room {
     }
 
     fn incarnation(&mut self) -> u64 {
-        self.processes += u64::from(self.mutant != Mutant::NoIncarnations);
+        self.processes += u64::from(self.mutant != LeaseMutant::NoIncarnations);
         self.processes
     }
 
@@ -162,7 +169,7 @@ impl Room {
         let whole = Certificate::of(Bits::open(self.all()));
         self.seats[0] = Some(self.seat(Site::root(0, incarnation, whole, None)));
         for place in 1..self.seats.len() {
-            if self.seats[place].is_some() && self.mutant != Mutant::ContinuesOtherRuns {
+            if self.seats[place].is_some() && self.mutant != LeaseMutant::ContinuesOtherRuns {
                 self.join(place);
             }
         }
@@ -202,7 +209,7 @@ impl Room {
                     if seat.in_hand == Some(Some(lease)) {
                         seat.in_hand = None;
                         let done = Bits { done: seat.hand.done, ..Bits::default() };
-                        let keeps = mutant == Mutant::KeepsCountsAfterDrop;
+                        let keeps = mutant == LeaseMutant::KeepsCountsAfterDrop;
                         seat.hand = if keeps { done } else { Bits::default() };
                     }
                 }

@@ -3,7 +3,7 @@
 use super::settings::settings;
 use super::walk::walk;
 use super::{every_order, random_order};
-use crate::lease::Mutant;
+use crate::lease::LeaseMutant;
 
 /// Whether these tests were built with `PLEACH_LONG`, as by `ci/prove.sh`.
 pub(super) const LONG: bool = option_env!("PLEACH_LONG").is_some();
@@ -30,7 +30,7 @@ fn random_walks_end_rightly() {
 
 #[test]
 fn every_fault_is_noticed() {
-    for mutant in Mutant::ALL {
+    for mutant in LeaseMutant::ALL {
         let caught = (0..20_000).find_map(|seed| Some((seed, walk(seed, mutant).err()?)));
         let (seed, why) = caught.unwrap_or_else(|| panic!("{mutant:?} is not noticed"));
         let why: String = why.lines().next().unwrap_or_default().chars().take(90).collect();

@@ -2,8 +2,8 @@
 
 use super::moves::Move;
 use super::room::{Budget, Room};
-use crate::balance::{Chooser, Seeded};
-use crate::lease::Mutant;
+use crate::balance::{Chooser, SeededChooser};
+use crate::lease::LeaseMutant;
 
 /// Plays one order of events, drawn from the seed, of up to four sites that share up to six units. The seed
 /// also draws what may go wrong, and how often. Returns the number of moves.
@@ -11,11 +11,11 @@ use crate::lease::Mutant;
 /// # Errors
 /// The law that was broken, as for [`super::every_order`].
 pub fn random_order(seed: u64) -> Result<usize, String> {
-    walk(seed, Mutant::None)
+    walk(seed, LeaseMutant::None)
 }
 
-pub(super) fn walk(seed: u64, mutant: Mutant) -> Result<usize, String> {
-    let mut chance = Seeded::new(seed, 0);
+pub(super) fn walk(seed: u64, mutant: LeaseMutant) -> Result<usize, String> {
+    let mut chance = SeededChooser::new(seed, 0);
     let mut up_to = |most: u32| chance.choose(most + 1) as u8;
     let faults = up_to(2) > 0;
     let mut some = |most: u32| if faults { up_to(most) } else { 0 };

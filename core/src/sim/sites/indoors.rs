@@ -2,7 +2,7 @@
 
 use super::seat::Seat;
 use super::yard::Yard;
-use crate::balance::{End, Event, Host, Message, Peer, PeerTree, Policy, Seeded};
+use crate::balance::{End, Event, Host, Message, Peer, PeerTree, Policy, SeededChooser};
 use crate::checkpoint::assemble;
 use crate::gateway::{GatewayMessage, Portion, Workers};
 use crate::lease::{Certificate, SiteId};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(super) struct Hall<'a, L: Load> {
     pub yard: Yard<'a, L>,
     pub hosts: Vec<Host<Arc<Work>>>,
-    pub choosers: Vec<Seeded>,
+    pub choosers: Vec<SeededChooser>,
     /// The site of each unit.
     pub site_of: Vec<SiteId>,
     trees: HashMap<u32, PeerTree>,
@@ -42,7 +42,7 @@ impl<'a, L: Load> Hall<'a, L> {
                 hall.trees.entry(peers).or_insert_with(|| PeerTree::new(peers, shape, fleet.seed));
             for me in 0..peers {
                 hall.site_of.push(site);
-                hall.choosers.push(Seeded::new(mix(fleet.seed, 24, u64::from(site)), me));
+                hall.choosers.push(SeededChooser::new(mix(fleet.seed, 24, u64::from(site)), me));
                 hall.hosts.push(Host::new(Peer::new(me, tree, hall.inside.clone()), true));
             }
         }

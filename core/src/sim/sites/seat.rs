@@ -1,7 +1,7 @@
 //! [`Seat`]: what one unit of a simulated site can do, the gateway among them.
 
 use super::yard::Yard;
-use crate::balance::late::Verbs as LateVerbs;
+use crate::balance::late::LateVerbs;
 use crate::balance::{Law, Message, OnTheWay, PeerId, Verbs};
 use crate::checkpoint::Cut;
 use crate::lease::SiteId;

@@ -5,7 +5,7 @@ use super::fates::{CHANCES, Fate};
 use super::figures::SiteFigures;
 use super::indoors::{Hall, Indoors};
 use super::yard::{GatewayPacket, Yard};
-use crate::balance::{End, Event, Peer, PeerTree, Policy, Seeded};
+use crate::balance::{End, Event, Peer, PeerTree, Policy, SeededChooser};
 use crate::checkpoint::assemble;
 use crate::gateway::{Gateway, Portion, Tally};
 use crate::lease::{Certificate, Site, SiteId};
@@ -61,7 +61,7 @@ impl<'a, L: Load> World<'a, L> {
     ) -> Result<(), String> {
         let fleet = self.hall.yard.fleet;
         let life = self.hall.yard.homes[site as usize].life;
-        let chooser = Seeded::new(mix(fleet.seed, 20, u64::from(life)), site);
+        let chooser = SeededChooser::new(mix(fleet.seed, 20, u64::from(life)), site);
         let peer = Peer::new(site, &self.sites, self.policy.clone());
         leases.tell_at_most(fleet.certificate_bytes);
         let root = leases.holding(None).is_some();

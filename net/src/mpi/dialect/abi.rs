@@ -11,7 +11,7 @@ pub struct Abi;
 /// `MPI_Status`.
 #[derive(Default)]
 #[repr(C)]
-pub struct Status {
+pub struct AbiStatus {
     source: c_int,
     tag: c_int,
     error: c_int,
@@ -20,7 +20,7 @@ pub struct Status {
 
 impl Dialect for Abi {
     type Handle = Pointer;
-    type Status = Status;
+    type Status = AbiStatus;
 
     const ANY_SOURCE: c_int = -1;
     const ANY_TAG: c_int = -2;
@@ -37,11 +37,11 @@ impl Dialect for Abi {
         })
     }
 
-    fn source(status: &Status) -> c_int {
+    fn source(status: &AbiStatus) -> c_int {
         status.source
     }
 
-    fn tag(status: &Status) -> c_int {
+    fn tag(status: &AbiStatus) -> c_int {
         status.tag
     }
 }

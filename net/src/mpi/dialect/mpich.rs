@@ -10,7 +10,7 @@ pub struct Mpich;
 /// `MPI_Status`.
 #[derive(Default)]
 #[repr(C)]
-pub struct Status {
+pub struct MpichStatus {
     count_low: c_int,
     count_high_and_cancelled: c_int,
     source: c_int,
@@ -20,7 +20,7 @@ pub struct Status {
 
 impl Dialect for Mpich {
     type Handle = c_int;
-    type Status = Status;
+    type Status = MpichStatus;
 
     const ANY_SOURCE: c_int = -2;
     const ANY_TAG: c_int = -1;
@@ -36,11 +36,11 @@ impl Dialect for Mpich {
         })
     }
 
-    fn source(status: &Status) -> c_int {
+    fn source(status: &MpichStatus) -> c_int {
         status.source
     }
 
-    fn tag(status: &Status) -> c_int {
+    fn tag(status: &MpichStatus) -> c_int {
         status.tag
     }
 }

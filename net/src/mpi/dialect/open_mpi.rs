@@ -10,7 +10,7 @@ pub struct OpenMpi;
 /// `MPI_Status`.
 #[derive(Default)]
 #[repr(C)]
-pub struct Status {
+pub struct OpenMpiStatus {
     source: c_int,
     tag: c_int,
     error: c_int,
@@ -20,7 +20,7 @@ pub struct Status {
 
 impl Dialect for OpenMpi {
     type Handle = Pointer;
-    type Status = Status;
+    type Status = OpenMpiStatus;
 
     const ANY_SOURCE: c_int = -1;
     const ANY_TAG: c_int = -1;
@@ -41,11 +41,11 @@ impl Dialect for OpenMpi {
         })
     }
 
-    fn source(status: &Status) -> c_int {
+    fn source(status: &OpenMpiStatus) -> c_int {
         status.source
     }
 
-    fn tag(status: &Status) -> c_int {
+    fn tag(status: &OpenMpiStatus) -> c_int {
         status.tag
     }
 }

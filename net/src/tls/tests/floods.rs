@@ -1,6 +1,6 @@
 //! Strangers in numbers: the run goes on, and others can join.
 
-use super::super::outbox::Outbox;
+use super::super::outbox::FrameOutbox;
 use super::super::secure::Secure;
 use super::super::wire::Wire;
 use super::table::{LONG, Table};
@@ -42,7 +42,7 @@ fn flood(kind: &str, address: SocketAddr, stop: &AtomicBool, count: &AtomicU64) 
                 let socket = mio::net::TcpStream::from_std(socket.try_clone().unwrap());
                 let tls = secure.client().unwrap();
                 let mut wire = Wire::new(socket, tls.into(), Instant::now());
-                let _ = wire.write(&mut Outbox::default(), Instant::now());
+                let _ = wire.write(&mut FrameOutbox::default(), Instant::now());
             }
             _ => {}
         }

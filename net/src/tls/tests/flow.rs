@@ -1,6 +1,6 @@
 //! Messages under load: none waits behind another's, and nobody's waiting fills the memory.
 
-use super::super::frame::{Frame, Kind};
+use super::super::frame::{Frame, FrameKind};
 use super::table::{LONG, Table, next};
 use crate::tls::{Limits, Star};
 use crate::{Arrival, Network};
@@ -91,7 +91,7 @@ fn a_deaf_site_is_lost() {
     }
     assert!(sent >= 20, "lost after {sent} MB");
     table.noted("does not read");
-    other.say(Frame::new(Kind::Whole, 0, 0, vec![4]));
+    other.say(Frame::new(FrameKind::Whole, 0, 0, vec![4]));
     assert_eq!(table.next(), Arrival::Message { from: 2, bytes: vec![4] });
     drop(deaf);
 }
@@ -104,7 +104,7 @@ fn a_site_that_floods_the_caller_is_lost() {
     let mut rogue = table.rogue(1);
     let start = Instant::now();
     while !rogue.ended {
-        rogue.say(Frame::new(Kind::Whole, 0, 0, vec![0; 30_000]));
+        rogue.say(Frame::new(FrameKind::Whole, 0, 0, vec![0; 30_000]));
         assert!(start.elapsed() < LONG);
     }
     table.noted("it sends more than is read");
@@ -124,7 +124,10 @@ fn silence_is_noticed() {
     assert_eq!(table.next(), Arrival::Lost(1));
     assert!(start.elapsed() > Duration::from_secs(2));
     assert_eq!(rogue.end(), "silent for 3 s");
-    assert!(rogue.heard.iter().any(|frame| frame.kind == Kind::Beat), "the root was silent too");
+    assert!(
+        rogue.heard.iter().any(|frame| frame.kind == FrameKind::Beat),
+        "the root was silent too"
+    );
 }
 
 /// A welcome is not bound by the limit of messages, and arrives whole.

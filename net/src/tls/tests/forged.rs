@@ -1,6 +1,6 @@
 //! Peers with the key that break the rules: each loses its own connection, and nothing else happens.
 
-use super::super::frame::{CHUNK, Frame, Kind};
+use super::super::frame::{CHUNK, Frame, FrameKind};
 use super::super::hello::HELLO_LIMIT;
 use super::table::{LONG, Table, hello, next};
 use crate::tls::Limits;
@@ -11,18 +11,18 @@ fn small() -> Limits {
 }
 
 fn whole(site: u32, number: u32, body: Vec<u8>) -> Frame {
-    Frame::new(Kind::Whole, site, number, body)
+    Frame::new(FrameKind::Whole, site, number, body)
 }
 
 fn start(length: u64) -> Frame {
-    Frame::new(Kind::Start, 0, 0, length.to_le_bytes().to_vec())
+    Frame::new(FrameKind::Start, 0, 0, length.to_le_bytes().to_vec())
 }
 
 #[test]
 fn wrong_frames_end_their_connection_only() {
     let mut table = Table::new(4, small());
     let mut honest = table.rogue(1);
-    let part = |length| Frame::new(Kind::Part, 0, 0, vec![1; length]);
+    let part = |length| Frame::new(FrameKind::Part, 0, 0, vec![1; length]);
     let long = CHUNK as u64 + 1;
     let bare = |kind| Frame::new(kind, 0, 0, Vec::new());
     let cases: Vec<(Vec<Frame>, &str)> = vec![
@@ -40,13 +40,13 @@ fn wrong_frames_end_their_connection_only() {
         (vec![start(long), start(long)], "out of order"),
         (vec![start(long), whole(0, 0, Vec::new())], "out of order"),
         (vec![start(long), part(CHUNK), part(2)], "more bytes than announced"),
-        (vec![start(long), bare(Kind::Finish)], "an end in the middle"),
-        (vec![bare(Kind::Finish), whole(0, 0, Vec::new())], "after the last one"),
-        (vec![bare(Kind::Bye)], "out of place"),
-        (vec![bare(Kind::End)], "out of place"),
-        (vec![bare(Kind::Hello)], "out of place"),
-        (vec![Frame::new(Kind::Joined, 3, 9, Vec::new())], "out of place"),
-        (vec![Frame::new(Kind::Lost, 1, 1, Vec::new())], "out of place"),
+        (vec![start(long), bare(FrameKind::Finish)], "an end in the middle"),
+        (vec![bare(FrameKind::Finish), whole(0, 0, Vec::new())], "after the last one"),
+        (vec![bare(FrameKind::Bye)], "out of place"),
+        (vec![bare(FrameKind::End)], "out of place"),
+        (vec![bare(FrameKind::Hello)], "out of place"),
+        (vec![Frame::new(FrameKind::Joined, 3, 9, Vec::new())], "out of place"),
+        (vec![Frame::new(FrameKind::Lost, 1, 1, Vec::new())], "out of place"),
     ];
     for (frames, expected) in cases {
         let mut rogue = table.rogue(2);
@@ -71,19 +71,19 @@ fn before_the_welcome_nothing_but_a_hello_is_taken() {
     raw.end();
     table.noted("it did not say hello");
     let mut raw = table.raw();
-    raw.say(Frame::new(Kind::Hello, 0, 0, vec![0; HELLO_LIMIT + 1]));
+    raw.say(Frame::new(FrameKind::Hello, 0, 0, vec![0; HELLO_LIMIT + 1]));
     raw.end();
     table.noted("a frame of a wrong length");
     let mut raw = table.raw();
-    raw.say(Frame::new(Kind::Hello, 0, 0, vec![0; HELLO_LIMIT]));
+    raw.say(Frame::new(FrameKind::Hello, 0, 0, vec![0; HELLO_LIMIT]));
     assert_eq!(raw.end(), "no hello of Pleach");
     let mut raw = table.raw();
     for _ in 0..2 {
-        raw.say(Frame::new(Kind::Hello, 0, 0, hello().write()));
+        raw.say(Frame::new(FrameKind::Hello, 0, 0, hello().write()));
     }
     raw.end();
     let mut raw = table.raw();
-    raw.say(Frame::new(Kind::Hello, 0, 0, hello().write()));
+    raw.say(Frame::new(FrameKind::Hello, 0, 0, hello().write()));
     raw.say(whole(0, 0, vec![1]));
     assert!(raw.end().contains("out of place"));
 }
@@ -97,16 +97,23 @@ fn a_newcomer_gets_no_messages_of_the_former() {
     drop(former);
     assert_eq!(table.next(), Arrival::Lost(1));
     let mut newcomer = table.rogue(1);
-    let number = newcomer.heard.iter().find(|frame| frame.kind == Kind::Welcome).unwrap().number;
+    let number =
+        newcomer.heard.iter().find(|frame| frame.kind == FrameKind::Welcome).unwrap().number;
     sender.say(whole(1, number - 1, vec![1]));
-    sender.say(Frame::new(Kind::Start, 1, number - 1, (CHUNK as u64 + 1).to_le_bytes().into()));
-    sender.say(Frame::new(Kind::Part, 1, number - 1, vec![1; CHUNK]));
-    sender.say(Frame::new(Kind::Part, 1, number - 1, vec![1]));
+    sender.say(Frame::new(
+        FrameKind::Start,
+        1,
+        number - 1,
+        (CHUNK as u64 + 1).to_le_bytes().into(),
+    ));
+    sender.say(Frame::new(FrameKind::Part, 1, number - 1, vec![1; CHUNK]));
+    sender.say(Frame::new(FrameKind::Part, 1, number - 1, vec![1]));
     sender.say(whole(1, number, vec![2]));
     let start = std::time::Instant::now();
     let message = loop {
         newcomer.listen();
-        let mut pieces = newcomer.heard.iter().filter(|f| f.kind == Kind::Whole && f.site != 0);
+        let mut pieces =
+            newcomer.heard.iter().filter(|f| f.kind == FrameKind::Whole && f.site != 0);
         if let Some(message) = pieces.next() {
             break message.clone();
         }

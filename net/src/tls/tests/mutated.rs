@@ -1,11 +1,11 @@
 //! Frames and handshakes that chance has changed: an error each time or a harmless meaning, never a panic,
 //! and no memory for it. `PLEACH_SEEDS` says how many frames, if not the 200,000 of every run.
 
-use super::super::frame::{CHUNK, Fault, Frame, Kind, Reader};
+use super::super::frame::{CHUNK, Frame, FrameFault, FrameKind, FrameReader};
 use super::super::hello::Hello;
 use super::super::hub::Hub;
 use super::super::leaf::Leaf;
-use super::super::logic::{Logic, Order};
+use super::super::logic::{HubCommand, Logic};
 use super::super::secure::Secure;
 use super::table::{frames, hello};
 use crate::tls::{Key, Limits};
@@ -32,7 +32,9 @@ fn written(frame: &Frame) -> Vec<u8> {
 
 /// Something that a site might send, more or less.
 fn some_frame(random: &mut Rand32) -> Frame {
-    use Kind::{Beat, Bye, End, Finish, Hello, Joined, Lost, Part, Refuse, Start, Welcome, Whole};
+    use FrameKind::{
+        Beat, Bye, End, Finish, Hello, Joined, Lost, Part, Refuse, Start, Welcome, Whole,
+    };
     let kinds = [Beat, Hello, Refuse, Welcome, Joined, Lost, Finish, End, Bye];
     let messages = [Whole, Start, Part];
     let kind = match random.rand_range(0..4) {
@@ -75,10 +77,10 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Rand32) {
 /// Takes bytes as a connection would, until there is a fault.
 fn feed(
     logic: &mut dyn Logic,
-    reader: &mut Reader,
+    reader: &mut FrameReader,
     number: u32,
     bytes: &[u8],
-) -> Result<(), Fault> {
+) -> Result<(), FrameFault> {
     let mut rest = bytes;
     while let Some(frame) = reader.take(&mut rest)? {
         logic.frame(number, frame)?;
@@ -90,8 +92,8 @@ fn feed(
 fn root() -> Hub {
     let mut hub = Hub::new(PLACES, LIMITS);
     for number in 1..PLACES {
-        hub.order(Order::JoinRequest { number, hello: hello() });
-        hub.order(Order::Admit { number, site: number, welcome: Arc::from([1]) });
+        hub.order(HubCommand::JoinRequest { number, hello: hello() });
+        hub.order(HubCommand::Admit { number, site: number, welcome: Arc::from([1]) });
     }
     hub
 }
@@ -99,15 +101,15 @@ fn root() -> Hub {
 /// A joiner that was welcomed.
 fn joiner() -> Leaf {
     let mut leaf = Leaf::new(&hello(), LIMITS);
-    leaf.frame(0, Frame::new(Kind::Welcome, 1, 1, PLACES.to_le_bytes().into())).unwrap();
-    leaf.frame(0, Frame::new(Kind::Joined, 2, 2, Vec::new())).unwrap();
+    leaf.frame(0, Frame::new(FrameKind::Welcome, 1, 1, PLACES.to_le_bytes().into())).unwrap();
+    leaf.frame(0, Frame::new(FrameKind::Joined, 2, 2, Vec::new())).unwrap();
     leaf
 }
 
 /// Feeds so many frames to sides made by `make`, a new one after each fault.
 fn storm<L: Logic>(frames: u64, number: u32, seed: u64, make: impl Fn() -> L) -> u64 {
     let mut random = Rand32::new(seed);
-    let (mut side, mut reader, mut faults) = (make(), Reader::default(), 0);
+    let (mut side, mut reader, mut faults) = (make(), FrameReader::default(), 0);
     for i in 0..frames {
         let mut bytes = written(&some_frame(&mut random));
         mutate(&mut bytes, &mut random);
@@ -126,7 +128,7 @@ fn storm<L: Logic>(frames: u64, number: u32, seed: u64, make: impl Fn() -> L) ->
         if fed.is_err() || cut {
             faults += 1;
             side.gone(number, "a fault");
-            (side, reader) = (make(), Reader::default());
+            (side, reader) = (make(), FrameReader::default());
         }
     }
     faults
@@ -145,7 +147,7 @@ fn frames_before_the_welcome() {
     let frames = count() / 4;
     let knocking = || {
         let mut hub = Hub::new(PLACES, LIMITS);
-        hub.order(Order::JoinRequest { number: 3, hello: hello() });
+        hub.order(HubCommand::JoinRequest { number: 3, hello: hello() });
         hub
     };
     let faults = storm(frames, 3, 3, knocking);
@@ -165,7 +167,7 @@ fn hellos() {
                 assert!(hello.host.len() <= 100 && !hello.host.chars().any(char::is_control));
                 good += 1;
             }
-            Err(refusal) => assert_eq!(refusal.frame().kind, Kind::Refuse),
+            Err(refusal) => assert_eq!(refusal.frame().kind, FrameKind::Refuse),
         }
     }
     assert!(good > all / 10 && good < all);

@@ -1,12 +1,12 @@
 //! [`Table`]: a root that lets all in, joiners, and raw connections, for tests.
 
-use super::super::frame::{Frame, Kind, Reader};
+use super::super::frame::{Frame, FrameKind, FrameReader};
 use super::super::hello::Hello;
-use super::super::outbox::Outbox;
+use super::super::outbox::FrameOutbox;
 use super::super::secure::Secure;
-use super::super::wire::{Broken, Turn, Wire};
+use super::super::wire::{Broken, Handshake, Wire};
 use crate::tls::{self, Door, JoinError, Joining, Key, Limits, Listening, Star};
-use crate::{Arrival, Network, SiteId};
+use crate::{Arrival, Network, Rank};
 use crate::{Caller, Entrance};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Table {
     }
 
     /// Lets in whoever knocks, at the lowest place that is free of those given.
-    pub fn open_door(&mut self, free: &mut Vec<SiteId>) {
+    pub fn open_door(&mut self, free: &mut Vec<Rank>) {
         while let Some(caller) = self.door.next() {
             match caller {
                 Caller::JoinRequest { number, .. } if free.is_empty() => {
@@ -92,7 +92,7 @@ impl Table {
     }
 
     /// Lets somebody in.
-    pub fn until_joined(&mut self, site: SiteId) {
+    pub fn until_joined(&mut self, site: Rank) {
         let (mut free, start) = (vec![site], Instant::now());
         loop {
             self.open_door(&mut free);
@@ -127,11 +127,11 @@ impl Table {
     }
 
     /// Such a connection that was let in at this place.
-    pub fn rogue(&mut self, site: SiteId) -> Raw {
+    pub fn rogue(&mut self, site: Rank) -> Raw {
         let mut raw = self.raw();
-        raw.say(Frame::new(Kind::Hello, 0, 0, hello().write()));
+        raw.say(Frame::new(FrameKind::Hello, 0, 0, hello().write()));
         self.until_joined(site);
-        while !raw.heard.iter().any(|frame| frame.kind == Kind::Welcome) {
+        while !raw.heard.iter().any(|frame| frame.kind == FrameKind::Welcome) {
             raw.listen();
         }
         raw
@@ -157,7 +157,7 @@ pub fn next(star: &mut Star) -> Arrival {
 /// The end of a connection in the hands of a test.
 pub struct Raw {
     wire: Wire,
-    outbox: Outbox,
+    outbox: FrameOutbox,
     pub heard: Vec<Frame>,
     pub ended: bool,
 }
@@ -168,7 +168,8 @@ impl Raw {
         socket.set_nonblocking(true).unwrap();
         let tls = Secure::new(key).unwrap().client().unwrap();
         let wire = Wire::new(mio::net::TcpStream::from_std(socket), tls.into(), Instant::now());
-        let mut raw = Self { wire, outbox: Outbox::default(), heard: Vec::new(), ended: false };
+        let mut raw =
+            Self { wire, outbox: FrameOutbox::default(), heard: Vec::new(), ended: false };
         let start = Instant::now();
         while raw.wire.is_stranger() && !raw.ended {
             raw.listen();
@@ -186,7 +187,7 @@ impl Raw {
             Ok(())
         };
         match self.wire.read(&mut [0; 65536], &mut each) {
-            Ok((Turn::Ended, _)) | Err(Broken::Socket(_)) => self.ended = true,
+            Ok((Handshake::Ended, _)) | Err(Broken::Socket(_)) => self.ended = true,
             Ok((_, 0)) => rest(),
             Ok(_) => {}
             Err(broken) => panic!("{broken}"),
@@ -206,13 +207,13 @@ impl Raw {
             self.listen();
             assert!(start.elapsed() < LONG, "not ended");
         }
-        let last = self.heard.iter().find(|frame| frame.kind == Kind::Refuse);
+        let last = self.heard.iter().find(|frame| frame.kind == FrameKind::Refuse);
         last.map(|frame| String::from_utf8_lossy(&frame.body[1..]).into()).unwrap_or_default()
     }
 }
 
 /// All frames in these bytes, which must be whole.
 pub fn frames(mut bytes: &[u8]) -> Vec<Frame> {
-    let mut reader = Reader::default();
+    let mut reader = FrameReader::default();
     std::iter::from_fn(|| reader.take(&mut bytes).unwrap()).collect()
 }

@@ -9,7 +9,7 @@ use pleach_net::mpi;
 use pleach_problems::simd::Level;
 use pleach_run::cores;
 use pleach_run::executor::gpu::gpus::count;
-use pleach_run::executor::gpu::spec::{Kind, Spec, names};
+use pleach_run::executor::gpu::spec::{DeviceKind, Spec, names};
 
 use serde_json::json;
 
@@ -196,7 +196,7 @@ impl Units {
             Some(word) => (THREADS.parse)(word).map_err(|why| format!("--threads {why}"))?,
         };
         let Some(list) = devices else {
-            let mut specs = all(&Spec::of(Kind::Gpu(0)), count().unwrap_or(0));
+            let mut specs = all(&Spec::of(DeviceKind::Gpu(0)), count().unwrap_or(0));
             // The user has not asked for them: a problem without a kernel is not an error.
             specs.iter_mut().for_each(|spec| spec.asked = false);
             let words = if specs.is_empty() { "cpu" } else { "cpu,gpu" }.to_string();
@@ -226,7 +226,7 @@ impl Units {
 
 /// The same choices for each GPU.
 fn all(spec: &Spec, gpus: u32) -> Vec<Spec> {
-    (0..gpus).map(|number| Spec { kind: Kind::Gpu(number), ..*spec }).collect()
+    (0..gpus).map(|number| Spec { kind: DeviceKind::Gpu(number), ..*spec }).collect()
 }
 
 /// The artificial slow-down factors of units, by name.

@@ -1,7 +1,7 @@
 //! [`Either`]: a device that explores until a short trial shows that it does better to bound for the host.
 
 use super::DeviceError;
-use super::errand::{Errand, Opened};
+use super::errand::{DeviceRequest, OpenDevice};
 use super::executor::Rounds;
 use super::explorer::DeviceExplorer;
 use super::form::Built;
@@ -49,7 +49,7 @@ impl Rate {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Stage {
+enum TrialStage {
     /// It explores, for so long by now; the rate is that of the last while.
     Before { ns: u64, explored: Rate },
     /// It keeps exploring until the other mode is ready.
@@ -64,7 +64,7 @@ enum Stage {
 
 /// The device in its other mode.
 enum Other {
-    Here(Box<Opened>),
+    Here(Box<OpenDevice>),
     Later(Opening),
 }
 
@@ -74,7 +74,7 @@ pub struct Either<'p> {
     spec: Spec,
     shelf: Arc<Shelf>,
     trial: Trial,
-    stage: Stage,
+    stage: TrialStage,
     /// The other mode, until it is begun.
     other: Option<Other>,
     now: Box<dyn Rounds + 'p>,
@@ -100,7 +100,7 @@ impl<'p> Either<'p> {
             spec: *spec,
             shelf: Arc::clone(shelf),
             trial,
-            stage: Stage::Before { ns: 0, explored: Rate::default() },
+            stage: TrialStage::Before { ns: 0, explored: Rate::default() },
             other: None,
             now: Box::new(explores),
             aside: None,
@@ -117,12 +117,12 @@ impl<'p> Either<'p> {
             // The CPU goes on, which says nothing about the device. That is left alone: whatever waits for a kernel
             // that does not end would never return.
             std::mem::forget((self.aside.take(), self.other.take()));
-            self.stage = Stage::Settled;
+            self.stage = TrialStage::Settled;
             return reported;
         }
         self.stage = match self.stage {
-            Stage::Settled => return reported,
-            Stage::Before { ns: before, mut explored } => {
+            TrialStage::Settled => return reported,
+            TrialStage::Before { ns: before, mut explored } => {
                 let (active, all) = self.now.active();
                 if 2 * active < all {
                     // It is about to spread over the device, or to run dry.
@@ -132,13 +132,13 @@ impl<'p> Either<'p> {
                     explored.add(nodes, ns);
                 }
                 if before + ns < after_ns {
-                    Stage::Before { ns: before + ns, explored }
+                    TrialStage::Before { ns: before + ns, explored }
                 } else {
                     self.other = self.evaluation();
                     self.look(explored, &mut reported)
                 }
             }
-            Stage::Opening { mut explored } => {
+            TrialStage::Opening { mut explored } => {
                 let (active, all) = self.now.active();
                 if 2 * active < all {
                     return reported;
@@ -146,21 +146,21 @@ impl<'p> Either<'p> {
                 explored.add(nodes, ns);
                 self.look(explored, &mut reported)
             }
-            Stage::Warm { explored, mut bounds } => {
+            TrialStage::Warm { explored, mut bounds } => {
                 bounds.add(nodes, ns);
                 if 2 * bounds.ns < length_ns {
-                    Stage::Warm { explored, bounds }
+                    TrialStage::Warm { explored, bounds }
                 } else {
-                    Stage::Measured { explored, bounds: Rate::default() }
+                    TrialStage::Measured { explored, bounds: Rate::default() }
                 }
             }
-            Stage::Measured { explored, mut bounds } => {
+            TrialStage::Measured { explored, mut bounds } => {
                 bounds.add(nodes, ns);
                 if bounds.ns < length_ns {
-                    Stage::Measured { explored, bounds }
+                    TrialStage::Measured { explored, bounds }
                 } else {
                     reported = self.settle(explored.per_second(), bounds.per_second());
-                    Stage::Settled
+                    TrialStage::Settled
                 }
             }
         };
@@ -171,7 +171,7 @@ impl<'p> Either<'p> {
     /// explores there.
     fn evaluation(&self) -> Option<Other> {
         let spec = Spec { mode: Some(Mode::Evaluate), ..self.spec };
-        let errand = Errand::new(self.problem, &spec, &self.shelf).ok()?;
+        let errand = DeviceRequest::new(self.problem, &spec, &self.shelf).ok()?;
         if errand.is_quick() {
             return errand.open().ok().map(|opened| Other::Here(Box::new(opened)));
         }
@@ -179,23 +179,23 @@ impl<'p> Either<'p> {
     }
 
     /// Turns to the other mode once it is prepared. Returns the next stage.
-    fn look(&mut self, explored: Rate, reported: &mut Progress) -> Stage {
+    fn look(&mut self, explored: Rate, reported: &mut Progress) -> TrialStage {
         let came = match self.other.take() {
-            None => return Stage::Settled,
+            None => return TrialStage::Settled,
             Some(Other::Here(opened)) => Ok(*opened),
             Some(Other::Later(mut opening)) => match opening.came() {
                 Some(came) => came,
                 None => {
                     self.other = Some(Other::Later(opening));
-                    return Stage::Opening { explored };
+                    return TrialStage::Opening { explored };
                 }
             },
         };
         let Ok(bounds) = came.and_then(|opened| opened.bounds(self.problem)) else {
-            return Stage::Settled;
+            return TrialStage::Settled;
         };
         *reported = self.turn(Box::new(bounds));
-        Stage::Warm { explored, bounds: Rate::default() }
+        TrialStage::Warm { explored, bounds: Rate::default() }
     }
 
     fn settle(&mut self, explored: u64, bounded: u64) -> Progress {

@@ -1,7 +1,7 @@
 //! The emulated device, for tests: runs the kernels on the CPU, one device thread at a time.
 
 use super::DeviceError;
-use super::emulated_queue::{POISON, Queue};
+use super::emulated_queue::{EmulatedQueue, POISON};
 use super::images::Images;
 use super::memory::Memory;
 use super::slots::Slots;
@@ -20,14 +20,14 @@ const BYTES: u64 = 1 << 30;
 /// From how many words on an image travels by itself: few, so that most do.
 const WORTHWHILE: usize = 40;
 
-/// Host memory in the role of a device's; it can fail in a chosen launch.
+/// HostSearch memory in the role of a device's; it can fail in a chosen launch.
 pub(super) struct Emulated {
     kernel: &'static str,
     /// Aligned for kernels that read two words at once.
     arrays: Vec<Vec<u64>>,
     launches: u32,
     fail: Option<u32>,
-    queue: Option<Queue>,
+    queue: Option<EmulatedQueue>,
     images: [Vec<u32>; 2],
     later: Option<Later>,
 }
@@ -158,7 +158,7 @@ impl Slots for Emulated {
     ) -> Result<u32, DeviceError> {
         // A kernel that was launched once ends before its tables change.
         self.queue = None;
-        self.queue = Some(Queue::new(layout, slots, most));
+        self.queue = Some(EmulatedQueue::new(layout, slots, most));
         if once {
             let seed = self.launched()?;
             self.queue.as_mut().ok_or_else(outside)?.serve(seed)?;

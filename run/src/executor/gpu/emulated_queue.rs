@@ -1,4 +1,4 @@
-//! [`Queue`]: batches on the emulated device. Copies and kernels happen late and in random order, as on a device that is busy:
+//! [`EmulatedQueue`]: batches on the emulated device. Copies and kernels happen late and in random order, as on a device that is busy:
 //! whoever reads or changes memory too early gets wrong bounds.
 
 use super::DeviceError;
@@ -18,7 +18,7 @@ pub(super) const POISON: u32 = 0xabab_abab;
 
 /// A batch on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+enum EmulatedStage {
     #[default]
     Free,
     ToCopyIn,
@@ -31,8 +31,8 @@ enum Stage {
 
 /// A slot: memory of the host, and of the device.
 #[derive(Default)]
-struct Slot {
-    stage: Stage,
+struct EmulatedSlot {
+    stage: EmulatedStage,
     count: u32,
     children: u32,
     /// The parents' starts and words, on the host and on the device.
@@ -43,25 +43,25 @@ struct Slot {
 }
 
 /// All slots, with the kernel and what all batches share.
-pub(super) struct Queue {
+pub(super) struct EmulatedQueue {
     kernel: &'static str,
     /// Aligned as they are on a device.
     tables: Vec<u64>,
     sizes: [u32; 10],
     most: usize,
-    slots: Vec<Slot>,
+    slots: Vec<EmulatedSlot>,
     rng: Rand32,
-    served: Option<Served>,
+    served: Option<EmulatedService>,
 }
 
 /// A kernel that was launched once, on a thread of its own.
-struct Served {
+struct EmulatedService {
     words: Arc<[AtomicU32]>,
     post: Post,
     thread: Option<JoinHandle<Result<(), String>>>,
 }
 
-impl Served {
+impl EmulatedService {
     /// Why the kernel has ended, if it has.
     fn end(&mut self) -> Result<(), DeviceError> {
         let Some(thread) = self.thread.take_if(|thread| thread.is_finished()) else {
@@ -76,17 +76,17 @@ impl Served {
     }
 }
 
-impl Drop for Queue {
+impl Drop for EmulatedQueue {
     /// The kernel uses the slots' arrays.
     fn drop(&mut self) {
-        if let Some(Served { words, thread, .. }) = &mut self.served {
+        if let Some(EmulatedService { words, thread, .. }) = &mut self.served {
             post::stop(words);
             let _ = thread.take().map(JoinHandle::join);
         }
     }
 }
 
-impl Queue {
+impl EmulatedQueue {
     /// Slots for batches of at most so many parents.
     pub fn new(layout: &Layout, slots: usize, most: usize) -> Self {
         let two =
@@ -96,7 +96,7 @@ impl Queue {
             tables: layout.tables.chunks(2).map(two).collect(),
             sizes: layout.constants(),
             most,
-            slots: (0..slots).map(|_| Slot::default()).collect(),
+            slots: (0..slots).map(|_| EmulatedSlot::default()).collect(),
             rng: Rand32::new(slots as u64),
             served: None,
         }
@@ -117,11 +117,11 @@ impl Queue {
         };
         let thread = Builder::new().name(kernel.into()).spawn(run);
         let thread = thread.map_err(|why| DeviceError::Failed(why.to_string()))?;
-        self.served = Some(Served { words, post: Post::default(), thread: Some(thread) });
+        self.served = Some(EmulatedService { words, post: Post::default(), thread: Some(thread) });
         Ok(())
     }
 
-    fn slot(&mut self, at: usize) -> Result<&mut Slot, DeviceError> {
+    fn slot(&mut self, at: usize) -> Result<&mut EmulatedSlot, DeviceError> {
         self.slots.get_mut(at).ok_or_else(|| DeviceError::Failed("no such slot".into()))
     }
 
@@ -129,7 +129,7 @@ impl Queue {
     pub fn start(&mut self, at: usize, parents: &Parents) -> Result<(), DeviceError> {
         let most = self.most;
         let slot = self.slot(at)?;
-        if slot.stage != Stage::Free || parents.len() > most {
+        if slot.stage != EmulatedStage::Free || parents.len() > most {
             return Err(DeviceError::Failed("a batch that does not fit its slot".into()));
         }
         (slot.count, slot.children) = (parents.len() as u32, parents.children());
@@ -142,7 +142,7 @@ impl Queue {
         }
         slot.input.clear();
         slot.input.resize(slot.sent.len(), POISON);
-        slot.stage = Stage::ToCopyIn;
+        slot.stage = EmulatedStage::ToCopyIn;
         Ok(())
     }
 
@@ -158,30 +158,34 @@ impl Queue {
             served.end()?;
             slot.stage = match slot.stage {
                 // The host writes where the kernel reads: nothing is copied.
-                Stage::ToCopyIn => {
+                EmulatedStage::ToCopyIn => {
                     launched()?;
                     let (starts, words) = (vec![0, slot.children], slot.sent[2..].to_vec());
                     let address = slot.output.as_mut_ptr() as u64;
                     let parents = Parents { starts, words };
-                    Stage::Announced(served.post.announce(&served.words, &parents, address)?)
+                    EmulatedStage::Announced(served.post.announce(
+                        &served.words,
+                        &parents,
+                        address,
+                    )?)
                 }
-                Stage::Announced(number) if post::is_done(&served.words, number) => {
-                    Stage::ToCopyOut
+                EmulatedStage::Announced(number) if post::is_done(&served.words, number) => {
+                    EmulatedStage::ToCopyOut
                 }
-                Stage::ToCopyOut => {
+                EmulatedStage::ToCopyOut => {
                     slot.came.clone_from(&slot.output);
-                    Stage::Done
+                    EmulatedStage::Done
                 }
                 stage => stage,
             };
             return Ok(());
         }
         slot.stage = match slot.stage {
-            Stage::ToCopyIn => {
+            EmulatedStage::ToCopyIn => {
                 slot.input.clone_from(&slot.sent);
-                Stage::ToRun
+                EmulatedStage::ToRun
             }
-            Stage::ToRun => {
+            EmulatedStage::ToRun => {
                 let starts = slot.input.as_ptr() as u64;
                 let record = Bounding {
                     starts,
@@ -197,11 +201,11 @@ impl Queue {
                 // are those of the kernel.
                 let done = unsafe { bound(self.kernel, &record, seed) };
                 done.map_err(|why| DeviceError::Failed(why.to_string()))?;
-                Stage::ToCopyOut
+                EmulatedStage::ToCopyOut
             }
-            Stage::ToCopyOut => {
+            EmulatedStage::ToCopyOut => {
                 slot.came.clone_from(&slot.output);
-                Stage::Done
+                EmulatedStage::Done
             }
             stage => stage,
         };
@@ -210,13 +214,13 @@ impl Queue {
 
     /// Whether a batch has come back.
     pub fn is_done(&mut self, at: usize) -> Result<bool, DeviceError> {
-        Ok(self.slot(at)?.stage == Stage::Done)
+        Ok(self.slot(at)?.stage == EmulatedStage::Done)
     }
 
     /// The bounds that have come; the slot is free again.
     pub fn bounds(&mut self, at: usize) -> Result<&[u32], DeviceError> {
         let slot = self.slot(at)?;
-        slot.stage = Stage::Free;
+        slot.stage = EmulatedStage::Free;
         Ok(&slot.came)
     }
 }

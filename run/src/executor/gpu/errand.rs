@@ -1,9 +1,9 @@
-//! [`Errand`]: what a device is to do for a search, and the way there: check, open.
+//! [`DeviceRequest`]: what a device is to do for a search, and the way there: check, open.
 
 use super::evaluate::{self, Evaluator};
 use super::explorer::{self, DeviceExplorer};
 use super::shelf::{Borrowed, Shelf};
-use super::spec::{Kind, Mode, Spec};
+use super::spec::{DeviceKind, Mode, Spec};
 use super::{DeviceError, check};
 use pleach_core::device::Layout;
 use pleach_core::problem::Problem;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What a device is to do for a search. It has all that opening takes, and nothing that belongs to the problem.
-pub struct Errand {
+pub struct DeviceRequest {
     pub(super) spec: Spec,
     pub(super) shelf: Arc<Shelf>,
     /// What it does; nothing if a trial is to show that.
@@ -20,20 +20,20 @@ pub struct Errand {
 }
 
 /// A device that is open and ready for its errand.
-pub struct Opened {
-    errand: Errand,
+pub struct OpenDevice {
+    errand: DeviceRequest,
     device: Borrowed,
     /// How many children it can bound at once, if that is what it does.
     at_once: u32,
     took: Duration,
 }
 
-impl Errand {
+impl DeviceRequest {
     /// Has a device explore, or bound what the host branches. Where nothing was asked for, it does what there is a
     /// kernel for; where there are both, it explores until a trial shows which is faster.
     ///
     /// # Errors
-    /// If there is no kernel or no such device. Whatever takes long is left to [`Errand::open`].
+    /// If there is no kernel or no such device. Whatever takes long is left to [`DeviceRequest::open`].
     pub fn new(
         problem: &dyn Problem,
         spec: &Spec,
@@ -62,7 +62,7 @@ impl Errand {
     /// right kernel.
     #[must_use]
     pub fn is_quick(&self) -> bool {
-        let emulated = self.spec.kind == Kind::Emulated && self.spec.late.is_none();
+        let emulated = self.spec.kind == DeviceKind::Emulated && self.spec.late.is_none();
         emulated
             || self
                 .shelf
@@ -79,23 +79,27 @@ impl Errand {
     ///
     /// # Errors
     /// If the device cannot be used.
-    pub fn open(self) -> Result<Opened, DeviceError> {
+    pub fn open(self) -> Result<OpenDevice, DeviceError> {
         let start = Instant::now();
         let device = self.shelf.take(&self.spec)?;
         self.ready(device, start)
     }
 
     /// Prepares a device that is being opened since then.
-    pub(super) fn ready(self, mut device: Borrowed, start: Instant) -> Result<Opened, DeviceError> {
+    pub(super) fn ready(
+        self,
+        mut device: Borrowed,
+        start: Instant,
+    ) -> Result<OpenDevice, DeviceError> {
         let at_once = match self.mode() {
             Mode::Evaluate => evaluate::ready(&mut device, &self.layout, &self.spec)?,
             Mode::Explore => explorer::ready(&mut device, &self.layout, &self.spec).map(|()| 0)?,
         };
-        Ok(Opened { errand: self, device, at_once, took: start.elapsed() })
+        Ok(OpenDevice { errand: self, device, at_once, took: start.elapsed() })
     }
 }
 
-impl Opened {
+impl OpenDevice {
     /// How long opening took.
     #[must_use]
     pub fn took(&self) -> Duration {
@@ -108,7 +112,7 @@ impl Opened {
     }
 
     /// What it was opened for.
-    pub(super) fn errand(&self) -> &Errand {
+    pub(super) fn errand(&self) -> &DeviceRequest {
         &self.errand
     }
 
@@ -127,7 +131,7 @@ impl Opened {
     /// If it has no kernel for the problem.
     pub fn explores(self, problem: &dyn Problem) -> Result<DeviceExplorer<'_>, DeviceError> {
         let on = problem.on_device().map_err(no_kernel)?;
-        let Errand { spec, layout, .. } = &self.errand;
+        let DeviceRequest { spec, layout, .. } = &self.errand;
         Ok(DeviceExplorer::with(self.device, layout, (problem, on), spec))
     }
 }

@@ -8,7 +8,7 @@ use super::spec::{Mode, Spec};
 use super::{DeviceError, Exchange};
 use crate::activity::Phases;
 use pleach_core::device::Layout;
-use pleach_core::evaluate::{Batch, Host, Parents};
+use pleach_core::evaluate::{Batch, HostSearch, Parents};
 use pleach_core::explorer::{Explorer, Progress};
 use pleach_core::problem::Problem;
 use pleach_core::work::{Malformed, Work};
@@ -29,24 +29,24 @@ const AWAY: Duration = Duration::from_micros(200);
 /// A search whose nodes a device bounds. If the device fails, a CPU explorer continues the work.
 pub struct Evaluator<'p> {
     problem: &'p dyn Problem,
-    state: State<'p>,
+    state: BoundingState<'p>,
     /// Why the device was given up, until reported.
     lost: Option<DeviceError>,
     built: Option<Built>,
 }
 
-enum State<'p> {
-    Device(Box<OnDevice<'p>>),
+enum BoundingState<'p> {
+    Device(Box<DeviceBounds<'p>>),
     Plain(Box<dyn Explorer + 'p>),
 }
 
 /// A host's search and the device that bounds for it.
-struct OnDevice<'p> {
-    host: Box<dyn Host + 'p>,
+struct DeviceBounds<'p> {
+    host: Box<dyn HostSearch + 'p>,
     device: Borrowed,
     free: Vec<usize>,
     /// In the order sent.
-    under_way: Vec<Sent>,
+    under_way: Vec<DeviceBatch>,
     slots: u32,
     size: BatchSize,
     /// The most children of a parent.
@@ -59,7 +59,7 @@ struct OnDevice<'p> {
 }
 
 /// A batch under way.
-struct Sent {
+struct DeviceBatch {
     slot: usize,
     batch: Batch,
     /// Its parents, or 0 if the time that it took says nothing.
@@ -98,7 +98,7 @@ impl<'p> Evaluator<'p> {
     pub fn new(
         device: impl Into<Borrowed>,
         problem: &'p dyn Problem,
-        host: Box<dyn Host + 'p>,
+        host: Box<dyn HostSearch + 'p>,
         spec: &Spec,
     ) -> Result<Self, DeviceError> {
         let mut device = device.into();
@@ -110,14 +110,14 @@ impl<'p> Evaluator<'p> {
     pub(super) fn with(
         (device, at_once): (Borrowed, u32),
         problem: &'p dyn Problem,
-        host: Box<dyn Host + 'p>,
+        host: Box<dyn HostSearch + 'p>,
         spec: &Spec,
     ) -> Self {
         let layout = host.layout();
         let (slots, most) = room(&layout, spec);
         let width = layout.width.max(1);
         let wave = (at_once as usize).div_ceil(width);
-        let on = OnDevice {
+        let on = DeviceBounds {
             host,
             device,
             free: (0..slots).rev().collect(),
@@ -130,36 +130,36 @@ impl<'p> Evaluator<'p> {
             stepped: Instant::now(),
         };
         let built = on.device.built();
-        Self { problem, state: State::Device(Box::new(on)), lost: None, built }
+        Self { problem, state: BoundingState::Device(Box::new(on)), lost: None, built }
     }
 
     fn explorer(&self) -> &dyn Explorer {
         match &self.state {
-            State::Device(on) => &*on.host,
-            State::Plain(plain) => &**plain,
+            BoundingState::Device(on) => &*on.host,
+            BoundingState::Plain(plain) => &**plain,
         }
     }
 
     fn explorer_mut(&mut self) -> &mut dyn Explorer {
         match &mut self.state {
-            State::Device(on) => &mut *on.host,
-            State::Plain(plain) => &mut **plain,
+            BoundingState::Device(on) => &mut *on.host,
+            BoundingState::Plain(plain) => &mut **plain,
         }
     }
 
     /// Takes the search away from a device that has failed.
     fn give_up(&mut self, why: DeviceError) {
-        if let State::Device(on) = &mut self.state {
+        if let BoundingState::Device(on) = &mut self.state {
             on.device.lose();
             let mut plain = self.problem.explorer();
             let all = on.host.drain();
             plain.put(&all.bytes).expect("a problem reads work of its own");
-            (self.state, self.lost) = (State::Plain(plain), Some(why));
+            (self.state, self.lost) = (BoundingState::Plain(plain), Some(why));
         }
     }
 }
 
-impl OnDevice<'_> {
+impl DeviceBounds<'_> {
     /// Fills free slots, and branches what has come back. Waits for one batch if there is any.
     fn step(&mut self, best: i64, done: &mut Progress) -> Result<(), DeviceError> {
         let start = Instant::now();
@@ -214,13 +214,24 @@ impl OnDevice<'_> {
             self.device.slots().start(slot, &self.parents)?;
             self.phases.copy_ns += began.elapsed().as_nanos() as u64;
             let (parents, children) = (self.parents.len(), self.parents.children());
-            self.under_way.push(Sent { slot, batch, parents, children, since: Instant::now() });
+            self.under_way.push(DeviceBatch {
+                slot,
+                batch,
+                parents,
+                children,
+                since: Instant::now(),
+            });
         }
         Ok(())
     }
 
     /// Branches a batch whose bounds have come.
-    fn take(&mut self, sent: &Sent, best: i64, done: &mut Progress) -> Result<(), DeviceError> {
+    fn take(
+        &mut self,
+        sent: &DeviceBatch,
+        best: i64,
+        done: &mut Progress,
+    ) -> Result<(), DeviceError> {
         let bounds = self.device.slots().bounds(sent.slot)?;
         let bounds = &bounds[..sent.children as usize];
         done.add(self.host.receive(sent.batch, bounds, best));
@@ -234,8 +245,8 @@ impl Rounds for Evaluator<'_> {
     fn step(&mut self, fuel: u64, best: i64) -> Progress {
         let mut done = Progress::default();
         match &mut self.state {
-            State::Plain(plain) => return plain.run(fuel.min(WITHOUT), best),
-            State::Device(on) => {
+            BoundingState::Plain(plain) => return plain.run(fuel.min(WITHOUT), best),
+            BoundingState::Device(on) => {
                 if let Err(why) = on.step(best, &mut done) {
                     self.give_up(why);
                 }
@@ -246,15 +257,15 @@ impl Rounds for Evaluator<'_> {
 
     fn appetite(&self) -> u64 {
         match &self.state {
-            State::Plain(_) => WITHOUT,
-            State::Device(on) => on.size.now() as u64 * on.width,
+            BoundingState::Plain(_) => WITHOUT,
+            BoundingState::Device(on) => on.size.now() as u64 * on.width,
         }
     }
 
     fn active(&self) -> (u32, u32) {
         match &self.state {
-            State::Plain(_) => (0, 1),
-            State::Device(on) => (on.under_way.len() as u32, on.slots),
+            BoundingState::Plain(_) => (0, 1),
+            BoundingState::Device(on) => (on.under_way.len() as u32, on.slots),
         }
     }
 
@@ -264,8 +275,8 @@ impl Rounds for Evaluator<'_> {
 
     fn take_phases(&mut self) -> Phases {
         match &mut self.state {
-            State::Device(on) => std::mem::take(&mut on.phases),
-            State::Plain(_) => Phases::default(),
+            BoundingState::Device(on) => std::mem::take(&mut on.phases),
+            BoundingState::Plain(_) => Phases::default(),
         }
     }
 
@@ -274,7 +285,7 @@ impl Rounds for Evaluator<'_> {
     }
 
     fn is_well(&self) -> bool {
-        matches!(self.state, State::Device(_))
+        matches!(self.state, BoundingState::Device(_))
     }
 
     fn built(&self) -> Option<&Built> {

@@ -7,7 +7,7 @@ use super::kept::GuardedDevice;
 use super::shelf::Borrowed;
 use super::spec::{Mode, Spec};
 use super::tune::Tune;
-use super::{Bounding, DeviceError, Gives, Inside, Returned, Round};
+use super::{Bounding, DeviceError, Gives, Inside, Round, RoundReport};
 use crate::activity::Phases;
 use pleach_core::device::{Layout, OnDevice};
 use pleach_core::explorer::{Explorer, Progress};
@@ -24,7 +24,7 @@ const STEP: u64 = 32;
 pub struct DeviceExplorer<'p> {
     problem: &'p dyn Problem,
     on: &'p dyn OnDevice,
-    state: State<'p>,
+    state: ExploringState<'p>,
     inside: Inside,
     /// The depth to which the host explores what arrives, if it does.
     cutoff: Option<u32>,
@@ -41,7 +41,7 @@ pub struct DeviceExplorer<'p> {
     built: Option<Built>,
 }
 
-enum State<'p> {
+enum ExploringState<'p> {
     Device(Box<GuardedDevice>),
     /// With counts from before that are still to be reported.
     Plain(Box<dyn Explorer + 'p>, Counts),
@@ -138,7 +138,7 @@ impl<'p> DeviceExplorer<'p> {
         Self {
             problem,
             on,
-            state: State::Device(Box::new(GuardedDevice::new(device, layout))),
+            state: ExploringState::Device(Box::new(GuardedDevice::new(device, layout))),
             inside,
             cutoff: spec.second_cutoff,
             arrived: None,
@@ -153,7 +153,7 @@ impl<'p> DeviceExplorer<'p> {
 
     /// Explores what has arrived down to the cutoff, on the host, as far as the fuel goes.
     fn seed(&mut self, fuel: u64, best: i64) -> Progress {
-        let (Some(depth), Some(top), Some(from), State::Device(device)) =
+        let (Some(depth), Some(top), Some(from), ExploringState::Device(device)) =
             (self.cutoff, self.problem.top(), self.arrived.take(), &mut self.state)
         else {
             return Progress::default();
@@ -181,7 +181,7 @@ impl<'p> DeviceExplorer<'p> {
         let round = Round { best, explorers, budget, trigger, giving, inside };
         let done = self.attempt(|device| device.feed(explorers).and_then(|()| device.run(&round)));
         let Some(returned) = done else { return Progress::default() };
-        let Returned { steps, round_ns, idle, given, .. } = returned;
+        let RoundReport { steps, round_ns, idle, given, .. } = returned;
         self.giving.note(steps, budget, given);
         self.tune.note(returned.counts.bounded, steps, round_ns, idle);
         self.active = (explorers.saturating_sub(returned.idle), explorers);
@@ -201,33 +201,34 @@ impl<'p> DeviceExplorer<'p> {
         &mut self,
         act: impl FnOnce(&mut GuardedDevice) -> Result<R, DeviceError>,
     ) -> Option<R> {
-        let State::Device(device) = &mut self.state else { return None };
+        let ExploringState::Device(device) = &mut self.state else { return None };
         act(device).map_err(|why| self.give_up(why)).ok()
     }
 
     fn give_up(&mut self, why: DeviceError) {
-        if let State::Device(device) = &mut self.state {
+        if let ExploringState::Device(device) = &mut self.state {
             device.lose();
             let mut plain = self.problem.explorer();
             let work = self.on.to_work(&device.all());
             plain.put(&work.bytes).expect("a problem reads work made of its own nodes");
             self.reduced = device.size() >= 2.0 && plain.size() < 2.0;
-            (self.state, self.lost) = (State::Plain(plain, device.take_counts()), Some(why));
+            (self.state, self.lost) =
+                (ExploringState::Plain(plain, device.take_counts()), Some(why));
         }
     }
 
     /// The CPU explorer that replaced the device.
     fn plain(&mut self) -> &mut dyn Explorer {
         match &mut self.state {
-            State::Plain(plain, _) => &mut **plain,
-            State::Device(_) => unreachable!("called only after the device was given up"),
+            ExploringState::Plain(plain, _) => &mut **plain,
+            ExploringState::Device(_) => unreachable!("called only after the device was given up"),
         }
     }
 
     fn take_counts(&mut self) -> Counts {
         match &mut self.state {
-            State::Device(device) => device.take_counts(),
-            State::Plain(_, reportable) => std::mem::take(reportable),
+            ExploringState::Device(device) => device.take_counts(),
+            ExploringState::Plain(_, reportable) => std::mem::take(reportable),
         }
     }
 }
@@ -239,8 +240,8 @@ impl Rounds for DeviceExplorer<'_> {
 
     fn take_phases(&mut self) -> Phases {
         match &mut self.state {
-            State::Device(device) => device.take_phases(),
-            State::Plain(..) => Phases::default(),
+            ExploringState::Device(device) => device.take_phases(),
+            ExploringState::Plain(..) => Phases::default(),
         }
     }
 
@@ -249,7 +250,7 @@ impl Rounds for DeviceExplorer<'_> {
     }
 
     fn is_well(&self) -> bool {
-        matches!(self.state, State::Device(_))
+        matches!(self.state, ExploringState::Device(_))
     }
 
     fn built(&self) -> Option<&Built> {
@@ -271,8 +272,8 @@ impl Rounds for DeviceExplorer<'_> {
             return top;
         }
         let mut progress = match &mut self.state {
-            State::Plain(plain, _) => plain.run(fuel.min(WITHOUT), best),
-            State::Device(_) => self.round(fuel, best),
+            ExploringState::Plain(plain, _) => plain.run(fuel.min(WITHOUT), best),
+            ExploringState::Device(_) => self.round(fuel, best),
         };
         progress.counts.add(&self.take_counts());
         progress
@@ -287,8 +288,8 @@ impl Rounds for DeviceExplorer<'_> {
 impl Explorer for DeviceExplorer<'_> {
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
         match &mut self.state {
-            State::Plain(plain, _) => plain.put(work),
-            State::Device(device) => {
+            ExploringState::Plain(plain, _) => plain.put(work),
+            ExploringState::Device(device) => {
                 let (on, reserve) = (self.on, device.reserve());
                 let before = reserve.len();
                 self.arrived = self.arrived.or(Some(before));
@@ -299,30 +300,30 @@ impl Explorer for DeviceExplorer<'_> {
 
     fn size(&self) -> f64 {
         match &self.state {
-            State::Plain(plain, _) => plain.size(),
-            State::Device(device) => device.size(),
+            ExploringState::Plain(plain, _) => plain.size(),
+            ExploringState::Device(device) => device.size(),
         }
     }
 
     fn open_nodes(&self) -> f64 {
         match &self.state {
-            State::Plain(plain, _) => plain.open_nodes(),
+            ExploringState::Plain(plain, _) => plain.open_nodes(),
             // Nodes on the device do not take host memory.
-            State::Device(device) => device.reserved() as f64,
+            ExploringState::Device(device) => device.reserved() as f64,
         }
     }
 
     fn least_bound(&self) -> Option<i64> {
         match &self.state {
-            State::Plain(plain, _) => plain.least_bound(),
-            State::Device(device) => device.least_bound(|node| self.on.bound(node)),
+            ExploringState::Plain(plain, _) => plain.least_bound(),
+            ExploringState::Device(device) => device.least_bound(|node| self.on.bound(node)),
         }
     }
 
     fn open_share(&self) -> Option<f64> {
         match &self.state {
-            State::Plain(plain, _) => plain.open_share(),
-            State::Device(_) => None,
+            ExploringState::Plain(plain, _) => plain.open_share(),
+            ExploringState::Device(_) => None,
         }
     }
 

@@ -1,4 +1,4 @@
-//! [`Held`]: what nodes or intervals amount to, as words on the host.
+//! [`DeviceWork`]: what nodes or intervals amount to, as words on the host.
 
 use pleach_core::device::{IntervalWords, Layout};
 use pleach_core::work::{Nodes, portion};
@@ -6,12 +6,12 @@ use std::mem;
 
 /// Nodes or intervals as words: how large they are, and how they are divided.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct DeviceWork {
     words: usize,
     intervals: Option<IntervalWords>,
 }
 
-impl Held {
+impl DeviceWork {
     /// What explorers with this layout hold.
     pub fn new(layout: &Layout) -> Self {
         let intervals = match layout.nodes {

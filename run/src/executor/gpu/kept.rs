@@ -1,8 +1,8 @@
 //! [`GuardedDevice`]: a device whose work survives a failure.
 
-use super::held::Held;
+use super::held::DeviceWork;
 use super::shelf::Borrowed;
-use super::{DeviceError, Gives, Returned, Round};
+use super::{DeviceError, Gives, Round, RoundReport};
 use crate::activity::Phases;
 use pleach_core::device::Layout;
 use pleach_core::tree::Counts;
@@ -39,7 +39,7 @@ const RELIEF_PART: f64 = 8.0;
 /// image before stands, which has everything.
 pub(super) struct GuardedDevice {
     device: Borrowed,
-    held: Held,
+    held: DeviceWork,
     reserve: Vec<u32>,
     /// Where the image begins in its buffer, if it was sent off.
     landed: Option<usize>,
@@ -84,7 +84,7 @@ impl GuardedDevice {
     pub fn new(device: Borrowed, layout: &Layout) -> Self {
         Self {
             device,
-            held: Held::new(layout),
+            held: DeviceWork::new(layout),
             reserve: Vec::new(),
             landed: None,
             image: Vec::new(),
@@ -179,7 +179,7 @@ impl GuardedDevice {
     }
 
     /// Runs a round of kernels, and renews the image if enough time has passed.
-    pub fn run(&mut self, round: &Round) -> Result<Returned, DeviceError> {
+    pub fn run(&mut self, round: &Round) -> Result<RoundReport, DeviceError> {
         let returned = self.device.run(round)?;
         self.unreported.add(&returned.counts);
         self.image_is_current = false;

@@ -35,7 +35,7 @@ pub use makers::gpus;
 
 use device::Device;
 use pleach_core::tree::Counts;
-use spec::{Kind, Spec};
+use spec::{DeviceKind, Spec};
 
 /// How explorers without nodes get some from others inside the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,7 +126,7 @@ pub struct Round {
 
 /// The result of a round.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Returned {
+pub struct RoundReport {
     /// What was counted.
     pub counts: Counts,
     /// How long the kernels took.
@@ -163,14 +163,16 @@ pub enum DeviceError {
 /// If there is none: why.
 pub fn check(spec: &Spec) -> Result<(), DeviceError> {
     match spec.kind {
-        Kind::Emulated if emulates() => Ok(()),
-        Kind::Emulated => {
+        DeviceKind::Emulated if emulates() => Ok(()),
+        DeviceKind::Emulated => {
             Err(DeviceError::Failed("missing from this build, which had no C++ compiler".into()))
         }
         #[cfg(feature = "gpu")]
-        Kind::Gpu(number) => gpus::check(number),
+        DeviceKind::Gpu(number) => gpus::check(number),
         #[cfg(not(feature = "gpu"))]
-        Kind::Gpu(_) => Err(DeviceError::Failed("this program was built without GPUs".into())),
+        DeviceKind::Gpu(_) => {
+            Err(DeviceError::Failed("this program was built without GPUs".into()))
+        }
     }
 }
 
@@ -182,13 +184,13 @@ pub fn open(spec: &Spec) -> Result<Device, DeviceError> {
     check(spec)?;
     match spec.kind {
         #[cfg(feature = "emulated")]
-        Kind::Emulated => Ok(Device::new(emulated::Emulated::open(spec.late, spec.fail)?)),
+        DeviceKind::Emulated => Ok(Device::new(emulated::Emulated::open(spec.late, spec.fail)?)),
         #[cfg(not(feature = "emulated"))]
-        Kind::Emulated => unreachable!("the check refuses it"),
+        DeviceKind::Emulated => unreachable!("the check refuses it"),
         #[cfg(feature = "gpu")]
-        Kind::Gpu(number) => gpus::open(number),
+        DeviceKind::Gpu(number) => gpus::open(number),
         #[cfg(not(feature = "gpu"))]
-        Kind::Gpu(_) => unreachable!("the check refuses it"),
+        DeviceKind::Gpu(_) => unreachable!("the check refuses it"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::DeviceError;
 use super::either::{Either, Trial};
-use super::errand::{Errand, Opened};
+use super::errand::{DeviceRequest, OpenDevice};
 use super::executor::Rounds;
 use super::shelf::Shelf;
 use super::spec::{Mode, Spec};
@@ -13,12 +13,15 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// If it has no kernel for the problem.
-pub fn begin(opened: Opened, problem: &dyn Problem) -> Result<Box<dyn Rounds + '_>, DeviceError> {
+pub fn begin(
+    opened: OpenDevice,
+    problem: &dyn Problem,
+) -> Result<Box<dyn Rounds + '_>, DeviceError> {
     Ok(match opened.mode() {
         Some(Mode::Evaluate) => Box::new(opened.bounds(problem)?),
         Some(Mode::Explore) => Box::new(opened.explores(problem)?),
         None => {
-            let Errand { spec, shelf, .. } = opened.errand();
+            let DeviceRequest { spec, shelf, .. } = opened.errand();
             let (spec, shelf) = (*spec, Arc::clone(shelf));
             let explores = opened.explores(problem)?;
             Box::new(Either::new(problem, explores, &spec, &shelf, Trial::default()))
@@ -35,5 +38,5 @@ pub fn prepare<'p>(
     spec: &Spec,
     shelf: &Arc<Shelf>,
 ) -> Result<Box<dyn Rounds + 'p>, DeviceError> {
-    begin(Errand::new(problem, spec, shelf)?.open()?, problem)
+    begin(DeviceRequest::new(problem, spec, shelf)?.open()?, problem)
 }

@@ -2,9 +2,9 @@
 
 use super::DeviceError;
 use super::ending::AtWork;
-use super::errand::{Errand, Opened};
+use super::errand::{DeviceRequest, OpenDevice};
 use super::shelf::Shelf;
-use super::spec::{Kind, Mode};
+use super::spec::{DeviceKind, Mode};
 use crate::sync::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Weak};
@@ -16,11 +16,11 @@ use std::time::Instant;
 /// The thread that opens it borrows nothing. If this is dropped before, the thread goes on, as a driver or a compiler
 /// cannot be called off, and puts the device on its shelf.
 pub struct Opening {
-    comes: Receiver<Result<Opened, DeviceError>>,
+    comes: Receiver<Result<OpenDevice, DeviceError>>,
     /// Whether the device is wanted; lives for as long as the thread.
     wanted: Weak<AtomicBool>,
     shelf: Arc<Shelf>,
-    kind: Kind,
+    kind: DeviceKind,
     mode: Mode,
 }
 
@@ -29,7 +29,7 @@ impl Opening {
     ///
     /// # Errors
     /// If the system gives no thread.
-    pub fn start(errand: Errand) -> Result<Self, DeviceError> {
+    pub fn start(errand: DeviceRequest) -> Result<Self, DeviceError> {
         let (shelf, kind, mode) = (Arc::clone(&errand.shelf), errand.spec.kind, errand.mode());
         let (send, comes) = channel();
         let thread = Opener::new(&shelf);
@@ -54,7 +54,7 @@ impl Opening {
     }
 
     /// The device, once it is open, or why it cannot be opened. To be asked no more after that.
-    pub fn came(&mut self) -> Option<Result<Opened, DeviceError>> {
+    pub fn came(&mut self) -> Option<Result<OpenDevice, DeviceError>> {
         match self.comes.try_recv() {
             Ok(came) => Some(came),
             Err(TryRecvError::Empty) => None,
@@ -85,7 +85,7 @@ impl Opener {
     }
 
     /// Opens a device; nothing comes of it once it is not wanted any more.
-    fn open(&self, errand: Errand) -> Option<Result<Opened, DeviceError>> {
+    fn open(&self, errand: DeviceRequest) -> Option<Result<OpenDevice, DeviceError>> {
         let start = Instant::now();
         let device = match self.shelf.take_if(&errand.spec, &self.wanted) {
             Ok(device) => device,

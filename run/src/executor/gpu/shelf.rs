@@ -1,7 +1,7 @@
 //! [`Shelf`]: open devices not in use, so that the next run need not open them again, and what they do best.
 
 use super::device::Device;
-use super::spec::{Kind, Mode, Spec};
+use super::spec::{DeviceKind, Mode, Spec};
 use super::{DeviceError, open};
 use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering, lock};
 use pleach_core::device::Layout;
@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, PoisonError, Weak};
 
 /// A kernel with the sizes of an instance.
-type Code = (&'static str, Vec<u32>);
+type KernelKey = (&'static str, Vec<u32>);
 
 /// Open devices not in use.
 #[derive(Default)]
@@ -18,20 +18,20 @@ pub struct Shelf {
     /// A device came back, or will not come any more.
     changed: Condvar,
     /// What a trial has shown to be best.
-    chosen: Mutex<Vec<(Kind, Code, Mode)>>,
+    chosen: Mutex<Vec<(DeviceKind, KernelKey, Mode)>>,
     opened: AtomicU64,
 }
 
 #[derive(Default)]
 struct Contents {
-    devices: Vec<(Kind, Device)>,
+    devices: Vec<(DeviceKind, Device)>,
     /// Devices that are still being opened for runs that are over. Each lives for as long as that takes.
-    to_come: Vec<(Kind, Weak<AtomicBool>)>,
+    to_come: Vec<(DeviceKind, Weak<AtomicBool>)>,
 }
 
 impl Contents {
     /// Whether a device of this kind will be put here.
-    fn awaits(&mut self, kind: Kind) -> bool {
+    fn awaits(&mut self, kind: DeviceKind) -> bool {
         self.to_come.retain(|(_, opening)| opening.strong_count() > 0);
         self.to_come.iter().any(|(other, _)| *other == kind)
     }
@@ -73,7 +73,7 @@ impl Shelf {
     }
 
     /// A device of this kind, as soon as it is here, if one is here or will come before it is not wanted any more.
-    fn find(&self, kind: Kind, wanted: &AtomicBool) -> Option<Device> {
+    fn find(&self, kind: DeviceKind, wanted: &AtomicBool) -> Option<Device> {
         let mut contents = lock(&self.contents);
         loop {
             if let Some(at) = contents.devices.iter().position(|(other, _)| *other == kind) {
@@ -96,7 +96,7 @@ impl Shelf {
 
     /// A device that is still being opened will come here: its run is over. If that only waits for another one, it
     /// ends.
-    pub(super) fn expect(&self, kind: Kind, opening: Weak<AtomicBool>) {
+    pub(super) fn expect(&self, kind: DeviceKind, opening: Weak<AtomicBool>) {
         if let Some(wanted) = opening.upgrade() {
             let mut contents = lock(&self.contents);
             wanted.store(false, Ordering::Relaxed);
@@ -113,15 +113,15 @@ impl Shelf {
     }
 
     /// What a kind of device does best for searches of this layout, if that was tried.
-    pub fn chosen(&self, kind: Kind, layout: &Layout) -> Option<Mode> {
-        let fits = |&&(other, (kernel, ref sizes), _): &&(Kind, Code, Mode)| {
+    pub fn chosen(&self, kind: DeviceKind, layout: &Layout) -> Option<Mode> {
+        let fits = |&&(other, (kernel, ref sizes), _): &&(DeviceKind, KernelKey, Mode)| {
             other == kind && kernel == layout.kernel && *sizes == layout.sizes
         };
         lock(&self.chosen).iter().find(fits).map(|(_, _, mode)| *mode)
     }
 
     /// Remembers what it does best.
-    pub fn choose(&self, kind: Kind, layout: &Layout, mode: Mode) {
+    pub fn choose(&self, kind: DeviceKind, layout: &Layout, mode: Mode) {
         let code = (layout.kernel, layout.sizes.clone());
         lock(&self.chosen).push((kind, code, mode));
     }
@@ -136,7 +136,7 @@ impl Shelf {
 pub struct Borrowed {
     device: Option<Device>,
     /// Its shelf, and its name there.
-    home: Option<(Arc<Shelf>, Kind)>,
+    home: Option<(Arc<Shelf>, DeviceKind)>,
 }
 
 impl Borrowed {
@@ -188,20 +188,20 @@ mod tests {
             let shelf = Arc::new(Shelf::default());
             let (first, second) =
                 (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(true)));
-            shelf.expect(Kind::Gpu(0), Arc::downgrade(&first));
+            shelf.expect(DeviceKind::Gpu(0), Arc::downgrade(&first));
             assert!(!first.load(Ordering::Relaxed), "its run is over");
             let waits = {
                 let (shelf, second) = (Arc::clone(&shelf), Arc::clone(&second));
-                std::thread::spawn(move || shelf.find(Kind::Gpu(0), &second).is_none())
+                std::thread::spawn(move || shelf.find(DeviceKind::Gpu(0), &second).is_none())
             };
             if leaves {
-                shelf.expect(Kind::Gpu(0), Arc::downgrade(&second));
+                shelf.expect(DeviceKind::Gpu(0), Arc::downgrade(&second));
             } else {
                 drop(first);
                 shelf.notice();
             }
             assert!(waits.join().unwrap());
-            assert!(shelf.find(Kind::Gpu(1), &AtomicBool::new(true)).is_none());
+            assert!(shelf.find(DeviceKind::Gpu(1), &AtomicBool::new(true)).is_none());
         }
     }
 }

@@ -5,7 +5,7 @@ use super::{Bounding, Exchange, Gives, Inside};
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DeviceKind {
     /// The kernels run on the CPU, for tests.
     Emulated,
     /// A GPU, by its number.
@@ -25,7 +25,7 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Which device.
-    pub kind: Kind,
+    pub kind: DeviceKind,
     /// What it does; if not given, what there is a kernel for, or what a trial shows to be faster.
     pub mode: Option<Mode>,
     /// Batches under way, if it bounds.
@@ -63,7 +63,7 @@ pub struct Spec {
 impl Spec {
     /// A device without options.
     #[must_use]
-    pub fn of(kind: Kind) -> Self {
+    pub fn of(kind: DeviceKind) -> Self {
         let (explorers, budget, trigger, fail, late) = (None, None, None, None, None);
         let (mode, rmax, pool, inside, second_cutoff) = (None, None, None, None, None);
         let (exchange, bounding, giving) = (None, None, None);
@@ -101,8 +101,8 @@ impl Spec {
             _ => digits.parse().ok(),
         });
         let kind = match (name, number) {
-            ("emulated", _) => Kind::Emulated,
-            (_, Some(Some(number))) => Kind::Gpu(number),
+            ("emulated", _) => DeviceKind::Emulated,
+            (_, Some(Some(number))) => DeviceKind::Gpu(number),
             _ => return Err(format!("'{name}': expected cpu, gpu, gpu0 and so on, or emulated")),
         };
         let mut spec = Self::of(kind);
@@ -129,7 +129,7 @@ impl Spec {
             let number = value.parse().ok().filter(|number| (1..=most).contains(number));
             number.map(Some).ok_or_else(|| format!("expected a whole number from 1 to {most}"))
         };
-        let gpu = matches!(self.kind, Kind::Gpu(_));
+        let gpu = matches!(self.kind, DeviceKind::Gpu(_));
         match (key, value) {
             ("mode", "explore") => self.mode = Some(Mode::Explore),
             ("mode", "evaluate") => self.mode = Some(Mode::Evaluate),
@@ -168,9 +168,9 @@ impl Spec {
             ("budget", _) => self.budget = number(1_000_000)?,
             ("trigger", "0") => self.trigger = Some(0),
             ("trigger", _) => self.trigger = number(1 << 20)?,
-            ("fail", "0") if self.kind == Kind::Emulated => self.fail = Some(0),
-            ("late", _) if self.kind == Kind::Emulated => self.late = number(86_400_000)?,
-            ("fail", _) if self.kind == Kind::Emulated => self.fail = number(u32::MAX)?,
+            ("fail", "0") if self.kind == DeviceKind::Emulated => self.fail = Some(0),
+            ("late", _) if self.kind == DeviceKind::Emulated => self.late = number(86_400_000)?,
+            ("fail", _) if self.kind == DeviceKind::Emulated => self.fail = number(u32::MAX)?,
             ("inside", name) => {
                 let known = Inside::ALL.into_iter().find(|(_, other)| *other == name);
                 let expected = "expected windows, ring, search, large, adapt, hypercube or none";
@@ -228,8 +228,8 @@ impl Spec {
 pub fn names(specs: &[Spec]) -> Vec<String> {
     let mut emulated = 0..;
     let name = |spec: &Spec| match spec.kind {
-        Kind::Emulated => format!("emulated{}", emulated.next().unwrap_or(0)),
-        gpu @ Kind::Gpu(_) => gpu.to_string(),
+        DeviceKind::Emulated => format!("emulated{}", emulated.next().unwrap_or(0)),
+        gpu @ DeviceKind::Gpu(_) => gpu.to_string(),
     };
     specs.iter().map(name).collect()
 }
@@ -243,11 +243,11 @@ impl std::fmt::Display for Mode {
     }
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for DeviceKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Kind::Emulated => f.write_str("emulated"),
-            Kind::Gpu(number) => write!(f, "gpu{number}"),
+            DeviceKind::Emulated => f.write_str("emulated"),
+            DeviceKind::Gpu(number) => write!(f, "gpu{number}"),
         }
     }
 }
@@ -258,8 +258,8 @@ mod tests {
 
     #[test]
     fn words_are_read() {
-        assert_eq!(Spec::parse("gpu"), Ok(Spec::of(Kind::Gpu(0))));
-        assert_eq!(Spec::parse("gpu3"), Ok(Spec::of(Kind::Gpu(3))));
+        assert_eq!(Spec::parse("gpu"), Ok(Spec::of(DeviceKind::Gpu(0))));
+        assert_eq!(Spec::parse("gpu3"), Ok(Spec::of(DeviceKind::Gpu(3))));
         let spec =
             Spec::parse("emulated:explorers=33:inside=adapt:budget=5:trigger=2:fail=9:late=5")
                 .unwrap();

@@ -19,7 +19,7 @@ const MOST: f64 = 1e6;
 
 /// A number that may be halved several times.
 #[derive(Clone, Copy, Debug)]
-struct Choice {
+struct TuningChoice {
     halvings: u32,
     most: u32,
     /// Whether the next trial halves the number.
@@ -28,7 +28,7 @@ struct Choice {
     pause: u32,
 }
 
-impl Choice {
+impl TuningChoice {
     fn new(halvings: u32, most: u32, fixed: Option<u32>) -> Self {
         Self { halvings, most, down: true, fixed, pause: PAUSE }
     }
@@ -53,7 +53,7 @@ impl Choice {
 
 /// What is being measured.
 #[derive(Clone, Copy, Debug)]
-enum Stage {
+enum TuningStage {
     /// Nothing, for so many measurements.
     Rest(u32),
     /// The number in force, before a neighbour is tried.
@@ -67,9 +67,9 @@ enum Stage {
 pub(super) struct Tune {
     most: u32,
     /// The trigger and the number of explorers, which take turns.
-    choices: [Choice; 2],
+    choices: [TuningChoice; 2],
     turn: usize,
-    stage: Stage,
+    stage: TuningStage,
     fixed_budget: Option<u32>,
     budget: f64,
     /// Rounds since others asked for work.
@@ -93,9 +93,9 @@ impl Tune {
     ) -> Self {
         Self {
             most,
-            choices: [Choice::new(1, 6, trigger), Choice::new(0, 2, explorers)],
+            choices: [TuningChoice::new(1, 6, trigger), TuningChoice::new(0, 2, explorers)],
             turn: 0,
-            stage: Stage::Rest(PAUSE),
+            stage: TuningStage::Rest(PAUSE),
             fixed_budget: if trigger == Some(0) { Some(1) } else { budget },
             budget: 16.0,
             quiet: 0,
@@ -155,35 +155,35 @@ impl Tune {
     fn measured(&mut self, rate: f64) {
         let choice = &mut self.choices[self.turn];
         self.stage = match self.stage {
-            Stage::Rest(left) if left > 1 => Stage::Rest(left - 1),
-            Stage::Rest(_) => Stage::Before { confirms: false },
-            Stage::Before { confirms } => match choice.neighbour() {
+            TuningStage::Rest(left) if left > 1 => TuningStage::Rest(left - 1),
+            TuningStage::Rest(_) => TuningStage::Before { confirms: false },
+            TuningStage::Before { confirms } => match choice.neighbour() {
                 Some(next) => {
                     let before = std::mem::replace(&mut choice.halvings, next);
-                    Stage::Tried { confirms, rate, before }
+                    TuningStage::Tried { confirms, rate, before }
                 }
                 None => self.next_turn(),
             },
-            Stage::Tried { confirms, rate: base, before } => {
+            TuningStage::Tried { confirms, rate: base, before } => {
                 if rate < BETTER * base {
                     (choice.halvings, choice.down) = (before, !choice.down);
                     choice.pause = (2 * choice.pause).min(LONGEST_PAUSE);
                     self.next_turn()
                 } else if confirms {
                     choice.pause = PAUSE;
-                    Stage::Before { confirms: false }
+                    TuningStage::Before { confirms: false }
                 } else {
                     choice.halvings = before;
-                    Stage::Before { confirms: true }
+                    TuningStage::Before { confirms: true }
                 }
             }
         };
     }
 
     /// The other choice is tried next, after a pause.
-    fn next_turn(&mut self) -> Stage {
+    fn next_turn(&mut self) -> TuningStage {
         self.turn = 1 - self.turn;
-        Stage::Rest(self.choices[self.turn].pause)
+        TuningStage::Rest(self.choices[self.turn].pause)
     }
 }
 

@@ -1,9 +1,9 @@
 //! [`Company`]: the processes that share a loop with this one, be it the root or not.
 
 use super::super::settings::LoopSettings;
-use super::super::share::{Share, StopOnDrop, UnitsOf};
+use super::super::share::{LoopQueue, StopShareOnDrop, UnitsOf};
 use super::super::sizes::Sizes;
-use super::errands::Errands;
+use super::errands::Assignments;
 use super::ferry::{Ferried, Ferry};
 use super::orders::say;
 use super::outpost::Outpost;
@@ -18,7 +18,7 @@ use std::time::Instant;
 pub(in super::super) struct Company<'a> {
     cluster: &'a Cluster,
     work: &'a dyn LoopAfar,
-    errands: Errands,
+    errands: Assignments,
 }
 
 impl Drop for Company<'_> {
@@ -42,7 +42,7 @@ impl<'a> Company<'a> {
         }
         let work = work.ok_or(RunError::Follow("this loop is for a single process"))?;
         cluster.begin_loop()?;
-        Ok(Some(Self { cluster, work, errands: Errands::default() }))
+        Ok(Some(Self { cluster, work, errands: Assignments::default() }))
     }
 
     /// Whether another process leads.
@@ -70,13 +70,13 @@ impl<'a> Company<'a> {
     /// Shares the loop with the others until it is over. The units here have these names.
     pub fn keep(
         &self,
-        share: &Share<'_>,
+        share: &LoopQueue<'_>,
         units: (UnitsOf<'_>, u64),
         names: &[String],
         start: Instant,
     ) -> Result<Ferried, RunError> {
         // If the network fails, or the root ends it early, nothing more is begun.
-        let guard = StopOnDrop(share);
+        let guard = StopShareOnDrop(share);
         let (work, cluster, (units, all)) = (self.work, self.cluster, units);
         let ferried = if self.follows() {
             let crowd = Crowd { units: all, host: pleach_net::host(), names: names.to_vec() };

@@ -1,4 +1,4 @@
-//! [`Errands`]: the ranges that the root has handed out to this process, and which of them are done.
+//! [`Assignments`]: the ranges that the root has handed out to this process, and which of them are done.
 
 use crate::sync::{Mutex, lock};
 use pleach_core::looping::LoopAfar;
@@ -6,26 +6,27 @@ use std::ops::Range;
 
 /// The ranges that the root has handed out to this process. No two of them have a row in common.
 #[derive(Default)]
-pub(super) struct Errands(Mutex<Vec<Errand>>);
+pub(super) struct Assignments(Mutex<Vec<Assignment>>);
 
-struct Errand {
+struct Assignment {
     number: u32,
     rows: Range<u32>,
     /// Rows not done.
     missing: u32,
 }
 
-impl Errands {
+impl Assignments {
     /// Notes a range.
     pub fn add(&self, number: u32, rows: Range<u32>) {
-        lock(&self.0).push(Errand { number, missing: rows.end - rows.start, rows });
+        lock(&self.0).push(Assignment { number, missing: rows.end - rows.start, rows });
     }
 
     /// Some rows are done. Returns whether that finishes a range.
     pub fn done(&self, rows: &Range<u32>) -> bool {
         let mut all = lock(&self.0);
-        let of =
-            |errand: &&mut Errand| errand.rows.start <= rows.start && rows.end <= errand.rows.end;
+        let of = |errand: &&mut Assignment| {
+            errand.rows.start <= rows.start && rows.end <= errand.rows.end
+        };
         let Some(errand) = all.iter_mut().find(of) else { return false };
         errand.missing = errand.missing.saturating_sub(rows.end - rows.start);
         errand.missing == 0
@@ -70,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_range_is_finished_once_all_of_its_rows_are() {
-        let errands = Errands::default();
+        let errands = Assignments::default();
         errands.add(7, 0..10);
         errands.add(8, 10..12);
         assert!(!errands.done(&(0..4)));

@@ -1,9 +1,9 @@
 //! [`Ferry`]: the root's side of a loop that several processes share: it hands out ranges, and takes in results.
 
-use super::super::share::{Share, UnitsOf};
+use super::super::share::{LoopQueue, UnitsOf};
 use super::errands::in_pieces;
 use super::guest::Guest;
-use super::loans::{Loans, Returned};
+use super::loans::{Loans, ReturnedRange};
 use super::orders::{say, tell};
 use super::word::{Crowd, What, Word};
 use crate::error::RunError;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 /// The root's side of a loop that several processes share.
 pub(super) struct Ferry<'a> {
-    pub share: &'a Share<'a>,
+    pub share: &'a LoopQueue<'a>,
     pub work: &'a dyn LoopAfar,
     pub cluster: &'a Cluster,
     /// The units of the loop that rows stand for.
@@ -217,9 +217,9 @@ impl Voyage<'_> {
     ) -> Result<(), RunError> {
         let Some(guest) = self.guests.get_mut(&site) else { return Ok(()) };
         match guest.loans.expects(number, &rows) {
-            Returned::Late => return Ok(()),
-            Returned::Wrong => return self.wrong(site, "results of other units came"),
-            Returned::Good => {}
+            ReturnedRange::Late => return Ok(()),
+            ReturnedRange::Wrong => return self.wrong(site, "results of other units came"),
+            ReturnedRange::Good => {}
         }
         let Ferry { work, units, .. } = *self.ferry;
         if let Err(why) = work.unpack(units(&rows), bytes) {

@@ -23,7 +23,7 @@ pub(super) struct Loan {
 
 /// What results mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Returned {
+pub(super) enum ReturnedRange {
     /// Nobody waits for them any more.
     Late,
     /// They are not those of the rows that should have come next.
@@ -49,14 +49,14 @@ impl Loans {
     }
 
     /// What results of these rows mean that come under this number.
-    pub fn expects(&self, number: u32, rows: &Range<u32>) -> Returned {
+    pub fn expects(&self, number: u32, rows: &Range<u32>) -> ReturnedRange {
         let Some(loan) = self.open.iter().find(|loan| loan.number == number) else {
-            return Returned::Late;
+            return ReturnedRange::Late;
         };
         if rows.start != loan.came || rows.end > loan.rows.end || rows.is_empty() {
-            return Returned::Wrong;
+            return ReturnedRange::Wrong;
         }
-        Returned::Good
+        ReturnedRange::Good
     }
 
     /// Results that were expected are here. Returns whether they are the last of their range.
@@ -91,9 +91,9 @@ impl Loans {
 mod tests {
     use super::*;
 
-    fn come(loans: &mut Loans, number: u32, rows: Range<u32>) -> Returned {
+    fn come(loans: &mut Loans, number: u32, rows: Range<u32>) -> ReturnedRange {
         let means = loans.expects(number, &rows);
-        if means == Returned::Good {
+        if means == ReturnedRange::Good {
             loans.came(number, &rows);
         }
         means
@@ -104,13 +104,13 @@ mod tests {
         let mut loans = Loans::default();
         loans.lend(1, 0..10);
         loans.lend(2, 20..30);
-        assert_eq!(come(&mut loans, 1, 0..4), Returned::Good);
-        assert_eq!(come(&mut loans, 2, 20..30), Returned::Good);
-        assert_eq!(come(&mut loans, 2, 20..30), Returned::Late);
+        assert_eq!(come(&mut loans, 1, 0..4), ReturnedRange::Good);
+        assert_eq!(come(&mut loans, 2, 20..30), ReturnedRange::Good);
+        assert_eq!(come(&mut loans, 2, 20..30), ReturnedRange::Late);
         assert_eq!(loans.count(), 1);
         let (open, undone) = loans.take_back();
         assert!(open.iter().eq([&(4..10)]) && undone == 0);
-        assert_eq!(come(&mut loans, 1, 4..10), Returned::Late);
+        assert_eq!(come(&mut loans, 1, 4..10), ReturnedRange::Late);
         assert_eq!(loans.take_back(), (vec![], 0));
     }
 
@@ -119,7 +119,7 @@ mod tests {
         let mut loans = Loans::default();
         loans.lend(1, 5..10);
         for rows in [4..10, 6..10, 5..11, 5..5] {
-            assert_eq!(loans.expects(1, &rows), Returned::Wrong, "{rows:?}");
+            assert_eq!(loans.expects(1, &rows), ReturnedRange::Wrong, "{rows:?}");
         }
         assert!(!loans.came(1, &(5..7)));
         assert!(loans.came(1, &(7..10)));
@@ -129,7 +129,7 @@ mod tests {
     fn results_that_cannot_be_read_are_still_missing() {
         let mut loans = Loans::that_stay();
         loans.lend(1, 0..3);
-        assert_eq!(loans.expects(1, &(0..3)), Returned::Good);
+        assert_eq!(loans.expects(1, &(0..3)), ReturnedRange::Good);
         let (open, undone) = loans.take_back();
         assert!(open.iter().eq([&(0..3)]) && undone == 0);
     }

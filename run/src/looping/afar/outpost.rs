@@ -1,7 +1,7 @@
 //! [`Outpost`]: a loop's part in a process that follows the root: ranges come in, and results go out.
 
-use super::super::share::{Share, UnitsOf};
-use super::errands::{Errands, in_pieces};
+use super::super::share::{LoopQueue, UnitsOf};
+use super::errands::{Assignments, in_pieces};
 use super::orders::{hear, say};
 use super::word::{Crowd, What};
 use crate::error::RunError;
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 /// A loop's part in a process that follows the root.
 pub(super) struct Outpost<'a> {
-    pub share: &'a Share<'a>,
-    pub errands: &'a Errands,
+    pub share: &'a LoopQueue<'a>,
+    pub errands: &'a Assignments,
     pub work: &'a dyn LoopAfar,
     pub cluster: &'a Cluster,
     /// The units of the loop that rows stand for.

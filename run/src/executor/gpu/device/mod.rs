@@ -4,10 +4,10 @@
 mod freight;
 
 use super::form::{Built, Handling};
-use super::held::Held;
+use super::held::DeviceWork;
 use super::memory::Memory;
 use super::slots::Slots;
-use super::{DeviceError, Exchange, Gives, Inside, Returned, Round};
+use super::{DeviceError, Exchange, Gives, Inside, Round, RoundReport};
 use crate::activity::Phases;
 use pleach_core::device::Layout;
 use pleach_core::tree::Counts;
@@ -33,7 +33,7 @@ const WINDOW: u32 = 32;
 pub struct Device {
     memory: Box<dyn Memory>,
     launch: Launch,
-    held: Held,
+    held: DeviceWork,
     /// Words per node, words per solution record, and nodes per transfer.
     words: usize,
     found: usize,
@@ -66,7 +66,7 @@ impl Device {
         let (memory, launch) = (Box::new(memory), Launch::default());
         let phases = Phases::default();
         let (words, found, room, size, holding) = (1, 0, 0, 0.0, 0);
-        let (held, exchange_ns, window) = (Held::new(&Layout::default()), 0, (0, 1));
+        let (held, exchange_ns, window) = (DeviceWork::new(&Layout::default()), 0, (0, 1));
         Self {
             memory,
             launch,
@@ -164,7 +164,7 @@ impl Device {
             (pages as u32, (4 * each).next_power_of_two().clamp(4, MOST_SPAN.into()) as u32)
         };
         let (n, room) = (explorers as usize, ring_room(explorers) as usize);
-        self.held = Held::new(layout);
+        self.held = DeviceWork::new(layout);
         (self.words, self.found) = (layout.words, FOUND + layout.plan);
         self.room = (MOVED_WORDS / layout.words).max(1);
         let mut allocate = |words: usize| self.memory.allocate(words.max(1));
@@ -256,7 +256,7 @@ impl Device {
     ///
     /// # Errors
     /// If the device fails.
-    pub fn run(&mut self, round: &Round) -> Result<Returned, DeviceError> {
+    pub fn run(&mut self, round: &Round) -> Result<RoundReport, DeviceError> {
         (self.launch.budget, self.launch.trigger) = (round.budget, round.trigger);
         self.launch.active = round.explorers.min(self.launch.explorers);
         let entry = if round.giving { Entry::Give } else { Entry::Explore };
@@ -278,7 +278,7 @@ impl Device {
         }
         let LaunchReport { branched, bounded, total, depth, idle, full, steps, given, .. } = report;
         let counts = Counts { branched, bounded, total: total.into(), depth: depth as u32 };
-        Ok(Returned { counts, round_ns, steps, idle, full, given, found })
+        Ok(RoundReport { counts, round_ns, steps, idle, full, given, found })
     }
 
     /// Whether an exchange costs less than what idle explorers would lose in a round like this one.

@@ -2,7 +2,7 @@
 
 use super::driver::Driver;
 use super::forms::KernelForms;
-use super::module::{Function, Module, failed};
+use super::module::{CudaFunction, CudaModule, failed};
 use crate::executor::gpu::DeviceError;
 use crate::executor::gpu::form::{Built, Handling};
 use cudarc::driver::sys::{self, CU_MEMHOSTALLOC_WRITECOMBINED};
@@ -69,14 +69,14 @@ impl Cuda {
 }
 
 /// Page-locked words. Their address is kept here, because the owner does not tell it any more once the GPU has failed.
-pub(super) struct Pinned {
+pub(super) struct CudaPinned {
     words: *mut u32,
     count: usize,
     _memory: PinnedHostSlice<u32>,
 }
 
 // SAFETY: it is memory like any other, and has one owner.
-unsafe impl Send for Pinned {}
+unsafe impl Send for CudaPinned {}
 
 /// A stream as the driver knows it, the default one if it is no other.
 fn handle(stream: Option<&(Arc<CudaStream>, CudaEvent)>) -> sys::CUstream {
@@ -84,10 +84,10 @@ fn handle(stream: Option<&(Arc<CudaStream>, CudaEvent)>) -> sys::CUstream {
 }
 
 impl Driver for Cuda {
-    type Code = Module;
-    type Kernel = Function;
+    type Code = CudaModule;
+    type Kernel = CudaFunction;
     type Stream = (Arc<CudaStream>, CudaEvent);
-    type Pinned = Pinned;
+    type Pinned = CudaPinned;
 
     fn bind(&self) -> Result<(), DeviceError> {
         self.context.bind_to_thread().map_err(failed)
@@ -136,12 +136,16 @@ impl Driver for Cuda {
         }
     }
 
-    fn load(&self, layout: &Layout, handling: Handling) -> Result<(Module, Built), DeviceError> {
+    fn load(
+        &self,
+        layout: &Layout,
+        handling: Handling,
+    ) -> Result<(CudaModule, Built), DeviceError> {
         let capability = self.context.compute_capability().map_err(failed)?;
         let mut log = Vec::new();
         let mut forms = KernelForms::new(layout, capability, handling);
         while let Some((form, code)) = forms.next() {
-            let load = |code| Module::load(&self.context, code, handling.lines);
+            let load = |code| CudaModule::load(&self.context, code, handling.lines);
             match code.and_then(load) {
                 Ok(module) => {
                     forms.keep();
@@ -154,22 +158,22 @@ impl Driver for Cuda {
         Err(DeviceError::Kernel(layout.kernel.into(), why))
     }
 
-    fn kernel(&self, code: &Module, name: &str) -> Result<Function, DeviceError> {
+    fn kernel(&self, code: &CudaModule, name: &str) -> Result<CudaFunction, DeviceError> {
         code.function(name).map_err(failed)
     }
 
-    fn blocks(&self, kernel: Function) -> Result<u32, DeviceError> {
+    fn blocks(&self, kernel: CudaFunction) -> Result<u32, DeviceError> {
         kernel.blocks().map_err(failed)
     }
 
-    fn carve_out(&self, kernel: Function, blocks: u32) {
+    fn carve_out(&self, kernel: CudaFunction, blocks: u32) {
         let _ = kernel.carve_out(&self.context, blocks);
     }
 
     // SAFETY: the trait says what callers guarantee.
     unsafe fn launch(
         &self,
-        kernel: Function,
+        kernel: CudaFunction,
         stream: Option<&Self::Stream>,
         blocks: u32,
         record: *const c_void,
@@ -183,7 +187,7 @@ impl Driver for Cuda {
         Ok((stream, self.context.new_event(None).map_err(failed)?))
     }
 
-    fn pin(&self, words: usize, sends: bool) -> Result<Pinned, DeviceError> {
+    fn pin(&self, words: usize, sends: bool) -> Result<CudaPinned, DeviceError> {
         let flags = if sends { CU_MEMHOSTALLOC_WRITECOMBINED } else { 0 };
         // SAFETY: words are plain numbers, and are written below.
         let memory = unsafe { self.context.alloc_pinned_with_flags(words, flags) };
@@ -191,15 +195,15 @@ impl Driver for Cuda {
         let address: *mut u32 = memory.as_mut_ptr().map_err(failed)?;
         // SAFETY: there is room for as many words.
         unsafe { address.write_bytes(0, words) };
-        Ok(Pinned { words: address, count: words, _memory: memory })
+        Ok(CudaPinned { words: address, count: words, _memory: memory })
     }
 
-    fn words<'m>(&self, memory: &'m mut Pinned) -> &'m mut [u32] {
+    fn words<'m>(&self, memory: &'m mut CudaPinned) -> &'m mut [u32] {
         // SAFETY: it has as many words, all of them written, and one owner.
         unsafe { std::slice::from_raw_parts_mut(memory.words, memory.count) }
     }
 
-    fn look<'m>(&self, memory: &'m Pinned) -> &'m [u32] {
+    fn look<'m>(&self, memory: &'m CudaPinned) -> &'m [u32] {
         // SAFETY: as above.
         unsafe { std::slice::from_raw_parts(memory.words, memory.count) }
     }

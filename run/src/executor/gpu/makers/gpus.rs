@@ -19,7 +19,7 @@ pub struct GpuSeen {
 }
 
 /// A GPU by its number among those of its maker.
-enum Place {
+enum GpuPlace {
     Nvidia(u32),
     Amd(u32),
 }
@@ -35,11 +35,11 @@ fn counts() -> Result<(u32, u32, Option<DeviceError>), DeviceError> {
     }
 }
 
-fn place(number: u32) -> Result<Place, DeviceError> {
+fn place(number: u32) -> Result<GpuPlace, DeviceError> {
     let (nvidia, amd, other) = counts()?;
     match number.checked_sub(nvidia) {
-        None => Ok(Place::Nvidia(number)),
-        Some(number) if number < amd => Ok(Place::Amd(number)),
+        None => Ok(GpuPlace::Nvidia(number)),
+        Some(number) if number < amd => Ok(GpuPlace::Amd(number)),
         Some(_) => {
             let n = nvidia + amd;
             let other = other.map_or(String::new(), |why| format!("; {why}"));
@@ -63,8 +63,8 @@ pub fn count() -> Result<u32, DeviceError> {
 pub fn gpus() -> Result<Vec<GpuSeen>, DeviceError> {
     let seen = |number| {
         let (maker, (name, memory)) = match place(number)? {
-            Place::Nvidia(number) => ("NVIDIA", cuda::describe(number)?),
-            Place::Amd(number) => ("AMD", hip::describe(number)?),
+            GpuPlace::Nvidia(number) => ("NVIDIA", cuda::describe(number)?),
+            GpuPlace::Amd(number) => ("AMD", hip::describe(number)?),
         };
         Ok(GpuSeen { maker, name, memory })
     };
@@ -77,8 +77,8 @@ pub fn gpus() -> Result<Vec<GpuSeen>, DeviceError> {
 /// If there is none: why.
 pub(in crate::executor::gpu) fn check(number: u32) -> Result<(), DeviceError> {
     match place(number)? {
-        Place::Nvidia(_) => Ok(()),
-        Place::Amd(number) => hip::check(number),
+        GpuPlace::Nvidia(_) => Ok(()),
+        GpuPlace::Amd(number) => hip::check(number),
     }
 }
 
@@ -88,7 +88,7 @@ pub(in crate::executor::gpu) fn check(number: u32) -> Result<(), DeviceError> {
 /// If it cannot be used: why.
 pub(in crate::executor::gpu) fn open(number: u32) -> Result<Device, DeviceError> {
     Ok(match place(number)? {
-        Place::Nvidia(number) => Device::new(Gpu::new(Cuda::open(number)?)),
-        Place::Amd(number) => Device::new(Gpu::new(Amd::open(number)?)),
+        GpuPlace::Nvidia(number) => Device::new(Gpu::new(Cuda::open(number)?)),
+        GpuPlace::Amd(number) => Device::new(Gpu::new(Amd::open(number)?)),
     })
 }

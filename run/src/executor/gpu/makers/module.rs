@@ -1,4 +1,4 @@
-//! [`Module`]: a kernel's code on a GPU, loaded with the driver's log.
+//! [`CudaModule`]: a kernel's code on a GPU, loaded with the driver's log.
 
 use crate::executor::gpu::DeviceError;
 use crate::executor::gpu::form::in_one_line;
@@ -21,22 +21,22 @@ pub(super) fn failed(why: DriverError) -> DeviceError {
 const LOG: usize = 8192;
 
 /// A kernel's code on a GPU.
-pub(super) struct Module {
+pub(super) struct CudaModule {
     module: sys::CUmodule,
     context: Arc<CudaContext>,
 }
 
 // SAFETY: a module is not tied to a thread; every call binds its context first.
-unsafe impl Send for Module {}
+unsafe impl Send for CudaModule {}
 
 /// An entry point of a module, to be used only while that is loaded.
 #[derive(Clone, Copy)]
-pub(super) struct Function(sys::CUfunction);
+pub(super) struct CudaFunction(sys::CUfunction);
 
 // SAFETY: as for its module.
-unsafe impl Send for Function {}
+unsafe impl Send for CudaFunction {}
 
-impl Module {
+impl CudaModule {
     /// Loads machine code or PTX; with `lines`, code that the driver compiles names the lines of its source.
     ///
     /// # Errors
@@ -85,14 +85,14 @@ impl Module {
     }
 
     /// One of its entry points.
-    pub fn function(&self, name: &str) -> Result<Function, DriverError> {
+    pub fn function(&self, name: &str) -> Result<CudaFunction, DriverError> {
         let name = CString::new(name).unwrap_or_default();
         // SAFETY: the module is loaded.
-        unsafe { result::module::get_function(self.module, name) }.map(Function)
+        unsafe { result::module::get_function(self.module, name) }.map(CudaFunction)
     }
 }
 
-impl Drop for Module {
+impl Drop for CudaModule {
     fn drop(&mut self) {
         // The context of a lost device has already taken the module with it.
         if self.context.bind_to_thread().is_ok() {
@@ -108,7 +108,7 @@ fn said(log: &[u8]) -> String {
     String::from_utf8_lossy(&log[..end]).into_owned()
 }
 
-impl Function {
+impl CudaFunction {
     /// How many of its thread blocks a multiprocessor can hold at once.
     pub fn blocks(self) -> Result<u32, DriverError> {
         let most = result::occupancy::max_active_block_per_multiprocessor_with_flags;

@@ -6,9 +6,9 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr::{null, null_mut};
 
 /// A program of the compiler's, freed when dropped.
-struct Program(&'static Compiler, Handle);
+struct HipProgram(&'static Compiler, Handle);
 
-impl Drop for Program {
+impl Drop for HipProgram {
     fn drop(&mut self) {
         // SAFETY: the program was made once, and nobody uses it any more.
         unsafe { (self.0.hiprtcDestroyProgram)(&mut self.1) };
@@ -49,7 +49,7 @@ pub(super) fn compile(source: &str, options: &[String]) -> Result<Vec<u8>, Strin
         )
     };
     done(calls, made)?;
-    let program = Program(calls, program);
+    let program = HipProgram(calls, program);
     let count = options.len() as c_int;
     // SAFETY: the program, its source and the options are alive.
     let compiled = unsafe { (calls.hiprtcCompileProgram)(program.1, count, options.as_ptr()) };
@@ -68,8 +68,8 @@ fn done(calls: &Compiler, code: c_int) -> Result<(), String> {
 }
 
 /// What the compiler has said.
-fn log_of(program: &Program) -> String {
-    let Program(calls, program) = program;
+fn log_of(program: &HipProgram) -> String {
+    let HipProgram(calls, program) = program;
     let mut bytes = 0;
     // SAFETY: the program is alive, and the number is valid.
     unsafe { (calls.hiprtcGetProgramLogSize)(*program, &mut bytes) };

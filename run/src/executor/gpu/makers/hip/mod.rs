@@ -116,12 +116,12 @@ impl Amd {
 }
 
 /// A kernel's code on a GPU.
-pub(super) struct Module(&'static Hip, Handle);
+pub(super) struct HipModule(&'static Hip, Handle);
 
 // SAFETY: a module is not tied to a thread.
-unsafe impl Send for Module {}
+unsafe impl Send for HipModule {}
 
-impl Drop for Module {
+impl Drop for HipModule {
     fn drop(&mut self) {
         // SAFETY: the module was loaded once, and nobody uses its functions any more.
         unsafe { (self.0.hipModuleUnload)(self.1) };
@@ -130,10 +130,10 @@ impl Drop for Module {
 
 /// An entry point of a module, to be used only while that is loaded.
 #[derive(Clone, Copy)]
-pub(super) struct Function(Handle);
+pub(super) struct HipFunction(Handle);
 
 // SAFETY: as for its module.
-unsafe impl Send for Function {}
+unsafe impl Send for HipFunction {}
 
 /// A stream, and an event that marks how far it has been told.
 pub(super) struct Stream {
@@ -172,12 +172,12 @@ impl Drop for Stream {
 }
 
 /// Page-locked words.
-pub(super) struct Pinned(&'static Hip, *mut u32, usize);
+pub(super) struct HipPinned(&'static Hip, *mut u32, usize);
 
 // SAFETY: it is memory like any other, and has one owner.
-unsafe impl Send for Pinned {}
+unsafe impl Send for HipPinned {}
 
-impl Drop for Pinned {
+impl Drop for HipPinned {
     fn drop(&mut self) {
         // SAFETY: it was allocated once, and no copy is under way.
         unsafe { (self.0.hipHostFree)(self.1.cast()) };
@@ -190,10 +190,10 @@ fn has_happened(calls: &Hip, code: c_int) -> Result<bool, DeviceError> {
 }
 
 impl Driver for Amd {
-    type Code = Module;
-    type Kernel = Function;
+    type Code = HipModule;
+    type Kernel = HipFunction;
     type Stream = Stream;
-    type Pinned = Pinned;
+    type Pinned = HipPinned;
 
     fn bind(&self) -> Result<(), DeviceError> {
         // SAFETY: there is such a GPU.
@@ -249,7 +249,7 @@ impl Driver for Amd {
         has_happened(self.calls, code)
     }
 
-    fn load(&self, layout: &Layout, handling: Handling) -> Result<(Module, Built), DeviceError> {
+    fn load(&self, layout: &Layout, handling: Handling) -> Result<(HipModule, Built), DeviceError> {
         let fault = |why: String| DeviceError::Kernel(layout.kernel.into(), why);
         if handling.form == Some(Form::Committed) {
             return Err(fault("only compiled kernels run on AMD GPUs".into()));
@@ -266,7 +266,7 @@ impl Driver for Amd {
             let mut module = null_mut();
             // SAFETY: the code is whole: an object file, which says itself how long it is.
             let code = unsafe { (self.calls.hipModuleLoadData)(&mut module, code.as_ptr().cast()) };
-            self.calls.done(code).map(|()| Module(self.calls, module))
+            self.calls.done(code).map(|()| HipModule(self.calls, module))
         };
         let version = compile::version().map_err(fault)?;
         let from = [&options[..], &[format!("{} {version:?}", self.kind)]].concat();
@@ -291,16 +291,16 @@ impl Driver for Amd {
         }
     }
 
-    fn kernel(&self, code: &Module, name: &str) -> Result<Function, DeviceError> {
+    fn kernel(&self, code: &HipModule, name: &str) -> Result<HipFunction, DeviceError> {
         let name = CString::new(name).unwrap_or_default();
         let mut function = null_mut();
         let find = self.calls.hipModuleGetFunction;
         // SAFETY: the module is loaded.
         self.calls.done(unsafe { find(&mut function, code.1, name.as_ptr()) })?;
-        Ok(Function(function))
+        Ok(HipFunction(function))
     }
 
-    fn blocks(&self, Function(function): Function) -> Result<u32, DeviceError> {
+    fn blocks(&self, HipFunction(function): HipFunction) -> Result<u32, DeviceError> {
         let mut blocks = 0;
         let most = self.calls.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor;
         // SAFETY: the function's module is loaded, and the integer is valid.
@@ -311,7 +311,7 @@ impl Driver for Amd {
     // SAFETY: the trait says what callers guarantee.
     unsafe fn launch(
         &self,
-        Function(function): Function,
+        HipFunction(function): HipFunction,
         stream: Option<&Stream>,
         blocks: u32,
         record: *const c_void,
@@ -329,21 +329,21 @@ impl Driver for Amd {
         Stream::new(self.calls, NON_BLOCKING)
     }
 
-    fn pin(&self, words: usize, _sends: bool) -> Result<Pinned, DeviceError> {
+    fn pin(&self, words: usize, _sends: bool) -> Result<HipPinned, DeviceError> {
         let (mut memory, bytes) = (null_mut(), 4 * words);
         // SAFETY: writes to a valid address.
         self.calls.done(unsafe { (self.calls.hipHostMalloc)(&mut memory, bytes, 0) })?;
         // SAFETY: there is room for as many words.
         unsafe { memory.cast::<u8>().write_bytes(0, bytes) };
-        Ok(Pinned(self.calls, memory.cast(), words))
+        Ok(HipPinned(self.calls, memory.cast(), words))
     }
 
-    fn words<'m>(&self, memory: &'m mut Pinned) -> &'m mut [u32] {
+    fn words<'m>(&self, memory: &'m mut HipPinned) -> &'m mut [u32] {
         // SAFETY: it has as many words, all of them written, and one owner.
         unsafe { std::slice::from_raw_parts_mut(memory.1, memory.2) }
     }
 
-    fn look<'m>(&self, memory: &'m Pinned) -> &'m [u32] {
+    fn look<'m>(&self, memory: &'m HipPinned) -> &'m [u32] {
         // SAFETY: as above.
         unsafe { std::slice::from_raw_parts(memory.1, memory.2) }
     }
