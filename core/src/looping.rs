@@ -34,13 +34,13 @@ pub trait Loop: Sync {
     }
 
     /// The same loop as several processes share it.
-    fn afar(&self) -> Option<&dyn LoopAfar> {
+    fn remote(&self) -> Option<&dyn RemoteLoop> {
         None
     }
 }
 
 /// A loop that several processes share. Each of them has made it from the same input.
-pub trait LoopAfar: Sync {
+pub trait RemoteLoop: Sync {
     /// Who needs the results.
     fn kept(&self) -> Kept;
 

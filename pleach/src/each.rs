@@ -1,6 +1,6 @@
 //! [`each`] and [`map`]: loops over independent units of unequal cost, on all cores; [`Each`]: the same with settings.
 
-use pleach_core::looping::{Loop, LoopAfar};
+use pleach_core::looping::{Loop, RemoteLoop};
 use pleach_run::looping::{LoopReport, LoopSettings, LoopSight};
 use pleach_run::{RunError, WorkerPool};
 use std::ops::{ControlFlow, Range};
@@ -206,7 +206,7 @@ impl<L: Loop> Loop for Costed<L> {
         self.of.run(units, hand);
     }
 
-    fn afar(&self) -> Option<&dyn LoopAfar> {
-        self.of.afar()
+    fn remote(&self) -> Option<&dyn RemoteLoop> {
+        self.of.remote()
     }
 }

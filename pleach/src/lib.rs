@@ -64,7 +64,7 @@ pub use each::{Each, each, map};
 pub use pleach_core::balance::Policy;
 pub use pleach_core::explorer::{Explorer, Progress, TreeExplorer};
 pub use pleach_core::laws;
-pub use pleach_core::looping::{Cells, Kept, Loop, LoopAfar};
+pub use pleach_core::looping::{Cells, Kept, Loop, RemoteLoop};
 pub use pleach_core::pack_struct;
 pub use pleach_core::problem::{Improver, Plain, Problem};
 pub use pleach_core::tree::{Children, Counts, Goal, Solution, Tree, TreeSource};

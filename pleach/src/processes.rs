@@ -2,7 +2,7 @@
 
 use crate::each::{Costed, Each};
 use pleach_core::lease::Terms;
-use pleach_core::looping::{Kept, Loop, LoopAfar};
+use pleach_core::looping::{Kept, Loop, RemoteLoop};
 use pleach_core::work::{Malformed, Pack, Reader};
 use pleach_net::mpi::{self, Choice};
 use pleach_run::looping::LoopReport;
@@ -163,12 +163,12 @@ impl<T: Pack + Send, F: Fn(usize) -> T + Sync> Loop for Shared<T, F> {
         units.for_each(|unit| *self.at(unit) = Some((self.value)(unit)));
     }
 
-    fn afar(&self) -> Option<&dyn LoopAfar> {
+    fn remote(&self) -> Option<&dyn RemoteLoop> {
         Some(self)
     }
 }
 
-impl<T: Pack + Send, F: Fn(usize) -> T + Sync> LoopAfar for Shared<T, F> {
+impl<T: Pack + Send, F: Fn(usize) -> T + Sync> RemoteLoop for Shared<T, F> {
     fn kept(&self) -> Kept {
         Kept::All
     }

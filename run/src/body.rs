@@ -1,4 +1,4 @@
-//! [`Body`]: what a unit acts on, and the verbs of its peer.
+//! [`Body`]: what a unit acts on, and the effects of its peer.
 
 use crate::error::RunError;
 use crate::executor::Executor;
@@ -6,7 +6,7 @@ use crate::late::aside::ScratchExplorer;
 use crate::outcome::{Balance, UnitReport};
 use crate::run_state::RunState;
 use crate::transport::{Envelope, Transport};
-use pleach_core::balance::{Law, Message, OnTheWay, PeerId, Verbs};
+use pleach_core::balance::{Effects, Law, Message, OnTheWay, PeerId};
 use pleach_core::checkpoint::Cut;
 use pleach_core::work::Work;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl<'a, E: Executor, T: Transport> Body<'a, E, T> {
     }
 }
 
-impl<E: Executor, T: Transport> Verbs for Body<'_, E, T> {
+impl<E: Executor, T: Transport> Effects for Body<'_, E, T> {
     type Piece = Arc<Work>;
     type Error = RunError;
 

@@ -1,28 +1,28 @@
 //! Hands a piece over: the giver keeps it under its ticket until it is acknowledged.
 
+use super::effects::{Effects, Law};
 use super::ledger::Ledger;
 use super::message::Message;
 use super::peer::Peer;
 use super::ticket::{PeerId, Ticket};
-use super::verbs::{Law, Verbs};
 
 /// Keeps a piece and sends it.
 ///
 /// # Errors
 /// If its ticket was used before, and that ends the run.
-pub(super) fn hand_over<P: Clone, V: Verbs<Piece = P>>(
+pub(super) fn hand_over<P: Clone, V: Effects<Piece = P>>(
     (peer, ledger): (&mut Peer, &mut Ledger<P>),
     to: PeerId,
     ticket: Ticket,
     piece: P,
-    verbs: &mut V,
+    effects: &mut V,
 ) -> Result<(), V::Error> {
     if !ledger.keep(ticket, to, piece.clone()) {
-        verbs.broken(Law::TicketUsedTwice(ticket))?;
+        effects.broken(Law::TicketUsedTwice(ticket))?;
     }
     if peer.keeps_copies() {
-        peer.note_copy(ticket, verbs.size_of(&piece));
+        peer.note_copy(ticket, effects.size_of(&piece));
     }
-    verbs.send(to, Message::Work { ticket, epoch: peer.epoch() }, Some(piece));
+    effects.send(to, Message::Work { ticket, epoch: peer.epoch() }, Some(piece));
     Ok(())
 }

@@ -1,16 +1,16 @@
 //! [`Host`]: the one interpreter of a peer's actions. Real runs, the simulator, and the rooms in which
-//! every schedule is enumerated all run this code, and differ only in their [`Verbs`].
+//! every schedule is enumerated all run this code, and differ only in their [`Effects`].
 
 use super::chooser::Chooser;
+use super::effects::Law;
 use super::giving::hand_over;
 use super::hungry::Thief;
 use super::late::carry::carry_out;
-use super::late::verbs as late;
+use super::late::effects as late;
 use super::ledger::{Ledger, OnTheWay};
 use super::message::{Action, Event, Message};
 use super::peer::Peer;
 use super::ticket::PeerId;
-use super::verbs::Law;
 
 /// A peer, the pieces that it answers for, and the actions that it still wants carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -81,27 +81,27 @@ impl<P: Clone> Host<P> {
     ///
     /// # Errors
     /// The first verb that fails.
-    pub fn tell<V: late::LateVerbs<Piece = P>>(
+    pub fn tell<V: late::LateEffects<Piece = P>>(
         &mut self,
         event: Event,
         piece: Option<P>,
         now_ns: u64,
         chooser: &mut dyn Chooser,
-        verbs: &mut V,
+        effects: &mut V,
     ) -> Result<(), V::Error> {
-        self.begin(event, piece, now_ns, chooser, verbs);
-        while self.proceed(now_ns, chooser, verbs)? {}
+        self.begin(event, piece, now_ns, chooser, effects);
+        while self.proceed(now_ns, chooser, effects)? {}
         Ok(())
     }
 
     /// Tells the peer what happened. What it wants is left to [`Host::proceed`].
-    pub(crate) fn begin<V: late::LateVerbs<Piece = P>>(
+    pub(crate) fn begin<V: late::LateEffects<Piece = P>>(
         &mut self,
         event: Event,
         piece: Option<P>,
         now_ns: u64,
         chooser: &mut dyn Chooser,
-        verbs: &mut V,
+        effects: &mut V,
     ) {
         if let Event::Mail { from, message } = event {
             if !self.is_possible(from, message, piece.is_some()) {
@@ -112,7 +112,7 @@ impl<P: Clone> Host<P> {
             self.to_take = false;
         }
         self.coming = piece;
-        self.ask(event, now_ns, chooser, verbs);
+        self.ask(event, now_ns, chooser, effects);
     }
 
     /// Whether a message can come from a peer that keeps to the protocol. Others are dropped: what the
@@ -139,15 +139,15 @@ impl<P: Clone> Host<P> {
 
     /// Carries out one action, or tells the peer what came of the batch. Returns whether there is more
     /// to do.
-    pub(crate) fn proceed<V: late::LateVerbs<Piece = P>>(
+    pub(crate) fn proceed<V: late::LateEffects<Piece = P>>(
         &mut self,
         now_ns: u64,
         chooser: &mut dyn Chooser,
-        verbs: &mut V,
+        effects: &mut V,
     ) -> Result<bool, V::Error> {
         if let Some(&action) = self.next_action() {
             self.done += 1;
-            self.act(action, verbs)?;
+            self.act(action, effects)?;
             return Ok(true);
         }
         self.batch.clear();
@@ -161,63 +161,63 @@ impl<P: Clone> Host<P> {
         } else {
             // Work that was only to be looked at may be left over.
             if self.coming.take().is_some() && std::mem::take(&mut self.to_take) {
-                verbs.broken(Law::InVain)?;
+                effects.broken(Law::InVain)?;
             }
             return Ok(false);
         };
-        self.ask(next, now_ns, chooser, verbs);
+        self.ask(next, now_ns, chooser, effects);
         Ok(true)
     }
 
     /// Asks the peer what it wants done.
-    fn ask<V: late::LateVerbs<Piece = P>>(
+    fn ask<V: late::LateEffects<Piece = P>>(
         &mut self,
         event: Event,
         now_ns: u64,
         chooser: &mut dyn Chooser,
-        verbs: &mut V,
+        effects: &mut V,
     ) {
-        let coming = self.to_take().map_or(0.0, |piece| verbs.size_of(piece));
-        self.peer.on(event, now_ns, verbs.size() + coming, chooser, &mut self.batch);
+        let coming = self.to_take().map_or(0.0, |piece| effects.size_of(piece));
+        self.peer.on(event, now_ns, effects.size() + coming, chooser, &mut self.batch);
     }
 
     /// Carries out one action.
-    fn act<V: late::LateVerbs<Piece = P>>(
+    fn act<V: late::LateEffects<Piece = P>>(
         &mut self,
         action: Action,
-        verbs: &mut V,
+        effects: &mut V,
     ) -> Result<(), V::Error> {
         match action {
-            Action::Send { to, message } => verbs.send(to, message, None),
-            Action::Give { thief, ticket, share } => match verbs.split(share.value())? {
+            Action::Send { to, message } => effects.send(to, message, None),
+            Action::Give { thief, ticket, share } => match effects.split(share.value())? {
                 Some(piece) => {
                     self.gave = true;
                     let held = (&mut self.peer, &mut self.ledger);
-                    hand_over(held, thief.peer, ticket, piece, verbs)?;
+                    hand_over(held, thief.peer, ticket, piece, effects)?;
                 }
                 None => self.kept.push(thief),
             },
             Action::Take { ticket } => match self.coming.take() {
                 Some(piece) => {
                     self.ledger.take(ticket);
-                    verbs.put(piece)?;
+                    effects.put(piece)?;
                 }
-                None => verbs.broken(Law::DidNotCome(ticket))?,
+                None => effects.broken(Law::DidNotCome(ticket))?,
             },
             Action::Release { ticket } => {
                 if !self.ledger.release(ticket) {
-                    verbs.broken(Law::NotKept(ticket))?;
+                    effects.broken(Law::NotKept(ticket))?;
                 }
             }
-            Action::Cut { epoch } => verbs.cut(epoch, self.ledger.on_the_way())?,
-            Action::Join => verbs.join()?,
-            Action::Leave => self.all_idle |= verbs.leave()?,
-            Action::Beat { score } => verbs.beat(score),
-            Action::WakeAt { at_ns } => verbs.wake_at(at_ns),
-            Action::Finish => verbs.finish()?,
+            Action::Cut { epoch } => effects.cut(epoch, self.ledger.on_the_way())?,
+            Action::Join => effects.join()?,
+            Action::Leave => self.all_idle |= effects.leave()?,
+            Action::Beat { score } => effects.beat(score),
+            Action::WakeAt { at_ns } => effects.wake_at(at_ns),
+            Action::Finish => effects.finish()?,
             Action::Late(change) => {
                 let held = (&mut self.peer, &mut self.ledger, &mut self.coming);
-                self.gave |= carry_out(held, change, verbs)?;
+                self.gave |= carry_out(held, change, effects)?;
             }
         }
         Ok(())

@@ -5,6 +5,7 @@
 mod asking;
 mod broker;
 mod chooser;
+mod effects;
 mod giving;
 mod host;
 mod hungry;
@@ -19,9 +20,9 @@ mod quiet;
 mod share;
 mod ticket;
 mod tree;
-mod verbs;
 
 pub use chooser::{Chooser, SeededChooser};
+pub use effects::{Effects, Law};
 pub use host::Host;
 pub use hungry::Thief;
 pub use ledger::{Ledger, OnTheWay};
@@ -32,7 +33,6 @@ pub use power::Power;
 pub use share::Share;
 pub use ticket::{EpochPart, PeerId, Ticket};
 pub use tree::{Growth, PeerTree, TreePlace, TreeShape};
-pub use verbs::{Law, Verbs};
 
 #[cfg(test)]
 pub(crate) use mutant::Mutant;

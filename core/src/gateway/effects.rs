@@ -4,8 +4,8 @@ use super::message::GatewayMessage;
 use super::portion::{Portion, Tally};
 use super::state::GatewayState;
 use super::workers::Workers;
-use crate::balance::late::{LateVerbs, Split};
-use crate::balance::{Law, Message, OnTheWay, PeerId, Power, Verbs};
+use crate::balance::late::{LateEffects, Split};
+use crate::balance::{Effects, Law, Message, OnTheWay, PeerId, Power};
 use crate::lease::LeaseAction;
 use crate::work::Work;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl<D: Tally, I: Workers<Done = D>> OuterEffects<'_, D, I> {
     }
 }
 
-impl<D: Tally, I: Workers<Done = D>> Verbs for OuterEffects<'_, D, I> {
+impl<D: Tally, I: Workers<Done = D>> Effects for OuterEffects<'_, D, I> {
     type Piece = Arc<Work>;
     type Error = I::Error;
 
@@ -146,7 +146,7 @@ impl<D: Tally, I: Workers<Done = D>> Verbs for OuterEffects<'_, D, I> {
 }
 
 /// Sites never give late: such a policy is refused before.
-impl<D: Tally, I: Workers<Done = D>> LateVerbs for OuterEffects<'_, D, I> {
+impl<D: Tally, I: Workers<Done = D>> LateEffects for OuterEffects<'_, D, I> {
     fn copy(&mut self) -> Result<Arc<Work>, I::Error> {
         Ok(Arc::default())
     }

@@ -3,7 +3,7 @@
 use super::load::{Hand, Load};
 use super::pile::{Pile, Set};
 use super::{room, seat};
-use crate::balance::late::LateVerbs;
+use crate::balance::late::LateEffects;
 use crate::work::Work;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Pile for Strip {
     }
 }
 
-impl<P: Pile> LateVerbs for room::Seat<'_, P> {
+impl<P: Pile> LateEffects for room::Seat<'_, P> {
     fn copy(&mut self) -> Result<P, String> {
         Ok(self.floor.units[self.me].clone())
     }
@@ -110,7 +110,7 @@ impl<L: Load> seat::Seat<'_, '_, L> {
     }
 }
 
-impl<L: Load> LateVerbs for seat::Seat<'_, '_, L> {
+impl<L: Load> LateEffects for seat::Seat<'_, '_, L> {
     fn copy(&mut self) -> Result<Arc<Work>, String> {
         Ok(Arc::new(self.hand().copy()))
     }

@@ -3,7 +3,7 @@
 use super::cuts::Cuts;
 use super::pile::{Account, Pile, Set, UnitsDone};
 use crate::balance::{
-    Action, Chooser, Event, Host, Law, Message, OnTheWay, Peer, PeerId, PeerTree, Policy, Verbs,
+    Action, Chooser, Effects, Event, Host, Law, Message, OnTheWay, Peer, PeerId, PeerTree, Policy,
 };
 use std::collections::VecDeque;
 
@@ -333,7 +333,7 @@ pub(super) struct Seat<'a, P> {
     pub me: usize,
 }
 
-impl<P: Pile> Verbs for Seat<'_, P> {
+impl<P: Pile> Effects for Seat<'_, P> {
     type Piece = P;
     type Error = String;
 

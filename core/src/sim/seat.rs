@@ -2,7 +2,7 @@
 
 use super::floor::Floor;
 use super::load::{Hand, Load};
-use crate::balance::{Law, Message, OnTheWay, PeerId, Verbs};
+use crate::balance::{Effects, Law, Message, OnTheWay, PeerId};
 use crate::checkpoint::Cut;
 use crate::work::Work;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ impl<L: Load> Seat<'_, '_, L> {
     }
 }
 
-impl<L: Load> Verbs for Seat<'_, '_, L> {
+impl<L: Load> Effects for Seat<'_, '_, L> {
     type Piece = Arc<Work>;
     type Error = String;
 

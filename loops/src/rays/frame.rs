@@ -10,7 +10,7 @@ use super::record::{Light, TILE, TILE_PIXELS, Work};
 use super::scene::Scene;
 use super::view::View;
 use pleach_core::level::Level;
-use pleach_core::looping::{Cells, Loop, LoopAfar, LoopOnDevice};
+use pleach_core::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -270,7 +270,7 @@ impl Loop for Rays<'_> {
         Some(self)
     }
 
-    fn afar(&self) -> Option<&dyn LoopAfar> {
+    fn remote(&self) -> Option<&dyn RemoteLoop> {
         Some(self)
     }
 }

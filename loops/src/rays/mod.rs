@@ -1,6 +1,5 @@
 //! Rays through meshes of tetrahedra: pictures of a value inside a volume.
 
-pub mod afar;
 mod boundary;
 mod delaunay;
 mod device;
@@ -13,6 +12,7 @@ pub mod picture;
 pub mod prepare;
 pub mod project;
 pub mod record;
+pub mod remote;
 pub mod scene;
 pub mod shade;
 pub mod transfer;

@@ -8,7 +8,7 @@ use crate::real::Real;
 use crate::simd::csrmm as simd;
 use pleach_core::device::Layout;
 use pleach_core::level::Level;
-use pleach_core::looping::{Cells, Loop, LoopAfar, LoopOnDevice};
+use pleach_core::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
 use std::ops::Range;
 
 /// Numbers for which there is vector code.
@@ -177,7 +177,7 @@ impl<T: Products> Loop for Csrmm<'_, T> {
         u32::try_from(words).is_ok().then_some(self)
     }
 
-    fn afar(&self) -> Option<&dyn LoopAfar> {
+    fn remote(&self) -> Option<&dyn RemoteLoop> {
         Some(self)
     }
 }

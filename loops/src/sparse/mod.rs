@@ -1,12 +1,12 @@
 //! Sparse matrices, and their products with sparse and with dense ones.
 
-mod afar;
 pub mod csrmm;
 pub mod factors;
 pub mod generate;
 mod hashed;
 pub mod market;
 pub mod matrix;
+mod remote;
 pub mod rows;
 pub mod spmm;
 mod spmm_device;

@@ -11,7 +11,7 @@ use crate::simd::pages::in_large_pages;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::spmm as simd;
 use pleach_core::level::Level;
-use pleach_core::looping::{Cells, Loop, LoopAfar, LoopOnDevice};
+use pleach_core::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
 use std::collections::TryReserveError;
 use std::ops::Range;
 
@@ -139,7 +139,7 @@ impl<'a, T: Sparse> Loop for Counting<'a, T> {
         self.factors.fit_devices().then_some(self)
     }
 
-    fn afar(&self) -> Option<&dyn LoopAfar> {
+    fn remote(&self) -> Option<&dyn RemoteLoop> {
         Some(self)
     }
 }
@@ -264,7 +264,7 @@ impl<'a, T: Sparse> Loop for Adding<'a, T> {
         fits.then_some(self)
     }
 
-    fn afar(&self) -> Option<&dyn LoopAfar> {
+    fn remote(&self) -> Option<&dyn RemoteLoop> {
         Some(self)
     }
 }

@@ -1,5 +1,5 @@
 //! Tests of the loops from outside.
 
-mod afar;
 mod rays;
 mod rays_brute;
+mod remote;

@@ -1,10 +1,10 @@
 //! [`listen`]: opens a star, and [`Door`], where its root decides who comes in.
 
+use super::acceptor::Acceptor;
 use super::hello::{Hello, Refusal, RefusalCode};
 use super::hub::Hub;
 use super::logic::{HubCommand, HubEvent, Limits};
 use super::mail::{CallerMailbox, MailItem, Orders, Wake};
-use super::porter::Porter;
 use super::secure::Secure;
 use super::star::Star;
 use super::turns::Turns;
@@ -97,14 +97,14 @@ pub fn listen(listening: Listening, wake: Wake) -> Result<(Star, Door), NetError
     let mailbox = Arc::new(CallerMailbox::new(wake));
     let turns = Turns::new(Hub::new(places, limits), limits, mailbox.clone()).map_err(told)?;
     let orders = turns.orders();
-    let porter = Porter::new(listener, secure, version, orders.clone(), mailbox.clone());
-    let porter = porter.map_err(told)?;
-    let waker = porter.waker().map_err(told)?;
+    let acceptor = Acceptor::new(listener, secure, version, orders.clone(), mailbox.clone());
+    let acceptor = acceptor.map_err(told)?;
+    let waker = acceptor.waker().map_err(told)?;
     let thread = |name: &str| std::thread::Builder::new().name(name.into());
     let mut star =
         Star::new((0, places), limits, orders.clone(), mailbox.clone(), Some(waker), Vec::new());
     star.keep(thread("tls").spawn(|| turns.run()).map_err(told)?);
-    star.keep(thread("tls-porter").spawn(|| porter.run()).map_err(told)?);
+    star.keep(thread("tls-acceptor").spawn(|| acceptor.run()).map_err(told)?);
     Ok((star, Door { address: local, orders, mailbox }))
 }
 

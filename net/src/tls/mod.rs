@@ -26,6 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod acceptor;
 mod door;
 mod frame;
 mod hello;
@@ -38,7 +39,6 @@ mod logic;
 mod mail;
 mod messages;
 mod outbox;
-mod porter;
 mod secure;
 mod star;
 #[cfg(test)]

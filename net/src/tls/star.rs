@@ -22,7 +22,7 @@ pub struct Star {
     finished: bool,
     gone: Option<String>,
     /// Wakes the thread that listens.
-    porter: Option<mio::Waker>,
+    acceptor: Option<mio::Waker>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -32,7 +32,7 @@ impl Star {
         limits: Limits,
         orders: Arc<Orders>,
         mailbox: Arc<CallerMailbox>,
-        porter: Option<mio::Waker>,
+        acceptor: Option<mio::Waker>,
         threads: Vec<JoinHandle<()>>,
     ) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Star {
             failed: None,
             finished: false,
             gone: None,
-            porter,
+            acceptor,
             threads,
         }
     }
@@ -97,9 +97,9 @@ impl Star {
 
     fn stop(&mut self) {
         self.orders.stop();
-        if let Some(porter) = &self.porter {
+        if let Some(acceptor) = &self.acceptor {
             // It fails only without memory.
-            let _ = porter.wake();
+            let _ = acceptor.wake();
         }
         for thread in self.threads.drain(..) {
             let _ = thread.join();

@@ -8,7 +8,7 @@ use crate::error::RunError;
 use crate::executor::Executor;
 use crate::settings::Settings;
 use crate::transport::Transport;
-use pleach_core::balance::late::LateVerbs;
+use pleach_core::balance::late::LateEffects;
 use pleach_core::problem::Problem;
 use pleach_core::tree::Goal;
 use pleach_core::work::Work;
@@ -34,7 +34,7 @@ pub(crate) fn check(problem: &dyn Problem, settings: &Settings) -> Result<(), Ru
 /// There are copies only where there is an explorer for them.
 const NO_COPIES: RunError = RunError::Late("has no explorer for its copies");
 
-impl<E: Executor, T: Transport> LateVerbs for Body<'_, E, T> {
+impl<E: Executor, T: Transport> LateEffects for Body<'_, E, T> {
     fn copy(&mut self) -> Result<Arc<Work>, RunError> {
         Ok(Arc::new(self.executor.explorer().copy()))
     }

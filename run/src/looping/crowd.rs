@@ -1,8 +1,8 @@
 //! A loop run by the threads of a worker pool: [`WorkerPool::run_loop`], and what comes of it.
 
-use super::afar::{Company, Deeds, Ferried};
 use super::device::LoopDevice;
 use super::hands::{Did, Hands, stands_for};
+use super::remote::{Deeds, Ferried, LoopProcesses};
 use super::report::{LoopReport, Part};
 use super::seen::{Seen, TakerSight};
 use super::settings::{LoopSettings, LoopSight};
@@ -48,12 +48,12 @@ impl WorkerPool {
             .chain(devices.iter().map(|(_, name)| name.clone()))
             .collect();
         let rows = units.div_ceil(grain) as u32;
-        let company = &Company::of(settings, work.afar())?;
-        let sites = company.as_ref().map_or(0, Company::places);
-        let follows = company.as_ref().is_some_and(Company::follows);
+        let company = &LoopProcesses::of(settings, work.remote())?;
+        let sites = company.as_ref().map_or(0, LoopProcesses::places);
+        let follows = company.as_ref().is_some_and(LoopProcesses::follows);
         let takers = Takers { threads, devices: devices.len(), sites };
         let done = |rows: &Range<u32>| company.iter().for_each(|company| company.done(rows));
-        let changed = || company.iter().for_each(Company::ring);
+        let changed = || company.iter().for_each(LoopProcesses::ring);
         let hooks = company.as_ref().map(|_| Hooks { done: &done, changed: &changed });
         let share = LoopQueue::new(rows, &cost_before, &settings.sizes, takers).with(hooks);
         let share = &if follows { share.fed() } else { share };
@@ -74,7 +74,9 @@ impl WorkerPool {
         let stands_for = |row: &Range<u32>| stands_for(row, grain, units);
         if let Some(company) = company {
             let (units, names) = ((&stands_for as UnitsOf<'_>, units as u64), &names);
-            jobs.push(Box::new(move || Ended::Company(company.keep(share, units, names, start))));
+            jobs.push(Box::new(move || {
+                Ended::LoopProcesses(company.keep(share, units, names, start))
+            }));
         }
         let ended = self.side_by_side(jobs, |latch| {
             // If the watcher panics, nothing more is begun.
@@ -94,7 +96,7 @@ impl WorkerPool {
         for ended in ended {
             match ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
                 Ended::Taker(one) => taken.push(one),
-                Ended::Company(ended) => others = ended?,
+                Ended::LoopProcesses(ended) => others = ended?,
             }
         }
         if let Some(company) = company.as_ref().filter(|_| others.complete == Some(true)) {
@@ -130,7 +132,7 @@ fn sights(seen: &[Seen], names: &[String], grain: u64) -> Vec<TakerSight> {
 enum Ended<H> {
     Taker(Taken<H>),
     /// What the other processes did.
-    Company(Result<Ferried, RunError>),
+    LoopProcesses(Result<Ferried, RunError>),
 }
 
 /// A hand, what was done with it, why a device did not do it all, and when it was over.

@@ -1,7 +1,5 @@
 //! Loops of independent units: threads take them from the front, devices from the back, and nobody waits for anybody.
 
-#[cfg(not(loom))]
-mod afar;
 mod both_ends;
 #[cfg(not(loom))]
 mod crowd;
@@ -13,6 +11,8 @@ mod device;
 mod hands;
 #[cfg(not(loom))]
 mod meet;
+#[cfg(not(loom))]
+mod remote;
 #[cfg(not(loom))]
 mod report;
 mod seen;

@@ -7,8 +7,8 @@ use crate::outcome::Balance;
 use crate::run_state::RunState;
 use crate::transport::local::Desk;
 use crate::transport::{Envelope, Transport};
-use pleach_core::balance::late::LateVerbs;
-use pleach_core::balance::{Law, Message, OnTheWay, PeerId, Verbs};
+use pleach_core::balance::late::LateEffects;
+use pleach_core::balance::{Effects, Law, Message, OnTheWay, PeerId};
 use pleach_core::checkpoint::Cut;
 use pleach_core::tree::Counts;
 use pleach_core::work::Work;
@@ -25,7 +25,7 @@ pub(super) struct InnerEffects<'a> {
     pub wake_at_ns: Option<u64>,
 }
 
-impl Verbs for InnerEffects<'_> {
+impl Effects for InnerEffects<'_> {
     type Piece = Arc<Work>;
     type Error = RunError;
 
@@ -89,7 +89,7 @@ impl Verbs for InnerEffects<'_> {
 }
 
 /// Nobody gives late inside a site.
-impl LateVerbs for InnerEffects<'_> {
+impl LateEffects for InnerEffects<'_> {
     fn copy(&mut self) -> Result<Arc<Work>, RunError> {
         Err(late())
     }

@@ -1,7 +1,7 @@
 //! A loop for tests of sites: a number for each unit, and how often each unit was run.
 
 use super::network::ThreadNetwork;
-use pleach_core::looping::{Kept, Loop, LoopAfar};
+use pleach_core::looping::{Kept, Loop, RemoteLoop};
 use pleach_core::work::{Malformed, Pack, Reader};
 use pleach_run::looping::{LoopReport, LoopSettings};
 use pleach_run::{Cluster, First, RunError, WorkerPool};
@@ -74,12 +74,12 @@ impl Loop for Numbers {
         }
     }
 
-    fn afar(&self) -> Option<&dyn LoopAfar> {
+    fn remote(&self) -> Option<&dyn RemoteLoop> {
         Some(self)
     }
 }
 
-impl LoopAfar for Numbers {
+impl RemoteLoop for Numbers {
     fn kept(&self) -> Kept {
         self.kept
     }

@@ -2,7 +2,7 @@
 
 use super::network::{LASTING, with_links};
 use super::numbers::{Numbers, settings};
-use pleach_core::looping::{Kept, Loop, LoopAfar};
+use pleach_core::looping::{Kept, Loop, RemoteLoop};
 use pleach_core::work::Malformed;
 use pleach_run::looping::LoopSettings;
 use pleach_run::{Cluster, First, WorkerPool};
@@ -117,11 +117,11 @@ fn no_loop_begins_inside_another_one() {
             let refused = self.0.begin_loops(Vec::new(), First::default()).is_err();
             self.1.fetch_add(units.len() as u64 * u64::from(refused), Ordering::Relaxed);
         }
-        fn afar(&self) -> Option<&dyn LoopAfar> {
+        fn remote(&self) -> Option<&dyn RemoteLoop> {
             Some(self)
         }
     }
-    impl LoopAfar for Nested {
+    impl RemoteLoop for Nested {
         fn kept(&self) -> Kept {
             Kept::Apart
         }

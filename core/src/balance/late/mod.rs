@@ -6,9 +6,9 @@
 
 pub(super) mod carry;
 pub(super) mod copies;
+pub mod effects;
 mod master;
-pub mod verbs;
 pub mod words;
 
-pub use verbs::{LateVerbs, Split};
+pub use effects::{LateEffects, Split};
 pub use words::{Change, Recall};

@@ -1,8 +1,8 @@
 //! [`Seat`]: what one unit of a simulated site can do, the gateway among them.
 
 use super::yard::Yard;
-use crate::balance::late::LateVerbs;
-use crate::balance::{Law, Message, OnTheWay, PeerId, Verbs};
+use crate::balance::late::LateEffects;
+use crate::balance::{Effects, Law, Message, OnTheWay, PeerId};
 use crate::checkpoint::Cut;
 use crate::lease::SiteId;
 use crate::sim::load::{Hand, Load};
@@ -29,7 +29,7 @@ impl<L: Load> Seat<'_, '_, L> {
     }
 }
 
-impl<L: Load> Verbs for Seat<'_, '_, L> {
+impl<L: Load> Effects for Seat<'_, '_, L> {
     type Piece = Arc<Work>;
     type Error = String;
 
@@ -114,7 +114,7 @@ impl<L: Load> Verbs for Seat<'_, '_, L> {
 }
 
 /// Nobody gives late inside a site.
-impl<L: Load> LateVerbs for Seat<'_, '_, L> {
+impl<L: Load> LateEffects for Seat<'_, '_, L> {
     fn copy(&mut self) -> Result<Arc<Work>, String> {
         Err("late giving inside a site".into())
     }

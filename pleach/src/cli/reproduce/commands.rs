@@ -157,7 +157,7 @@ fn run_one(words: &[String], processes: u32, place: &Place<'_>) -> std::io::Resu
         root.arg("--quiet");
     }
     let root = root.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let mut company = Company { all: vec![root], key };
+    let mut company = LoopProcesses { all: vec![root], key };
     let root = &mut company.all[0];
     let stdout = root.stdout.take().map(|out| std::thread::spawn(move || all_of(out)));
     let mut said = root.stderr.take().map(BufReader::new);
@@ -204,12 +204,12 @@ fn shared(words: &[String]) -> Vec<&String> {
 }
 
 /// A process, those that joined it, and their key.
-struct Company {
+struct LoopProcesses {
     all: Vec<Child>,
     key: PathBuf,
 }
 
-impl Company {
+impl LoopProcesses {
     /// Waits for one of them, unless the user stops everything.
     fn wait(&mut self, which: usize) -> std::io::Result<ExitStatus> {
         let cancel = interrupts();
@@ -225,7 +225,7 @@ impl Company {
     }
 }
 
-impl Drop for Company {
+impl Drop for LoopProcesses {
     /// Whoever is still there has lost the others.
     fn drop(&mut self) {
         for process in &mut self.all {

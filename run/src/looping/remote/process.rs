@@ -1,17 +1,17 @@
-//! [`Guest`]: what the root knows of another process in a loop.
+//! [`RemoteProcess`]: what the root knows of another process in a loop.
 
 use super::super::hands::Did;
-use super::loans::Loans;
-use super::word::{Crowd, Deeds};
+use super::lent::LentRanges;
+use super::message::{Deeds, WorkerCount};
 use crate::looping::report::{LoopSite, Part};
 use crate::outcome::Parting;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Another process, from when it is ready for the loop.
-pub(super) struct Guest {
-    pub crowd: Crowd,
-    pub loans: Loans,
+pub(super) struct RemoteProcess {
+    pub workers: WorkerCount,
+    pub lent: LentRanges,
     /// Whether it may be given anything.
     pub takes: bool,
     /// Whether it has nothing to do, as far as the others know.
@@ -36,12 +36,12 @@ pub(super) struct Guest {
     pub end: Option<(Parting, Instant)>,
 }
 
-impl Guest {
-    pub fn new(crowd: Crowd, loans: Loans, last: f64) -> Self {
+impl RemoteProcess {
+    pub fn new(workers: WorkerCount, lent: LentRanges, last: f64) -> Self {
         let now = Instant::now();
         Self {
-            crowd,
-            loans,
+            workers,
+            lent,
             takes: true,
             rests: true,
             there: true,
@@ -62,7 +62,7 @@ impl Guest {
         let Some(deeds) = &self.deeds else {
             return vec![Part::new(site.to_string(), &self.did, whole, took)];
         };
-        let each = self.crowd.names.iter().zip(deeds).map(|(name, deeds)| {
+        let each = self.workers.names.iter().zip(deeds).map(|(name, deeds)| {
             let Deeds { units, ranges, busy_ns, .. } = *deeds;
             let busy = Duration::from_nanos(busy_ns);
             let did = Did { units, cost: deeds.cost(), ranges, busy };
@@ -76,7 +76,7 @@ impl Guest {
         let since = |at: Instant| at.saturating_duration_since(start).as_secs_f64();
         LoopSite {
             name,
-            host: self.crowd.host.clone(),
+            host: self.workers.host.clone(),
             joined_s: since(self.joined),
             left_s: self.end.map(|(_, at)| since(at)),
             end: self.end.map(|(end, _)| end),

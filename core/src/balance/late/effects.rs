@@ -1,12 +1,12 @@
-//! [`LateVerbs`]: what a driver must be able to do with copies.
+//! [`LateEffects`]: what a driver must be able to do with copies.
 
-use crate::balance::verbs;
+use crate::balance::effects;
 
 /// What is left of a copy, and what was split off, if it can be split.
 pub type Split<P> = (P, Option<P>);
 
 /// What a driver must be able to do with copies.
-pub trait LateVerbs: verbs::Verbs {
+pub trait LateEffects: effects::Effects {
     /// A copy of the own work.
     ///
     /// # Errors

@@ -1,36 +1,36 @@
-//! [`Outpost`]: a loop's part in a process that follows the root: ranges come in, and results go out.
+//! [`LoopWorker`]: a loop's part in a process that follows the root: ranges come in, and results go out.
 
 use super::super::share::{LoopQueue, UnitsOf};
-use super::errands::{Assignments, in_pieces};
+use super::assignments::{Assignments, in_pieces};
+use super::message::{What, WorkerCount};
 use super::orders::{hear, say};
-use super::word::{Crowd, What};
 use crate::error::RunError;
 use crate::sites::Cluster;
 use crate::sites::session::Session;
-use pleach_core::looping::LoopAfar;
+use pleach_core::looping::RemoteLoop;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// A loop's part in a process that follows the root.
-pub(super) struct Outpost<'a> {
+pub(super) struct LoopWorker<'a> {
     pub share: &'a LoopQueue<'a>,
     pub errands: &'a Assignments,
-    pub work: &'a dyn LoopAfar,
+    pub work: &'a dyn RemoteLoop,
     pub cluster: &'a Cluster,
     /// The units of the loop that rows stand for.
     pub units: UnitsOf<'a>,
-    pub crowd: Crowd,
+    pub workers: WorkerCount,
 }
 
 /// Time between two signs of life.
 const ALIVE: Duration = Duration::from_millis(250);
 
-impl Outpost<'_> {
+impl LoopWorker<'_> {
     /// Does what the root wants until the loop is over. Returns whether it came to its end.
     pub fn keep(&self) -> Result<bool, RunError> {
         let session = &mut *self.cluster.session();
         let at = self.cluster.sequence().at;
-        say(session, 0, at, What::Ready(self.crowd.clone()));
+        say(session, 0, at, What::Ready(self.workers.clone()));
         let mut told = Instant::now();
         loop {
             while let Some(word) = hear(session)? {

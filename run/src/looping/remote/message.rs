@@ -1,11 +1,11 @@
-//! [`Word`]: what processes say to each other about a loop that they share.
+//! [`LoopMessage`]: what processes say to each other about a loop that they share.
 
 use pleach_core::work::{Malformed, Pack, Reader};
 use std::ops::Range;
 
 /// What a process says about a step: a loop, or something that came before the first one.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Word {
+pub(super) struct LoopMessage {
     /// The number of the step since the root began.
     pub at: u32,
     pub what: What,
@@ -14,7 +14,7 @@ pub(super) struct Word {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum What {
     /// To the root: the sender is at this step.
-    Ready(Crowd),
+    Ready(WorkerCount),
     /// From the root: run these.
     Run { number: u32, rows: Range<u32> },
     /// What came of rows, which were handed out under this number. From the root: for all.
@@ -33,7 +33,7 @@ pub(super) enum What {
 
 /// Who is ready.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Crowd {
+pub(super) struct WorkerCount {
     /// Units of its loop: it must be the root's. Before the first loop: 1 if it need not be told what comes first.
     pub units: u64,
     /// Its machine.
@@ -58,12 +58,12 @@ pleach_core::pack_struct!(Deeds { units: u64, ranges: u64, busy_ns: u64, cost: u
 const MOST_UNITS: usize = 1 << 14;
 const LONGEST_NAME: usize = 256;
 
-impl Word {
+impl LoopMessage {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.at.pack(&mut out);
         match &self.what {
-            What::Ready(Crowd { units, host, names }) => {
+            What::Ready(WorkerCount { units, host, names }) => {
                 let names: Vec<Vec<u8>> = names.iter().map(|name| name.as_bytes().into()).collect();
                 (0u8, *units, host.as_bytes().to_vec(), names).pack(&mut out);
             }
@@ -92,7 +92,7 @@ impl Word {
                     return Err(Malformed::Range);
                 }
                 let names = names.into_iter().map(text).collect::<Result<_, _>>()?;
-                What::Ready(Crowd { units, host: text(host)?, names })
+                What::Ready(WorkerCount { units, host: text(host)?, names })
             }
             1 => What::Run { number: Pack::unpack(from)?, rows: rows(from)? },
             2 => {
@@ -137,9 +137,10 @@ mod tests {
     #[test]
     fn words_survive_the_way() {
         let deeds = Deeds { units: 7, ranges: 2, busy_ns: 1 << 40, cost: 7f64.to_bits() };
-        let crowd = Crowd { units: 9, host: "here".into(), names: vec!["cpu0".into(), "".into()] };
+        let workers =
+            WorkerCount { units: 9, host: "here".into(), names: vec!["cpu0".into(), "".into()] };
         let all = [
-            What::Ready(crowd),
+            What::Ready(workers),
             What::Run { number: 3, rows: 5..5 },
             What::Results { number: 0, rows: 0..u32::MAX, bytes: vec![0, 1, 255] },
             What::Over { complete: true },
@@ -149,8 +150,8 @@ mod tests {
             What::Heard,
         ];
         for what in all {
-            let word = Word { at: 300, what };
-            assert_eq!(Word::from_bytes(&word.to_bytes()), Ok(word));
+            let word = LoopMessage { at: 300, what };
+            assert_eq!(LoopMessage::from_bytes(&word.to_bytes()), Ok(word));
         }
     }
 
@@ -159,12 +160,12 @@ mod tests {
         for bytes in
             [&[][..], &[1], &[1, 9], &[1, 1, 0, 5, 4], &[1, 3, 2], &[1, 5, 0], &[1, 4, 200]]
         {
-            assert!(Word::from_bytes(bytes).is_err(), "{bytes:?}");
+            assert!(LoopMessage::from_bytes(bytes).is_err(), "{bytes:?}");
         }
         for host in ["\u{1b}[2J", &"x".repeat(257)] {
-            let crowd = Crowd { host: host.into(), ..Crowd::default() };
-            let word = Word { at: 1, what: What::Ready(crowd) };
-            assert!(Word::from_bytes(&word.to_bytes()).is_err(), "{host:?}");
+            let workers = WorkerCount { host: host.into(), ..WorkerCount::default() };
+            let word = LoopMessage { at: 1, what: What::Ready(workers) };
+            assert!(LoopMessage::from_bytes(&word.to_bytes()).is_err(), "{host:?}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! [`Ferry`]: the root's side of a loop that several processes share: it hands out ranges, and takes in results.
+//! [`LoopCoordinator`]: the root's side of a loop that several processes share: it hands out ranges, and takes in results.
 
 use super::super::share::{LoopQueue, UnitsOf};
-use super::errands::in_pieces;
-use super::guest::Guest;
-use super::loans::{Loans, ReturnedRange};
+use super::assignments::in_pieces;
+use super::lent::{LentRanges, ReturnedRange};
+use super::message::{LoopMessage, What, WorkerCount};
 use super::orders::{say, tell};
-use super::word::{Crowd, What, Word};
+use super::process::RemoteProcess;
 use crate::error::RunError;
 use crate::looping::report::{LoopSite, Part};
 use crate::outcome::Parting;
@@ -14,15 +14,15 @@ use crate::sites::loop_sequence::LoopSequence;
 use crate::sites::message::SessionMessage;
 use crate::sites::other_sites::site_name;
 use crate::sites::session::{Heard, Session};
-use pleach_core::looping::{Kept, LoopAfar};
+use pleach_core::looping::{Kept, RemoteLoop};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// The root's side of a loop that several processes share.
-pub(super) struct Ferry<'a> {
+pub(super) struct LoopCoordinator<'a> {
     pub share: &'a LoopQueue<'a>,
-    pub work: &'a dyn LoopAfar,
+    pub work: &'a dyn RemoteLoop,
     pub cluster: &'a Cluster,
     /// The units of the loop that rows stand for.
     pub units: UnitsOf<'a>,
@@ -50,17 +50,17 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long the root waits for others to tell what they did.
 const ACCOUNTS: Duration = Duration::from_secs(3);
 
-impl Ferry<'_> {
+impl LoopCoordinator<'_> {
     /// Shares the loop with all processes that are ready for it, until it is over.
     pub fn keep(&self) -> Result<Ferried, RunError> {
         let (mut session, mut sequence) = (self.cluster.session(), self.cluster.sequence());
         let mut voyage = Voyage {
-            ferry: self,
+            coordinator: self,
             at: sequence.at,
             over: false,
             session: &mut session,
             sequence: &mut sequence,
-            guests: BTreeMap::new(),
+            processes: BTreeMap::new(),
             gone: Vec::new(),
             number: 0,
             warnings: Vec::new(),
@@ -71,15 +71,15 @@ impl Ferry<'_> {
 
 /// A loop under way.
 struct Voyage<'a> {
-    ferry: &'a Ferry<'a>,
+    coordinator: &'a LoopCoordinator<'a>,
     session: &'a mut Session,
     sequence: &'a mut LoopSequence,
     /// The step that this loop is, and whether it is over.
     at: u32,
     over: bool,
-    guests: BTreeMap<u32, Guest>,
+    processes: BTreeMap<u32, RemoteProcess>,
     /// Those whose places others have now.
-    gone: Vec<(u32, Guest)>,
+    gone: Vec<(u32, RemoteProcess)>,
     /// The number of the last range that was handed out.
     number: u32,
     warnings: Vec<String>,
@@ -88,36 +88,38 @@ struct Voyage<'a> {
 impl Voyage<'_> {
     fn go(&mut self) -> Result<Ferried, RunError> {
         for (site, word) in std::mem::take(&mut self.sequence.early) {
-            if let Ok(Word { at: of, what: What::Ready(crowd) }) = Word::from_bytes(&word) {
-                self.ready(site, (of, crowd))?;
+            if let Ok(LoopMessage { at: of, what: What::Ready(workers) }) =
+                LoopMessage::from_bytes(&word)
+            {
+                self.ready(site, (of, workers))?;
             }
         }
-        while !self.ferry.share.close() {
+        while !self.coordinator.share.close() {
             self.listen()?;
             self.feed();
             self.look();
-            self.ferry.cluster.rest(self.session, LOOK);
+            self.coordinator.cluster.rest(self.session, LOOK);
         }
         self.end();
-        let (told, complete) = (Instant::now(), self.ferry.share.missing() == 0);
-        let owes = |guest: &Guest| complete && guest.there && guest.deeds.is_none();
-        while self.guests.values().any(owes) && told.elapsed() < ACCOUNTS {
+        let (told, complete) = (Instant::now(), self.coordinator.share.missing() == 0);
+        let owes = |process: &RemoteProcess| complete && process.there && process.deeds.is_none();
+        while self.processes.values().any(owes) && told.elapsed() < ACCOUNTS {
             self.listen()?;
-            self.ferry.cluster.rest(self.session, LOOK);
+            self.coordinator.cluster.rest(self.session, LOOK);
         }
         Ok(self.report(told))
     }
 
     /// The taker that stands for a site.
     fn taker(&self, site: u32) -> usize {
-        self.ferry.first + site as usize
+        self.coordinator.first + site as usize
     }
 
     fn listen(&mut self) -> Result<(), RunError> {
         while let Some(heard) = self.session.hear()? {
             match heard {
                 Heard::SessionMessage(site, SessionMessage::Loop(bytes)) => {
-                    match Word::from_bytes(&bytes) {
+                    match LoopMessage::from_bytes(&bytes) {
                         Ok(word) => self.take(site, word, bytes)?,
                         Err(why) => self.wrong(site, &why.to_string())?,
                     }
@@ -140,26 +142,26 @@ impl Voyage<'_> {
         Ok(())
     }
 
-    fn take(&mut self, site: u32, word: Word, bytes: Vec<u8>) -> Result<(), RunError> {
+    fn take(&mut self, site: u32, word: LoopMessage, bytes: Vec<u8>) -> Result<(), RunError> {
         let now = self.at;
         if self.sequence.barred.contains(&site) {
             return Ok(());
         }
-        if let Some(guest) = self.guests.get_mut(&site) {
-            guest.heard = Instant::now();
+        if let Some(process) = self.processes.get_mut(&site) {
+            process.heard = Instant::now();
         }
         match word.what {
             What::Ready(_) if word.at > now => {
                 self.sequence.early.retain(|(other, _)| *other != site);
                 self.sequence.early.push((site, bytes));
             }
-            What::Ready(crowd) => self.ready(site, (word.at, crowd))?,
+            What::Ready(workers) => self.ready(site, (word.at, workers))?,
             What::Results { number, rows, bytes } if word.at == now && !self.over => {
                 self.keep(site, (number, rows), &bytes)?;
             }
             What::Did(deeds) if word.at == now => {
-                if let Some(guest) = self.guests.get_mut(&site) {
-                    guest.deeds = Some(deeds);
+                if let Some(process) = self.processes.get_mut(&site) {
+                    process.deeds = Some(deeds);
                 }
             }
             What::Heard => self.sequence.hears(site, word.at),
@@ -173,33 +175,33 @@ impl Voyage<'_> {
     }
 
     /// A process is ready for a step.
-    fn ready(&mut self, site: u32, (at, crowd): (u32, Crowd)) -> Result<(), RunError> {
+    fn ready(&mut self, site: u32, (at, workers): (u32, WorkerCount)) -> Result<(), RunError> {
         if at < self.at || self.over {
-            tell(self.session, self.sequence, site, (at, &crowd));
+            tell(self.session, self.sequence, site, (at, &workers));
             return Ok(());
         }
-        if self.guests.get(&site).is_some_and(|guest| guest.there) {
+        if self.processes.get(&site).is_some_and(|process| process.there) {
             return self.wrong(site, "it was ready twice");
         }
-        if crowd.units != self.ferry.all {
-            let Crowd { units, .. } = crowd;
-            let all = self.ferry.all;
+        if workers.units != self.coordinator.all {
+            let WorkerCount { units, .. } = workers;
+            let all = self.coordinator.all;
             let why = format!("its loop has {units} units, and the root's {all}");
             return self.wrong(site, &why);
         }
-        let stays = self.ferry.work.kept() == Kept::Apart;
-        let loans = if stays { Loans::that_stay() } else { Loans::default() };
-        let guest = Guest::new(crowd, loans, self.ferry.share.whole());
+        let stays = self.coordinator.work.kept() == Kept::Apart;
+        let lent = if stays { LentRanges::that_stay() } else { LentRanges::default() };
+        let process = RemoteProcess::new(workers, lent, self.coordinator.share.whole());
         self.settle();
-        let before = self.guests.insert(site, guest);
-        self.gone.extend(before.map(|guest| (site, guest)));
-        self.ferry.share.come(self.taker(site));
+        let before = self.processes.insert(site, process);
+        self.gone.extend(before.map(|process| (site, process)));
+        self.coordinator.share.come(self.taker(site));
         Ok(())
     }
 
     /// A process has failed, or has said what makes no sense. Where all live and die together, that is the end.
     fn wrong(&mut self, site: u32, why: &str) -> Result<(), RunError> {
-        if !self.ferry.cluster.is_open() {
+        if !self.coordinator.cluster.is_open() {
             return Err(RunError::Site { site, why: why.into() });
         }
         self.warnings.push(format!("site {site} takes no further part: {why}"));
@@ -215,34 +217,36 @@ impl Voyage<'_> {
         (number, rows): (u32, Range<u32>),
         bytes: &[u8],
     ) -> Result<(), RunError> {
-        let Some(guest) = self.guests.get_mut(&site) else { return Ok(()) };
-        match guest.loans.expects(number, &rows) {
+        let Some(process) = self.processes.get_mut(&site) else { return Ok(()) };
+        match process.lent.expects(number, &rows) {
             ReturnedRange::Late => return Ok(()),
             ReturnedRange::Wrong => return self.wrong(site, "results of other units came"),
             ReturnedRange::Good => {}
         }
-        let Ferry { work, units, .. } = *self.ferry;
+        let LoopCoordinator { work, units, .. } = *self.coordinator;
         if let Err(why) = work.unpack(units(&rows), bytes) {
             return self.wrong(site, &format!("its results cannot be read: {why}"));
         }
-        guest.did.ranges += u64::from(guest.loans.came(number, &rows));
-        guest.new.push(rows);
+        process.did.ranges += u64::from(process.lent.came(number, &rows));
+        process.new.push(rows);
         Ok(())
     }
 
     /// Notes all results that have come since this was done last. What came together took the same time together.
     fn settle(&mut self) {
-        let Ferry { share, units, first, .. } = *self.ferry;
-        for (&site, guest) in self.guests.iter_mut().filter(|(_, guest)| !guest.new.is_empty()) {
-            let took = guest.since.elapsed();
-            guest.since = Instant::now();
-            let new = std::mem::take(&mut guest.new);
+        let LoopCoordinator { share, units, first, .. } = *self.coordinator;
+        for (&site, process) in
+            self.processes.iter_mut().filter(|(_, process)| !process.new.is_empty())
+        {
+            let took = process.since.elapsed();
+            process.since = Instant::now();
+            let new = std::mem::take(&mut process.new);
             let cost: f64 = new.iter().map(|rows| share.cost(rows)).sum();
-            guest.did.busy += took;
-            guest.did.cost += cost;
-            guest.last = cost;
+            process.did.busy += took;
+            process.did.cost += cost;
+            process.last = cost;
             for rows in new {
-                guest.did.units += units(&rows).len() as u64;
+                process.did.units += units(&rows).len() as u64;
                 let part = if cost > 0.0 { share.cost(&rows) / cost } else { 0.0 };
                 share.note(first + site as usize, &rows, part * took.as_nanos() as f64);
             }
@@ -253,62 +257,62 @@ impl Voyage<'_> {
     fn lose(&mut self, site: u32, end: Parting) {
         self.settle();
         self.sequence.early.retain(|(other, _)| *other != site);
-        let Some(guest) = self.guests.get_mut(&site) else { return };
+        let Some(process) = self.processes.get_mut(&site) else { return };
         if self.over {
             // It has done its part.
-            guest.there = false;
+            process.there = false;
             return;
         }
-        if guest.takes && end == Parting::Lost {
+        if process.takes && end == Parting::Lost {
             self.warnings.push(format!("site {site} is lost: others do what it had"));
         }
-        guest.there = false;
-        guest.end.get_or_insert((end, Instant::now()));
+        process.there = false;
+        process.end.get_or_insert((end, Instant::now()));
         self.take_back(site);
     }
 
     fn take_back(&mut self, site: u32) {
-        let Ferry { share, units, first, .. } = *self.ferry;
-        let Some(guest) = self.guests.get_mut(&site) else { return };
-        if !std::mem::take(&mut guest.takes) {
+        let LoopCoordinator { share, units, first, .. } = *self.coordinator;
+        let Some(process) = self.processes.get_mut(&site) else { return };
+        if !std::mem::take(&mut process.takes) {
             return;
         }
-        let (rows, undone) = guest.loans.take_back();
-        guest.redone += rows.iter().map(|rows| units(rows).len() as u64).sum::<u64>();
+        let (rows, undone) = process.lent.take_back();
+        process.redone += rows.iter().map(|rows| units(rows).len() as u64).sum::<u64>();
         share.undo(undone);
         share.miss(first + site as usize, rows);
-        if !std::mem::replace(&mut guest.rests, true) {
+        if !std::mem::replace(&mut process.rests, true) {
             share.rest();
         }
     }
 
     /// Hands out ranges.
     fn feed(&mut self) {
-        let Ferry { share, first, .. } = *self.ferry;
+        let LoopCoordinator { share, first, .. } = *self.coordinator;
         let mut gone = Vec::new();
-        for (&site, guest) in self.guests.iter_mut().filter(|(_, guest)| guest.takes) {
+        for (&site, process) in self.processes.iter_mut().filter(|(_, process)| process.takes) {
             let taker = first + site as usize;
-            while guest.loans.count() < UNDER_WAY {
-                let rows = if guest.rests {
+            while process.lent.count() < UNDER_WAY {
+                let rows = if process.rests {
                     share.begin(taker)
                 } else {
-                    share.try_next(taker, guest.last)
+                    share.try_next(taker, process.last)
                 };
                 let Some(rows) = rows else { break };
-                guest.rests = false;
-                if guest.loans.count() == 0 {
-                    guest.since = Instant::now();
+                process.rests = false;
+                if process.lent.count() == 0 {
+                    process.since = Instant::now();
                 }
                 self.number += 1;
-                guest.loans.lend(self.number, rows.clone());
+                process.lent.lend(self.number, rows.clone());
                 share.hold(taker, &rows);
                 if !say(self.session, site, self.at, What::Run { number: self.number, rows }) {
                     gone.push(site);
                     break;
                 }
             }
-            if guest.loans.count() == 0 && !guest.rests {
-                guest.rests = true;
+            if process.lent.count() == 0 && !process.rests {
+                process.rests = true;
                 share.rest();
             }
         }
@@ -318,15 +322,20 @@ impl Voyage<'_> {
     /// Looks for processes that say nothing any more. They may live, and their results may come late; so they are
     /// given nothing more of this loop.
     fn look(&mut self) {
-        let lease = Duration::from_nanos(self.ferry.cluster.terms().lease_ns);
-        if self.ferry.work.kept() == Kept::Apart {
+        let lease = Duration::from_nanos(self.coordinator.cluster.terms().lease_ns);
+        if self.coordinator.work.kept() == Kept::Apart {
             // What it has done would be done twice.
             return;
         }
-        let silent =
-            |guest: &Guest| guest.takes && guest.loans.count() > 0 && guest.heard.elapsed() > lease;
-        let silent: Vec<u32> =
-            self.guests.iter().filter(|(_, guest)| silent(guest)).map(|(site, _)| *site).collect();
+        let silent = |process: &RemoteProcess| {
+            process.takes && process.lent.count() > 0 && process.heard.elapsed() > lease
+        };
+        let silent: Vec<u32> = self
+            .processes
+            .iter()
+            .filter(|(_, process)| silent(process))
+            .map(|(site, _)| *site)
+            .collect();
         for site in silent {
             self.warnings.push(format!("site {site} says nothing: others do what it had"));
             self.take_back(site);
@@ -335,7 +344,7 @@ impl Voyage<'_> {
 
     /// The loop is over: all are told, with the results if all need them.
     fn end(&mut self) {
-        let Ferry { share, work, units, .. } = *self.ferry;
+        let LoopCoordinator { share, work, units, .. } = *self.coordinator;
         let (at, complete) = (self.at, share.missing() == 0);
         self.over = true;
         let mut results = Vec::new();
@@ -345,24 +354,25 @@ impl Voyage<'_> {
             });
         }
         self.sequence.step(complete, results);
-        for (&site, guest) in self.guests.iter().filter(|(_, guest)| guest.there) {
-            tell(self.session, self.sequence, site, (at, &guest.crowd));
+        for (&site, process) in self.processes.iter().filter(|(_, process)| process.there) {
+            tell(self.session, self.sequence, site, (at, &process.workers));
         }
     }
 
     fn report(&mut self, end: Instant) -> Ferried {
-        let Ferry { share, start, .. } = *self.ferry;
+        let LoopCoordinator { share, start, .. } = *self.coordinator;
         let complete = self.sequence.past.last().map(|(complete, _)| *complete);
         let warnings = std::mem::take(&mut self.warnings);
         let mut ferried = Ferried { warnings, complete, ..Ferried::default() };
         let mut seen: Vec<u32> = Vec::new();
-        let here = self.guests.iter().map(|(site, guest)| (*site, guest));
-        for (site, guest) in self.gone.iter().map(|(site, guest)| (*site, guest)).chain(here) {
+        let here = self.processes.iter().map(|(site, process)| (*site, process));
+        for (site, process) in self.gone.iter().map(|(site, process)| (*site, process)).chain(here)
+        {
             let nth = seen.iter().filter(|&&other| other == site).count();
             seen.push(site);
             let name = site_name(site, nth);
-            ferried.parts.extend(guest.parts(&name, share.whole(), end - start));
-            ferried.sites.push(guest.site(name, start));
+            ferried.parts.extend(process.parts(&name, share.whole(), end - start));
+            ferried.sites.push(process.site(name, start));
         }
         ferried
     }

@@ -1,7 +1,7 @@
 //! [`Assignments`]: the ranges that the root has handed out to this process, and which of them are done.
 
 use crate::sync::{Mutex, lock};
-use pleach_core::looping::LoopAfar;
+use pleach_core::looping::RemoteLoop;
 use std::ops::Range;
 
 /// The ranges that the root has handed out to this process. No two of them have a row in common.
@@ -47,7 +47,7 @@ const STEP: usize = 64;
 
 /// Packs the results of some rows, piece by piece.
 pub(super) fn in_pieces(
-    work: &dyn LoopAfar,
+    work: &dyn RemoteLoop,
     rows: Range<u32>,
     units: &dyn Fn(&Range<u32>) -> Range<usize>,
     mut give: impl FnMut(Range<u32>, Vec<u8>),
@@ -86,7 +86,7 @@ mod tests {
     /// A megabyte for each unit.
     struct Large;
 
-    impl LoopAfar for Large {
+    impl RemoteLoop for Large {
         fn kept(&self) -> Kept {
             Kept::First
         }

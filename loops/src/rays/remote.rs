@@ -3,11 +3,11 @@
 use super::frame::Rays;
 use super::march::Tally;
 use crate::bytes::{put_numbers, take_numbers};
-use pleach_core::looping::{Kept, LoopAfar};
+use pleach_core::looping::{Kept, RemoteLoop};
 use pleach_core::work::{Malformed, Pack, Reader};
 use std::ops::Range;
 
-impl LoopAfar for Rays<'_> {
+impl RemoteLoop for Rays<'_> {
     fn kept(&self) -> Kept {
         Kept::First
     }

@@ -1,40 +1,40 @@
-//! [`Company`]: the processes that share a loop with this one, be it the root or not.
+//! [`LoopProcesses`]: the processes that share a loop with this one, be it the root or not.
 
 use super::super::settings::LoopSettings;
 use super::super::share::{LoopQueue, StopShareOnDrop, UnitsOf};
 use super::super::sizes::Sizes;
-use super::errands::Assignments;
-use super::ferry::{Ferried, Ferry};
+use super::assignments::Assignments;
+use super::coordinator::{Ferried, LoopCoordinator};
+use super::message::{Deeds, What, WorkerCount};
 use super::orders::say;
-use super::outpost::Outpost;
-use super::word::{Crowd, Deeds, What};
+use super::worker::LoopWorker;
 use crate::error::RunError;
 use crate::sites::Cluster;
-use pleach_core::looping::LoopAfar;
+use pleach_core::looping::RemoteLoop;
 use std::ops::Range;
 use std::time::Instant;
 
 /// The processes that share a loop with this one.
-pub(in super::super) struct Company<'a> {
+pub(in super::super) struct LoopProcesses<'a> {
     cluster: &'a Cluster,
-    work: &'a dyn LoopAfar,
+    work: &'a dyn RemoteLoop,
     errands: Assignments,
 }
 
-impl Drop for Company<'_> {
+impl Drop for LoopProcesses<'_> {
     fn drop(&mut self) {
         self.cluster.end_loop();
     }
 }
 
-impl<'a> Company<'a> {
+impl<'a> LoopProcesses<'a> {
     /// Those that the settings name.
     ///
     /// # Errors
     /// If the loop's results cannot travel, or another loop of these processes is under way.
     pub fn of(
         settings: &'a LoopSettings,
-        work: Option<&'a dyn LoopAfar>,
+        work: Option<&'a dyn RemoteLoop>,
     ) -> Result<Option<Self>, RunError> {
         let Some(cluster) = settings.cluster.as_deref() else { return Ok(None) };
         if matches!(settings.sizes, Sizes::Static(_)) {
@@ -55,7 +55,7 @@ impl<'a> Company<'a> {
         if self.follows() { 1 } else { self.cluster.others() }
     }
 
-    /// Something has happened that the thread of [`Company::keep`] should look at.
+    /// Something has happened that the thread of [`LoopProcesses::keep`] should look at.
     pub fn ring(&self) {
         self.cluster.waker().ring();
     }
@@ -79,13 +79,14 @@ impl<'a> Company<'a> {
         let guard = StopShareOnDrop(share);
         let (work, cluster, (units, all)) = (self.work, self.cluster, units);
         let ferried = if self.follows() {
-            let crowd = Crowd { units: all, host: pleach_net::host(), names: names.to_vec() };
+            let workers =
+                WorkerCount { units: all, host: pleach_net::host(), names: names.to_vec() };
             let errands = &self.errands;
-            let complete = Outpost { share, errands, work, cluster, units, crowd }.keep()?;
+            let complete = LoopWorker { share, errands, work, cluster, units, workers }.keep()?;
             Ferried { complete: Some(complete), ..Ferried::default() }
         } else {
             let first = names.len() - 1;
-            Ferry { share, work, cluster, units, all, first, start }.keep()?
+            LoopCoordinator { share, work, cluster, units, all, first, start }.keep()?
         };
         if ferried.complete != Some(false) {
             std::mem::forget(guard);

@@ -16,7 +16,7 @@ use pleach_loops::sparse::spmm::{Adding, Counting, Factors, room};
 fn travels(here: &impl Loop, there: &impl Loop) {
     let units = here.units();
     here.run(0..units, &mut here.hand());
-    let (from, to) = (here.afar().unwrap(), there.afar().unwrap());
+    let (from, to) = (here.remote().unwrap(), there.remote().unwrap());
     for start in (0..units).step_by(3) {
         let range = start..(start + 3).min(units);
         let mut bytes = Vec::new();
@@ -64,13 +64,13 @@ fn impossible_rows_are_refused() {
     let mut lengths = vec![0; matrix.height()];
     let counting = Counting::new(&factors, &mut lengths);
     let bytes = vec![0xff; 4 * matrix.height()];
-    assert!(counting.afar().unwrap().unpack(0..counting.units(), &bytes).is_err());
+    assert!(counting.remote().unwrap().unpack(0..counting.units(), &bytes).is_err());
     drop(counting);
     let mut product = Csr::<f64>::default();
     room(&vec![1; matrix.height()], matrix.width, &mut product).unwrap();
     let adding = Adding::new(&factors, &mut product);
     let bytes = vec![0xff; 12 * matrix.height()];
-    assert!(adding.afar().unwrap().unpack(0..adding.units(), &bytes).is_err());
+    assert!(adding.remote().unwrap().unpack(0..adding.units(), &bytes).is_err());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! How loops of several processes begin and end: the root says what to run, and the others ask for what they need.
 
 use super::super::hands::Did;
-use super::word::{Crowd, Deeds, What, Word};
+use super::message::{Deeds, LoopMessage, What, WorkerCount};
 use crate::error::RunError;
 use crate::sites::loop_sequence::{First, LoopSequence};
 use crate::sites::message::SessionMessage;
@@ -48,12 +48,12 @@ impl Cluster {
         {
             match session.hear()? {
                 Some(Heard::SessionMessage(from, SessionMessage::Loop(bytes))) => {
-                    match Word::from_bytes(&bytes) {
-                        Ok(Word { at, what: What::Ready(crowd) }) if at <= last => {
-                            tell(session, sequence, from, (at, &crowd));
+                    match LoopMessage::from_bytes(&bytes) {
+                        Ok(LoopMessage { at, what: What::Ready(workers) }) if at <= last => {
+                            tell(session, sequence, from, (at, &workers));
                         }
-                        Ok(Word { at, what: What::Heard }) => sequence.hears(from, at),
-                        Ok(Word { what: What::Leave, .. }) => sequence.hears(from, last),
+                        Ok(LoopMessage { at, what: What::Heard }) => sequence.hears(from, at),
+                        Ok(LoopMessage { what: What::Leave, .. }) => sequence.hears(from, last),
                         _ => {}
                     }
                 }
@@ -97,15 +97,15 @@ impl Cluster {
         self.can_begin_loops()?;
         let mut session = self.session();
         *self.sequence() = LoopSequence::default();
-        let crowd = Crowd { units: knows.into(), ..Crowd::default() };
-        say(&mut session, 0, 0, What::Ready(crowd));
+        let workers = WorkerCount { units: knows.into(), ..WorkerCount::default() };
+        say(&mut session, 0, 0, What::Ready(workers));
         let mut first = Vec::new();
         while waits() && !session.is_past() {
             match hear(&mut session)? {
-                Some(Word { at: 0, what: What::Results { bytes, .. } }) => {
+                Some(LoopMessage { at: 0, what: What::Results { bytes, .. } }) => {
                     first.extend_from_slice(&bytes);
                 }
-                Some(Word { at: 0, what: What::Over { .. } }) => {
+                Some(LoopMessage { at: 0, what: What::Over { .. } }) => {
                     say(&mut session, 0, 0, What::Heard);
                     self.sequence().at = 1;
                     return Ok(Some(first));
@@ -120,7 +120,7 @@ impl Cluster {
 
 /// Sends a word about a step. Returns whether anybody is there.
 pub(super) fn say(session: &mut Session, to: u32, at: u32, what: What) -> bool {
-    session.send(to, &SessionMessage::Loop(Word { at, what }.to_bytes()))
+    session.send(to, &SessionMessage::Loop(LoopMessage { at, what }.to_bytes()))
 }
 
 /// Sends a process that was ready for a step, which is over, what everybody needs of it, and says so.
@@ -128,10 +128,10 @@ pub(super) fn tell(
     session: &mut Session,
     sequence: &LoopSequence,
     to: u32,
-    (at, crowd): (u32, &Crowd),
+    (at, workers): (u32, &WorkerCount),
 ) {
     let Some((complete, results)) = sequence.past.get(at as usize) else { return };
-    let knows = at == 0 && crowd.units > 0;
+    let knows = at == 0 && workers.units > 0;
     for (rows, bytes) in results.iter().filter(|_| !knows) {
         let what = What::Results { number: 0, rows: rows.clone(), bytes: bytes.to_vec() };
         say(session, to, at, what);
@@ -140,12 +140,12 @@ pub(super) fn tell(
 }
 
 /// The next word that the root says to this process.
-pub(super) fn hear(session: &mut Session) -> Result<Option<Word>, RunError> {
+pub(super) fn hear(session: &mut Session) -> Result<Option<LoopMessage>, RunError> {
     loop {
         let Some(heard) = session.hear()? else { return Ok(None) };
         match heard {
             Heard::SessionMessage(0, SessionMessage::Loop(bytes)) => {
-                return Ok(Some(Word::from_bytes(&bytes)?));
+                return Ok(Some(LoopMessage::from_bytes(&bytes)?));
             }
             Heard::SessionMessage(0, SessionMessage::Failed(why)) => {
                 return Err(RunError::Site { site: 0, why });

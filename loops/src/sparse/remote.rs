@@ -4,11 +4,11 @@ use super::csrmm::{Csrmm, Products};
 use super::factors::ROWS;
 use super::spmm::{Adding, Counting, Sparse};
 use crate::bytes::{put_numbers, put_words, take_numbers, take_words};
-use pleach_core::looping::{Kept, LoopAfar};
+use pleach_core::looping::{Kept, RemoteLoop};
 use pleach_core::work::{Malformed, Reader};
 use std::ops::Range;
 
-impl<T: Products> LoopAfar for Csrmm<'_, T> {
+impl<T: Products> RemoteLoop for Csrmm<'_, T> {
     fn kept(&self) -> Kept {
         Kept::First
     }
@@ -24,7 +24,7 @@ impl<T: Products> LoopAfar for Csrmm<'_, T> {
     }
 }
 
-impl<T: Sparse> LoopAfar for Counting<'_, T> {
+impl<T: Sparse> RemoteLoop for Counting<'_, T> {
     /// All need to know where rows of the product begin.
     fn kept(&self) -> Kept {
         Kept::All
@@ -51,7 +51,7 @@ impl<T: Sparse> LoopAfar for Counting<'_, T> {
     }
 }
 
-impl<T: Sparse> LoopAfar for Adding<'_, T> {
+impl<T: Sparse> RemoteLoop for Adding<'_, T> {
     fn kept(&self) -> Kept {
         Kept::First
     }

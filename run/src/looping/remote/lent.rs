@@ -1,11 +1,11 @@
-//! [`Loans`]: the ranges that another process has of a loop, and what came back of them.
+//! [`LentRanges`]: the ranges that another process has of a loop, and what came back of them.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 /// The ranges that another process has.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Loans {
+pub(super) struct LentRanges {
     /// In the order in which they were handed out.
     open: VecDeque<Loan>,
     /// Those that are done, if their results stay where they are.
@@ -32,7 +32,7 @@ pub(super) enum ReturnedRange {
     Good,
 }
 
-impl Loans {
+impl LentRanges {
     /// Those of a loop whose results stay where they are.
     pub fn that_stay() -> Self {
         Self { kept: Some(Vec::new()), ..Self::default() }
@@ -91,56 +91,56 @@ impl Loans {
 mod tests {
     use super::*;
 
-    fn come(loans: &mut Loans, number: u32, rows: Range<u32>) -> ReturnedRange {
-        let means = loans.expects(number, &rows);
+    fn come(lent: &mut LentRanges, number: u32, rows: Range<u32>) -> ReturnedRange {
+        let means = lent.expects(number, &rows);
         if means == ReturnedRange::Good {
-            loans.came(number, &rows);
+            lent.came(number, &rows);
         }
         means
     }
 
     #[test]
     fn what_has_not_come_is_taken_back() {
-        let mut loans = Loans::default();
-        loans.lend(1, 0..10);
-        loans.lend(2, 20..30);
-        assert_eq!(come(&mut loans, 1, 0..4), ReturnedRange::Good);
-        assert_eq!(come(&mut loans, 2, 20..30), ReturnedRange::Good);
-        assert_eq!(come(&mut loans, 2, 20..30), ReturnedRange::Late);
-        assert_eq!(loans.count(), 1);
-        let (open, undone) = loans.take_back();
+        let mut lent = LentRanges::default();
+        lent.lend(1, 0..10);
+        lent.lend(2, 20..30);
+        assert_eq!(come(&mut lent, 1, 0..4), ReturnedRange::Good);
+        assert_eq!(come(&mut lent, 2, 20..30), ReturnedRange::Good);
+        assert_eq!(come(&mut lent, 2, 20..30), ReturnedRange::Late);
+        assert_eq!(lent.count(), 1);
+        let (open, undone) = lent.take_back();
         assert!(open.iter().eq([&(4..10)]) && undone == 0);
-        assert_eq!(come(&mut loans, 1, 4..10), ReturnedRange::Late);
-        assert_eq!(loans.take_back(), (vec![], 0));
+        assert_eq!(come(&mut lent, 1, 4..10), ReturnedRange::Late);
+        assert_eq!(lent.take_back(), (vec![], 0));
     }
 
     #[test]
     fn results_come_in_their_order() {
-        let mut loans = Loans::default();
-        loans.lend(1, 5..10);
+        let mut lent = LentRanges::default();
+        lent.lend(1, 5..10);
         for rows in [4..10, 6..10, 5..11, 5..5] {
-            assert_eq!(loans.expects(1, &rows), ReturnedRange::Wrong, "{rows:?}");
+            assert_eq!(lent.expects(1, &rows), ReturnedRange::Wrong, "{rows:?}");
         }
-        assert!(!loans.came(1, &(5..7)));
-        assert!(loans.came(1, &(7..10)));
+        assert!(!lent.came(1, &(5..7)));
+        assert!(lent.came(1, &(7..10)));
     }
 
     #[test]
     fn results_that_cannot_be_read_are_still_missing() {
-        let mut loans = Loans::that_stay();
-        loans.lend(1, 0..3);
-        assert_eq!(loans.expects(1, &(0..3)), ReturnedRange::Good);
-        let (open, undone) = loans.take_back();
+        let mut lent = LentRanges::that_stay();
+        lent.lend(1, 0..3);
+        assert_eq!(lent.expects(1, &(0..3)), ReturnedRange::Good);
+        let (open, undone) = lent.take_back();
         assert!(open.iter().eq([&(0..3)]) && undone == 0);
     }
 
     #[test]
     fn results_that_stay_are_lost_with_their_process() {
-        let mut loans = Loans::that_stay();
-        loans.lend(1, 0..3);
-        loans.lend(2, 3..9);
-        assert!(loans.came(1, &(0..3)));
-        assert_eq!(loans.take_back(), (vec![3..9, 0..3], 3));
-        assert_eq!(loans.take_back(), (vec![], 0));
+        let mut lent = LentRanges::that_stay();
+        lent.lend(1, 0..3);
+        lent.lend(2, 3..9);
+        assert!(lent.came(1, &(0..3)));
+        assert_eq!(lent.take_back(), (vec![3..9, 0..3], 3));
+        assert_eq!(lent.take_back(), (vec![], 0));
     }
 }

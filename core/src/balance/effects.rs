@@ -1,11 +1,11 @@
-//! [`Verbs`]: what whoever hosts a peer must be able to do, and the [`Law`]s that a host watches.
+//! [`Effects`]: what whoever hosts a peer must be able to do, and the [`Law`]s that a host watches.
 
 use super::ledger::OnTheWay;
 use super::message::Message;
 use super::ticket::{PeerId, Ticket};
 
 /// What whoever hosts a peer must be able to do.
-pub trait Verbs {
+pub trait Effects {
     /// A piece of work that can be kept and sent.
     type Piece: Clone;
     /// Why a verb fails: the run cannot continue.

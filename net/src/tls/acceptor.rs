@@ -1,4 +1,4 @@
-//! [`Porter`]: the root's thread for strangers. It listens, and hands over only who has shown the key and
+//! [`Acceptor`]: the root's thread for strangers. It listens, and hands over only who has shown the key and
 //! said hello.
 //!
 //! Whatever a stranger can reach runs here, away from the loop of the run, and within bounds: on the number
@@ -14,7 +14,6 @@ use super::wire::{Broken, Handshake, Wire};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use rustls::ServerConnection;
-use rustls::server::Acceptor;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -48,7 +47,7 @@ struct Stranger {
     /// Until it sends a byte it costs nothing but its socket.
     silent: Option<TcpStream>,
     /// Until its first message is whole.
-    first: Option<(TcpStream, Acceptor)>,
+    first: Option<(TcpStream, rustls::server::Acceptor)>,
     wire: Option<Box<Wire>>,
 }
 
@@ -63,7 +62,7 @@ enum Fate {
 }
 
 /// The thread.
-pub struct Porter {
+pub struct Acceptor {
     listener: TcpListener,
     secure: Secure,
     version: String,
@@ -79,7 +78,7 @@ pub struct Porter {
     debt: Duration,
 }
 
-impl Porter {
+impl Acceptor {
     pub fn new(
         mut listener: TcpListener,
         secure: Secure,
@@ -243,7 +242,7 @@ impl Stranger {
             }
         }
         if let Some(socket) = self.silent.take() {
-            self.first = Some((socket, Acceptor::default()));
+            self.first = Some((socket, rustls::server::Acceptor::default()));
         }
         if let Some((mut socket, mut acceptor)) = self.first.take() {
             match self.look(&mut socket, &mut acceptor, secure) {
@@ -275,7 +274,7 @@ impl Stranger {
     fn look(
         &mut self,
         socket: &mut TcpStream,
-        acceptor: &mut Acceptor,
+        acceptor: &mut rustls::server::Acceptor,
         secure: &Secure,
     ) -> Result<Option<ServerConnection>, Broken> {
         while self.taken < BEFORE_KEY {
