@@ -114,7 +114,7 @@ pub trait Tree: Sync {
     /// With a check, no solution is reported unchecked.
     ///
     /// # Errors (in the result)
-    /// Why the solution is none.
+    /// Why the solution is invalid.
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {
         None
     }

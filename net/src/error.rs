@@ -116,7 +116,7 @@ pub enum NetError {
         limit: u64,
     },
     /// Something arrived that no site sends.
-    #[error("site {from} sent what makes no sense: {what}")]
+    #[error("invalid message from site {from}: {what}")]
     Garbled {
         /// Its sender.
         from: Rank,

@@ -74,7 +74,7 @@ pub(crate) fn settle(run_state: &RunState<'_>, outcome: &mut Outcome, least_boun
     // No solution beats the incumbent or the least open bound. With no node open, the incumbent is best. What is
     // known without searching counts too, but no bound goes beyond the incumbent.
     outcome.lower_bound = best.min(least_bound).max(run_state.least_score.min(best));
-    // A stop that came when nothing was left that could matter is none.
+    // Ignore a stop request that arrived after the search was complete.
     let done = outcome.open == 0.0 || outcome.lower_bound == best && best < i64::MAX;
     outcome.stop = outcome.stop.filter(|&why| !done || why == Stop::Found);
 }

@@ -81,8 +81,8 @@ impl<D: Tally> Gateway<D> {
         self.weigh(now_ns, inside)
     }
 
-    /// The holdings to return now. One of which some was given on waits for that for a while: then a single
-    /// message tells of all of it, and nobody needs to adopt what was given on.
+    /// The holdings to return now. One with leases given on is returned a little later, so that
+    /// one message covers both and nobody needs to adopt them.
     fn to_return(&self) -> Vec<Held> {
         let site = self.site();
         let mut surplus = site.ready().count().saturating_sub(MOST_WAITING);

@@ -52,8 +52,7 @@ impl Mask {
         let (size, kind) = header(&mut lines)?;
         let cells = size.iter().try_fold(1usize, |product, &by| product.checked_mul(by));
         let cells = cells.filter(|&cells| cells <= lines.rest.len());
-        let cells =
-            cells.ok_or_else(|| format!("{size:?} cells: the file is too short for so many"))?;
+        let cells = cells.ok_or_else(|| format!("{size:?} cells: the file is too short"))?;
         let solid = if binary {
             if kind != "unsigned_char" && kind != "char" {
                 return Err(format!(

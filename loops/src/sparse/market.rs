@@ -83,7 +83,7 @@ pub fn read<T: Real>(text: &str) -> Result<Csr<T>, String> {
         )));
     }
     if header.sparse && count > text.len() / SHORTEST + 1 {
-        return Err(wrong(format!("{count} entries: the file is too short for so many")));
+        return Err(wrong(format!("{count} entries: the file is too short")));
     }
     let entries = if header.sparse {
         coordinates(&header, &mut lines, (height, width), count)?

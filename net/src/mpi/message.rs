@@ -150,7 +150,7 @@ impl Inbox {
 
     fn begin(&mut self, bytes: Vec<u8>, limit: usize) -> Result<Joined, PartFault> {
         let length = bytes[..].try_into().map(u64::from_le_bytes);
-        let length = length.map_err(|_| PartFault::Garbled("a length that is none"))?;
+        let length = length.map_err(|_| PartFault::Garbled("an invalid length"))?;
         match usize::try_from(length) {
             Ok(short) if short <= CHUNK => Err(PartFault::Garbled("a short message in parts")),
             Ok(length) if length <= limit => {

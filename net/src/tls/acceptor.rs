@@ -34,7 +34,7 @@ const BEFORE_KEY: usize = 4 << 10;
 const BEFORE_HELLO: usize = BEFORE_KEY + HELLO_LIMIT + 16 * HEAD;
 /// The most connections accepted in a row.
 const ACCEPTED: usize = 16;
-/// The thread works for at most one part in so many of the time, after a first burst.
+/// Caps the acceptor at 1/SHARE of a core, after a first burst.
 const SHARE: u32 = 10;
 const BURST: Duration = Duration::from_millis(200);
 const MOMENT: Duration = Duration::from_millis(1);

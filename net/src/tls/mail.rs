@@ -178,7 +178,7 @@ impl Notes {
         }
         self.left -= 1;
         let silent = std::mem::take(&mut self.silent);
-        let more = format!(" ({silent} more were not told)");
+        let more = format!(" ({silent} more were not shown)");
         Some(format!("{note}{}", if silent > 0 { &more } else { "" }))
     }
 }
@@ -194,7 +194,7 @@ mod tests {
         let told = (0..1000).filter_map(|_| notes.tell("a", start)).count();
         assert_eq!(told, 5);
         let later = start + Duration::from_millis(1500);
-        assert_eq!(notes.tell("b", later), Some("b (995 more were not told)".into()));
+        assert_eq!(notes.tell("b", later), Some("b (995 more were not shown)".into()));
         assert_eq!(notes.tell("c", later), None);
     }
 

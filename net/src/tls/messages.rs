@@ -23,7 +23,7 @@ impl Course {
             FrameKind::Whole if piece.body.len() <= limit => Ok(true),
             FrameKind::Start => {
                 let length = piece.body[..].try_into().map(u64::from_le_bytes);
-                let length = length.map_err(|_| "a length that is none")?;
+                let length = length.map_err(|_| "an invalid length")?;
                 if length <= CHUNK as u64 {
                     return Err("a short message in pieces");
                 }

@@ -21,7 +21,7 @@ const COMMANDS: [(&str, &str); 10] = [
     ("resume FILE", "continue a search that --checkpoint saved"),
     ("join HOST:PORT", "take part in a search that --listen opened on another machine"),
     ("devices", "show what this machine offers, with measured rates"),
-    ("reproduce FIGURE...", "run the papers' experiments, and see which results come out"),
+    ("reproduce FIGURE...", "run the papers' experiments, and check which results are reproduced"),
     ("report FILE...", "one page about runs, made of what they printed with --json"),
 ];
 
@@ -74,7 +74,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
             flags(about, "pleach resume FILE [FLAGS]", &applying(verb, &[]), "")
         }
         (Verb::Reproduce, _) => {
-            let about = "Run the experiments of the papers again, and say which of their results come out here. \
+            let about = "Run the experiments of the papers again, and report which of their results are reproduced here. \
                          Without FIGURE, list what there is. A run that was interrupted goes on where it stopped.";
             let usage = "pleach reproduce [FIGURE... | all] [FLAGS]";
             flags(about, usage, &applying(verb, &super::reproduce::FLAGS), "")

@@ -129,7 +129,7 @@ fn steps(
 const STEPS: f64 = 2048.0;
 
 /// What units did together, step by step, as a rate: when each step ends, and what was done a second. Each unit has
-/// steps of its own length, which begin after the set-up. At most so many steps come out.
+/// steps of its own length, which begin after the set-up. Returns at most this many steps.
 pub fn summed(
     units: &[(f64, Vec<f64>)],
     (setup_s, end_s): (f64, f64),

@@ -11,8 +11,8 @@ table{border-collapse:collapse;margin:1rem 0;font-size:.9rem}td,th{padding:.2rem
 text-align:right;font-variant-numeric:tabular-nums}td:first-child,th:first-child{text-align:left}td.words,th.words{text-align:left}\
 td:first-child{white-space:nowrap}td.words{overflow-wrap:anywhere;min-width:7rem}.wide{overflow-x:auto}.wide svg{max-width:none}\
 svg,img{max-width:100%;height:auto;border-radius:.3rem}.verdict{padding:.1rem .5rem;border-radius:.3rem;white-space:nowrap;color:#222}\
-.comes-out{background:#cfe8d5}.comes-out-partly{background:#fbe8c0}.does-not-come-out{background:#f4cfc8}\
-.comes-out-so-far{background:#dfeede}.not-run{background:#e6e6e6}.quiet{color:var(--quiet)}pre{background:var(--box);padding:.6rem;\
+.reproduced{background:#cfe8d5}.partly-reproduced{background:#fbe8c0}.not-reproduced{background:#f4cfc8}\
+.reproduced-so-far{background:#dfeede}.not-run{background:#e6e6e6}.quiet{color:var(--quiet)}pre{background:var(--box);padding:.6rem;\
 overflow-x:auto;font-size:.85rem}details{margin:.6rem 0}summary{cursor:pointer}li{margin:.2rem 0}.said{overflow-wrap:anywhere}";
 
 /// A page with a title, as a whole file.

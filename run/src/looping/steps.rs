@@ -238,7 +238,7 @@ fn fetch<S>(held: &mut [SlabWork<'_, S>], members: &[SlabWorker<'_>]) -> Result<
 }
 
 fn began_anew(why: &DeviceError) -> String {
-    format!("failed, all steps begin anew: {why}")
+    format!("failed, restarting all steps: {why}")
 }
 
 impl WorkerPool {

@@ -46,7 +46,7 @@ impl Dashboard {
             // Once for all instances on a command line.
             if !TOLD.swap(true, Ordering::Relaxed) {
                 console.note(
-                    "warning: standard error is not a terminal, so there is no dashboard; the run goes on without it",
+                    "warning: standard error is not a terminal: continuing without a dashboard",
                 );
             }
             return None;

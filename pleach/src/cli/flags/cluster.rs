@@ -36,7 +36,7 @@ pub static KEY: Flag<String> = Flag {
     about: About {
         name: "key",
         value: Some("FILE"),
-        help: "key of the search: any process with it may join; --listen makes it if it is missing",
+        help: "key of the search: anyone with this key may join; --listen creates it if missing",
         default: "pleach.key",
         applies: Applies::To(SHARED_AND_JOIN),
         ..ABOUT
@@ -72,7 +72,7 @@ pub static PATIENCE: Flag<Option<Duration>> = Flag {
     about: About {
         name: "patience",
         value: Some("T"),
-        help: "how long to try to reach the search, also after it was lost; none: for ever",
+        help: "how long to keep trying to reach the search, also after losing it; none: no limit",
         default: "60s",
         applies: Applies::To(&[Verb::Join]),
         ..ABOUT

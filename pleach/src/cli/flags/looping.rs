@@ -70,7 +70,7 @@ pub static CHUNKS: Flag<Sizes> = Flag {
     about: About {
         name: "chunks",
         value: Some("CPU,DEVICE"),
-        help: "take so many units at a time, by a thread and by a device, instead of by measured rates",
+        help: "units that a thread and a device take at a time, instead of measured rates",
         group: Group::Units,
         applies: Applies::To(&[Verb::Loop]),
         ..ABOUT

@@ -95,7 +95,7 @@ pub static REPEAT: Flag<u64> = Flag {
     about: About {
         name: "repeat",
         value: Some("N"),
-        help: "run N times, and report the mean, the deviation, the least and the most",
+        help: "run N times, and report mean, standard deviation, minimum and maximum",
         default: "1",
         applies: Applies::To(&[Verb::Solve, Verb::Count, Verb::Loop]),
         ..ABOUT

@@ -48,10 +48,10 @@ pub struct Outcome {
     pub shown: String,
 }
 
-/// Whether a figure comes out.
+/// Whether a figure is reproduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    ComesOut,
+    Reproduced,
     /// All claims that could be judged hold, but some could not be.
     SoFar,
     Partly,
@@ -63,10 +63,10 @@ impl Verdict {
     /// The words for it.
     pub fn words(self) -> &'static str {
         match self {
-            Verdict::ComesOut => "comes out",
-            Verdict::SoFar => "comes out so far",
-            Verdict::Partly => "comes out partly",
-            Verdict::DoesNot => "does not come out",
+            Verdict::Reproduced => "reproduced",
+            Verdict::SoFar => "reproduced so far",
+            Verdict::Partly => "partly reproduced",
+            Verdict::DoesNot => "not reproduced",
             Verdict::NotRun => "not run",
         }
     }
@@ -80,7 +80,7 @@ impl Verdict {
                 let whole = |outcome: &Option<Outcome>| {
                     outcome.as_ref().is_some_and(|outcome| outcome.missing == 0)
                 };
-                if outcomes.iter().all(whole) { Verdict::ComesOut } else { Verdict::SoFar }
+                if outcomes.iter().all(whole) { Verdict::Reproduced } else { Verdict::SoFar }
             }
             _ if known().all(|outcome| outcome.holds == 0) => Verdict::DoesNot,
             _ => Verdict::Partly,
@@ -307,7 +307,7 @@ mod tests {
     fn a_verdict_needs_every_claim() {
         let held =
             |holds, points| Some(Outcome { holds, points, missing: 0, shown: String::new() });
-        assert_eq!(Verdict::of(&[held(2, 2), held(1, 1)]), Verdict::ComesOut);
+        assert_eq!(Verdict::of(&[held(2, 2), held(1, 1)]), Verdict::Reproduced);
         assert_eq!(Verdict::of(&[held(2, 2), None, held(1, 1)]), Verdict::SoFar);
         assert_eq!(Verdict::of(&[held(2, 2), held(0, 1)]), Verdict::Partly);
         assert_eq!(Verdict::of(&[held(1, 2)]), Verdict::Partly);

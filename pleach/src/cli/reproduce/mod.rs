@@ -1,4 +1,4 @@
-//! `pleach reproduce`: runs the papers' experiments, and says which of their results come out here.
+//! `pleach reproduce`: runs the papers' experiments, and reports which of their results are reproduced here.
 
 mod claim;
 mod commands;
@@ -36,11 +36,8 @@ use simulated::Simulated;
 use std::path::{Path, PathBuf};
 
 /// The flags of other commands that it has as well.
-pub const FLAGS: [Use; 1] = [Use::with(
-    "out",
-    "folder for charts, rows and index.html; made if it is not there",
-    "reproduced",
-)];
+pub const FLAGS: [Use; 1] =
+    [Use::with("out", "folder for charts, rows and index.html; created if missing", "reproduced")];
 
 /// Lists the figures, or runs those that the words name.
 pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {

@@ -199,12 +199,12 @@ impl Voyage<'_> {
         Ok(())
     }
 
-    /// A process has failed, or has said what makes no sense. Where all live and die together, that is the end.
+    /// A process has failed, or has sent an invalid message. Where all live and die together, that is the end.
     fn wrong(&mut self, site: u32, why: &str) -> Result<(), RunError> {
         if !self.coordinator.cluster.is_open() {
             return Err(RunError::Site { site, why: why.into() });
         }
-        self.warnings.push(format!("site {site} takes no further part: {why}"));
+        self.warnings.push(format!("site {site} was excluded: {why}"));
         self.sequence.barred.insert(site);
         self.lose(site, Parting::Lost);
         Ok(())
@@ -253,7 +253,7 @@ impl Voyage<'_> {
         }
     }
 
-    /// A process takes no further part: others do what it had.
+    /// A process is excluded: others do what it had.
     fn lose(&mut self, site: u32, end: Parting) {
         self.settle();
         self.sequence.early.retain(|(other, _)| *other != site);
