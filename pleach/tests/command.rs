@@ -82,6 +82,10 @@ fn bad_input_gives_one_line_and_exit_code_two() {
     for (words, said) in [
         ("", "expected a command: solve, count, check"),
         ("count", "a problem is required: expected queens or uts"),
+        (
+            "count queens 8 --thread 2",
+            "unexpected argument '--thread' found: did you mean '--threads'?",
+        ),
         ("count oak 3", "count oak: expected queens or uts"),
         ("count queens", "an instance is required: the board size"),
         ("count queens 0", "queens 0: expected a board of 1 to 32"),

@@ -20,7 +20,7 @@ fn runs_go_on_where_they_stopped() {
     let first = json(&words);
     let figure = &first["figures"][0];
     assert_eq!((figure["id"].as_str(), figure["quick"].as_bool()), (Some("A-fig6"), Some(true)));
-    assert!(figure["verdict"].as_str().unwrap().contains("come"), "{}", figure["verdict"]);
+    assert!(figure["verdict"].as_str().unwrap().contains("reproduced"), "{}", figure["verdict"]);
     let rows = out.join("rows/A-fig6.quick.jsonl");
     let before = fs::read_to_string(&rows).unwrap();
     assert!(before.contains("\"commit\"") && before.contains("\"processor\""));

@@ -1,6 +1,6 @@
 //! What a user reads: help, its examples, progress, results, pictures.
 
-use crate::outside::{folder, json, pleach, refused};
+use crate::outside::{example, folder, json, pleach, refused};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,6 +47,19 @@ fn the_examples_of_help_work() {
         seen += 1;
     }
     assert!(seen >= 12, "{seen} examples");
+}
+
+#[test]
+fn help_and_version_are_commands_too() {
+    for (command, flag) in [
+        ("help", "--help"),
+        ("help solve flowshop", "solve flowshop --help"),
+        ("version", "--version"),
+    ] {
+        assert_eq!(text(command), text(flag), "{command}");
+    }
+    let version = String::from_utf8(example("slow", &["--version"]).stdout).unwrap();
+    assert_eq!(version, concat!("slow (pleach ", env!("CARGO_PKG_VERSION"), ")\n"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! [`Certificate`]: a statement about a piece of work that may be old but is never wrong.
 
-use super::lease::{Lease, SiteId};
+use super::name::{Lease, SiteId};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Iter;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! [`Holding`]: work that a site holds for another.
 
 use super::certificate::Certificate;
-use super::lease::{Held, SiteId};
+use super::name::{Held, SiteId};
 
 /// Work that a site holds: the whole search, or work under a lease.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,9 +1,9 @@
 //! What a site does about each message, and the fold: how it takes over what another site says.
 
 use super::certificate::{Certificate, Content, Rec};
-use super::lease::{Lease, SiteId};
 use super::message::{LeaseAction, LeaseMessage};
 use super::mutant::LeaseMutant;
+use super::name::{Lease, SiteId};
 use super::site::{LeaseActions, Site, send};
 use crate::tree::Solution;
 use std::collections::btree_map::Entry;

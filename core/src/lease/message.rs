@@ -1,7 +1,7 @@
 //! The messages about leases: what sites say to each other, and what a site wants done.
 
 use super::certificate::Certificate;
-use super::lease::{Held, Lease, SiteId};
+use super::name::{Held, Lease, SiteId};
 use crate::tree::Solution;
 use std::sync::Arc;
 

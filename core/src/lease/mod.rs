@@ -3,10 +3,10 @@
 
 mod certificate;
 mod holding;
-mod lease;
 mod mail;
 mod message;
 mod mutant;
+mod name;
 mod site;
 mod timer;
 mod trim;
@@ -15,9 +15,9 @@ pub(crate) mod wire;
 pub(crate) use certificate::nested;
 pub use certificate::{Certificate, Content, Rec};
 pub use holding::Holding;
-pub use lease::{Held, Lease, SiteId};
 pub use message::{LeaseAction, LeaseMessage};
 #[cfg(feature = "lab")]
 pub(crate) use mutant::LeaseMutant;
+pub use name::{Held, Lease, SiteId};
 pub use site::Site;
 pub use timer::{LeaseTimer, Terms};

@@ -2,9 +2,9 @@
 
 use super::certificate::{Certificate, Content, Rec};
 use super::holding::Holding;
-use super::lease::{Held, Lease, SiteId};
 use super::message::{LeaseAction, LeaseMessage};
 use super::mutant::LeaseMutant;
+use super::name::{Held, Lease, SiteId};
 use super::trim::MOST_BYTES;
 use crate::tree::Solution;
 use std::sync::Arc;

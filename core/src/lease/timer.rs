@@ -2,8 +2,8 @@
 
 use super::certificate::Content;
 use super::holding::Holding;
-use super::lease::{Held, Lease, SiteId};
 use super::message::{LeaseAction, LeaseMessage};
+use super::name::{Held, Lease, SiteId};
 use super::site::Site;
 use std::collections::BTreeMap;
 

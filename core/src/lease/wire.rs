@@ -5,8 +5,8 @@
 //! decide how much stack is used.
 
 use super::certificate::{Certificate, Rec};
-use super::lease::{Lease, SiteId};
 use super::message::LeaseMessage;
+use super::name::{Lease, SiteId};
 use crate::work::{Malformed, Pack, Reader};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::flags::{FLAGS, Given, WORD, argument};
 use crate::failure::{Failure, usage};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 use std::ffi::OsString;
 
@@ -68,5 +68,8 @@ fn one_line(why: &clap::Error) -> String {
     }
     let text = why.to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_string()
+    let said = lines.collect::<Vec<_>>().join(" ");
+    let near = why.get(ContextKind::SuggestedArg);
+    let near = near.map_or(String::new(), |near| format!(": did you mean '{near}'?"));
+    format!("{}{near}", said.trim_start_matches("error: "))
 }

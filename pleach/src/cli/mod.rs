@@ -63,17 +63,22 @@ pub(crate) fn run(
     args: impl IntoIterator<Item = OsString>,
 ) -> u8 {
     console.finish(|| {
-        let line = line::parse(args)?;
+        let mut line = line::parse(args)?;
+        let [helps, shows_version] = ["help", "version"]
+            .map(|name| line.given.on(name) || line.words.first().is_some_and(|it| it == name));
+        if line.words.first().is_some_and(|word| word == "help") {
+            line.words.remove(0);
+        }
         let searches = ["solve", "count", "resume", "loop"];
         let shared = line.words.first().is_some_and(|word| searches.contains(&&**word));
-        if console.is_mute() && (!shared || line.given.on("help") || line.given.on("version")) {
+        if console.is_mute() && (!shared || helps || shows_version) {
             // Of all processes of a job, the first one does what they do not share.
             return Ok(DONE);
         }
-        if line.given.on("version") {
+        if shows_version {
             return console.print(concat!("pleach ", env!("CARGO_PKG_VERSION"))).map(|()| DONE);
         }
-        if line.given.on("help") {
+        if helps {
             let help = help::help(registry, &line.words)?;
             return console.print(&help).map(|()| DONE);
         }
@@ -138,7 +143,7 @@ fn act(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Fail
         other => {
             let said = other.map_or(String::new(), |word| format!("'{word}': "));
             return usage(format!(
-                "{said}expected a command: solve, count, check, loop, sim, resume, devices, reproduce or report (see --help)"
+                "{said}expected a command: solve, count, check, loop, sim, resume, join, devices, reproduce or report (see --help)"
             ));
         }
     };

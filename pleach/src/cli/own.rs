@@ -31,6 +31,10 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
     let code = console.finish(|| {
         let line = own()?;
         let named = named(S::Tree::GOAL);
+        if line.given.on("version") {
+            let version = format!("{} (pleach {})", console.program, env!("CARGO_PKG_VERSION"));
+            return console.print(&version).map(|()| DONE);
+        }
         if line.given.on("help") {
             return console.print(&help::own(&console.program, named)).map(|()| DONE);
         }
