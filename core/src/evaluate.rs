@@ -79,7 +79,7 @@ impl Parents {
 /// A search on the host whose nodes are bounded elsewhere.
 ///
 /// Nodes that were sent stay part of it until their bounds come: a copy has them, and nothing of them has been
-/// counted. So whoever computes the bounds may fail at any time.
+/// counted. So the device that computes the bounds may fail at any time.
 pub trait HostSearch: Explorer {
     /// What computing the bounds takes.
     fn layout(&self) -> Layout;
@@ -87,7 +87,7 @@ pub trait HostSearch: Explorer {
     /// How many nodes are open and not sent.
     fn unsent(&self) -> usize;
 
-    /// Sends a batch of at most so many of the deepest nodes. Nodes that need no bounds are branched at once.
+    /// Sends a batch of at most this many of the deepest nodes. Nodes that need no bounds are branched at once.
     fn send(&mut self, most: usize, best: i64, parents: &mut Parents) -> (Batch, Progress);
 
     /// Branches the nodes of a batch, given the bounds of all their children. Does nothing if the batch was

@@ -50,7 +50,7 @@ pub trait RemoteLoop: Sync {
     /// Keeps the results of these units, which were run elsewhere.
     ///
     /// # Errors
-    /// If these are no results of so many units.
+    /// If these are no results of this many units.
     fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed>;
 }
 
@@ -130,7 +130,7 @@ pub trait SteppingOnDevice<S>: Sync {
     /// The orders of a sweep, for launches one after the other. The results of the last are the slab's edges.
     fn orders(&self, slab: &S, steps: usize) -> Vec<SlabOrder>;
 
-    /// Takes what a sweep of so many steps has left.
+    /// Takes what a sweep of this many steps has left.
     fn swept(&self, slab: &mut S, steps: usize, edges: &[u32]);
 
     /// The orders to fetch the whole slab, part by part.
@@ -149,7 +149,7 @@ pub struct SlabOrder {
     pub results: usize,
 }
 
-/// A slice in parts that several threads fill, each part by whoever has it at hand.
+/// A slice in parts that several threads fill, each part by the thread that has it at hand.
 pub struct Cells<'a, T>(Vec<Mutex<&'a mut [T]>>);
 
 impl<'a, T> Cells<'a, T> {

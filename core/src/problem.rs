@@ -1,4 +1,4 @@
-//! [`Problem`]: what a run needs to know of a problem, whoever explores it.
+//! [`Problem`]: what a run needs to know of a problem, on any executor.
 
 use crate::device::OnDevice;
 use crate::evaluate::HostSearch;

@@ -76,7 +76,7 @@ pub trait Tree: Sync {
 
     /// Pushes the children of `node`, the one to explore first first, and reports solutions.
     ///
-    /// What comes out must depend on the node and on `best` alone, and always come in the same order:
+    /// The result must depend on the node and on `best` alone, and always come in the same order:
     /// nodes are explored on any unit, and some twice, for the print of the tree.
     ///
     /// `best` is the value that a solution must beat, if there is one: that of the incumbent, or the one

@@ -8,7 +8,7 @@ pub fn put_words(words: impl IntoIterator<Item = u32>, out: &mut Vec<u8>) {
     words.into_iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
 }
 
-/// Takes so many whole words.
+/// Takes this many whole words.
 pub fn take_words<'a>(
     from: &mut Reader<'a>,
     count: usize,

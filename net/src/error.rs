@@ -127,7 +127,7 @@ pub enum NetError {
 
 #[cfg(any(feature = "mpi", feature = "tls"))]
 impl NetError {
-    /// A message of so many bytes, where there is a limit.
+    /// A message of this many bytes, where there is a limit.
     pub(crate) fn too_long(bytes: u64, limit: usize) -> Self {
         Self::TooLong { bytes, limit: limit as u64 }
     }

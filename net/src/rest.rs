@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// After any activity, no rest for this long: longer than the shortest rest that a system grants, which
-/// is some 80 µs. Else two sites that answer one another each rest because the other does, for ever.
+/// is some 80 µs. Else two sites that answer one another each rest because the other does, forever.
 const AWAKE: Duration = Duration::from_micros(150);
 /// Rests are this much shorter than the silence before them, for the same reason.
 const FRACTION: u32 = 8;

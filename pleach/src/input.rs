@@ -29,7 +29,7 @@ pub(crate) fn text_of_stdin() -> io::Result<String> {
     text(io::stdin())
 }
 
-/// All that there is to read, unless it is more than so many bytes.
+/// All that there is to read, unless it is more than this many bytes.
 fn limited(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(most + 1).read_to_end(&mut bytes)?;

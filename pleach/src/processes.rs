@@ -99,7 +99,7 @@ impl Drop for Processes {
             Some(cluster) if std::thread::panicking() => cluster.abort(1),
             Some(cluster) => {
                 if !cluster.is_root() {
-                    // Whoever ends before the others is not waited for.
+                    // Nobody waits for a process that ends before the others.
                     cluster.leave_loops();
                 }
                 cluster.end();

@@ -1,4 +1,4 @@
-//! What drives GPUs, with a driver that has the emulated device for one, and a compiler that is none.
+//! What drives GPUs, with a driver that has the emulated device for one, and a stand-in for its compiler.
 
 use crate::outside::folder;
 use crate::stand_in::stand_in;

@@ -180,7 +180,7 @@ fn a_solver_overwrites_no_other_search() {
     }
     let resumed = Solver::new(Strings(22)).resume(&path).unwrap().checkpoint(&path, every);
     assert_eq!(resumed.run().unwrap().count, 1 << 22);
-    // A search that is over may begin anew.
+    // A search that is over may begin again.
     assert_eq!(Solver::new(Strings(22)).checkpoint(&path, every).run().unwrap().count, 1 << 22);
 }
 

@@ -1,4 +1,4 @@
-//! `pleach loop` from outside: the same result whoever computes it, and one line for bad input.
+//! `pleach loop` from outside: the same result on all units, and one line for bad input.
 
 use crate::outside::{folder, json, pleach, refused};
 use std::fs;
@@ -142,7 +142,7 @@ fn results_go_to_files() {
     let moving = fs::read(&several).unwrap();
     let at = moving.windows(4).position(|word| word == b"acTL").unwrap();
     assert_eq!(moving[at + 4..at + 8], 5u32.to_be_bytes());
-    // Steps that begin anew show everything once more.
+    // Steps that begin again show everything once more.
     let (anew, failing) = (file("anew.png"), "--devices cpu,emulated:fail=4");
     let words = "loop lattice --size 32x16x16 --steps 5 --frames 5";
     assert!(pleach(&format!("{words} {failing} --out {anew}")).status.success());

@@ -254,7 +254,7 @@ fn every_schedule_of_four_peers_ends_rightly() {
 }
 
 /// A broker used to ask a thief to serve itself, by a report that was out of date; once such messages were
-/// dropped, the thief waited for ever.
+/// dropped, the thief waited forever.
 #[test]
 fn a_broker_keeps_its_workers_busy() {
     let uts = Uts::new(Parameters::parse("T3").unwrap(), Level::best());

@@ -91,7 +91,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     }
 
     /// Works for as long as the site does. Whenever its gateway takes all work from the units, they hand it in
-    /// and begin anew.
+    /// and begin again.
     fn dwell(&mut self, site_state: &SiteState, started_ns: u64) -> Result<(), RunError> {
         let new = self.host.peer().clone();
         loop {

@@ -13,7 +13,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// At most so many nodes a second.
+    /// At most this many nodes a second.
     pub fn new(nodes_per_s: u64) -> Self {
         Self { node_ns: 1e9 / nodes_per_s.max(1) as f64, free_at_ns: 0.0 }
     }
@@ -29,7 +29,7 @@ impl Pace {
         (left_ns >= 1.0).then_some(left_ns as u64)
     }
 
-    /// So many nodes were explored in a stretch that began then. Returns the time that they take.
+    /// This many nodes were explored in a stretch that began then. Returns the time that they take.
     pub fn pay(&mut self, began_ns: u64, nodes: u64) -> u64 {
         let takes_ns = nodes as f64 * self.node_ns;
         self.free_at_ns = self.free_at_ns.max(began_ns as f64 - BEHIND_NS) + takes_ns;

@@ -118,7 +118,7 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
     messages.chain(packets).chain(checkpoints.iter().map(Checkpoint::to_bytes)).collect()
 }
 
-/// A certificate with a lease in a lease, so many levels of them.
+/// A certificate with a lease in a lease, this many levels of them.
 fn nested(work: &Work, levels: u64) -> Certificate<Portion<Counts>> {
     let mut part = Certificate::of(Portion::open(vec![Arc::new(work.clone())]));
     for number in 0..levels {

@@ -1,4 +1,4 @@
-//! What a run reports of bounds: those shown while it goes on, those that are wrong, and memory.
+//! What a run reports of bounds: those shown while it continues, those that are wrong, and memory.
 
 use crate::engine::{go, settings, uts};
 use pleach_core::problem::Plain;

@@ -25,7 +25,7 @@ fn wanted(problem: &dyn Problem, best: i64) -> Counts {
     run_to_end(&mut *explorer, best).counts
 }
 
-/// What a unit reports, and the warnings, whose device comes after so many stretches of few nodes.
+/// What a unit reports, and the warnings, whose device comes after this many stretches of few nodes.
 fn comes_after(
     stretches: u32,
     words: &str,

@@ -204,7 +204,7 @@ impl<F: Fn(&mut Slab, usize) + Sync> Stepping for With<F> {
 fn slabs_are_cut_anew_when_speeds_change() {
     let means = Means { units: 64, ring: false, nap: Duration::ZERO };
     let expected = expected(&means, 400);
-    // Whoever has the first unit is fast at first, and slow later.
+    // The thread with the first unit is fast at first, and slow later.
     let tires = |slab: &mut Slab, steps: usize| {
         slab.steps += steps;
         let slow = if slab.range.start == 0 && slab.steps > 100 { 10 } else { 1 };

@@ -14,7 +14,7 @@ fn message(from: PeerId, number: u64) -> Envelope {
     Envelope { from, message: Message::Work { ticket, epoch: 0 }, work: Some(Arc::new(work)) }
 }
 
-/// Letters of each sender arrive complete and in order, whoever else sends.
+/// Letters of each sender arrive complete and in order while others send.
 fn order_is_kept(mut desks: Vec<impl Transport + 'static>) {
     const MESSAGES: u64 = 20_000;
     let mut receiver = desks.remove(0);

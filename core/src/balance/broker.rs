@@ -29,7 +29,7 @@ impl Broker {
         }
     }
 
-    /// Records a victim's answer: a thief it could not serve goes on waiting.
+    /// Records a victim's answer: a thief it could not serve keeps waiting.
     pub fn on_passed(&mut self, peer: PeerId, served: bool, load: u64, thieves: &mut Thieves) {
         self.on_load(peer, load);
         if let Some(at) = self.passed.iter().position(|(asked, _)| *asked == peer) {

@@ -1,10 +1,10 @@
-//! [`Effects`]: what whoever hosts a peer must be able to do, and the [`Law`]s that a host watches.
+//! [`Effects`]: what the host of a peer must be able to do, and the [`Law`]s that a host watches.
 
 use super::ledger::OnTheWay;
 use super::message::Message;
 use super::ticket::{PeerId, Ticket};
 
-/// What whoever hosts a peer must be able to do.
+/// What the host of a peer must be able to do.
 pub trait Effects {
     /// A piece of work that can be kept and sent.
     type Piece: Clone;

@@ -278,7 +278,7 @@ impl Peer {
         self.thieves.remove(peer);
         self.asking.on_lost(peer, &self.policy);
         if self.policy.victim == Victim::Broker && self.me == 0 {
-            // Whoever it was to serve is passed on again.
+            // The thief that it was to serve is passed on again.
             self.broker.on_passed(peer, false, 0, &mut self.thieves);
             self.thieves.remove(peer);
         }

@@ -201,7 +201,7 @@ impl<D: Tally> Gateway<D> {
     ) -> Result<(), I::Error> {
         self.state.heard_ns = now_ns;
         if self.state.over {
-            // Whoever still asks has not heard of the end.
+            // A site that still asks has not heard of the end.
             if !matches!(message, GatewayMessage::Peer(Message::Done)) {
                 inside.send(from, GatewayMessage::Peer(Message::Done));
             }

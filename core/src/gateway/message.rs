@@ -21,7 +21,7 @@ pub enum GatewayMessage<D> {
         /// Whether the sender has none left.
         dry: bool,
     },
-    /// From the root: "explore so many more." To it: "I have no work, and so many are left."
+    /// From the root: "explore this many more." To it: "I have no work, and this many are left."
     Nodes(u64),
     /// "Stop, and hand over what you have."
     Stop,

@@ -4,7 +4,7 @@
 //! beyond it, and little of it is left unused when the last part is gone. A site without work hands back what
 //! it has left; what a site has left when it dies or leaves is not explored.
 
-/// A site is granted at least so many nodes, if there are as many.
+/// A site is granted at least this many nodes, if there are as many.
 const LEAST: u64 = 4096;
 
 /// A site's side of the limit.

@@ -75,7 +75,7 @@ impl<D: Tally> Gateway<D> {
         }
     }
 
-    /// The units may explore so many more nodes. After a grant of none the site asks when it has none left.
+    /// The units may explore this many more nodes. After a grant of none the site asks when it has none left.
     fn take_grant<I: Workers<Done = D>>(&mut self, nodes: u64, inside: &mut I) {
         if let Some(quota) = &mut self.state.quota {
             (quota.last, quota.asked_ns) = (nodes, None);

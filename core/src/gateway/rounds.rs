@@ -153,8 +153,8 @@ impl<D: Tally> Gateway<D> {
         Ok(next_ns.max(now_ns + 1).min(commit_ns).min(self.wakes_ns()))
     }
 
-    /// A site that holds nothing for anybody and hears nothing asks the root: whoever was to give it work, or to
-    /// adopt it, may be gone, and so may whoever was to tell it of the end. Returns when to do so.
+    /// A site that holds nothing for anybody and hears nothing asks the root: the site that was to give it work, to
+    /// adopt it, or to tell it of the end, may be gone. Returns when to do so.
     fn knock<I: Workers<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> u64 {
         if !self.site().holdings().iter().all(Holding::is_orphan) {
             return u64::MAX;
@@ -417,7 +417,7 @@ impl<D: Tally> Gateway<D> {
         self.state.stopped && whole.is_some_and(|whole| whole.part().subs.is_empty())
     }
 
-    /// Ends a search that was stopped, at the root: whoever asks from now on is told so.
+    /// Ends a search that was stopped, at the root: sites that ask from now on are told so.
     ///
     /// # Errors
     /// The first thing inside that fails.

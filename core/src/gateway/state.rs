@@ -45,7 +45,7 @@ pub(super) struct GatewayState<D> {
 /// At most this many holdings may be on their way back before a site asks for more.
 const MOST_RETURNING: usize = 8;
 
-/// A spare piece is short while the units have more than so many times as much. It is too thin to be given
+/// A spare piece is short while the units have more than this many times as much. It is too thin to be given
 /// while one of them has, on average.
 const SHORT: f64 = 4.0;
 

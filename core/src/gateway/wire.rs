@@ -36,7 +36,7 @@ impl GatewayPacket {
         if packet.names_only(sites) { Ok(packet) } else { Err(Malformed::Range.into()) }
     }
 
-    /// Whether all sites that it names are among the first so many.
+    /// Whether all sites that it names are among the first this many.
     fn names_only(&self, sites: u32) -> bool {
         let messages = match &self.message {
             GatewayMessage::Peer(Message::Pass { thief, .. }) if *thief >= sites => return false,
@@ -53,7 +53,7 @@ impl GatewayPacket {
     /// Whether a site can have sent it.
     fn is_possible(&self) -> bool {
         match &self.message {
-            // Leases tell of work, and whoever tells of a solution tells all of it. No site takes snapshots
+            // Leases tell of work, and a site that sends a solution sends all of it. No site takes snapshots
             // or gives late.
             GatewayMessage::Peer(message) => {
                 use Message::{Ack, Best, Late, Snapshot, Work};
@@ -75,7 +75,7 @@ impl GatewayPacket {
         }
     }
 
-    /// Whether the sender can give this: whoever gives work names it, and all of it is open.
+    /// Whether the sender can give this: the giver of work names it, and all of it is open.
     fn gives(&self, message: &LeaseMessage<Portion<Counts>>) -> bool {
         let LeaseMessage::Work { lease, content, .. } = message else { return false };
         lease.site == self.from && !content.open.is_empty() && content.done == Counts::default()

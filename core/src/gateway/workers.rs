@@ -35,7 +35,7 @@ pub trait Workers {
     /// How many nodes the units may still explore, where the search has a limit.
     fn allowed(&self) -> u64;
 
-    /// Lets the units explore so many more nodes.
+    /// Lets the units explore this many more nodes.
     fn allow(&mut self, nodes: u64);
 
     /// Lets the units explore nothing until they are allowed to.

@@ -20,7 +20,7 @@ pub trait Content: Clone + Default {
 /// What became of a piece of work at one instant: all its nodes are either done, or open here, or given
 /// on under one of the leases listed, and none is in two of these.
 ///
-/// This stays true for ever, however much happens later: an old certificate only knows of less progress.
+/// This stays true forever, however much happens later: an old certificate only knows of less progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Certificate<C> {
     /// What is done and what is open.

@@ -5,7 +5,7 @@ pub type SiteId = u32;
 
 /// The name of a piece of work that one site gave to another.
 ///
-/// A name never names anything else: the incarnation is drawn anew by each process, so a process that
+/// A name never names anything else: the incarnation is drawn again by each process, so a process that
 /// takes the place of a dead one, or resumes from its file, cannot reuse its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Lease {

@@ -49,7 +49,7 @@ impl<C: Content> Site<C> {
 
     /// The site that holds the whole search: from its beginning, or as a file tells.
     ///
-    /// Whoever may still hold what the file lists is told, by [`Site::adopt_all`].
+    /// Sites that may still hold what the file lists are told, by [`Site::adopt_all`].
     #[must_use]
     pub fn root(
         me: SiteId,

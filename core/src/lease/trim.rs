@@ -3,7 +3,7 @@
 use super::certificate::{Certificate, Content, Rec};
 use std::sync::Arc;
 
-/// A certificate that is told takes at most about so many bytes, unless what its site has itself takes more.
+/// A certificate that is told takes at most about this many bytes, unless what its site has itself takes more.
 pub const MOST_BYTES: u64 = 1 << 20;
 
 /// Certificates that are told nest at most this deep.

@@ -127,7 +127,7 @@ pub(super) fn explore<P: Pile>(start: Room<P>) -> Result<Seen, String> {
     Ok(seen)
 }
 
-/// The state at the end of the path, to be read by whoever has to find the fault.
+/// The state at the end of the path, for the engineer who has to find the fault.
 fn story<P: Pile>(path: &[Frame<P>]) -> String {
     let state = path.last().map(|frame| format!("{:#?}", frame.room)).unwrap_or_default();
     format!("after {} moves, in {state}", path.len())

@@ -78,7 +78,7 @@ pub(super) enum Move {
     Deliver(usize),
     Wake(usize),
     Snapshot,
-    /// A peer goes on with the actions of its last event.
+    /// A peer continues with the actions of its last event.
     Act(usize),
 }
 

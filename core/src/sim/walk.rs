@@ -27,7 +27,7 @@ pub fn random_schedule(
     walk(room, seed)
 }
 
-/// Peers have very different speeds at working and at reading mail, drawn anew for each schedule: chance
+/// Peers have very different speeds at working and at reading mail, drawn again for each schedule: chance
 /// alone rarely starves a peer for long, and most faults need just that.
 pub(super) fn walk<P: Pile>(mut room: Room<P>, seed: u64) -> Result<usize, String> {
     let mut chance = SeededChooser::new(seed, 0);

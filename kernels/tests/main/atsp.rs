@@ -98,7 +98,7 @@ fn trees_of_many_cities_are_those_of_the_cpu() {
     }
 }
 
-/// Long paths, with so many children open that a search below the root does not fit.
+/// Long paths, with this many children open that a search below the root does not fit.
 #[test]
 fn long_paths_fit_little_memory() {
     const CITIES: usize = 36;

@@ -15,7 +15,7 @@ use pleach_problems::flowshop::branching::Branching;
 use pleach_problems::flowshop::instance::Instance;
 use pleach_problems::simd::Level;
 
-/// A search that has up to so many batches under way, each of at most so many nodes.
+/// A search that has up to this many batches under way, each of at most this many nodes.
 struct Loose<'p> {
     host: Box<dyn HostSearch + 'p>,
     batches: usize,
@@ -88,7 +88,7 @@ fn random(rng: &mut Rand64, jobs: u64, machines: u64, spread: u64) -> Flowshop {
 const BOUNDS: [Bound; 3] = [Bound::One, Bound::OneTight, Bound::Two];
 
 #[test]
-fn trees_are_those_of_the_cpu_whoever_takes_part() {
+fn trees_are_those_of_the_cpu_on_all_devices() {
     let mut rng = Rand64::new(11);
     let mut nodes = 0;
     for case in 0..24_u64 {

@@ -36,7 +36,7 @@ fn with_device(work: &impl Loop, units: Range<usize>, seed: u64) {
     on.store(units, &bounds(&layout, &parents, seed));
 }
 
-/// Every range of so many units, each with a seed.
+/// Every range of this many units, each with a seed.
 fn ranges(units: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
     let all = (0..=units).flat_map(move |from| (from..=units).map(move |to| from..to));
     (1..).zip(all)

@@ -31,7 +31,7 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Whether every line that the row touches is one of so many.
+    /// Whether every line that the row touches is one of this many.
     #[inline(always)]
     pub fn fits(&self, lines: usize) -> bool {
         let Some(last) = self.solid.len().checked_sub(1) else { return false };

@@ -211,7 +211,7 @@ impl Slab {
         self.lines.copy_within(first, to);
     }
 
-    /// Gives planes away on this side, the lowest first; those of the neighbour must be set anew.
+    /// Gives planes away on this side, the lowest first; those of the neighbour must be set again.
     ///
     /// # Errors
     /// If too few would remain.
@@ -228,7 +228,7 @@ impl Slab {
         Ok(out)
     }
 
-    /// Gets planes on this side, the lowest first; those of the neighbours must be set anew.
+    /// Gets planes on this side, the lowest first; those of the neighbours must be set again.
     ///
     /// # Errors
     /// If they are not whole planes, or not in the box.

@@ -113,7 +113,7 @@ impl<'a> Iterator for Rows<'a> {
     }
 }
 
-/// Where the lines of a row's first group are in a step, of a sheet of so many planes.
+/// Where the lines of a row's first group are in a step, of a sheet of this many planes.
 pub fn table(flow: &Flow, planes: usize, (plane, y): (usize, usize), odd: bool) -> [usize; Q] {
     let row = flow.groups() * Q;
     let ny = flow.size()[1];

@@ -33,7 +33,7 @@ struct Growing {
     last: u32,
 }
 
-/// The points and the tetrahedra of a cube with so many random points inside, by seed.
+/// The points and the tetrahedra of a cube with this many random points inside, by seed.
 #[must_use]
 pub fn fill(count: usize, seed: u128) -> (Vec<Point>, Vec<[u32; 4]>) {
     let mut random = Rand64::new(seed);

@@ -118,7 +118,7 @@ fn random(count: usize) -> Result<Mesh, String> {
     Mesh::new(points, tets, values)
 }
 
-/// A flow around a flat plate with a blunt fin on it: the grid wraps the fin's round nose and goes on along its
+/// A flow around a flat plate with a blunt fin on it: the grid wraps the fin's round nose and continues along its
 /// side, points are dense near the walls, and a bow shock stands before the nose.
 fn bluntfin([na, nr, nz]: [usize; 3]) -> Result<Mesh, String> {
     let nose = 0.5;

@@ -113,7 +113,7 @@ impl Transfer {
     }
 
     /// The function as linear pieces from end to end, of values mapped so that this range becomes 0 to 1. Outside
-    /// the control points it goes on as it was at the last.
+    /// the control points it continues as it was at the last.
     #[must_use]
     pub fn pieces(&self, (low, high): (f32, f32)) -> Vec<Piece> {
         let (low, span) =

@@ -64,11 +64,11 @@ fn plain<T: Real>(rows: &Rows<'_, T>, (dense, width): (&[T], usize), out: &mut [
 
 /// Rows of a unit.
 const ROWS: usize = 32 * TOGETHER;
-/// If so many threes of a unit have too little in common, the others are not tried.
+/// If this many threes of a unit have too little in common, the others are not tried.
 const TRIES: usize = 4;
-/// Rows of the dense matrix are fetched so many entries ahead where columns jump.
+/// Rows of the dense matrix are fetched this many entries ahead where columns jump.
 const AHEAD: usize = 16;
-/// Columns jump if they are so many bytes apart on average.
+/// Columns jump if they are this many bytes apart on average.
 const JUMP: usize = 1 << 18;
 
 /// A sparse matrix times a dense one. Its units are blocks of rows.

@@ -122,7 +122,7 @@ impl<T: Sparse> LoopOnDevice for Adding<'_, T> {
     }
 
     fn words(&self, units: &Range<usize>) -> usize {
-        // A launch without results is none.
+        // Nothing to launch without results.
         (self.entries(units) * (1 + T::WORDS)).max(1)
     }
 

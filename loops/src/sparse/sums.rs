@@ -32,7 +32,7 @@ pub struct Sums<T> {
 }
 
 impl<T: Real> Sums<T> {
-    /// Zeros for so many columns.
+    /// Zeros for this many columns.
     #[must_use]
     pub fn new(width: usize) -> Self {
         let words = width.div_ceil(WORD);

@@ -91,7 +91,7 @@ pub fn apart(one: &[Place], other: &[Place]) -> Option<i32> {
     (one.len() == other.len() && one.iter().zip(other).all(alike)).then_some(apart as i32)
 }
 
-/// Some shapes are tried before rows are cut anew.
+/// Some shapes are tried before rows are cut again.
 const TRIED: usize = 6;
 
 /// The windows of a matrix's rows, found when they are first needed.
@@ -128,7 +128,7 @@ pub fn pay<T: Real>(matrix: &Csr<T>) -> bool {
 }
 
 impl<'a, T: Real> Windows<'a, T> {
-    /// No windows yet, for vectors of so many numbers, at most 16.
+    /// No windows yet, for vectors of this many numbers, at most 16.
     #[must_use]
     pub fn new(matrix: &'a Checked<T>, lanes: u32) -> Self {
         Self {
@@ -265,7 +265,7 @@ impl<'a, T: Real> Windows<'a, T> {
         self.shapes.push(Shape { row, count, wide, full, windows, steps });
     }
 
-    /// Cuts so many rows into windows of this width.
+    /// Cuts this many rows into windows of this width.
     fn cut_to(&mut self, row: usize, count: usize, width: u32) {
         let rows: [&[u32]; MOST] =
             std::array::from_fn(|k| if k < count { self.matrix.of_row(row + k).0 } else { &[] });

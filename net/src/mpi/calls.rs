@@ -17,7 +17,7 @@ use std::ptr::null_mut;
 macro_rules! functions {
     ($($field:ident $name:literal ($($argument:ty),*);)*) => {
         struct Functions<D: Dialect> {
-            // SAFETY: whoever calls one obeys MPI's rules for it.
+            // SAFETY: the caller obeys MPI's rules for it.
             $($field: unsafe extern "C" fn($($argument),*) -> c_int,)*
         }
 
@@ -113,7 +113,7 @@ unsafe extern "C" {
 }
 
 impl<D: Dialect> Calls<D> {
-    /// Initializes the library. Any thread may call it later, but one at a time: whoever holds the
+    /// Initializes the library. Any thread may call it later, but one at a time: the one that holds the
     /// network may take it to another thread.
     pub fn initialize(opened: &OpenLibrary) -> Result<Self, NetError> {
         let handles = D::handles(&opened.library).map_err(|symbol| lacks(opened, symbol))?;

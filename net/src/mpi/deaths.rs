@@ -10,7 +10,7 @@ const DIED: [c_int; 2] = [75, 76];
 
 /// The functions that tell of deaths.
 pub struct Deaths<D: Dialect> {
-    // SAFETY: whoever calls one obeys MPI's rules for it; so with all that follow.
+    // SAFETY: the caller obeys MPI's rules for it; so with all that follow.
     acknowledge: unsafe extern "C" fn(D::Handle, c_int, *mut c_int) -> c_int,
     // SAFETY: as above.
     failed: unsafe extern "C" fn(D::Handle, *mut D::Handle) -> c_int,

@@ -306,7 +306,7 @@ impl<D: Dialect> Network for Mpi<D> {
 }
 
 impl<D: Dialect> Drop for Mpi<D> {
-    /// A panic ends the job: the others would wait for this site for ever.
+    /// A panic ends the job: the others would wait for this site forever.
     fn drop(&mut self) {
         if std::thread::panicking() && !self.over {
             self.calls.abort(101);

@@ -174,7 +174,7 @@ impl Acceptor {
             );
         }
         while self.strangers.len() > STRANGERS {
-            // Whoever has shown that it knows the key's hash goes last.
+            // One that has shown that it knows the key's hash goes last.
             let known = |stranger: &Stranger| stranger.wire.is_some();
             let first = self.strangers.iter().find(|(_, stranger)| !known(stranger));
             let Some(goes) = first.or(self.strangers.first_key_value()) else { break };

@@ -13,7 +13,7 @@ pub const CHUNK: usize = 32 << 10;
 /// The longest reason.
 pub const REASON_LIMIT: usize = 1000;
 
-/// What a frame says. [`FrameKind::Hello`] and [`FrameKind::Refuse`] stay as they are for ever: other versions must
+/// What a frame says. [`FrameKind::Hello`] and [`FrameKind::Refuse`] stay as they are forever: other versions must
 /// understand them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -130,7 +130,7 @@ impl FrameReader {
     }
 }
 
-/// Takes up to so many bytes off the front.
+/// Takes up to this many bytes off the front.
 fn off<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
     let (front, rest) = bytes.split_at(length.min(bytes.len()));
     *bytes = rest;

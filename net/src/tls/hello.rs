@@ -124,7 +124,7 @@ impl Refusal {
     }
 }
 
-/// What can be shown of foreign bytes in one line, at most so many bytes.
+/// What can be shown of foreign bytes in one line, at most this many bytes.
 fn printable(bytes: &[u8], limit: usize) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(limit)]);
     let mut text: String = text.chars().filter(|c| !c.is_control()).collect();

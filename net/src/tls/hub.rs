@@ -52,7 +52,7 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// A root with so many places, of which it has the first.
+    /// A root with this many places, of which it has the first.
     pub fn new(places: u32, limits: Limits) -> Self {
         Self {
             limits,
@@ -284,7 +284,7 @@ impl Logic for Hub {
         self.places[site as usize] = 0;
         if !self.ending {
             self.out.told.push(Told::Lost { site });
-            // Whoever has said its last word may go.
+            // A joiner that has said its last word may go.
             if !member.finished || why != CLOSED {
                 let host = &member.hello.host;
                 let note = format!("site {site} on {host} is lost: {why}");

@@ -1,6 +1,6 @@
 //! [`Key`]: the secret of a run, and the file that holds it.
 //!
-//! Whoever has the file may join, or be the root: it is a private key of Ed25519, the same for all sites.
+//! Anyone with the file may join, or be the root: it is a private key of Ed25519, the same for all sites.
 //! The file appears whole under its name, by a link to a finished file, so that of two processes that make
 //! it at once one wins and both read the same. It is refused if the group or others may read or write it.
 
@@ -96,7 +96,7 @@ impl Key {
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let no_key = || KeyError::NoKey { path: path.into() };
         let fails = |error: std::io::Error| cannot_read(path, &error);
-        // What is no file, as a pipe, might let us wait for ever.
+        // What is no file, as a pipe, might let us wait forever.
         if !fs::metadata(path).map_err(fails)?.is_file() {
             return Err(no_key());
         }

@@ -73,7 +73,7 @@ pub enum HubEvent {
     Gone(String),
 }
 
-/// What comes out.
+/// The output.
 #[derive(Debug, Default)]
 pub struct HubOutput {
     pub told: Vec<Told>,

@@ -1,7 +1,7 @@
 //! A network by TLS over TCP: a star for processes that join, leave and die.
 //!
 //! The root listens, all others connect out to it, and it passes on what one writes to another; so only the
-//! root must be reachable. Whoever joins gets a *place*: a site number, which a later process may get when
+//! root must be reachable. A joiner gets a *place*: a site number, which a later process may get when
 //! its holder is lost. All sites share a [`Key`].
 //!
 //! ```no_run

@@ -112,7 +112,7 @@ impl FrameOutbox {
         items.push_back(item);
     }
 
-    /// Writes frames until there are so many bytes or no more frames.
+    /// Writes frames until there are this many bytes or no more frames.
     pub fn fill(&mut self, out: &mut Vec<u8>, until: usize) {
         while out.len() < until && self.next(out) {}
     }

@@ -2,9 +2,9 @@
 //!
 //! TLS 1.3 alone, with raw public keys (RFC 7250) in place of certificates. All sites share one private key
 //! of Ed25519. Both ends must show the public half of it, and prove by a signature over this very handshake
-//! that they have the private one; each compares what it is shown with its own. So whoever lacks the file
+//! that they have the private one; each compares what it is shown with its own. So anyone who lacks the file
 //! is believed by neither end. The keys that encrypt come from fresh random numbers of both (X25519), so
-//! nothing that was recorded can be used again or read, not even by whoever gets the key later. The
+//! nothing that was recorded can be used again or read, not even by someone who gets the key later. The
 //! signatures of the two ends differ in their context, so one cannot be sent back as the other.
 //! Session tickets and early data, which could be replayed, are off.
 //!
@@ -12,7 +12,7 @@
 //! gives: a hash of it, shown as the name of a protocol (ALPN). It proves nothing, for it can be overheard,
 //! but it turns strangers away before they cost more than a look.
 //!
-//! A joiner could pose as the root: whoever has the key is trusted that far. Joiners never listen.
+//! A joiner could pose as the root: a holder of the key is trusted that far. Joiners never listen.
 
 use super::Key;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};

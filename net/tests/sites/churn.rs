@@ -140,7 +140,7 @@ fn replaced(folder: &Path) {
     assert_eq!(words, ["joined 1", "lost 1", "joined 1", "end"]);
 }
 
-/// A site that stands still for too long is lost, is told so when it goes on, and can come back.
+/// A site that stands still for too long is lost, is told so when it continues, and can come back.
 fn still(folder: &Path) {
     let key = folder.join("key");
     let mut root = Root::open("127.0.0.1:0", &key, &[1]);

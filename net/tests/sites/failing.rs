@@ -13,7 +13,7 @@ pub fn play(case: &str, mut site: Site) {
             if site.me == 1 {
                 fail(case, site);
             } else {
-                // For ever: whoever returns from here has not been taken down.
+                // Without end: a rank that returns from here has not been taken down.
                 site.next();
                 site.content();
             }

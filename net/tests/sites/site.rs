@@ -40,7 +40,7 @@ impl Site {
         Self { network, me, sites, early: VecDeque::new(), signal, start: Instant::now() }
     }
 
-    /// Waits until so many others have joined.
+    /// Waits until this many others have joined.
     pub fn gather(mut self, mut missing: u32) -> Self {
         let mut early = VecDeque::new();
         while missing > 0 {

@@ -38,7 +38,7 @@ pub fn count(tree: &Parameters, mut search: Search<'_>) -> Result<Counted, Error
     Ok(Counted { status, nodes, counts, report })
 }
 
-/// Refuses a tree that may grow for ever with nothing to stop it.
+/// Refuses a tree that may grow forever with nothing to stop it.
 pub(crate) fn may_end(tree: &Parameters, search: &Search<'_>) -> Result<(), String> {
     let settings = &search.settings;
     let limited =

@@ -46,7 +46,7 @@ pub fn follow(
     cluster: &Arc<Cluster>,
     line: &Line,
 ) -> Result<u8, Failure> {
-    // The root stops in order; whoever is needed for that must not end before.
+    // The root stops in order; processes needed for that must not end before.
     let _ = interrupts();
     let cancel = Cancel::default();
     let done = Cell::default();

@@ -49,7 +49,7 @@ fn take_part(
     let follower = Follower { known, console, own, same: false, cancel, done };
     follower.note(&format!("joined as site {}", cluster.me()));
     let parted = match follower.all(cluster, first) {
-        // Whoever is to leave need not find the root again.
+        // A process that is to leave need not find the root again.
         Err(Failure::Lost(_)) if follower.cancel.is_cancelled() => Parted::Left,
         parted => parted?,
     };

@@ -47,7 +47,7 @@ pub fn rows<const N: usize>(most: i64, most_rows: usize) -> Result<Vec<[i64; N]>
     parse(&text, most, most_rows).map_err(|why| format!("{path}{why}"))
 }
 
-/// Reads the rows; an error goes on from the file's name.
+/// Reads the rows; an error continues from the file's name.
 pub(crate) fn parse<const N: usize>(
     text: &str,
     most: i64,

@@ -69,7 +69,7 @@ fn strings(list: &Value) -> Option<Vec<String>> {
     list.as_array()?.iter().map(|word| Some(word.as_str()?.to_string())).collect()
 }
 
-/// Whether a checkpoint file holds the search that starts anew, which is then resumed.
+/// Whether a checkpoint file holds the search that starts again, which is then resumed.
 ///
 /// # Errors
 /// If the file holds another search, or something that is no search.

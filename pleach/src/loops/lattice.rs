@@ -112,7 +112,7 @@ struct Flowing {
     pictures: Pictures,
 }
 
-/// Pictures of the middle plane, each after so many steps.
+/// Pictures of the middle plane, each after this many steps.
 type Pictures = Vec<(usize, Result<Vec<u8>, String>)>;
 
 /// Draws the middle plane of a flow, in colours up to a speed.
@@ -142,7 +142,7 @@ impl Job for Flowing {
         self.pictures.clear();
         let Self { steps, count, speed, frames, pictures, .. } = self;
         let show = &mut |done: usize, slabs: &[&Slab]| {
-            // Steps that begin anew show all of them once more.
+            // Steps that begin again show all of them once more.
             pictures.retain(|&(before, _)| before < done);
             pictures.push((done, draw(&steps.0, slabs, 1.5 * *speed)));
         };

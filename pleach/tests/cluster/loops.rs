@@ -1,4 +1,4 @@
-//! Loops by several processes: results are those of one, whoever joins, leaves or dies.
+//! Loops by several processes: results are those of one process, while others join, leave and die.
 
 use super::party::{Process, free_address, until};
 use crate::outside::{folder, json, refused};
@@ -88,7 +88,7 @@ fn a_product_of_several_processes_is_that_of_one() {
 }
 
 #[test]
-fn whoever_leaves_or_dies_changes_no_picture() {
+fn leaving_or_dying_changes_no_picture() {
     let words = "loop rays sphere:20000 --size 1200x1200 --method march";
     let alone = json(words);
     for (signal, end, code) in [("-INT", "left", Some(3)), ("-KILL", "lost", None)] {

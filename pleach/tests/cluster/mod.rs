@@ -47,7 +47,7 @@ fn a_joiner_leaves_in_order() {
     let ends: Vec<_> = report["sites"].as_array().unwrap().iter().map(|it| &it["end"]).collect();
     assert_eq!(ends.iter().filter(|end| **end == "left").count(), 1, "{ends:?}");
     let units = report["units"].as_array().unwrap();
-    assert_eq!(units.len(), 3, "whoever leaves tells what it did");
+    assert_eq!(units.len(), 3, "a site that leaves tells what it did");
     let left = &mut party.joiners[0];
     assert_eq!(left.end(), Some(3));
     assert!(left.said().contains("left the search"), "{}", left.said());
@@ -101,7 +101,7 @@ fn an_instance_travels_to_those_that_have_no_file() {
 }
 
 #[test]
-fn whoever_cannot_join_is_told_why() {
+fn a_process_that_cannot_join_learns_why() {
     refused("join somewhere", "join somewhere: expected HOST:PORT");
     refused("join 127.0.0.1:1 --key /nowhere/at.key", "cannot read the key file");
     refused("join 127.0.0.1:1 --listen 127.0.0.1:2", "--listen does not apply to 'join'");

@@ -72,7 +72,7 @@ fn all_levels_count_the_same() {
 }
 
 #[test]
-fn nothing_is_lost_whoever_explores() {
+fn nothing_is_lost_on_any_explorer() {
     for words in ["type=binomial,b0=40,q=0.199,m=5,seed=3", "shape=linear,b0=5,gen_mx=10,seed=2"] {
         let trees: Vec<Uts> = levels().map(|level| tree(words, level)).collect();
         let root = Problem::root(&trees[0]);

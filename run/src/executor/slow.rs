@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Below this a wait spins.
 const SHORT: Duration = Duration::from_micros(100);
 
-/// An artificial slow-down: time worked must be wasted as well, so many times over.
+/// An artificial slow-down: time worked must be wasted as well, this many times over.
 #[derive(Clone, Copy, Debug)]
 pub struct Slow {
     factor: f64,

@@ -18,7 +18,7 @@ fn range(word: u64) -> Range<u32> {
 }
 
 impl BothEnds {
-    /// A row of so many units.
+    /// A row of this many units.
     #[must_use]
     pub fn new(units: u32) -> Self {
         Self(AtomicU64::new(word(&(0..units))))

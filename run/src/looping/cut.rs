@@ -1,4 +1,4 @@
-//! Where the slabs of work in steps are cut, and when anew.
+//! Where the slabs of work in steps are cut, and when again.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use std::time::Instant;
 const NEAR: f64 = 0.03;
 /// Seconds after which speeds are looked at again: what else a machine has to do comes and goes.
 const WINDOW: f64 = 0.25;
-/// The most part of the time that cutting anew may take.
+/// The most part of the time that cutting again may take.
 const CUTTING: f64 = 0.03;
 
 /// When to look how fast everybody is.
@@ -40,7 +40,7 @@ impl Looks {
         self.last.1 = Instant::now();
     }
 
-    /// Has looked, and perhaps cut anew. A single step shows about how fast each is, before the slow ones have held the
+    /// Has looked, and perhaps cut again. A single step shows about how fast each is, before the slow ones have held the
     /// others up for long; then a whole sweep, with memory that is warm, shows it better.
     pub fn end(&mut self, done: usize) {
         let cutting = self.last.1.elapsed().as_secs_f64();
@@ -51,13 +51,13 @@ impl Looks {
     }
 }
 
-/// Whether two cuts differ by so much that cutting anew pays.
+/// Whether two cuts differ by so much that cutting again pays.
 pub fn far(now: &[Range<usize>], learnt: &[Range<usize>], units: usize) -> bool {
     let apart = now.iter().zip(learnt).map(|(now, learnt)| now.end.abs_diff(learnt.end));
     apart.max().unwrap_or(0) as f64 > NEAR * units as f64
 }
 
-/// Cuts units into ranges with these shares, each with at least so many.
+/// Cuts units into ranges with these shares, each with at least this many.
 pub fn cut(units: usize, least: usize, shares: &[f64]) -> Vec<Range<usize>> {
     let whole: f64 = shares.iter().map(|share| share.max(0.0)).sum();
     let (mut from, mut sum) = (0, 0.0);

@@ -3,7 +3,7 @@
 use crate::sync::{Condvar, Mutex, lock};
 use std::sync::PoisonError;
 
-/// A place where so many threads wait for each other, again and again.
+/// A place where this many threads wait for each other, again and again.
 pub(super) struct Meet {
     threads: usize,
     state: Mutex<MeetState>,

@@ -34,7 +34,7 @@ pub(super) struct Seen {
 
 #[cfg_attr(loom, allow(dead_code))]
 impl Seen {
-    /// Nothing done by so many of them.
+    /// Nothing done by this many of them.
     pub fn all(takers: usize) -> Vec<Self> {
         let epoch = Instant::now();
         let zero = || AtomicU64::new(0);
@@ -63,7 +63,7 @@ impl Seen {
         }
     }
 
-    /// It has done so many units of what it was given.
+    /// It has done this many units of what it was given.
     pub fn note(&self, units: u64, took_ns: u64) {
         self.since_ns.store(self.now_ns(), Ordering::Relaxed);
         let open = self.open.load(Ordering::Relaxed);
@@ -77,18 +77,18 @@ impl Seen {
         self.open.store(0, Ordering::Relaxed);
     }
 
-    /// It has done so many steps with all that it holds.
+    /// It has done this many steps with all that it holds.
     pub fn sweep(&self, steps: usize, took: Duration) {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         let held = read(&self.to).saturating_sub(read(&self.from));
         self.note(held.saturating_mul(steps as u64), took.as_nanos() as u64);
     }
 
-    /// What it shows now; its own units each stand for so many of the loop.
+    /// What it shows now; its own units each stand for this many of the loop.
     pub fn sight(&self, name: &str, grain: u64) -> TakerSight {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         let units = |cell: &AtomicU64| read(cell).saturating_mul(grain);
-        // Both ends are read one after the other: a range that begins after its end is none.
+        // Both ends are read one after the other: a range that begins after its end is empty.
         let (from, to) = (units(&self.from), units(&self.to));
         let begun = self.now_ns().saturating_sub(read(&self.since_ns));
         let begun = if read(&self.open) > 0 { begun } else { 0 };
@@ -107,7 +107,7 @@ mod tests {
     use std::thread::sleep;
 
     #[test]
-    fn whoever_has_begun_a_range_is_busy() {
+    fn a_taker_that_has_begun_a_range_is_busy() {
         let seen = &Seen::all(1)[0];
         let busy = || seen.sight("cpu0", 1).busy_s;
         sleep(Duration::from_millis(2));

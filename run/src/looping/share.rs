@@ -61,7 +61,7 @@ impl Takers {
 #[cfg_attr(loom, allow(dead_code))]
 pub(super) type UnitsOf<'a> = &'a (dyn Fn(&Range<u32>) -> Range<usize> + Sync);
 
-/// What is called when something happens. Whoever is called must not wait.
+/// What is called when something happens. The one that is called must not wait.
 #[derive(Clone, Copy)]
 pub(super) struct Hooks<'a> {
     /// A range was done.
@@ -84,7 +84,7 @@ struct TakersState {
 
 #[cfg_attr(loom, allow(dead_code))]
 impl<'a> LoopQueue<'a> {
-    /// Units of a loop with these costs, for so many threads and devices.
+    /// Units of a loop with these costs, for this many threads and devices.
     pub fn new(
         units: u32,
         cost_before: &'a (dyn Fn(u32) -> f64 + Sync),
@@ -131,7 +131,7 @@ impl<'a> LoopQueue<'a> {
 
     /// The same with somebody who is told what happens.
     pub fn with(self, hooks: Option<Hooks<'a>>) -> Self {
-        // Whoever is told ends it, too.
+        // The one that is told ends it, too.
         lock(&self.aside).open = hooks.is_some();
         Self { hooks, ..self }
     }
@@ -142,7 +142,7 @@ impl<'a> LoopQueue<'a> {
         Self { row: BothEnds::new(0), fed: AtomicBool::new(true), ..self }
     }
 
-    /// Tells all who wait, and whoever wants to know.
+    /// Tells all who wait or want to know.
     fn tell(&self) {
         self.changed.notify_all();
         if let Some(hooks) = self.hooks {
@@ -229,7 +229,7 @@ impl<'a> LoopQueue<'a> {
         let all: f64 = aside.returned.iter().map(|range| self.cost(range)).sum();
         let first = aside.returned.front_mut()?;
         let left = first.end - first.start;
-        // Whoever is left alone with it does it, however slow.
+        // A taker that is left alone with it does it, however slow.
         let least = u32::from(aside.waiting == self.takers.all());
         let kind = self.takers.kind(me);
         let size = self.size(me, kind, last, (first, all)).clamp(least, left);
@@ -325,7 +325,7 @@ impl<'a> LoopQueue<'a> {
         self.rates.forget(site);
     }
 
-    /// A site is gone, or says nothing: whoever is free does what it had.
+    /// A site is gone, or silent: any free taker does what it had.
     pub fn miss(&self, site: usize, ranges: impl IntoIterator<Item = Range<u32>>) {
         self.rates.miss(site);
         self.seen[site].drop_all();
@@ -337,7 +337,7 @@ impl<'a> LoopQueue<'a> {
         self.done.fetch_sub(units.into(), Ordering::Relaxed);
     }
 
-    /// Ranges for whoever is free.
+    /// Ranges for any free taker.
     pub fn hand_out(&self, ranges: impl IntoIterator<Item = Range<u32>>) {
         let mut aside = lock(&self.aside);
         self.put_aside(&mut aside, ranges);
@@ -372,7 +372,7 @@ impl<'a> LoopQueue<'a> {
         self.changed.notify_all();
     }
 
-    /// A device has failed: these ranges are for whoever is free. Its thread takes part from now on.
+    /// A device has failed: these ranges are for any free taker. Its thread takes part from now on.
     pub fn give_back(&self, me: usize, ranges: impl IntoIterator<Item = Range<u32>>) {
         self.rates.forget(me);
         self.seen[me].drop_all();

@@ -11,7 +11,7 @@ fn even(unit: u32) -> f64 {
 }
 
 /// A device takes one of two units and fails with it, while a thread looks for work: both units are done, once,
-/// and nobody waits for ever.
+/// and nobody waits forever.
 #[test]
 fn what_a_device_gives_back_is_done_by_others() {
     static SIZES: Sizes = Sizes::Given(1, 1);
@@ -49,7 +49,7 @@ impl LoomWaker {
 }
 
 /// A site and a thread share two units. The site does its ranges, or is lost with the first one: both units are done,
-/// once, and nobody waits for ever.
+/// once, and nobody waits forever.
 fn a_site_and_a_thread(site_is_lost: bool) {
     static SIZES: Sizes = Sizes::Given(1, 1);
     const ONE_OF_EACH: Takers = Takers { threads: 1, devices: 0, sites: 1 };

@@ -10,7 +10,7 @@ pub enum Sizes {
     /// together.
     #[default]
     Measured,
-    /// So many units by a thread, and so many by a device.
+    /// This many units by a thread, and this many by a device.
     Given(u32, u32),
     /// A single range each: the shares of the cost, for the threads in their order, then for the devices.
     Static(Vec<f64>),
@@ -24,7 +24,7 @@ const SLICE_NS: [f64; 3] = [2e6, 8e6, 30e6];
 const LEAST_NS: [f64; 3] = [20e3, 100e3, 500e3];
 /// This part of what is left for a unit by its rate is taken at a time.
 const PART: f64 = 0.5;
-/// A range is at most so many times as large as the one before.
+/// A range is at most this many times as large as the one before.
 const GROWTH: f64 = 8.0;
 
 /// Who takes units of a loop.

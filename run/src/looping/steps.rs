@@ -33,7 +33,7 @@ impl<S> From<usize> for Stops<'_, S> {
 }
 
 impl<'a, S> Stops<'a, S> {
-    /// Shows the slabs so many times, at equal distances, at last when all steps are done. If the steps begin anew,
+    /// Shows the slabs this many times, at equal distances, at last when all steps are done. If the steps begin again,
     /// so do these.
     pub fn showing(steps: usize, times: usize, show: Show<'a, S>) -> Self {
         let at = |k: usize| (steps as u128 * k as u128 / times as u128) as usize;
@@ -87,7 +87,7 @@ impl From<RunError> for Trouble {
 
 impl WorkerPool {
     /// Does steps on all threads and devices, with a slab for each. `watch` is shown how far it is now and then, and
-    /// stops it by breaking, after a whole sweep. If a device fails, the steps begin anew without it.
+    /// stops it by breaking, after a whole sweep. If a device fails, the steps begin again without it.
     ///
     /// # Errors
     /// If the system gives no more threads. A panic in the work continues in the caller.
@@ -172,7 +172,7 @@ impl WorkerPool {
         let mut shares = vec![0.0; members.len()];
         let mut to_come = stops.at.iter().copied().peekable();
         loop {
-            // Before slabs are cut anew: new ones do not know their neighbours' edges yet.
+            // Before slabs are cut again: new ones do not know their neighbours' edges yet.
             while to_come.next_if_eq(&phase.done).is_some() {
                 if let Some(show) = &mut stops.show {
                     fetch(&mut held, members)?;
@@ -259,7 +259,7 @@ impl WorkerPool {
         made.collect()
     }
 
-    /// Cuts slabs anew.
+    /// Cuts slabs again.
     fn recut<'w, W: Stepping>(
         &self,
         work: &'w W,
@@ -378,7 +378,7 @@ impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
             publish(work, &held.slab, &edges[me], parity);
             let goes_on = meet.wait(|| !stop.load(Ordering::Relaxed));
             let Some(goes_on) = goes_on else { return Ok(()) };
-            // Also at the end: whoever looks at the slabs may need the edges.
+            // Also at the end: the caller may need the edges of the slabs.
             take(work, &mut held.slab, (me, edges), parity);
             if !goes_on || left == 0 {
                 break;

@@ -19,7 +19,7 @@ pub struct Cluster {
     /// It may be another one after a return.
     me: AtomicU32,
     name: String,
-    /// Whether it goes on when a process dies.
+    /// Whether it continues when a process dies.
     open: bool,
     /// Whether processes that cannot be reached may come back.
     comes_back: bool,
@@ -93,7 +93,7 @@ impl Cluster {
         self.me() == 0
     }
 
-    /// Whether it goes on when a process dies.
+    /// Whether it continues when a process dies.
     pub(crate) fn is_open(&self) -> bool {
         self.open
     }

@@ -49,7 +49,7 @@ impl SiteRun<'_> {
                 self.judge(&mut outcome, &whole);
                 check(problem, &outcome)?;
                 self.save(&outcome, &whole);
-                // Whoever comes now waits for the next search.
+                // A process that comes now waits for the next search.
                 session.pause();
                 outcome.seconds = run_state.seconds();
                 self.hear_accounts(session)?;

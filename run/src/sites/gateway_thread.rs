@@ -247,7 +247,7 @@ impl GatewayThread<'_> {
         }
     }
 
-    /// The root is lost. The units go on with what they have: whoever resumes the search may adopt it.
+    /// The root is lost. The units continue with what they have: the next root may adopt it.
     fn lose_the_root(&mut self, now_ns: u64) -> Result<(), RunError> {
         let others = self.session.others();
         // The next root may want something else.
@@ -290,7 +290,7 @@ impl GatewayThread<'_> {
         self.gateway.came(0, self.run_state.now_ns(), &mut self.workers)
     }
 
-    /// Does what the units, or whoever watches them, want.
+    /// Does what the units, or their watcher, want.
     fn obey(&mut self) -> Result<(), RunError> {
         let now_ns = self.run_state.now_ns();
         let follows = !self.cluster.is_root();

@@ -17,7 +17,7 @@ pub(crate) enum SessionMessage {
     SiteProgress(SiteProgress),
     /// To the root: the search should stop, for this reason.
     Wish(Stop),
-    /// The sender ends, for this reason: whoever did the same would end as well.
+    /// The sender ends, for this reason: others that did the same would end as well.
     Failed(String),
     /// To the root, at the end: what the sender did.
     SiteTotals(SiteTotals),
@@ -48,7 +48,7 @@ pub struct Order {
     pub improve: bool,
     /// Whether to record what the units do over time.
     pub trace: bool,
-    /// What the search is, in words of whoever began it.
+    /// What the search is, in the words of the process that began it.
     pub about: Vec<u8>,
 }
 

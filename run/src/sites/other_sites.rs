@@ -60,7 +60,7 @@ impl OtherSites {
     pub fn lose(&self, site: SiteId, now_ns: u64) {
         self.last(site, |stay| {
             stay.left_ns.get_or_insert(now_ns);
-            // Whoever leaves in order tells before what it did.
+            // A site that leaves in order tells before what it did.
             let left = if stay.totals.is_some() { Parting::Left } else { Parting::Lost };
             stay.end.get_or_insert(left);
         });

@@ -311,7 +311,7 @@ impl Session {
         }))
     }
 
-    /// Whoever was let in may have been told of a search that is over.
+    /// A joiner may have been told of a search that is over.
     fn bring_up_to_date(&mut self, site: SiteId) {
         if self.network.me() != 0 || self.told.get(&site) == Some(&self.search) {
             return;

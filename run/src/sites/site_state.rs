@@ -1,4 +1,4 @@
-//! [`SiteState`]: what the gateway of a site shares with the units, and with whoever watches them.
+//! [`SiteState`]: what the gateway of a site shares with the units and their watcher.
 
 use super::other_sites::OtherSites;
 use crate::control::{Reason, Stop};
@@ -20,7 +20,7 @@ const OVER: u64 = u64::MAX;
 /// How long a unit that waits for the next round goes without a look at whether the run has failed.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What the gateway of a site shares with the units, and with whoever watches them.
+/// What the gateway of a site shares with the units and their watcher.
 ///
 /// Units work in *rounds*, which have even numbers. A round ends when the gateway takes everything from them: each
 /// hands in its work, and waits for the next round.
@@ -35,7 +35,7 @@ pub(crate) struct SiteState {
     cuts: Mutex<Vec<Cut>>,
     /// What peers had at the end of the round.
     ends: Mutex<Vec<Cut>>,
-    /// Why the units, or whoever watches them, want the search to stop.
+    /// Why the units, or their watcher, want the search to stop.
     wish: Reason,
     asked: AtomicBool,
     /// What the root knows of the other sites.

@@ -19,7 +19,7 @@ pub(crate) struct SiteTotals {
     pub wasted: u64,
 }
 
-/// At most so many steps of activity, or waiting times, are taken from another site.
+/// At most this many steps of activity, or waiting times, are taken from another site.
 const MOST: usize = 1 << 16;
 
 fn pack_text(text: &str, out: &mut Vec<u8>) {

@@ -1,10 +1,10 @@
-//! [`Waker`]: wakes whoever of this process waits for the network.
+//! [`Waker`]: wakes the thread of this process that waits for the network.
 
 use crate::sync::{Condvar, Mutex, lock};
 use crate::transport::local::Office;
 use std::time::Duration;
 
-/// Wakes whoever of this process waits for the network: the gateway during a search, or else the thread that waits
+/// Wakes the thread of this process that waits for the network: the gateway during a search, or else the thread that waits
 /// for one to begin.
 #[derive(Default)]
 pub struct Waker {
@@ -15,7 +15,7 @@ pub struct Waker {
 }
 
 impl Waker {
-    /// Wakes whoever waits, or will wait next.
+    /// Wakes the thread that waits, or will wait next.
     pub fn ring(&self) {
         if let Some(office) = &*lock(&self.gateway) {
             office.ring(0);

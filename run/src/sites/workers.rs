@@ -240,7 +240,7 @@ impl Workers for SiteWorkers<'_> {
         let (all, open) = assemble(self.all_handed_in()?);
         let done = since(&all, &self.base)?;
         self.base = all;
-        // Whatever is still in a mailbox is also with whoever sent it.
+        // Whatever is still in a mailbox is also with its sender.
         drop(site_state.office().leftovers());
         while self.seat.desk.poll().is_some() {}
         self.seat.wake_at_ns = None;

@@ -112,7 +112,7 @@ fn however_planes_are_cut_the_flow_is_the_same() {
     }
 }
 
-/// After odd steps, too, where cells are half in their neighbours, and where slabs have just been cut anew.
+/// After odd steps, too, where cells are half in their neighbours, and where slabs have just been cut again.
 #[test]
 fn what_is_shown_on_the_way_is_the_same() {
     let work = Steps(Arc::new(Flow::new(setup([16, 6, 24], Level::best())).unwrap()));

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Whoever takes work and says nothing loses it soon.
+/// A site that takes work and says nothing loses it soon.
 const IMPATIENT: Terms =
     Terms { commit_ns: 5_000_000, lease_ns: 200_000_000, patience_ns: 1_000_000_000 };
 
@@ -74,7 +74,7 @@ fn damaged_and_repeated_letters_change_no_count() {
                 let settings = Settings { cluster: Some(Arc::clone(cluster)), ..settings(1) };
                 let waits = || !over.load(Ordering::Relaxed);
                 if matches!(cluster.next_order(waits), Ok(Some(_))) {
-                    // It may be told of an end, or of a failure, that is none.
+                    // It may be told of an end or a failure that never happened.
                     let _ = WorkerPool::default()
                         .run(queens, &settings, &mut |_| ControlFlow::Continue(()));
                 }

@@ -1,4 +1,4 @@
-//! Loops that several sites share: each unit is run once, wherever, and results reach whoever needs them.
+//! Loops that several sites share: each unit is run once, wherever, and results reach every site that needs them.
 
 use super::network::{LASTING, mortal, with_links};
 use super::numbers::{Ended, Numbers, each, settings};
@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
-fn each_unit_is_run_once_and_results_reach_whoever_needs_them() {
+fn each_unit_is_run_once_and_results_reach_sites_that_need_them() {
     for sites in 1..5 {
         for (threads, units) in [(1, 0), (1, 1), (3, 7), (2, 1000), (1, 60_000)] {
             for sizes in [Sizes::Measured, Sizes::Given(3, 50)] {
@@ -137,7 +137,7 @@ fn a_site_that_comes_late_is_told_what_it_missed() {
 }
 
 #[test]
-fn whoever_stops_leaves_its_part_to_others() {
+fn a_site_that_stops_leaves_its_part_to_others() {
     for stops in [0, 1] {
         let (parts, seen) = (mortal(2, LASTING), Mutex::new(Vec::new()));
         let loops = [0, 1].map(|_| Numbers::new(20_000, Kept::First, 20_000));
@@ -224,7 +224,7 @@ fn damaged_letters_change_no_result() {
 
 /// Results that cannot be read are none: others do all that their site had, once.
 #[test]
-fn whoever_sends_what_cannot_be_read_takes_no_further_part() {
+fn a_site_that_sends_garbage_is_excluded() {
     for kept in [Kept::First, Kept::Apart] {
         let parts = mortal(3, LASTING);
         let mut loops: Vec<Vec<Numbers>> =

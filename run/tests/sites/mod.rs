@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Runs a search on so many sites, each with settings of its own, and returns what each says of it.
+/// Runs a search on this many sites, each with settings of its own, and returns what each says of it.
 fn each(problem: &dyn Problem, settings: &[Settings]) -> Vec<Result<Outcome, RunError>> {
     watched(problem, settings, &|_| ())
 }
@@ -56,7 +56,7 @@ fn watched(
     })
 }
 
-/// What the root says of a search on so many sites.
+/// What the root says of a search on this many sites.
 fn together(problem: &dyn Problem, sites: usize, settings: &Settings) -> Outcome {
     each(problem, &vec![settings.clone(); sites]).remove(0).unwrap()
 }

@@ -34,7 +34,7 @@ impl ThreadNetwork {
         self.hall.sent.lock().unwrap().clone()
     }
 
-    /// This site is lost once it has sent so many packets more.
+    /// This site is lost once it has sent this many packets more.
     pub fn dies_after(&self, packets: i64) {
         self.hall.life[self.me as usize].store(packets, Ordering::Relaxed);
     }
@@ -105,17 +105,17 @@ impl Network for ThreadNetwork {
 pub const LASTING: Terms =
     Terms { commit_ns: 5_000_000, lease_ns: 3_600_000_000_000, patience_ns: 36_000_000_000_000 };
 
-/// So many processes that live as long as the search.
+/// This many processes that live as long as the search.
 pub fn clusters(sites: u32) -> Vec<Arc<Cluster>> {
     with_links(sites, LASTING).into_iter().map(|(cluster, _)| cluster).collect()
 }
 
-/// So many processes, each with its links.
+/// This many processes, each with its links.
 pub fn with_links(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, ThreadNetwork)> {
     linked(sites, terms, false)
 }
 
-/// So many processes, each with its links, which may die.
+/// This many processes, each with its links, which may die.
 pub fn mortal(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, ThreadNetwork)> {
     linked(sites, terms, true)
 }

@@ -13,7 +13,7 @@ use std::thread;
 
 /// A program that ends early, or runs other loops, does not hold up the others.
 #[test]
-fn nobody_waits_for_whoever_takes_no_further_part() {
+fn nobody_waits_for_an_excluded_site() {
     let parts = with_links(2, LASTING);
     thread::scope(|scope| {
         let gone = &parts[1].0;
@@ -35,7 +35,7 @@ fn nobody_waits_for_whoever_takes_no_further_part() {
     });
 }
 
-/// Whoever leaves right after a loop has done its part of it.
+/// A site that leaves right after a loop has done its part of it.
 #[test]
 fn whoever_leaves_after_a_loop_has_done_its_part() {
     for _ in 0..20 {

@@ -57,7 +57,7 @@ pub(crate) fn rec(rng: &mut Rand64, names: &mut u64, depth: u32) -> Rec<Portion<
     Rec { holder, acked, given: Arc::new(portion(rng)), heard }
 }
 
-/// Certificates within certificates, so many levels of them.
+/// Certificates within certificates, this many levels of them.
 pub(crate) fn tower(levels: usize) -> PartIds {
     let mut part = PartIds::default();
     for number in 0..levels as u64 {

@@ -42,7 +42,7 @@ struct Visit {
     over: bool,
 }
 
-/// Explores from a state until all are seen, or so many.
+/// Explores from a state until all are seen, or this many.
 pub(super) fn explore(start: Room, most: usize) -> Result<Seen, String> {
     let mut seen = Seen::default();
     let mut places: Prints<u32> = Prints::default();

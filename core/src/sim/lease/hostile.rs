@@ -13,7 +13,7 @@ use oorandom::Rand64;
 
 const PRINT: u64 = 9;
 const ME: SiteId = 1;
-/// As many packets come before the site is made anew.
+/// As many packets come before the site is made again.
 const STRETCH: u64 = 64;
 
 /// Content put into an envelope unchanged.

@@ -9,7 +9,7 @@ use crate::lease::{Certificate, Content, Held, Holding, Lease, LeaseMutant, Site
 pub(super) enum Move {
     /// A unit of work is done.
     Work(usize),
-    /// The last so many open units of a holding go to another site.
+    /// The last this many open units of a holding go to another site.
     Give(usize, Held, SiteId, u32),
     /// A certificate is taken.
     Cut(usize, Held),

@@ -11,7 +11,7 @@ pub struct Churn {
     pub joins: f64,
     /// Sites that leave in order.
     pub leaves: f64,
-    /// Racks that die, with so many sites each.
+    /// Racks that die, with this many sites each.
     pub racks: f64,
     /// Sites of a rack.
     pub rack: u32,

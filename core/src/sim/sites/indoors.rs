@@ -49,7 +49,7 @@ impl<'a, L: Load> Hall<'a, L> {
         hall
     }
 
-    /// Takes all work from the units of a site; they begin anew.
+    /// Takes all work from the units of a site; they begin again.
     pub fn clear(&mut self, site: SiteId, now_ns: u64) {
         self.yard.clear(site);
         let home = &self.yard.homes[site as usize];

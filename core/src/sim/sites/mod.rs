@@ -58,7 +58,7 @@ pub struct Fleet {
     pub churn: Churn,
     /// The run is stopped in order at this time, if at all.
     pub stop_ns: Option<u64>,
-    /// The search is stopped once so many nodes were explored, if at all.
+    /// The search is stopped once this many nodes were explored, if at all.
     pub node_limit: Option<u64>,
     /// How large the certificates are that sites tell, if that can be.
     pub certificate_bytes: u64,

@@ -69,7 +69,7 @@ impl<'a, L: Load> World<'a, L> {
         let home = &mut self.hall.yard.homes[site as usize];
         if let Some(limit) = fleet.node_limit {
             home.allowed = 0;
-            // Whoever resumes a search does not know what of its limit is left with others.
+            // A root that resumes a search does not know what of its limit is left with others.
             gateway.limit(if root { limit } else { 0 });
         }
         self.gateways[site as usize] = Some(gateway);
@@ -177,7 +177,7 @@ impl<'a, L: Load> World<'a, L> {
                 if !home.alive || home.life != life || cut(from) || cut(to) {
                     let dead = !home.alive;
                     self.yard().take_letter(place);
-                    // Whoever writes to an empty place learns it at once.
+                    // A site that writes to an empty place learns it at once.
                     return if dead { self.refused(from, to, now_ns) } else { Ok(()) };
                 }
                 self.yard().homes[to as usize].messages.push_back(place);
@@ -329,7 +329,7 @@ impl<'a, L: Load> World<'a, L> {
                 self.yard().close_account(site, now_ns);
             }
             if gathered {
-                // Whoever was late is told by whoever hears of it.
+                // A site that was late is told by the one that hears from it.
                 self.with_gate(0, now_ns, |gateway, inside| gateway.close(now_ns, inside))?;
             }
         }

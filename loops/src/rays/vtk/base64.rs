@@ -1,11 +1,11 @@
 //! Bytes as text in groups of four letters.
 
-/// Reads groups until there are so many bytes or more, if the text has them. Returns them and the text behind.
+/// Reads groups until there are this many bytes or more, if the text has them. Returns them and the text behind.
 ///
 /// Padding may stand in the middle: files join texts that were written one by one.
 ///
 /// # Errors
-/// If a letter is none of the alphabet, or the text ends before.
+/// If a letter is not in the alphabet, or the text ends before.
 pub fn take(text: &[u8], bytes: usize) -> Result<(Vec<u8>, &[u8]), String> {
     if bytes / 3 > text.len() / 4 {
         return Err(format!("{bytes} bytes announced in {} letters", text.len()));

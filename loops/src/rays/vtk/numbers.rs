@@ -3,9 +3,9 @@
 /// A type of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Signed, of so many bytes.
+    /// Signed, of this many bytes.
     Signed(usize),
-    /// Unsigned, of so many bytes.
+    /// Unsigned, of this many bytes.
     Unsigned(usize),
     /// In single precision.
     Float,

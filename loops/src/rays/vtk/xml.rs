@@ -143,7 +143,7 @@ impl<'a> Form<'a> {
         Ok(())
     }
 
-    /// The numbers of an array, which has so many.
+    /// The numbers of an array, which has this many.
     fn numbers(&self, array: &Array<'a>, count: Option<usize>) -> Result<Vec<f64>, String> {
         let read = || {
             let count = count.ok_or("no usable count of numbers")?;
@@ -239,7 +239,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// At least so many bytes, and what follows.
+    /// At least this many bytes, and what follows.
     fn take(self, bytes: usize) -> Result<(Vec<u8>, Self), String> {
         match self {
             Self::Letters(text) => {

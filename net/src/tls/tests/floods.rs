@@ -1,4 +1,4 @@
-//! Strangers in numbers: the run goes on, and others can join.
+//! Strangers in numbers: the run continues, and others can join.
 
 use super::super::outbox::FrameOutbox;
 use super::super::secure::Secure;

@@ -7,7 +7,7 @@ use crate::{Arrival, Network};
 use crate::{Caller, Entrance};
 use std::time::{Duration, Instant};
 
-/// Waits until so many others have joined.
+/// Waits until this many others have joined.
 fn gather(star: &mut Star, others: usize) {
     for _ in 0..others {
         assert!(matches!(next(star), Arrival::Joined { .. }));

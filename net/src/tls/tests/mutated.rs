@@ -106,7 +106,7 @@ fn joiner() -> Leaf {
     leaf
 }
 
-/// Feeds so many frames to sides made by `make`, a new one after each fault.
+/// Feeds this many frames to sides made by `make`, a new one after each fault.
 fn storm<L: Logic>(frames: u64, number: u32, seed: u64, make: impl Fn() -> L) -> u64 {
     let mut random = Rand32::new(seed);
     let (mut side, mut reader, mut faults) = (make(), FrameReader::default(), 0);

@@ -29,7 +29,7 @@ fn plain_text_ends_at_once_and_unanswered() {
 }
 
 #[test]
-fn whoever_says_nothing_or_too_little_must_go() {
+fn callers_that_say_nothing_or_too_little_must_go() {
     let mut table = Table::new(2, Limits::default());
     let mut silent = TcpStream::connect(table.address()).unwrap();
     let mut slow = TcpStream::connect(table.address()).unwrap();

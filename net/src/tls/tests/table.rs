@@ -53,7 +53,7 @@ impl Table {
         Joining { address, key, version, bytes: vec![9], limits: self.limits, patience: LONG }
     }
 
-    /// Lets in whoever knocks, at the lowest place that is free of those given.
+    /// Lets in every caller, at the lowest place that is free of those given.
     pub fn open_door(&mut self, free: &mut Vec<Rank>) {
         while let Some(caller) = self.door.next() {
             match caller {
@@ -73,7 +73,7 @@ impl Table {
         next(&mut self.star)
     }
 
-    /// Lets so many joiners in, which are threads that begin with these.
+    /// Lets this many joiners in, which are threads that begin with these.
     pub fn seat<F>(&mut self, parts: Vec<F>) -> Vec<std::thread::JoinHandle<()>>
     where
         F: FnOnce(Star) + Send + 'static,

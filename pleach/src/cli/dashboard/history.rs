@@ -116,7 +116,7 @@ pub struct History {
     step_s: f64,
 }
 
-/// Rates are those of so many seconds.
+/// Rates are those of this many seconds.
 const WINDOW_S: f64 = 3.0;
 /// Two recent looks are not closer.
 const CLOSE_S: f64 = 0.04;

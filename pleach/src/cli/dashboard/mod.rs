@@ -59,7 +59,7 @@ impl Dashboard {
         Some(board)
     }
 
-    /// Another run begins, one of so many.
+    /// Another run begins, one of this many.
     pub fn begin(&mut self, run: u64, runs: u64) {
         self.title.run = (run, runs);
         self.title.nth_loop = 0;

@@ -45,7 +45,7 @@ const CHART: usize = 5;
 /// The columns of a table of units that stands beside another part of it.
 const BESIDE: usize = 60;
 
-/// The lines that show a run on so many columns and rows, at most.
+/// The lines that show a run on this many columns and rows, at most.
 pub fn page(scene: &Scene<'_>, (columns, rows): Size) -> Vec<Line> {
     let none = Look::default();
     let look = scene.history.last().unwrap_or(&none);
@@ -178,7 +178,7 @@ fn busy(history: &History, units: std::ops::Range<usize>) -> Option<f64> {
     (!all.is_empty()).then(|| sum / all.len() as f64)
 }
 
-/// Fields side by side, on so many lines at most.
+/// Fields side by side, on this many lines at most.
 fn packed(fields: Vec<Line>, columns: usize, most: usize) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for field in fields {

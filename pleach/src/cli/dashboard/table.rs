@@ -26,7 +26,7 @@ const BAR: (usize, usize) = (4, 28);
 /// The columns of a bar's number, with a blank before it.
 const PERCENT: usize = 6;
 
-/// A table in so many columns of the screen: a line with the heads, then one for each row.
+/// A table in this many columns of the screen: a line with the heads, then one for each row.
 pub fn table(columns: &[Column], rows: &[Vec<Cell>], across: usize) -> Vec<Line> {
     let widest = |at: usize| {
         let cells = rows.iter().filter_map(|row| row.get(at));

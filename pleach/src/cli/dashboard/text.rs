@@ -63,13 +63,13 @@ impl Line {
         self.0.iter().map(|(text, _)| width(text)).sum()
     }
 
-    /// The line with blanks behind it, up to so many columns.
+    /// The line with blanks behind it, up to this many columns.
     pub fn padded(self, columns: usize) -> Self {
         let blanks = columns.saturating_sub(self.width());
         self.and(" ".repeat(blanks), Paint::Plain)
     }
 
-    /// The line cut to so many columns.
+    /// The line cut to this many columns.
     pub fn cut(self, columns: usize) -> Self {
         let (mut left, mut all) = (columns, Vec::new());
         if self.width() <= columns {
@@ -104,7 +104,7 @@ pub fn width(text: &str) -> usize {
     measure_text_width(text)
 }
 
-/// A text cut to so many columns; if something is missing, the last one says so.
+/// A text cut to this many columns; if something is missing, the last one says so.
 pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_string();
@@ -188,7 +188,7 @@ pub fn percent(part: f64) -> String {
     format!("{:.0} %", if part < 100.0 { part.min(99.0) } else { part })
 }
 
-/// A part of a whole as a bar of so many columns.
+/// A part of a whole as a bar of this many columns.
 pub fn bar(part: f64, columns: usize) -> String {
     let part = if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 };
     let eighths = (part * columns as f64 * 8.0).round() as usize;
@@ -198,7 +198,7 @@ pub fn bar(part: f64, columns: usize) -> String {
     out + &"·".repeat(blanks)
 }
 
-/// The character for so many eighths, if there are any.
+/// The character for this many eighths, if there are any.
 pub fn eighth(eighths: usize, all: [char; 7]) -> Option<char> {
     all.get(eighths.wrapping_sub(1)).copied()
 }

@@ -95,7 +95,7 @@ pub static FLAGS: [&(dyn Item + Sync); 57] = [
 pub struct Flag<T: 'static> {
     /// Its words and its place.
     pub about: About,
-    /// Reads its value; an error goes on from `--NAME`.
+    /// Reads its value; an error continues from `--NAME`.
     pub parse: fn(&str) -> Result<T, String>,
     /// What `settings` says of it, if it says anything.
     pub record: fn(&Given) -> Option<Value>,

@@ -232,7 +232,7 @@ fn all(spec: &Spec, gpus: u32) -> Vec<Spec> {
 /// The artificial slow-down factors of units, by name.
 ///
 /// # Errors
-/// One line: which unit is none, or which factor.
+/// One line: which unit does not exist, or which factor is wrong.
 pub fn slow_factors(words: &[&str], units: &Units) -> Result<Vec<(String, f64)>, String> {
     let threads = (0..units.threads).map(|number| format!("cpu{number}"));
     let known: Vec<String> = threads.chain(names(&units.devices.specs)).collect();

@@ -62,7 +62,7 @@ pub fn groups<'r>(runs: &[Point<'r>]) -> Vec<Group<'r>> {
     keys.iter().filter_map(of).collect()
 }
 
-/// What a run did, whoever did it: problem, instance, and the flags that define the work.
+/// What a run did, on whatever units: problem, instance, and the flags that define the work.
 fn work(run: &Run) -> String {
     let kind = match () {
         () if run.of_loop.is_some() => "loop",

@@ -226,7 +226,7 @@ impl LoopProcesses {
 }
 
 impl Drop for LoopProcesses {
-    /// Whoever is still there has lost the others.
+    /// A process that is still there has lost the others.
     fn drop(&mut self) {
         for process in &mut self.all {
             // It may have ended by itself.

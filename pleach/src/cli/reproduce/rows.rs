@@ -117,7 +117,7 @@ impl Rows {
     }
 }
 
-/// The rows of a file that belong to an origin; an error goes on from the file's name.
+/// The rows of a file that belong to an origin; an error continues from the file's name.
 fn read(text: &str, origin: &Origin) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for (line, words) in (1..).zip(text.lines()) {

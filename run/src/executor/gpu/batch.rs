@@ -35,7 +35,7 @@ impl BatchSize {
         self.now
     }
 
-    /// Notes a batch of so many parents that has come back. Only those of the present size tell something.
+    /// Notes a batch of this many parents that has come back. Only those of the present size tell something.
     pub fn note(&mut self, parents: usize, children: u32, took: Duration) {
         if self.settled || parents != self.now {
             return;

@@ -114,7 +114,7 @@ impl<'p> Either<'p> {
         let Trial { after_ns, length_ns } = self.trial;
         let mut reported = Progress::default();
         if !self.now.is_well() {
-            // The CPU goes on, which says nothing about the device. That is left alone: whatever waits for a kernel
+            // The CPU continues, which says nothing about the device. That is left alone: whatever waits for a kernel
             // that does not end would never return.
             std::mem::forget((self.aside.take(), self.other.take()));
             self.stage = TrialStage::Settled;

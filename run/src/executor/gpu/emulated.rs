@@ -40,7 +40,7 @@ struct Later {
 }
 
 impl Emulated {
-    /// Opens a device, late by so many milliseconds. It fails in launch `fail`, if given; at 0, it cannot be opened.
+    /// Opens a device, late by this many milliseconds. It fails in launch `fail`, if given; at 0, it cannot be opened.
     pub fn open(late: Option<u32>, fail: Option<u32>) -> Result<Self, DeviceError> {
         std::thread::sleep(Duration::from_millis(late.unwrap_or(0).into()));
         let (arrays, images) = (Vec::new(), Default::default());
@@ -136,7 +136,7 @@ impl Images for Emulated {
             self.later = Some(Later { from, buffer, asks: asks - 1 });
             return Ok(false);
         }
-        // Only now: whoever writes the words meanwhile gets a wrong image.
+        // Only now: a writer of the words meanwhile gets a wrong image.
         let mut words = std::mem::take(&mut self.images[buffer]);
         let read = self.read(from, &mut words);
         self.images[buffer] = words;

@@ -1,5 +1,5 @@
 //! [`EmulatedQueue`]: batches on the emulated device. Copies and kernels happen late and in random order, as on a device that is busy:
-//! whoever reads or changes memory too early gets wrong bounds.
+//! code that reads or changes memory too early gets wrong bounds.
 
 use super::DeviceError;
 use super::post::{self, Post};
@@ -87,7 +87,7 @@ impl Drop for EmulatedQueue {
 }
 
 impl EmulatedQueue {
-    /// Slots for batches of at most so many parents.
+    /// Slots for batches of at most this many parents.
     pub fn new(layout: &Layout, slots: usize, most: usize) -> Self {
         let two =
             |words: &[u32]| u64::from(words[0]) | u64::from(*words.get(1).unwrap_or(&0)) << 32;

@@ -106,7 +106,7 @@ impl<'p> Evaluator<'p> {
         Ok(Self::with((device, at_once), problem, host, spec))
     }
 
-    /// Has a device bound that is ready for it, for so many children at once.
+    /// Has a device bound that is ready for it, for this many children at once.
     pub(super) fn with(
         (device, at_once): (Borrowed, u32),
         problem: &'p dyn Problem,

@@ -35,7 +35,7 @@ impl Giving {
         self.gives
     }
 
-    /// How many of so many explorers take part.
+    /// How many of this many explorers take part.
     pub fn of(self, explorers: u32) -> u32 {
         if self.gives { explorers.min(self.most) } else { explorers }
     }

@@ -153,7 +153,7 @@ impl GuardedDevice {
         mem::take(&mut self.reportable)
     }
 
-    /// Feeds the device from the reserve if so many explorers could use more.
+    /// Feeds the device from the reserve if this many explorers could use more.
     pub fn feed(&mut self, explorers: u32) -> Result<(), DeviceError> {
         self.land(self.device.size() == 0.0)?;
         let promised = self.promised > 0;

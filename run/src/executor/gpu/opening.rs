@@ -13,7 +13,7 @@ use std::time::Instant;
 
 /// A device that is being opened.
 ///
-/// The thread that opens it borrows nothing. If this is dropped before, the thread goes on, as a driver or a compiler
+/// The thread that opens it borrows nothing. If this is dropped before, the thread continues, as a driver or a compiler
 /// cannot be called off, and puts the device on its shelf.
 pub struct Opening {
     comes: Receiver<Result<OpenDevice, DeviceError>>,
@@ -98,7 +98,7 @@ impl Opener {
 
 impl Drop for Opener {
     fn drop(&mut self) {
-        // Whoever waits for the device on the shelf need not do so any more.
+        // A run that waits for the device on the shelf need not do so any more.
         self.wanted = Arc::default();
         self.shelf.notice();
     }

@@ -41,7 +41,7 @@ impl Post {
         if before != word(words, number, mail::DONE).load(Ordering::Acquire) {
             return Err(DeviceError::Failed("its kernel leaves a batch undone".into()));
         }
-        // Whoever looks while this is being written finds a number that belongs to another place.
+        // A reader that looks while this is being written finds a number that belongs to another place.
         set(mail::NUMBER, self.last);
         set(mail::FIRST, self.ticket);
         set(mail::TICKETS, tickets);

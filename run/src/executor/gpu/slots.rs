@@ -6,7 +6,7 @@ use pleach_core::evaluate::Parents;
 
 /// Places for batches on a device: what is in one slot happens in order, whatever is in the others.
 pub(crate) trait Slots: Send {
-    /// Builds a problem's kernel, and makes so many slots, each for batches of at most so many parents. If the kernel
+    /// Builds a problem's kernel, and makes this many slots, each for batches of at most this many parents. If the kernel
     /// is launched `once`, batches have a single parent. Returns how many children can be bounded at once.
     fn make_slots(
         &mut self,

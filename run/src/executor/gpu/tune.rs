@@ -54,7 +54,7 @@ impl TuningChoice {
 /// What is being measured.
 #[derive(Clone, Copy, Debug)]
 enum TuningStage {
-    /// Nothing, for so many measurements.
+    /// Nothing, for this many measurements.
     Rest(u32),
     /// The number in force, before a neighbour is tried.
     Before { confirms: bool },
@@ -130,7 +130,7 @@ impl Tune {
         self.quiet = 0;
     }
 
-    /// Records a round of this many steps, at whose end so many explorers were idle.
+    /// Records a round of this many steps, at whose end this many explorers were idle.
     pub fn note(&mut self, nodes: u64, steps: u32, round_ns: u64, idle: u32) {
         let round_ns = (round_ns as f64).max(1.0);
         self.quiet = self.quiet.saturating_add(1);

@@ -76,7 +76,7 @@ impl LentRanges {
         last
     }
 
-    /// Takes back what has not come, and what has to be done again: so many rows.
+    /// Takes back what has not come, and what has to be done again: this many rows.
     pub fn take_back(&mut self) -> (Vec<Range<u32>>, u32) {
         let mut rows: Vec<Range<u32>> =
             self.open.drain(..).map(|loan| loan.came..loan.rows.end).collect();

@@ -29,7 +29,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The root ends an order of loops: whoever comes now waits for the next one.
+    /// The root ends an order of loops: processes that come now wait for the next one.
     pub fn end_loops(&self) {
         self.session().pause();
     }

@@ -50,7 +50,7 @@ impl<'a> LoopProcesses<'a> {
         !self.cluster.is_root()
     }
 
-    /// For how many others there is a place in the loop: whoever follows knows the root alone.
+    /// For how many others there is a place in the loop: a follower knows the root alone.
     pub fn places(&self) -> usize {
         if self.follows() { 1 } else { self.cluster.others() }
     }

@@ -104,7 +104,7 @@ impl Device {
         self.giving_at_once
     }
 
-    /// Whether so many explorers could use more: some have no interval, or they have fewer than two nodes each.
+    /// Whether this many explorers could use more: some have no interval, or they have fewer than two nodes each.
     #[must_use]
     pub fn wants_more(&self, explorers: u32) -> bool {
         if self.held.is_intervals() {
@@ -332,7 +332,7 @@ impl Device {
         self.memory.wait()
     }
 
-    /// Moves the window on, and makes it as wide as so many idle explorers need.
+    /// Moves the window on, and makes it as wide as this many idle explorers need.
     fn move_window(&mut self, idle: u32) -> (u32, u32) {
         let all = self.launch.explorers;
         let (from, width) = self.window;

@@ -112,7 +112,7 @@ impl<D: Driver> Gpu<D> {
         Ok(blocks)
     }
 
-    /// Waits for all kernels that were launched, but not for ever.
+    /// Waits for all kernels that were launched, but not forever.
     fn finish(&mut self) -> Result<(), DeviceError> {
         let Some(limit) = self.running.take() else { return self.responds() };
         let start = Instant::now();
@@ -139,7 +139,7 @@ impl<D: Driver> Gpu<D> {
         Ok(())
     }
 
-    /// Waits for all batches under way, but not for ever.
+    /// Waits for all batches under way, but not forever.
     fn finish_slots(&mut self) -> Result<(), DeviceError> {
         for at in self.queue.as_ref().map_or(Vec::new(), Queue::busy) {
             while !self.is_done(at)? {
@@ -149,7 +149,7 @@ impl<D: Driver> Gpu<D> {
         Ok(())
     }
 
-    /// Ends a kernel that was launched once, but does not wait for it for ever.
+    /// Ends a kernel that was launched once, but does not wait for it forever.
     fn stop_serving(&mut self) -> Result<(), DeviceError> {
         let Some(queue) = &mut self.queue else { return Ok(()) };
         let (start, patience) = (Instant::now(), self.handling.patience());

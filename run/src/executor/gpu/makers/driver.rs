@@ -65,7 +65,7 @@ pub(super) trait Driver: Send + 'static {
     /// How many blocks of a kernel's threads a multiprocessor holds at once.
     fn blocks(&self, kernel: Self::Kernel) -> Result<u32, DeviceError>;
 
-    /// Sets aside as much shared memory as so many blocks take. Only a hint: without it the driver decides.
+    /// Sets aside as much shared memory as this many blocks take. Only a hint: without it the driver decides.
     fn carve_out(&self, _kernel: Self::Kernel, _blocks: u32) {}
 
     /// Launches a kernel, on the default stream if on no other.

@@ -135,7 +135,7 @@ impl CudaFunction {
         unsafe { result::function::set_function_attribute(self.0, wish, percent) }
     }
 
-    /// Starts so many of its blocks on a stream.
+    /// Starts this many of its blocks on a stream.
     ///
     /// # Safety
     /// `record` points to what the kernel takes, and its arrays have the sizes that it states.

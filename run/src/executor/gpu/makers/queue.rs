@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 /// A slot. What its stream does happens in the order asked for.
 pub(super) struct Slot<D: Driver> {
     stream: D::Stream,
-    /// The parents' starts and words, on the host and on the device, with room for so many.
+    /// The parents' starts and words, on the host and on the device, with room for this many.
     sent: D::Pinned,
     sent_room: usize,
     input: u64,
-    /// The bounds, on the device and on the host, with room for so many.
+    /// The bounds, on the device and on the host, with room for this many.
     output: u64,
     came: D::Pinned,
     came_room: usize,

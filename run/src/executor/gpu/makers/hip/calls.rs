@@ -22,7 +22,7 @@ macro_rules! functions {
         #[expect(non_snake_case, reason = "the functions have these names in the libraries")]
         pub(super) struct $name {
             /// Says what an error is.
-            // SAFETY: whoever calls one obeys the rules of HIP for it.
+            // SAFETY: the caller obeys the rules of HIP for it.
             error: unsafe extern "C" fn(c_int) -> *const c_char,
             $(pub $call: unsafe extern "C" fn($($argument),*) -> c_int,)*
         }
