@@ -1,7 +1,7 @@
 //! What leaves a process: a sealed envelope around every message and every file.
 //!
 //! ```text
-//! kind          4 bytes   "plms" a message, "plpt" a letter between sites, "plck" a checkpoint
+//! kind          4 bytes   "plpt" a message between sites, "plck" a checkpoint
 //! format        1 byte    4
 //! fingerprint   8 bytes   of the search: problem, bound, branching, reference, kind of work
 //! length        8 bytes   of the content
@@ -12,11 +12,9 @@
 //! Numbers of fixed width have their least byte first. [`Pack`] defines the content. The book's page on
 //! formats lists all contents.
 
-use crate::balance::late::Recall;
 use crate::balance::{Message, PeerId, Power, Ticket};
 use crate::tree::{Counts, Solution};
 use crate::work::{Malformed, Pack, Reader, Work, bound_at, distance};
-use std::sync::Arc;
 
 /// The format that is written and read.
 pub const FORMAT: u8 = 4;
@@ -24,9 +22,7 @@ pub const FORMAT: u8 = 4;
 /// What an envelope holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentKind {
-    /// A message between peers.
-    Message,
-    /// A letter between sites.
+    /// A message between sites.
     GatewayMessage,
     /// A checkpoint.
     Checkpoint,
@@ -37,7 +33,6 @@ impl ContentKind {
     #[must_use]
     pub fn mark(self) -> [u8; 4] {
         match self {
-            ContentKind::Message => *b"plms",
             ContentKind::GatewayMessage => *b"plpt",
             ContentKind::Checkpoint => *b"plck",
         }
@@ -155,107 +150,43 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(start, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// A message on its way, with the work that goes with it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Envelope {
-    /// Who sent it.
-    pub from: PeerId,
-    /// What it says.
-    pub message: Message,
-    /// The work that goes with a [`Message::Work`] or a [`Message::Late`], and with no other.
-    pub work: Option<Arc<Work>>,
-}
-
-impl Envelope {
-    /// The message as bytes for another process that takes part in the same search.
-    #[must_use]
-    pub fn to_bytes(&self, fingerprint: u64) -> Vec<u8> {
-        seal(ContentKind::Message, fingerprint, self)
-    }
-
-    /// Reads a message of a search.
-    ///
-    /// # Errors
-    /// If the bytes are not a message of this search.
-    pub fn from_bytes(bytes: &[u8], fingerprint: u64) -> Result<Self, Unreadable> {
-        let (print, envelope) = open(ContentKind::Message, bytes)?;
-        if print == fingerprint { Ok(envelope) } else { Err(Unreadable::Foreign) }
-    }
-}
-
-impl Pack for Envelope {
-    const LEAST: usize = 2;
-
-    fn pack(&self, out: &mut Vec<u8>) {
-        self.from.pack(out);
-        pack_message(self.message, self.work.as_deref(), out);
-    }
-
-    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let sender = PeerId::unpack(from)?;
-        let (message, work) = unpack_message(from)?;
-        Ok(Self { from: sender, message, work })
-    }
-}
-
-/// Writes a message, with the work that goes with it.
-pub(crate) fn pack_message(message: Message, work: Option<&Work>, out: &mut Vec<u8>) {
+/// Writes a message of one site to another. Those with work travel with leases, and no site writes the others.
+pub(crate) fn pack_message(message: Message, out: &mut Vec<u8>) {
     match message {
         Message::Ask { power, units, waits } => (0u8, power.0, units, waits).pack(out),
         Message::Refuse => 1u8.pack(out),
-        Message::Work { ticket, epoch } => {
-            (2u8, ticket, epoch).pack(out);
-            pack_work(work, out);
-        }
-        Message::Ack { ticket, epoch } => (3u8, ticket, epoch).pack(out),
         Message::Wave => 4u8.pack(out),
         Message::Report { sent, received } => (5u8, sent, received).pack(out),
         Message::Done => 6u8.pack(out),
-        Message::Snapshot { epoch } => (7u8, epoch).pack(out),
-        Message::Best { score } => (8u8, score).pack(out),
         Message::Unpark => 9u8.pack(out),
         Message::Pass { thief, power } => (10u8, thief, power.0).pack(out),
         Message::Passed { served, load } => (11u8, served, load).pack(out),
         Message::Load { load } => (12u8, load).pack(out),
-        Message::Late(recall) => {
-            let (kind, ticket) = match recall {
-                Recall::Trim { ticket } => (13u8, ticket),
-                Recall::Left { ticket } => (14, ticket),
-            };
-            (kind, ticket).pack(out);
-            pack_work(work, out);
-        }
+        Message::Work { .. }
+        | Message::Ack { .. }
+        | Message::Snapshot { .. }
+        | Message::Best { .. }
+        | Message::Late(_) => UNREADABLE.pack(out),
     }
 }
 
-/// Reads a message, with the work that goes with it.
-pub(crate) fn unpack_message(
-    from: &mut Reader<'_>,
-) -> Result<(Message, Option<Arc<Work>>), Malformed> {
-    let mut work = None;
-    let message = match u8::unpack(from)? {
+/// The kind of a message that no site reads.
+const UNREADABLE: u8 = 127;
+
+/// Reads a message of one site to another.
+pub(crate) fn unpack_message(from: &mut Reader<'_>) -> Result<Message, Malformed> {
+    Ok(match u8::unpack(from)? {
         0 => {
             let (power, units, waits) = Pack::unpack(from)?;
             Message::Ask { power: Power(power), units, waits }
         }
         1 => Message::Refuse,
-        2 => {
-            let (ticket, epoch) = Pack::unpack(from)?;
-            work = Some(Arc::new(Work::unpack(from)?));
-            Message::Work { ticket, epoch }
-        }
-        3 => {
-            let (ticket, epoch) = Pack::unpack(from)?;
-            Message::Ack { ticket, epoch }
-        }
         4 => Message::Wave,
         5 => {
             let (sent, received) = Pack::unpack(from)?;
             Message::Report { sent, received }
         }
         6 => Message::Done,
-        7 => Message::Snapshot { epoch: u64::unpack(from)? },
-        8 => Message::Best { score: i64::unpack(from)? },
         9 => Message::Unpark,
         10 => {
             let (thief, power) = Pack::unpack(from)?;
@@ -266,23 +197,8 @@ pub(crate) fn unpack_message(
             Message::Passed { served, load }
         }
         12 => Message::Load { load: u64::unpack(from)? },
-        kind @ (13 | 14) => {
-            let ticket = Ticket::unpack(from)?;
-            work = Some(Arc::new(Work::unpack(from)?));
-            let recall = if kind == 13 { Recall::Trim { ticket } } else { Recall::Left { ticket } };
-            Message::Late(recall)
-        }
         _ => return Err(Malformed::Range),
-    };
-    Ok((message, work))
-}
-
-/// Packs the work of a message without copying it first.
-fn pack_work(work: Option<&Work>, out: &mut Vec<u8>) {
-    match work {
-        Some(work) => work.pack(out),
-        None => Work::default().pack(out),
-    }
+    })
 }
 
 crate::pack_struct!(Ticket { giver: PeerId, number: u64 });

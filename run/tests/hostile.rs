@@ -1,15 +1,14 @@
 //! Broken, foreign and forged messages and checkpoints: they give an error or decode consistently.
 
 use oorandom::Rand64;
-use pleach_core::balance::late::Recall;
-use pleach_core::balance::{Message, Power, Ticket};
+use pleach_core::balance::Ticket;
 use pleach_core::checkpoint::Checkpoint;
 use pleach_core::gateway::{GatewayMessage, GatewayPacket, Portion};
 use pleach_core::laws::mutate;
 use pleach_core::lease::{Certificate, Lease, LeaseMessage, Rec};
 use pleach_core::problem::Problem;
 use pleach_core::tree::{Counts, Solution};
-use pleach_core::wire::{ContentKind, Envelope, seal};
+use pleach_core::wire::{ContentKind, seal};
 use pleach_core::work::{Malformed, Nodes, Pack, Reader, Work};
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::Queens;
@@ -67,34 +66,9 @@ fn works() -> Vec<(Box<dyn Problem>, Work)> {
     problems.into_iter().map(with_work).collect()
 }
 
-/// One message of each kind, and a checkpoint, with this work.
+/// Messages between sites, and checkpoints, with this work.
 fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
     let ticket = Ticket { giver: 1, number: 300 };
-    let epoch = 2;
-    let said = |message| Envelope { from: 3, message, work: None };
-    let messages = [
-        said(Message::Ask { power: Power(123_456_789), units: 9, waits: false }),
-        said(Message::Unpark),
-        said(Message::Pass { thief: 9, power: Power(77) }),
-        said(Message::Passed { served: true, load: 300 }),
-        said(Message::Load { load: 1 << 33 }),
-        said(Message::Refuse),
-        Envelope { work: Some(Arc::new(work.clone())), ..said(Message::Work { ticket, epoch }) },
-        Envelope {
-            work: Some(Arc::new(work.clone())),
-            ..said(Message::Late(Recall::Trim { ticket }))
-        },
-        Envelope {
-            work: Some(Arc::new(work.clone())),
-            ..said(Message::Late(Recall::Left { ticket }))
-        },
-        said(Message::Ack { ticket, epoch }),
-        said(Message::Wave),
-        said(Message::Report { sent: 12, received: 11 }),
-        said(Message::Done),
-        said(Message::Snapshot { epoch }),
-        said(Message::Best { score: -7 }),
-    ];
     let checkpoint = Checkpoint {
         fingerprint,
         about: "solve flowshop ta021".into(),
@@ -112,10 +86,9 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
     let gift = GatewayMessage::Gift(ticket, LeaseMessage::Work { lease, content, best: None });
     let packets =
         [gift, GatewayMessage::Lease(commit)].map(|message| GatewayPacket { from: 1, message });
-    let messages = messages.iter().map(|message| message.to_bytes(fingerprint));
     let packets = packets.iter().map(|packet| packet.to_bytes(fingerprint));
     let checkpoints = [checkpoint.clone().with_certificate(&part), checkpoint];
-    messages.chain(packets).chain(checkpoints.iter().map(Checkpoint::to_bytes)).collect()
+    packets.chain(checkpoints.iter().map(Checkpoint::to_bytes)).collect()
 }
 
 /// A certificate with a lease in a lease, this many levels of them.
@@ -134,15 +107,14 @@ fn nested(work: &Work, levels: u64) -> Certificate<Portion<Counts>> {
 }
 
 /// What bytes can be read as.
-type Read = (Option<Envelope>, Option<GatewayPacket>, Option<Checkpoint>);
+type Read = (Option<GatewayPacket>, Option<Checkpoint>);
 
 /// Decodes bytes as all that they can be, within the allowed memory.
 fn read(bytes: &[u8], fingerprint: u64) -> Read {
-    let mut read = (None, None, None);
+    let mut read = (None, None);
     let used = allocation_counter::measure(|| {
-        let message = Envelope::from_bytes(bytes, fingerprint).ok();
         let packet = GatewayPacket::from_bytes(bytes, fingerprint, 4).ok();
-        read = (message, packet, Checkpoint::from_bytes(bytes).ok());
+        read = (packet, Checkpoint::from_bytes(bytes).ok());
     });
     assert!(used.bytes_max <= size_class(bytes.len()), "{used:?} for {} bytes", bytes.len());
     read
@@ -163,28 +135,27 @@ fn mutated_inputs_are_refused() {
         let bytes = mutate(original, rng);
         inputs += 1;
         if bytes != *original {
-            assert_eq!(read(&bytes, prints[which]), (None, None, None), "{bytes:?} was read");
+            assert_eq!(read(&bytes, prints[which]), (None, None), "{bytes:?} was read");
         }
         // Unchanged, it is foreign to every other search.
         let other = prints[(which + 1) % prints.len()];
-        assert!(Envelope::from_bytes(original, other).is_err());
+        assert!(GatewayPacket::from_bytes(original, other, 4).is_err());
         if bytes.len() < HEAD + SEAL {
             continue;
         }
         // The same damage under a valid seal, as a faulty sender would produce it: whatever is
         // decoded encodes to the same bytes, and its work is rejected or can be searched.
         let content = Raw(&bytes[HEAD..bytes.len() - SEAL]);
-        let kinds = [ContentKind::Message, ContentKind::GatewayMessage, ContentKind::Checkpoint];
+        let kinds = [ContentKind::GatewayMessage, ContentKind::Checkpoint];
         let kind = kinds.into_iter().find(|kind| original.starts_with(&kind.mark())).unwrap();
         let sealed = seal(kind, prints[which], &content);
-        let (message, packet, checkpoint) = read(&sealed, prints[which]);
+        let (packet, checkpoint) = read(&sealed, prints[which]);
         let mut pieces = Vec::new();
-        if let Some(message) = message {
-            assert_eq!(message.to_bytes(prints[which]), sealed);
-            pieces.extend(message.work.map(|work| work.bytes.clone()));
-        }
         if let Some(packet) = packet {
             assert_eq!(packet.to_bytes(prints[which]), sealed);
+            if let GatewayMessage::Gift(_, LeaseMessage::Work { content, .. }) = packet.message {
+                pieces.extend(content.open.iter().map(|piece| piece.bytes.clone()));
+            }
         }
         if let Some(checkpoint) = checkpoint {
             assert_eq!(checkpoint.to_bytes(), sealed);
@@ -229,7 +200,7 @@ fn leases_take_memory_in_proportion() {
         for part in [&part, &forks] {
             let checkpoint = Checkpoint::default().with_certificate(part);
             let read = read(&checkpoint.to_bytes(), 0);
-            assert_eq!(read.2, Some(checkpoint));
+            assert_eq!(read.1, Some(checkpoint));
         }
         forks.subs.insert(lease, held(part));
     }

@@ -53,15 +53,6 @@ impl GatewayPacket {
     /// Whether a site can have sent it.
     fn is_possible(&self) -> bool {
         match &self.message {
-            // Leases tell of work, and a site that sends a solution sends all of it. No site takes snapshots
-            // or gives late.
-            GatewayMessage::Peer(message) => {
-                use Message::{Ack, Best, Late, Snapshot, Work};
-                !matches!(
-                    message,
-                    Work { .. } | Ack { .. } | Best { .. } | Snapshot { .. } | Late(_)
-                )
-            }
             GatewayMessage::Gift(ticket, message) => {
                 matches!(message, LeaseMessage::Work { .. })
                     && ticket.giver == self.from
@@ -71,7 +62,10 @@ impl GatewayPacket {
                 !matches!(message, LeaseMessage::Work { .. }) || self.gives(message)
             }
             GatewayMessage::Draw { .. } => self.from > 0,
-            GatewayMessage::Nodes(_) | GatewayMessage::Best(_) | GatewayMessage::Stop => true,
+            GatewayMessage::Peer(_)
+            | GatewayMessage::Nodes(_)
+            | GatewayMessage::Best(_)
+            | GatewayMessage::Stop => true,
         }
     }
 
@@ -107,7 +101,7 @@ impl Pack for GatewayPacket {
         match &self.message {
             GatewayMessage::Peer(message) => {
                 0u8.pack(out);
-                pack_message(*message, None, out);
+                pack_message(*message, out);
             }
             GatewayMessage::Gift(ticket, message) => {
                 (1u8, *ticket).pack(out);
@@ -130,7 +124,7 @@ impl Pack for GatewayPacket {
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let sender = SiteId::unpack(from)?;
         let message = match u8::unpack(from)? {
-            0 => GatewayMessage::Peer(unpack_message(from)?.0),
+            0 => GatewayMessage::Peer(unpack_message(from)?),
             1 => {
                 let ticket = Ticket::unpack(from)?;
                 GatewayMessage::Gift(ticket, LeaseMessage::unpack(from)?)

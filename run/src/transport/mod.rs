@@ -2,9 +2,21 @@
 
 pub mod local;
 
-use pleach_core::balance::PeerId;
-pub use pleach_core::wire::Envelope;
+use pleach_core::balance::{Message, PeerId};
+use pleach_core::work::Work;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// A message on its way, with the work that goes with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Envelope {
+    /// Who sent it.
+    pub from: PeerId,
+    /// What it says.
+    pub message: Message,
+    /// The work that goes with a [`Message::Work`] or a [`Message::Late`], and with no other.
+    pub work: Option<Arc<Work>>,
+}
 
 /// One peer's access to the mail.
 ///
