@@ -267,6 +267,7 @@ impl Peer {
             && peer != self.me
         {
             others.insert(at, peer);
+            self.asking.on_woke();
         }
     }
 
@@ -276,7 +277,7 @@ impl Peer {
             others.retain(|&other| other != peer);
         }
         self.thieves.remove(peer);
-        self.asking.on_lost(peer, &self.policy);
+        self.asking.on_lost(peer, &self.policy, self.others.is_some());
         if self.policy.victim == Victim::Broker && self.me == 0 {
             // The thief that it was to serve is passed on again.
             self.broker.on_passed(peer, false, 0, &mut self.thieves);

@@ -5,6 +5,9 @@ use super::{Asking, Context, Next, random};
 use crate::balance::policy::Policy;
 use crate::balance::{Chooser, PeerId, Victim};
 
+/// Where peers come and go, one that waits asks again after this many of the longest rests.
+const AGAIN: u64 = 200;
+
 impl Asking {
     /// The default: down the tree at the start, lifelines afterwards.
     pub(super) fn woven(&mut self, context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
@@ -36,7 +39,13 @@ impl Asking {
         } else if self.refusals < context.policy.rests.patience {
             random(context, chooser)
         } else {
-            self.wait_at(context.neighbours())
+            match self.wait_at(context.neighbours()) {
+                // A request that waits may be lost with the peer that had it, which comes back.
+                Next::Nothing if context.others.is_some() => {
+                    Next::Rest(context.policy.rests.longest_ns.saturating_mul(AGAIN))
+                }
+                next => next,
+            }
         }
     }
 }

@@ -105,11 +105,13 @@ impl Asking {
     }
 
     /// Records that a peer is gone.
-    pub fn on_lost(&mut self, peer: PeerId, policy: &Policy) {
+    pub fn on_lost(&mut self, peer: PeerId, policy: &Policy, may_return: bool) {
         if self.asked == Some(peer) {
             self.on_refusal(peer, policy);
         }
-        if self.waiting.contains(&peer) && !self.lost.contains(&peer) {
+        if may_return {
+            self.waiting.retain(|&other| other != peer);
+        } else if self.waiting.contains(&peer) && !self.lost.contains(&peer) {
             self.lost.push(peer);
         }
     }
