@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn every_file_is_built_in() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../figures");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("figures");
         let mut there: Vec<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|file| file.unwrap().file_name().into_string().unwrap())
