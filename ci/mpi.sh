@@ -61,7 +61,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-# await COUNT PATTERN: waits until so many processes have such a command line.
+# await COUNT PATTERN: waits until this many processes have such a command line.
 await() {
     for _ in {1..200}; do
         [ "$(pgrep -fc "$2")" -ge "$1" ] && break

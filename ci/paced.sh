@@ -22,7 +22,7 @@ print(f'{report["nodes"]["bounded"] / (pace * there):.4f} ({report["seconds"]:.1
 PY
 }
 
-# What the simulator says of a search by so many sites, whose nodes take so long.
+# What the simulator says of a search by this many sites, whose nodes take this long.
 simulated() {
     cat >"$work/paced.toml" <<TOML
 title = "paced"

@@ -8,7 +8,7 @@ use super::ticket::{PeerId, Ticket};
 pub trait Effects {
     /// A piece of work that can be kept and sent.
     type Piece: Clone;
-    /// Why a verb fails: the run cannot continue.
+    /// Why an effect fails: the run cannot continue.
     type Error;
 
     /// The size of the peer's own work.

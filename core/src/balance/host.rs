@@ -80,7 +80,7 @@ impl<P: Clone> Host<P> {
     /// Tells the peer what happened, with the work that came with it, and carries out what it wants.
     ///
     /// # Errors
-    /// The first verb that fails.
+    /// The first effect that fails.
     pub fn tell<V: late::LateEffects<Piece = P>>(
         &mut self,
         event: Event,

@@ -12,7 +12,7 @@ pub enum GatewayMessage<D> {
     Peer(Message),
     /// The answer of a peer that brings work: for the peer a ticket, for the lease protocol a lease.
     Gift(Ticket, LeaseMessage<Portion<D>>),
-    /// Between their custodies.
+    /// About a lease.
     Lease(LeaseMessage<Portion<D>>),
     /// A solution, with its value.
     Best(Solution),

@@ -1,6 +1,6 @@
 //! The gateway of a site: what joins its units to other sites.
 //!
-//! Workers its site the gateway is one more peer, number 0, with work of its own that it does not explore: the
+//! Inside its site the gateway is one more peer, number 0, with work of its own that it does not explore: the
 //! spare piece. To other sites it is the peer that stands for all units. Leases answer for what crosses it.
 
 mod effects;

@@ -56,7 +56,7 @@ impl<C: Content> Site<C> {
             return self.miss(from, lease, actions);
         }
         if self.holding(Some(lease)).is_none() {
-            let mixes = self.is(LeaseMutant::MixesLiens);
+            let mixes = self.is(LeaseMutant::MixesLeases);
             let first = self.holdings.iter_mut().find(|holding| mixes && !holding.returning);
             if let Some(first) = first {
                 first.part.content.add(&content);
@@ -164,7 +164,7 @@ impl<C: Content> Site<C> {
     /// Takes a lease over for good, by its last certificate, in every live holding that lists it.
     pub(super) fn fold_all(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
         let (frozen, keeps) =
-            (!self.is(LeaseMutant::NotFrozen), self.is(LeaseMutant::FoldKeepsTheLien));
+            (!self.is(LeaseMutant::NotFrozen), self.is(LeaseMutant::FoldKeepsTheLease));
         let silent = self.is(LeaseMutant::FoldWithoutAdopt);
         for holding in self.holdings.iter_mut().filter(|holding| !(frozen && holding.returning)) {
             let Some(rec) = holding.part.subs.remove(&lease) else { continue };

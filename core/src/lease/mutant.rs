@@ -10,7 +10,7 @@ pub(crate) enum LeaseMutant {
     /// A commit tells what was done since the last one.
     Deltas,
     /// A fold leaves the lease in the list.
-    FoldKeepsTheLien,
+    FoldKeepsTheLease,
     /// A return leaves out what was given on.
     ReturnWithoutSubs,
     /// Nobody says `Missing`.
@@ -42,7 +42,7 @@ pub(crate) enum LeaseMutant {
     /// What was done of dropped work stays counted.
     KeepsCountsAfterDrop,
     /// Work of one lease is added to that of another.
-    MixesLiens,
+    MixesLeases,
     /// All processes of a site have the same incarnation.
     NoIncarnations,
     /// A return does not wait until all that was given on has arrived.
@@ -64,7 +64,7 @@ impl LeaseMutant {
     /// All faults.
     pub const ALL: [Self; 25] = [
         Self::Deltas,
-        Self::FoldKeepsTheLien,
+        Self::FoldKeepsTheLease,
         Self::ReturnWithoutSubs,
         Self::NoMissing,
         Self::NeverAsksAgain,
@@ -80,7 +80,7 @@ impl LeaseMutant {
         Self::FoldsTheUnlisted,
         Self::ListsTheUnlisted,
         Self::KeepsCountsAfterDrop,
-        Self::MixesLiens,
+        Self::MixesLeases,
         Self::NoIncarnations,
         Self::ReturnsBeforeAcks,
         Self::ReturnsUnackedAsOpen,

@@ -1,14 +1,14 @@
-//! Cuts messages into pieces that one message can carry, and joins pieces into messages. No network.
+//! Cuts messages into parts that one MPI message can carry, and joins parts into messages. No network.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The most bytes of one message. Counts of MPI have 31 bits; pieces much smaller than that also keep a
+/// The most bytes of one MPI message. Counts of MPI have 31 bits; pieces much smaller than that also keep a
 /// message to another site from waiting behind a long one.
 pub const CHUNK: usize = 512 << 10;
 
-/// What a message carries; its tag.
+/// What an MPI message carries; its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartKind {
     /// A whole message of at most [`CHUNK`] bytes.

@@ -30,7 +30,7 @@ pub struct Listening {
     pub limits: Limits,
 }
 
-/// Where a root decides who comes in. Knocks and notes wake the caller as messages do.
+/// Where a root decides who comes in. Join requests and notes wake the caller as messages do.
 pub struct Door {
     address: SocketAddr,
     orders: Arc<Orders>,

@@ -18,7 +18,7 @@ pub enum End {
     /// The launcher reports a failure.
     Badly,
     /// The launcher ends with this exit code.
-    RefusalCode(i32),
+    ExitCode(i32),
 }
 
 /// A launcher of MPI.
@@ -106,7 +106,7 @@ pub fn judge(
         (Some(status), End::AllButOne) if status.success() && content + 1 == sites => Ok(()),
         (Some(_), End::One) if content > 0 => Ok(()),
         (Some(status), End::Badly) if !status.success() && content == 0 => Ok(()),
-        (Some(status), End::RefusalCode(code)) if status.code() == Some(code) && content == 0 => {
+        (Some(status), End::ExitCode(code)) if status.code() == Some(code) && content == 0 => {
             Ok(())
         }
         (Some(status), _) => Err(format!("{status}, {content} sites content\n{told}")),

@@ -40,7 +40,7 @@ const CASES: [(&str, u32, End); 22] = [
     ("after-the-end", 2, End::One),
     ("too-long", 2, End::One),
     ("dropped", 3, End::One),
-    ("abort", 3, End::RefusalCode(7)),
+    ("abort", 3, End::ExitCode(7)),
     ("panic", 3, End::Badly),
     ("quit", 3, End::Badly),
     ("killed", 3, End::Badly),

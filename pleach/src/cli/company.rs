@@ -117,7 +117,7 @@ fn reachable(address: SocketAddr) -> String {
     }
 }
 
-/// What links between processes carry: at a stop, a site hands over all that it has in one letter.
+/// What links between processes carry: at a stop, a site hands over all that it has in one message.
 pub fn limits() -> Limits {
     Limits { message: MESSAGE, waiting: 2 * MESSAGE, ..Limits::default() }
 }

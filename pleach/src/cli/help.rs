@@ -75,7 +75,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
         }
         (Verb::Reproduce, _) => {
             let about = "Run the experiments of the papers again, and report which of their results are reproduced here. \
-                         Without FIGURE, list what there is. A run that was interrupted goes on where it stopped.";
+                         Without FIGURE, list what there is. An interrupted run continues where it stopped.";
             let usage = "pleach reproduce [FIGURE... | all] [FLAGS]";
             flags(about, usage, &applying(verb, &super::reproduce::FLAGS), "")
         }

@@ -25,7 +25,7 @@ impl Metrics {
     /// If the file cannot be written.
     pub fn open(given: &Given) -> Result<Option<Self>, Failure> {
         let Some(path) = given.word("metrics") else { return Ok(None) };
-        match replace(path.as_ref(), b"") {
+        match replace(path.as_ref(), text(&Sight::default()).as_bytes()) {
             Ok(()) => Ok(Some(Self { path: path.into(), written: None, failed: false })),
             Err(why) => usage(format!("--metrics {path}: {why}")),
         }

@@ -49,7 +49,7 @@ const UNDER_WAY: RunError = RunError::Follow(
 );
 
 impl Cluster {
-    /// The processes of a network. OtherSites may come in where there is an entrance. Whatever wakes the caller of
+    /// The processes of a network. Others may come in where there is an entrance. Whatever wakes the caller of
     /// the network must ring the waker.
     #[must_use]
     pub fn new(
@@ -174,13 +174,13 @@ impl Cluster {
                 Some(Err(why)) => return Err(RunError::Lost(why)),
                 None => {}
             }
-            match session.hear()? {
-                Some(Heard::Lost(0)) => {
-                    let lost = RunError::Lost(ROOT_LOST.into());
-                    way = Some(self.begin_to_return(&mut session).ok_or(lost)?);
-                }
-                Some(_) => {}
-                None => self.rest(&session, LOOK),
+            // It may have been lost at the end of the search before.
+            if way.is_none() && !session.is_there(0) {
+                let lost = RunError::Lost(ROOT_LOST.into());
+                way = Some(self.begin_to_return(&mut session).ok_or(lost)?);
+            }
+            if session.hear()?.is_none() {
+                self.rest(&session, LOOK);
             }
         }
         Ok(None)

@@ -173,8 +173,8 @@ impl GatewayThread<'_> {
                 self.parted.remove(&site);
                 self.gateway.came(site, now_ns, &mut self.workers)?;
             }
-            // It has ended in order before.
-            Heard::Lost(0) if self.session.is_dismissed() => {}
+            // The search is over here: what follows waits for the root, or finds it again.
+            Heard::Lost(0) if self.gateway.over() || self.session.is_dismissed() => {}
             Heard::Lost(0) => return self.lose_the_root(now_ns),
             Heard::Lost(site) => {
                 self.site_state.others.lose(site, now_ns);

@@ -96,7 +96,7 @@ pub(crate) struct Session {
     all: Vec<Place>,
     /// The tokens of processes that were cut off.
     barred: Vec<u64>,
-    /// Parcels about searches that have not begun here.
+    /// Messages about searches that have not begun here.
     early: VecDeque<(SiteId, u64, SessionMessage)>,
     /// What newcomers are told of the search under way.
     welcome: Option<Arc<[u8]>>,

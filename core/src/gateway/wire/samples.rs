@@ -1,4 +1,4 @@
-//! Letters of every kind, for tests.
+//! Packets of every kind, for tests.
 
 use super::GatewayPacket;
 use crate::balance::{Message, Power, Ticket};

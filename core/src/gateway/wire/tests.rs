@@ -1,4 +1,4 @@
-//! Letters come out as they were, and what no site can have sent is refused.
+//! Packets are read as they were written, and what no site can have sent is refused.
 
 use super::samples::{SITES, certificate, packets, piece, tower};
 use super::*;
@@ -36,7 +36,7 @@ fn listing(subs: impl IntoIterator<Item = (Lease, Part)>) -> Part {
 }
 
 #[test]
-fn every_letter_comes_out_as_it_was() {
+fn every_packet_is_read_as_it_was_written() {
     let rng = &mut Rand64::new(5);
     for _ in 0..100 {
         for packet in packets(rng, &mut 0) {

@@ -127,10 +127,10 @@ fn every_step_keeps_every_certificate_right() {
 #[test]
 fn steps_that_break_a_certificate_are_noticed() {
     use LeaseMutant::{
-        FoldKeepsTheLien, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TrimsTheSubs,
+        FoldKeepsTheLease, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TrimsTheSubs,
     };
     for mutant in
-        [FoldKeepsTheLien, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TrimsTheSubs]
+        [FoldKeepsTheLease, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TrimsTheSubs]
     {
         let caught = (0..2000).any(|seed| play(seed, mutant).is_err());
         assert!(caught, "{mutant:?}");

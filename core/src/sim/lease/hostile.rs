@@ -76,7 +76,7 @@ fn scene(rng: &mut Rand64, names: &mut u64) -> Scene {
     Scene { timer: LeaseTimer::new(site, terms), mail }
 }
 
-/// Estates, leases and open pieces of a site, those within other leases included.
+/// Holdings, leases and open pieces of a site, those within other leases included.
 fn holdings(site: &Site<Portion<Counts>>) -> [usize; 3] {
     let mut all = [0; 3];
     for holding in site.holdings() {

@@ -56,7 +56,7 @@ pub(super) struct Seat {
     pub in_hand: Option<Held>,
     /// A certificate that was taken and not told yet.
     pub cut: Option<(Held, Certificate<Bits>)>,
-    /// Patrons who asked and wait for a certificate.
+    /// Lenders that asked and wait for a certificate.
     pub owed: BTreeSet<Lease>,
     /// Whether its units prune by a value to beat whose solution nobody knows.
     cutoff: bool,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// A message on its way or waiting to be read.
 pub(super) enum GatewayPacket {
-    /// Workers a site.
+    /// Inside a site.
     Near { round: u32, from: PeerId, to: u32, message: Message, work: Option<Arc<Work>> },
     /// Between two sites. It reaches only the process that it was sent to.
     Far { from: SiteId, to: SiteId, life: u32, message: GatewayMessage<WorkDone> },

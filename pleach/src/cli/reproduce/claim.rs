@@ -1,4 +1,4 @@
-//! [`Claim`]: what would count as coming out, and [`Verdict`]: whether it did.
+//! [`Claim`]: what would count as reproduced, and [`Verdict`]: whether it did.
 
 use super::data::Data;
 use super::part::{Part, Spot};

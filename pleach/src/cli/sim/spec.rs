@@ -70,7 +70,7 @@ impl Spec {
         });
         if fleet.is_some() && (cluster.snapshot_ns.is_some() || cluster.policy.is_late()) {
             let key = if cluster.snapshot_ns.is_some() { "snapshot_ms" } else { "balance" };
-            return keys.wrong(key, "none of that with [sites]: leases take snapshots of its own, and nothing is given late");
+            return keys.wrong(key, "none of that with [sites]: leases take snapshots of their own, and nothing is given late");
         }
         let unit_speed = keys.number("unit_speed", Some(1.0), 1e-6..=1e9)?;
         Ok(Self { work, cluster, fleet, unit_speed })

@@ -20,7 +20,7 @@ const BYTES: u64 = 1 << 30;
 /// From how many words on an image travels by itself: few, so that most do.
 const WORTHWHILE: usize = 40;
 
-/// HostSearch memory in the role of a device's; it can fail in a chosen launch.
+/// Host memory in the role of a device's; it can fail in a chosen launch.
 pub(super) struct Emulated {
     kernel: &'static str,
     /// Aligned for kernels that read two words at once.

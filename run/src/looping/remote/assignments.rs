@@ -40,7 +40,7 @@ impl Assignments {
     }
 }
 
-/// The most bytes of results that travel in a letter, or somewhat more.
+/// The most bytes of results that travel in a message, or somewhat more.
 const PIECE: usize = 1 << 24;
 /// Rows whose results are packed at a time.
 const STEP: usize = 64;
