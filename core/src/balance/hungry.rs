@@ -57,7 +57,7 @@ impl Thieves {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Action, EpochPart, Event, Message, Peer, PeerTree, Policy, SeededChooser};
+    use super::super::{Action, Event, Fraction, Message, Peer, PeerTree, Policy, SeededChooser};
     use super::*;
 
     /// A thief whose piece could not be split off at once gets its share later, and not more.
@@ -80,7 +80,7 @@ mod tests {
             assert_eq!(given(step), None);
             let message = Message::Ask { power: Power(3000), units, waits: true };
             let (thief, share) = given(Event::Mail { from: 1, message }).unwrap();
-            assert_ne!(share, EpochPart::from(0.5));
+            assert_ne!(share, Fraction::from(0.5));
             assert_eq!(given(Event::Kept { thief }), None);
             assert_eq!(given(step), Some((thief, share)));
         }

@@ -3,7 +3,7 @@
 use super::hungry::Thief;
 use super::late::words::{Change, Recall};
 use super::power::Power;
-use super::ticket::{EpochPart, PeerId, Ticket};
+use super::ticket::{Fraction, PeerId, Ticket};
 
 /// What one peer tells another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -176,7 +176,7 @@ pub enum Action {
         /// The piece's name.
         ticket: Ticket,
         /// The part of the work to give.
-        share: EpochPart,
+        share: Fraction,
     },
     /// Take the work that came with the message.
     Take {

@@ -31,7 +31,7 @@ pub use peer::Peer;
 pub use policy::{End, PRESETS, Policy, Rests, Victim};
 pub use power::Power;
 pub use share::Share;
-pub use ticket::{EpochPart, PeerId, Ticket};
+pub use ticket::{Fraction, PeerId, Ticket};
 pub use tree::{Growth, PeerTree, TreePlace, TreeShape};
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::tree::TreePlace;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Share {
     /// One part in this many; 2 gives half.
-    EpochPart(u32),
+    Part(u32),
     /// In proportion to both peers' powers, measured or given by hand. At the start, a child in the
     /// tree gets the share of all peers below it.
     Power,
@@ -54,7 +54,7 @@ impl Share {
         let own = f64::from(context.place.size());
         let theirs = f64::from(context.thief.units.max(1));
         match self {
-            Share::EpochPart(parts) => 1.0 / f64::from(parts),
+            Share::Part(parts) => 1.0 / f64::from(parts),
             Share::Power if context.thief.units > 0 => {
                 theirs / f64::from(context.unserved).max(theirs + 1.0)
             }
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn shares_are_those_of_the_table() {
-        assert_eq!(share(Share::EpochPart(4), 2, 1, 1), 0.25);
+        assert_eq!(share(Share::Part(4), 2, 1, 1), 0.25);
         assert_eq!(share(Share::Power, 2, 0, 0), 0.5);
         assert_eq!(share(Share::Power, 2, 100, 0), 0.25);
         assert_eq!(share(Share::Power, 3, 0, 1), 1.0 / 3.0);

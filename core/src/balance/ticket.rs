@@ -17,9 +17,9 @@ pub struct Ticket {
 /// Held as bits, so that actions can be compared and hashed: the order of non-negative numbers is that
 /// of their bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct EpochPart(u64);
+pub struct Fraction(u64);
 
-impl EpochPart {
+impl Fraction {
     /// The part as a number.
     #[must_use]
     pub fn value(self) -> f64 {
@@ -27,7 +27,7 @@ impl EpochPart {
     }
 }
 
-impl From<f64> for EpochPart {
+impl From<f64> for Fraction {
     fn from(value: f64) -> Self {
         Self(value.to_bits())
     }

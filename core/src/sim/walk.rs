@@ -87,7 +87,7 @@ mod tests {
                 "dynamic:coordinator=yes",
             ];
             let preset = Policy::parse(presets[chance.choose(11) as usize]).unwrap();
-            let shares = [Share::EpochPart(2), Share::EpochPart(8), Share::Power, preset.share];
+            let shares = [Share::Part(2), Share::Part(8), Share::Power, preset.share];
             let mut policy = Policy {
                 share: shares[chance.choose(4) as usize],
                 end: [None, Some(End::Counter)][chance.choose(2) as usize],

@@ -60,21 +60,21 @@ impl Entrance for Door {
     }
 
     fn admit(&mut self, number: u32, site: Rank, welcome: Arc<[u8]>) {
-        self.orders.give(MailItem::HubCommand(HubCommand::Admit { number, site, welcome }));
+        self.orders.give(MailItem::Command(HubCommand::Admit { number, site, welcome }));
     }
 
     fn refuse(&mut self, number: u32, reason: &str) {
         let refusal = Refusal::new(RefusalCode::Refused, reason);
-        self.orders.give(MailItem::HubCommand(HubCommand::Refuse { number, refusal }));
+        self.orders.give(MailItem::Command(HubCommand::Refuse { number, refusal }));
     }
 
     fn postpone(&mut self, number: u32, reason: &str) {
         let refusal = Refusal::new(RefusalCode::Busy, reason);
-        self.orders.give(MailItem::HubCommand(HubCommand::Refuse { number, refusal }));
+        self.orders.give(MailItem::Command(HubCommand::Refuse { number, refusal }));
     }
 
     fn expel(&mut self, site: Rank, reason: &str) {
-        self.orders.give(MailItem::HubCommand(HubCommand::Expel { site, reason: reason.into() }));
+        self.orders.give(MailItem::Command(HubCommand::Expel { site, reason: reason.into() }));
     }
 }
 

@@ -13,7 +13,7 @@ pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// An order, or a connection that goes with one.
 pub enum MailItem {
-    HubCommand(HubCommand),
+    Command(HubCommand),
     Wire(u32, Box<Wire>, HubCommand),
 }
 

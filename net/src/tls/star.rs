@@ -75,7 +75,7 @@ impl Star {
         if to == self.me {
             self.own.push_back(bytes);
         } else if to == 0 || number != 0 {
-            self.orders.give(MailItem::HubCommand(HubCommand::Send { to, number, bytes }));
+            self.orders.give(MailItem::Command(HubCommand::Send { to, number, bytes }));
         }
         Ok(())
     }
@@ -149,7 +149,7 @@ impl Network for Star {
     fn finish(&mut self) {
         if !self.finished && self.failed.is_none() {
             self.finished = true;
-            self.orders.give(MailItem::HubCommand(HubCommand::Finish));
+            self.orders.give(MailItem::Command(HubCommand::Finish));
         }
     }
 

@@ -107,7 +107,7 @@ impl<L: Logic> Turns<L> {
             self.orders.take(&mut orders);
             for item in orders.drain(..) {
                 match item {
-                    MailItem::HubCommand(order) => self.logic.order(order),
+                    MailItem::Command(order) => self.logic.order(order),
                     MailItem::Wire(number, wire, order) => {
                         self.logic.order(order);
                         self.add(number, *wire);

@@ -74,9 +74,7 @@ impl WorkerPool {
         let stands_for = |row: &Range<u32>| stands_for(row, grain, units);
         if let Some(company) = company {
             let (units, names) = ((&stands_for as UnitsOf<'_>, units as u64), &names);
-            jobs.push(Box::new(move || {
-                Ended::LoopProcesses(company.keep(share, units, names, start))
-            }));
+            jobs.push(Box::new(move || Ended::Keeper(company.keep(share, units, names, start))));
         }
         let ended = self.side_by_side(jobs, |latch| {
             // If the watcher panics, nothing more is begun.
@@ -96,7 +94,7 @@ impl WorkerPool {
         for ended in ended {
             match ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
                 Ended::Taker(one) => taken.push(one),
-                Ended::LoopProcesses(ended) => others = ended?,
+                Ended::Keeper(ended) => others = ended?,
             }
         }
         if let Some(company) = company.as_ref().filter(|_| others.complete == Some(true)) {
@@ -132,7 +130,7 @@ fn sights(seen: &[Seen], names: &[String], grain: u64) -> Vec<TakerSight> {
 enum Ended<H> {
     Taker(Taken<H>),
     /// What the other processes did.
-    LoopProcesses(Result<Ferried, RunError>),
+    Keeper(Result<Ferried, RunError>),
 }
 
 /// A hand, what was done with it, why a device did not do it all, and when it was over.

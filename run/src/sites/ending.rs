@@ -85,11 +85,11 @@ impl SiteRun<'_> {
         let (others, start) = (&self.site_state().others, Instant::now());
         while others.owing() && (!self.cluster.is_open() || start.elapsed() < ACCOUNTS) {
             match session.hear()? {
-                Some(Heard::SessionMessage(from, SessionMessage::SiteTotals(totals))) => {
+                Some(Heard::Message(from, SessionMessage::SiteTotals(totals))) => {
                     others.totals(from, totals);
                 }
                 // It comes too late to matter: all was counted.
-                Some(Heard::SessionMessage(site, SessionMessage::Failed(why))) => {
+                Some(Heard::Message(site, SessionMessage::Failed(why))) => {
                     self.run_state.warn(format!("site {site}: {why}"));
                     others.totals(site, SiteTotals::default());
                 }

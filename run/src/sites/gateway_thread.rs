@@ -128,7 +128,7 @@ impl GatewayThread<'_> {
         let now_ns = self.run_state.now_ns();
         let root = self.cluster.is_root();
         match heard {
-            Heard::SessionMessage(from, SessionMessage::Gateway(bytes)) => {
+            Heard::Message(from, SessionMessage::Gateway(bytes)) => {
                 let read = GatewayPacket::from_bytes(
                     &bytes,
                     self.order.fingerprint,
@@ -145,26 +145,26 @@ impl GatewayThread<'_> {
                     None => self.invalid(from, now_ns)?,
                 }
             }
-            Heard::SessionMessage(from, SessionMessage::SiteProgress(progress)) if root => {
+            Heard::Message(from, SessionMessage::SiteProgress(progress)) if root => {
                 if progress.blind {
                     self.site_state.go_blind();
                 }
                 self.site_state.others.see(from, progress);
             }
-            Heard::SessionMessage(_, SessionMessage::Wish(Stop::Memory)) if root => {
+            Heard::Message(_, SessionMessage::Wish(Stop::Memory)) if root => {
                 self.site_state.wish(Stop::Memory)
             }
-            Heard::SessionMessage(site, SessionMessage::Failed(why)) if root || site == 0 => {
+            Heard::Message(site, SessionMessage::Failed(why)) if root || site == 0 => {
                 return Err(RunError::Site { site, why });
             }
-            Heard::SessionMessage(from, SessionMessage::SiteTotals(totals)) if root => {
+            Heard::Message(from, SessionMessage::SiteTotals(totals)) if root => {
                 // It leaves before the end, and waits until that is known.
                 self.site_state.others.totals(from, totals);
                 self.parted.insert(from);
                 self.gateway.unreachable(from, now_ns, &mut self.workers)?;
                 self.session.send(from, &SessionMessage::Dismissed);
             }
-            Heard::SessionMessage(..) | Heard::Nothing => {}
+            Heard::Message(..) | Heard::Nothing => {}
             Heard::Joined(site) => {
                 let host = self.session.host_of(site).to_string();
                 self.site_state.others.join(site, host, self.session.is_back(site), now_ns);

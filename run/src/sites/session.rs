@@ -19,7 +19,7 @@ pub(crate) const SEARCH_OVER: &str = "the search is over";
 /// What a network has brought.
 pub(crate) enum Heard {
     /// About the search under way.
-    SessionMessage(SiteId, SessionMessage),
+    Message(SiteId, SessionMessage),
     Joined(SiteId),
     /// It cannot be reached.
     Lost(SiteId),
@@ -290,7 +290,7 @@ impl Session {
             *search == self.search && !matches!(message, SessionMessage::Begin(_))
         });
         if let Some((from, _, message)) = now.and_then(|at| self.early.remove(at)) {
-            return Ok(Some(Heard::SessionMessage(from, message)));
+            return Ok(Some(Heard::Message(from, message)));
         }
         if let Some(note) = self.look_at_the_entrance() {
             return Ok(Some(Heard::Note(note)));
@@ -350,7 +350,7 @@ impl Session {
                 self.early.push_back((from, search, message));
                 Heard::Nothing
             }
-            Ok((search, message)) if search == self.search => Heard::SessionMessage(from, message),
+            Ok((search, message)) if search == self.search => Heard::Message(from, message),
             Ok(_) => Heard::Nothing,
             Err(_) => Heard::Invalid(from),
         }

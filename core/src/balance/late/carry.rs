@@ -6,7 +6,7 @@ use crate::balance::giving::hand_over;
 use crate::balance::ledger::Ledger;
 use crate::balance::message::Message;
 use crate::balance::peer::Peer;
-use crate::balance::ticket::{EpochPart, PeerId, Ticket};
+use crate::balance::ticket::{Fraction, PeerId, Ticket};
 
 /// What a host holds: its peer, the pieces that it answers for, and the work that came with a message.
 type HostParts<'a, P> = (&'a mut Peer, &'a mut Ledger<P>, &'a mut Option<P>);
@@ -41,7 +41,7 @@ fn give<P: Clone, V: LateEffects<Piece = P>>(
     (peer, ledger): (&mut Peer, &mut Ledger<P>),
     (to, ticket): (PeerId, Ticket),
     (of, owner): (Ticket, PeerId),
-    share: EpochPart,
+    share: Fraction,
     effects: &mut V,
 ) -> Result<bool, V::Error> {
     let Some(copy) = ledger.piece_mut(of).map(|piece| piece.clone()) else {

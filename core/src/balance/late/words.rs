@@ -1,6 +1,6 @@
 //! The words of late giving: what master and owner tell each other, and what a peer wants done.
 
-use crate::balance::ticket::{EpochPart, PeerId, Ticket};
+use crate::balance::ticket::{Fraction, PeerId, Ticket};
 
 /// What the master and the owner of a piece tell each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ pub enum Change {
         /// The owner of the copy.
         owner: PeerId,
         /// The part of the copy to give.
-        share: EpochPart,
+        share: Fraction,
     },
     /// Reduce a copy to what is also in the work that came with the message.
     Hold {

@@ -123,14 +123,14 @@ fn numbers(value: &str) -> Result<Arc<[u32]>, String> {
 fn parse_share(value: &str) -> Result<Share, String> {
     let after = |name: &str| value.strip_prefix(name).and_then(|parts| parts.parse().ok());
     match value {
-        "half" => return Ok(Share::EpochPart(2)),
+        "half" => return Ok(Share::Part(2)),
         "power" => return Ok(Share::Power),
         "subtree" => return Ok(Share::Subtree),
         "even" => return Ok(Share::Even),
         _ => {}
     }
     match (after("1/"), after("chunk/"), after("guided/"), after("grain/")) {
-        (Some(parts @ 2..), ..) => Ok(Share::EpochPart(parts)),
+        (Some(parts @ 2..), ..) => Ok(Share::Part(parts)),
         (_, Some(nodes @ 1..), ..) => Ok(Share::Chunk(nodes)),
         (_, _, Some(parts @ 1..), _) => Ok(Share::Guided(parts)),
         (.., Some(nodes @ 1..)) => Ok(Share::Grain(nodes)),
@@ -151,12 +151,12 @@ mod tests {
         assert_eq!(by_class("weighted"), by_class("weighted:weights=60/1"));
         assert!(by_class("adaptive").weights.is_empty());
         assert_eq!(Policy::parse("adaptive"), Ok(Policy::default()));
-        let (victim, share) = (Victim::Random, Share::EpochPart(8));
+        let (victim, share) = (Victim::Random, Share::Part(8));
         let eighth = Policy { victim, share, ..Policy::default() };
         assert_eq!(Policy::parse("random-half:share=1/8"), Ok(eighth));
         let overlay = Policy::parse("overlay:degree=3,bridges=no,share=half").unwrap();
         assert_eq!(overlay.victim, Victim::Overlay { bridges: false });
-        assert_eq!((overlay.tree.degree, overlay.share), (3, Share::EpochPart(2)));
+        assert_eq!((overlay.tree.degree, overlay.share), (3, Share::Part(2)));
         let weighted = Policy::parse("weighted:weights=1/4").unwrap();
         assert_eq!([0, 1, 2].map(|peer| weighted.weight(peer).unwrap().0), [1, 4, 4]);
         assert!(!weighted.profile && Policy::parse("weighted").unwrap().profile);

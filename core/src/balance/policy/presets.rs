@@ -16,19 +16,19 @@ pub const PRESETS: [Preset; 12] = [
         Share::Power,
     ),
     ("random-power", "ask at random, give by measured power", Victim::Random, Share::Power),
-    ("random-half", "ask at random, give half", Victim::Random, Share::EpochPart(2)),
+    ("random-half", "ask at random, give half", Victim::Random, Share::Part(2)),
     (
         "weighted",
         "ask at random, give by powers that are set, or measured before the search",
         Victim::Random,
         Share::Power,
     ),
-    ("ring", "ask the next peers in turn, give half", Victim::Ring, Share::EpochPart(2)),
+    ("ring", "ask the next peers in turn, give half", Victim::Ring, Share::Part(2)),
     (
         "lifelines",
         "ask at random, then wait at neighbours in a hypercube; give half",
         Victim::Lifelines,
-        Share::EpochPart(2),
+        Share::Part(2),
     ),
     (
         "overlay",
@@ -36,12 +36,7 @@ pub const PRESETS: [Preset; 12] = [
         Victim::Overlay { bridges: true },
         Share::Subtree,
     ),
-    (
-        "master-worker",
-        "peer 0 has the most loaded peer give half",
-        Victim::Broker,
-        Share::EpochPart(2),
-    ),
+    ("master-worker", "peer 0 has the most loaded peer give half", Victim::Broker, Share::Part(2)),
     (
         "hierarchical-master-worker",
         "parents in a tree give grains, larger ones to larger subtrees; inner peers of one level share \

@@ -8,7 +8,7 @@ use crate::balance::{
 use crate::sim::walk;
 
 fn policy() -> Policy {
-    let (victim, share) = (Victim::Random, Share::EpochPart(2));
+    let (victim, share) = (Victim::Random, Share::Part(2));
     let mut policy = Policy { victim, share, ..Policy::default() };
     policy.tree.degree = 2;
     policy.rests = Rests { patience: 1, first_ns: 0, longest_ns: 0 };
@@ -34,7 +34,7 @@ fn every_schedule_of_few_peers_ends_rightly() {
 
 #[test]
 fn every_share_ends_rightly() {
-    for share in [Share::EpochPart(3), Share::EpochPart(8), Share::Power] {
+    for share in [Share::Part(3), Share::Part(8), Share::Power] {
         let seen = every_schedule(3, 4, 0, Policy { share, ..policy() }).unwrap();
         println!("{share:?}, 3 peers x 4 units: {seen:?}");
     }

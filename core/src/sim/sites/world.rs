@@ -4,7 +4,7 @@ use super::Fleet;
 use super::fates::{CHANCES, Fate};
 use super::figures::SiteFigures;
 use super::indoors::{Hall, Indoors};
-use super::yard::{GatewayPacket, Yard};
+use super::yard::{SimMail, Yard};
 use crate::balance::{End, Event, Peer, PeerTree, Policy, SeededChooser};
 use crate::checkpoint::assemble;
 use crate::gateway::{Gateway, Portion, Tally};
@@ -160,7 +160,7 @@ impl<'a, L: Load> World<'a, L> {
 
     fn arrive(&mut self, place: u32, now_ns: u64) -> Result<(), String> {
         match self.hall.yard.packet(place) {
-            Some(&GatewayPacket::Near { round, to, .. }) => {
+            Some(&SimMail::Near { round, to, .. }) => {
                 let site = self.site_of(to);
                 let home = &self.hall.yard.homes[site as usize];
                 if !home.alive || home.round != round {
@@ -170,7 +170,7 @@ impl<'a, L: Load> World<'a, L> {
                 self.yard().units[to as usize].mail.push_back(place);
                 self.attend(to, now_ns)
             }
-            Some(&GatewayPacket::Far { from, to, life, .. }) => {
+            Some(&SimMail::Far { from, to, life, .. }) => {
                 let homes = &self.hall.yard.homes;
                 let cut = |site: SiteId| homes[site as usize].cut_off_ns > now_ns;
                 let home = &homes[to as usize];
@@ -232,8 +232,7 @@ impl<'a, L: Load> World<'a, L> {
         }
         while let Some(place) = self.yard().units[me as usize].mail.pop_front() {
             now_ns += self.hall.yard.fleet.handle_near_ns;
-            if let Some(GatewayPacket::Near { from, message, work, .. }) =
-                self.yard().take_letter(place)
+            if let Some(SimMail::Near { from, message, work, .. }) = self.yard().take_letter(place)
             {
                 let site = self.site_of(me);
                 self.hall.tell(site, me, (Event::Mail { from, message }, work), now_ns)?;
@@ -259,7 +258,7 @@ impl<'a, L: Load> World<'a, L> {
         let mut now_ns = then_ns;
         while let Some(place) = self.yard().homes[site as usize].messages.pop_front() {
             now_ns += self.hall.yard.fleet.handle_ns;
-            if let Some(GatewayPacket::Far { from, message, .. }) = self.yard().take_letter(place) {
+            if let Some(SimMail::Far { from, message, .. }) = self.yard().take_letter(place) {
                 self.with_gate(site, now_ns, |gateway, inside| {
                     gateway.hear(from, message, now_ns, inside)
                 })?;

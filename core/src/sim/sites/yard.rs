@@ -18,7 +18,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// A message on its way or waiting to be read.
-pub(super) enum GatewayPacket {
+pub(super) enum SimMail {
     /// Inside a site.
     Near { round: u32, from: PeerId, to: u32, message: Message, work: Option<Arc<Work>> },
     /// Between two sites. It reaches only the process that it was sent to.
@@ -73,7 +73,7 @@ pub(super) struct Yard<'a, L: Load> {
     pub traffic: Traffic<'a>,
     pub units: Vec<Unit<L::Hand>>,
     pub homes: Vec<Home>,
-    packets: Vec<Option<GatewayPacket>>,
+    packets: Vec<Option<SimMail>>,
     empty: Vec<u32>,
     pub file: Option<File>,
     pub figures: SiteFigures,
@@ -146,16 +146,16 @@ impl<'a, L: Load> Yard<'a, L> {
         self.queue.push(at_ns, u64::from(unit) << 2 | WAKE);
     }
 
-    pub fn take_letter(&mut self, place: u32) -> Option<GatewayPacket> {
+    pub fn take_letter(&mut self, place: u32) -> Option<SimMail> {
         self.empty.push(place);
         self.packets[place as usize].take()
     }
 
-    pub fn packet(&self, place: u32) -> Option<&GatewayPacket> {
+    pub fn packet(&self, place: u32) -> Option<&SimMail> {
         self.packets[place as usize].as_ref()
     }
 
-    fn put_letter(&mut self, packet: GatewayPacket, at_ns: u64) {
+    fn put_letter(&mut self, packet: SimMail, at_ns: u64) {
         let place = if let Some(place) = self.empty.pop() {
             self.packets[place as usize] = Some(packet);
             place
@@ -179,7 +179,7 @@ impl<'a, L: Load> Yard<'a, L> {
         let (round, to) = (home.round, home.first + to);
         self.figures.near += 1;
         let at_ns = now_ns + self.fleet.near_ns;
-        self.put_letter(GatewayPacket::Near { round, from, to, message, work }, at_ns);
+        self.put_letter(SimMail::Near { round, from, to, message, work }, at_ns);
     }
 
     /// Sends to another site.
@@ -198,7 +198,7 @@ impl<'a, L: Load> Yard<'a, L> {
             self.homes[to as usize].contacts.insert(from);
         }
         let life = self.homes[to as usize].life;
-        self.put_letter(GatewayPacket::Far { from, to, life, message }, at_ns);
+        self.put_letter(SimMail::Far { from, to, life, message }, at_ns);
     }
 
     fn note(&mut self, message: &GatewayMessage<WorkDone>, bytes: u64) {

@@ -118,15 +118,13 @@ impl Voyage<'_> {
     fn listen(&mut self) -> Result<(), RunError> {
         while let Some(heard) = self.session.hear()? {
             match heard {
-                Heard::SessionMessage(site, SessionMessage::Loop(bytes)) => {
+                Heard::Message(site, SessionMessage::Loop(bytes)) => {
                     match LoopMessage::from_bytes(&bytes) {
                         Ok(word) => self.take(site, word, bytes)?,
                         Err(why) => self.wrong(site, &why.to_string())?,
                     }
                 }
-                Heard::SessionMessage(site, SessionMessage::Failed(why)) => {
-                    self.wrong(site, &why)?
-                }
+                Heard::Message(site, SessionMessage::Failed(why)) => self.wrong(site, &why)?,
                 Heard::Lost(site) | Heard::Left(site) => self.lose(site, Parting::Lost),
                 // Somebody else has its place now.
                 Heard::Joined(site) => drop(self.sequence.barred.remove(&site)),
@@ -135,7 +133,7 @@ impl Voyage<'_> {
                 }
                 Heard::Note(line) => self.warnings.push(line),
                 Heard::End => return Err(RunError::Lost("the network has ended".into())),
-                Heard::SessionMessage(..) | Heard::Nothing => {}
+                Heard::Message(..) | Heard::Nothing => {}
             }
         }
         self.settle();

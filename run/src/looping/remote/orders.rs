@@ -47,7 +47,7 @@ impl Cluster {
             .any(|site| sequence.heard.get(site).is_none_or(|&at| at < last))
         {
             match session.hear()? {
-                Some(Heard::SessionMessage(from, SessionMessage::Loop(bytes))) => {
+                Some(Heard::Message(from, SessionMessage::Loop(bytes))) => {
                     match LoopMessage::from_bytes(&bytes) {
                         Ok(LoopMessage { at, what: What::Ready(workers) }) if at <= last => {
                             tell(session, sequence, from, (at, &workers));
@@ -57,7 +57,7 @@ impl Cluster {
                         _ => {}
                     }
                 }
-                Some(Heard::SessionMessage(site, SessionMessage::Failed(why))) => {
+                Some(Heard::Message(site, SessionMessage::Failed(why))) => {
                     return Err(RunError::Site { site, why });
                 }
                 Some(Heard::End) => return Err(RunError::Lost("the network has ended".into())),
@@ -144,10 +144,10 @@ pub(super) fn hear(session: &mut Session) -> Result<Option<LoopMessage>, RunErro
     loop {
         let Some(heard) = session.hear()? else { return Ok(None) };
         match heard {
-            Heard::SessionMessage(0, SessionMessage::Loop(bytes)) => {
+            Heard::Message(0, SessionMessage::Loop(bytes)) => {
                 return Ok(Some(LoopMessage::from_bytes(&bytes)?));
             }
-            Heard::SessionMessage(0, SessionMessage::Failed(why)) => {
+            Heard::Message(0, SessionMessage::Failed(why)) => {
                 return Err(RunError::Site { site: 0, why });
             }
             Heard::Lost(0) => return Err(RunError::Lost(ROOT_LOST.into())),
