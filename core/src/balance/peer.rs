@@ -428,11 +428,20 @@ impl Peer {
         }
     }
 
-    /// Asks the peers that the policy names.
-    fn ask(&mut self, now_ns: u64, chooser: &mut dyn Chooser, actions: &mut Vec<Action>) {
-        let power = self.power();
+    /// The request to repeat to a peer that may have missed one: it waits there if this peer does already.
+    #[must_use]
+    pub fn request_again(&self, to: PeerId) -> Message {
+        self.request(self.asking.waits_at(to))
+    }
+
+    fn request(&self, waits: bool) -> Message {
         let for_all = self.policy.share.is_by_subtree() || self.asking.at_start(&self.policy);
         let units = if for_all { self.place.size() } else { 0 };
+        Message::Ask { power: self.power(), units, waits }
+    }
+
+    /// Asks the peers that the policy names.
+    fn ask(&mut self, now_ns: u64, chooser: &mut dyn Chooser, actions: &mut Vec<Action>) {
         loop {
             let context = Context {
                 me: self.me,
@@ -452,7 +461,7 @@ impl Peer {
             };
             // A broker takes the request for a report that there is no work here.
             self.told = 0;
-            send(to, Message::Ask { power, units, waits }, actions);
+            send(to, self.request(waits), actions);
         }
     }
 

@@ -54,6 +54,11 @@ impl<D: Tally> Gateway<D> {
         self.state.timer.site()
     }
 
+    /// The peer that stands for the site among the sites.
+    pub(super) fn peer(&self) -> &Peer {
+        self.peer.peer()
+    }
+
     /// Whether this is the site that the whole search belongs to.
     pub(super) fn is_root(&self) -> bool {
         self.site().holding(None).is_some()

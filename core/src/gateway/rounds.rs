@@ -6,7 +6,7 @@ use super::portion::{Portion, Tally};
 use super::quota::Quota;
 use super::state::PendingCut;
 use super::workers::Workers;
-use crate::balance::{Event, Message, Power};
+use crate::balance::Event;
 use crate::lease::{Certificate, Content, Held, Holding, Lease, SiteId};
 
 /// At most this many holdings wait for what was given on before they are returned.
@@ -162,8 +162,7 @@ impl<D: Tally> Gateway<D> {
         let every_ns = self.state.timer.terms().lease_ns / 2;
         if now_ns >= self.state.heard_ns.saturating_add(every_ns) {
             self.state.heard_ns = now_ns;
-            let ask = Message::Ask { power: Power(0), units: 0, waits: false };
-            inside.send(0, GatewayMessage::Peer(ask));
+            inside.send(0, GatewayMessage::Peer(self.peer().request_again(0)));
         }
         self.state.heard_ns.saturating_add(every_ns)
     }

@@ -74,6 +74,11 @@ impl Asking {
         self.asked.is_some()
     }
 
+    /// Whether a request of this peer waits at another.
+    pub fn waits_at(&self, peer: PeerId) -> bool {
+        self.waiting.contains(&peer)
+    }
+
     /// Records work from a peer; returns the peers to tell that there is work here.
     pub fn on_work(&mut self, from: PeerId, place: &TreePlace, policy: &Policy) -> Vec<PeerId> {
         if self.asked == Some(from) {
@@ -111,6 +116,7 @@ impl Asking {
         }
         if may_return {
             self.waiting.retain(|&other| other != peer);
+            self.resting = false;
         } else if self.waiting.contains(&peer) && !self.lost.contains(&peer) {
             self.lost.push(peer);
         }
@@ -189,7 +195,7 @@ fn random(context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::balance::{PRESETS, PeerTree, SeededChooser};
+    use crate::balance::{Action, Event, Message, PRESETS, Peer, PeerTree, Power, SeededChooser};
 
     #[test]
     fn only_peers_that_are_there_are_asked() {
@@ -225,5 +231,63 @@ mod tests {
                 assert!(asked > 0 || alone || down, "{} asks nobody of {there:?}", preset.0);
             }
         }
+    }
+
+    /// A request repeated to a peer where one waits must not take its place: it would be refused.
+    #[test]
+    fn a_request_that_waits_is_repeated_as_one_that_waits() {
+        let policy = Policy::parse("lifelines").unwrap();
+        let mut chooser = SeededChooser::new(1, 1);
+        let mut peer = Peer::new(1, &PeerTree::new(4, policy.tree, 0), policy);
+        let (mut waits_at, mut actions) = (Vec::new(), Vec::new());
+        let mut event = Event::Stepped { nodes: 0, busy_ns: 0 };
+        for now_ns in 0..100 {
+            let is_request = |to, message| peer_request(&waits_at, to) == message;
+            assert!((0..4).all(|to| is_request(to, peer.request_again(to))), "at {now_ns}");
+            peer.on(event, now_ns, 0.0, &mut chooser, &mut actions);
+            event = Event::Woke;
+            for action in actions.drain(..) {
+                match action {
+                    Action::Send { to, message: Message::Ask { waits: true, .. } } => {
+                        waits_at.push(to);
+                    }
+                    Action::Send { to: from, message: Message::Ask { waits: false, .. } } => {
+                        event = Event::Mail { from, message: Message::Refuse };
+                        waits_at.retain(|&peer| peer != from);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert!(!waits_at.is_empty());
+    }
+
+    fn peer_request(waits_at: &[PeerId], to: PeerId) -> Message {
+        Message::Ask { power: Power(0), units: 0, waits: waits_at.contains(&to) }
+    }
+
+    /// A peer that rests does so no longer once one at which it waited is lost.
+    #[test]
+    fn a_loss_ends_a_rest() {
+        let policy = &Policy::parse("lifelines").unwrap();
+        let tree = PeerTree::new(4, policy.tree, 0);
+        let (place, thieves) = (&TreePlace::new(1, &tree), &Thieves::default());
+        let (mut asking, chooser) = (Asking::default(), &mut SeededChooser::new(1, 1));
+        let others = [0, 2, 3];
+        let context = |others| Context { me: 1, peers: 4, policy, place, thieves, others };
+        loop {
+            match asking.next(&context(Some(&others)), chooser) {
+                Next::Ask(peer) => asking.on_refusal(peer, policy),
+                Next::Wait(_) => {}
+                Next::Rest(_) if asking.waiting.is_empty() => asking.on_woke(),
+                Next::Rest(_) => break,
+                Next::Nothing => panic!("nothing to do"),
+            }
+        }
+        let lost = asking.waiting[0];
+        let left: Vec<_> = others.into_iter().filter(|&peer| peer != lost).collect();
+        assert_eq!(asking.next(&context(Some(&left)), chooser), Next::Nothing);
+        asking.on_lost(lost, policy, true);
+        assert_ne!(asking.next(&context(Some(&left)), chooser), Next::Nothing);
     }
 }
