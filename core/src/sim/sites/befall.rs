@@ -37,7 +37,10 @@ impl<L: Load> World<'_, L> {
 
     pub(super) fn befall(&mut self, which: u32, now_ns: u64) -> Result<(), String> {
         let fate = self.fates[which as usize];
-        if self.end.is_some() && fate != Fate::Resume && !matches!(fate, Fate::Noticed(_)) {
+        if self.end.is_some()
+            && fate != Fate::Resume
+            && !matches!(fate, Fate::Noticed(_) | Fate::Back(_))
+        {
             return Ok(());
         }
         if CHANCES.contains(&fate) {
@@ -83,6 +86,8 @@ impl<L: Load> World<'_, L> {
                     self.yard().homes[site as usize].cut_off_ns = now_ns + churn.cut_ns;
                     self.yard().homes[site as usize].unnoticed = true;
                     self.fate_at(now_ns + churn.notice_ns, Fate::Noticed(site));
+                    let back_ns = now_ns + churn.cut_ns.max(churn.notice_ns) + 1;
+                    self.fate_at(back_ns, Fate::Back(site));
                 }
                 Ok(())
             }
@@ -100,6 +105,7 @@ impl<L: Load> World<'_, L> {
                 Ok(())
             }
             Fate::Noticed(site) => self.notice(site, now_ns),
+            Fate::Back(site) => self.meet(site, now_ns),
             Fate::Resume => self.resume(now_ns),
             Fate::Look => {
                 self.look(now_ns);
@@ -194,6 +200,35 @@ impl<L: Load> World<'_, L> {
         Ok(())
     }
 
+    /// A site that came, or came back, and those that have missed it learn of each other; all, where each site
+    /// knows which others are there.
+    pub(super) fn meet(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
+        let missed_by = std::mem::take(&mut self.yard().homes[site as usize].missed_by);
+        let others: Vec<SiteId> = if self.hall.yard.fleet.open {
+            (0..self.gateways.len() as SiteId).collect()
+        } else {
+            missed_by.into_iter().collect()
+        };
+        for other in others.into_iter().filter(|&other| other != site) {
+            let homes = &mut self.yard().homes;
+            let reached = |at: SiteId| homes[at as usize].alive && !homes[at as usize].over;
+            if reached(site) && reached(other) {
+                homes[site as usize].contacts.insert(other);
+                homes[other as usize].contacts.insert(site);
+                self.learns_of(site, other, now_ns)?;
+                self.learns_of(other, site, now_ns)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn learns_of(&mut self, site: SiteId, other: SiteId, now_ns: u64) -> Result<(), String> {
+        self.with_gate(site, now_ns, |gateway, inside| gateway.came(other, now_ns, inside))?;
+        let gateway = self.hall.yard.gateway(site);
+        self.yard().plan(gateway, now_ns);
+        Ok(())
+    }
+
     /// A site learns that another cannot be reached.
     pub(super) fn refused(
         &mut self,
@@ -202,6 +237,7 @@ impl<L: Load> World<'_, L> {
         now_ns: u64,
     ) -> Result<(), String> {
         if self.hall.yard.homes[site as usize].alive && !self.hall.yard.homes[site as usize].over {
+            self.yard().homes[other as usize].missed_by.insert(site);
             self.with_gate(site, now_ns, |gateway, inside| gateway.away(other, now_ns, inside))?;
             let gateway = self.hall.yard.gateway(site);
             self.yard().plan(gateway, now_ns);

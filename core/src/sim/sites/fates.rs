@@ -45,6 +45,8 @@ pub(super) enum Fate {
     RootDeath,
     /// Others notice that a site's process is gone.
     Noticed(u32),
+    /// A site that was cut off is reached again.
+    Back(u32),
     Resume,
     /// A moment to look at for the chart.
     Look,

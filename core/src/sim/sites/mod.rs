@@ -56,6 +56,8 @@ pub struct Fleet {
     pub terms: Terms,
     /// What goes wrong.
     pub churn: Churn,
+    /// Whether each site knows which others are there, and asks only those.
+    pub open: bool,
     /// The run is stopped in order at this time, if at all.
     pub stop_ns: Option<u64>,
     /// The search is stopped once this many nodes were explored, if at all.

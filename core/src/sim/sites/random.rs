@@ -51,6 +51,7 @@ pub fn random_fleet(policy: Policy, seed: u64) -> Fleet {
         message_bytes: 40,
         terms: Terms { commit_ns: 3_000_000, lease_ns: 20_000_000, patience_ns: 150_000_000 },
         churn: if calm { Churn::default() } else { churn },
+        open: drawn(27, 2) == 0,
         stop_ns: (drawn(22, 4) == 0).then(|| drawn(23, 600_000_000)),
         node_limit: (drawn(24, 5) == 0).then(|| drawn(25, 1 << 20)),
         certificate_bytes: [0, 300, 1 << 20][drawn(26, 3) as usize],

@@ -77,6 +77,26 @@ fn a_death_costs_little() {
     }
 }
 
+/// A site that joins where another died is not taken for the dead one: little is done twice, and none of it by the
+/// lease of a site that is there.
+#[test]
+fn a_site_that_joins_is_not_missed() {
+    for open in [false, true] {
+        let mut fleet = random_fleet(Policy::default(), 1);
+        fleet.seed = 3;
+        fleet.open = open;
+        fleet.sites = vec![SiteClass { count: 40, units: 1, speed: 1.0 }];
+        fleet.churn = Churn { deaths: 60.0, joins: 60.0, notice_ns: 1_000_000, ..Churn::default() };
+        (fleet.stop_ns, fleet.node_limit) = (None, None);
+        let spans = Spans::new(1 << 30, 40 * 10_000_000_000, 12, 0.5, 3);
+        let figures = fleet.run(&spans).unwrap();
+        let lost_ns = (figures.work_ns - spans_ns(&figures)) as f64;
+        let most_ns = f64::from(figures.died) * 3.0 * fleet.terms.commit_ns as f64;
+        assert!(figures.joined > 3, "{}", figures.joined);
+        assert!(lost_ns <= most_ns, "open {open}: {} died, {lost_ns} of {most_ns}", figures.died);
+    }
+}
+
 fn spans_ns(figures: &super::SiteFigures) -> u64 {
     figures.alone_ns.unwrap_or_default()
 }

@@ -63,6 +63,7 @@ impl<'a, L: Load> World<'a, L> {
         let life = self.hall.yard.homes[site as usize].life;
         let chooser = SeededChooser::new(mix(fleet.seed, 20, u64::from(life)), site);
         let peer = Peer::new(site, &self.sites, self.policy.clone());
+        let peer = if fleet.open { peer.alone() } else { peer };
         leases.tell_at_most(fleet.certificate_bytes);
         let root = leases.holding(None).is_some();
         let mut gateway = Gateway::new(leases, fleet.terms, peer, chooser, fleet.low_ns);
@@ -79,7 +80,7 @@ impl<'a, L: Load> World<'a, L> {
         self.hall.clear(site, now_ns);
         let gateway = self.hall.yard.gateway(site);
         self.yard().plan(gateway, now_ns);
-        Ok(())
+        self.meet(site, now_ns)
     }
 
     /// A random number that no process has drawn before.

@@ -14,7 +14,7 @@ use crate::sim::network::Traffic;
 use crate::sim::queue::Queue;
 use crate::tree::Solution;
 use crate::work::Work;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// A message on its way or waiting to be read.
@@ -60,6 +60,8 @@ pub(super) struct Home {
     pub cut_off_ns: u64,
     /// Sites that it has exchanged mail with.
     pub contacts: HashSet<SiteId>,
+    /// Sites that have found that it cannot be reached.
+    pub missed_by: BTreeSet<SiteId>,
     /// Whether others have yet to notice that the last process is gone.
     pub unnoticed: bool,
     pub over: bool,
@@ -305,6 +307,7 @@ fn home(first: u32, peers: u32, speed: f64) -> Home {
         stands_ns: 0,
         cut_off_ns: 0,
         contacts: HashSet::new(),
+        missed_by: BTreeSet::new(),
         unnoticed: false,
         over: false,
     }

@@ -56,6 +56,7 @@ pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
             .map(|nodes| nodes as u64),
         certificate_bytes: table.whole("certificate_kb", Some(1024), 0..=1 << 30)? as u64 * 1024,
         check_files: table.flag("check_files", false)?,
+        open: open(&table, &sites)?,
         churn: churn(keys, &sites)?,
         sites,
         seed: 0,
@@ -63,6 +64,17 @@ pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
     };
     table.finish()?;
     Ok(Some(fleet))
+}
+
+/// Each site of an open fleet keeps a list of all others.
+const MOST_OPEN: u32 = 10_000;
+
+fn open(table: &Keys<'_>, sites: &[SiteClass]) -> Result<bool, String> {
+    let open = table.flag("open", false)?;
+    if open && sites.iter().map(|class| class.count).sum::<u32>() > MOST_OPEN {
+        return table.wrong("open", &format!("at most {MOST_OPEN} sites that know each other"));
+    }
+    Ok(open)
 }
 
 fn classes(table: &Keys<'_>) -> Result<Vec<SiteClass>, String> {
