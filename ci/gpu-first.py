@@ -227,9 +227,9 @@ def driver(s):
     if s.given.device == "emulated":
         return
     number = "".join(c for c in s.given.device.split(":")[0] if c.isdigit()) or "0"
-    files = [str(ROOT / f"kernels/ptx/{kernel}.ptx") for kernel in (*KERNELS, *INTERVALS)]
+    files = [str(ROOT / f"gpu/kernels/ptx/{kernel}.ptx") for kernel in (*KERNELS, *INTERVALS)]
     if not all(map(os.path.exists, files)):
-        s.add("driver alone", "skipped", why="kernels/ptx is not here")
+        s.add("driver alone", "skipped", why="gpu/kernels/ptx is not here")
         return
     done = s.run("driver alone", [sys.executable, str(ROOT / "ci/gpu-driver.py"), number, *files], min(10, s.given.limit))
     if done:

@@ -10,9 +10,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CUDA = ROOT / "kernels/cuda"
-PTX = ROOT / "kernels/ptx"
-TABLE = ROOT / "kernels/resources.csv"
+CUDA = ROOT / "gpu/kernels/cuda"
+PTX = ROOT / "gpu/kernels/ptx"
+TABLE = ROOT / "gpu/kernels/resources.csv"
 
 # Kernel, name of the instance, its sizes as constants; no sizes for code that takes any instance.
 VARIANTS = [

@@ -51,7 +51,7 @@ add open-mpi mpiexec.openmpi
 add mpich mpiexec.mpich
 add mpi-abi "$venvs/mpi/bin/mpiexec"
 add ulfm "$venvs/open-mpi-5/bin/mpiexec"
-PLEACH_MPI="${launchers[*]}" cargo test -p pleach-net --test sites -- "$@"
+PLEACH_MPI="${launchers[*]}" cargo test -p pleach-cluster --test sites -- "$@"
 
 # Searches by several processes: the same results as by one, printed once.
 cargo build --release -p pleach --bins --examples

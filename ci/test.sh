@@ -7,15 +7,17 @@ step() { printf '\n== %s\n' "$*"; "$@"; }
 
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets -- -D warnings
-# A library without what the command needs.
-step cargo clippy -p pleach -p pleach-run -p pleach-net -p pleach-core --no-default-features -- -D warnings
+# The library without what the command needs, and with each part of it.
+for features in "" cluster gpu loops lab; do
+    step cargo clippy -p pleach --no-default-features --features "$features" -- -D warnings
+done
 step cargo package --workspace --no-verify --quiet
 step env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 # Unit, integration and doc tests, and examples; the test profile is the release profile with
 # assertions and overflow checks.
 step cargo test --workspace
 # The parts that threads share, in every interleaving.
-step env RUSTFLAGS="--cfg loom" cargo test -p pleach-run --release --lib --target-dir target/loom
+step env RUSTFLAGS="--cfg loom" cargo test -p pleach-runtime -p pleach-loops --release --lib --target-dir target/loom
 # The kernels once more, with every memory access checked, where the compiler supports that.
 if [ -e "$(cc -print-file-name=libasan.so)" ]; then
     step ci/asan.sh

@@ -3,7 +3,7 @@
 //! The roof is the bandwidth of a copy that bypasses the caches, over the 152 bytes that one step must read and
 //! write.
 
-use pleach_core::level::Level;
+use pleach_core::search::level::Level;
 use pleach_loops::lattice::copy_past_caches;
 use pleach_loops::lattice::flow::{Flow, Obstacle, Setup};
 use pleach_loops::lattice::slab::Slab;

@@ -1,7 +1,7 @@
 //! Sparse products on one thread: operations a second, by family, precision, width and level.
 
-use pleach_core::level::Level;
-use pleach_core::looping::Loop;
+use pleach_core::search::level::Level;
+use pleach_loops::looping::Loop;
 use pleach_loops::sparse::csrmm::{Csrmm, Products};
 use pleach_loops::sparse::generate::named;
 use pleach_loops::sparse::matrix::{Checked, Csr, Dense};

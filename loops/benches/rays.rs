@@ -1,6 +1,6 @@
 //! Milliseconds a frame: marching, projection in plain code and in vector code, preparation included.
 
-use pleach_core::level::Level;
+use pleach_core::search::level::Level;
 use pleach_loops::rays::frame::{Frame, Method, Settings};
 use pleach_loops::rays::mesh::Mesh;
 use pleach_loops::rays::scene::Scene;

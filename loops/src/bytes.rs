@@ -1,7 +1,7 @@
 //! Numbers as bytes, the least one first: results on their way to another process.
 
 use crate::real::Real;
-use pleach_core::work::{Malformed, Reader};
+use pleach_core::search::work::{Malformed, Reader};
 
 /// Appends whole words.
 pub fn put_words(words: impl IntoIterator<Item = u32>, out: &mut Vec<u8>) {

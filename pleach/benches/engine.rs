@@ -2,7 +2,10 @@
 //! threads against one, and from asking for work to having it. Ratios, each taken in one run.
 
 use pleach::{Children, Goal, Plain, Problem, RunError, Settings, Solver, Tree};
-use pleach_core::laws::run_to_end;
+use pleach_core::search::laws::run_to_end;
+use pleach_gpu::DeviceSet;
+use pleach_gpu::pool::DevicePool;
+use pleach_gpu::spec::Spec;
 use pleach_problems::flowshop::{
     Flowshop,
     named::{best_known, named},
@@ -10,8 +13,8 @@ use pleach_problems::flowshop::{
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
-use pleach_run::WorkerPool;
-use pleach_run::executor::gpu::spec::Spec;
+use pleach_runtime::WorkerPool;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A row of the page of figures: its name, and what measures it.
@@ -72,7 +75,7 @@ fn from_optimum(flowshop: &Flowshop) -> Start<'_> {
 fn seconds((problem, best): Start<'_>, threads: u32) -> Result<f64, RunError> {
     let settings = Settings { best, ..self::threads(threads) };
     let outcome =
-        pleach_run::run(problem, &settings, &mut |_| std::ops::ControlFlow::Continue(()))?;
+        pleach_runtime::run(problem, &settings, &mut |_| std::ops::ControlFlow::Continue(()))?;
     Ok(outcome.seconds)
 }
 
@@ -114,20 +117,20 @@ fn overhead(name: &str, problem: Start<'_>, pairs: usize) -> Result<(), RunError
 /// A small run by a worker pool that is new, against the same by one that has run before, in turns.
 fn second_run(name: &str, device: &str) -> Result<(), RunError> {
     let queens = queens(7);
-    let devices = Spec::parse(device).into_iter().collect();
-    let settings = Settings { devices, ..threads(2) };
-    let run = |pool: &WorkerPool| -> Result<f64, RunError> {
+    let spec: Vec<Spec> = Spec::parse(device).into_iter().collect();
+    let run = |pool: &WorkerPool, open: &Arc<DevicePool>| -> Result<f64, RunError> {
+        let settings = Settings { devices: DeviceSet::of(spec.clone(), open), ..threads(2) };
         let start = Instant::now();
         pool.run(&queens, &settings, &mut |_| std::ops::ControlFlow::Continue(()))?;
         Ok(start.elapsed().as_secs_f64() * 1e6)
     };
     let (mut firsts, mut seconds, mut started) = (Vec::new(), Vec::new(), 0);
     for _ in 0..201 {
-        let pool = WorkerPool::default();
-        firsts.push(run(&pool)?);
-        let before = (pool.threads_started(), pool.devices_opened());
-        seconds.push(run(&pool)?);
-        started += pool.threads_started() - before.0 + pool.devices_opened() - before.1;
+        let (pool, open) = (WorkerPool::default(), Arc::<DevicePool>::default());
+        firsts.push(run(&pool, &open)?);
+        let before = (pool.threads_started(), open.opened());
+        seconds.push(run(&pool, &open)?);
+        started += pool.threads_started() - before.0 + open.opened() - before.1;
     }
     println!(
         "run after another, {name}: first {:.0} us, second {:.0} us, {started} threads and devices \

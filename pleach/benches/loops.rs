@@ -1,6 +1,6 @@
 //! The engine of loops: what a range costs that is taken, and loops of tiny units.
 
-use pleach_run::looping::BothEnds;
+use pleach_loops::looping::BothEnds;
 use std::hint::black_box;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! What it costs that work can travel: saving a search while it runs, and intervals against pools.
 
 use pleach::{Problem, RunError, Save, Settings};
-use pleach_core::work::Nodes;
+use pleach_core::search::work::Nodes;
 use pleach_problems::flowshop::{
     Flowshop,
     named::{best_known, named},
@@ -69,7 +69,7 @@ fn flowshop(name: &str) -> Flowshop {
 }
 
 fn seconds(problem: &dyn Problem, settings: &Settings) -> Result<f64, RunError> {
-    Ok(pleach_run::run(problem, settings, &mut |_| ControlFlow::Continue(()))?.seconds)
+    Ok(pleach_runtime::run(problem, settings, &mut |_| ControlFlow::Continue(()))?.seconds)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

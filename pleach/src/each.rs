@@ -1,8 +1,9 @@
 //! [`each`] and [`map`]: loops over independent units of unequal cost, on all cores; [`Each`]: the same with settings.
 
-use pleach_core::looping::{Loop, RemoteLoop};
-use pleach_run::looping::{LoopReport, LoopSettings, LoopSight};
-use pleach_run::{RunError, WorkerPool};
+use pleach_loops::looping::RunLoops;
+use pleach_loops::looping::{Loop, RemoteLoop};
+use pleach_loops::looping::{LoopReport, LoopSettings, LoopSight};
+use pleach_runtime::{RunError, WorkerPool};
 use std::ops::{ControlFlow, Range};
 
 /// Runs a loop of `n` units on all cores, in ranges that get smaller towards the end, so that all end together.

@@ -1,7 +1,7 @@
 //! [`Failure`]: why a command ends without a result.
 
 use crate::campaign::Error;
-use pleach_run::RunError;
+use pleach_runtime::RunError;
 
 /// Why a command ends without a result.
 #[derive(Debug)]

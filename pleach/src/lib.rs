@@ -41,6 +41,7 @@ mod campaign;
 pub mod cli;
 #[cfg(feature = "cli")]
 mod draw;
+#[cfg(feature = "loops")]
 mod each;
 #[cfg(feature = "cli")]
 mod failure;
@@ -48,7 +49,7 @@ mod failure;
 mod input;
 #[cfg(feature = "cli")]
 mod loops;
-#[cfg(feature = "cluster")]
+#[cfg(all(feature = "cluster", feature = "loops"))]
 mod processes;
 #[cfg(feature = "cli")]
 mod registry;
@@ -60,23 +61,25 @@ pub use campaign::{
 };
 #[cfg(feature = "cli")]
 pub use cli::{BUILD, main, rows, text, words};
+#[cfg(feature = "loops")]
 pub use each::{Each, each, map};
-pub use pleach_core::balance::Policy;
-pub use pleach_core::explorer::{Explorer, Progress, TreeExplorer};
-pub use pleach_core::laws;
-pub use pleach_core::looping::{Cells, Kept, Loop, RemoteLoop};
 pub use pleach_core::pack_struct;
-pub use pleach_core::problem::{Improver, Plain, Problem};
-pub use pleach_core::tree::{Children, Counts, Goal, Solution, Tree, TreeSource};
+pub use pleach_core::search::explorer::{Explorer, Progress, TreeExplorer};
+pub use pleach_core::search::laws;
+pub use pleach_core::search::problem::{Improver, Plain, Problem};
+pub use pleach_core::search::tree::{Children, Counts, Goal, Solution, Tree, TreeSource};
+pub use pleach_core::search::work::{Entry, Malformed, Nodes, Pack, Pool, Reader, Work};
+pub use pleach_core::steal::Policy;
 pub use pleach_core::wire::fingerprint;
-pub use pleach_core::work::{Entry, Malformed, Nodes, Pack, Pool, Reader, Work};
+pub use pleach_loops::looping::{Cells, Kept, Loop, RemoteLoop};
+#[cfg(feature = "loops")]
+pub use pleach_loops::looping::{LoopReport, LoopSettings, LoopSight, Part, Sizes};
 pub use pleach_problems::simd::Level;
-pub use pleach_run::activity::{Activity, Column, Phases};
-pub use pleach_run::looping::{LoopReport, LoopSettings, LoopSight, Part, Sizes};
-pub use pleach_run::{
+pub use pleach_runtime::activity::{Activity, Column, Phases};
+pub use pleach_runtime::{
     Balance, Outcome, RunError, Save, Settings, Sight, Stop, UnitReport, WorkerPool, cores,
 };
-#[cfg(feature = "cluster")]
+#[cfg(all(feature = "cluster", feature = "loops"))]
 pub use processes::Processes;
 pub use report::{Report, Status};
 pub use solver::{Solver, solve};

@@ -1,12 +1,14 @@
 //! [`Processes`]: those that a launcher has started, and loops that they share.
 
 use crate::each::{Costed, Each};
+use pleach_cluster::mpi::{self, Choice};
+use pleach_cluster::{Cluster, First};
 use pleach_core::lease::Terms;
-use pleach_core::looping::{Kept, Loop, RemoteLoop};
-use pleach_core::work::{Malformed, Pack, Reader};
-use pleach_net::mpi::{self, Choice};
-use pleach_run::looping::LoopReport;
-use pleach_run::{Cluster, First, RunError, WorkerPool};
+use pleach_core::search::work::{Malformed, Pack, Reader};
+use pleach_loops::looping::LoopReport;
+use pleach_loops::looping::{Kept, Loop, RemoteLoop};
+use pleach_loops::looping::{RunLoops, ShareLoops};
+use pleach_runtime::{RunError, WorkerPool};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

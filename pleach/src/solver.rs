@@ -2,9 +2,9 @@
 
 use crate::report::Report;
 use crate::report::trace::{Moment, note};
-use pleach_core::problem::{Plain, Problem};
-use pleach_core::tree::{Goal, Tree};
-use pleach_run::{Lock, RunError, Save, Settings, Sight, load};
+use pleach_core::search::problem::{Plain, Problem};
+use pleach_core::search::tree::{Goal, Tree};
+use pleach_runtime::{Lock, RunError, Save, Settings, Sight, load};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -191,7 +191,7 @@ pub(crate) fn search(
     let goal = problem.goal();
     let mut moments: Vec<Moment> =
         settings.trace.then(|| first(problem, settings)).into_iter().collect();
-    let outcome = pleach_run::run(problem, settings, &mut |sight| {
+    let outcome = pleach_runtime::run(problem, settings, &mut |sight| {
         if settings.trace && sight.warning.is_none() {
             note(&mut moments, Moment::of(sight));
         }

@@ -66,8 +66,10 @@ fn defined(line: &str) -> Option<&str> {
 #[test]
 fn every_type_of_the_engine_has_a_name_of_its_own() {
     let engine = |path: &str| {
-        let inside = ["core/src/", "net/src/", "run/src/"].iter().any(|it| path.starts_with(it));
-        inside && !path.contains("/sim/") && !path.contains("tests") && !path.contains("loom")
+        let folders =
+            ["core/src/", "runtime/src/", "cluster/src/", "gpu/src/", "loops/src/looping/"];
+        let inside = folders.iter().any(|it| path.starts_with(it));
+        inside && !path.contains("tests")
     };
     let mut found: Vec<(String, String)> = Vec::new();
     for (path, text) in files(&[".rs"]).into_iter().filter(|(path, _)| engine(path)) {
@@ -84,14 +86,14 @@ fn every_type_of_the_engine_has_a_name_of_its_own() {
 const FENCES: [&str; 10] = [
     "problems/src/simd/",
     "loops/src/simd/",
-    "kernels/src/emulated.rs",
-    "kernels/tests/main/device.rs",
-    "kernels/examples/evaluate_host.rs",
-    "net/src/mpi/",
-    "run/src/worker_pool.rs",
-    "run/src/pins.rs",
-    "run/src/standard.rs",
-    "run/src/executor/gpu/",
+    "gpu/kernels/src/emulated.rs",
+    "gpu/kernels/tests/main/device.rs",
+    "gpu/kernels/examples/evaluate_host.rs",
+    "cluster/src/mpi/",
+    "runtime/src/worker_pool.rs",
+    "runtime/src/pins.rs",
+    "runtime/src/standard.rs",
+    "gpu/src/",
 ];
 
 #[test]
@@ -120,15 +122,20 @@ fn unsafe_stands_inside_its_fences_and_is_explained() {
 }
 
 /// Crates from the lowest up: each may use only those before it.
-const ORDER: [(&str, &str); 7] = [
-    ("kernels", "pleach-kernels"),
-    ("net", "pleach-net"),
+const ORDER: [(&str, &str); 9] = [
     ("core", "pleach-core"),
+    ("lab", "pleach-lab"),
     ("problems", "pleach-problems"),
+    ("runtime", "pleach-runtime"),
+    ("gpu/kernels", "pleach-kernels"),
+    ("gpu", "pleach-gpu"),
+    ("cluster", "pleach-cluster"),
     ("loops", "pleach-loops"),
-    ("run", "pleach-run"),
     ("pleach", "pleach"),
 ];
+
+/// Crates that know no problem: they use them in their tests alone.
+const ENGINE: [&str; 5] = ["lab", "runtime", "gpu", "cluster", "loops"];
 
 #[test]
 fn arrows_between_crates_point_down() {
@@ -137,16 +144,19 @@ fn arrows_between_crates_point_down() {
         let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
         let used = manifest.split("[dependencies]").nth(1).unwrap_or_default();
         let used = used.split("\n[").next().unwrap_or_default();
-        for (_, package) in &ORDER[at..] {
-            if used.lines().any(|line| line.starts_with(&format!("{package}."))) {
+        for &(_, package) in &ORDER[at..] {
+            let names = |line: &str| line.split(['.', ' ']).next() == Some(package);
+            if used.lines().any(names) {
                 places.push(format!("{folder} uses {package}"));
             }
         }
     }
-    // The engine knows no problem: it uses them in its tests alone.
-    let run = fs::read_to_string(root().join("run/Cargo.toml")).unwrap();
-    if run.split("[dev-dependencies]").next().is_some_and(|text| text.contains("pleach-problems")) {
-        places.push("run uses pleach-problems".into());
+    for folder in ENGINE {
+        let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let used = manifest.split("[dev-dependencies]").next().unwrap_or_default();
+        if used.contains("pleach-problems") {
+            places.push(format!("{folder} uses pleach-problems"));
+        }
     }
     complain("arrows that point up", &places);
 }

@@ -20,7 +20,6 @@ mod reproduce;
 mod resume;
 mod saving;
 mod sim;
-mod simulated;
 mod stand_in;
 mod stopping;
 mod wording;

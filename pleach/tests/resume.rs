@@ -170,7 +170,7 @@ fn a_checkpoint_named_like_the_instance_is_resumed() {
 /// Counts that would overflow, and bytes that are no work, are refused although the seal fits.
 #[test]
 fn made_up_checkpoints_are_refused() {
-    use pleach_core::checkpoint::Checkpoint;
+    use pleach_core::wire::checkpoint::Checkpoint;
     let path = fresh("made-up.pleach");
     let file = path.to_str().unwrap();
     pleach(&format!("count queens 14 --checkpoint {file} --node-limit 1000 --simd off"));
@@ -192,10 +192,10 @@ fn made_up_checkpoints_are_refused() {
 /// A file of several sites: what the others held is shown and resumed.
 #[test]
 fn a_file_of_several_sites_is_resumed() {
-    use pleach_core::checkpoint::Checkpoint;
-    use pleach_core::gateway::Portion;
+    use pleach_core::lease::gateway::Portion;
     use pleach_core::lease::{Certificate, Lease, Rec};
-    use pleach_core::work::Pool;
+    use pleach_core::search::work::Pool;
+    use pleach_core::wire::checkpoint::Checkpoint;
     use pleach_problems::queens::Board;
     let path = fresh("sites.pleach");
     let file = path.to_str().unwrap();

@@ -1,9 +1,9 @@
 //! Nodes per second of the bare explorers on one thread, without the engine.
 
-use pleach_core::laws::run_to_end;
-use pleach_core::problem::Problem;
-use pleach_core::tree::Counts;
-use pleach_core::work::Nodes;
+use pleach_core::search::laws::run_to_end;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Counts;
+use pleach_core::search::work::Nodes;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::named::{best_known, named};
 use pleach_problems::queens::Queens;

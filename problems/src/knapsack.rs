@@ -1,8 +1,8 @@
 //! The 0/1 knapsack problem.
 
-use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::search::tree::{Children, Goal, Tree};
+use pleach_core::search::work::Entry;
 use pleach_core::wire::fingerprint;
-use pleach_core::work::Entry;
 
 /// Most items.
 pub const MOST_ITEMS: usize = 256;
@@ -128,9 +128,9 @@ impl Tree for Knapsack {
 mod tests {
     use super::*;
     use oorandom::Rand64;
-    use pleach_core::explorer::{Explorer, TreeExplorer};
-    use pleach_core::laws::{explorer_law, hostile_law, run_to_end};
-    use pleach_core::work::Pool;
+    use pleach_core::search::explorer::{Explorer, TreeExplorer};
+    use pleach_core::search::laws::{explorer_law, hostile_law, run_to_end};
+    use pleach_core::search::work::Pool;
 
     fn random(rng: &mut Rand64, n: usize) -> Knapsack {
         let mut below = |n: u64| rng.rand_range(0..n) as i64;

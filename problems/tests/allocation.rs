@@ -1,8 +1,8 @@
 //! Searching an interval allocates nothing, whatever the number of nodes.
 
-use pleach_core::explorer::Explorer;
-use pleach_core::problem::Problem;
-use pleach_core::work::Nodes;
+use pleach_core::search::explorer::Explorer;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::work::Nodes;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::bound::Bound;
 use pleach_problems::flowshop::named::{best_known, named};

@@ -78,7 +78,7 @@ impl<C> Certificate<C> {
 }
 
 /// The same for a list of leases.
-pub(crate) fn nested<C>(subs: &BTreeMap<Lease, Rec<C>>) -> impl Iterator<Item = (Lease, &Rec<C>)> {
+pub fn nested<C>(subs: &BTreeMap<Lease, Rec<C>>) -> impl Iterator<Item = (Lease, &Rec<C>)> {
     let mut levels = vec![subs.iter()];
     std::iter::from_fn(move || {
         loop {

@@ -5,7 +5,7 @@ use super::message::{LeaseAction, LeaseMessage};
 use super::mutant::LeaseMutant;
 use super::name::{Lease, SiteId};
 use super::site::{LeaseActions, Site, send};
-use crate::tree::Solution;
+use crate::search::tree::Solution;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 

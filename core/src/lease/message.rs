@@ -2,7 +2,7 @@
 
 use super::certificate::Certificate;
 use super::name::{Held, Lease, SiteId};
-use crate::tree::Solution;
+use crate::search::tree::Solution;
 use std::sync::Arc;
 
 /// What one site tells another about a lease.

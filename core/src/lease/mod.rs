@@ -2,6 +2,7 @@
 //! counted twice while processes join, leave and die.
 
 mod certificate;
+pub mod gateway;
 mod holding;
 mod mail;
 mod message;
@@ -12,12 +13,12 @@ mod timer;
 mod trim;
 pub(crate) mod wire;
 
-pub(crate) use certificate::nested;
+pub use certificate::nested;
 pub use certificate::{Certificate, Content, Rec};
 pub use holding::Holding;
 pub use message::{LeaseAction, LeaseMessage};
-#[cfg(feature = "lab")]
-pub(crate) use mutant::LeaseMutant;
+#[cfg(any(test, feature = "faults"))]
+pub use mutant::LeaseMutant;
 pub use name::{Held, Lease, SiteId};
 pub use site::Site;
 pub use timer::{LeaseTimer, Terms};

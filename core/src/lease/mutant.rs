@@ -1,9 +1,9 @@
 //! [`LeaseMutant`]: sites that are wrong in a known way, to show that the checks notice.
 
 /// A deliberate fault. Those that no [`super::Site`] can commit alone belong to its host: the room.
-#[cfg_attr(not(test), allow(dead_code))]
+#[cfg_attr(not(any(test, feature = "faults")), allow(dead_code))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum LeaseMutant {
+pub enum LeaseMutant {
     /// None.
     #[default]
     None,
@@ -59,7 +59,7 @@ pub(crate) enum LeaseMutant {
     ContinuesOtherRuns,
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "faults"))]
 impl LeaseMutant {
     /// All faults.
     pub const ALL: [Self; 25] = [

@@ -6,7 +6,7 @@ use super::message::{LeaseAction, LeaseMessage};
 use super::mutant::LeaseMutant;
 use super::name::{Held, Lease, SiteId};
 use super::trim::MOST_BYTES;
-use crate::tree::Solution;
+use crate::search::tree::Solution;
 use std::sync::Arc;
 
 /// One process's side of the lease protocol.
@@ -24,8 +24,9 @@ pub struct Site<C> {
     pub(super) leaving: bool,
     /// In the order in which they came.
     pub(super) holdings: Vec<Holding<C>>,
-    #[cfg(test)]
-    pub(crate) mutant: LeaseMutant,
+    #[cfg(any(test, feature = "faults"))]
+    /// How it is wrong.
+    pub mutant: LeaseMutant,
 }
 
 pub(super) type LeaseActions<C> = Vec<LeaseAction<C>>;
@@ -42,7 +43,7 @@ impl<C: Content> Site<C> {
             best: None,
             leaving: false,
             holdings: Vec::new(),
-            #[cfg(test)]
+            #[cfg(any(test, feature = "faults"))]
             mutant: LeaseMutant::None,
         }
     }
@@ -395,8 +396,8 @@ impl<C: Content> Site<C> {
     }
 
     /// Holds something in any state, to try what no run may ever reach.
-    #[cfg(test)]
-    pub(crate) fn hold_anything(
+    #[cfg(any(test, feature = "faults"))]
+    pub fn hold_anything(
         &mut self,
         lease: Lease,
         lender: Option<SiteId>,
@@ -406,12 +407,12 @@ impl<C: Content> Site<C> {
         self.holdings.push(Holding { held: Some(lease), lender, returning, lent: false, part });
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "faults"))]
     pub(super) fn is(&self, mutant: LeaseMutant) -> bool {
         self.mutant == mutant
     }
 
-    #[cfg(not(test))]
+    #[cfg(not(any(test, feature = "faults")))]
     #[allow(clippy::unused_self)]
     pub(super) const fn is(&self, _mutant: LeaseMutant) -> bool {
         false

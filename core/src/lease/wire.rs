@@ -7,7 +7,7 @@
 use super::certificate::{Certificate, Rec};
 use super::message::LeaseMessage;
 use super::name::{Lease, SiteId};
-use crate::work::{Malformed, Pack, Reader};
+use crate::search::work::{Malformed, Pack, Reader};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

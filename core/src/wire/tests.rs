@@ -1,9 +1,9 @@
 //! Sealed bytes: what was sealed is read back, and nothing else is.
 
 use super::*;
-use crate::checkpoint::Checkpoint;
-use crate::gateway::samples;
-use crate::laws::pack_law;
+use crate::lease::gateway::samples;
+use crate::search::laws::pack_law;
+use crate::wire::checkpoint::Checkpoint;
 use oorandom::Rand64;
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@ use super::group::Wide;
 use super::model::Q;
 use super::slab::Slab;
 use super::stepping::Steps;
-use pleach_core::device::Layout;
-use pleach_core::level::Level;
-use pleach_core::looping::{SlabOrder, SteppingOnDevice};
+use crate::looping::{SlabOrder, SteppingOnDevice};
+use pleach_core::search::device::Layout;
+use pleach_core::search::level::Level;
 use std::ops::Range;
 
 /// Words of an order, without planes.

@@ -4,7 +4,7 @@ use super::group::Numbers;
 use super::lanes::LANES;
 use super::mask::Mask;
 use super::model::{Q, equilibrium};
-use pleach_core::level::Level;
+use pleach_core::search::level::Level;
 use std::ops::Range;
 
 /// The most steps in a sweep.

@@ -2,7 +2,7 @@
 
 use super::flow::Flow;
 use super::slab::{Side, Slab};
-use pleach_core::looping::{Stepping, SteppingOnDevice};
+use crate::looping::{Stepping, SteppingOnDevice};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use super::flow::{Across, Flow};
 use super::group::{Row, plain};
 use super::lanes::Lane;
 use super::model::{DIRECTIONS, Q, mirrored, opposite};
-use pleach_core::level::Level;
+use pleach_core::search::level::Level;
 use std::ops::Range;
 
 /// Bytes of the rows of a tile that several steps share, in all planes between the first and the last; few in tests,

@@ -5,7 +5,7 @@ use super::mask::Mask;
 use super::reference::Reference;
 use super::slab::{Side, Slab};
 use super::sums::Sum;
-use pleach_core::level::Level;
+use pleach_core::search::level::Level;
 use std::sync::Arc;
 
 fn levels() -> impl Iterator<Item = Level> {

@@ -5,8 +5,8 @@ use super::march::Tally;
 use super::prepare::Prepared;
 use super::record::TILE_PIXELS;
 use super::transfer::Piece;
-use pleach_core::device::Layout;
-use pleach_core::looping::LoopOnDevice;
+use crate::looping::LoopOnDevice;
+use pleach_core::search::device::Layout;
 use std::ops::Range;
 
 /// Words of a pixel: its four channels.

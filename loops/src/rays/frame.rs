@@ -9,8 +9,8 @@ use super::project;
 use super::record::{Light, TILE, TILE_PIXELS, Work};
 use super::scene::Scene;
 use super::view::View;
-use pleach_core::level::Level;
-use pleach_core::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
+use crate::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
+use pleach_core::search::level::Level;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 

@@ -3,8 +3,8 @@
 use super::frame::Rays;
 use super::march::Tally;
 use crate::bytes::{put_numbers, take_numbers};
-use pleach_core::looping::{Kept, RemoteLoop};
-use pleach_core::work::{Malformed, Pack, Reader};
+use crate::looping::{Kept, RemoteLoop};
+use pleach_core::search::work::{Malformed, Pack, Reader};
 use std::ops::Range;
 
 impl RemoteLoop for Rays<'_> {

@@ -1,7 +1,7 @@
 //! Sparse × dense in vectors: up to three rows with common columns at a time, and up to eight vectors of each.
 
 use crate::sparse::rows::{Caching, Rows};
-use pleach_core::level::Level;
+use pleach_core::search::level::Level;
 
 /// One pass, for numbers and vectors of one kind: all tiles of the rows of a group.
 macro_rules! product {

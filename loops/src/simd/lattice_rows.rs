@@ -2,7 +2,7 @@
 
 use crate::lattice::group::{Numbers, Row, Wide, step};
 use crate::lattice::lanes::{LANES, Lane, Lanes, Lines};
-use pleach_core::level::Level;
+use pleach_core::search::level::Level;
 use std::arch::x86_64::*;
 
 /// One vector. Values are made in this file alone, by functions that know that the processor has AVX-512.

@@ -6,7 +6,7 @@ use crate::rays::record::{Light, Work};
 /// Draws a tile; returns how many segments of rays it drew.
 #[must_use]
 pub fn tile(work: &Work, light: &mut Light) -> u64 {
-    assert!(pleach_core::level::Level::Avx2.works());
+    assert!(pleach_core::search::level::Level::Avx2.works());
     // SAFETY: the line above.
     unsafe { draw(work, light) }
 }

@@ -17,7 +17,7 @@ const LOOK: usize = 64;
 /// Draws a tile; returns how many segments of rays it drew.
 #[must_use]
 pub fn tile(work: &Work, light: &mut Light) -> u64 {
-    assert!(pleach_core::level::Level::Avx512.works());
+    assert!(pleach_core::search::level::Level::Avx512.works());
     // SAFETY: the line above.
     unsafe { draw_all(work, light) }
 }

@@ -4,7 +4,7 @@ use crate::sparse::matrix::Csr;
 use crate::sparse::rows::TOGETHER;
 use crate::sparse::sums::{Sums, WORD};
 use crate::sparse::windows::{Group, MOST, Place, Step, Windows};
-use pleach_core::level::Level;
+use pleach_core::search::level::Level;
 
 macro_rules! product {
     ($name:ident, $number:ty, $lanes:literal, $mask:ty, $zero:ident, $set:ident, $masked_fma:ident, $load:ident,

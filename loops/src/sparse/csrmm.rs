@@ -3,12 +3,12 @@
 use super::matrix::{Checked, Csr, Dense};
 use super::rows::{Caching, LARGE, Rows, Sorted, TOGETHER};
 use super::words::{MOST_WORDS, append};
+use crate::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
 use crate::real::Real;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::csrmm as simd;
-use pleach_core::device::Layout;
-use pleach_core::level::Level;
-use pleach_core::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
+use pleach_core::search::device::Layout;
+use pleach_core::search::level::Level;
 use std::ops::Range;
 
 /// Numbers for which there is vector code.

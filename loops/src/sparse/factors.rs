@@ -7,7 +7,7 @@ use super::sums::Sums;
 use super::windows::{self, Place, Windows};
 use crate::real::Real;
 use crate::simd::fetch::fetch;
-use pleach_core::level::Level;
+use pleach_core::search::level::Level;
 use std::sync::OnceLock;
 
 /// Rows of a unit.

@@ -4,8 +4,8 @@ use super::csrmm::{Csrmm, Products};
 use super::factors::ROWS;
 use super::spmm::{Adding, Counting, Sparse};
 use crate::bytes::{put_numbers, put_words, take_numbers, take_words};
-use pleach_core::looping::{Kept, RemoteLoop};
-use pleach_core::work::{Malformed, Reader};
+use crate::looping::{Kept, RemoteLoop};
+use pleach_core::search::work::{Malformed, Reader};
 use std::ops::Range;
 
 impl<T: Products> RemoteLoop for Csrmm<'_, T> {

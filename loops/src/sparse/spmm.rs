@@ -6,12 +6,12 @@ pub use super::factors::{Factors, Hand};
 use super::matrix::{Checked, Csr};
 use super::rows::LARGE;
 use super::sums::Sums;
+use crate::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
 use crate::real::Real;
 use crate::simd::pages::in_large_pages;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::spmm as simd;
-use pleach_core::level::Level;
-use pleach_core::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
+use pleach_core::search::level::Level;
 use std::collections::TryReserveError;
 use std::ops::Range;
 

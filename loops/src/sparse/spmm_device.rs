@@ -3,8 +3,8 @@
 use super::factors::ROWS;
 use super::spmm::{Adding, Counting, Factors, Sparse};
 use super::words::{MOST_WORDS, append};
-use pleach_core::device::Layout;
-use pleach_core::looping::LoopOnDevice;
+use crate::looping::LoopOnDevice;
+use pleach_core::search::device::Layout;
 use std::ops::Range;
 
 /// The most columns that kernels take: a window of columns ends at less than 2³².

@@ -1,8 +1,8 @@
 //! Rays: closed forms, both methods against each other and against brute force, all code paths, all splits.
 
 use crate::rays_brute;
-use pleach_core::level::Level;
-use pleach_core::looping::Loop;
+use pleach_core::search::level::Level;
+use pleach_loops::looping::Loop;
 use pleach_loops::rays::frame::{Frame, Method, Settings};
 use pleach_loops::rays::mesh::Mesh;
 use pleach_loops::rays::picture::Picture;

@@ -1,7 +1,7 @@
 //! Results on their way to another process: they arrive as they were, and what is no result is refused.
 
-use pleach_core::level::Level;
-use pleach_core::looping::Loop;
+use pleach_core::search::level::Level;
+use pleach_loops::looping::Loop;
 use pleach_loops::rays::frame::{Frame, Method, Settings};
 use pleach_loops::rays::mesh::Mesh;
 use pleach_loops::rays::scene::Scene;

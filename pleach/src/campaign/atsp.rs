@@ -3,9 +3,9 @@
 use super::begun::{Begun, Ready};
 use super::{Best, Error, Search, Seen};
 use crate::report::{Report, Status};
-use pleach_core::problem::Problem;
-use pleach_core::tree::Counts;
-use pleach_core::work::Nodes;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Counts;
+use pleach_core::search::work::Nodes;
 use pleach_problems::atsp::Atsp;
 pub use pleach_problems::atsp::bound::Bound;
 pub use pleach_problems::atsp::instance::Instance;
@@ -13,7 +13,7 @@ use pleach_problems::atsp::instance::plan;
 pub use pleach_problems::atsp::named::{named, optimum};
 pub use pleach_problems::atsp::read::read;
 use pleach_problems::atsp::solution;
-use pleach_run::Settings;
+use pleach_runtime::Settings;
 use serde_json::json;
 
 /// How to solve an instance.

@@ -4,9 +4,9 @@ use super::saved::Saved;
 use super::{Contents, Error, Search, Seen};
 use crate::report::Report;
 use crate::solver;
-use pleach_core::checkpoint::Checkpoint as Content;
-use pleach_core::problem::Problem;
-use pleach_run::{RunError, Settings, Stop};
+use pleach_core::search::problem::Problem;
+use pleach_core::wire::checkpoint::Checkpoint as Content;
+use pleach_runtime::{RunError, Settings, Stop};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ impl<'s, 'a> Begun<'s, 'a> {
     /// Starts the clock and opens the checkpoint file; `asked` tells this search from others.
     pub fn new(search: &'s mut Search<'a>, asked: Value, looking: bool) -> Result<Self, Error> {
         let started = Instant::now();
-        let follows = looking && search.settings.cluster.is_some();
+        let follows = looking && search.settings.processes.is_some();
         let saved = if follows {
             Saved::told(&search.settings.about)
         } else {
@@ -54,7 +54,7 @@ impl<'s, 'a> Begun<'s, 'a> {
     /// Searches on threads only.
     pub fn use_no_devices(&mut self) {
         let settings = &mut self.search.settings;
-        settings.devices.clear();
+        settings.devices = None;
         settings.threads = settings.threads.max(1);
     }
 
@@ -83,7 +83,7 @@ impl<'s, 'a> Begun<'s, 'a> {
 
     /// Whether the search began before, or others wait for it.
     fn has_begun(&self) -> bool {
-        self.resumed().is_some() || self.settings().cluster.is_some()
+        self.resumed().is_some() || self.settings().processes.is_some()
     }
 
     /// Whether heuristics may go on looking for the published value, as a function to call.
@@ -152,7 +152,7 @@ impl<'s, 'a> Begun<'s, 'a> {
         if let Some(tell) = resumed.take_if(|_| content.is_some()).as_mut() {
             tell();
         }
-        let mut watch = |sight: &pleach_run::Sight| {
+        let mut watch = |sight: &pleach_runtime::Sight| {
             // Explorers of a large instance take a while to make.
             if let Some(begins) =
                 begins.take_if(|_| sight.counts.bounded > 0 || sight.best.is_some())
@@ -175,7 +175,7 @@ impl<'s, 'a> Begun<'s, 'a> {
 
     /// Reads the checkpoint of this problem, or takes part in the search that another process has begun.
     pub fn look(&mut self, problem: &dyn Problem) -> Result<Seen, Error> {
-        if self.settings().cluster.is_some() {
+        if self.settings().processes.is_some() {
             let settings = self.settings().clone();
             return Ok(Seen::Part(Box::new(self.search(problem, &settings)?)));
         }

@@ -1,9 +1,9 @@
 //! [`Contents`]: what a saved search holds, without running it.
 
-use pleach_core::checkpoint::Checkpoint;
-use pleach_core::problem::Problem;
-use pleach_core::tree::{Counts, Goal};
-use pleach_core::work::{Malformed, Nodes};
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::{Counts, Goal};
+use pleach_core::search::work::{Malformed, Nodes};
+use pleach_core::wire::checkpoint::Checkpoint;
 use serde_json::Value;
 
 /// What a saved search holds.

@@ -1,6 +1,6 @@
 //! [`Error`]: why a campaign ends without a result.
 
-use pleach_run::RunError;
+use pleach_runtime::RunError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};

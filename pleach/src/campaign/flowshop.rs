@@ -4,10 +4,10 @@ use super::begun::{Begun, Ready, SHORTEST};
 use super::saved::{finished, over};
 use super::{Best, Error, Search, Seen};
 use crate::report::{Report, Status};
-use pleach_core::checkpoint::Checkpoint as Content;
-use pleach_core::problem::Problem;
-use pleach_core::tree::{Counts, Solution};
-use pleach_core::work::Nodes;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::{Counts, Solution};
+use pleach_core::search::work::Nodes;
+use pleach_core::wire::checkpoint::Checkpoint as Content;
 use pleach_problems::flowshop::Flowshop;
 pub use pleach_problems::flowshop::bound::Bound;
 pub use pleach_problems::flowshop::branching::Branching;
@@ -16,7 +16,7 @@ pub use pleach_problems::flowshop::instance::Instance;
 use pleach_problems::flowshop::instance::plan;
 pub use pleach_problems::flowshop::named::{best_known, named};
 pub use pleach_problems::flowshop::read::read;
-use pleach_run::Settings;
+use pleach_runtime::Settings;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -168,7 +168,7 @@ fn choose(flowshop: &Flowshop, named: Option<Bound>, best: Best, settings: &Sett
     let devices = || {
         let mut bounded = flowshop.clone();
         bounded.bound = Bound::One;
-        named.is_none() && !settings.devices.is_empty() && bounded.on_device().is_ok()
+        named.is_none() && settings.devices.is_some() && bounded.on_device().is_ok()
     };
     if bound == Bound::Auto && (ranked || devices()) { Bound::One } else { bound }
 }
@@ -289,7 +289,7 @@ fn count_optima(
         about: begun.about(&state),
         resume: second,
         // No device counts schedules.
-        devices: Vec::new(),
+        devices: None,
         threads: settings.threads.max(1),
         ..settings
     };

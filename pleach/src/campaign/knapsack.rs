@@ -2,8 +2,8 @@
 
 use super::{Error, Search, plain};
 use crate::report::{Report, Status};
-use pleach_core::problem::Plain;
-use pleach_core::tree::Counts;
+use pleach_core::search::problem::Plain;
+use pleach_core::search::tree::Counts;
 pub use pleach_problems::knapsack::Knapsack;
 
 /// What was found and proven.

@@ -17,9 +17,9 @@ pub use error::Error;
 pub(crate) use saved::described;
 pub(crate) use seen::Seen;
 
-use pleach_core::work::Nodes;
+use pleach_core::search::work::Nodes;
 use pleach_problems::simd::Level;
-use pleach_run::{Settings, Sight};
+use pleach_runtime::{Settings, Sight};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 use super::begun::{Begun, Ready};
 use super::{Error, Search, Seen};
 use crate::report::Report;
-use pleach_core::problem::Problem;
-use pleach_run::Settings;
+use pleach_core::search::problem::Problem;
+use pleach_runtime::Settings;
 use serde_json::{Value, json};
 
 /// Searches for solutions that beat `best`, or counts.

@@ -1,9 +1,9 @@
 //! [`Saved`]: the checkpoint file of a campaign, what it holds, and what is written into it.
 
 use super::{Checkpoint, Error};
-use pleach_core::checkpoint::Checkpoint as Content;
-use pleach_core::tree::{Counts, Solution};
-use pleach_run::{Lock, Outcome, Save, load};
+use pleach_core::search::tree::{Counts, Solution};
+use pleach_core::wire::checkpoint::Checkpoint as Content;
+use pleach_runtime::{Lock, Outcome, Save, load};
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;

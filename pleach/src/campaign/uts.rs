@@ -2,7 +2,7 @@
 
 use super::{Error, Search, plain};
 use crate::report::{Report, Status};
-use pleach_core::tree::Counts;
+use pleach_core::search::tree::Counts;
 pub use pleach_problems::uts::Uts;
 pub use pleach_problems::uts::parameters::{NAMED, Parameters};
 

@@ -6,17 +6,17 @@ use crate::failure::{Failure, usage};
 use crate::registry::{Check, Entry, Probe, names};
 use crate::report::whole;
 use crate::solver;
-use pleach_core::explorer::Progress;
-use pleach_core::tree::Counts;
-use pleach_core::work::Nodes;
+use pleach_core::search::explorer::Progress;
+use pleach_core::search::tree::Counts;
+use pleach_core::search::work::Nodes;
+use pleach_gpu::begin::prepare;
+use pleach_gpu::form::Built;
+use pleach_gpu::gpus::count;
+use pleach_gpu::pool::DevicePool;
+use pleach_gpu::spec::{DeviceKind, Mode, Spec};
+use pleach_gpu::{Bounding, Inside, emulates};
 use pleach_problems::simd::Level;
-use pleach_run::executor::gpu::form::Built;
-use pleach_run::executor::gpu::gpus::count;
-use pleach_run::executor::gpu::mode::prepare;
-use pleach_run::executor::gpu::shelf::Shelf;
-use pleach_run::executor::gpu::spec::{DeviceKind, Mode, Spec};
-use pleach_run::executor::gpu::{Bounding, Inside, emulates};
-use pleach_run::{Settings, cores};
+use pleach_runtime::{Settings, cores};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::process::{Command, Stdio};
@@ -159,14 +159,14 @@ fn of_entry(
     (level, until): (Level, Option<Instant>),
     tell: &mut impl FnMut(Value) -> Result<(), Failure>,
 ) -> Result<bool, Failure> {
-    let shelf = Arc::default();
+    let pool = Arc::default();
     for probe in entry.probes.iter().filter(|probe| !(small && probe.large)) {
         let posed = (probe.pose)(level).map_err(Failure::Inside)?;
         let wanted = on_the_cpu(&posed, until)?;
         for (way, words) in ways(spec, probe, &posed) {
             let start = Instant::now();
             let (built, found) = match wanted {
-                Some(_) => on_device(&posed, &way, &shelf, (start, until)),
+                Some(_) => on_device(&posed, &way, &pool, (start, until)),
                 None => (None, Err(Broken::Late)),
             };
             let row = Row { entry, probe, way, words, built, start };
@@ -293,11 +293,11 @@ fn on_the_cpu(posed: &Check, until: Option<Instant>) -> Result<Option<Found>, Fa
 fn on_device(
     posed: &Check,
     spec: &Spec,
-    shelf: &Arc<Shelf>,
+    pool: &Arc<DevicePool>,
     (start, until): (Instant, Option<Instant>),
 ) -> (Option<Built>, Result<Found, Broken>) {
     let problem = &*posed.problem;
-    let mut explorer = match prepare(problem, spec, shelf) {
+    let mut explorer = match prepare(problem, spec, pool) {
         Ok(explorer) => explorer,
         Err(why) => return (None, Err(Broken::Lost(why.to_string()))),
     };

@@ -5,11 +5,11 @@ use super::flags::{DEFAULT_PLACES, Given, KEY, LISTEN, MPI, PLACES};
 use super::line::Line;
 use crate::failure::{Failure, usage};
 use crate::processes::{LASTING, MESSAGE, SECOND};
+use pleach_cluster::Members;
+use pleach_cluster::mpi::{self, Choice};
+use pleach_cluster::tls::{self, Key, Limits, Listening};
+use pleach_cluster::{Cluster, Waker};
 use pleach_core::lease::Terms;
-use pleach_net::Members;
-use pleach_net::mpi::{self, Choice};
-use pleach_net::tls::{self, Key, Limits, Listening};
-use pleach_run::{Cluster, Waker};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -104,14 +104,14 @@ fn listen(console: &Console<'_>, given: &Given, address: String) -> Result<Arc<C
         let at = reachable(door.address());
         console.note(&format!("to join: {} join {at} --key {path}", console.program));
     }
-    let entrance = Some(Box::new(door) as Box<dyn pleach_net::Entrance>);
+    let entrance = Some(Box::new(door) as Box<dyn pleach_cluster::Entrance>);
     Ok(Arc::new(Cluster::new(Box::new(star), entrance, waker, CHANGING)))
 }
 
 /// An address by which other machines reach this one.
 fn reachable(address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
-        format!("{}:{}", pleach_net::host(), address.port())
+        format!("{}:{}", pleach_runtime::host(), address.port())
     } else {
         address.to_string()
     }

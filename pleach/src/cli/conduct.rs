@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::registry::{Done, Ended, Mode, Start};
 use crate::report::repeats::Repeats;
 use crate::report::{Report, Status, trace};
-use pleach_run::Stop;
+use pleach_runtime::Stop;
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -3,7 +3,7 @@
 use super::dashboard::screen;
 use super::log::Log;
 use crate::failure::Failure;
-use pleach_run::output_was_closed;
+use pleach_runtime::output_was_closed;
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -6,12 +6,13 @@ use crate::failure::Failure;
 use crate::registry::{Entry, Rate};
 use crate::report::short;
 use crate::solver;
-use pleach_core::problem::Problem;
+use pleach_core::search::problem::Problem;
+use pleach_gpu::DeviceSet;
+use pleach_gpu::emulates;
+use pleach_gpu::gpus::{GpuSeen, gpus};
+use pleach_gpu::spec::{DeviceKind, Spec};
 use pleach_problems::simd::Level;
-use pleach_run::executor::gpu::emulates;
-use pleach_run::executor::gpu::gpus::{GpuSeen, gpus};
-use pleach_run::executor::gpu::spec::{DeviceKind, Spec};
-use pleach_run::{Outcome, Settings, cores};
+use pleach_runtime::{Outcome, Settings, cores};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -35,8 +36,11 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &Given) -> Result<
     let rates = all.iter().map(|rate| Ok((rate.name, measured(rate, level, on_thread())?)));
     let rates = rates.collect::<Result<Vec<(&str, f64)>, Failure>>()?;
     let on = |kind: DeviceKind| -> Vec<(&'static str, Result<f64, String>)> {
-        let settings =
-            || Settings { threads: 0, devices: vec![Spec::of(kind)], ..Settings::default() };
+        let settings = || Settings {
+            threads: 0,
+            devices: DeviceSet::new(vec![Spec::of(kind)]),
+            ..Settings::default()
+        };
         let rate =
             |rate: &&&Rate| (rate.name, measured(rate, level, settings()).map_err(Failure::words));
         all.iter().filter(|rate| rate.on_devices).collect::<Vec<_>>().iter().map(rate).collect()

@@ -2,7 +2,7 @@
 
 use super::flags::Given;
 use crate::failure::{Failure, usage};
-use pleach_run::{Parting, SiteSight};
+use pleach_runtime::{Parting, SiteSight};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;

@@ -3,7 +3,7 @@
 use super::files::replace;
 use super::flags::Given;
 use crate::failure::{Failure, usage};
-use pleach_run::Sight;
+use pleach_runtime::Sight;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -80,7 +80,7 @@ fn text(sight: &Sight) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pleach_run::SitesSight;
+    use pleach_runtime::SitesSight;
 
     #[test]
     fn what_is_known_is_written() {

@@ -41,7 +41,7 @@ use console::{Console, DONE};
 use flags::{Kind, Verb};
 use follow::{Known, follow};
 use line::Line;
-use pleach_run::executor::gpu::ending::end;
+use pleach_gpu::ending::end;
 use serde_json::json;
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ use super::metrics::Metrics;
 pub use super::stopping::interrupts;
 use crate::report::{estimate, gap, grouped, short};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pleach_run::{SaveNow, Sight, SitesSight};
+use pleach_runtime::{SaveNow, Sight, SitesSight};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 

@@ -5,7 +5,7 @@ use super::line::{Line, parse_again};
 use crate::campaign::described;
 use crate::failure::{Failure, usage};
 use pleach_core::wire::fingerprint;
-use pleach_run::load;
+use pleach_runtime::load;
 use serde_json::{Map, Value, json};
 use std::path::{Path, absolute};
 

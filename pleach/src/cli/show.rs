@@ -5,8 +5,8 @@ use super::flags::Given;
 use crate::campaign::Contents;
 use crate::failure::Failure;
 use crate::report::{estimate, gap, grouped, signed, whole};
-use pleach_core::tree::Goal;
-use pleach_core::work::Nodes;
+use pleach_core::search::tree::Goal;
+use pleach_core::search::work::Nodes;
 use serde_json::{Value, json};
 
 /// Prints it.

@@ -3,8 +3,8 @@
 use super::dashboard::screen;
 use super::files::remove_parts;
 use crate::campaign::Cancel;
-use pleach_run::executor::gpu::ending::leave;
-use pleach_run::{SaveNow, Stop};
+use pleach_gpu::ending::leave;
+use pleach_runtime::{SaveNow, Stop};
 use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Builder;
@@ -202,7 +202,7 @@ mod signals {
         let ignored = ignored();
         for signal in all.into_iter().filter(|signal| !ignored.contains(signal)) {
             // An MPI library may be told of deaths by this one: it is caught once that is open.
-            if signal != SIGUSR1 || pleach_net::mpi::rank().is_none() {
+            if signal != SIGUSR1 || pleach_cluster::mpi::rank().is_none() {
                 let _ = handle.add_signal(signal);
             }
         }

@@ -7,8 +7,8 @@ use crate::campaign::{Search, plain};
 use crate::failure::{Failure, usage};
 use crate::registry::posed::{Load, Posed, record};
 use crate::registry::{Act, Ended, Entry, Mode, Rate, Request, Simulation, Start, Task};
-use pleach_core::problem::Plain;
-use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::search::problem::Plain;
+use pleach_core::search::tree::{Children, Goal, Tree};
 use serde_json::Value;
 use std::path::PathBuf;
 

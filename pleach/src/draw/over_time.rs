@@ -5,8 +5,8 @@ use super::phases;
 use super::svg::{Anchor, Svg};
 use crate::report::Report;
 use crate::report::trace::{Moment, moments};
-use pleach_core::tree::Goal;
-use pleach_run::activity::Column;
+use pleach_core::search::tree::Goal;
+use pleach_runtime::activity::Column;
 use std::fmt::Write;
 
 const SIZE: (f64, f64) = (860.0, 420.0);

@@ -4,7 +4,7 @@ use super::axis::Scale;
 use super::svg::{Anchor, Svg};
 use crate::report::Report;
 use crate::report::trace::{PHASES, phases};
-use pleach_run::activity::{Activity, Column};
+use pleach_runtime::activity::{Activity, Column};
 use std::fmt::Write;
 
 /// The height of a strip, of what is above it, and of the margin below the last one.

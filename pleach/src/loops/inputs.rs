@@ -3,9 +3,9 @@
 use super::Order;
 use crate::failure::{Failure, usage};
 use crate::input::bytes_of_large;
+use pleach_core::search::work::{Pack, Reader};
 use pleach_core::wire::fingerprint;
-use pleach_core::work::{Pack, Reader};
-use pleach_run::RunError;
+use pleach_runtime::RunError;
 use std::collections::BTreeMap;
 use std::io;
 

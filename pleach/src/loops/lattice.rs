@@ -11,8 +11,8 @@ use pleach_loops::lattice::output::{Fields, picture, write_vti};
 use pleach_loops::lattice::slab::Slab;
 use pleach_loops::lattice::stepping::Steps;
 use pleach_loops::lattice::sums::Sum;
+use pleach_loops::looping::Stops;
 use pleach_loops::png::write_png;
-use pleach_run::looping::Stops;
 use serde_json::json;
 use std::sync::Arc;
 

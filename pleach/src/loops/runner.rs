@@ -4,9 +4,10 @@ use crate::campaign::Cancel;
 use crate::cli::flags::{CHUNKS, Given};
 use crate::cli::progress::Shown;
 use crate::failure::Failure;
-use pleach_core::looping::{Loop, Stepping};
-use pleach_run::WorkerPool;
-use pleach_run::looping::{LoopReport, LoopSettings, LoopSight, Part, Stops};
+use pleach_loops::looping::RunLoops;
+use pleach_loops::looping::{Loop, Stepping};
+use pleach_loops::looping::{LoopReport, LoopSettings, LoopSight, Part, Stops};
+use pleach_runtime::WorkerPool;
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 
@@ -26,11 +27,11 @@ pub fn settings(given: &Given) -> Result<LoopSettings, Failure> {
     let sizes = given.get(&CHUNKS).map_err(Failure::Usage)?.unwrap_or_default();
     Ok(LoopSettings {
         threads: all.threads,
-        devices: all.devices,
+        devices: given.units().map_err(Failure::Usage)?.devices.specs,
         slow: all.slow,
         sizes,
         look_every: all.look_every,
-        cluster: all.cluster,
+        cluster: given.cluster.clone(),
     })
 }
 

@@ -11,7 +11,7 @@ use crate::campaign::Search;
 use crate::campaign::atsp::{self as campaign, Bound, Instance, Options};
 use crate::cli::flags::{self, Given, Use, Verb};
 use crate::failure::{Failure, usage};
-use pleach_core::work::Nodes;
+use pleach_core::search::work::Nodes;
 use pleach_problems::atsp::{Atsp, named::is_name};
 use pleach_problems::simd::Level;
 use serde_json::json;

@@ -12,7 +12,7 @@ use crate::campaign::flowshop::{self as campaign, Bound, Branching, Instance, Op
 use crate::cli::flags::{self, Given, Use, Verb};
 use crate::draw::gantt;
 use crate::failure::{Failure, usage};
-use pleach_core::work::Nodes;
+use pleach_core::search::work::Nodes;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::heuristic::neh;
 use pleach_problems::simd::Level;

@@ -7,7 +7,7 @@ use crate::campaign::{Search, plain};
 use crate::cli::flags::{self, Given, Use, Verb};
 use crate::cli::read::parse;
 use crate::failure::{Failure, usage};
-use pleach_core::problem::Plain;
+use pleach_core::search::problem::Plain;
 use pleach_problems::knapsack::{MOST, MOST_ITEMS};
 
 const BEST: Use =

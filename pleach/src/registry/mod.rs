@@ -17,7 +17,7 @@ use crate::cli::flags::{self, Given, Use, Verb};
 use crate::failure::{Failure, usage};
 use crate::input::{text_of, text_of_stdin};
 use crate::report::Report;
-use pleach_core::problem::Problem;
+use pleach_core::search::problem::Problem;
 use pleach_problems::simd::Level;
 use serde_json::Value;
 

@@ -1,10 +1,10 @@
 //! What a problem gives to the simulator: [`Load`], as a scenario describes it, and [`Posed`].
 
-use pleach_core::problem::{Plain, Problem};
-use pleach_core::sim::recorded::Recorded;
-use pleach_core::sim::spans::Spans;
-use pleach_core::tree::{Goal, Tree};
-use pleach_core::work::Nodes;
+use pleach_core::search::problem::{Plain, Problem};
+use pleach_core::search::tree::{Goal, Tree};
+use pleach_core::search::work::Nodes;
+use pleach_lab::recorded::Recorded;
+use pleach_lab::spans::Spans;
 
 /// The `[load]` of a scenario: a search of a problem.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use crate::campaign::queens::{self as campaign, FirstQueens, Queens};
 use crate::campaign::{Error, Search, plain};
 use crate::cli::flags::{Given, Use, Verb};
 use crate::failure::{Failure, usage};
-use pleach_core::problem::{Plain, Problem};
-use pleach_core::work::Nodes;
+use pleach_core::search::problem::{Plain, Problem};
+use pleach_core::search::work::Nodes;
 use pleach_problems::simd::Level;
 
 /// See [`Entry`].

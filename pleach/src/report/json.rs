@@ -1,9 +1,9 @@
 //! The report as one JSON object, and numbers as JSON keeps them.
 
 use super::Report;
-use pleach_core::tree::Goal;
-use pleach_run::activity::Phases;
-use pleach_run::{Outcome, Parting, SiteReport, UnitReport};
+use pleach_core::search::tree::Goal;
+use pleach_runtime::activity::Phases;
+use pleach_runtime::{Outcome, Parting, SiteReport, UnitReport};
 use serde_json::{Map, Value, json};
 
 /// How a device spent its time.

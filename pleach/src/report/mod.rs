@@ -7,8 +7,8 @@ pub(crate) mod trace;
 mod words;
 
 pub(crate) use json::{signed, whole};
-use pleach_core::tree::{Counts, Goal};
-use pleach_run::{Balance, Outcome, Stop};
+use pleach_core::search::tree::{Counts, Goal};
+use pleach_runtime::{Balance, Outcome, Stop};
 use trace::Moment;
 pub(crate) use words::{estimate, grouped, short};
 

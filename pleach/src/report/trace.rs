@@ -1,8 +1,8 @@
 //! A search over time as data: its units, its best value and its bound.
 
 use super::{Report, signed};
-use pleach_run::activity::{Activity, Column};
-use pleach_run::{Sight, UnitReport};
+use pleach_runtime::activity::{Activity, Column};
+use pleach_runtime::{Sight, UnitReport};
 use serde_json::{Value, json};
 
 /// The best value and the bound at some time.

@@ -1,8 +1,8 @@
 //! The report as words for a person, and numbers as people read them.
 
 use super::{Report, Status};
-use pleach_core::tree::Goal;
-use pleach_run::{Outcome, Parting, SiteReport, Stop};
+use pleach_core::search::tree::Goal;
+use pleach_runtime::{Outcome, Parting, SiteReport, Stop};
 use std::fmt::Write;
 
 impl Report {

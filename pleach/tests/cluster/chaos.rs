@@ -4,7 +4,7 @@
 use super::party::{Party, Process, until};
 use crate::outside::example_path;
 use oorandom::Rand64;
-use pleach_net::tls::{self, JoinError, Joining, Key, Limits};
+use pleach_cluster::tls::{self, JoinError, Joining, Key, Limits};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};

@@ -3,7 +3,7 @@
 use super::arcs::{Allowed, Arcs, COST_SCALE, tour_of};
 use super::ascent::ascend;
 use super::tours::{AHEAD, Node, Seen, Tours};
-use pleach_core::tree::Children;
+use pleach_core::search::tree::Children;
 
 /// Most arcs tried in strong branching, and the total of arcs that their bounds may scan.
 const CANDIDATES: usize = 16;

@@ -4,8 +4,8 @@
 use super::instance::Instance;
 use super::solution;
 use oorandom::Rand64;
-use pleach_core::problem::Improver;
-use pleach_core::tree::Solution;
+use pleach_core::search::problem::Improver;
+use pleach_core::search::tree::Solution;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -26,12 +26,12 @@ use bound::Bound;
 use instance::{Instance, plan};
 use local::{Beside, Local};
 use partial::Paths;
-use pleach_core::device::OnDevice;
-use pleach_core::explorer::{Explorer, TreeExplorer};
-use pleach_core::problem::{Improver, Problem};
-use pleach_core::seed::Top;
-use pleach_core::tree::{Goal, Tree};
-use pleach_core::work::{Nodes, Pool, Work};
+use pleach_core::search::device::OnDevice;
+use pleach_core::search::explorer::{Explorer, TreeExplorer};
+use pleach_core::search::problem::{Improver, Problem};
+use pleach_core::search::seed::Top;
+use pleach_core::search::tree::{Goal, Tree};
+use pleach_core::search::work::{Nodes, Pool, Work};
 use prepare::prepare;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -246,6 +246,6 @@ impl Problem for Atsp {
 
 /// A tour as a solution: its length, and the cities counted from 1.
 #[must_use]
-pub fn solution(instance: &Instance, order: &[u16]) -> pleach_core::tree::Solution {
-    pleach_core::tree::Solution { score: instance.length(order), plan: plan(order) }
+pub fn solution(instance: &Instance, order: &[u16]) -> pleach_core::search::tree::Solution {
+    pleach_core::search::tree::Solution { score: instance.length(order), plan: plan(order) }
 }

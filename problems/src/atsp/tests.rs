@@ -4,9 +4,9 @@ use super::bound::Bound;
 use super::instance::{Instance, MOST_COST};
 use super::*;
 use oorandom::Rand64;
-use pleach_core::explorer::Progress;
-use pleach_core::laws::{explorer_law, hostile_law, pack_law, run_to_end};
-use pleach_core::work::Reader;
+use pleach_core::search::explorer::Progress;
+use pleach_core::search::laws::{explorer_law, hostile_law, pack_law, run_to_end};
+use pleach_core::search::work::Reader;
 use tours::Node;
 
 /// A matrix of some kind: few distinct values, large, zero, negative or equal ones, with twins, or
@@ -148,13 +148,13 @@ fn nodes_are_read_back_as_packed() {
     pack_law(&node, &mut Rand64::new(1));
     let mut large = Node { multipliers: vec![1 << 51; 9], ..node };
     let mut bytes = Vec::new();
-    pleach_core::work::Pack::pack(&large, &mut bytes);
-    let read = <Node as pleach_core::work::Pack>::unpack(&mut Reader::new(&bytes));
+    pleach_core::search::work::Pack::pack(&large, &mut bytes);
+    let read = <Node as pleach_core::search::work::Pack>::unpack(&mut Reader::new(&bytes));
     assert!(read.is_err(), "multipliers out of range");
     large.multipliers.pop();
     bytes.clear();
-    pleach_core::work::Pack::pack(&large, &mut bytes);
-    assert!(<Node as pleach_core::work::Pack>::unpack(&mut Reader::new(&bytes)).is_err());
+    pleach_core::search::work::Pack::pack(&large, &mut bytes);
+    assert!(<Node as pleach_core::search::work::Pack>::unpack(&mut Reader::new(&bytes)).is_err());
 }
 
 #[test]

@@ -8,9 +8,9 @@ use super::branch::{by_arc, by_subtour, defer};
 use super::instance::{Instance, MOST_CITIES};
 use super::prepare::Prepared;
 use super::twins::Twins;
-use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::search::tree::{Children, Goal, Tree};
+use pleach_core::search::work::{Entry, Malformed, Pack, Reader};
 use pleach_core::wire::fingerprint;
-use pleach_core::work::{Entry, Malformed, Pack, Reader};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -9,9 +9,9 @@ use super::branching::Branching;
 use super::instance::Instance;
 use super::interval::valid_bound;
 use super::{Flowshop, Node};
-use pleach_core::device::{IntervalWords, Layout, OnDevice};
-use pleach_core::explorer::read;
-use pleach_core::work::{Entry, Interval, Malformed, Nodes, Pool, Work};
+use pleach_core::search::device::{IntervalWords, Layout, OnDevice};
+use pleach_core::search::explorer::read;
+use pleach_core::search::work::{Entry, Interval, Malformed, Nodes, Pool, Work};
 
 /// Most jobs: two per lane.
 const MOST_JOBS: usize = 64;
@@ -188,9 +188,9 @@ mod tests {
     use super::*;
     use crate::simd::Level;
     use oorandom::Rand64;
-    use pleach_core::explorer::Explorer;
-    use pleach_core::laws::mutate;
-    use pleach_core::problem::Problem;
+    use pleach_core::search::explorer::Explorer;
+    use pleach_core::search::laws::mutate;
+    use pleach_core::search::problem::Problem;
 
     fn nodes(flowshop: &Flowshop, work: &[u8]) -> Vec<(i64, Node)> {
         let pool = read(flowshop, work).unwrap();

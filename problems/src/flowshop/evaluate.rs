@@ -6,9 +6,9 @@
 use super::bound::{Bound, least_tails};
 use super::device::{fits, halves, pairs_in_words};
 use super::{Flowshop, Node};
-use pleach_core::device::Layout;
-use pleach_core::evaluate::BoundedElsewhere;
-use pleach_core::work::Nodes;
+use pleach_core::search::device::Layout;
+use pleach_core::search::evaluate::BoundedElsewhere;
+use pleach_core::search::work::Nodes;
 
 impl Flowshop {
     /// What of this instance or this search the kernel does not support, if anything.

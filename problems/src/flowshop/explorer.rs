@@ -9,10 +9,10 @@ use super::lb2::Lb2;
 use super::lb2_payoff::Lb2Payoff;
 use super::tables::{Partial, Tables, Word};
 use super::{Flowshop, Node};
-use pleach_core::explorer::{Explorer, Progress, read};
-use pleach_core::tree::Solution;
-use pleach_core::work::pool::divide;
-use pleach_core::work::{Entry, Malformed, Pool, Work};
+use pleach_core::search::explorer::{Explorer, Progress, read};
+use pleach_core::search::tree::Solution;
+use pleach_core::search::work::pool::divide;
+use pleach_core::search::work::{Entry, Malformed, Pool, Work};
 
 /// Depth-first search with a frame for each job placed: a node and its open children.
 pub struct Frames<'f, K: Kernel> {

@@ -8,9 +8,9 @@ use super::Node;
 use super::explorer::{Dive, Frames, Stretch};
 use super::kernel::Kernel;
 use super::tables::Word;
-use pleach_core::explorer::Progress;
-use pleach_core::ranked::Ranked;
-use pleach_core::work::Entry;
+use pleach_core::search::explorer::Progress;
+use pleach_core::search::ranked::Ranked;
+use pleach_core::search::work::Entry;
 use std::ops::Range;
 
 /// Whether an interval can have this bound.

@@ -7,12 +7,12 @@ use super::instance::Instance;
 use super::named::{best_known, named};
 use crate::simd::Level;
 use oorandom::Rand64;
-use pleach_core::explorer::{Explorer, Progress};
-use pleach_core::laws::{explorer_law, hostile_law, run_to_end};
-use pleach_core::problem::Problem;
-use pleach_core::tree::Counts;
-use pleach_core::work::interval::point;
-use pleach_core::work::{Interval, Intervals, Nodes};
+use pleach_core::search::explorer::{Explorer, Progress};
+use pleach_core::search::laws::{explorer_law, hostile_law, run_to_end};
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Counts;
+use pleach_core::search::work::interval::point;
+use pleach_core::search::work::{Interval, Intervals, Nodes};
 
 fn levels() -> impl Iterator<Item = Level> {
     Level::ALL.into_iter().filter(|level| level.works())

@@ -7,9 +7,9 @@ use super::tables::{Partial, Tables, Word};
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{flowshop_avx2, flowshop_avx512};
-use pleach_core::explorer::Explorer;
-use pleach_core::ranked::RankedExplorer;
-use pleach_core::work::Nodes;
+use pleach_core::search::explorer::Explorer;
+use pleach_core::search::ranked::RankedExplorer;
+use pleach_core::search::work::Nodes;
 
 /// Limits that bounds are compared with: the reference for branching, and the incumbent.
 #[derive(Clone, Copy, Debug)]

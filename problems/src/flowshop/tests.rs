@@ -7,11 +7,11 @@ use super::named::{best_known, named};
 use super::{Flowshop, Node};
 use crate::simd::Level;
 use oorandom::Rand64;
-use pleach_core::explorer::{Progress, TreeExplorer};
-use pleach_core::laws::{explorer_law, hostile_law, pack_law, run_to_end};
-use pleach_core::problem::Problem;
-use pleach_core::tree::Tree;
-use pleach_core::work::{Pool, Reader, Work};
+use pleach_core::search::explorer::{Progress, TreeExplorer};
+use pleach_core::search::laws::{explorer_law, hostile_law, pack_law, run_to_end};
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Tree;
+use pleach_core::search::work::{Pool, Reader, Work};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn levels() -> impl Iterator<Item = Level> {
@@ -332,7 +332,7 @@ fn nodes_are_packed_small_and_read_back() {
         let (front, back) = (below(&mut rng, 10) as usize, below(&mut rng, 10) as usize);
         let node = Node { front: order[..front].to_vec(), back: order[20 - back..].to_vec() };
         pack_law(&node, &mut rng);
-        let entry = pleach_core::work::Entry { bound: 2200, depth: 0, share: 0.5, node };
+        let entry = pleach_core::search::work::Entry { bound: 2200, depth: 0, share: 0.5, node };
         assert!(Pool::new(vec![entry]).to_work().bytes.len() <= 32);
     }
     let twice = Node { front: vec![1, 2], back: vec![2] };

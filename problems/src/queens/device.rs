@@ -1,9 +1,9 @@
 //! Boards in device memory: four words each; or intervals.
 
 use super::{Board, Queens, rows};
-use pleach_core::device::{IntervalWords, Layout, OnDevice};
-use pleach_core::explorer::read;
-use pleach_core::work::{Entry, Malformed, Nodes, Pool, Work};
+use pleach_core::search::device::{IntervalWords, Layout, OnDevice};
+use pleach_core::search::explorer::read;
+use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};
 
 /// Largest board on a device: the top bit of a word marks fresh boards.
 pub const MOST: u32 = 31;
@@ -73,9 +73,9 @@ mod tests {
     use super::*;
     use crate::simd::Level;
     use oorandom::Rand64;
-    use pleach_core::explorer::Explorer;
-    use pleach_core::laws::mutate;
-    use pleach_core::problem::Problem;
+    use pleach_core::search::explorer::Explorer;
+    use pleach_core::search::laws::mutate;
+    use pleach_core::search::problem::Problem;
 
     /// The nodes of some work, without estimates.
     fn nodes(queens: &Queens, work: &[u8]) -> Vec<Board> {

@@ -1,7 +1,7 @@
 //! The fraction of the whole tree below a board of each row, estimated by random dives.
 
 use super::{Board, Queens, SIZES};
-use pleach_core::tree::Tree;
+use pleach_core::search::tree::Tree;
 
 /// Fractions by row.
 pub type Shares = [f32; ROWS];

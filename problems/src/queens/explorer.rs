@@ -2,9 +2,9 @@
 
 use super::layer::{Kernel, Layer, Limits};
 use super::{Board, Queens};
-use pleach_core::explorer::{Explorer, Progress, TreeExplorer, read};
-use pleach_core::tree::Tree;
-use pleach_core::work::{Entry, Malformed, Pool, Work, portion};
+use pleach_core::search::explorer::{Explorer, Progress, TreeExplorer, read};
+use pleach_core::search::tree::Tree;
+use pleach_core::search::work::{Entry, Malformed, Pool, Work, portion};
 
 /// Boards on a stack that make a visit worthwhile. With fewer, visits are too short for their
 /// overhead; with more, work becomes large to pack and send.

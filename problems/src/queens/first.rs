@@ -1,6 +1,6 @@
 //! A first solution on boards far too large to count.
 
-use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::search::tree::{Children, Goal, Tree};
 use pleach_core::wire::fingerprint;
 
 /// Board sizes for which a solution can be searched for.
@@ -183,7 +183,7 @@ impl Tree for FirstQueens {
         }
     }
 
-    fn valid(&self, entry: &pleach_core::work::Entry<Partial>) -> bool {
+    fn valid(&self, entry: &pleach_core::search::work::Entry<Partial>) -> bool {
         let inside = |&(row, column): &(u16, u16)| u32::from(row.max(column)) < self.n;
         entry.node.placed.iter().all(inside)
     }
@@ -211,9 +211,9 @@ impl Tree for FirstQueens {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pleach_core::explorer::{Explorer, TreeExplorer};
-    use pleach_core::laws::run_to_end;
-    use pleach_core::work::Pool;
+    use pleach_core::search::explorer::{Explorer, TreeExplorer};
+    use pleach_core::search::laws::run_to_end;
+    use pleach_core::search::work::Pool;
 
     #[test]
     fn boards_have_a_solution_or_are_proven_to_have_none() {

@@ -1,11 +1,11 @@
 //! Intervals of queens: every cut of every small board, and the laws.
 
 use super::*;
-use pleach_core::explorer::Progress;
-use pleach_core::laws;
-use pleach_core::tree::Counts;
-use pleach_core::work::Interval;
-use pleach_core::work::interval::point;
+use pleach_core::search::explorer::Progress;
+use pleach_core::search::laws;
+use pleach_core::search::tree::Counts;
+use pleach_core::search::work::Interval;
+use pleach_core::search::work::interval::point;
 
 fn with_intervals(n: u32) -> Queens {
     Queens { nodes: Nodes::Interval, ..Queens::new(n, Level::Off).expect("a size to count") }

@@ -16,14 +16,14 @@ mod tests;
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{queens_avx2, queens_avx512};
-use pleach_core::device::OnDevice;
-use pleach_core::explorer::{Explorer, TreeExplorer};
-use pleach_core::problem::Problem;
-use pleach_core::ranked::RankedExplorer;
-use pleach_core::seed::Top;
-use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::search::device::OnDevice;
+use pleach_core::search::explorer::{Explorer, TreeExplorer};
+use pleach_core::search::problem::Problem;
+use pleach_core::search::ranked::RankedExplorer;
+use pleach_core::search::seed::Top;
+use pleach_core::search::tree::{Children, Goal, Tree};
+use pleach_core::search::work::{Entry, Intervals, Malformed, Nodes, Pack, Pool, Reader, Work};
 use pleach_core::wire::fingerprint;
-use pleach_core::work::{Entry, Intervals, Malformed, Nodes, Pack, Pool, Reader, Work};
 
 /// Board sizes that can be counted.
 pub const SIZES: std::ops::RangeInclusive<u32> = 1..=32;

@@ -4,9 +4,9 @@
 //! the i-th permutation is the i-th from the end, so only half of them need to be searched.
 
 use super::{Board, Queens, SIZES};
-use pleach_core::explorer::Progress;
-use pleach_core::ranked::Ranked;
-use pleach_core::work::Interval;
+use pleach_core::search::explorer::Progress;
+use pleach_core::search::ranked::Ranked;
+use pleach_core::search::work::Interval;
 use std::ops::Range;
 
 /// The interval that makes up the whole tree together with its mirror image.
@@ -110,7 +110,7 @@ impl Ranked for Rows<'_> {
 
     fn branch_root(&mut self, _best: i64, progress: &mut Progress) {
         self.clear();
-        self.branch(&pleach_core::tree::Tree::root(self.queens), progress);
+        self.branch(&pleach_core::search::tree::Tree::root(self.queens), progress);
     }
 
     fn enter(&mut self, depth: usize, rank: usize, _best: i64, progress: &mut Progress) {

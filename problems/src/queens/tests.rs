@@ -1,8 +1,8 @@
 //! Counts against known ones, and the laws, at every level and width.
 
 use super::*;
-use pleach_core::explorer::Progress;
-use pleach_core::laws;
+use pleach_core::search::explorer::Progress;
+use pleach_core::search::laws;
 
 /// Solutions and placements on boards of 1, 2, … squares per side.
 const KNOWN: [(u128, u64); 17] = [

@@ -21,4 +21,4 @@ pub(crate) mod uts_avx512;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod uts_sha;
 
-pub use pleach_core::level::Level;
+pub use pleach_core::search::level::Level;

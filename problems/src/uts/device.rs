@@ -1,9 +1,9 @@
 //! Nodes of unbalanced trees in device memory: eight words each.
 
 use super::{Node, Uts};
-use pleach_core::device::{Layout, OnDevice};
-use pleach_core::explorer::read;
-use pleach_core::work::{Entry, Malformed, Nodes, Pool, Work};
+use pleach_core::search::device::{Layout, OnDevice};
+use pleach_core::search::explorer::read;
+use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};
 
 const WORDS: usize = 8;
 
@@ -71,9 +71,9 @@ mod tests {
     use crate::simd::Level;
     use crate::uts::parameters::Parameters;
     use oorandom::Rand64;
-    use pleach_core::explorer::Explorer;
-    use pleach_core::laws::mutate;
-    use pleach_core::problem::Problem;
+    use pleach_core::search::explorer::Explorer;
+    use pleach_core::search::laws::mutate;
+    use pleach_core::search::problem::Problem;
 
     fn tree(words: &str) -> Uts {
         Uts::new(Parameters::parse(words).unwrap(), Level::best())

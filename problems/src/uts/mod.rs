@@ -18,13 +18,13 @@ pub(crate) use wide::{Kernel, RunCounts};
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{uts_avx512::WideKernel, uts_sha::ShaKernel};
-use pleach_core::device::OnDevice;
-use pleach_core::explorer::{Explorer, TreeExplorer};
-use pleach_core::problem::Problem;
-use pleach_core::seed::Top;
-use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::search::device::OnDevice;
+use pleach_core::search::explorer::{Explorer, TreeExplorer};
+use pleach_core::search::problem::Problem;
+use pleach_core::search::seed::Top;
+use pleach_core::search::tree::{Children, Goal, Tree};
+use pleach_core::search::work::{Entry, Pool, Work};
 use pleach_core::wire::fingerprint;
-use pleach_core::work::{Entry, Pool, Work};
 
 /// A tree whose nodes are counted.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub struct Node {
     pub fresh: bool,
 }
 
-impl pleach_core::work::Pack for Node {
+impl pleach_core::search::work::Pack for Node {
     const LEAST: usize = 20 + 3;
 
     fn pack(&self, out: &mut Vec<u8>) {
@@ -57,15 +57,15 @@ impl pleach_core::work::Pack for Node {
     }
 
     fn unpack(
-        from: &mut pleach_core::work::Reader<'_>,
-    ) -> Result<Self, pleach_core::work::Malformed> {
+        from: &mut pleach_core::search::work::Reader<'_>,
+    ) -> Result<Self, pleach_core::search::work::Malformed> {
         let mut state = [0; 5];
         for word in &mut state {
             let mut bytes = [0; 4];
             bytes.copy_from_slice(from.take(4)?);
             *word = u32::from_be_bytes(bytes);
         }
-        let (depth, left, fresh) = pleach_core::work::Pack::unpack(from)?;
+        let (depth, left, fresh) = pleach_core::search::work::Pack::unpack(from)?;
         Ok(Self { state, depth, left, fresh })
     }
 }

@@ -3,7 +3,7 @@
 use super::parameters::NAMED;
 use super::*;
 use oorandom::Rand64;
-use pleach_core::laws::{explorer_law, hostile_law, pack_law, run_to_end};
+use pleach_core::search::laws::{explorer_law, hostile_law, pack_law, run_to_end};
 
 fn levels() -> impl Iterator<Item = Level> {
     Level::ALL.into_iter().filter(|level| level.works())
@@ -13,7 +13,7 @@ fn tree(words: &str, level: Level) -> Uts {
     Uts::new(Parameters::parse(words).unwrap(), level)
 }
 
-fn count(tree: &Uts) -> pleach_core::tree::Counts {
+fn count(tree: &Uts) -> pleach_core::search::tree::Counts {
     let mut explorer = tree.explorer();
     explorer.put(&Problem::root(tree).bytes).unwrap();
     run_to_end(&mut *explorer, i64::MAX).counts

@@ -1,9 +1,9 @@
 //! [`Wide`]: many nodes at a time, by a kernel that works on columns of them.
 
 use super::{Columns, Node, Uts};
-use pleach_core::explorer::{Explorer, Progress, read};
-use pleach_core::tree::Counts;
-use pleach_core::work::{Entry, Malformed, Pool, Work, portion};
+use pleach_core::search::explorer::{Explorer, Progress, read};
+use pleach_core::search::tree::Counts;
+use pleach_core::search::work::{Entry, Malformed, Pool, Work, portion};
 
 /// What a run of a kernel counted.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,7 @@
 //! [`History`]: the looks at a run, all of it coarsely and its end closely.
 
-use pleach_run::looping::LoopSight;
-use pleach_run::{Sight, SiteSight, SitesSight};
+use pleach_loops::looping::LoopSight;
+use pleach_runtime::{Sight, SiteSight, SitesSight};
 use std::collections::VecDeque;
 
 /// A look at a search or at a loop.

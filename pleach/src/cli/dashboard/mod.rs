@@ -13,8 +13,8 @@ use super::console::Console;
 use crate::campaign::Cancel;
 use history::{History, Look};
 use page::{Scene, Title, page};
-use pleach_run::Sight;
-use pleach_run::looping::LoopSight;
+use pleach_loops::looping::LoopSight;
+use pleach_runtime::Sight;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 

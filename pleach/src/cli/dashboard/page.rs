@@ -5,7 +5,7 @@ use super::table::{Cell, table};
 use super::text::{Line, Paint, bar, clean, clock, compact, cut, percent};
 use super::{chart, table};
 use crate::report::{estimate, gap, grouped};
-use pleach_run::{Parting, SiteSight, SitesSight};
+use pleach_runtime::{Parting, SiteSight, SitesSight};
 
 /// What is run.
 #[derive(Clone, Debug, Default)]

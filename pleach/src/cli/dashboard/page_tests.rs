@@ -2,7 +2,7 @@
 
 use super::history::{Held, History, Look, Row};
 use super::page::{Scene, Title, page};
-use pleach_run::{Parting, SiteSight, SitesSight};
+use pleach_runtime::{Parting, SiteSight, SitesSight};
 
 fn title() -> Title {
     let words = vec!["walks".into(), "16".into()];

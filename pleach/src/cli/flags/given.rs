@@ -9,9 +9,11 @@ use crate::campaign::{Checkpoint, Search};
 use crate::loops::inputs::Files;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use pleach_core::work::Nodes;
+use pleach_cluster::Cluster;
+use pleach_core::search::work::Nodes;
+use pleach_gpu::DeviceSet;
 use pleach_problems::simd::Level;
-use pleach_run::{Cluster, Settings};
+use pleach_runtime::Settings;
 use serde_json::{Map, Value};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -174,7 +176,7 @@ impl Given {
             threads: units.threads,
             make_room: self.word("threads").is_none(),
             slow: slow_factors(&self.slow(), &units)?,
-            devices: units.devices.specs,
+            devices: DeviceSet::new(units.devices.specs),
             policy: self.get(&BALANCE)?.unwrap_or_default(),
             time_limit: self.get(&TIME_LIMIT)?.flatten(),
             node_limit: self.get(&NODE_LIMIT)?.flatten(),
@@ -182,7 +184,7 @@ impl Given {
             seed: self.get(&SEED)?.unwrap_or(0),
             pace: self.get(&PACE)?,
             trace,
-            cluster: self.cluster.clone(),
+            processes: self.cluster.clone().map(|cluster| cluster as _),
             look_every: if trace { LOOK_TRACED } else { LOOK },
             ..Settings::default()
         })

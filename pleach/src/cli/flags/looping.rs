@@ -2,8 +2,8 @@
 
 use super::numbers::whole;
 use super::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text, unrecorded};
+use pleach_loops::looping::Sizes;
 use pleach_loops::rays::frame::Method;
-use pleach_run::looping::Sizes;
 use serde_json::json;
 
 const ABOUT: About = About {

@@ -3,7 +3,7 @@
 use super::numbers::whole;
 use super::{About, Accepts, Applies, Flag, Given, Group, Lasts, Verb, switch, text};
 use crate::report::whole as whole_number;
-use pleach_core::work::Nodes;
+use pleach_core::search::work::Nodes;
 use serde_json::json;
 
 /// The value to beat, as the command line names it.

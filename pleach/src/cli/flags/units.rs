@@ -4,12 +4,12 @@ use super::numbers::whole;
 use super::{
     About, Accepts, Applies, Flag, Group, Lasts, SEARCHES_AND_JOIN, Verb, text, unrecorded,
 };
-use pleach_core::balance::Policy;
-use pleach_net::mpi;
+use pleach_cluster::mpi;
+use pleach_core::steal::Policy;
+use pleach_gpu::gpus::count;
+use pleach_gpu::spec::{DeviceKind, Spec, names};
 use pleach_problems::simd::Level;
-use pleach_run::cores;
-use pleach_run::executor::gpu::gpus::count;
-use pleach_run::executor::gpu::spec::{DeviceKind, Spec, names};
+use pleach_runtime::cores;
 
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use crate::cli::progress::Shown;
 use crate::failure::Failure;
 use crate::loops::Job;
 use crate::loops::runner::Runner;
-use pleach_run::looping::{LoopSettings, Part, Sizes};
+use pleach_loops::looping::{LoopSettings, Part, Sizes};
 
 /// A static split between two parties.
 #[derive(Clone, Copy, Debug)]

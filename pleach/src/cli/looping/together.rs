@@ -10,7 +10,8 @@ use crate::failure::Failure;
 use crate::loops::inputs::{packed, unpacked};
 use crate::loops::runner::{self, Runner};
 use crate::loops::{self, Entry, Job, Order};
-use pleach_run::{Cluster, First};
+use pleach_cluster::{Cluster, First};
+use pleach_loops::looping::ShareLoops;
 use serde_json::json;
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use crate::cli::flags::Verb;
 use crate::loops::{Entry, Found, Order};
 use crate::report::json::{round, whole};
 use crate::report::repeats::Repeats;
-use pleach_run::Parting;
-use pleach_run::looping::{LoopReport, LoopSite, Part};
+use pleach_loops::looping::{LoopReport, LoopSite, Part};
+use pleach_runtime::Parting;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -95,7 +95,7 @@ impl Told<'_> {
             return Value::Null;
         }
         let root =
-            LoopSite { name: "site0".into(), host: pleach_net::host(), ..LoopSite::default() };
+            LoopSite { name: "site0".into(), host: pleach_runtime::host(), ..LoopSite::default() };
         let sites = std::iter::once(&root).chain(&self.report.sites);
         let sites = sites.map(|site| {
             let named = |part: &Part| {

@@ -2,7 +2,7 @@
 
 use super::rows::Row;
 use crate::cli::sim::{METRICS, Spec, metric};
-use pleach_core::sim::figures::Figures;
+use pleach_lab::figures::Figures;
 use serde_json::Value;
 
 /// The messages that each peer sent; as one number, those of the busiest peer.

@@ -1,8 +1,8 @@
 //! [`Rows`]: the runs of a figure as lines of JSON in a file, so that none is run twice.
 
 use crate::failure::{Failure, usage};
-use pleach_run::cores;
-use pleach_run::executor::gpu::gpus::gpus;
+use pleach_gpu::gpus::gpus;
+use pleach_runtime::cores;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};

@@ -8,7 +8,7 @@ use crate::cli::flags::Given;
 use crate::failure::{Failure, usage};
 use crate::registry::Entry;
 use crate::registry::posed::Posed;
-use pleach_core::sim::figures::Figures;
+use pleach_lab::figures::Figures;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -5,12 +5,12 @@ use crate::cli::flags::Given;
 use crate::failure::{Failure, usage};
 use crate::registry::Entry;
 use crate::registry::posed::Posed;
-use pleach_core::sim::cluster::Cluster;
-use pleach_core::sim::figures::Figures;
-use pleach_core::sim::load;
-use pleach_core::sim::sites::Fleet;
-use pleach_core::sim::spans::Spans;
-use pleach_core::work::Nodes;
+use pleach_core::search::work::Nodes;
+use pleach_lab::cluster::Cluster;
+use pleach_lab::figures::Figures;
+use pleach_lab::load;
+use pleach_lab::sites::Fleet;
+use pleach_lab::spans::Spans;
 
 /// Makes the units or the problem of a work.
 pub fn pose(registry: &[Entry], work: &Work, given: &Given) -> Result<Posed, Failure> {

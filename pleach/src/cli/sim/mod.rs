@@ -3,6 +3,7 @@
 mod chart;
 mod experiment;
 mod loads;
+mod metrics;
 mod moments;
 mod scenario;
 mod sites;
@@ -19,12 +20,13 @@ use crate::registry::Entry;
 use crate::report::columns::digits;
 use crate::report::short;
 pub use experiment::Experiment;
-use pleach_core::sim::figures::Figures;
+pub use metrics::{METRICS, metric};
+use pleach_lab::figures::Figures;
 pub use scenario::{Scenario, table as scenario_table};
 use serde_json::{Value, json};
 pub use spec::Spec;
 use std::time::Instant;
-pub use table::{METRICS, labels, metric};
+pub use table::labels;
 
 /// Simulates what the words ask for.
 pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {

@@ -2,7 +2,7 @@
 
 use crate::draw::axis::{Scale, corner, levels, mark_text};
 use crate::draw::svg::{Anchor, Svg};
-use pleach_core::sim::sites::{Moment, SiteFigures};
+use pleach_lab::sites::{Moment, SiteFigures};
 use std::fmt::Write;
 
 const SIZE: (f64, f64) = (860.0, 420.0);

@@ -119,8 +119,8 @@ impl Scenario {
             paper: paper(&keys)?,
             chart: keys.word("chart", Some("efficiency"))?,
         };
-        if super::table::metric(&scenario.chart).is_none() {
-            return keys.wrong("chart", &super::table::names());
+        if super::metrics::metric(&scenario.chart).is_none() {
+            return keys.wrong("chart", &super::metrics::names());
         }
         // Each cell has read the keys of a single run; this marks them as known.
         Spec::read(registry, &keys)?;

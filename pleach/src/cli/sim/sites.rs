@@ -1,11 +1,11 @@
 //! The tables `[sites]` and `[churn]` of a scenario: processes of several units, and what befalls them.
 
 use crate::cli::keys::{Keys, MOST_PEERS, S, US};
-use pleach_core::balance::Policy;
 use pleach_core::lease::Terms;
-use pleach_core::sim::machine::{Class, Machine};
-use pleach_core::sim::network::{Link, Network};
-use pleach_core::sim::sites::{Churn, Fleet, SiteClass};
+use pleach_core::steal::Policy;
+use pleach_lab::machine::{Class, Machine};
+use pleach_lab::network::{Link, Network};
+use pleach_lab::sites::{Churn, Fleet, SiteClass};
 
 /// Reads the sites of a scenario, if it has any.
 ///

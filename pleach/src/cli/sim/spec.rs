@@ -4,13 +4,13 @@ use super::sites;
 use crate::cli::keys::{Keys, MOST_PEERS, MS, S, US};
 use crate::registry::posed::Load;
 use crate::registry::{Entry, Simulation, entry, names};
-use pleach_core::balance::Policy;
-use pleach_core::sim::cluster::Cluster;
-use pleach_core::sim::machine::{Changes, Class, Late, Machine, Pauses};
-use pleach_core::sim::network::{Delays, Level, Link, Network};
-use pleach_core::sim::sites::Fleet;
-use pleach_core::sim::spans::MOST_LEVELS;
-use pleach_core::work::Nodes;
+use pleach_core::search::work::Nodes;
+use pleach_core::steal::Policy;
+use pleach_lab::cluster::Cluster;
+use pleach_lab::machine::{Changes, Class, Late, Machine, Pauses};
+use pleach_lab::network::{Delays, Level, Link, Network};
+use pleach_lab::sites::Fleet;
+use pleach_lab::spans::MOST_LEVELS;
 
 /// The work of a run.
 #[derive(Clone, Debug, PartialEq)]

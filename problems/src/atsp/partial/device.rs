@@ -2,9 +2,9 @@
 //! intervals.
 
 use super::{Node, Paths};
-use pleach_core::device::{IntervalWords, Layout, OnDevice};
-use pleach_core::explorer::read;
-use pleach_core::work::{Entry, Interval, Malformed, Nodes, Pool, Work};
+use pleach_core::search::device::{IntervalWords, Layout, OnDevice};
+use pleach_core::search::explorer::read;
+use pleach_core::search::work::{Entry, Interval, Malformed, Nodes, Pool, Work};
 
 /// What a word multiplies costs by, to hold a city too; sums of raised costs stay below `MOST`.
 const SCALE: u32 = 64;
@@ -114,10 +114,10 @@ mod tests {
     use crate::atsp::{Atsp, bound::Bound};
     use crate::simd::Level;
     use oorandom::Rand64;
-    use pleach_core::explorer::Explorer;
-    use pleach_core::laws::mutate;
-    use pleach_core::problem::Problem;
-    use pleach_core::tree::Tree;
+    use pleach_core::search::explorer::Explorer;
+    use pleach_core::search::laws::mutate;
+    use pleach_core::search::problem::Problem;
+    use pleach_core::search::tree::Tree;
 
     fn paths(name: &str) -> Paths {
         Paths::new(&named(name).unwrap().unwrap(), Nodes::Pool, Level::best()).unwrap()

@@ -5,9 +5,9 @@
 use super::Node;
 use super::rows::Kernel;
 use super::trail::{Dive, Trail};
-use pleach_core::explorer::Progress;
-use pleach_core::ranked::Ranked;
-use pleach_core::work::Entry;
+use pleach_core::search::explorer::Progress;
+use pleach_core::search::ranked::Ranked;
+use pleach_core::search::work::Entry;
 use std::ops::Range;
 
 impl<K: Kernel> Trail<'_, K> {

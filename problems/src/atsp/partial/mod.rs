@@ -7,12 +7,12 @@ pub(crate) mod trail;
 
 use super::instance::{Instance, plan};
 use crate::simd::Level;
-use pleach_core::explorer::Explorer;
 use pleach_core::pack_struct;
-use pleach_core::seed::Top;
-use pleach_core::tree::{Children, Goal, Tree};
+use pleach_core::search::explorer::Explorer;
+use pleach_core::search::seed::Top;
+use pleach_core::search::tree::{Children, Goal, Tree};
+use pleach_core::search::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
 use pleach_core::wire::fingerprint;
-use pleach_core::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
 use rows::Rows;
 
 /// Most cities: one bit each in a word.

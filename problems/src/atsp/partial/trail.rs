@@ -5,11 +5,11 @@ use super::{Node, Paths};
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{atsp_avx2, atsp_avx512};
-use pleach_core::explorer::{Explorer, Progress, read};
-use pleach_core::ranked::RankedExplorer;
-use pleach_core::tree::Solution;
-use pleach_core::work::pool::divide;
-use pleach_core::work::{Entry, Malformed, Nodes, Pool, Work};
+use pleach_core::search::explorer::{Explorer, Progress, read};
+use pleach_core::search::ranked::RankedExplorer;
+use pleach_core::search::tree::Solution;
+use pleach_core::search::work::pool::divide;
+use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};
 
 /// A node on the path.
 #[derive(Clone, Copy, Debug, Default)]

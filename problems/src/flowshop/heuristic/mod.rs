@@ -13,8 +13,8 @@ use super::instance::plan;
 use super::kernel::{Kernel, WithKernel, with_kernel};
 use beam::Beam;
 use greedy::Greedy;
-use pleach_core::problem::Improver;
-use pleach_core::tree::Solution;
+use pleach_core::search::problem::Improver;
+use pleach_core::search::tree::Solution;
 
 /// A schedule and its makespan.
 type Found = (Vec<u16>, u32);

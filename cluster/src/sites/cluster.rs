@@ -1,0 +1,252 @@
+//! [`Cluster`]: the processes that search together, as one of them sees them.
+
+use super::loop_sequence::LoopSequence;
+use super::message::{Order, SessionMessage};
+use super::reconnect::{Entered, Reconnect, Return};
+use super::session::{Heard, ROOT_LOST, Session};
+use super::waker::Waker;
+use crate::{Entrance, Members, Network};
+use pleach_core::lease::SiteId;
+use pleach_core::lease::Terms;
+use pleach_runtime::error::RunError;
+use pleach_runtime::sync::{Mutex, lock};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// The processes that search together. Site 0, the *root*, decides what is searched; the others follow.
+pub struct Cluster {
+    /// It may be another one after a return.
+    me: AtomicU32,
+    name: String,
+    /// Whether it continues when a process dies.
+    open: bool,
+    /// Whether processes that cannot be reached may come back.
+    comes_back: bool,
+    /// When work is told of, and who is taken for dead.
+    terms: Terms,
+    waker: Arc<Waker>,
+    session: Mutex<Session>,
+    /// How far it is in an order of loops.
+    sequence: Mutex<LoopSequence>,
+    /// Whether a loop is under way.
+    loops: AtomicBool,
+    /// How to come back when the root is lost.
+    again: Option<Return>,
+}
+
+/// How long the end of a network may take.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// How long a process that leaves waits for its last word to go out.
+const LAST_WORD: Duration = Duration::from_millis(100);
+
+/// The longest wait between two looks at whether to go on waiting.
+const LOOK: Duration = Duration::from_millis(50);
+
+const UNDER_WAY: RunError = RunError::Follow(
+    "a loop of these processes is under way, and another one cannot begin inside it",
+);
+
+impl Cluster {
+    /// The processes of a network. Others may come in where there is an entrance. Whatever wakes the caller of
+    /// the network must ring the waker.
+    #[must_use]
+    pub fn new(
+        network: Box<dyn Network>,
+        entrance: Option<Box<dyn Entrance>>,
+        waker: Arc<Waker>,
+        terms: Terms,
+    ) -> Self {
+        let (me, name) = (network.me().into(), network.name().to_string());
+        let open = network.members() != Members::Fixed;
+        let comes_back = network.members() == Members::Changing;
+        let session = Mutex::new(Session::new(network, entrance));
+        let (sequence, loops) = (Mutex::default(), AtomicBool::new(false));
+        Self { me, name, open, comes_back, terms, waker, session, sequence, loops, again: None }
+    }
+
+    /// A network that this process has joined, and what it was told at the entrance.
+    ///
+    /// # Errors
+    /// If that is nothing that a root says.
+    pub fn joined(
+        (network, welcome): Entered,
+        again: Return,
+        waker: Arc<Waker>,
+        terms: Terms,
+    ) -> Result<Self, RunError> {
+        let cluster = Self { again: Some(again), ..Self::new(network, None, waker, terms) };
+        cluster.session().welcomed(&welcome)?;
+        Ok(cluster)
+    }
+
+    /// The number of this process.
+    #[must_use]
+    pub fn me(&self) -> SiteId {
+        self.me.load(Ordering::Relaxed)
+    }
+
+    /// Whether this process decides what is searched.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.me() == 0
+    }
+
+    /// Whether it continues when a process dies.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Whether processes that cannot be reached may come back.
+    pub fn comes_back(&self) -> bool {
+        self.comes_back
+    }
+
+    /// When work is reported, and who is taken for dead.
+    pub fn terms(&self) -> Terms {
+        self.terms
+    }
+
+    /// What wakes the thread that waits for the network.
+    pub fn waker(&self) -> &Waker {
+        &self.waker
+    }
+
+    /// Begins to come back to the root, which is lost; `None` if there is no way back.
+    pub(super) fn begin_to_return(&self, session: &mut Session) -> Option<Reconnect> {
+        let again = self.again.as_ref()?;
+        session.drift();
+        Some(Reconnect::begin(again, session.me(), &self.waker))
+    }
+
+    /// How many places there are for other processes.
+    pub fn others(&self) -> usize {
+        self.session().places() as usize - 1
+    }
+
+    /// The network, for as long as a search lasts.
+    pub fn session(&self) -> MutexGuard<'_, Session> {
+        lock(&self.session)
+    }
+
+    /// Begins a loop.
+    ///
+    /// # Errors
+    /// If one is under way already, which would wait for itself.
+    pub fn begin_loop(&self) -> Result<(), RunError> {
+        if self.loops.swap(true, Ordering::Relaxed) { Err(UNDER_WAY) } else { Ok(()) }
+    }
+
+    /// Ends it.
+    pub fn end_loop(&self) {
+        self.loops.store(false, Ordering::Relaxed);
+    }
+
+    /// Sees whether a loop can begin.
+    ///
+    /// # Errors
+    /// If one is under way.
+    pub fn can_begin_loops(&self) -> Result<(), RunError> {
+        if self.loops.load(Ordering::Relaxed) { Err(UNDER_WAY) } else { Ok(()) }
+    }
+
+    /// How far it is in an order of loops.
+    pub fn sequence(&self) -> MutexGuard<'_, LoopSequence> {
+        lock(&self.sequence)
+    }
+
+    /// Waits for the next search that this site is to take part in. `None` if there is none any more, or
+    /// `waits` says so.
+    ///
+    /// # Errors
+    /// If the network fails, or the root is lost.
+    pub fn next_order(&self, waits: impl Fn() -> bool) -> Result<Option<Order>, RunError> {
+        let mut session = self.session();
+        let mut way: Option<Reconnect> = None;
+        while waits() {
+            if let Some(order) = session.next_order() {
+                return Ok(order);
+            }
+            match way.as_ref().and_then(Reconnect::end) {
+                Some(Ok(entered)) => {
+                    self.come_back(&mut session, entered)?;
+                    way = None;
+                }
+                Some(Err(why)) => return Err(RunError::Lost(why)),
+                None => {}
+            }
+            // It may have been lost at the end of the search before.
+            if way.is_none() && !session.is_there(0) {
+                let lost = RunError::Lost(ROOT_LOST.into());
+                way = Some(self.begin_to_return(&mut session).ok_or(lost)?);
+            }
+            if session.hear()?.is_none() {
+                self.rest(&session, LOOK);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Goes on in a network that was entered again, perhaps at another place.
+    pub(super) fn come_back(
+        &self,
+        session: &mut Session,
+        entered: Entered,
+    ) -> Result<(), RunError> {
+        session.come_back(entered)?;
+        self.me.store(session.me(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Waits for the network to bring something.
+    pub fn rest(&self, session: &Session, at_most: Duration) {
+        match session.rest().map_or(at_most, |rest| rest.min(at_most)) {
+            Duration::ZERO => std::thread::yield_now(),
+            rest => self.waker.wait(rest),
+        }
+    }
+
+    /// Ends it in order: no search follows. What is to be shown to anybody should have been shown.
+    pub fn end(&self) {
+        let mut session = self.session();
+        if self.is_root() {
+            session.send_all(&SessionMessage::Dismissed);
+        }
+        session.finish();
+        let start = Instant::now();
+        // A network that has failed has ended, too.
+        while let Ok(heard) = session.hear() {
+            match heard {
+                Some(Heard::End) => return,
+                Some(Heard::Lost(0)) if !self.is_root() => return,
+                Some(_) => {}
+                None if start.elapsed() > FAREWELL && self.open => return,
+                None => self.rest(&session, LOOK),
+            }
+        }
+    }
+
+    /// Leaves before the end; the root knows, and holds what this process had.
+    pub fn leave(&self) {
+        let mut session = self.session();
+        session.finish();
+        let start = Instant::now();
+        // For as long as the last word takes.
+        while start.elapsed() < LAST_WORD && matches!(session.hear(), Ok(None | Some(_))) {
+            self.rest(&session, LAST_WORD / 4);
+        }
+    }
+
+    /// Ends it at once, after a failure. A network whose processes end together ends this one, too, with this
+    /// exit code.
+    pub fn abort(&self, code: i32) {
+        self.session().abort(code);
+    }
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "site {} over {}", self.me(), self.name)
+    }
+}

@@ -1,0 +1,116 @@
+//! [`InnerEffects`]: what the gateway can do as a peer among the units of its site.
+
+use super::spare_piece::SparePiece;
+use pleach_core::search::tree::Counts;
+use pleach_core::search::work::Work;
+use pleach_core::steal::late::LateEffects;
+use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
+use pleach_core::wire::checkpoint::Cut;
+use pleach_runtime::error::RunError;
+use pleach_runtime::outcome::Balance;
+use pleach_runtime::run_state::RunState;
+use pleach_runtime::site_state::SiteState;
+use pleach_runtime::transport::local::Desk;
+use pleach_runtime::transport::{Envelope, Transport};
+use std::sync::Arc;
+
+/// The gateway among the units: peer 0, with work that it does not explore.
+pub(super) struct InnerEffects<'a> {
+    pub run_state: &'a RunState<'a>,
+    pub site_state: &'a SiteState,
+    pub spare: SparePiece<'a>,
+    pub desk: Desk,
+    pub balance: Balance,
+    /// When its peer wants to be woken.
+    pub wake_at_ns: Option<u64>,
+}
+
+impl Effects for InnerEffects<'_> {
+    type Piece = Arc<Work>;
+    type Error = RunError;
+
+    /// It gives all that it has, and so it pretends to have one node more.
+    fn size(&mut self) -> f64 {
+        let spare = self.spare.size();
+        if spare > 0.0 { spare + 1.0 } else { 0.0 }
+    }
+
+    fn size_of(&self, piece: &Arc<Work>) -> f64 {
+        piece.size
+    }
+
+    fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, RunError> {
+        Ok(self.spare.split(share).map(Arc::new))
+    }
+
+    fn put(&mut self, piece: Arc<Work>) -> Result<(), RunError> {
+        Ok(self.spare.put(&piece.bytes)?)
+    }
+
+    fn send(&mut self, to: PeerId, message: Message, work: Option<Arc<Work>>) {
+        self.balance.messages += 1;
+        if let Some(work) = work.as_ref().filter(|_| message.brings_work()) {
+            self.balance.moved_bytes += work.bytes.len() as u64;
+        }
+        self.desk.send(to, Envelope { from: 0, message, work });
+    }
+
+    fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), RunError> {
+        let work = self.spare.copy();
+        self.site_state.hand_in(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
+        Ok(())
+    }
+
+    fn join(&mut self) -> Result<(), RunError> {
+        self.run_state.control().join();
+        Ok(())
+    }
+
+    /// It sees by itself when nobody is busy.
+    fn leave(&mut self) -> Result<bool, RunError> {
+        self.run_state.control().leave();
+        Ok(false)
+    }
+
+    /// Units of one process share the incumbent.
+    fn beat(&mut self, _score: i64) {}
+
+    fn wake_at(&mut self, at_ns: u64) {
+        self.wake_at_ns = Some(at_ns);
+    }
+
+    fn finish(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    fn broken(&mut self, law: Law) -> Result<(), RunError> {
+        Err(RunError::Protocol(format!("the gateway: {law:?}")))
+    }
+}
+
+/// Nobody gives late inside a site.
+impl LateEffects for InnerEffects<'_> {
+    fn copy(&mut self) -> Result<Arc<Work>, RunError> {
+        Err(late())
+    }
+
+    fn split_copy(
+        &mut self,
+        _copy: &Arc<Work>,
+        _share: f64,
+    ) -> Result<(Arc<Work>, Option<Arc<Work>>), RunError> {
+        Err(late())
+    }
+
+    fn intersect(&mut self, _copy: &Arc<Work>, _left: &Arc<Work>) -> Result<Arc<Work>, RunError> {
+        Err(late())
+    }
+
+    fn trim(&mut self, _away: &Arc<Work>) -> Result<(), RunError> {
+        Err(late())
+    }
+}
+
+fn late() -> RunError {
+    RunError::Protocol("late giving inside a site".into())
+}

@@ -1,0 +1,146 @@
+//! The end of a search by several sites: what the root makes of it, and what each site did.
+
+use super::gateway_thread::GatewayResult;
+use super::message::SessionMessage;
+use super::session::{Heard, Session};
+use super::site_run::SiteRun;
+use super::totals::SiteTotals;
+use pleach_core::lease::Certificate;
+use pleach_core::lease::gateway::Portion;
+use pleach_core::search::tree::Counts;
+use pleach_runtime::control::Stop;
+use pleach_runtime::driver::Left;
+use pleach_runtime::error::RunError;
+use pleach_runtime::gather::{check, settle, sum};
+use pleach_runtime::outcome::Watcher;
+use pleach_runtime::outcome::{Balance, Outcome, Parting, SiteReport, UnitReport};
+use pleach_runtime::start::last_warnings;
+use std::time::{Duration, Instant};
+
+/// How long the root waits for others to tell what they did, where they may have died.
+const ACCOUNTS: Duration = Duration::from_secs(3);
+
+impl SiteRun<'_> {
+    /// What comes of it: at the root of the whole search, elsewhere of this part.
+    pub fn close(
+        &self,
+        session: &mut Session,
+        (kept, left): (GatewayResult, Vec<Left>),
+        lag_ns: u64,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Outcome, RunError> {
+        let SiteRun { problem, run_state, .. } = *self;
+        let mut outcome = Outcome { stop: kept.stop, ..sum(problem, run_state, left) };
+        outcome.balance.add(kept.balance);
+        match kept.whole {
+            None => {
+                let totals = SiteTotals {
+                    host: pleach_runtime::host(),
+                    units: outcome.units.clone(),
+                    balance: outcome.balance.clone(),
+                    commits: kept.commits,
+                    lag_ns,
+                    wasted: kept.wasted,
+                };
+                session.send(0, &SessionMessage::SiteTotals(totals));
+                outcome.seconds = run_state.seconds();
+            }
+            Some(whole) => {
+                self.judge(&mut outcome, &whole);
+                check(problem, &outcome)?;
+                self.save(&outcome, &whole);
+                // A process that comes now waits for the next search.
+                session.pause();
+                outcome.seconds = run_state.seconds();
+                self.hear_accounts(session)?;
+                self.report(&mut outcome, kept.commits);
+            }
+        }
+        last_warnings(run_state, watch);
+        Ok(outcome)
+    }
+
+    /// What the whole tells: counts, bound, and whether anything is left.
+    fn judge(&self, outcome: &mut Outcome, whole: &Portion<Counts>) {
+        outcome.counts = whole.done;
+        outcome.open = whole.size();
+        let bounds = whole.open.iter().map(|piece| piece.least_bound);
+        let least = bounds.min().unwrap_or(i64::MAX);
+        settle(self.run_state, outcome, least);
+    }
+
+    fn save(&self, outcome: &Outcome, whole: &Portion<Counts>) {
+        let Some(saver) = self.run_state.saver() else { return };
+        let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
+        let open = if stopped { whole.clone() } else { Portion { done: whole.done, open: vec![] } };
+        let whole = Certificate::of(open);
+        let saved = saver.write_whole(&whole, self.run_state.control());
+        if let Some(warning) = saved.err().and_then(|why| saver.warn(&why, true)) {
+            self.run_state.warn(warning);
+        }
+    }
+
+    /// Hears what the other sites did.
+    fn hear_accounts(&self, session: &mut Session) -> Result<(), RunError> {
+        let (others, start) = (self.others, Instant::now());
+        while others.owing() && (!self.cluster.is_open() || start.elapsed() < ACCOUNTS) {
+            match session.hear()? {
+                Some(Heard::Message(from, SessionMessage::SiteTotals(totals))) => {
+                    others.totals(from, totals);
+                }
+                // It comes too late to matter: all was counted.
+                Some(Heard::Message(site, SessionMessage::Failed(why))) => {
+                    self.run_state.warn(format!("site {site}: {why}"));
+                    others.totals(site, SiteTotals::default());
+                }
+                Some(Heard::Lost(site)) => others.lose(site, self.run_state.now_ns()),
+                Some(_) => {}
+                None => self.cluster.rest(session, Duration::from_millis(10)),
+            }
+        }
+        Ok(())
+    }
+
+    /// What each site did, with its units.
+    fn report(&self, outcome: &mut Outcome, commits: u64) {
+        let before = self.run_state.before.counted().unwrap_or_default().bounded;
+        let counted = outcome.counts.bounded.saturating_sub(before);
+        let mut units = std::mem::take(&mut outcome.units);
+        let name = |site: &str, unit: &mut UnitReport| unit.name = format!("{site}/{}", unit.name);
+        let root = SiteReport {
+            name: "site0".into(),
+            host: pleach_runtime::host(),
+            units: (0..units.len()).collect(),
+            commits,
+            ..SiteReport::default()
+        };
+        units.iter_mut().for_each(|unit| name(&root.name, unit));
+        let mut sites = vec![root];
+        let mut explored = units.iter().map(|unit| unit.counts.bounded).sum::<u64>();
+        for (mut report, totals, seen) in self.others.reports() {
+            let account_came = totals.is_some();
+            let totals = totals.unwrap_or_default();
+            let first = units.len();
+            let late_ns = (report.joined_s * 1e9) as u64 + totals.lag_ns;
+            for mut unit in totals.units {
+                name(&report.name, &mut unit);
+                unit.activity = unit.activity.map(|activity| activity.later(late_ns));
+                units.push(unit);
+            }
+            report.units = (first..units.len()).collect();
+            explored += units[first..].iter().map(|unit| unit.counts.bounded).sum::<u64>();
+            explored += if account_came { 0 } else { seen.bounded };
+            report.redone = totals.wasted;
+            outcome.balance.add(Balance { ending_ns: 0, ..totals.balance });
+            sites.push(report);
+        }
+        // What nobody has dropped was explored in vain by those that were lost.
+        let dropped = sites.iter().map(|site| site.redone).sum::<u64>();
+        let lost: Vec<&mut SiteReport> =
+            sites.iter_mut().filter(|site| site.end == Some(Parting::Lost)).collect();
+        let rest = explored.saturating_sub(counted).saturating_sub(dropped);
+        let each = rest / (lost.len() as u64).max(1);
+        lost.into_iter().for_each(|site| site.redone += each);
+        (outcome.units, outcome.sites) = (units, sites);
+    }
+}

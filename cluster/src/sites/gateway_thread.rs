@@ -1,0 +1,426 @@
+//! [`GatewayThread`]: the thread of a site's gateway: it hears units and other sites, and lets the gateway act.
+
+use super::cluster::Cluster;
+use super::message::{Order, SessionMessage, SiteProgress};
+use super::other_sites::OtherSites;
+use super::reconnect::Reconnect;
+use super::session::{Heard, ROOT_LOST, Session};
+use super::workers::SiteWorkers;
+use pleach_core::lease::gateway::{Gateway, GatewayMessage, GatewayPacket, Portion};
+use pleach_core::lease::{LeaseMessage, SiteId};
+use pleach_core::search::tree::{Counts, Goal};
+use pleach_core::steal::{Event, Message};
+use pleach_runtime::control::Stop;
+use pleach_runtime::error::RunError;
+use pleach_runtime::outcome::Balance;
+use pleach_runtime::run_state::RunState;
+use pleach_runtime::site_state::SiteState;
+use pleach_runtime::transport::Transport;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Time between two messages to the root about how far a site is.
+const SIGHT_EVERY_NS: u64 = 250_000_000;
+
+/// The most messages taken before the units are heard again.
+const TAKEN: usize = 64;
+
+/// The number of invalid messages after which a site is cut off.
+const MOST_INVALID: u32 = 100;
+
+/// The thread of a site's gateway.
+pub(super) struct GatewayThread<'a> {
+    pub gateway: Gateway<Counts>,
+    pub workers: SiteWorkers<'a>,
+    pub cluster: &'a Cluster,
+    pub session: &'a mut Session,
+    pub run_state: &'a RunState<'a>,
+    pub site_state: &'a SiteState,
+    /// What the root knows of the other sites.
+    pub others: &'a OtherSites,
+    /// The search.
+    pub order: &'a Order,
+    /// What the network has brought while the gateway was at rest.
+    pub next: Option<Heard>,
+    /// Why the search stops, or what this site wants of the root.
+    pub stop: Option<Stop>,
+    /// Whether it leaves before the end.
+    pub leaving: bool,
+    pub sighted_ns: u64,
+    pub commits: u64,
+    /// The way back to a root that is lost.
+    pub way: Option<Reconnect>,
+    /// The number of the root process that was heard last.
+    pub root: u64,
+    /// Sites that have reported what they did: they take no further part.
+    pub parted: BTreeSet<SiteId>,
+    /// Invalid messages of each site.
+    pub invalid: BTreeMap<SiteId, u32>,
+    /// A site that was stopped by a root before this one begins again, as this one has ordered, once it has handed
+    /// over what it has; or at this time.
+    pub begins_again: Option<(Order, u64)>,
+}
+
+/// What a gateway leaves behind.
+pub(super) struct GatewayResult {
+    /// What became of the whole search, at the root.
+    pub whole: Option<Portion<Counts>>,
+    pub stop: Option<Stop>,
+    pub balance: Balance,
+    pub commits: u64,
+    /// Nodes of work that was dropped here.
+    pub wasted: u64,
+}
+
+impl GatewayThread<'_> {
+    /// Keeps the gateway until the search is over.
+    pub fn keep(mut self, resumed: bool) -> Result<GatewayResult, RunError> {
+        self.workers.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
+        for site in self.session.others() {
+            self.gateway.came(site, self.run_state.now_ns(), &mut self.workers)?;
+        }
+        if resumed {
+            self.gateway.resume(self.run_state.now_ns(), &mut self.workers)?;
+        }
+        while self.run_state.control().stopped().is_none() {
+            self.workers.attend()?;
+            self.look_for_the_root()?;
+            self.hear_sites()?;
+            let now_ns = self.run_state.now_ns();
+            let cut = self.workers.cut()?;
+            self.gateway.turn(cut.as_ref(), now_ns, &mut self.workers)?;
+            if self.workers.look_at_ns <= now_ns {
+                self.workers.look_at_ns = u64::MAX;
+                let next_ns = self.gateway.look(now_ns, &mut self.workers)?;
+                self.workers.look_at_ns = self.workers.look_at_ns.min(next_ns);
+            }
+            self.obey()?;
+            self.send()?;
+            if self.is_over()? {
+                break;
+            }
+            self.tell_how_far();
+            self.rest()?;
+        }
+        self.send()?;
+        self.site_state.end();
+        let whole = self.gateway.site().holding(None).map(|whole| whole.part().content.clone());
+        Ok(GatewayResult {
+            whole,
+            stop: self.stop,
+            balance: self.workers.seat.balance,
+            commits: self.commits,
+            wasted: self.gateway.wasted().bounded,
+        })
+    }
+
+    /// Takes in what the network has brought.
+    fn hear_sites(&mut self) -> Result<(), RunError> {
+        for _ in 0..TAKEN {
+            let next = self.next.take();
+            let Some(heard) = next.map_or_else(|| self.session.hear(), |heard| Ok(Some(heard)))?
+            else {
+                break;
+            };
+            self.take(heard)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, heard: Heard) -> Result<(), RunError> {
+        let now_ns = self.run_state.now_ns();
+        let root = self.cluster.is_root();
+        match heard {
+            Heard::Message(from, SessionMessage::Gateway(bytes)) => {
+                let read = GatewayPacket::from_bytes(
+                    &bytes,
+                    self.order.fingerprint,
+                    self.session.places(),
+                );
+                let packet = read.ok().filter(|packet| packet.from == from);
+                match packet.filter(|packet| self.may_be(&packet.message)) {
+                    // Only the root stops processes that come and go.
+                    Some(GatewayPacket { message: GatewayMessage::Stop, .. })
+                        if from > 0 && self.cluster.is_open() => {}
+                    Some(packet) => {
+                        self.gateway.hear(from, packet.message, now_ns, &mut self.workers)?;
+                    }
+                    None => self.invalid(from, now_ns)?,
+                }
+            }
+            Heard::Message(from, SessionMessage::SiteProgress(progress)) if root => {
+                if progress.blind {
+                    self.site_state.go_blind();
+                }
+                self.others.see(from, progress);
+            }
+            Heard::Message(_, SessionMessage::Wish(Stop::Memory)) if root => {
+                self.site_state.wish(Stop::Memory)
+            }
+            Heard::Message(site, SessionMessage::Failed(why)) if root || site == 0 => {
+                return Err(RunError::Site { site, why });
+            }
+            Heard::Message(from, SessionMessage::SiteTotals(totals)) if root => {
+                // It leaves before the end, and waits until that is known.
+                self.others.totals(from, totals);
+                self.parted.insert(from);
+                self.gateway.unreachable(from, now_ns, &mut self.workers)?;
+                self.session.send(from, &SessionMessage::Dismissed);
+            }
+            Heard::Message(..) | Heard::Nothing => {}
+            Heard::Joined(site) => {
+                let host = self.session.host_of(site).to_string();
+                self.others.join(site, host, self.session.is_back(site), now_ns);
+                self.workers.lapsed.remove(&site);
+                self.invalid.remove(&site);
+                self.parted.remove(&site);
+                self.gateway.came(site, now_ns, &mut self.workers)?;
+            }
+            // The search is over here: what follows waits for the root, or finds it again.
+            Heard::Lost(0) if self.gateway.over() || self.session.is_dismissed() => {}
+            Heard::Lost(0) => return self.lose_the_root(now_ns),
+            Heard::Lost(site) => {
+                self.others.lose(site, now_ns);
+                if self.parted.remove(&site) {
+                    self.gateway.lost(site, now_ns, &mut self.workers)?;
+                } else {
+                    self.lose(site, now_ns)?;
+                }
+            }
+            Heard::Left(site) => {
+                self.others.lose(site, now_ns);
+                self.gateway.lost(site, now_ns, &mut self.workers)?;
+            }
+            Heard::Invalid(site) => self.invalid(site, now_ns)?,
+            Heard::Note(line) => self.run_state.warn(line),
+            Heard::End => return Err(RunError::Lost("the network has ended".into())),
+        }
+        Ok(())
+    }
+
+    /// A site has sent an invalid message. One that does so again and again is cut off.
+    fn invalid(&mut self, from: SiteId, now_ns: u64) -> Result<(), RunError> {
+        let count = self.invalid.entry(from).or_default();
+        *count += 1;
+        if *count == 1 {
+            self.run_state.warn(format!("invalid message from site {from}"));
+        }
+        if *count == MOST_INVALID && self.session.expel(from, "its messages are invalid") {
+            self.run_state.warn(format!("site {from} was excluded: its messages are invalid"));
+            self.gateway.lost(from, now_ns, &mut self.workers)?;
+        }
+        Ok(())
+    }
+
+    /// The link to another site is down.
+    fn lose(&mut self, site: SiteId, now_ns: u64) -> Result<(), RunError> {
+        if self.cluster.comes_back() {
+            self.gateway.away(site, now_ns, &mut self.workers)
+        } else {
+            self.gateway.lost(site, now_ns, &mut self.workers)
+        }
+    }
+
+    /// Whether an honest site can have sent this: nobody tells the root of the end, nobody but the root begins a
+    /// stop, every solution has the value that it is said to have, and all work can be read.
+    fn may_be(&self, message: &GatewayMessage<Counts>) -> bool {
+        let root = self.cluster.is_root();
+        let best = match message {
+            GatewayMessage::Peer(Message::Done) => return !root,
+            GatewayMessage::Stop => {
+                return !root || self.cluster.is_open() || self.gateway.stopped();
+            }
+            GatewayMessage::Gift(..) | GatewayMessage::Lease(_)
+                if !self.workers.can_read(message) =>
+            {
+                return false;
+            }
+            GatewayMessage::Best(best) => Some(best),
+            GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message) => message.best(),
+            _ => None,
+        };
+        let Some(best) = best.filter(|best| best.score < self.run_state.control().best()) else {
+            return true;
+        };
+        let goal = self.run_state.goal;
+        match self.workers.problem.check(&best.plan) {
+            None => true,
+            Some(Ok(value)) => value == goal.value(best.score) || goal == Goal::Find,
+            Some(Err(_)) => false,
+        }
+    }
+
+    /// The root is lost. The units continue with what they have: the next root may adopt it.
+    fn lose_the_root(&mut self, now_ns: u64) -> Result<(), RunError> {
+        let others = self.session.others();
+        // The next root may want something else.
+        self.begins_again = None;
+        self.run_state.warn(format!("{ROOT_LOST}; trying to come back"));
+        let lost = RunError::Lost(ROOT_LOST.into());
+        self.way = Some(self.cluster.begin_to_return(self.session).ok_or(lost)?);
+        for site in others {
+            self.gateway.unreachable(site, now_ns, &mut self.workers)?;
+        }
+        self.gateway.unreachable(0, now_ns, &mut self.workers)
+    }
+
+    /// Sees whether the way back to the root has come to an end.
+    fn look_for_the_root(&mut self) -> Result<(), RunError> {
+        let Some(end) = self.way.as_ref().and_then(Reconnect::end) else { return Ok(()) };
+        self.way = None;
+        let me = self.cluster.me();
+        self.cluster.come_back(self.session, end.map_err(RunError::Lost)?)?;
+        let Some(order) = self.session.continues(me, self.order) else {
+            let here = self.cluster.me() == me;
+            let why = if here { "the root has begun another run" } else { "this is another place" };
+            self.run_state.warn(format!("{why}: starting over"));
+            return Err(RunError::Replaced);
+        };
+        self.run_state.warn("reached the root again".into());
+        let same = std::mem::replace(&mut self.root, order.root) == order.root;
+        if !same {
+            self.gateway.root_changed(&mut self.workers);
+        }
+        if self.gateway.stopped() && !same {
+            // The root before has stopped this site, and this root has not.
+            let wait_ns = self.cluster.terms().lease_ns / 4;
+            self.begins_again = Some((order, self.run_state.now_ns().saturating_add(wait_ns)));
+        }
+        if let Some(why) = self.stop.filter(|&why| why == Stop::Memory) {
+            // The one before has not heard of it, or does not live to do it.
+            self.session.send(0, &SessionMessage::Wish(why));
+        }
+        self.gateway.came(0, self.run_state.now_ns(), &mut self.workers)
+    }
+
+    /// Does what the units, or their watcher, want.
+    fn obey(&mut self) -> Result<(), RunError> {
+        let now_ns = self.run_state.now_ns();
+        let follows = !self.cluster.is_root();
+        if follows && self.site_state.asked_to_leave() && !self.leaving {
+            (self.leaving, self.stop) = (true, Some(Stop::Asked));
+            self.gateway.leave(now_ns, &mut self.workers)?;
+        }
+        let Some(why) = self.site_state.wished().filter(|_| self.stop.is_none()) else {
+            return Ok(());
+        };
+        self.stop = Some(why);
+        match why {
+            // The root hears of the solution as of any other.
+            Stop::Found if follows => Ok(()),
+            _ if follows => {
+                self.session.send(0, &SessionMessage::Wish(why));
+                Ok(())
+            }
+            _ => self.gateway.stop(now_ns, &mut self.workers),
+        }
+    }
+
+    /// Whether the search is over for this site.
+    fn is_over(&mut self) -> Result<bool, RunError> {
+        if self.gateway.is_gathered() && !self.gateway.over() {
+            self.gateway.close(self.run_state.now_ns(), &mut self.workers)?;
+            self.send()?;
+        }
+        if self.gateway.stopped() && self.stop.is_none() && self.cluster.is_root() {
+            // The gateway stops by itself when the limit of nodes is reached.
+            self.stop = Some(Stop::Nodes);
+        }
+        let follows = !self.cluster.is_root();
+        let has_left = self.gateway.site().has_left();
+        let late = |&(_, until_ns): &(Order, u64)| has_left || self.run_state.now_ns() >= until_ns;
+        if let Some((order, _)) = self.begins_again.take_if(|it| !self.leaving && late(it)) {
+            self.send()?;
+            self.session.announce(order);
+            return Err(RunError::Replaced);
+        }
+        let left = self.leaving && has_left;
+        Ok(self.gateway.over() || follows && (left || self.session.is_past()))
+    }
+
+    /// Sends what the gateway has to say.
+    fn send(&mut self) -> Result<(), RunError> {
+        while !self.workers.messages.is_empty() {
+            let mut missing = Vec::new();
+            for (to, message) in std::mem::take(&mut self.workers.messages) {
+                let given = if let GatewayMessage::Gift(_, message) = &message {
+                    Some(message.lease())
+                } else {
+                    None
+                };
+                note(&mut self.workers.seat.balance, &mut self.commits, &message);
+                let packet = GatewayPacket { from: self.cluster.me(), message };
+                let message = SessionMessage::Gateway(packet.to_bytes(self.order.fingerprint));
+                if !self.session.send(to, &message) {
+                    missing.push((to, given));
+                }
+            }
+            for (site, given) in missing {
+                let now_ns = self.run_state.now_ns();
+                self.gateway.unreachable(site, now_ns, &mut self.workers)?;
+                if let Some(lease) = given {
+                    self.gateway.undelivered(lease, now_ns, &mut self.workers)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the root now and then how far this site is.
+    fn tell_how_far(&mut self) {
+        let now_ns = self.run_state.now_ns();
+        if self.cluster.is_root() || now_ns < self.sighted_ns {
+            return;
+        }
+        self.sighted_ns = now_ns + SIGHT_EVERY_NS;
+        let mut progress = SiteProgress {
+            units: self.site_state.peers() - 1,
+            blind: self.site_state.is_blind(),
+            ..SiteProgress::default()
+        };
+        for gauge in &self.run_state.gauges()[1..] {
+            progress.counts.add(&gauge.read().0);
+            progress.busy += u32::from(gauge.size() > 0.0);
+        }
+        self.session.send(0, &SessionMessage::SiteProgress(progress));
+    }
+
+    /// Waits for the units, the network or the clock.
+    fn rest(&mut self) -> Result<(), RunError> {
+        loop {
+            if self.next.is_none() {
+                self.next = self.session.hear()?;
+            }
+            let peer_ns = self.workers.seat.wake_at_ns.unwrap_or(u64::MAX);
+            let sight_ns = if self.cluster.is_root() { u64::MAX } else { self.sighted_ns };
+            let until_ns = peer_ns.min(self.workers.look_at_ns).min(sight_ns);
+            let left_ns = until_ns.saturating_sub(self.run_state.now_ns());
+            if self.next.is_some() || left_ns == 0 || self.workers.seat.desk.waiting() {
+                return Ok(());
+            }
+            let left = Duration::from_nanos(left_ns);
+            match self.session.rest() {
+                None => self.workers.seat.desk.wait(Some(left)),
+                Some(Duration::ZERO) => std::thread::yield_now(),
+                Some(rest) => self.workers.seat.desk.wait(Some(rest.min(left))),
+            }
+        }
+    }
+}
+
+/// Counts what a gateway sends.
+fn note(balance: &mut Balance, commits: &mut u64, message: &GatewayMessage<Counts>) {
+    balance.messages += 1;
+    match message {
+        GatewayMessage::Peer(Message::Ask { .. }) => balance.requests += 1,
+        GatewayMessage::Peer(Message::Refuse) => balance.refused += 1,
+        GatewayMessage::Gift(..) => {
+            balance.served += 1;
+            balance.moved_bytes += message.bytes();
+        }
+        GatewayMessage::Lease(LeaseMessage::Commit { .. } | LeaseMessage::Return { .. }) => {
+            *commits += 1
+        }
+        _ => {}
+    }
+}

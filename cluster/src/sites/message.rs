@@ -1,0 +1,221 @@
+//! [`SessionMessage`]: what the processes of a search write to one another.
+
+use super::totals::SiteTotals;
+use pleach_core::search::tree::{Counts, Solution};
+use pleach_core::search::work::{Malformed, Pack, Reader};
+use pleach_core::wire::can_grow;
+use pleach_runtime::control::Stop;
+
+/// What one site writes to another about one search.
+#[derive(Clone, Debug)]
+pub enum SessionMessage {
+    /// From the root: a search begins.
+    Begin(Order),
+    /// Between two gateways.
+    Gateway(Vec<u8>),
+    /// To the root, now and then: how far the sender is.
+    SiteProgress(SiteProgress),
+    /// To the root: the search should stop, for this reason.
+    Wish(Stop),
+    /// The sender ends, for this reason: others that did the same would end as well.
+    Failed(String),
+    /// To the root, at the end: what the sender did.
+    SiteTotals(SiteTotals),
+    /// From the root: no search follows.
+    Dismissed,
+    /// About a loop.
+    Loop(Vec<u8>),
+    /// To the root: the sender takes part in nothing more.
+    Left,
+}
+
+/// A search that a site is to take part in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Order {
+    /// The number of the run, which is that of its file. A run with another value to beat has another one.
+    pub run: u64,
+    /// A number that the root has drawn for this search: after a restart it is another one.
+    pub root: u64,
+    /// The print of the problem.
+    pub fingerprint: u64,
+    /// The score that solutions must beat although no solution of that score is known.
+    pub cutoff: i64,
+    /// The best solution that is known.
+    pub best: Option<Solution>,
+    /// Whether there is a limit of nodes.
+    pub limited: bool,
+    /// Whether heuristics run beside the search.
+    pub improve: bool,
+    /// Whether to record what the units do over time.
+    pub trace: bool,
+    /// What the search is, in the words of the process that began it.
+    pub about: Vec<u8>,
+}
+
+impl Order {
+    /// Whether a process that takes part in the run of the other order can continue with what it has: it has
+    /// pruned by no value that this run does not know, and counts nodes by the same limit.
+    pub fn continues(&self, other: &Self) -> bool {
+        (self.run, self.fingerprint, self.limited) == (other.run, other.fingerprint, other.limited)
+    }
+}
+
+pleach_core::pack_struct!(Order {
+    run: u64,
+    root: u64,
+    fingerprint: u64,
+    cutoff: i64,
+    best: Option<Solution>,
+    limited: bool,
+    improve: bool,
+    trace: bool,
+    about: Vec<u8>,
+});
+
+/// No reason for a failure is longer.
+const MOST_TEXT: usize = 1000;
+
+/// No site has more units.
+const MOST_UNITS: u32 = 1 << 14;
+
+/// How far a site is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SiteProgress {
+    /// What its units have counted.
+    pub counts: Counts,
+    /// How many units it has.
+    pub units: u32,
+    /// How many of them have work.
+    pub busy: u32,
+    /// Whether one of them is a device that explores: its nodes do not tell which part of the tree they are.
+    pub blind: bool,
+}
+
+pleach_core::pack_struct!(SiteProgress { counts: Counts, units: u32, busy: u32, blind: bool });
+
+impl SessionMessage {
+    /// The message as a packet about a search, which has this number.
+    pub fn to_bytes(&self, search: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        search.pack(&mut out);
+        match self {
+            SessionMessage::Begin(order) => {
+                0u8.pack(&mut out);
+                order.pack(&mut out);
+            }
+            SessionMessage::Gateway(bytes) => {
+                1u8.pack(&mut out);
+                out.extend_from_slice(bytes);
+            }
+            SessionMessage::SiteProgress(progress) => {
+                2u8.pack(&mut out);
+                progress.pack(&mut out);
+            }
+            SessionMessage::Wish(why) => (3u8, *why as u8).pack(&mut out),
+            SessionMessage::Failed(why) => (4u8, why.as_bytes().to_vec()).pack(&mut out),
+            SessionMessage::SiteTotals(totals) => {
+                5u8.pack(&mut out);
+                totals.pack(&mut out);
+            }
+            SessionMessage::Dismissed => 6u8.pack(&mut out),
+            SessionMessage::Left => 8u8.pack(&mut out),
+            SessionMessage::Loop(bytes) => {
+                7u8.pack(&mut out);
+                out.extend_from_slice(bytes);
+            }
+        }
+        out
+    }
+
+    /// Reads a packet: the number of the search, and the message.
+    pub fn from_bytes(bytes: &[u8]) -> Result<(u64, Self), Malformed> {
+        let mut from = Reader::new(bytes);
+        let search = u64::unpack(&mut from)?;
+        let message = match u8::unpack(&mut from)? {
+            0 => SessionMessage::Begin(Pack::unpack(&mut from)?),
+            1 => {
+                let left = from.left();
+                SessionMessage::Gateway(from.take(left)?.to_vec())
+            }
+            2 => {
+                let progress: SiteProgress = Pack::unpack(&mut from)?;
+                if !can_grow(&progress.counts) || progress.units > MOST_UNITS {
+                    return Err(Malformed::Range);
+                }
+                SessionMessage::SiteProgress(progress)
+            }
+            3 => SessionMessage::Wish(Stop::of(u8::unpack(&mut from)?).ok_or(Malformed::Range)?),
+            4 => {
+                let text: Vec<u8> = Pack::unpack(&mut from)?;
+                let text = String::from_utf8(text).map_err(|_| Malformed::Range)?;
+                // It is shown on a terminal, in one line.
+                SessionMessage::Failed(
+                    text.chars().filter(|it| !it.is_control()).take(MOST_TEXT).collect(),
+                )
+            }
+            5 => {
+                let totals: SiteTotals = Pack::unpack(&mut from)?;
+                let units = &totals.units;
+                if units.len() > MOST_UNITS as usize || units.iter().any(|it| !can_grow(&it.counts))
+                {
+                    return Err(Malformed::Range);
+                }
+                SessionMessage::SiteTotals(totals)
+            }
+            6 => SessionMessage::Dismissed,
+            7 => {
+                let left = from.left();
+                SessionMessage::Loop(from.take(left)?.to_vec())
+            }
+            8 => SessionMessage::Left,
+            _ => return Err(Malformed::Range),
+        };
+        from.finish()?;
+        Ok((search, message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parcels_survive_the_way() {
+        let counts = Counts { branched: 7, bounded: 30, total: 2, depth: 4 };
+        let best = Some(Solution { score: -5, plan: vec![1, 2] });
+        let order =
+            Order { run: 7, best, limited: true, about: b"{}".to_vec(), ..Order::default() };
+        let messages = [
+            SessionMessage::Begin(order),
+            SessionMessage::Gateway(vec![1, 2, 3]),
+            SessionMessage::SiteProgress(SiteProgress { counts, units: 3, busy: 2, blind: true }),
+            SessionMessage::Wish(Stop::Memory),
+            SessionMessage::Failed("a bound is wrong".into()),
+            SessionMessage::SiteTotals(SiteTotals::default()),
+            SessionMessage::Dismissed,
+            SessionMessage::Loop(vec![4, 5]),
+            SessionMessage::Left,
+        ];
+        for message in messages {
+            let (search, read) = SessionMessage::from_bytes(&message.to_bytes(9)).unwrap();
+            assert_eq!((search, format!("{read:?}")), (9, format!("{message:?}")));
+        }
+    }
+
+    /// What a site said of its failure used to reach the terminal with its escapes.
+    #[test]
+    fn texts_of_others_are_one_line_of_plain_characters() {
+        let text = format!("\u{1b}[2Jgone\nfor good{}", "!".repeat(5000));
+        let (_, read) =
+            SessionMessage::from_bytes(&SessionMessage::Failed(text).to_bytes(1)).unwrap();
+        let SessionMessage::Failed(read) = read else { panic!("{read:?}") };
+        assert!(read.starts_with("[2Jgonefor good!!!") && read.len() == MOST_TEXT, "{read}");
+    }
+
+    #[test]
+    fn what_is_no_parcel_is_refused() {
+        for bytes in [&[][..], &[0], &[0, 9], &[0, 3, 99], &[0, 3], &[0, 6, 1], &[0, 4, 1, 0xff]] {
+            assert!(SessionMessage::from_bytes(bytes).is_err(), "{bytes:?}");
+        }
+    }
+}

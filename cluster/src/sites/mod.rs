@@ -1,0 +1,26 @@
+//! A search by several processes: each of them is a *site*, with a gateway between its units and the others.
+//!
+//! `core/src/lease/gateway` decides; here are the threads, the clock and the network that it needs.
+
+mod cluster;
+mod effects;
+mod ending;
+mod gateway_thread;
+pub mod loop_sequence;
+pub mod message;
+pub mod other_sites;
+mod reconnect;
+mod run;
+pub mod session;
+mod site_run;
+mod spare_piece;
+mod totals;
+mod waker;
+mod workers;
+
+pub use cluster::Cluster;
+pub use loop_sequence::First;
+pub use message::Order;
+pub use reconnect::{Entered, Return};
+pub use session::JoinTicket;
+pub use waker::Waker;

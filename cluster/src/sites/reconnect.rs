@@ -1,0 +1,82 @@
+//! [`OfflineNetwork`]: the network of a site that has lost the root, and [`Reconnect`], by which it comes back.
+
+use super::waker::Waker;
+use crate::{Arrival, Members, NetError, Network};
+use pleach_core::lease::SiteId;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::Duration;
+
+/// A network, and what was said at its entrance.
+pub type Entered = (Box<dyn Network>, Vec<u8>);
+
+/// Enters the network again, at this place if it is free, or says why that is impossible. It may take long.
+pub type Return =
+    Arc<dyn Fn(SiteId) -> Result<Entered, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
+
+/// A network that reaches nobody.
+pub(super) struct OfflineNetwork {
+    pub me: SiteId,
+    pub places: u32,
+}
+
+impl Network for OfflineNetwork {
+    fn me(&self) -> SiteId {
+        self.me
+    }
+
+    fn sites(&self) -> u32 {
+        self.places
+    }
+
+    fn members(&self) -> Members {
+        Members::Changing
+    }
+
+    fn name(&self) -> &str {
+        "nothing"
+    }
+
+    fn send(&mut self, _to: SiteId, _bytes: Vec<u8>) {}
+
+    fn poll(&mut self) -> Result<Option<Arrival>, NetError> {
+        Ok(None)
+    }
+
+    fn rest(&self) -> Option<Duration> {
+        None
+    }
+
+    fn finish(&mut self) {}
+
+    fn abort(&mut self, _code: i32) {}
+}
+
+/// A try to come back that is under way on a thread of its own.
+pub(super) struct Reconnect(Receiver<Result<Entered, String>>);
+
+impl Reconnect {
+    /// Begins to come back to a place. The waker is rung when that has succeeded or failed.
+    pub fn begin(enter: &Return, place: SiteId, waker: &Arc<Waker>) -> Self {
+        let (tell, told) = channel();
+        let (enter, waker) = (Arc::clone(enter), Arc::clone(waker));
+        let go = move || {
+            // Nobody may wait for it any more.
+            let _ = tell.send(enter(place));
+            waker.ring();
+        };
+        // Without a thread nothing is ever told, which is seen below.
+        let _ = std::thread::Builder::new().name("return".into()).spawn(go);
+        Self(told)
+    }
+
+    /// What has come of it, once it has ended.
+    pub fn end(&self) -> Option<Result<Entered, String>> {
+        match self.0.try_recv() {
+            Ok(end) => Some(end),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err("no thread to be had".into())),
+        }
+    }
+}

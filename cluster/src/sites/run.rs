@@ -1,0 +1,310 @@
+//! A run as one site of several: the same units as ever, and a gateway beside them.
+
+use super::cluster::Cluster;
+use super::gateway_thread::{GatewayResult, GatewayThread};
+use super::message::{Order, SessionMessage};
+use super::other_sites::OtherSites;
+use super::session::Session;
+use super::site_run::SiteRun;
+use super::workers::SiteWorkers;
+use pleach_core::lease::Site;
+use pleach_core::lease::gateway::Gateway;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Counts;
+use pleach_core::steal::{End, Growth, Peer, PeerTree, Policy, SeededChooser, TreeShape};
+use pleach_core::wire::checkpoint::Checkpoint;
+use pleach_runtime::control::Control;
+use pleach_runtime::driver::Left;
+use pleach_runtime::error::RunError;
+use pleach_runtime::outcome::Outcome;
+use pleach_runtime::outcome::Watcher;
+use pleach_runtime::run_state::RunState;
+use pleach_runtime::save::Saver;
+use pleach_runtime::settings::ProcessGroup;
+use pleach_runtime::settings::Settings;
+use pleach_runtime::site_state::SiteState;
+use pleach_runtime::start::{Ground, before, control, last_warnings, random};
+use pleach_runtime::sync::{Mutex, lock};
+use pleach_runtime::transport::local::Office;
+use pleach_runtime::units::{Plan, PlannedUnit, plan};
+use pleach_runtime::watch::watch_over;
+use pleach_runtime::worker_pool::WorkerPool;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// How long the gateway's own work may be missing before it asks other sites: a few times as long as they take to
+/// answer.
+const LOW_NS: u64 = 200_000;
+
+/// Rests between two requests to other sites, which take longer to answer than threads.
+const FIRST_REST_NS: u64 = 50_000;
+const LONGEST_REST_NS: u64 = 5_000_000;
+
+/// The most bytes of a certificate.
+const CERTIFICATE: u64 = 1 << 20;
+
+impl ProcessGroup for Cluster {
+    fn run(
+        &self,
+        pool: &WorkerPool,
+        problem: &dyn Problem,
+        settings: &Settings,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Outcome, RunError> {
+        let (start, cluster) = (Instant::now(), self);
+        if settings.policy.is_late() {
+            return Err(RunError::Late("gives to several processes what only one may hold"));
+        }
+        let Policy { coordinator, tree, end, profile, .. } = &settings.policy;
+        let drawn = tree.drawn_first || tree.drawn_bridges;
+        let roles = *coordinator || settings.policy.has_depths();
+        if roles || drawn || *profile || *end == Some(End::Requests) {
+            return Err(RunError::Alone);
+        }
+        let session = &mut *cluster.session();
+        let ordered = session.take_order();
+        let settings = &followed(settings, cluster, ordered.as_ref().map(|(order, _)| order))?;
+        problem.hurry(false);
+        let Plan { units, warnings } = plan(problem, settings)?;
+        let peers = units.len() as u32 + 1;
+        let before = &match &ordered {
+            Some((order, _)) => ordered_start(problem, order)?,
+            None if cluster.is_open() => before(problem, settings)?,
+            // Nobody from before waits to be adopted.
+            None => {
+                before(problem, settings)?.folded().map_err(|why| RunError::Resume(why.into()))?
+            }
+        };
+        let limited = ordered.as_ref().map_or(settings.node_limit.is_some(), |(it, _)| it.limited);
+        let fuel = limited.then_some(0);
+        let control = control(problem, settings, before, fuel, peers);
+        let saver = settings.save.as_ref().filter(|_| cluster.is_root());
+        let saver = saver.map(|save| Saver::new((save, &settings.about), before, peers, start));
+        let office = &Office::new(peers);
+        let about = (problem.goal(), problem.least_score());
+        let others = &Arc::<OtherSites>::default();
+        let site_state = Some(SiteState::new(office.clone(), Arc::clone(others) as _));
+        // The gateway is the first peer, and no unit.
+        let names = ["gateway"].into_iter().chain(units.iter().map(|unit| &*unit.name));
+        let names = names.map(Into::into).collect();
+        let run_state =
+            &RunState::new(about, before, control, names, (start, saver), warnings, site_state);
+        let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), run_state.control());
+        let _lock = run_state.saver().map(begin).transpose()?;
+        let order = ordered.as_ref().map(|(order, _)| order.clone());
+        let order =
+            order.unwrap_or_else(|| order_of(settings, before, run_state.control(), limited));
+        let site = SiteRun { problem, settings, run_state, cluster, others, order: &order };
+        if cluster.is_root() {
+            session.begin(order.clone());
+        }
+        cluster.waker().connect(Some(office.clone()));
+        let ended = site.work(pool, session, units, watch);
+        cluster.waker().connect(None);
+        let (kept, left) = match ended {
+            Ok(ended) => ended,
+            Err(why) => {
+                session.pause();
+                // What is wrong with the problem is wrong for all; what fails here alone costs only this site
+                // where sites come and go.
+                let for_all = matches!(why, RunError::Bound(_) | RunError::Solution(_));
+                if for_all || cluster.is_root() || !cluster.is_open() {
+                    session.send_all(&SessionMessage::Failed(why.to_string()));
+                }
+                last_warnings(run_state, watch);
+                return Err(why);
+            }
+        };
+        let lag_ns = ordered.map_or(0, |(_, came)| start.duration_since(came).as_nanos() as u64);
+        site.close(session, (kept, left), lag_ns, watch)
+    }
+}
+
+impl<'a> SiteRun<'a> {
+    /// Has all units work, and the gateway beside them, while the run is watched.
+    fn work(
+        &self,
+        pool: &WorkerPool,
+        session: &mut Session,
+        units: Vec<PlannedUnit<'a>>,
+        watch: &mut Watcher<'_>,
+    ) -> Result<(GatewayResult, Vec<Left>), RunError> {
+        let SiteRun { problem, settings, run_state, .. } = *self;
+        let office = self.site_state().office();
+        let ground = &Ground { problem, settings, run_state, office };
+        if units.iter().any(PlannedUnit::is_blind) {
+            self.site_state().go_blind();
+        }
+        let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
+        let inside = Policy { end: Some(End::Counter), ..Policy::default() };
+        let tree = &PeerTree::new(self.site_state().peers(), inside.tree, settings.seed);
+        let kept = Mutex::new(None);
+        let mut jobs = Vec::new();
+        for (me, planned) in (1..).zip(units) {
+            let peer = Peer::new(me, tree, inside.clone());
+            // The last thread runs what improves solutions.
+            let improves = me == threads.max(1);
+            let job = move || ground.unit(peer, planned, std::iter::empty(), improves).map(Some);
+            jobs.push(Box::new(job) as Box<dyn FnOnce() -> Result<Option<Left>, RunError> + Send>);
+        }
+        let gateway = self.gateway(session);
+        let gateway_thread = self.gateway_thread(gateway, session, &inside);
+        let resumed = !run_state.before.subs.is_empty();
+        let into = &kept;
+        jobs.push(Box::new(move || {
+            let mut guard = ground.guard();
+            *lock(into) = Some(gateway_thread.keep(resumed)?);
+            guard.well = true;
+            Ok(None)
+        }));
+        let ended = pool.side_by_side(jobs, |latch| {
+            let mut guard = ground.guard();
+            watch_over(problem, settings, run_state, latch, office, watch);
+            guard.well = true;
+        })?;
+        let mut left = Vec::new();
+        for unit in ended {
+            match unit {
+                Ok(unit) => left.extend(unit?),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        let kept = lock(&kept).take();
+        let kept = kept.ok_or_else(|| RunError::Protocol("a gateway was left open".into()))?;
+        Ok((kept, left))
+    }
+
+    /// The gateway of this site.
+    fn gateway(&self, session: &Session) -> Gateway<Counts> {
+        let SiteRun { settings, run_state, cluster, order, .. } = *self;
+        let me = cluster.me();
+        // It names this process among all that ever take this place.
+        let incarnation = random();
+        let mut site = if cluster.is_root() {
+            let best = run_state.control().solution();
+            Site::root(me, incarnation, run_state.before.certificate(), best)
+        } else {
+            let mut site = Site::new(me, incarnation);
+            // It prunes by this value, so it must have the solution.
+            if let Some(best) = &order.best {
+                site.found(best, &mut Vec::new());
+            }
+            site
+        };
+        site.tell_at_most(CERTIFICATE);
+        let mut policy = Policy { end: Some(End::Leases), ..settings.policy.clone() };
+        (policy.rests.first_ns, policy.rests.longest_ns) = (FIRST_REST_NS, LONGEST_REST_NS);
+        if cluster.is_open() {
+            // All packets pass the root, and every other place may be empty.
+            policy.tree = TreeShape {
+                growth: Growth::Full,
+                degree: session.places(),
+                levels: 0,
+                ..policy.tree
+            };
+        }
+        let sites = PeerTree::new(session.places(), policy.tree, 0);
+        let peer = Peer::new(me, &sites, policy);
+        let peer = if cluster.is_open() { peer.alone() } else { peer };
+        let chooser = SeededChooser::new(settings.seed, me);
+        let mut terms = cluster.terms();
+        if let Some(save) = &settings.save {
+            terms.commit_ns = terms.commit_ns.min(save.every.as_nanos() as u64);
+        }
+        let mut gateway = Gateway::new(site, terms, peer, chooser, LOW_NS);
+        if order.limited {
+            gateway.limit(settings.node_limit.filter(|_| cluster.is_root()).unwrap_or(0));
+        }
+        gateway
+    }
+
+    fn gateway_thread<'g>(
+        &'g self,
+        gateway: Gateway<Counts>,
+        session: &'g mut Session,
+        inside: &Policy,
+    ) -> GatewayThread<'g> {
+        let SiteRun { problem, settings, run_state, cluster, others, order } = *self;
+        let site_state = self.site_state();
+        for site in session.others().into_iter().filter(|_| cluster.is_root()) {
+            let host = session.host_of(site).to_string();
+            self.others.join(site, host, false, run_state.now_ns());
+        }
+        GatewayThread {
+            gateway,
+            workers: SiteWorkers::new(problem, run_state, site_state, (inside, settings.seed)),
+            cluster,
+            session,
+            run_state,
+            site_state,
+            others,
+            order,
+            next: None,
+            stop: None,
+            leaving: false,
+            sighted_ns: 0,
+            commits: 0,
+            way: None,
+            root: order.root,
+            invalid: BTreeMap::new(),
+            parted: BTreeSet::new(),
+            begins_again: None,
+        }
+    }
+}
+
+/// The settings with what the root orders.
+fn followed(
+    settings: &Settings,
+    cluster: &Cluster,
+    order: Option<&Order>,
+) -> Result<Settings, RunError> {
+    let mut settings = settings.clone();
+    // Heuristics are not to do the same everywhere.
+    settings.seed = settings.seed.wrapping_add(u64::from(cluster.me()) << 32);
+    if cluster.is_root() {
+        return Ok(settings);
+    }
+    let order = order.ok_or(RunError::Follow("the root has ordered no search"))?;
+    let followed = Settings {
+        best: None,
+        start: None,
+        time_limit: None,
+        node_limit: None,
+        save: None,
+        improve: order.improve,
+        trace: order.trace,
+        resume: None,
+        ..settings
+    };
+    Ok(followed)
+}
+
+/// What the root tells the others of its search.
+fn order_of(settings: &Settings, before: &Checkpoint, control: &Control, limited: bool) -> Order {
+    let (best, known) = (control.best(), control.solution());
+    let attained = known.as_ref().is_some_and(|known| known.score <= best);
+    Order {
+        run: before.run,
+        root: random(),
+        fingerprint: before.fingerprint,
+        cutoff: if attained { i64::MAX } else { best },
+        best: known,
+        limited,
+        improve: settings.improve,
+        trace: settings.trace,
+        about: settings.about.as_bytes().to_vec(),
+    }
+}
+
+/// What this process begins with in a search that the root has ordered: a value to beat and the best solution.
+fn ordered_start(problem: &dyn Problem, order: &Order) -> Result<Checkpoint, RunError> {
+    let fingerprint = order.fingerprint;
+    if !problem.has_fingerprint(fingerprint) {
+        let why = "the root's search is another one here: is this program, or its input, the same?";
+        return Err(RunError::Follow(why));
+    }
+    let (run, best, solution) = (order.run, order.cutoff, order.best.clone());
+    Ok(Checkpoint { fingerprint, run, best, solution, ..Checkpoint::default() })
+}

@@ -1,0 +1,455 @@
+//! [`Session`]: a network that carries messages, and who is there.
+
+use super::message::{Order, SessionMessage};
+use super::reconnect::{Entered, OfflineNetwork};
+use crate::{Arrival, Caller, Entrance, Members, Network};
+use pleach_core::lease::SiteId;
+use pleach_core::search::work::{Malformed, Pack, Reader};
+use pleach_runtime::error::RunError;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a site says that has lost the root.
+pub const ROOT_LOST: &str = "the connection to the root is lost";
+
+/// Why nobody can join any more.
+pub const SEARCH_OVER: &str = "the search is over";
+
+/// What a network has brought.
+pub enum Heard {
+    /// About the search under way.
+    Message(SiteId, SessionMessage),
+    /// A process has taken a place.
+    Joined(SiteId),
+    /// It cannot be reached.
+    Lost(SiteId),
+    /// It has left for good.
+    Left(SiteId),
+    /// It has sent what no site sends.
+    Invalid(SiteId),
+    /// A line for the user.
+    Note(String),
+    /// The network has ended.
+    End,
+    /// Nothing that matters now.
+    Nothing,
+}
+
+/// A process that asks to join.
+struct JoinRequest {
+    number: u32,
+    host: String,
+    ticket: JoinTicket,
+}
+
+/// What a process says of itself when it asks to join.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JoinTicket {
+    /// A random number that the process has drawn: only it can return to its place.
+    pub token: u64,
+    /// The place that it had before it lost the root.
+    pub place: Option<SiteId>,
+}
+
+impl JoinTicket {
+    /// The ticket as bytes.
+    #[must_use]
+    pub fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        (self.token, Vec::from_iter(self.place)).pack(&mut bytes);
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Reader::new(bytes);
+        let (token, place): (u64, Vec<SiteId>) = Pack::unpack(&mut from)?;
+        from.finish()?;
+        Ok(Self { token, place: place.first().copied() })
+    }
+}
+
+/// A place for a process.
+#[derive(Clone, Default)]
+struct Place {
+    /// Whether a process is there.
+    there: bool,
+    /// Whether it was given to a process, which may not be there yet.
+    given: bool,
+    /// The token of the process that has or had it.
+    token: Option<u64>,
+    /// Since when nobody is there any more.
+    left: Option<Instant>,
+    /// The machine of the process, as far as is known.
+    host: String,
+    /// Whether the process that was let in last had it before.
+    again: bool,
+}
+
+/// How long a place is kept for a process that may return, while there are others.
+const KEPT: Duration = Duration::from_secs(10);
+
+/// A network that carries messages, and who is there.
+pub struct Session {
+    network: Box<dyn Network>,
+    entrance: Option<Box<dyn Entrance>>,
+    /// The number of the search under way, or of the last one.
+    search: u64,
+    all: Vec<Place>,
+    /// The tokens of processes that were cut off.
+    barred: Vec<u64>,
+    /// Messages about searches that have not begun here.
+    early: VecDeque<(SiteId, u64, SessionMessage)>,
+    /// What newcomers are told of the search under way.
+    welcome: Option<Arc<[u8]>>,
+    /// The search that each newcomer was told of.
+    told: HashMap<SiteId, u64>,
+    /// Callers that wait for a search to begin.
+    callers: Vec<JoinRequest>,
+    /// The search that this site is to take part in, and when it heard of it.
+    order: Option<(Order, Instant)>,
+    dismissed: bool,
+    finished: bool,
+}
+
+impl Session {
+    /// A session over a network.
+    pub fn new(network: Box<dyn Network>, entrance: Option<Box<dyn Entrance>>) -> Self {
+        let (me, places) = (network.me(), network.sites());
+        let all = network.members() != Members::Changing;
+        let place = |site| {
+            let there = all || site == 0 || site == me;
+            Place { there, given: there, ..Place::default() }
+        };
+        Self {
+            network,
+            entrance,
+            search: 0,
+            all: (0..places).map(place).collect(),
+            barred: Vec::new(),
+            early: VecDeque::new(),
+            welcome: None,
+            told: HashMap::new(),
+            callers: Vec::new(),
+            order: None,
+            dismissed: false,
+            finished: false,
+        }
+    }
+
+    /// This site.
+    pub fn me(&self) -> SiteId {
+        self.network.me()
+    }
+
+    /// The root is lost, and with it all others.
+    pub fn drift(&mut self) {
+        self.network = Box::new(OfflineNetwork { me: self.me(), places: self.places() });
+        // What it has announced will not take place.
+        self.early.clear();
+        self.all.iter_mut().for_each(|place| place.there = false);
+    }
+
+    /// Goes on in a network that it has entered again.
+    pub fn come_back(&mut self, (network, welcome): Entered) -> Result<(), RunError> {
+        *self = Self::new(network, None);
+        self.welcomed(&welcome)
+    }
+
+    /// The root's order, if a site that was at a place before, in a run that another order began, can continue
+    /// with what it has.
+    pub fn continues(&mut self, me: SiteId, begun: &Order) -> Option<Order> {
+        let again = self.early.front().and_then(|(_, search, message)| match message {
+            SessionMessage::Begin(order) if order.continues(begun) => {
+                Some((*search, order.clone()))
+            }
+            _ => None,
+        });
+        let (search, order) = again.filter(|_| me == self.me())?;
+        self.early.pop_front();
+        self.search = search;
+        Some(order)
+    }
+
+    /// Has the search under way begin again here, with this order.
+    pub fn announce(&mut self, order: Order) {
+        self.early.push_front((0, self.search, SessionMessage::Begin(order)));
+        self.search = self.search.saturating_sub(1);
+    }
+
+    /// Cuts a site off, where that is possible.
+    pub fn expel(&mut self, site: SiteId, reason: &str) -> bool {
+        if let Some(entrance) = &mut self.entrance {
+            entrance.expel(site, reason);
+            self.barred.extend(self.all.get(site as usize).and_then(|place| place.token));
+            self.set(site, false);
+        }
+        self.entrance.is_some()
+    }
+
+    /// How many places there are for sites.
+    pub fn places(&self) -> u32 {
+        self.all.len() as u32
+    }
+
+    /// Whether somebody is at a place.
+    pub fn is_there(&self, site: SiteId) -> bool {
+        self.all.get(site as usize).is_some_and(|place| place.there)
+    }
+
+    /// The other sites that are there.
+    pub fn others(&self) -> Vec<SiteId> {
+        let me = self.network.me();
+        (0..self.places()).filter(|&site| site != me && self.is_there(site)).collect()
+    }
+
+    /// The machine that a site is on, as far as is known.
+    pub fn host_of(&self, site: SiteId) -> &str {
+        self.all.get(site as usize).map_or("", |place| &place.host)
+    }
+
+    /// Whether the site at a place had it before, and lost the root.
+    pub fn is_back(&self, site: SiteId) -> bool {
+        self.all.get(site as usize).is_some_and(|place| place.again)
+    }
+
+    /// Sends to a site about the search under way. Returns whether anybody is there.
+    pub fn send(&mut self, to: SiteId, message: &SessionMessage) -> bool {
+        let there = self.is_there(to) && !self.finished;
+        if there {
+            self.network.send(to, message.to_bytes(self.search));
+        }
+        there
+    }
+
+    /// Sends to all others.
+    pub fn send_all(&mut self, message: &SessionMessage) {
+        for to in self.others() {
+            self.send(to, message);
+        }
+    }
+
+    /// The root begins a search.
+    pub fn begin(&mut self, order: Order) {
+        self.search += 1;
+        let message = SessionMessage::Begin(order);
+        self.send_all(&message);
+        self.welcome = Some(message.to_bytes(self.search).into());
+        for request in std::mem::take(&mut self.callers) {
+            self.let_in(request);
+        }
+    }
+
+    /// The root ends a search: newcomers wait for the next one.
+    pub fn pause(&mut self) {
+        self.welcome = None;
+    }
+
+    /// Takes what a newcomer was told at the entrance.
+    pub fn welcomed(&mut self, bytes: &[u8]) -> Result<(), RunError> {
+        let (search, message) = SessionMessage::from_bytes(bytes)?;
+        self.early.push_back((0, search, message));
+        Ok(())
+    }
+
+    /// Where the root's next order lies among what came early.
+    fn announced(&self) -> Option<usize> {
+        self.early.iter().position(|(_, search, message)| {
+            *search > self.search && matches!(message, SessionMessage::Begin(_))
+        })
+    }
+
+    /// The next search that has been announced; inside, `None` if there will be none.
+    pub fn next_order(&mut self) -> Option<Option<Order>> {
+        if let Some(at) = self.announced() {
+            let (_, search, message) = self.early.remove(at)?;
+            self.search = search;
+            self.early.retain(|(_, about, _)| *about >= search);
+            if let SessionMessage::Begin(order) = message {
+                self.order = Some((order.clone(), Instant::now()));
+                return Some(Some(order));
+            }
+        }
+        self.dismissed.then_some(None)
+    }
+
+    /// Whether the root has ended the search under way, or begun another one.
+    pub fn is_past(&self) -> bool {
+        self.dismissed || self.announced().is_some()
+    }
+
+    /// Whether the root has ended in order.
+    pub fn is_dismissed(&self) -> bool {
+        self.dismissed
+    }
+
+    /// The search that this site is to take part in now, and when it heard of it.
+    pub fn take_order(&mut self) -> Option<(Order, Instant)> {
+        self.order.take()
+    }
+
+    /// What the network has brought, if it has brought anything.
+    pub fn hear(&mut self) -> Result<Option<Heard>, RunError> {
+        let now = self.early.iter().position(|(_, search, message)| {
+            *search == self.search && !matches!(message, SessionMessage::Begin(_))
+        });
+        if let Some((from, _, message)) = now.and_then(|at| self.early.remove(at)) {
+            return Ok(Some(Heard::Message(from, message)));
+        }
+        if let Some(note) = self.look_at_the_entrance() {
+            return Ok(Some(Heard::Note(note)));
+        }
+        let Some(arrival) = self.network.poll()? else { return Ok(None) };
+        Ok(Some(match arrival {
+            Arrival::Message { from, bytes } => self.read(from, &bytes),
+            Arrival::Joined { site, .. } => {
+                self.set(site, true);
+                self.bring_up_to_date(site);
+                Heard::Joined(site)
+            }
+            Arrival::Lost(site) => {
+                self.set(site, false);
+                Heard::Lost(site)
+            }
+            Arrival::End => Heard::End,
+        }))
+    }
+
+    /// A joiner may have been told of a search that is over.
+    fn bring_up_to_date(&mut self, site: SiteId) {
+        if self.network.me() != 0 || self.told.get(&site) == Some(&self.search) {
+            return;
+        }
+        if let Some(welcome) = self.welcome.as_deref().map(<[u8]>::to_vec) {
+            self.network.send(site, welcome);
+        } else if self.finished {
+            self.network.send(site, SessionMessage::Dismissed.to_bytes(self.search));
+        }
+    }
+
+    fn set(&mut self, site: SiteId, there: bool) {
+        if let Some(place) = self.all.get_mut(site as usize) {
+            (place.there, place.given) = (there, there);
+            place.left = if there { None } else { place.left.or_else(|| Some(Instant::now())) };
+        }
+    }
+
+    fn read(&mut self, from: SiteId, bytes: &[u8]) -> Heard {
+        match SessionMessage::from_bytes(bytes) {
+            // Only the root gives orders.
+            Ok((_, SessionMessage::Begin(_) | SessionMessage::Dismissed)) if from != 0 => {
+                Heard::Invalid(from)
+            }
+            Ok((_, SessionMessage::Dismissed)) => {
+                self.dismissed = true;
+                Heard::Nothing
+            }
+            // Whatever search it knew of.
+            Ok((_, SessionMessage::Left)) if self.network.me() == 0 => {
+                self.set(from, false);
+                Heard::Left(from)
+            }
+            // Nobody knows of a search before the root does.
+            Ok((search, message)) if search > self.search && self.network.me() != 0 => {
+                self.early.push_back((from, search, message));
+                Heard::Nothing
+            }
+            Ok((search, message)) if search == self.search => Heard::Message(from, message),
+            Ok(_) => Heard::Nothing,
+            Err(_) => Heard::Invalid(from),
+        }
+    }
+
+    /// Lets callers in. Returns a line for the user if there is one.
+    fn look_at_the_entrance(&mut self) -> Option<String> {
+        while let Some(caller) = self.entrance.as_mut().and_then(|entrance| entrance.next()) {
+            match caller {
+                Caller::JoinRequest { number, host, bytes } => match JoinTicket::from_bytes(&bytes)
+                {
+                    Ok(ticket) => self.let_in(JoinRequest { number, host, ticket }),
+                    Err(why) => self.refuse(number, &format!("invalid join request: {why}")),
+                },
+                Caller::Note(note) => return Some(note),
+            }
+        }
+        None
+    }
+
+    fn refuse(&mut self, number: u32, reason: &str) {
+        if let Some(entrance) = &mut self.entrance {
+            entrance.refuse(number, reason);
+        }
+    }
+
+    /// Gives a caller the place that it had, or another one, or has it wait for a search to begin.
+    fn let_in(&mut self, request: JoinRequest) {
+        if self.finished {
+            return self.refuse(request.number, SEARCH_OVER);
+        }
+        if self.barred.contains(&request.ticket.token) {
+            return self.refuse(request.number, "its messages were invalid");
+        }
+        let Some(welcome) = self.welcome.clone() else { return self.callers.push(request) };
+        let JoinRequest { number, host, ticket } = request;
+        let place = self.place_of(ticket).map(|place| (place, true));
+        let place = place.or_else(|| self.free_place().map(|place| (place, false)));
+        let Some(entrance) = &mut self.entrance else { return };
+        match place {
+            Some((site, again)) => {
+                let before = std::mem::take(&mut self.all[site as usize]);
+                let there = before.there;
+                let token = Some(ticket.token);
+                self.all[site as usize] =
+                    Place { there, given: true, token, left: None, host, again };
+                self.told.insert(site, self.search);
+                entrance.admit(number, site, welcome);
+            }
+            None => entrance.postpone(number, "all places are taken"),
+        }
+    }
+
+    /// The place that a process had before, even if its old connection is still thought to be there.
+    fn place_of(&self, ticket: JoinTicket) -> Option<SiteId> {
+        let place = ticket.place.filter(|&place| place > 0)?;
+        let known = self.all.get(place as usize)?;
+        // Of a root that has just begun again, nobody had a place yet.
+        let fresh = known.token.is_none() && !known.given;
+        (fresh || known.token == Some(ticket.token)).then_some(place)
+    }
+
+    /// A place for a newcomer: one that nobody has had, or else the one that was left first, if it was not
+    /// left just now.
+    fn free_place(&self) -> Option<SiteId> {
+        let free = || (0..).zip(&self.all).filter(|(_, place)| !place.given);
+        let new = free().find(|(_, place)| place.left.is_none());
+        let old = || {
+            let kept = |left: Instant| left.elapsed() < KEPT;
+            let mut left: Vec<(Instant, SiteId)> =
+                free().filter_map(|(site, place)| Some((place.left?, site))).collect();
+            left.retain(|(left, _)| !kept(*left));
+            left.into_iter().min().map(|(_, site)| site)
+        };
+        new.map(|(site, _)| site).or_else(old)
+    }
+
+    /// How long there is nothing to do for the network; `None`: until it wakes this process.
+    pub fn rest(&self) -> Option<Duration> {
+        self.network.rest()
+    }
+
+    /// Says that this site sends no more.
+    pub fn finish(&mut self) {
+        self.finished = true;
+        for JoinRequest { number, .. } in std::mem::take(&mut self.callers) {
+            if let Some(entrance) = &mut self.entrance {
+                entrance.refuse(number, SEARCH_OVER);
+            }
+        }
+        self.network.finish();
+    }
+
+    /// Ends the network at once.
+    pub fn abort(&mut self, code: i32) {
+        self.network.abort(code);
+    }
+}

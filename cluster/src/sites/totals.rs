@@ -1,0 +1,81 @@
+//! [`SiteTotals`]: what a site has done, told to the root at the end.
+
+use pleach_core::search::work::{Malformed, Pack, Reader};
+use pleach_runtime::outcome::{Balance, UnitReport};
+use pleach_runtime::outcome_wire::{pack_text, unpack_text};
+
+/// What a site has done.
+#[derive(Clone, Debug, Default)]
+pub struct SiteTotals {
+    /// The machine that it ran on.
+    pub host: String,
+    pub units: Vec<UnitReport>,
+    pub balance: Balance,
+    /// Certificates that it sent.
+    pub commits: u64,
+    /// The time from the order to its first node.
+    pub lag_ns: u64,
+    /// Nodes of work that it dropped, and others did again.
+    pub wasted: u64,
+}
+
+impl Pack for SiteTotals {
+    const LEAST: usize = 2;
+
+    fn pack(&self, out: &mut Vec<u8>) {
+        pack_text(&self.host, out);
+        self.units.pack(out);
+        self.balance.pack(out);
+        (self.commits, self.lag_ns, self.wasted).pack(out);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let host = unpack_text(from)?;
+        let (units, balance) = Pack::unpack(from)?;
+        let (commits, lag_ns, wasted) = Pack::unpack(from)?;
+        Ok(Self { host, units, balance, commits, lag_ns, wasted })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pleach_runtime::activity::{Activity, Phases, Spell};
+
+    #[test]
+    fn accounts_survive_the_way() {
+        let mut activity = Activity::default();
+        let phases = Phases { exchange_ns: 5, copy_ns: 6, wait_ns: 7 };
+        let (from_ns, busy_ns) = (3_000_000, 9_000_000);
+        activity.add(&Spell { from_ns, busy_ns, nodes: 77, active: 0.5, phases });
+        let unit = UnitReport {
+            name: "gpu0".into(),
+            mode: "explore".into(),
+            kernel: "lowered".into(),
+            kernel_log: "compiled: newer than the driver".into(),
+            busy_s: 1.5,
+            steals: 3,
+            phases,
+            trial: Some((1, 2)),
+            opened_s: Some(0.25),
+            activity: Some(activity),
+            ..UnitReport::default()
+        };
+        let balance = Balance { requests: 4, steal_ns: vec![5, 6], ..Balance::default() };
+        let totals = SiteTotals {
+            host: "a".into(),
+            units: vec![unit],
+            balance,
+            commits: 2,
+            lag_ns: 8,
+            wasted: 9,
+        };
+        let mut bytes = Vec::new();
+        totals.pack(&mut bytes);
+        let read = SiteTotals::unpack(&mut Reader::new(&bytes)).unwrap();
+        assert_eq!(format!("{totals:?}"), format!("{read:?}"));
+        for end in 0..bytes.len() {
+            assert!(SiteTotals::unpack(&mut Reader::new(&bytes[..end])).is_err(), "{end}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! [`Waker`]: wakes the thread of this process that waits for the network.
+
+use pleach_runtime::sync::{Condvar, Mutex, lock};
+use pleach_runtime::transport::local::Office;
+use std::time::Duration;
+
+/// Wakes the thread of this process that waits for the network: the gateway during a search, or else the thread that waits
+/// for one to begin.
+#[derive(Default)]
+pub struct Waker {
+    rung: Mutex<bool>,
+    heard: Condvar,
+    /// The gateway's mailbox is the first of these.
+    gateway: Mutex<Option<Office>>,
+}
+
+impl Waker {
+    /// Wakes the thread that waits, or will wait next.
+    pub fn ring(&self) {
+        if let Some(office) = &*lock(&self.gateway) {
+            office.ring(0);
+        }
+        *lock(&self.rung) = true;
+        self.heard.notify_all();
+    }
+
+    /// A gateway is to hear it from now on, or none.
+    pub(super) fn connect(&self, gateway: Option<Office>) {
+        *lock(&self.gateway) = gateway;
+        // What came before nobody has heard.
+        self.ring();
+    }
+
+    /// Waits until it is rung, or the time is up.
+    pub(super) fn wait(&self, at_most: Duration) {
+        let rung = lock(&self.rung);
+        let waited = self.heard.wait_timeout_while(rung, at_most, |rung| !*rung);
+        *waited.unwrap_or_else(std::sync::PoisonError::into_inner).0 = false;
+    }
+}

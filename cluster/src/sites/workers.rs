@@ -1,0 +1,287 @@
+//! [`SiteWorkers`]: this site, as its gateway sees it.
+
+use super::effects::InnerEffects;
+use super::spare_piece::SparePiece;
+use pleach_core::lease::gateway::{GatewayMessage, Portion, Workers};
+use pleach_core::lease::{Certificate, LeaseMessage, SiteId};
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::{Counts, Solution};
+use pleach_core::search::work::Work;
+use pleach_core::steal::{Event, Host, Peer, PeerTree, Policy, SeededChooser};
+use pleach_core::wire::checkpoint::{Cut, assemble};
+use pleach_runtime::error::RunError;
+use pleach_runtime::outcome::Balance;
+use pleach_runtime::run_state::RunState;
+use pleach_runtime::site_state::SiteState;
+use pleach_runtime::transport::{Envelope, Transport};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// This site, as its gateway sees it.
+pub(super) struct SiteWorkers<'a> {
+    pub problem: &'a dyn Problem,
+    pub seat: InnerEffects<'a>,
+    host: Host<Arc<Work>>,
+    chooser: SeededChooser,
+    /// The gateway's peer as it is at the beginning of each round.
+    new: Peer,
+    units: u32,
+    epoch: u64,
+    /// What the units had counted when the holding at work was opened.
+    base: Counts,
+    /// What they had spent when the gateway last asked.
+    spent: (u64, u64),
+    /// The score that the gateway knows of.
+    known: i64,
+    /// When the gateway wants to look at the clock.
+    pub look_at_ns: u64,
+    /// What is to be sent to other sites.
+    pub messages: Vec<(SiteId, GatewayMessage<Counts>)>,
+    /// Sites whose work was taken back since they last came.
+    pub lapsed: BTreeSet<SiteId>,
+}
+
+/// How long to wait for a unit that is to hand over what it has, before a look at whether it has failed.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+impl<'a> SiteWorkers<'a> {
+    pub fn new(
+        problem: &'a dyn Problem,
+        run_state: &'a RunState<'a>,
+        site_state: &'a SiteState,
+        (policy, seed): (&Policy, u64),
+    ) -> Self {
+        let tree = PeerTree::new(site_state.peers(), policy.tree, seed);
+        let new = Peer::new(0, &tree, policy.clone());
+        let (spare, mut desk) = (SparePiece::new(problem), site_state.office().desk(0));
+        // It has no core of its own.
+        desk.spin = Duration::ZERO;
+        let balance = Balance::default();
+        Self {
+            problem,
+            seat: InnerEffects { run_state, site_state, spare, desk, balance, wake_at_ns: None },
+            host: Host::new(new.clone(), true),
+            chooser: SeededChooser::new(seed, 0),
+            new,
+            units: site_state.peers() - 1,
+            epoch: 0,
+            base: Counts::default(),
+            spent: (0, 0),
+            known: run_state.control().best(),
+            look_at_ns: 0,
+            messages: Vec::new(),
+            lapsed: BTreeSet::new(),
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.seat.run_state.now_ns()
+    }
+
+    /// Whether all work that a packet brings can be read.
+    pub fn can_read(&self, message: &GatewayMessage<Counts>) -> bool {
+        let (GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message)) = message else {
+            return true;
+        };
+        let readable = |portion: &Portion<Counts>| {
+            portion.open.iter().all(|piece| self.seat.spare.can_read(piece))
+        };
+        if let LeaseMessage::Work { content, .. } = message {
+            return readable(content);
+        }
+        message.certificate().is_none_or(|certificate| {
+            let nested = certificate.nested().all(|(_, rec)| {
+                readable(&rec.given) && rec.heard.as_ref().is_none_or(|it| readable(&it.content))
+            });
+            nested && readable(&certificate.content)
+        })
+    }
+
+    /// Tells the gateway's peer inside of an event, with the work that came with it.
+    pub fn hear(&mut self, event: Event, work: Option<Arc<Work>>) -> Result<(), RunError> {
+        let now_ns = self.now_ns();
+        self.host.tell(event, work, now_ns, &mut self.chooser, &mut self.seat)
+    }
+
+    /// Reads the mail from the units, and wakes the peer if it is time.
+    pub fn attend(&mut self) -> Result<(), RunError> {
+        while let Some(Envelope { from, message, work }) = self.seat.desk.poll() {
+            self.hear(Event::Mail { from, message }, work)?;
+        }
+        if self.seat.wake_at_ns.is_some_and(|at_ns| at_ns <= self.now_ns()) {
+            self.seat.wake_at_ns = None;
+            self.hear(Event::Woke, None)?;
+        }
+        Ok(())
+    }
+
+    /// The cut that was asked for, once all units have made theirs.
+    pub fn cut(&mut self) -> Result<Option<Portion<Counts>>, RunError> {
+        let Some(cuts) = self.seat.site_state.whole() else { return Ok(None) };
+        let (all, open) = assemble(cuts);
+        Ok(Some(portion(since(&all, &self.base)?, open)))
+    }
+
+    /// Waits until all units have handed in what they have.
+    fn all_handed_in(&mut self) -> Result<Vec<Cut>, RunError> {
+        loop {
+            if let Some(ends) = self.seat.site_state.all_ends() {
+                return Ok(ends);
+            }
+            if self.seat.run_state.control().stopped().is_some() {
+                // The unit that has failed says why.
+                return Err(RunError::Protocol("the units of a site have ended".into()));
+            }
+            // Units of this round may still write; nobody reads it any more.
+            while self.seat.desk.poll().is_some() {}
+            self.seat.desk.wait(Some(PATIENCE));
+        }
+    }
+}
+
+fn portion(done: Counts, open: Vec<Work>) -> Portion<Counts> {
+    Portion { done, open: open.into_iter().map(Arc::new).collect() }
+}
+
+/// What was counted since.
+fn since(all: &Counts, before: &Counts) -> Result<Counts, RunError> {
+    all.without(before).ok_or_else(|| RunError::Protocol("less was counted than before".into()))
+}
+
+impl Workers for SiteWorkers<'_> {
+    type Done = Counts;
+    type Error = RunError;
+
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    fn spare(&self) -> f64 {
+        self.seat.spare.size()
+    }
+
+    fn in_hand(&self) -> f64 {
+        self.seat.run_state.gauges().iter().map(pleach_runtime::gauge::Gauge::size).sum()
+    }
+
+    fn is_hungry(&self) -> bool {
+        self.seat.run_state.gauges()[1..].iter().any(|gauge| gauge.size() == 0.0)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.seat.run_state.control().is_idle()
+    }
+
+    fn spent(&mut self) -> (u64, u64) {
+        let gauges =
+            self.seat.run_state.gauges()[1..].iter().map(pleach_runtime::gauge::Gauge::spent);
+        let all = gauges.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
+        let before = std::mem::replace(&mut self.spent, all);
+        let busy_ns = all.1.saturating_sub(before.1) / u64::from(self.units.max(1));
+        (all.0.saturating_sub(before.0), busy_ns)
+    }
+
+    fn allowed(&self) -> u64 {
+        self.seat.run_state.control().fuel()
+    }
+
+    fn allow(&mut self, nodes: u64) {
+        self.seat.run_state.control().refuel(nodes);
+        self.seat.site_state.office().ring_all();
+    }
+
+    fn forbid(&mut self) {
+        self.seat.run_state.control().dry();
+    }
+
+    fn put(&mut self, work: &Work) -> Result<(), RunError> {
+        Ok(self.seat.spare.put(&work.bytes)?)
+    }
+
+    fn tell(&mut self, event: Event) -> Result<(), RunError> {
+        self.hear(event, None)
+    }
+
+    fn split(&mut self, share: f64) -> Option<Work> {
+        self.seat.spare.split(share)
+    }
+
+    fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
+        self.seat.spare.divide(piece, share)
+    }
+
+    fn begin_cut(&mut self) -> Result<(), RunError> {
+        // The cut is counted until the peer has passed it on.
+        self.seat.run_state.control().join();
+        self.seat.site_state.forget_cuts();
+        self.epoch += 1;
+        self.hear(Event::Snapshot { epoch: self.epoch }, None)
+    }
+
+    fn best(&self) -> Option<Solution> {
+        let control = self.seat.run_state.control();
+        if control.best() < self.known { control.solution() } else { None }
+    }
+
+    fn settle(&mut self) -> Result<Counts, RunError> {
+        // All have made their cuts by now, and nobody wants them any more.
+        self.seat.site_state.forget_cuts();
+        let all = self.seat.site_state.settled();
+        let before = std::mem::replace(&mut self.base, all);
+        since(&all, &before)
+    }
+
+    fn empty(&mut self) -> Result<Portion<Counts>, RunError> {
+        let site_state = self.seat.site_state;
+        self.problem.hurry(true);
+        site_state.close_round();
+        let (work, on_the_way) = (self.seat.spare.drain(), self.host.on_the_way());
+        site_state.hand_over(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
+        let (all, open) = assemble(self.all_handed_in()?);
+        let done = since(&all, &self.base)?;
+        self.base = all;
+        // Whatever is still in a mailbox is also with its sender.
+        drop(site_state.office().leftovers());
+        while self.seat.desk.poll().is_some() {}
+        self.seat.wake_at_ns = None;
+        self.host = Host::new(self.new.clone(), true);
+        self.epoch = 0;
+        self.seat.run_state.control().recount();
+        self.problem.hurry(false);
+        site_state.begin_round();
+        self.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
+        Ok(portion(done, open))
+    }
+
+    fn beat(&mut self, best: &Solution) -> Result<(), RunError> {
+        self.known = self.known.min(best.score);
+        self.seat.run_state.offer(best.clone());
+        Ok(())
+    }
+
+    fn lapsed(&mut self, site: SiteId) {
+        // A site may hold many pieces, and all of them lapse.
+        if self.lapsed.insert(site) {
+            let line = format!("site {site} is silent: its work is taken back, and done again");
+            self.seat.run_state.warn(line);
+        }
+    }
+
+    fn send(&mut self, to: SiteId, message: GatewayMessage<Counts>) {
+        self.messages.push((to, message));
+    }
+
+    fn wake_at(&mut self, at_ns: u64) {
+        self.look_at_ns = self.look_at_ns.min(at_ns);
+    }
+
+    fn save(
+        &mut self,
+        whole: &Certificate<Portion<Counts>>,
+        _best: Option<&Solution>,
+    ) -> Result<(), RunError> {
+        self.seat.site_state.certify(whole.clone());
+        Ok(())
+    }
+}

@@ -1,0 +1,334 @@
+//! [`Acceptor`]: the root's thread for strangers. It listens, and hands over only who has shown the key and
+//! said hello.
+//!
+//! Whatever a stranger can reach runs here, away from the loop of the run, and within bounds: on the number
+//! of strangers, on what each may send, on its time, and on this thread's share of a core.
+
+use super::frame::HELLO_LIMIT;
+use super::frame::{Frame, FrameKind, HEAD};
+use super::hello::{Hello, Refusal};
+use super::logic::{HubCommand, HubEvent};
+use super::mail::{CallerMailbox, MailItem, Notes, Orders};
+use super::outbox::FrameOutbox;
+use super::secure::Secure;
+use super::wire::{Broken, Handshake, Wire};
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token};
+use rustls::ServerConnection;
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The first byte of a handshake.
+const HANDSHAKE: [u8; 1] = [0x16];
+/// The alert for no access.
+const DENIED: [u8; 7] = [0x15, 3, 3, 0, 2, 2, 49];
+const LISTENER: Token = Token(usize::MAX);
+/// The most strangers at once. One more, and one that has been there longest must go.
+const STRANGERS: usize = 256;
+/// How long one may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The most bytes before the key is shown, and until the hello is said.
+const BEFORE_KEY: usize = 4 << 10;
+const BEFORE_HELLO: usize = BEFORE_KEY + HELLO_LIMIT + 16 * HEAD;
+/// The most connections accepted in a row.
+const ACCEPTED: usize = 16;
+/// Caps the acceptor at 1/SHARE of a core, after a first burst.
+const SHARE: u32 = 10;
+const BURST: Duration = Duration::from_millis(200);
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// Somebody who has not said hello.
+struct Stranger {
+    address: SocketAddr,
+    until: Instant,
+    taken: usize,
+    /// Until it sends a byte it costs nothing but its socket.
+    silent: Option<TcpStream>,
+    /// Until its first message is whole.
+    first: Option<(TcpStream, rustls::server::Acceptor)>,
+    wire: Option<Box<Wire>>,
+}
+
+/// What becomes of a stranger.
+enum Fate {
+    Stays,
+    /// It has shown the key and said hello.
+    Comes(Hello),
+    /// It has the key, and cannot join all the same.
+    Refused(Refusal),
+    Goes(String),
+}
+
+/// The thread.
+pub struct Acceptor {
+    listener: TcpListener,
+    secure: Secure,
+    version: String,
+    poll: Poll,
+    orders: Arc<Orders>,
+    mailbox: Arc<CallerMailbox>,
+    strangers: BTreeMap<usize, Stranger>,
+    newest: usize,
+    /// The newest number of a connection with somebody who has the key.
+    known: u32,
+    notes: Notes,
+    /// Time that it has worked beyond its share.
+    debt: Duration,
+}
+
+impl Acceptor {
+    pub fn new(
+        mut listener: TcpListener,
+        secure: Secure,
+        version: String,
+        orders: Arc<Orders>,
+        mailbox: Arc<CallerMailbox>,
+    ) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+        Ok(Self {
+            listener,
+            secure,
+            version,
+            poll,
+            orders,
+            mailbox,
+            strangers: BTreeMap::new(),
+            newest: 0,
+            known: 0,
+            notes: Notes::new(Instant::now()),
+            debt: Duration::ZERO,
+        })
+    }
+
+    /// Wakes this thread.
+    pub fn waker(&self) -> io::Result<mio::Waker> {
+        mio::Waker::new(self.poll.registry(), Token(usize::MAX - 1))
+    }
+
+    /// Runs until the loop is told to stop.
+    pub fn run(mut self) {
+        let (mut events, mut more, mut worked) = (Events::with_capacity(64), false, Instant::now());
+        while !self.orders.stopped() {
+            if let Some(over) = self.debt.checked_sub(BURST) {
+                std::thread::sleep((over * SHARE).clamp(MOMENT, 50 * MOMENT));
+            } else {
+                let wait = if more { Some(Duration::ZERO) } else { self.rest() };
+                if self.poll.poll(&mut events, wait).is_err() {
+                    events.clear();
+                }
+            }
+            let now = Instant::now();
+            self.debt = self.debt.saturating_sub((now - worked) / SHARE);
+            for event in &events {
+                match event.token() {
+                    LISTENER => more = true,
+                    Token(number) => self.hear(number, now),
+                }
+            }
+            events.clear();
+            if more {
+                more = self.accept(now);
+            }
+            self.expel(now);
+            worked = Instant::now();
+            self.debt += worked - now;
+        }
+    }
+
+    /// How long it may wait.
+    fn rest(&self) -> Option<Duration> {
+        (!self.strangers.is_empty()).then_some(200 * MOMENT)
+    }
+
+    /// Accepts a few; says whether there may be more.
+    fn accept(&mut self, now: Instant) -> bool {
+        for _ in 0..ACCEPTED {
+            match self.listener.accept() {
+                Ok((socket, address)) => self.let_stand(socket, address, now),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+                Err(error) => {
+                    // Most likely no more files may be opened: the oldest strangers make room.
+                    self.note(&format!("cannot accept a connection: {error}"), now);
+                    self.strangers.pop_first();
+                    std::thread::sleep(Duration::from_millis(10));
+                    return true;
+                }
+            }
+        }
+        true
+    }
+
+    fn let_stand(&mut self, mut socket: TcpStream, address: SocketAddr, now: Instant) {
+        self.newest += 1;
+        let (number, until) = (self.newest, now + PATIENCE);
+        if self.poll.registry().register(&mut socket, Token(number), Interest::READABLE).is_ok() {
+            let silent = Some(socket);
+            self.strangers.insert(
+                number,
+                Stranger { address, until, taken: 0, silent, first: None, wire: None },
+            );
+        }
+        while self.strangers.len() > STRANGERS {
+            // One that has shown that it knows the key's hash goes last.
+            let known = |stranger: &Stranger| stranger.wire.is_some();
+            let first = self.strangers.iter().find(|(_, stranger)| !known(stranger));
+            let Some(goes) = first.or(self.strangers.first_key_value()) else { break };
+            let goes = *goes.0;
+            self.strangers.remove(&goes);
+        }
+        self.hear(number, now);
+    }
+
+    /// Takes what a stranger says.
+    fn hear(&mut self, number: usize, now: Instant) {
+        let Some(mut stranger) = self.strangers.remove(&number) else { return };
+        match stranger.hear(&self.secure, &self.version, now) {
+            Fate::Stays => drop(self.strangers.insert(number, stranger)),
+            Fate::Comes(hello) => {
+                let Some(mut wire) = stranger.wire else { return };
+                if self.poll.registry().deregister(&mut wire.socket).is_ok() {
+                    self.known += 1;
+                    let order = HubCommand::JoinRequest { number: self.known, hello };
+                    self.orders.give(MailItem::Wire(self.known, wire, order));
+                }
+            }
+            Fate::Refused(refusal) => {
+                let Some(mut wire) = stranger.wire else { return };
+                let mut outbox = FrameOutbox::default();
+                outbox.first(refusal.frame());
+                let _ = wire.write(&mut outbox, now);
+                wire.close();
+                let address = stranger.address;
+                self.note(&format!("{address} cannot join: {}", refusal.reason), now);
+            }
+            Fate::Goes(why) => {
+                self.note(&format!("{} was turned away: {why}", stranger.address), now);
+            }
+        }
+    }
+
+    /// Turns away who takes too long.
+    fn expel(&mut self, now: Instant) {
+        while let Some(oldest) = self.strangers.first_entry()
+            && oldest.get().until <= now
+        {
+            let address = oldest.remove().address;
+            self.note(&format!("{address} was turned away: it took too long"), now);
+        }
+    }
+
+    fn note(&mut self, note: &str, now: Instant) {
+        if let Some(note) = self.notes.tell(note, now) {
+            self.mailbox.put(&mut Vec::new(), &mut vec![HubEvent::Note(note)], usize::MAX);
+        }
+    }
+}
+
+impl Stranger {
+    fn hear(&mut self, secure: &Secure, version: &str, now: Instant) -> Fate {
+        if let Some(socket) = &self.silent {
+            let mut first = [0];
+            match socket.peek(&mut first) {
+                Ok(0) => return Fate::Goes("it said nothing".into()),
+                Ok(_) if first == HANDSHAKE => {}
+                Ok(_) => return Fate::Goes(Broken::NoTls.to_string()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Fate::Stays,
+                Err(error) => return Fate::Goes(error.to_string()),
+            }
+        }
+        if let Some(socket) = self.silent.take() {
+            self.first = Some((socket, rustls::server::Acceptor::default()));
+        }
+        if let Some((mut socket, mut acceptor)) = self.first.take() {
+            match self.look(&mut socket, &mut acceptor, secure) {
+                Ok(Some(tls)) => self.wire = Some(Box::new(Wire::new(socket, tls.into(), now))),
+                Ok(None) => {
+                    self.first = Some((socket, acceptor));
+                    return Fate::Stays;
+                }
+                Err(broken) => {
+                    if broken == Broken::Key {
+                        // A joiner with another key may know why.
+                        let _ = socket.write(&DENIED);
+                    }
+                    return Fate::Goes(broken.to_string());
+                }
+            }
+        }
+        loop {
+            match self.listen(version, now) {
+                Ok(Some(Handshake::More)) => {}
+                Ok(Some(Handshake::Done)) | Ok(None) => return Fate::Stays,
+                Ok(Some(Handshake::Ended)) => return Fate::Goes("it left before its hello".into()),
+                Err(fate) => return fate,
+            }
+        }
+    }
+
+    /// Looks for the door word in the first message.
+    fn look(
+        &mut self,
+        socket: &mut TcpStream,
+        acceptor: &mut rustls::server::Acceptor,
+        secure: &Secure,
+    ) -> Result<Option<ServerConnection>, Broken> {
+        while self.taken < BEFORE_KEY {
+            let mut scratch = [0; BEFORE_KEY];
+            let length = match socket.read(&mut scratch[self.taken..]) {
+                Ok(0) => return Err(Broken::Socket("it left before its hello".into())),
+                Ok(length) => length,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(Broken::Socket(error.to_string())),
+            };
+            let mut rest = &scratch[self.taken..self.taken + length];
+            self.taken += length;
+            let told = |error: io::Error| Broken::Socket(error.to_string());
+            while !rest.is_empty() {
+                acceptor.read_tls(&mut rest).map_err(told)?;
+            }
+            match acceptor.accept() {
+                Ok(Some(accepted)) => return Ok(Some(secure.server(accepted)?)),
+                Ok(None) => {}
+                Err((error, _)) => return Err(error.into()),
+            }
+        }
+        Err(Broken::Socket("it sent too much before its hello".into()))
+    }
+
+    /// Takes what has come, up to what a stranger may send.
+    fn listen(&mut self, version: &str, now: Instant) -> Result<Option<Handshake>, Fate> {
+        let Some(wire) = &mut self.wire else { return Ok(None) };
+        let limit = if wire.is_stranger() { BEFORE_KEY } else { BEFORE_HELLO };
+        let room = limit.saturating_sub(self.taken).min(BEFORE_KEY);
+        if room == 0 {
+            return Err(Fate::Goes("it sent too much before its hello".into()));
+        }
+        let mut hello = None;
+        let mut each = |frame: Frame| match (frame.kind, &hello) {
+            (FrameKind::Hello, None) => {
+                hello = Some(Hello::read(&frame.body, version));
+                Ok(())
+            }
+            (FrameKind::Beat, Some(_)) => Ok(()),
+            _ => Err("it did not say hello"),
+        };
+        let read = wire.read(&mut [0; BEFORE_KEY][..room], &mut each);
+        // TLS has something to say, also where it has failed.
+        let written = wire.write(&mut FrameOutbox::default(), now);
+        let goes = |broken: Broken| Fate::Goes(broken.to_string());
+        let (turn, length) = read.map_err(goes)?;
+        written.map_err(goes)?;
+        self.taken += length;
+        match hello {
+            Some(Ok(hello)) => Err(Fate::Comes(hello)),
+            Some(Err(refusal)) => Err(Fate::Refused(refusal)),
+            None => Ok(Some(turn)),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! [`Hello`]: the joiner's first word, and [`Refusal`]: the root's last.
+
+use super::frame::{BYTES_LIMIT, Frame, FrameFault, FrameKind, NAME_LIMIT, REASON_LIMIT};
+
+/// The form of what follows the first word. Change it with the meaning of any frame.
+pub const WIRE: u32 = 2;
+/// Opens a hello.
+const MAGIC: [u8; 8] = *b"pleach\x00\x00";
+/// How this machine writes numbers.
+const ORDER: u8 = if cfg!(target_endian = "little") { 1 } else { 2 };
+
+/// Who wants to join.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// Its program's version.
+    pub version: String,
+    /// The name of its machine.
+    pub host: String,
+    /// What its caller says of it.
+    pub bytes: Vec<u8>,
+}
+
+/// Why a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum RefusalCode {
+    /// The versions differ.
+    Version = 1,
+    /// The root's caller said no.
+    Refused = 2,
+    /// Something went wrong after the welcome.
+    Cut = 3,
+    /// There is no room now: it may ask again.
+    Busy = 4,
+}
+
+/// A code and a reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub code: RefusalCode,
+    pub reason: String,
+}
+
+impl Hello {
+    pub(super) fn write(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(WIRE.to_le_bytes());
+        bytes.push(ORDER);
+        for name in [&self.version, &self.host] {
+            let name = printable(name.as_bytes(), NAME_LIMIT);
+            bytes.push(name.len() as u8);
+            bytes.extend(name.as_bytes());
+        }
+        bytes.extend(&self.bytes);
+        bytes
+    }
+
+    /// Reads a hello to a root of this version. Of another wire, no more than that is understood.
+    pub(super) fn read(bytes: &[u8], version: &str) -> Result<Self, Refusal> {
+        let mut rest = bytes;
+        let mut next = |length: usize| {
+            let (front, back) = rest.split_at_checked(length)?;
+            rest = back;
+            Some(front)
+        };
+        let garbled = || Refusal::new(RefusalCode::Cut, "no hello of Pleach");
+        if next(MAGIC.len()) != Some(&MAGIC) {
+            return Err(garbled());
+        }
+        let wire = next(4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
+        let wire = wire.ok_or_else(garbled)?;
+        if wire != WIRE {
+            let reason = format!(
+                "the root is version {version} with wire format {WIRE}, and this has {wire}"
+            );
+            return Err(Refusal::new(RefusalCode::Version, &reason));
+        }
+        let order = next(1).ok_or_else(garbled)?[0];
+        let mut name = || {
+            let length = usize::from(next(1)?[0]);
+            Some(printable(next(length)?, NAME_LIMIT))
+        };
+        let (theirs, host) = (name().ok_or_else(garbled)?, name().ok_or_else(garbled)?);
+        if theirs != version {
+            let reason = format!("the root is version {version}, and this is {theirs}");
+            return Err(Refusal::new(RefusalCode::Version, &reason));
+        }
+        if order != ORDER {
+            let reason = "the root's processor writes numbers in another order of bytes";
+            return Err(Refusal::new(RefusalCode::Version, reason));
+        }
+        if rest.len() > BYTES_LIMIT {
+            return Err(garbled());
+        }
+        Ok(Self { version: theirs, host, bytes: rest.to_vec() })
+    }
+}
+
+impl Refusal {
+    pub fn new(code: RefusalCode, reason: &str) -> Self {
+        Self { code, reason: reason.into() }
+    }
+
+    pub fn frame(&self) -> Frame {
+        let reason = printable(self.reason.as_bytes(), REASON_LIMIT);
+        let body = [&[self.code as u8], reason.as_bytes()].concat();
+        Frame::new(FrameKind::Refuse, 0, 0, body)
+    }
+
+    pub fn read(body: &[u8]) -> Result<Self, FrameFault> {
+        let (&code, reason) = body.split_first().ok_or("a refusal without a code")?;
+        let code =
+            [RefusalCode::Version, RefusalCode::Refused, RefusalCode::Cut, RefusalCode::Busy]
+                .into_iter()
+                .find(|&known| known as u8 == code)
+                .unwrap_or(RefusalCode::Refused);
+        Ok(Self { code, reason: printable(reason, REASON_LIMIT) })
+    }
+}
+
+/// What can be shown of foreign bytes in one line, at most this many bytes.
+fn printable(bytes: &[u8], limit: usize) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(limit)]);
+    let mut text: String = text.chars().filter(|c| !c.is_control()).collect();
+    while text.len() > limit {
+        text.pop();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::HELLO_LIMIT;
+    use super::*;
+
+    fn hello(version: &str) -> Hello {
+        Hello { version: version.into(), host: "sea\n\x1b[2J".into(), bytes: vec![1, 2] }
+    }
+
+    #[test]
+    fn hellos_come_back_in_one_line() {
+        let read = Hello::read(&hello("1").write(), "1").unwrap();
+        assert_eq!(read, Hello { host: "sea[2J".into(), ..hello("1") });
+        let long = Hello { host: "ä".repeat(300), bytes: vec![7; BYTES_LIMIT], ..hello("1") };
+        assert!(long.write().len() <= HELLO_LIMIT);
+        assert_eq!(Hello::read(&long.write(), "1").unwrap().host, "ä".repeat(50));
+    }
+
+    #[test]
+    fn other_versions_are_named() {
+        let refusal = Hello::read(&hello("0.9").write(), "1.0").unwrap_err();
+        assert_eq!(refusal.reason, "the root is version 1.0, and this is 0.9");
+        let mut bytes = hello("0.9").write();
+        bytes[8] = 77;
+        let refusal = Hello::read(&bytes, "1.0").unwrap_err();
+        assert!(refusal.reason.ends_with("wire format 2, and this has 77"), "{refusal:?}");
+        let mut bytes = hello("1.0").write();
+        bytes[12] = 2;
+        let refusal = Hello::read(&bytes, "1.0").unwrap_err();
+        assert!(refusal.reason.contains("order of bytes"), "{refusal:?}");
+    }
+
+    #[test]
+    fn refusals_come_back() {
+        let refusal = Refusal::new(RefusalCode::Refused, "full");
+        assert_eq!(Refusal::read(&refusal.frame().body), Ok(refusal));
+        assert!(
+            Refusal::new(RefusalCode::Cut, &"x".repeat(5000)).frame().body.len()
+                <= REASON_LIMIT + 1
+        );
+    }
+}

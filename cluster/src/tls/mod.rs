@@ -1,0 +1,58 @@
+//! A network by TLS over TCP: a star for processes that join, leave and die.
+//!
+//! The root listens, all others connect out to it, and it passes on what one writes to another; so only the
+//! root must be reachable. A joiner gets a *place*: a site number, which a later process may get when
+//! its holder is lost. All sites share a [`Key`].
+//!
+//! ```no_run
+//! use pleach_cluster::tls::{self, Key, Limits, Listening};
+//! use pleach_cluster::{Caller, Entrance};
+//! use std::sync::Arc;
+//!
+//! let key = Key::make("run.key".as_ref())?;
+//! let address = "0.0.0.0:7400".to_string();
+//! let version = "1.0".to_string();
+//! let limits = Limits::default();
+//! let me = std::thread::current();
+//! let wake = Arc::new(move || me.unpark());
+//! let listening = Listening { address, key, version, places: 64, limits };
+//! let (network, mut door) = tls::listen(listening, wake)?;
+//! while let Some(caller) = door.next() {
+//!     match caller {
+//!         Caller::JoinRequest { number, .. } => door.admit(number, 1, Arc::from(&b"the instance"[..])),
+//!         Caller::Note(note) => eprintln!("{note}"),
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod acceptor;
+mod door;
+mod frame;
+mod hello;
+mod hub;
+mod join;
+mod join_error;
+mod key;
+mod leaf;
+mod logic;
+mod mail;
+mod messages;
+mod outbox;
+mod secure;
+mod star;
+#[cfg(test)]
+mod tests;
+mod turns;
+mod wire;
+
+pub use door::{Door, Listening, listen};
+pub use join::{Joining, join};
+pub use join_error::{JoinError, Stage};
+pub use key::{Key, KeyError};
+pub use logic::Limits;
+pub use mail::Wake;
+pub use star::Star;
+
+/// The most places of a star.
+pub const PLACES_LIMIT: u32 = 1 << 16;

@@ -1,0 +1,165 @@
+//! A site that sends what no site sends: the others do no more than ignore it.
+
+use super::network::{LASTING, ThreadNetwork as Links, mortal, with_links};
+use super::settings;
+use oorandom::Rand64;
+use pleach_cluster::{Arrival, Network};
+use pleach_core::lease::gateway::{GatewayMessage, GatewayPacket, Portion};
+use pleach_core::lease::{Certificate, Lease, LeaseMessage, Terms};
+use pleach_core::search::laws::mutate;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Counts;
+use pleach_core::search::work::{Pack, Reader, Work};
+use pleach_core::steal::{Message, Power};
+use pleach_problems::queens::Queens;
+use pleach_problems::simd::Level;
+use pleach_runtime::{RunError, Settings, Stop, WorkerPool};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// A site that takes work and says nothing loses it soon.
+const IMPATIENT: Terms =
+    Terms { commit_ns: 5_000_000, lease_ns: 200_000_000, patience_ns: 1_000_000_000 };
+
+/// What honest sites write to one another in a search like the one below.
+fn packets(queens: &Queens) -> Vec<Vec<u8>> {
+    let parts = with_links(3, LASTING);
+    let part = |at: usize| {
+        let (cluster, _) = &parts[at];
+        let processes = Some(Arc::clone(cluster) as _);
+        let settings = Settings { processes, pace: Some(1_000_000), ..settings(1) };
+        let cluster = &parts[at].0;
+        if at > 0 {
+            cluster.next_order(|| true).unwrap();
+        }
+        WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+        cluster.end();
+    };
+    thread::scope(|scope| (0..3).for_each(|at| drop(scope.spawn(move || part(at)))));
+    parts[0].1.sent()
+}
+
+#[test]
+fn damaged_and_repeated_letters_change_no_count() {
+    let queens = Queens::new(12, Level::best()).unwrap();
+    let packets = &packets(&queens);
+    assert!(packets.len() > 10);
+    let mut ended = 0;
+    for seed in 0..10 {
+        let mut parts = with_links(3, IMPATIENT);
+        let (_, mut rogue) = parts.pop().unwrap();
+        let over = &AtomicBool::new(false);
+        let parts = &parts;
+        let queens = &queens;
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let rng = &mut Rand64::new(seed);
+                while !over.load(Ordering::Relaxed) {
+                    for _ in 0..50 {
+                        let which = rng.rand_range(0..packets.len() as u64) as usize;
+                        let mut bytes = packets[which].clone();
+                        if rng.rand_range(0..8) > 0 {
+                            bytes = mutate(&bytes, rng);
+                        }
+                        rogue.send(rng.rand_range(0..2) as u32, bytes);
+                    }
+                    thread::sleep(Duration::from_micros(200));
+                }
+            });
+            scope.spawn(move || {
+                let (cluster, _) = &parts[1];
+                let settings =
+                    Settings { processes: Some(Arc::clone(cluster) as _), ..settings(1) };
+                let waits = || !over.load(Ordering::Relaxed);
+                if matches!(cluster.next_order(waits), Ok(Some(_))) {
+                    // It may be told of an end or a failure that never happened.
+                    let _ = WorkerPool::default()
+                        .run(queens, &settings, &mut |_| ControlFlow::Continue(()));
+                }
+            });
+            let (cluster, _) = &parts[0];
+            let settings = Settings {
+                processes: Some(Arc::clone(cluster) as _),
+                pace: Some(2_000_000),
+                ..settings(1)
+            };
+            let outcome =
+                WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(()));
+            over.store(true, Ordering::Relaxed);
+            // Any site may say that the search must stop, or end, and why. Nothing else stops it.
+            match outcome {
+                Ok(outcome) if outcome.stop == Some(Stop::Memory) => {}
+                Ok(outcome) => {
+                    ended += 1;
+                    assert_eq!((outcome.counts.total, outcome.stop), (14_200, None), "{seed}");
+                }
+                Err(why) => assert!(matches!(why, RunError::Site { .. }), "{why}"),
+            }
+        });
+    }
+    assert!(ended > 0, "{ended} searches came to their end");
+}
+
+/// What site 1 writes to the root about its first search.
+fn write(links: &mut Links, message: GatewayMessage<Counts>, fingerprint: u64) {
+    let (mut bytes, gateway) = (Vec::new(), 1u8);
+    (1u64, gateway).pack(&mut bytes);
+    bytes.extend(GatewayPacket { from: 1, message }.to_bytes(fingerprint));
+    links.send(0, bytes);
+}
+
+/// The work that a message gives, if it gives some.
+fn given(bytes: &[u8], fingerprint: u64) -> Option<Lease> {
+    let mut from = Reader::new(bytes);
+    let (_, gateway): (u64, u8) = Pack::unpack(&mut from).ok()?;
+    let left = from.left();
+    let packet =
+        GatewayPacket::from_bytes(from.take(left).ok().filter(|_| gateway == 1)?, fingerprint, 2);
+    match packet.ok()?.message {
+        GatewayMessage::Gift(_, LeaseMessage::Work { lease, .. }) => Some(lease),
+        _ => None,
+    }
+}
+
+/// A certificate with work that cannot be read used to be kept unread, and saved: the root died of it, and so did
+/// everything that resumed its file.
+#[test]
+fn unreadable_work_is_not_kept() {
+    let queens = Queens::new(12, Level::best()).unwrap();
+    let fingerprint = queens.fingerprint();
+    let mut parts = mortal(2, IMPATIENT);
+    let (_, mut links) = parts.pop().unwrap();
+    let (over, lies) = (&AtomicBool::new(false), &AtomicU32::new(0));
+    let rogue = move || {
+        while !over.load(Ordering::Relaxed) {
+            let ask = Message::Ask { power: Power(1000), units: 1, waits: false };
+            write(&mut links, GatewayMessage::Peer(ask), fingerprint);
+            while let Ok(Some(arrival)) = links.poll() {
+                let Arrival::Message { bytes, .. } = arrival else { continue };
+                let Some(lease) = given(&bytes, fingerprint) else { continue };
+                let bad = Work { size: 5.0, least_bound: i64::MIN, bytes: vec![0xff; 40] };
+                let content = Portion::open(vec![Arc::new(bad)]);
+                let certificate = Arc::new(Certificate::of(content));
+                write(&mut links, GatewayMessage::Lease(LeaseMessage::Ack { lease }), fingerprint);
+                let word = LeaseMessage::Commit { lease, certificate, best: None };
+                write(&mut links, GatewayMessage::Lease(word), fingerprint);
+                lies.fetch_add(1, Ordering::Relaxed);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let outcome = thread::scope(|scope| {
+        scope.spawn(rogue);
+        let processes = Some(Arc::clone(&parts[0].0) as _);
+        let settings = Settings { processes, pace: Some(500_000), ..settings(1) };
+        let outcome =
+            WorkerPool::default().run(&queens, &settings, &mut |_| ControlFlow::Continue(()));
+        over.store(true, Ordering::Relaxed);
+        outcome
+    });
+    assert!(lies.load(Ordering::Relaxed) > 0, "the root gave nothing away");
+    assert_eq!(outcome.unwrap().counts.total, 14_200);
+}

@@ -1,0 +1,135 @@
+//! A network between the threads of a test, each of them a site.
+
+use pleach_cluster::{Arrival, Members, NetError, Network};
+use pleach_cluster::{Cluster, Waker};
+use pleach_core::lease::SiteId;
+use pleach_core::lease::Terms;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What all sites share.
+struct Hall {
+    boxes: Vec<Mutex<VecDeque<Arrival>>>,
+    wakers: Vec<Arc<Waker>>,
+    finished: Mutex<u32>,
+    mortal: bool,
+    /// All packets that were sent.
+    sent: Mutex<Vec<Vec<u8>>>,
+    /// How many packets each site may still send before it is lost.
+    life: Vec<AtomicI64>,
+}
+
+/// One site's links.
+#[derive(Clone)]
+pub struct ThreadNetwork {
+    hall: Arc<Hall>,
+    me: SiteId,
+}
+
+impl ThreadNetwork {
+    /// All packets that anybody has sent.
+    pub fn sent(&self) -> Vec<Vec<u8>> {
+        self.hall.sent.lock().unwrap().clone()
+    }
+
+    /// This site is lost once it has sent this many packets more.
+    pub fn dies_after(&self, packets: i64) {
+        self.hall.life[self.me as usize].store(packets, Ordering::Relaxed);
+    }
+
+    fn is_dead(&self) -> bool {
+        self.hall.life[self.me as usize].load(Ordering::Relaxed) < 0
+    }
+
+    fn put(&self, to: SiteId, arrival: Arrival) {
+        self.hall.boxes[to as usize].lock().unwrap().push_back(arrival);
+        self.hall.wakers[to as usize].ring();
+    }
+}
+
+impl Network for ThreadNetwork {
+    fn me(&self) -> SiteId {
+        self.me
+    }
+
+    fn sites(&self) -> u32 {
+        self.hall.boxes.len() as u32
+    }
+
+    fn members(&self) -> Members {
+        if self.hall.mortal { Members::Mortal } else { Members::Fixed }
+    }
+
+    fn name(&self) -> &str {
+        "threads"
+    }
+
+    fn send(&mut self, to: SiteId, bytes: Vec<u8>) {
+        match self.hall.life[self.me as usize].fetch_sub(1, Ordering::Relaxed) {
+            0 => {
+                self.put(0, Arrival::Lost(self.me));
+                return self.finish();
+            }
+            ..0 => return,
+            1.. => {}
+        }
+        self.hall.sent.lock().unwrap().push(bytes.clone());
+        self.put(to, Arrival::Message { from: self.me, bytes });
+    }
+
+    fn poll(&mut self) -> Result<Option<Arrival>, NetError> {
+        if self.is_dead() {
+            return Err(NetError::Died);
+        }
+        Ok(self.hall.boxes[self.me as usize].lock().unwrap().pop_front())
+    }
+
+    fn rest(&self) -> Option<Duration> {
+        None
+    }
+
+    fn finish(&mut self) {
+        let mut finished = self.hall.finished.lock().unwrap();
+        *finished += 1;
+        if *finished == self.sites() {
+            (0..self.sites()).for_each(|site| self.put(site, Arrival::End));
+        }
+    }
+
+    fn abort(&mut self, _code: i32) {}
+}
+
+/// Times for sites that live as long as the search.
+pub const LASTING: Terms =
+    Terms { commit_ns: 5_000_000, lease_ns: 3_600_000_000_000, patience_ns: 36_000_000_000_000 };
+
+/// This many processes that live as long as the search.
+pub fn clusters(sites: u32) -> Vec<Arc<Cluster>> {
+    with_links(sites, LASTING).into_iter().map(|(cluster, _)| cluster).collect()
+}
+
+/// This many processes, each with its links.
+pub fn with_links(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, ThreadNetwork)> {
+    linked(sites, terms, false)
+}
+
+/// This many processes, each with its links, which may die.
+pub fn mortal(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, ThreadNetwork)> {
+    linked(sites, terms, true)
+}
+
+fn linked(sites: u32, terms: Terms, mortal: bool) -> Vec<(Arc<Cluster>, ThreadNetwork)> {
+    let wakers: Vec<Arc<Waker>> = (0..sites).map(|_| Arc::default()).collect();
+    let boxes = (0..sites).map(|_| Mutex::default()).collect();
+    let (finished, sent) = (Mutex::new(0), Mutex::default());
+    let life = (0..sites).map(|_| AtomicI64::new(i64::MAX)).collect();
+    let hall = Arc::new(Hall { boxes, wakers, finished, sent, life, mortal });
+    let cluster = |me: SiteId| {
+        let message = ThreadNetwork { hall: hall.clone(), me };
+        let waker = hall.wakers[me as usize].clone();
+        (Arc::new(Cluster::new(Box::new(message.clone()), None, waker, terms)), message)
+    };
+    (0..sites).map(cluster).collect()
+}

@@ -1,0 +1,165 @@
+//! [`OuterEffects`]: what a gateway's peer can do: split off what another site is given, and write to other sites.
+
+use super::message::GatewayMessage;
+use super::portion::{Portion, Tally};
+use super::state::GatewayState;
+use super::workers::Workers;
+use crate::lease::LeaseAction;
+use crate::search::work::Work;
+use crate::steal::late::{LateEffects, Split};
+use crate::steal::{Effects, Law, Message, OnTheWay, PeerId, Power};
+use std::sync::Arc;
+
+/// The gateway's peer acts through this.
+pub(super) struct OuterEffects<'g, D, I> {
+    pub state: &'g mut GatewayState<D>,
+    pub inside: &'g mut I,
+    pub now_ns: u64,
+    pub power: Power,
+}
+
+impl<D: Tally, I: Workers<Done = D>> OuterEffects<'_, D, I> {
+    /// Takes a share of all work from what waits for its turn, as far as that goes.
+    fn split_waiting(&mut self, share: f64, all: f64) -> Option<Arc<Work>> {
+        let held = self.state.waiting()?.held();
+        let inside = &*self.inside;
+        let take = |content: &mut Portion<D>| {
+            let last = content.open.pop()?;
+            let part = (share * all / last.size.max(1.0)).min(0.5);
+            let Some((left, given)) = inside.divide(&last, part) else {
+                // The last piece stays: a holding is given on in part only.
+                let whole = content.open.is_empty();
+                return if whole {
+                    content.open.push(last);
+                    None
+                } else {
+                    Some(last)
+                };
+            };
+            content.open.push(Arc::new(left));
+            Some(Arc::new(given))
+        };
+        let taken = self.state.timer.site_mut().change(held, take).flatten()?;
+        self.state.split_from = Some(held);
+        Some(taken)
+    }
+}
+
+impl<D: Tally, I: Workers<Done = D>> Effects for OuterEffects<'_, D, I> {
+    type Piece = Arc<Work>;
+    type Error = I::Error;
+
+    fn size(&mut self) -> f64 {
+        self.state.size(self.inside, self.now_ns, self.power)
+    }
+
+    fn size_of(&self, piece: &Arc<Work>) -> f64 {
+        piece.size
+    }
+
+    fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, I::Error> {
+        // Its lease would not let it go, and it must not be lost on the way.
+        if self.state.site().leaving() {
+            return Ok(None);
+        }
+        let all = self.size();
+        if let Some(piece) = self.split_waiting(share, all) {
+            return Ok(Some(piece));
+        }
+        self.state.split_from = self.state.at_work;
+        let spare = self.state.spare(self.inside);
+        if spare == 0.0 || self.state.at_work.is_none() {
+            return Ok(None);
+        }
+        let piece = self.inside.split((share * all / spare).min(1.0)).map(Arc::new);
+        if self.state.spare(self.inside) == 0.0 {
+            self.state.bare_ns = Some(self.now_ns);
+            self.inside.wake_at(self.state.low_at(self.now_ns));
+        }
+        Ok(piece)
+    }
+
+    fn put(&mut self, _piece: Arc<Work>) -> Result<(), I::Error> {
+        // A lease holds it already.
+        Ok(())
+    }
+
+    fn send(&mut self, to: PeerId, message: Message, piece: Option<Arc<Work>>) {
+        match (message, piece, self.state.split_from) {
+            (Message::Work { ticket, .. }, Some(piece), Some(held)) => {
+                let mut actions = Vec::new();
+                let give = |_: &mut Portion<D>| Some(Portion::open(vec![Arc::clone(&piece)]));
+                let site = self.state.timer.site_mut();
+                match site.give(held, to, give, &mut actions) {
+                    Some(lease) => {
+                        self.state.gifts.insert(lease, (to, ticket));
+                    }
+                    // It is neither with the units nor on its way: the holding has it again.
+                    None => {
+                        site.change(held, |content| content.open.push(piece));
+                    }
+                }
+                for action in actions {
+                    if let LeaseAction::Send { to, message } = action {
+                        self.inside.send(to, GatewayMessage::Gift(ticket, message));
+                    }
+                }
+            }
+            // The lease protocol sends receipts.
+            (Message::Work { .. } | Message::Ack { .. }, ..) => {}
+            (Message::Best { .. }, ..) => {
+                if let Some(best) = self.state.site().best() {
+                    self.inside.send(to, GatewayMessage::Best(best.clone()));
+                }
+            }
+            (message, ..) => self.inside.send(to, GatewayMessage::Peer(message)),
+        }
+    }
+
+    fn cut(&mut self, _epoch: u64, _on_the_way: OnTheWay<Arc<Work>>) -> Result<(), I::Error> {
+        Ok(())
+    }
+
+    fn join(&mut self) -> Result<(), I::Error> {
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<bool, I::Error> {
+        Ok(false)
+    }
+
+    fn beat(&mut self, _score: i64) {}
+
+    fn wake_at(&mut self, at_ns: u64) {
+        self.state.wake_ns = at_ns;
+        self.inside.wake_at(at_ns);
+    }
+
+    fn finish(&mut self) -> Result<(), I::Error> {
+        self.state.over = true;
+        Ok(())
+    }
+
+    fn broken(&mut self, _law: Law) -> Result<(), I::Error> {
+        Ok(())
+    }
+}
+
+/// Sites never give late: such a policy is refused before.
+impl<D: Tally, I: Workers<Done = D>> LateEffects for OuterEffects<'_, D, I> {
+    fn copy(&mut self) -> Result<Arc<Work>, I::Error> {
+        Ok(Arc::default())
+    }
+
+    fn split_copy(&mut self, copy: &Arc<Work>, _: f64) -> Result<Split<Arc<Work>>, I::Error> {
+        Ok((Arc::clone(copy), None))
+    }
+
+    fn intersect(&mut self, _: &Arc<Work>, left: &Arc<Work>) -> Result<Arc<Work>, I::Error> {
+        Ok(Arc::clone(left))
+    }
+
+    fn trim(&mut self, _: &Arc<Work>) -> Result<(), I::Error> {
+        Ok(())
+    }
+}

@@ -1,0 +1,284 @@
+//! [`Gateway`]: a site's peer and leases, and how each hears what the other does.
+
+use super::effects::OuterEffects;
+use super::message::GatewayMessage;
+use super::portion::{Portion, Tally};
+use super::state::GatewayState;
+use super::workers::Workers;
+use crate::lease::{Held, Lease, LeaseAction, LeaseMessage, LeaseTimer, Site, SiteId, Terms};
+use crate::search::tree::Solution;
+use crate::search::work::Work;
+use crate::steal::{Event, Host, Message, Peer, SeededChooser, Ticket};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+/// What joins the units of a site to other sites.
+pub struct Gateway<D> {
+    peer: Host<Arc<Work>>,
+    chooser: SeededChooser,
+    pub(super) state: GatewayState<D>,
+}
+
+impl<D: Tally> Gateway<D> {
+    /// The gateway of a site, with the peer that stands for it among the sites.
+    #[must_use]
+    pub fn new(
+        site: Site<Portion<D>>,
+        terms: Terms,
+        peer: Peer,
+        chooser: SeededChooser,
+        low_ns: u64,
+    ) -> Self {
+        let state = GatewayState {
+            timer: LeaseTimer::new(site, terms),
+            gifts: HashMap::new(),
+            at_work: None,
+            split_from: None,
+            cut: None,
+            bare_ns: None,
+            low_ns,
+            wake_ns: u64::MAX,
+            heard_ns: 0,
+            quota: None,
+            away: BTreeMap::new(),
+            wasted: D::default(),
+            stopped: false,
+            over: false,
+        };
+        Self { peer: Host::new(peer, false), chooser, state }
+    }
+
+    /// The site's leases.
+    #[must_use]
+    pub fn site(&self) -> &Site<Portion<D>> {
+        self.state.timer.site()
+    }
+
+    /// The peer that stands for the site among the sites.
+    pub(super) fn peer(&self) -> &Peer {
+        self.peer.peer()
+    }
+
+    /// Whether this is the site that the whole search belongs to.
+    pub(super) fn is_root(&self) -> bool {
+        self.site().holding(None).is_some()
+    }
+
+    /// Places for sites.
+    pub(super) fn sites(&self) -> u32 {
+        self.peer.peer().peers()
+    }
+
+    /// Whether the search is over.
+    #[must_use]
+    pub fn over(&self) -> bool {
+        self.state.over
+    }
+
+    /// Whether the site was told to stop.
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.state.stopped
+    }
+
+    /// What was done here of work that was then dropped: others have done it again.
+    #[must_use]
+    pub fn wasted(&self) -> &D {
+        &self.state.wasted
+    }
+
+    /// Tells the gateway's peer what happened.
+    pub(super) fn tell<I: Workers<Done = D>>(
+        &mut self,
+        event: Event,
+        piece: Option<Arc<Work>>,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        let power = self.peer.peer().power();
+        let effects = &mut OuterEffects { state: &mut self.state, inside, now_ns, power };
+        self.peer.tell(event, piece, now_ns, &mut self.chooser, effects)
+    }
+
+    /// Has the lease protocol do something, and carries out what it wants.
+    pub(super) fn act<I: Workers<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+        ticket: Option<Ticket>,
+        act: impl FnOnce(&mut LeaseTimer<Portion<D>>, &mut Vec<LeaseAction<Portion<D>>>),
+    ) -> Result<(), I::Error> {
+        let me = self.site().me();
+        let mut actions = Vec::new();
+        act(&mut self.state.timer, &mut actions);
+        let mut actions = VecDeque::from(actions);
+        while let Some(action) = actions.pop_front() {
+            match action {
+                LeaseAction::Send { to, message } if to == me => {
+                    let mut more = Vec::new();
+                    self.state.timer.on(me, message, now_ns, &mut more);
+                    actions.extend(more);
+                }
+                LeaseAction::Send { to, message } => {
+                    inside.send(to, GatewayMessage::Lease(message))
+                }
+                LeaseAction::Came { lease, from } => {
+                    let piece = self.site().holding(Some(lease));
+                    let piece = piece.and_then(|it| it.part().content.open.first().cloned());
+                    if let (Some(ticket), Some(piece)) = (ticket, piece) {
+                        let message = Message::Work { ticket, epoch: 0 };
+                        self.tell(Event::Mail { from, message }, Some(piece), now_ns, inside)?;
+                    }
+                }
+                LeaseAction::Arrived { lease, .. } => self.receipt(lease, now_ns, inside)?,
+                LeaseAction::Folded { into, lease } => {
+                    self.receipt(lease, now_ns, inside)?;
+                    if self.state.at_work == Some(into) {
+                        self.refill(into, inside)?;
+                    }
+                }
+                LeaseAction::Dropped { lease, content } => {
+                    self.state.wasted.add(&content.done);
+                    if self.state.at_work == Some(Some(lease)) {
+                        let in_hand = inside.empty()?;
+                        self.state.wasted.add(&in_hand.done);
+                        self.state.at_work = None;
+                        self.state.cut = None;
+                    }
+                }
+                LeaseAction::Lapsed { holder, .. } => inside.lapsed(holder),
+                LeaseAction::Owed { lease } => inside.wake_at(self.state.timer.owes(lease, now_ns)),
+                LeaseAction::Better => {
+                    if let Some(best) = self.site().best().cloned() {
+                        inside.beat(&best)?;
+                        let found = Event::Found { score: best.score };
+                        self.tell(found, None, now_ns, inside)?;
+                    }
+                }
+            }
+        }
+        self.state.timer.note(now_ns);
+        Ok(())
+    }
+
+    /// What was given has arrived, or has come back: the peer hears of it once.
+    fn receipt<I: Workers<Done = D>>(
+        &mut self,
+        lease: Lease,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        let Some((from, ticket)) = self.state.gifts.remove(&lease) else { return Ok(()) };
+        let message = Message::Ack { ticket, epoch: 0 };
+        self.tell(Event::Mail { from, message }, None, now_ns, inside)
+    }
+
+    /// Hands all that is open of a holding to the units.
+    pub(super) fn refill<I: Workers<Done = D>>(
+        &mut self,
+        held: Held,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        let site = self.state.timer.site_mut();
+        let open = site.change(held, |content| std::mem::take(&mut content.open));
+        let open = open.unwrap_or_default();
+        if open.is_empty() {
+            return Ok(());
+        }
+        site.lend(held, true);
+        self.state.at_work = Some(held);
+        for piece in open {
+            inside.put(&piece)?;
+        }
+        inside.tell(Event::Refilled)
+    }
+
+    /// Takes in what another site sent.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn hear<I: Workers<Done = D>>(
+        &mut self,
+        from: SiteId,
+        message: GatewayMessage<D>,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        self.state.heard_ns = now_ns;
+        if self.state.over {
+            // A site that still asks has not heard of the end.
+            if !matches!(message, GatewayMessage::Peer(Message::Done)) {
+                inside.send(from, GatewayMessage::Peer(Message::Done));
+            }
+            return Ok(());
+        }
+        let unaware = matches!(
+            message,
+            GatewayMessage::Draw { .. } | GatewayMessage::Lease(LeaseMessage::Commit { .. })
+        );
+        if self.state.stopped && unaware {
+            inside.send(from, GatewayMessage::Stop);
+        }
+        match message {
+            GatewayMessage::Peer(Message::Ask { .. })
+                if self.site().leaving() || self.state.stopped =>
+            {
+                inside.send(from, GatewayMessage::Peer(Message::Refuse));
+            }
+            GatewayMessage::Peer(message) => {
+                self.tell(Event::Mail { from, message }, None, now_ns, inside)?;
+            }
+            GatewayMessage::Gift(ticket, message) => {
+                self.act(now_ns, inside, Some(ticket), |it, actions| {
+                    it.on(from, message, now_ns, actions);
+                })?;
+            }
+            GatewayMessage::Lease(message) => {
+                self.act(now_ns, inside, None, |it, actions| {
+                    it.on(from, message, now_ns, actions)
+                })?;
+            }
+            GatewayMessage::Best(solution) => self.found(&solution, now_ns, inside)?,
+            GatewayMessage::Draw { dry } => self.on_draw((from, dry), now_ns, inside)?,
+            GatewayMessage::Nodes(nodes) => self.on_nodes(nodes, inside),
+            GatewayMessage::Stop => self.stop(now_ns, inside)?,
+        }
+        self.proceed(now_ns, inside)
+    }
+
+    /// A unit, or another site, has found a solution.
+    ///
+    /// # Errors
+    /// The first thing inside that fails.
+    pub fn found<I: Workers<Done = D>>(
+        &mut self,
+        solution: &Solution,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        self.act(now_ns, inside, None, |it, actions| it.site_mut().found(solution, actions))
+    }
+
+    /// Wakes the peer if it is time.
+    pub(super) fn wake<I: Workers<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
+        if self.state.wake_ns <= now_ns {
+            self.state.wake_ns = u64::MAX;
+            self.tell(Event::Woke, None, now_ns, inside)?;
+        }
+        Ok(())
+    }
+
+    /// When the peer wants to be woken.
+    pub(super) fn wakes_ns(&self) -> u64 {
+        self.state.wake_ns
+    }
+
+    /// The sites next to this one in the tree of sites.
+    pub(super) fn neighbours(&self) -> Vec<SiteId> {
+        self.peer.peer().in_the_tree().collect()
+    }
+}

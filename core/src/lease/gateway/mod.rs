@@ -1,0 +1,23 @@
+//! The gateway of a site: what joins its units to other sites.
+//!
+//! Inside its site the gateway is one more peer, number 0, with work of its own that it does not explore: the
+//! spare piece. To other sites it is the peer that stands for all units. Leases answer for what crosses it.
+
+mod effects;
+mod events;
+mod message;
+mod portion;
+mod quota;
+mod rations;
+mod rounds;
+mod state;
+mod wire;
+mod workers;
+
+pub use events::Gateway;
+pub use message::GatewayMessage;
+pub use portion::{Portion, Tally};
+pub use wire::GatewayPacket;
+#[cfg(any(test, feature = "faults"))]
+pub use wire::samples;
+pub use workers::Workers;

@@ -1,0 +1,167 @@
+//! The laws of work and explorers, as checks that any test can apply to any implementation.
+//!
+//! Each check panics with what went wrong. They serve the tests of this workspace and those of
+//! users who write their own explorers or nodes.
+
+use crate::search::explorer::{Explorer, Progress};
+use crate::search::work::{Pack, Reader, Work};
+use oorandom::Rand64;
+
+/// A value survives a round trip; truncated bytes are refused; altered bytes are refused or decode
+/// to a value that packs to those bytes.
+///
+/// # Panics
+/// If the value breaks the law.
+pub fn pack_law<T: Pack + PartialEq + std::fmt::Debug>(value: &T, rng: &mut Rand64) {
+    let mut bytes = Vec::new();
+    value.pack(&mut bytes);
+    assert!(bytes.len() >= T::LEAST, "{value:?} takes fewer bytes than `LEAST`");
+    let mut reader = Reader::new(&bytes);
+    assert_eq!(T::unpack(&mut reader).as_ref(), Ok(value));
+    assert_eq!(reader.finish(), Ok(()), "{value:?} left bytes over");
+    for end in 0..bytes.len() {
+        let cut = T::unpack(&mut Reader::new(&bytes[..end]));
+        assert!(cut.is_err(), "{value:?} cut at {end} was read as {cut:?}");
+    }
+    if bytes.is_empty() {
+        return;
+    }
+    for _ in 0..20 {
+        let mut hostile = bytes.clone();
+        let place = rng.rand_range(0..hostile.len() as u64) as usize;
+        hostile[place] = rng.rand_u64() as u8;
+        let mut reader = Reader::new(&hostile);
+        if let Ok(other) = T::unpack(&mut reader) {
+            let read = hostile.len() - reader.left();
+            let mut again = Vec::new();
+            other.pack(&mut again);
+            assert_eq!(again, hostile[..read], "{other:?} has two encodings");
+        }
+    }
+}
+
+/// Runs an explorer until its work is done.
+pub fn run_to_end(explorer: &mut dyn Explorer, best: i64) -> Progress {
+    let mut sum = Progress::default();
+    let mut best = best;
+    while explorer.size() > 0.0 {
+        let progress = explorer.run(1 << 20, best);
+        best = progress.found.as_ref().map_or(best, |found| found.score);
+        sum.add(progress);
+    }
+    sum
+}
+
+/// No node is lost or explored twice, however the work is split, packed and passed on.
+///
+/// Several explorers take random turns: one runs a little, gives a random share to another, or
+/// hands everything over. Their counts must add up to those of `whole`.
+///
+/// # Panics
+/// If an explorer breaks the law.
+pub fn explorer_law<'p>(
+    make: &dyn Fn(usize) -> Box<dyn Explorer + 'p>,
+    root: &Work,
+    best: i64,
+    whole: &Progress,
+    seed: u64,
+) {
+    pass_on(make, (root, best), whole, seed, false);
+}
+
+/// The same for explorers that may give nothing at first.
+///
+/// # Panics
+/// If an explorer breaks the law.
+pub fn late_explorer_law<'p>(
+    make: &dyn Fn(usize) -> Box<dyn Explorer + 'p>,
+    root: &Work,
+    best: i64,
+    whole: &Progress,
+    seed: u64,
+) {
+    pass_on(make, (root, best), whole, seed, true);
+}
+
+fn pass_on<'p>(
+    make: &dyn Fn(usize) -> Box<dyn Explorer + 'p>,
+    (root, best): (&Work, i64),
+    whole: &Progress,
+    seed: u64,
+    late: bool,
+) {
+    let mut rng = Rand64::new(u128::from(seed));
+    let mut crowd: Vec<_> = (0..4).map(make).collect();
+    crowd[0].put(&root.bytes).expect("the root is canonical");
+    let mut sum = Progress::default();
+    while crowd.iter().any(|explorer| explorer.size() > 0.0) {
+        let from = rng.rand_range(0..4) as usize;
+        let to = rng.rand_range(0..4) as usize;
+        match rng.rand_range(0..4) {
+            0 | 1 => sum.add(crowd[from].run(rng.rand_range(1..2000), best)),
+            2 => {
+                let (mut size, share) = (crowd[from].size(), rng.rand_float());
+                let mut given = crowd[from].split(share);
+                for _ in 0..4 {
+                    if late && given.is_none() && size >= 2.0 {
+                        // What it is waiting for comes while it explores.
+                        sum.add(crowd[from].run(1, best));
+                        size = crowd[from].size();
+                        given = crowd[from].split(share);
+                    }
+                }
+                assert_eq!(given.is_some(), size >= 2.0, "a split of {size} nodes");
+                if let Some(work) = given {
+                    assert!(work.size >= 1.0, "a piece without nodes");
+                    assert!(crowd[from].size() > 0.0, "a split gave everything");
+                    crowd[to].put(&work.bytes).expect("a split is canonical");
+                }
+            }
+            _ if rng.rand_range(0..8) == 0 => {
+                let copy = crowd[from].copy();
+                let all = crowd[from].drain();
+                assert_eq!(copy.bytes, all.bytes, "a copy and a drain differ");
+                assert!(crowd[from].size() == 0.0, "a drain left something");
+                crowd[to].put(&all.bytes).expect("a drain is canonical");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(sum.counts, whole.counts, "seed {seed}");
+}
+
+/// Bytes with up to three random changes: flipped bits, cuts, additions.
+#[must_use]
+pub fn mutate(good: &[u8], rng: &mut Rand64) -> Vec<u8> {
+    let mut bytes = good.to_vec();
+    for _ in 0..rng.rand_range(1..4) {
+        match rng.rand_range(0..3) {
+            0 if !bytes.is_empty() => {
+                let place = rng.rand_range(0..bytes.len() as u64) as usize;
+                bytes[place] ^= 1 << rng.rand_range(0..8);
+            }
+            1 => bytes.truncate(rng.rand_range(0..bytes.len() as u64 + 1) as usize),
+            _ => bytes.push(rng.rand_u64() as u8),
+        }
+    }
+    bytes
+}
+
+/// Hostile bytes give an error or valid work, never a panic or an excessive allocation.
+///
+/// Work that is accepted is explored briefly, split and drained.
+///
+/// # Panics
+/// If an explorer breaks the law.
+pub fn hostile_law(make: &dyn Fn() -> Box<dyn Explorer>, good: &[u8], rounds: u32, seed: u64) {
+    let mut rng = Rand64::new(u128::from(seed));
+    for _ in 0..rounds {
+        let bytes = mutate(good, &mut rng);
+        let mut explorer = make();
+        if explorer.put(&bytes).is_ok() {
+            explorer.run(100, i64::MAX);
+            let _ = explorer.split(0.5);
+            explorer.drain();
+        }
+    }
+}

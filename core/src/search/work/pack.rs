@@ -1,0 +1,255 @@
+//! The canonical encoding of nodes: one byte string per value, decoded defensively.
+
+use std::sync::Arc;
+
+/// Why bytes could not be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// The bytes end inside a value.
+    #[error("the bytes end too early")]
+    Short,
+    /// Bytes remain after the last value.
+    #[error("bytes are left over")]
+    Long,
+    /// A number is out of range or not in its shortest form.
+    #[error("a value is out of range")]
+    Range,
+}
+
+/// Reads packed values from the front of a byte slice.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the front of `bytes`.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// Bytes not yet read.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Takes the next `n` bytes.
+    pub fn take(&mut self, n: usize) -> Result<&'a [u8], Malformed> {
+        let (head, rest) = self.rest.split_at_checked(n).ok_or(Malformed::Short)?;
+        self.rest = rest;
+        Ok(head)
+    }
+
+    /// Ends reading; an error if bytes remain.
+    pub fn finish(self) -> Result<(), Malformed> {
+        if self.rest.is_empty() { Ok(()) } else { Err(Malformed::Long) }
+    }
+}
+
+/// A value with a canonical encoding.
+///
+/// Two laws: `unpack(pack(x)) == x`, and bytes that `pack` does not produce are an error. Neither
+/// function panics or allocates more than a small multiple of the bytes at hand.
+pub trait Pack: Sized {
+    /// The fewest bytes that any value takes.
+    const LEAST: usize;
+
+    /// Appends the encoding to `out`.
+    fn pack(&self, out: &mut Vec<u8>);
+
+    /// Reads one value.
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed>;
+}
+
+/// Appends `value`, seven bits per byte, least significant first.
+fn pack_varint(mut value: u128, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn unpack_varint(from: &mut Reader<'_>) -> Result<u128, Malformed> {
+    let first = from.take(1)?[0];
+    if first < 0x80 {
+        return Ok(u128::from(first));
+    }
+    let mut value = u128::from(first & 0x7f);
+    for shift in (7..128).step_by(7) {
+        let byte = from.take(1)?[0];
+        let bits = u128::from(byte & 0x7f);
+        if bits << shift >> shift != bits || byte == 0 {
+            return Err(Malformed::Range);
+        }
+        value |= bits << shift;
+        if byte < 0x80 {
+            return Ok(value);
+        }
+    }
+    Err(Malformed::Range)
+}
+
+macro_rules! pack_integers {
+    ($($unsigned:ty, $signed:ty);*) => {$(
+        impl Pack for $unsigned {
+            const LEAST: usize = 1;
+            fn pack(&self, out: &mut Vec<u8>) {
+                pack_varint(*self as u128, out);
+            }
+            fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+                Self::try_from(unpack_varint(from)?).map_err(|_| Malformed::Range)
+            }
+        }
+        impl Pack for $signed {
+            const LEAST: usize = 1;
+            fn pack(&self, out: &mut Vec<u8>) {
+                // Zigzag: small numbers of either sign stay short.
+                ((*self << 1) ^ (*self >> (Self::BITS - 1))).cast_unsigned().pack(out);
+            }
+            fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+                let raw = <$unsigned>::unpack(from)?;
+                Ok((raw >> 1).cast_signed() ^ -(raw & 1).cast_signed())
+            }
+        }
+    )*};
+}
+pack_integers!(u16, i16; u32, i32; u64, i64; u128, i128; usize, isize);
+
+impl Pack for u8 {
+    const LEAST: usize = 1;
+    fn pack(&self, out: &mut Vec<u8>) {
+        out.push(*self);
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(from.take(1)?[0])
+    }
+}
+
+impl Pack for i8 {
+    const LEAST: usize = 1;
+    fn pack(&self, out: &mut Vec<u8>) {
+        out.push(self.cast_unsigned());
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        u8::unpack(from).map(u8::cast_signed)
+    }
+}
+
+impl Pack for bool {
+    const LEAST: usize = 1;
+    fn pack(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(*self));
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        match u8::unpack(from)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Malformed::Range),
+        }
+    }
+}
+
+impl<T: Pack, const N: usize> Pack for [T; N] {
+    const LEAST: usize = N * T::LEAST;
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.iter().for_each(|item| item.pack(out));
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut failed = Ok(());
+        let items = [(); N].map(|()| match failed {
+            Ok(()) => T::unpack(from).map_err(|e| failed = Err(e)).ok(),
+            Err(_) => None,
+        });
+        failed?;
+        // None failed, so every item is there.
+        Ok(items.map(|item| item.expect("unpacked")))
+    }
+}
+
+impl<T: Pack> Pack for Vec<T> {
+    const LEAST: usize = 1;
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.len().pack(out);
+        self.iter().for_each(|item| item.pack(out));
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        const { assert!(T::LEAST > 0, "a vector of items that take no bytes has no length limit") };
+        let n = usize::unpack(from)?;
+        if n > from.left() / T::LEAST {
+            return Err(Malformed::Short);
+        }
+        (0..n).map(|_| T::unpack(from)).collect()
+    }
+}
+
+impl<T: Pack> Pack for Option<T> {
+    const LEAST: usize = 1;
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.is_some().pack(out);
+        self.iter().for_each(|value| value.pack(out));
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        bool::unpack(from)?.then(|| T::unpack(from)).transpose()
+    }
+}
+
+impl<T: Pack> Pack for Arc<T> {
+    const LEAST: usize = T::LEAST;
+    fn pack(&self, out: &mut Vec<u8>) {
+        T::pack(self, out);
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        T::unpack(from).map(Self::new)
+    }
+}
+
+macro_rules! pack_tuples {
+    ($(($($name:ident),+))*) => {$(
+        impl<$($name: Pack),+> Pack for ($($name,)+) {
+            const LEAST: usize = 0 $(+ $name::LEAST)+;
+            #[allow(non_snake_case)]
+            fn pack(&self, out: &mut Vec<u8>) {
+                let ($($name,)+) = self;
+                $($name.pack(out);)+
+            }
+            fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+                Ok(($($name::unpack(from)?,)+))
+            }
+        }
+    )*};
+}
+pack_tuples!((A)(A, B)(A, B, C)(A, B, C, D)(A, B, C, D, E)(A, B, C, D, E, F));
+
+/// Implements [`Pack`] for a struct, given its name and its fields with their types.
+///
+/// ```
+/// #[derive(Clone, Debug, PartialEq)]
+/// struct Node { level: u32, room: i64 }
+/// pleach_core::pack_struct!(Node { level: u32, room: i64 });
+///
+/// use pleach_core::search::work::{Pack, Reader};
+/// let node = Node { level: 3, room: -1 };
+/// let mut bytes = Vec::new();
+/// node.pack(&mut bytes);
+/// assert_eq!(bytes, [3, 1]);
+/// assert_eq!(Node::unpack(&mut Reader::new(&bytes)), Ok(node));
+/// ```
+#[macro_export]
+macro_rules! pack_struct {
+    ($name:ident { $($field:ident: $type:ty),+ $(,)? }) => {
+        impl $crate::search::work::Pack for $name {
+            const LEAST: usize = 0 $(+ <$type as $crate::search::work::Pack>::LEAST)+;
+            fn pack(&self, out: &mut Vec<u8>) {
+                $($crate::search::work::Pack::pack(&self.$field, out);)+
+            }
+            fn unpack(
+                from: &mut $crate::search::work::Reader<'_>,
+            ) -> Result<Self, $crate::search::work::Malformed> {
+                Ok(Self { $($field: $crate::search::work::Pack::unpack(from)?),+ })
+            }
+        }
+    };
+}

@@ -1,0 +1,293 @@
+//! [`Asking`]: how a peer without work gets some. Each rule has its own file.
+
+mod lifelines;
+mod masters;
+mod overlay;
+mod turns;
+
+use super::PeerId;
+use super::chooser::Chooser;
+use super::hungry::Thieves;
+use super::policy::{Policy, Victim};
+use super::tree::TreePlace;
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Ask; the victim refuses if it has no work.
+    Ask(PeerId),
+    /// Ask; the request stays with the victim until there is work.
+    Wait(PeerId),
+    /// Rest for this many nanoseconds.
+    Rest(u64),
+    /// Just wait.
+    Nothing,
+}
+
+/// The requests of a peer without work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Asking {
+    /// The peer that was asked and has yet to answer.
+    asked: Option<PeerId>,
+    /// Peers at which this one waits for work.
+    waiting: Vec<PeerId>,
+    /// Children that had nothing.
+    empty: Vec<PeerId>,
+    /// Peers that were gone when they were asked. No answer will come from there.
+    lost: Vec<PeerId>,
+    /// Refusals in a row.
+    refusals: u32,
+    /// Rests in a row.
+    rests: u32,
+    resting: bool,
+    /// Whether it has rested since it had work.
+    rested: bool,
+    /// The last offset asked in the ring.
+    turn: u32,
+    /// Whether the peer has ever had work; kept only where it matters.
+    served: bool,
+    /// Whether the parent believes that there is no work here, and so must be told of new work.
+    parent_thinks_empty: bool,
+}
+
+/// What the choice of a victim depends on.
+pub(super) struct Context<'a> {
+    pub me: PeerId,
+    pub peers: u32,
+    pub policy: &'a Policy,
+    pub place: &'a TreePlace,
+    pub thieves: &'a Thieves,
+    /// The other peers that are there, in order; `None` if all are.
+    pub others: Option<&'a [PeerId]>,
+}
+
+impl Context<'_> {
+    /// Whether a peer is there.
+    fn has(&self, peer: PeerId) -> bool {
+        self.others.is_none_or(|others| others.binary_search(&peer).is_ok())
+    }
+}
+
+impl Asking {
+    /// Whether an answer is outstanding.
+    pub fn asked(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Whether a request of this peer waits at another.
+    pub fn waits_at(&self, peer: PeerId) -> bool {
+        self.waiting.contains(&peer)
+    }
+
+    /// Records work from a peer; returns the peers to tell that there is work here.
+    pub fn on_work(&mut self, from: PeerId, place: &TreePlace, policy: &Policy) -> Vec<PeerId> {
+        if self.asked == Some(from) {
+            self.asked = None;
+        }
+        let mut told = std::mem::take(&mut self.waiting);
+        if let Some(parent) = place.parent().filter(|_| self.parent_thinks_empty)
+            && !told.contains(&parent)
+        {
+            told.push(parent);
+        }
+        told.retain(|&peer| peer != from);
+        let served = policy.share.is_once() || policy.victim == Victim::Woven;
+        *self = Self { asked: self.asked, turn: self.turn, served, ..Self::default() };
+        told
+    }
+
+    /// Records a refusal.
+    pub fn on_refusal(&mut self, from: PeerId, policy: &Policy) {
+        if self.asked == Some(from) {
+            self.asked = None;
+            self.refusals += 1;
+            // A request that expects an answer replaces one that waits.
+            self.waiting.retain(|&peer| peer != from);
+            if policy.asks_along_the_tree() {
+                self.empty.push(from);
+            }
+        }
+    }
+
+    /// Records that a peer is gone.
+    pub fn on_lost(&mut self, peer: PeerId, policy: &Policy, may_return: bool) {
+        if self.asked == Some(peer) {
+            self.on_refusal(peer, policy);
+        }
+        if may_return {
+            self.waiting.retain(|&other| other != peer);
+            self.resting = false;
+        } else if self.waiting.contains(&peer) && !self.lost.contains(&peer) {
+            self.lost.push(peer);
+        }
+    }
+
+    /// Records that a peer that had nothing now has work.
+    pub fn on_unpark(&mut self, from: PeerId) {
+        self.empty.retain(|&peer| peer != from);
+    }
+
+    /// Records that a thief was refused.
+    pub fn on_refused(&mut self, thief: PeerId, place: &TreePlace, policy: &Policy) {
+        let parent = place.parent() == Some(thief);
+        self.parent_thinks_empty |= parent && policy.asks_along_the_tree();
+    }
+
+    /// The rest is over.
+    pub fn on_woke(&mut self) {
+        self.resting = false;
+    }
+
+    /// What to do next; called until the answer is to wait.
+    pub fn next(&mut self, context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
+        if context.peers < 2 || self.resting {
+            return Next::Nothing;
+        }
+        let next = match context.policy.victim {
+            // It may wait in vain for what would come by the rule, and work can be anywhere.
+            _ if !self.lost.is_empty() => self.at_random(context, chooser),
+            Victim::Woven => self.woven(context, chooser),
+            Victim::Random => self.at_random(context, chooser),
+            Victim::Ring => self.in_a_ring(context),
+            Victim::Lifelines => self.lifelines(context, chooser),
+            Victim::Overlay { bridges } => self.overlay(context, bridges, chooser),
+            Victim::Master => self.master(context),
+            Victim::Broker | Victim::Late => self.at_peer_0(context),
+            Victim::Parent { siblings } => self.parent(context, siblings),
+        };
+        let next = match next {
+            Next::Ask(peer) | Next::Wait(peer) if !context.has(peer) => {
+                self.at_random(context, chooser)
+            }
+            next => next,
+        };
+        match next {
+            Next::Ask(victim) => self.asked = Some(victim),
+            Next::Wait(victim) => self.waiting.push(victim),
+            Next::Rest(_) => {
+                self.resting = true;
+                self.rested = context.policy.victim == Victim::Woven;
+                self.refusals = 0;
+            }
+            Next::Nothing => {}
+        }
+        next
+    }
+
+    /// Waits at the first of these peers at which it is not yet waiting.
+    fn wait_at(&self, mut peers: impl Iterator<Item = PeerId>) -> Next {
+        peers.find(|peer| !self.waiting.contains(peer)).map_or(Next::Nothing, Next::Wait)
+    }
+}
+
+/// Asks any other peer that is there, or rests if there is none.
+fn random(context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
+    match context.others {
+        None => {
+            let other = chooser.choose(context.peers - 1);
+            Next::Ask(other + u32::from(other >= context.me))
+        }
+        Some([]) => Next::Rest(context.policy.rests.longest_ns),
+        Some(others) => Next::Ask(others[chooser.choose(others.len() as u32) as usize]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::steal::{Action, Event, Message, PRESETS, Peer, PeerTree, Power, SeededChooser};
+
+    #[test]
+    fn only_peers_that_are_there_are_asked() {
+        let places = 9;
+        for preset in PRESETS {
+            let more = if preset.0 == "weighted" { ":weights=1/2" } else { "" };
+            let policy = &Policy::parse(&format!("{}{more}", preset.0)).unwrap();
+            for (me, there) in [(5, &[0, 2][..]), (0, &[7]), (3, &[]), (0, &[])] {
+                let tree = PeerTree::new(places, policy.tree, 0);
+                let (place, thieves) = (&TreePlace::new(me, &tree), &Thieves::default());
+                let others = Some(there);
+                let context = Context { me, peers: places, policy, place, thieves, others };
+                let (mut asking, chooser) = (Asking::default(), &mut SeededChooser::new(1, me));
+                let mut asked = 0;
+                for _ in 0..200 {
+                    match asking.next(&context, chooser) {
+                        Next::Ask(peer) => {
+                            assert!(there.contains(&peer), "{} asks {peer}", preset.0);
+                            asking.on_refusal(peer, policy);
+                            asked += 1;
+                        }
+                        Next::Wait(peer) => {
+                            assert!(there.contains(&peer), "{} waits at {peer}", preset.0);
+                            asked += 1;
+                        }
+                        Next::Rest(_) => asking.on_woke(),
+                        Next::Nothing => break,
+                    }
+                }
+                let masters = ["static", "dynamic", "guided", "master-worker"];
+                let alone = there.is_empty() || me == 0 && masters.contains(&preset.0);
+                let down = me == 0 && preset.0 == "hierarchical-master-worker";
+                assert!(asked > 0 || alone || down, "{} asks nobody of {there:?}", preset.0);
+            }
+        }
+    }
+
+    /// A request repeated to a peer where one waits must not take its place: it would be refused.
+    #[test]
+    fn a_request_that_waits_is_repeated_as_one_that_waits() {
+        let policy = Policy::parse("lifelines").unwrap();
+        let mut chooser = SeededChooser::new(1, 1);
+        let mut peer = Peer::new(1, &PeerTree::new(4, policy.tree, 0), policy);
+        let (mut waits_at, mut actions) = (Vec::new(), Vec::new());
+        let mut event = Event::Stepped { nodes: 0, busy_ns: 0 };
+        for now_ns in 0..100 {
+            let is_request = |to, message| peer_request(&waits_at, to) == message;
+            assert!((0..4).all(|to| is_request(to, peer.request_again(to))), "at {now_ns}");
+            peer.on(event, now_ns, 0.0, &mut chooser, &mut actions);
+            event = Event::Woke;
+            for action in actions.drain(..) {
+                match action {
+                    Action::Send { to, message: Message::Ask { waits: true, .. } } => {
+                        waits_at.push(to);
+                    }
+                    Action::Send { to: from, message: Message::Ask { waits: false, .. } } => {
+                        event = Event::Mail { from, message: Message::Refuse };
+                        waits_at.retain(|&peer| peer != from);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert!(!waits_at.is_empty());
+    }
+
+    fn peer_request(waits_at: &[PeerId], to: PeerId) -> Message {
+        Message::Ask { power: Power(0), units: 0, waits: waits_at.contains(&to) }
+    }
+
+    /// A peer that rests does so no longer once one at which it waited is lost.
+    #[test]
+    fn a_loss_ends_a_rest() {
+        let policy = &Policy::parse("lifelines").unwrap();
+        let tree = PeerTree::new(4, policy.tree, 0);
+        let (place, thieves) = (&TreePlace::new(1, &tree), &Thieves::default());
+        let (mut asking, chooser) = (Asking::default(), &mut SeededChooser::new(1, 1));
+        let others = [0, 2, 3];
+        let context = |others| Context { me: 1, peers: 4, policy, place, thieves, others };
+        loop {
+            match asking.next(&context(Some(&others)), chooser) {
+                Next::Ask(peer) => asking.on_refusal(peer, policy),
+                Next::Wait(_) => {}
+                Next::Rest(_) if asking.waiting.is_empty() => asking.on_woke(),
+                Next::Rest(_) => break,
+                Next::Nothing => panic!("nothing to do"),
+            }
+        }
+        let lost = asking.waiting[0];
+        let left: Vec<_> = others.into_iter().filter(|&peer| peer != lost).collect();
+        assert_eq!(asking.next(&context(Some(&left)), chooser), Next::Nothing);
+        asking.on_lost(lost, policy, true);
+        assert_ne!(asking.next(&context(Some(&left)), chooser), Next::Nothing);
+    }
+}

@@ -1,0 +1,31 @@
+//! `overlay`, after Vu et al. (CLUSTER 2012): down the tree, up the tree, and over a bridge.
+
+use super::{Asking, Context, Next};
+use crate::steal::{Chooser, PeerId};
+
+impl Asking {
+    /// Waits at the bridge. Meanwhile it asks its children in random order, except those that have
+    /// asked or have nothing, and then waits at the parent.
+    pub(super) fn overlay(
+        &mut self,
+        context: &Context<'_>,
+        bridges: bool,
+        chooser: &mut dyn Chooser,
+    ) -> Next {
+        let bridge = context.place.bridge().filter(|_| bridges);
+        if let next @ Next::Wait(_) = self.wait_at(bridge.into_iter()) {
+            return next;
+        }
+        if self.asked() {
+            return Next::Nothing;
+        }
+        let open = |&child: &PeerId| {
+            context.has(child) && !context.thieves.has(child) && !self.empty.contains(&child)
+        };
+        let open: Vec<PeerId> = context.place.children().filter(open).collect();
+        if open.is_empty() {
+            return self.wait_at(context.place.parent().into_iter());
+        }
+        Next::Ask(open[chooser.choose(open.len() as u32) as usize])
+    }
+}

@@ -1,0 +1,231 @@
+//! [`Host`]: the one interpreter of a peer's actions. Real runs, the simulator, and the rooms in which
+//! every schedule is enumerated all run this code, and differ only in their [`Effects`].
+
+use super::chooser::Chooser;
+use super::effects::Law;
+use super::giving::hand_over;
+use super::hungry::Thief;
+use super::late::carry::carry_out;
+use super::late::effects as late;
+use super::ledger::{Ledger, OnTheWay};
+use super::message::{Action, Event, Message};
+use super::peer::Peer;
+use super::ticket::PeerId;
+
+/// A peer, the pieces that it answers for, and the actions that it still wants carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Host<P> {
+    pub(super) peer: Peer,
+    pub(super) ledger: Ledger<P>,
+    /// The work that came with the message that the peer was told of.
+    pub(super) coming: Option<P>,
+    /// Whether that work is for [`Action::Take`].
+    to_take: bool,
+    /// The batch that is being carried out, and how much of it has been.
+    batch: Vec<Action>,
+    done: usize,
+    /// What to tell the peer after this batch.
+    gave: bool,
+    all_idle: bool,
+    kept: Vec<Thief>,
+}
+
+impl<P: Clone> Host<P> {
+    /// A host for a peer of a run of which snapshots may be taken or not.
+    #[must_use]
+    pub fn new(peer: Peer, snapshots: bool) -> Self {
+        Self {
+            peer,
+            ledger: Ledger::new(snapshots),
+            coming: None,
+            to_take: false,
+            batch: Vec::new(),
+            done: 0,
+            gave: false,
+            all_idle: false,
+            kept: Vec::new(),
+        }
+    }
+
+    /// The peer.
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// The pieces that it answers for.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger<P> {
+        &self.ledger
+    }
+
+    /// The pieces on their way to and from it.
+    #[must_use]
+    pub fn on_the_way(&self) -> OnTheWay<P> {
+        self.ledger.on_the_way()
+    }
+
+    /// The work that has come and that the peer has not taken yet.
+    #[must_use]
+    pub fn to_take(&self) -> Option<&P> {
+        self.coming.as_ref().filter(|_| self.to_take)
+    }
+
+    /// No further snapshot will be taken.
+    #[cfg(feature = "faults")]
+    pub fn end_snapshots(&mut self) {
+        self.ledger.end_snapshots();
+    }
+
+    /// Tells the peer what happened, with the work that came with it, and carries out what it wants.
+    ///
+    /// # Errors
+    /// The first effect that fails.
+    pub fn tell<V: late::LateEffects<Piece = P>>(
+        &mut self,
+        event: Event,
+        piece: Option<P>,
+        now_ns: u64,
+        chooser: &mut dyn Chooser,
+        effects: &mut V,
+    ) -> Result<(), V::Error> {
+        self.begin(event, piece, now_ns, chooser, effects);
+        while self.proceed(now_ns, chooser, effects)? {}
+        Ok(())
+    }
+
+    /// Tells the peer what happened. What it wants is left to [`Host::proceed`].
+    pub fn begin<V: late::LateEffects<Piece = P>>(
+        &mut self,
+        event: Event,
+        piece: Option<P>,
+        now_ns: u64,
+        chooser: &mut dyn Chooser,
+        effects: &mut V,
+    ) {
+        if let Event::Mail { from, message } = event {
+            if !self.is_possible(from, message, piece.is_some()) {
+                return;
+            }
+            self.to_take = message.brings_work();
+        } else {
+            self.to_take = false;
+        }
+        self.coming = piece;
+        self.ask(event, now_ns, chooser, effects);
+    }
+
+    /// Whether a message can come from a peer that keeps to the protocol. Others are dropped: what the
+    /// network brings must not bring the peer down.
+    fn is_possible(&self, from: PeerId, message: Message, has_work: bool) -> bool {
+        let known = |peer: PeerId| peer < self.peer.peers() && peer != self.peer.me();
+        let possible = match message {
+            Message::Work { ticket, .. } => ticket.giver == from && has_work,
+            Message::Ack { ticket, .. } => {
+                self.peer.keeps_copies() || self.ledger.awaits(ticket, from)
+            }
+            Message::Pass { thief, .. } => known(thief) && from == 0,
+            Message::Load { .. } | Message::Passed { .. } => self.peer.me() == 0,
+            Message::Late(_) => has_work,
+            _ => true,
+        };
+        known(from) && possible
+    }
+
+    /// The action that [`Host::proceed`] carries out next.
+    pub fn next_action(&self) -> Option<&Action> {
+        self.batch.get(self.done)
+    }
+
+    /// Carries out one action, or tells the peer what came of the batch. Returns whether there is more
+    /// to do.
+    pub fn proceed<V: late::LateEffects<Piece = P>>(
+        &mut self,
+        now_ns: u64,
+        chooser: &mut dyn Chooser,
+        effects: &mut V,
+    ) -> Result<bool, V::Error> {
+        if let Some(&action) = self.next_action() {
+            self.done += 1;
+            self.act(action, effects)?;
+            return Ok(true);
+        }
+        self.batch.clear();
+        self.done = 0;
+        let next = if let Some(thief) = self.kept.pop() {
+            Event::Kept { thief }
+        } else if std::mem::take(&mut self.gave) {
+            Event::Gave
+        } else if std::mem::take(&mut self.all_idle) {
+            Event::AllIdle
+        } else {
+            // Work that was only to be looked at may be left over.
+            if self.coming.take().is_some() && std::mem::take(&mut self.to_take) {
+                effects.broken(Law::InVain)?;
+            }
+            return Ok(false);
+        };
+        self.ask(next, now_ns, chooser, effects);
+        Ok(true)
+    }
+
+    /// Asks the peer what it wants done.
+    fn ask<V: late::LateEffects<Piece = P>>(
+        &mut self,
+        event: Event,
+        now_ns: u64,
+        chooser: &mut dyn Chooser,
+        effects: &mut V,
+    ) {
+        let coming = self.to_take().map_or(0.0, |piece| effects.size_of(piece));
+        self.peer.on(event, now_ns, effects.size() + coming, chooser, &mut self.batch);
+    }
+
+    /// Carries out one action.
+    fn act<V: late::LateEffects<Piece = P>>(
+        &mut self,
+        action: Action,
+        effects: &mut V,
+    ) -> Result<(), V::Error> {
+        match action {
+            Action::Send { to, message } => effects.send(to, message, None),
+            Action::Give { thief, ticket, share } => match effects.split(share.value())? {
+                Some(piece) => {
+                    self.gave = true;
+                    let held = (&mut self.peer, &mut self.ledger);
+                    hand_over(held, thief.peer, ticket, piece, effects)?;
+                }
+                None => self.kept.push(thief),
+            },
+            Action::Take { ticket } => match self.coming.take() {
+                Some(piece) => {
+                    self.ledger.take(ticket);
+                    effects.put(piece)?;
+                }
+                None => effects.broken(Law::DidNotCome(ticket))?,
+            },
+            Action::Release { ticket } => {
+                if !self.ledger.release(ticket) {
+                    effects.broken(Law::NotKept(ticket))?;
+                }
+            }
+            Action::Cut { epoch } => effects.cut(epoch, self.ledger.on_the_way())?,
+            Action::Join => effects.join()?,
+            Action::Leave => self.all_idle |= effects.leave()?,
+            Action::Beat { score } => effects.beat(score),
+            Action::WakeAt { at_ns } => effects.wake_at(at_ns),
+            Action::Finish => effects.finish()?,
+            Action::Late(change) => {
+                let held = (&mut self.peer, &mut self.ledger, &mut self.coming);
+                self.gave |= carry_out(held, change, effects)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(any(test, feature = "faults"))]
+    /// Makes its peer wrong.
+    pub fn mutate(&mut self, mutant: super::mutant::Mutant) {
+        self.peer.mutant = mutant;
+    }
+}

@@ -1,0 +1,91 @@
+//! Carries out what a peer wants done with copies: the part of the host that only late giving needs.
+
+use super::effects::LateEffects;
+use super::words::{Change, Recall};
+use crate::steal::giving::hand_over;
+use crate::steal::ledger::Ledger;
+use crate::steal::message::Message;
+use crate::steal::peer::Peer;
+use crate::steal::ticket::{Fraction, PeerId, Ticket};
+
+/// What a host holds: its peer, the pieces that it answers for, and the work that came with a message.
+type HostParts<'a, P> = (&'a mut Peer, &'a mut Ledger<P>, &'a mut Option<P>);
+
+/// Carries out one change. Returns whether the size of the peer's own work changed.
+pub(in super::super) fn carry_out<P: Clone, V: LateEffects<Piece = P>>(
+    (peer, ledger, coming): HostParts<'_, P>,
+    change: Change,
+    effects: &mut V,
+) -> Result<bool, V::Error> {
+    match change {
+        Change::Give { to, ticket, of, owner, share } => {
+            return give((peer, ledger), (to, ticket), (of, owner), share, effects);
+        }
+        Change::Hold { ticket } => hold((peer, ledger, coming), ticket, effects)?,
+        Change::Trim => {
+            if let Some(away) = coming.take() {
+                effects.trim(&away)?;
+                return Ok(true);
+            }
+        }
+        Change::Tell { ticket } => {
+            let left = effects.copy()?;
+            effects.send(0, Message::Late(Recall::Left { ticket }), Some(left));
+        }
+    }
+    Ok(false)
+}
+
+/// Splits a copy, gives the part and tells the owner.
+fn give<P: Clone, V: LateEffects<Piece = P>>(
+    (peer, ledger): (&mut Peer, &mut Ledger<P>),
+    (to, ticket): (PeerId, Ticket),
+    (of, owner): (Ticket, PeerId),
+    share: Fraction,
+    effects: &mut V,
+) -> Result<bool, V::Error> {
+    let Some(copy) = ledger.piece_mut(of).map(|piece| piece.clone()) else {
+        return Ok(false);
+    };
+    let (left, given) = effects.split_copy(&copy, share.value())?;
+    keep((peer, ledger), of, left, effects);
+    let Some(given) = given else {
+        peer.take_copy_back(to, ticket);
+        return Ok(false);
+    };
+    effects.send(owner, Message::Late(Recall::Trim { ticket }), Some(given.clone()));
+    if to == peer.me() {
+        effects.put(given)?;
+    } else {
+        hand_over((peer, ledger), to, ticket, given, effects)?;
+    }
+    Ok(true)
+}
+
+/// Reduces a copy to what is still left of it.
+fn hold<P: Clone, V: LateEffects<Piece = P>>(
+    (peer, ledger, coming): HostParts<'_, P>,
+    ticket: Ticket,
+    effects: &mut V,
+) -> Result<(), V::Error> {
+    let Some(left) = coming.take() else { return Ok(()) };
+    let Some(copy) = ledger.piece_mut(ticket).map(|piece| piece.clone()) else {
+        return Ok(());
+    };
+    let still = effects.intersect(&copy, &left)?;
+    keep((peer, ledger), ticket, still, effects);
+    Ok(())
+}
+
+/// Changes a copy, and tells the peer its size.
+fn keep<P: Clone, V: LateEffects<Piece = P>>(
+    (peer, ledger): (&mut Peer, &mut Ledger<P>),
+    ticket: Ticket,
+    piece: P,
+    effects: &mut V,
+) {
+    peer.note_copy(ticket, effects.size_of(&piece));
+    if let Some(kept) = ledger.piece_mut(ticket) {
+        *kept = piece;
+    }
+}

@@ -1,0 +1,102 @@
+//! [`Ledger`]: the pieces that a peer gave and that nobody has acknowledged yet, and what a snapshot
+//! must know of pieces on their way.
+
+use super::ticket::{PeerId, Ticket};
+use std::collections::BTreeMap;
+
+/// A piece that is kept until its receiver has it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct KeptPiece<P> {
+    to: PeerId,
+    piece: P,
+}
+
+/// The bytes behind every ticket, from the moment a piece is given until it is acknowledged.
+///
+/// Of what was taken, the last ticket of each giver is enough: mail between two peers keeps its order,
+/// so a peer takes the pieces of one giver in the order of their tickets.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ledger<P> {
+    kept: BTreeMap<Ticket, KeptPiece<P>>,
+    /// The last ticket taken from each giver, where snapshots may be taken.
+    taken: Option<BTreeMap<PeerId, u64>>,
+}
+
+/// What a snapshot records of the pieces on their way to and from one peer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OnTheWay<P> {
+    /// Pieces given and not acknowledged, each with its receiver.
+    pub kept: Vec<(Ticket, PeerId, P)>,
+    /// The number of the last piece taken from each giver.
+    pub taken: Vec<(PeerId, u64)>,
+}
+
+impl<P> Default for OnTheWay<P> {
+    fn default() -> Self {
+        Self { kept: Vec::new(), taken: Vec::new() }
+    }
+}
+
+impl<P: Clone> Ledger<P> {
+    /// An empty ledger, for a run of which snapshots may be taken or not.
+    pub(super) fn new(snapshots: bool) -> Self {
+        Self { kept: BTreeMap::new(), taken: snapshots.then(BTreeMap::new) }
+    }
+
+    /// Keeps a piece. Returns whether the ticket is new.
+    pub(super) fn keep(&mut self, ticket: Ticket, to: PeerId, piece: P) -> bool {
+        self.kept.insert(ticket, KeptPiece { to, piece }).is_none()
+    }
+
+    /// The piece kept under a ticket, to be looked at or changed.
+    pub(super) fn piece_mut(&mut self, ticket: Ticket) -> Option<&mut P> {
+        self.kept.get_mut(&ticket).map(|kept| &mut kept.piece)
+    }
+
+    /// Whether a peer is to acknowledge this piece.
+    pub(super) fn awaits(&self, ticket: Ticket, from: PeerId) -> bool {
+        self.kept.get(&ticket).is_some_and(|kept| kept.to == from)
+    }
+
+    /// Notes that a piece was taken.
+    pub(super) fn take(&mut self, ticket: Ticket) {
+        if let Some(taken) = &mut self.taken {
+            taken.insert(ticket.giver, ticket.number);
+        }
+    }
+
+    /// No further snapshot will be taken.
+    #[cfg(feature = "faults")]
+    pub(super) fn end_snapshots(&mut self) {
+        self.taken = None;
+    }
+
+    /// Forgets a piece. Returns whether it was kept.
+    pub(super) fn release(&mut self, ticket: Ticket) -> bool {
+        self.kept.remove(&ticket).is_some()
+    }
+
+    /// What a snapshot records.
+    pub(super) fn on_the_way(&self) -> OnTheWay<P> {
+        let kept = self.kept.iter().map(|(&ticket, kept)| (ticket, kept.to, kept.piece.clone()));
+        let taken = self.taken.iter().flatten().map(|(&giver, &number)| (giver, number));
+        OnTheWay { kept: kept.collect(), taken: taken.collect() }
+    }
+
+    /// All pieces kept.
+    pub fn pieces(&self) -> impl Iterator<Item = (Ticket, &P)> {
+        self.kept.iter().map(|(&ticket, kept)| (ticket, &kept.piece))
+    }
+
+    /// The number of pieces kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Whether no piece is kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+}

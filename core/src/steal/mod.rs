@@ -1,0 +1,38 @@
+//! Who gives how much to whom, and when all is done: numbers, messages and tickets only.
+//!
+//! The protocol is on one page in `README.md` beside this file.
+
+mod asking;
+mod broker;
+mod chooser;
+mod effects;
+mod giving;
+mod host;
+mod hungry;
+pub mod late;
+mod ledger;
+mod message;
+mod mutant;
+mod peer;
+mod policy;
+mod power;
+mod quiet;
+mod share;
+mod ticket;
+mod tree;
+
+pub use chooser::{Chooser, SeededChooser};
+pub use effects::{Effects, Law};
+pub use host::Host;
+pub use hungry::Thief;
+pub use ledger::{Ledger, OnTheWay};
+pub use message::{Action, Event, Message};
+pub use peer::Peer;
+pub use policy::{End, PRESETS, Policy, Rests, Victim};
+pub use power::Power;
+pub use share::Share;
+pub use ticket::{Fraction, PeerId, Ticket};
+pub use tree::{Growth, PeerTree, TreePlace, TreeShape};
+
+#[cfg(any(test, feature = "faults"))]
+pub use mutant::Mutant;

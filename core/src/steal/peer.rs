@@ -1,0 +1,498 @@
+//! [`Peer`]: one unit's side of the protocol, a pure state machine.
+
+use super::asking::{Asking, Context, Next};
+use super::broker::{Broker, log2_load};
+use super::chooser::Chooser;
+use super::hungry::{Thief, Thieves};
+use super::late::copies::Copies;
+use super::message::{Action, Event, Message};
+use super::mutant::Mutant;
+use super::policy::{End, Policy, Victim};
+use super::power::{Power, PowerMeter};
+use super::quiet::{Rules, Step, Totals, Waves};
+use super::share::ShareContext;
+use super::ticket::{PeerId, Ticket};
+use super::tree::{PeerTree, TreePlace};
+
+mod count;
+mod mail;
+
+/// One unit's side of the protocol: it sees numbers, messages and tickets, never a node of the tree.
+///
+/// Its [`Host`](super::Host) reports every [`Event`] with the size of the unit's work, and carries out
+/// the [`Action`]s before the next event.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Peer {
+    pub(super) me: PeerId,
+    pub(super) peers: u32,
+    pub(super) policy: Policy,
+    place: TreePlace,
+    waves: Waves,
+    meter: PowerMeter,
+    asking: Asking,
+    pub(super) thieves: Thieves,
+    broker: Broker,
+    /// Late giving: the copies that the master keeps.
+    pub(super) copies: Copies,
+    /// Late giving: the piece that came last.
+    pub(super) piece: Option<Ticket>,
+    /// What the broker was told last, and when the next report is due.
+    told: u32,
+    pub(super) tell_at_ns: u64,
+    /// Peers of the subtree, this one included, that have not had their part of the whole.
+    unserved: u32,
+    pub(super) work: Totals,
+    pub(super) unacknowledged: u64,
+    /// Whether it has left the shared counter.
+    left: bool,
+    /// The best score heard of.
+    best: i64,
+    /// The other peers that are there, in order; `None` if all are.
+    others: Option<Vec<PeerId>>,
+    /// The last epoch that began with a cut.
+    pub(super) epoch: u64,
+    finished: bool,
+    #[cfg(any(test, feature = "faults"))]
+    pub(super) mutant: Mutant,
+}
+
+impl Peer {
+    /// Peer `me` of the peers in a tree. The run gives peer 0 the whole work.
+    #[must_use]
+    pub fn new(me: PeerId, tree: &PeerTree, policy: Policy) -> Self {
+        let place = TreePlace::new(me, tree);
+        Self {
+            me,
+            peers: tree.peers(),
+            waves: Waves::new(&place),
+            meter: PowerMeter::new(policy.whole_power),
+            policy,
+            asking: Asking::default(),
+            thieves: Thieves::default(),
+            broker: Broker::default(),
+            copies: Copies::default(),
+            piece: None,
+            told: 0,
+            tell_at_ns: 0,
+            unserved: place.size(),
+            place,
+            work: Totals::default(),
+            unacknowledged: 0,
+            left: false,
+            best: i64::MAX,
+            others: None,
+            epoch: 0,
+            finished: false,
+            #[cfg(any(test, feature = "faults"))]
+            mutant: Mutant::None,
+        }
+    }
+
+    /// The same peer where the others come and go: it asks only those of which it was told that they came.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { others: Some(Vec::new()), ..self }
+    }
+
+    /// The peer's number.
+    #[must_use]
+    pub fn me(&self) -> PeerId {
+        self.me
+    }
+
+    /// The number of peers.
+    #[must_use]
+    pub fn peers(&self) -> u32 {
+        self.peers
+    }
+
+    /// Whether this peer explores none of this much work, but waits for others to ask.
+    #[must_use]
+    pub fn waits(&self, size: f64) -> bool {
+        let others = self.peers - 1;
+        // Who is served once does not ask again.
+        let asked = !self.policy.share.is_once() || self.work.sent < u64::from(others);
+        let only_gives = self.policy.coordinator && self.me == 0 || self.is_master();
+        // What could not be split for a thief is divided by exploring.
+        only_gives && others > 0 && size >= 2.0 && asked && self.thieves.is_empty()
+    }
+
+    /// The depth down to which this peer explores before it waits or gives, if it does, and whether it does so again
+    /// whenever work comes.
+    #[must_use]
+    pub fn explores_down_to(&self) -> Option<(u32, bool)> {
+        let depths = &self.policy.depths;
+        let at_level = depths.get(self.place.level() as usize).or(depths.last());
+        let first = self.policy.cutoff.filter(|_| self.me == 0).map(|depth| (depth, false));
+        at_level.filter(|_| self.is_master()).map(|&depth| (depth, true)).or(first)
+    }
+
+    /// Whether this peer leaves what is deep to those below it.
+    fn is_master(&self) -> bool {
+        !self.policy.depths.is_empty() && self.place.size() > 1
+    }
+
+    /// Whether the peer has seen the end of all work.
+    #[must_use]
+    pub fn finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Whether a shared counter tells the end of all work.
+    #[must_use]
+    pub fn uses_counter(&self) -> bool {
+        self.policy.end == Some(End::Counter)
+    }
+
+    /// The last epoch that began here with a cut.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The best score that the peer has heard of.
+    #[must_use]
+    pub fn best(&self) -> i64 {
+        self.best
+    }
+
+    /// The peer's speed: as given by hand, or else as measured.
+    #[must_use]
+    pub fn power(&self) -> Power {
+        self.policy.weight(self.me).unwrap_or(self.meter.power())
+    }
+
+    /// Reacts to an event at time `now_ns`, with open nodes of this `size` present.
+    pub fn on(
+        &mut self,
+        event: Event,
+        now_ns: u64,
+        size: f64,
+        chooser: &mut dyn Chooser,
+        actions: &mut Vec<Action>,
+    ) {
+        if self.finished {
+            // Questions and refusals may still arrive. Nobody waits for an answer.
+            return;
+        }
+        if size > 0.0 && self.left && !event.brings_work() {
+            // Only a gateway has work that no message brought.
+            self.come_back(actions);
+        }
+        match event {
+            Event::Stepped { nodes, busy_ns } => {
+                self.meter.add(nodes, busy_ns);
+                self.serve(size, actions);
+                self.report_what_is_left(now_ns, size, actions);
+                if self.is(Mutant::CountsLate) {
+                    self.come_back(actions);
+                }
+            }
+            Event::Gave => self.serve(size, actions),
+            Event::Kept { thief } => self.take_back(thief, actions),
+            Event::Mail { from, message } => self.on_mail(from, message, size, actions),
+            Event::Woke => self.asking.on_woke(),
+            Event::Snapshot { epoch } => {
+                self.on_snapshot(epoch, actions);
+                self.count(Action::Leave, actions);
+            }
+            Event::Refilled => self.on_refilled(size, actions),
+            // Without any it asks below.
+            Event::Short if size > 0.0 => self.ask(now_ns, chooser, actions),
+            Event::Short => {}
+            Event::Came { peer } => self.on_came(peer),
+            Event::Lost { peer } => self.on_lost(peer),
+            Event::AllIdle => self.end(self.me, actions),
+            Event::Found { score } => self.spread(score, self.me, actions),
+        }
+        if self.finished {
+            return;
+        }
+        if self.policy.victim == Victim::Broker {
+            self.report(now_ns, size, actions);
+        }
+        if size == 0.0 {
+            self.on_empty(now_ns, chooser, actions);
+        }
+    }
+
+    /// Tells the neighbours in the tree of a better score, except the one it came from.
+    ///
+    /// Links keep order, so the score arrives ahead of the report of the peer that found it: it reaches
+    /// the root before the end, and every other peer before the word of the end does.
+    fn spread(&mut self, score: i64, from: PeerId, actions: &mut Vec<Action>) {
+        if score < self.best || self.is(Mutant::SpreadsAnyScore) && self.best != score {
+            self.best = score;
+            for peer in self.neighbours(from) {
+                let at = actions.len();
+                self.count(Action::Join, actions);
+                send(peer, Message::Best { score }, actions);
+                if self.is(Mutant::SendsBeforeCounting) {
+                    actions[at..].reverse();
+                }
+            }
+        }
+    }
+
+    /// Its neighbours in the tree of peers.
+    pub(crate) fn in_the_tree(&self) -> impl Iterator<Item = PeerId> {
+        self.neighbours(self.me)
+    }
+
+    /// The neighbours in the tree except one.
+    fn neighbours(&self, but: PeerId) -> impl Iterator<Item = PeerId> {
+        let all = self.place.parent().into_iter().chain(self.place.children());
+        all.filter(move |&peer| peer != but)
+    }
+
+    /// Passes the word of the end on, away from the neighbour that it came from.
+    fn end(&mut self, from: PeerId, actions: &mut Vec<Action>) {
+        self.neighbours(from).for_each(|peer| send(peer, Message::Done, actions));
+        actions.push(Action::Finish);
+        self.finished = true;
+    }
+
+    /// Work has come from elsewhere.
+    fn on_refilled(&mut self, size: f64, actions: &mut Vec<Action>) {
+        self.come_back(actions);
+        let told = self.asking.on_work(self.me, &self.place, &self.policy);
+        told.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
+        self.serve_waiting(size, actions);
+    }
+
+    /// A peer has come.
+    fn on_came(&mut self, peer: PeerId) {
+        if let Some(others) = &mut self.others
+            && let Err(at) = others.binary_search(&peer)
+            && peer != self.me
+        {
+            others.insert(at, peer);
+            self.asking.on_woke();
+        }
+    }
+
+    /// A peer is gone.
+    fn on_lost(&mut self, peer: PeerId) {
+        if let Some(others) = &mut self.others {
+            others.retain(|&other| other != peer);
+        }
+        self.thieves.remove(peer);
+        self.asking.on_lost(peer, &self.policy, self.others.is_some());
+        if self.policy.victim == Victim::Broker && self.me == 0 {
+            // The thief that it was to serve is passed on again.
+            self.broker.on_passed(peer, false, 0, &mut self.thieves);
+            self.thieves.remove(peer);
+        }
+    }
+
+    /// Begins an epoch, and tells the children.
+    fn on_snapshot(&mut self, epoch: u64, actions: &mut Vec<Action>) {
+        self.cut(epoch, actions);
+        for child in self.place.children() {
+            self.count(Action::Join, actions);
+            send(child, Message::Snapshot { epoch }, actions);
+        }
+    }
+
+    /// Begins an epoch, unless it has begun.
+    fn cut(&mut self, epoch: u64, actions: &mut Vec<Action>) {
+        if epoch > self.epoch {
+            self.epoch = epoch;
+            actions.push(Action::Cut { epoch });
+        }
+    }
+
+    /// A broker passes requests on. A worker reports now and then how much work it has.
+    fn report(&mut self, now_ns: u64, size: f64, actions: &mut Vec<Action>) {
+        if self.me == 0 {
+            while let Some((peer, thief)) = self.broker.pass(size, &mut self.thieves) {
+                let Thief { peer: thief, power, .. } = thief;
+                send(peer, Message::Pass { thief, power }, actions);
+            }
+            return;
+        }
+        let load = size as u64;
+        if log2_load(load) != self.told && now_ns >= self.tell_at_ns {
+            self.told = log2_load(load);
+            self.tell_at_ns = now_ns + self.policy.report_ns;
+            send(0, Message::Load { load }, actions);
+        }
+    }
+
+    /// A thief asks: it gets a share at once if there is one, later if there may be one, or a refusal.
+    fn on_ask(&mut self, thief: Thief, size: f64, actions: &mut Vec<Action>) {
+        let gives = self.policy.gives(self.me);
+        if gives && size >= 2.0 {
+            self.thieves.remove(thief.peer);
+            self.give(&thief, size, actions);
+        } else if thief.waits || gives && size > 0.0 {
+            // One node cannot be split now, but often can after the next step.
+            if !self.is(Mutant::ForgetsParked) {
+                self.thieves.add(thief);
+            }
+        } else {
+            self.refuse(&thief, actions);
+        }
+    }
+
+    /// Serves one thief that asked before, if there is enough. Otherwise refuses those that do not wait.
+    fn serve(&mut self, size: f64, actions: &mut Vec<Action>) {
+        if self.keeps_copies() {
+            return self.lend(size, actions);
+        }
+        if !self.serve_waiting(size, actions) && size < 2.0 {
+            let in_vain = self.thieves.in_vain();
+            in_vain.iter().for_each(|thief| self.refuse(thief, actions));
+        }
+    }
+
+    /// Gives to the first thief that asked before, if there is enough.
+    fn serve_waiting(&mut self, size: f64, actions: &mut Vec<Action>) -> bool {
+        let enough = size >= 2.0 && self.policy.gives(self.me);
+        let thief = if enough { self.thieves.next() } else { None };
+        thief.inspect(|thief| self.give(thief, size, actions)).is_some()
+    }
+
+    fn refuse(&mut self, thief: &Thief, actions: &mut Vec<Action>) {
+        self.asking.on_refused(thief.peer, &self.place, &self.policy);
+        send(thief.peer, Message::Refuse, actions);
+    }
+
+    /// What a share for this thief depends on.
+    pub(super) fn share_context<'a>(&'a self, thief: &'a Thief, size: f64) -> ShareContext<'a> {
+        ShareContext {
+            thief,
+            power: self.power(),
+            place: &self.place,
+            size,
+            given: self.work.sent,
+            // One that only gives has no part itself.
+            peers: self.peers - u32::from(self.policy.coordinator && self.me == 0),
+            unserved: self.unserved,
+            grains: &self.policy.grains,
+        }
+    }
+
+    pub(super) fn give(&mut self, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
+        let share = self.policy.share.of(&self.share_context(thief, size)).into();
+        let ticket = Ticket { giver: self.me, number: self.work.sent };
+        // What it counted for here, in case that it gets nothing.
+        let thief = Thief { units: thief.units.min(self.unserved - 1), ..*thief };
+        self.unserved -= thief.units;
+        self.work.sent += 1;
+        self.unacknowledged += 1;
+        actions.push(Action::Give { thief, ticket, share });
+    }
+
+    /// A piece could not be split off after all: the thief waits on, or is refused.
+    fn take_back(&mut self, thief: Thief, actions: &mut Vec<Action>) {
+        self.unserved += thief.units;
+        self.work.sent -= 1;
+        self.unacknowledged -= 1;
+        self.copies.remove(Ticket { giver: self.me, number: self.work.sent });
+        if thief.waits {
+            self.thieves.add(thief);
+        } else {
+            self.refuse(&thief, actions);
+        }
+    }
+
+    /// Without work: ask, wait or rest, and take part in the waves.
+    fn on_empty(&mut self, now_ns: u64, chooser: &mut dyn Chooser, actions: &mut Vec<Action>) {
+        if self.keeps_copies() && self.lend_to_itself(actions) {
+            return;
+        }
+        let in_vain = self.thieves.in_vain();
+        in_vain.iter().for_each(|thief| self.refuse(thief, actions));
+        self.ask(now_ns, chooser, actions);
+        match self.policy.end {
+            Some(End::Counter) => return self.leave(actions),
+            Some(End::Leases) => return,
+            Some(End::Waves | End::Requests) | None => {}
+        }
+        let waits = self.asking.asked() && !self.is(Mutant::IdleWhileAsking);
+        if !waits && self.unacknowledged == 0 && self.copies.is_empty() {
+            let at_requests = self.policy.end == Some(End::Requests);
+            let rules = Rules {
+                begins: !at_requests || self.place.children().all(|child| self.thieves.has(child)),
+                two_waves: !self.is(Mutant::OneWave),
+                counts: !self.is(Mutant::NoCounts),
+            };
+            if let Some(step) = self.waves.on_idle(self.work, rules) {
+                self.carry_out(step, actions);
+                // A single peer has nobody to wait for.
+                if self.peers == 1 && !self.finished {
+                    self.on_empty(now_ns, chooser, actions);
+                }
+            }
+        }
+    }
+
+    /// The request to repeat to a peer that may have missed one: it waits there if this peer does already.
+    #[must_use]
+    pub fn request_again(&self, to: PeerId) -> Message {
+        self.request(self.asking.waits_at(to))
+    }
+
+    fn request(&self, waits: bool) -> Message {
+        let for_all = self.policy.share.is_by_subtree() || self.asking.at_start(&self.policy);
+        let units = if for_all { self.place.size() } else { 0 };
+        Message::Ask { power: self.power(), units, waits }
+    }
+
+    /// Asks the peers that the policy names.
+    fn ask(&mut self, now_ns: u64, chooser: &mut dyn Chooser, actions: &mut Vec<Action>) {
+        loop {
+            let context = Context {
+                me: self.me,
+                peers: self.peers,
+                policy: &self.policy,
+                place: &self.place,
+                thieves: &self.thieves,
+                others: self.others.as_deref(),
+            };
+            let (to, waits) = match self.asking.next(&context, chooser) {
+                Next::Ask(to) => (to, false),
+                Next::Wait(to) => (to, true),
+                Next::Rest(rest_ns) => {
+                    return actions.push(Action::WakeAt { at_ns: now_ns + rest_ns });
+                }
+                Next::Nothing => return,
+            };
+            // A broker takes the request for a report that there is no work here.
+            self.told = 0;
+            send(to, self.request(waits), actions);
+        }
+    }
+
+    fn carry_out(&mut self, step: Step, actions: &mut Vec<Action>) {
+        let down = |message, actions: &mut Vec<Action>| {
+            self.place.children().for_each(|child| send(child, message, actions));
+        };
+        match step {
+            Step::Ask => down(Message::Wave, actions),
+            Step::Report(Totals { sent, received }) => {
+                if let Some(parent) = self.place.parent() {
+                    send(parent, Message::Report { sent, received }, actions);
+                }
+            }
+            Step::End => self.end(self.me, actions),
+        }
+    }
+
+    #[cfg(any(test, feature = "faults"))]
+    pub(super) fn is(&self, mutant: Mutant) -> bool {
+        self.mutant == mutant
+    }
+
+    #[cfg(not(any(test, feature = "faults")))]
+    #[allow(clippy::unused_self)]
+    pub(super) const fn is(&self, _mutant: Mutant) -> bool {
+        false
+    }
+}
+
+/// Lists a message to be sent.
+pub(super) fn send(to: PeerId, message: Message, actions: &mut Vec<Action>) {
+    actions.push(Action::Send { to, message });
+}

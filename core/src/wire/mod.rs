@@ -1,0 +1,244 @@
+//! What leaves a process: a sealed envelope around every message and every file.
+//!
+//! ```text
+//! kind          4 bytes   "plpt" a message between sites, "plck" a checkpoint
+//! format        1 byte    4
+//! fingerprint   8 bytes   of the search: problem, bound, branching, reference, kind of work
+//! length        8 bytes   of the content
+//! content
+//! seal          8 bytes   a hash of all bytes before
+//! ```
+//!
+//! Numbers of fixed width have their least byte first. [`Pack`] defines the content. The book's page on
+//! formats lists all contents.
+
+pub mod checkpoint;
+
+use crate::search::tree::{Counts, Solution};
+use crate::search::work::{Malformed, Pack, Reader, Work, bound_at, distance};
+use crate::steal::{Message, PeerId, Power, Ticket};
+
+/// The format that is written and read.
+pub const FORMAT: u8 = 4;
+
+/// What an envelope holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentKind {
+    /// A message between sites.
+    GatewayMessage,
+    /// A checkpoint.
+    Checkpoint,
+}
+
+impl ContentKind {
+    /// The first bytes of such an envelope.
+    #[must_use]
+    pub fn mark(self) -> [u8; 4] {
+        match self {
+            ContentKind::GatewayMessage => *b"plpt",
+            ContentKind::Checkpoint => *b"plck",
+        }
+    }
+}
+
+/// Why an envelope cannot be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// It begins otherwise.
+    #[error("it was not written by pleach")]
+    Other,
+    /// Another version wrote it.
+    #[error("its format is {0}, and this version reads format {FORMAT}")]
+    Format(u8),
+    /// It is shorter or longer than it says.
+    #[error("its length is wrong: {0} bytes instead of {1}")]
+    Length(u64, u64),
+    /// Its bytes are not those that were sealed.
+    #[error("it is damaged: its checksum does not match")]
+    Seal,
+    /// It belongs to another search.
+    #[error("it belongs to another search: another instance, bound, branching or reference")]
+    Foreign,
+    /// Its content cannot be read, although it is as it was sealed.
+    #[error("its content cannot be read: {0}")]
+    Content(#[from] Malformed),
+}
+
+/// Bytes before the content, and after it.
+const HEAD: usize = 4 + 1 + 8 + 8;
+const SEAL: usize = 8;
+
+/// Puts a content into an envelope.
+#[must_use]
+pub fn seal(kind: ContentKind, fingerprint: u64, content: &impl Pack) -> Vec<u8> {
+    let mut bytes = kind.mark().to_vec();
+    bytes.push(FORMAT);
+    bytes.extend(fingerprint.to_le_bytes());
+    bytes.extend([0; 8]);
+    content.pack(&mut bytes);
+    let length = (bytes.len() - HEAD) as u64;
+    bytes[HEAD - 8..HEAD].copy_from_slice(&length.to_le_bytes());
+    let seal = word_hash(&bytes);
+    bytes.extend(seal.to_le_bytes());
+    bytes
+}
+
+/// Opens an envelope: its fingerprint and its content.
+///
+/// # Errors
+/// If it is anything but an envelope of this kind as it was sealed.
+pub fn open<T: Pack>(kind: ContentKind, bytes: &[u8]) -> Result<(u64, T), Unreadable> {
+    let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else {
+        let begun = !bytes.is_empty() && bytes.starts_with(&kind.mark()[..bytes.len().min(4)]);
+        let least = (HEAD + SEAL) as u64;
+        return Err(if begun {
+            Unreadable::Length(bytes.len() as u64, least)
+        } else {
+            Unreadable::Other
+        });
+    };
+    if head[..4] != kind.mark() {
+        return Err(Unreadable::Other);
+    }
+    let format = head[4];
+    if format != FORMAT {
+        return Err(Unreadable::Format(format));
+    }
+    let word = |at: usize| head[at..at + 8].iter().rev().fold(0, |w, &b| w << 8 | u64::from(b));
+    let (fingerprint, length) = (word(5), word(13));
+    if (rest.len() as u64).checked_sub(SEAL as u64) != Some(length) {
+        let whole = length.saturating_add((HEAD + SEAL) as u64);
+        return Err(Unreadable::Length(bytes.len() as u64, whole));
+    }
+    let (sealed, seal) = bytes.split_at(bytes.len() - SEAL);
+    if seal != word_hash(sealed).to_le_bytes() {
+        return Err(Unreadable::Seal);
+    }
+    let mut from = Reader::new(&sealed[HEAD..]);
+    let content = T::unpack(&mut from)?;
+    from.finish()?;
+    Ok((fingerprint, content))
+}
+
+/// The print of everything that a search tree depends on: one for each tree.
+#[must_use]
+pub fn fingerprint(problem: &str, what: &impl Pack) -> u64 {
+    let mut bytes = Vec::new();
+    problem.as_bytes().to_vec().pack(&mut bytes);
+    what.pack(&mut bytes);
+    hash(&bytes)
+}
+
+/// A hash of eight bytes at a time, since pieces of work can be large. No change within one word leaves it
+/// the same: every step maps different words to different states.
+fn word_hash(bytes: &[u8]) -> u64 {
+    let step =
+        |state: u64, word: u64| (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    let words = bytes.chunks_exact(8);
+    let mut last = [0; 8];
+    last[..words.remainder().len()].copy_from_slice(words.remainder());
+    let mut word = [0; 8];
+    let state = words.fold(0x243f_6a88_85a3_08d3, |state, chunk| {
+        word.copy_from_slice(chunk);
+        step(state, u64::from_le_bytes(word))
+    });
+    // The length tells a short last word from one with zeros at its end.
+    step(step(state, u64::from_le_bytes(last)), bytes.len() as u64)
+}
+
+/// FNV-1a: no single byte changes without changing it.
+fn hash(bytes: &[u8]) -> u64 {
+    let start = 0xcbf2_9ce4_8422_2325_u64;
+    bytes.iter().fold(start, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// Writes a message of one site to another. Those with work travel with leases, and no site writes the others.
+pub(crate) fn pack_message(message: Message, out: &mut Vec<u8>) {
+    match message {
+        Message::Ask { power, units, waits } => (0u8, power.0, units, waits).pack(out),
+        Message::Refuse => 1u8.pack(out),
+        Message::Wave => 4u8.pack(out),
+        Message::Report { sent, received } => (5u8, sent, received).pack(out),
+        Message::Done => 6u8.pack(out),
+        Message::Unpark => 9u8.pack(out),
+        Message::Pass { thief, power } => (10u8, thief, power.0).pack(out),
+        Message::Passed { served, load } => (11u8, served, load).pack(out),
+        Message::Load { load } => (12u8, load).pack(out),
+        Message::Work { .. }
+        | Message::Ack { .. }
+        | Message::Snapshot { .. }
+        | Message::Best { .. }
+        | Message::Late(_) => UNREADABLE.pack(out),
+    }
+}
+
+/// The kind of a message that no site reads.
+const UNREADABLE: u8 = 127;
+
+/// Reads a message of one site to another.
+pub(crate) fn unpack_message(from: &mut Reader<'_>) -> Result<Message, Malformed> {
+    Ok(match u8::unpack(from)? {
+        0 => {
+            let (power, units, waits) = Pack::unpack(from)?;
+            Message::Ask { power: Power(power), units, waits }
+        }
+        1 => Message::Refuse,
+        4 => Message::Wave,
+        5 => {
+            let (sent, received) = Pack::unpack(from)?;
+            Message::Report { sent, received }
+        }
+        6 => Message::Done,
+        9 => Message::Unpark,
+        10 => {
+            let (thief, power) = Pack::unpack(from)?;
+            Message::Pass { thief, power: Power(power) }
+        }
+        11 => {
+            let (served, load) = Pack::unpack(from)?;
+            Message::Passed { served, load }
+        }
+        12 => Message::Load { load: u64::unpack(from)? },
+        _ => return Err(Malformed::Range),
+    })
+}
+
+crate::pack_struct!(Ticket { giver: PeerId, number: u64 });
+crate::pack_struct!(Counts { branched: u64, bounded: u64, total: u128, depth: u32 });
+
+/// Whether a search can go on from these counts: what it adds must not come to more than can be counted.
+#[must_use]
+pub fn can_grow(counts: &Counts) -> bool {
+    let Counts { branched, bounded, total, .. } = *counts;
+    branched.max(bounded) <= u64::MAX / 2 && total <= u128::MAX / 2
+}
+
+crate::pack_struct!(Solution { score: i64, plan: Vec<i64> });
+
+impl Pack for Work {
+    const LEAST: usize = 8 + 1 + 1;
+
+    fn pack(&self, out: &mut Vec<u8>) {
+        out.extend(self.size.to_le_bytes());
+        distance(self.least_bound).pack(out);
+        self.bytes.len().pack(out);
+        // Room for the seal too, so that a large piece is moved once.
+        out.reserve(self.bytes.len() + SEAL);
+        out.extend(&self.bytes);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut raw = [0; 8];
+        raw.copy_from_slice(from.take(8)?);
+        let size = f64::from_le_bytes(raw);
+        if !(size.is_finite() && size.is_sign_positive()) {
+            return Err(Malformed::Range);
+        }
+        let least_bound = bound_at(u64::unpack(from)?);
+        let length = usize::unpack(from)?;
+        Ok(Self { size, least_bound, bytes: from.take(length)?.to_vec() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

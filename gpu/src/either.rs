@@ -1,0 +1,322 @@
+//! [`Either`]: a device that explores until a short trial shows that it does better to bound for the host.
+
+use super::DeviceError;
+use super::executor::Rounds;
+use super::explorer::DeviceExplorer;
+use super::form::Built;
+use super::pending::PendingDevice;
+use super::pool::DevicePool;
+use super::request::{DeviceRequest, OpenDevice};
+use super::spec::{Mode, Spec};
+use pleach_core::search::explorer::{Explorer, Progress};
+use pleach_core::search::problem::Problem;
+use pleach_core::search::work::{Malformed, Work};
+use pleach_runtime::activity::Phases;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// When the trial takes place, and how long it is, in time spent searching.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// How long the device explores before: most searches are over by then.
+    pub after_ns: u64,
+    /// How long each mode is measured, once it has been warmed up for half as long.
+    pub length_ns: u64,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self { after_ns: 2_000_000_000, length_ns: 100_000_000 }
+    }
+}
+
+/// Nodes and the time that they took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rate {
+    nodes: u64,
+    ns: u64,
+}
+
+impl Rate {
+    fn add(&mut self, nodes: u64, ns: u64) {
+        self.nodes += nodes;
+        self.ns += ns;
+    }
+
+    fn per_second(self) -> u64 {
+        (self.nodes as f64 * 1e9 / self.ns.max(1) as f64) as u64
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum TrialStage {
+    /// It explores, for so long by now; the rate is that of the last while.
+    Before { ns: u64, explored: Rate },
+    /// It keeps exploring until the other mode is ready.
+    PendingDevice { explored: Rate },
+    /// It bounds, at first to warm up.
+    Warm { explored: Rate, bounds: Rate },
+    /// It bounds, and is measured.
+    Measured { explored: Rate, bounds: Rate },
+    /// The mode is chosen.
+    Settled,
+}
+
+/// The device in its other mode.
+enum Other {
+    Here(Box<OpenDevice>),
+    Later(PendingDevice),
+}
+
+/// A device that chooses its mode.
+pub struct Either<'p> {
+    problem: &'p dyn Problem,
+    spec: Spec,
+    pool: Arc<DevicePool>,
+    trial: Trial,
+    stage: TrialStage,
+    /// The other mode, until it is begun.
+    other: Option<Other>,
+    now: Box<dyn Rounds + 'p>,
+    /// The one that explores, while the other one is tried.
+    aside: Option<Box<dyn Rounds + 'p>>,
+    /// What the one that was dropped has not told yet.
+    phases: Phases,
+    /// Nodes a second in both modes, once they were tried.
+    found: Option<(u64, u64)>,
+}
+
+impl<'p> Either<'p> {
+    /// A device that explores at first.
+    pub fn new(
+        problem: &'p dyn Problem,
+        explores: DeviceExplorer<'p>,
+        spec: &Spec,
+        pool: &Arc<DevicePool>,
+        trial: Trial,
+    ) -> Self {
+        Self {
+            problem,
+            spec: *spec,
+            pool: Arc::clone(pool),
+            trial,
+            stage: TrialStage::Before { ns: 0, explored: Rate::default() },
+            other: None,
+            now: Box::new(explores),
+            aside: None,
+            phases: Phases::default(),
+            found: None,
+        }
+    }
+
+    /// Records a step; changes the mode where it is time to. Returns what had not been reported before that.
+    fn note(&mut self, nodes: u64, ns: u64) -> Progress {
+        let Trial { after_ns, length_ns } = self.trial;
+        let mut reported = Progress::default();
+        if !self.now.is_well() {
+            // The CPU continues, which says nothing about the device. That is left alone: whatever waits for a kernel
+            // that does not end would never return.
+            std::mem::forget((self.aside.take(), self.other.take()));
+            self.stage = TrialStage::Settled;
+            return reported;
+        }
+        self.stage = match self.stage {
+            TrialStage::Settled => return reported,
+            TrialStage::Before { ns: before, mut explored } => {
+                let (active, all) = self.now.active();
+                if 2 * active < all {
+                    // It is about to spread over the device, or to run dry.
+                    return reported;
+                }
+                if before + length_ns >= after_ns {
+                    explored.add(nodes, ns);
+                }
+                if before + ns < after_ns {
+                    TrialStage::Before { ns: before + ns, explored }
+                } else {
+                    self.other = self.evaluation();
+                    self.look(explored, &mut reported)
+                }
+            }
+            TrialStage::PendingDevice { mut explored } => {
+                let (active, all) = self.now.active();
+                if 2 * active < all {
+                    return reported;
+                }
+                explored.add(nodes, ns);
+                self.look(explored, &mut reported)
+            }
+            TrialStage::Warm { explored, mut bounds } => {
+                bounds.add(nodes, ns);
+                if 2 * bounds.ns < length_ns {
+                    TrialStage::Warm { explored, bounds }
+                } else {
+                    TrialStage::Measured { explored, bounds: Rate::default() }
+                }
+            }
+            TrialStage::Measured { explored, mut bounds } => {
+                bounds.add(nodes, ns);
+                if bounds.ns < length_ns {
+                    TrialStage::Measured { explored, bounds }
+                } else {
+                    reported = self.settle(explored.per_second(), bounds.per_second());
+                    TrialStage::Settled
+                }
+            }
+        };
+        reported
+    }
+
+    /// Begins to prepare the other mode, which may compile a kernel, if there can be one: on the same GPU, beside what
+    /// explores there.
+    fn evaluation(&self) -> Option<Other> {
+        let spec = Spec { mode: Some(Mode::Evaluate), ..self.spec };
+        let request = DeviceRequest::new(self.problem, &spec, &self.pool).ok()?;
+        if request.is_quick() {
+            return request.open().ok().map(|opened| Other::Here(Box::new(opened)));
+        }
+        PendingDevice::start(request).ok().map(Other::Later)
+    }
+
+    /// Turns to the other mode once it is prepared. Returns the next stage.
+    fn look(&mut self, explored: Rate, reported: &mut Progress) -> TrialStage {
+        let came = match self.other.take() {
+            None => return TrialStage::Settled,
+            Some(Other::Here(opened)) => Ok(*opened),
+            Some(Other::Later(mut opening)) => match opening.came() {
+                Some(came) => came,
+                None => {
+                    self.other = Some(Other::Later(opening));
+                    return TrialStage::PendingDevice { explored };
+                }
+            },
+        };
+        let Ok(bounds) = came.and_then(|opened| opened.bounds(self.problem)) else {
+            return TrialStage::Settled;
+        };
+        *reported = self.turn(Box::new(bounds));
+        TrialStage::Warm { explored, bounds: Rate::default() }
+    }
+
+    fn settle(&mut self, explored: u64, bounded: u64) -> Progress {
+        self.found = Some((explored, bounded));
+        let chosen = if bounded > explored { Mode::Evaluate } else { Mode::Explore };
+        if let Ok(on) = self.problem.on_device() {
+            self.pool.choose(self.spec.kind, &on.layout(), chosen);
+        }
+        let (Some(aside), Mode::Explore) = (self.aside.take(), chosen) else {
+            return Progress::default();
+        };
+        let reported = self.turn(aside);
+        self.phases
+            .add(self.aside.take().map_or_else(Phases::default, |mut other| other.take_phases()));
+        reported
+    }
+
+    /// Moves the work over. Returns the counts that were held back.
+    fn turn(&mut self, next: Box<dyn Rounds + 'p>) -> Progress {
+        let mut last = std::mem::replace(&mut self.now, next);
+        let work = last.drain();
+        let reported = last.flush();
+        self.now.put(&work.bytes).expect("a problem reads work of its own");
+        self.phases.add(last.take_phases());
+        self.aside = Some(last);
+        reported
+    }
+}
+
+impl Rounds for Either<'_> {
+    fn step(&mut self, fuel: u64, best: i64) -> Progress {
+        let start = Instant::now();
+        let mut progress = self.now.step(fuel, best);
+        let ns = start.elapsed().as_nanos() as u64;
+        let noted = Instant::now();
+        let reported = self.note(progress.used, ns);
+        // To turn to the other mode takes time.
+        self.phases.wait_ns += noted.elapsed().as_nanos() as u64;
+        progress.add(reported);
+        progress
+    }
+
+    fn flush(&mut self) -> Progress {
+        self.now.flush()
+    }
+
+    fn appetite(&self) -> u64 {
+        self.now.appetite()
+    }
+
+    fn active(&self) -> (u32, u32) {
+        self.now.active()
+    }
+
+    fn take_phases(&mut self) -> Phases {
+        let mut phases = std::mem::take(&mut self.phases);
+        phases.add(self.now.take_phases());
+        phases
+    }
+
+    fn lost(&mut self) -> Option<DeviceError> {
+        self.now.lost().or_else(|| self.aside.as_mut()?.lost())
+    }
+
+    fn mode(&self) -> Mode {
+        self.now.mode()
+    }
+
+    fn is_well(&self) -> bool {
+        self.now.is_well()
+    }
+
+    fn trial(&self) -> Option<(u64, u64)> {
+        self.found
+    }
+
+    fn built(&self) -> Option<&Built> {
+        self.now.built()
+    }
+}
+
+impl Explorer for Either<'_> {
+    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        self.now.put(work)
+    }
+
+    fn size(&self) -> f64 {
+        self.now.size()
+    }
+
+    fn open_nodes(&self) -> f64 {
+        self.now.open_nodes()
+    }
+
+    fn least_bound(&self) -> Option<i64> {
+        self.now.least_bound()
+    }
+
+    /// Nodes that were on the device do not tell which part of the tree they are.
+    fn open_share(&self) -> Option<f64> {
+        None
+    }
+
+    fn run(&mut self, fuel: u64, best: i64) -> Progress {
+        let mut progress = Progress::default();
+        while progress.used < fuel && progress.found.is_none() && self.size() > 0.0 {
+            progress.add(self.step(fuel - progress.used, best));
+        }
+        progress.add(self.flush());
+        progress
+    }
+
+    fn split(&mut self, share: f64) -> Option<Work> {
+        self.now.split(share)
+    }
+
+    fn drain(&mut self) -> Work {
+        self.now.drain()
+    }
+
+    fn copy(&mut self) -> Work {
+        self.now.copy()
+    }
+}

@@ -1,0 +1,129 @@
+//! [`DeviceExecutor`]: a device on the thread that drives it, one round at a time.
+
+use super::DeviceError;
+use super::form::{Built, Form};
+use super::spec::Mode;
+use pleach_core::search::explorer::{Explorer, Progress};
+use pleach_runtime::activity::Phases;
+use pleach_runtime::devices::Warn;
+use pleach_runtime::executor::slow::Slow;
+use pleach_runtime::executor::{Budget, Executor, Stretch};
+use pleach_runtime::outcome::UnitReport;
+use std::time::{Duration, Instant};
+
+/// An explorer whose work a device does, one round at a time.
+pub trait Rounds: Explorer {
+    /// Explores for one round, or about as long without the device; a round may use more than the fuel. Counts may be
+    /// reported later.
+    fn step(&mut self, fuel: u64, best: i64) -> Progress;
+
+    /// Reports all counts held back.
+    fn flush(&mut self) -> Progress {
+        Progress::default()
+    }
+
+    /// The fuel of a full round.
+    fn appetite(&self) -> u64;
+
+    /// How much of the device had work at the end of the last round, and how much took part.
+    fn active(&self) -> (u32, u32);
+
+    /// What it did beside exploring since this was asked last.
+    fn take_phases(&mut self) -> Phases;
+
+    /// Why the device was given up, if it was; reported once.
+    fn lost(&mut self) -> Option<DeviceError>;
+
+    /// What the device does.
+    fn mode(&self) -> Mode;
+
+    /// Whether the device has not been given up.
+    fn is_well(&self) -> bool;
+
+    /// Nodes a second that it explored and that it bounded, if both were tried.
+    fn trial(&self) -> Option<(u64, u64)> {
+        None
+    }
+
+    /// The form of the device's kernels, where there are several.
+    fn built(&self) -> Option<&Built>;
+}
+
+/// A line about a device that had to fall back to the kernel for any instance.
+#[must_use]
+pub fn fell_back(name: &str, explorer: &dyn Rounds) -> Option<String> {
+    let fell = |built: &&Built| built.form == Form::Committed && !built.log.is_empty();
+    let Built { log, .. } = explorer.built().filter(fell)?;
+    Some(format!("{name} uses the kernel for any instance, which is slower: {log}"))
+}
+
+/// A device, and whom to warn if it fails.
+pub struct DeviceExecutor<'p> {
+    explorer: Box<dyn Rounds + 'p>,
+    /// How long opening it took.
+    opened: Duration,
+    warn: Warn<'p>,
+    name: String,
+    slow: Slow,
+}
+
+impl<'p> DeviceExecutor<'p> {
+    /// An executor for a device's explorer, with the time that opening the device took. `warn` receives a line if it
+    /// fails; a `slow` of 1 is full speed.
+    #[must_use]
+    pub fn new(
+        name: String,
+        (explorer, opened): (Box<dyn Rounds + 'p>, Duration),
+        warn: Warn<'p>,
+        slow: f64,
+    ) -> Self {
+        Self { explorer, opened, warn, name, slow: Slow::by(slow) }
+    }
+
+    fn report_loss(&mut self) {
+        if let Some(why) = self.explorer.lost() {
+            (self.warn)(format!("{} failed: {why}; its work continues on the CPU", self.name));
+        }
+    }
+}
+
+impl Executor for DeviceExecutor<'_> {
+    fn explorer(&mut self) -> &mut dyn Explorer {
+        &mut *self.explorer
+    }
+
+    fn appetite(&self) -> u64 {
+        self.explorer.appetite()
+    }
+
+    fn flush(&mut self) -> Progress {
+        let progress = self.explorer.flush();
+        self.report_loss();
+        progress
+    }
+
+    fn tell(&self, report: &mut UnitReport) {
+        report.mode = self.explorer.mode().to_string();
+        report.opened_s = Some(self.opened.as_secs_f64());
+        report.trial = self.explorer.trial();
+        if let Some(Built { form, log }) = self.explorer.built() {
+            (report.kernel, report.kernel_log) = (form.to_string(), log.clone());
+        }
+    }
+
+    fn explore(&mut self, budget: &Budget<'_>) -> Stretch {
+        let (paid_ns, paid) = self.slow.pay(budget);
+        if !paid {
+            return Stretch { busy_ns: paid_ns as u64, ..Stretch::default() };
+        }
+        let start = Instant::now();
+        let progress = self.explorer.step(budget.fuel, (budget.best)());
+        self.report_loss();
+        let worked_ns = start.elapsed().as_nanos() as f64;
+        self.slow.owe(worked_ns);
+        let (active, all) = self.explorer.active();
+        let active = Some(f64::from(active) / f64::from(all));
+        let phases = self.explorer.take_phases();
+        Stretch { progress, busy_ns: (paid_ns + worked_ns) as u64, active, phases }
+    }
+}

@@ -1,0 +1,378 @@
+//! [`DeviceExplorer`]: a device with all its stacks, as a single explorer.
+
+use super::executor::Rounds;
+use super::form::Built;
+use super::giving::Giving;
+use super::kept::GuardedDevice;
+use super::pool::Borrowed;
+use super::spec::{Mode, Spec};
+use super::tune::Tune;
+use super::{Bounding, DeviceError, Gives, Inside, Round, RoundReport};
+use pleach_core::search::device::{Layout, OnDevice};
+use pleach_core::search::explorer::{Explorer, Progress};
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Counts;
+use pleach_core::search::work::{Malformed, Nodes, Work};
+use pleach_runtime::activity::Phases;
+
+/// Fuel of a step when the device is gone.
+const WITHOUT: u64 = 1 << 16;
+/// Nodes that an explorer makes per step, roughly.
+const STEP: u64 = 32;
+
+/// An explorer whose work is on a device. If the device fails, a CPU explorer continues the work.
+pub struct DeviceExplorer<'p> {
+    problem: &'p dyn Problem,
+    on: &'p dyn OnDevice,
+    state: ExploringState<'p>,
+    inside: Inside,
+    /// The depth to which the host explores what arrives, if it does.
+    cutoff: Option<u32>,
+    /// From where on the reserve has arrived since, in words.
+    arrived: Option<usize>,
+    tune: Tune,
+    giving: Giving,
+    /// How many explorers had work at the end of the last round, and how many took part.
+    active: (u32, u32),
+    /// Why the device was given up, until reported.
+    lost: Option<DeviceError>,
+    /// Whether giving up the device left fewer than two nodes where there were more.
+    reduced: bool,
+    built: Option<Built>,
+}
+
+enum ExploringState<'p> {
+    Device(Box<GuardedDevice>),
+    /// With counts from before that are still to be reported.
+    Plain(Box<dyn Explorer + 'p>, Counts),
+}
+
+/// What the device needs for a problem, by the kernel that was asked for.
+///
+/// # Errors
+/// If there is none, or the problem does not allow what was asked for.
+pub(super) fn wanted(
+    problem: &dyn Problem,
+    on: &dyn OnDevice,
+    spec: &Spec,
+) -> Result<Layout, DeviceError> {
+    let mut layout = on.layout();
+    let each = spec.exchange.is_some_and(|way| way.gives == Gives::Each);
+    if each && layout.nodes != Nodes::Interval {
+        return Err(DeviceError::Failed("take=each needs work held as intervals".into()));
+    }
+    if spec.second_cutoff.is_some() && problem.top().is_none() {
+        let why = "second_cutoff needs work held as open nodes";
+        return Err(DeviceError::Failed(why.into()));
+    }
+    if spec.giving.is_some() && layout.nodes != Nodes::Pool {
+        let why = "giving needs work held as open nodes";
+        return Err(DeviceError::Failed(why.into()));
+    }
+    let missing = match (spec.bounding, layout.parallel) {
+        (None, _) => None,
+        (Some(_), _) if layout.nodes != Nodes::Interval => {
+            Some("bounding needs work held as intervals")
+        }
+        (Some(Bounding::Alone), parallel) if parallel == Some(layout.kernel) => {
+            Some("it has no kernel for this bound with bounding=alone")
+        }
+        (Some(Bounding::Alone), _) => None,
+        (Some(Bounding::Parallel), Some(parallel)) => {
+            layout.kernel = parallel;
+            None
+        }
+        (Some(Bounding::Parallel), None) => {
+            Some("it has no kernel for this problem with bounding=parallel")
+        }
+    };
+    missing.map_or(Ok(layout), |why| Err(DeviceError::Failed(why.into())))
+}
+
+/// Prepares a device to explore, which may compile a kernel.
+///
+/// # Errors
+/// If the device cannot run it.
+pub(super) fn ready(
+    device: &mut Borrowed,
+    layout: &Layout,
+    spec: &Spec,
+) -> Result<(), DeviceError> {
+    device.handle(spec.handling, spec.exchange.unwrap_or_default());
+    device.prepare(layout, spec.explorers).inspect_err(|_| device.lose())
+}
+
+impl<'p> DeviceExplorer<'p> {
+    /// Prepares a device for a problem that has kernels.
+    ///
+    /// # Errors
+    /// If the device cannot run the problem.
+    pub fn new(
+        device: impl Into<Borrowed>,
+        problem: &'p dyn Problem,
+        on: &'p dyn OnDevice,
+        spec: &Spec,
+    ) -> Result<Self, DeviceError> {
+        let (mut device, layout) = (device.into(), wanted(problem, on, spec)?);
+        ready(&mut device, &layout, spec)?;
+        Ok(Self::with(device, &layout, (problem, on), spec))
+    }
+
+    /// Has a device explore that is ready for it.
+    pub(super) fn with(
+        device: Borrowed,
+        layout: &Layout,
+        (problem, on): (&'p dyn Problem, &'p dyn OnDevice),
+        spec: &Spec,
+    ) -> Self {
+        let (explorers, built) = (device.explorers(), device.built());
+        let giving_at_once = device.giving_at_once();
+        // Windows have each idle explorer look at all others, which takes long where explorers are threads.
+        let usual = match layout.nodes {
+            Nodes::Pool => Inside::default(),
+            Nodes::Interval => Inside::Hypercube,
+        };
+        let inside = spec.inside.unwrap_or(usual);
+        // Where explorers that take no part would be out of reach, all take part.
+        let fixed = spec.explorers.or((!inside.takes_from_all()).then_some(explorers));
+        Self {
+            problem,
+            on,
+            state: ExploringState::Device(Box::new(GuardedDevice::new(device, layout))),
+            inside,
+            cutoff: spec.second_cutoff,
+            arrived: None,
+            giving: Giving::new(spec, inside, layout.nodes, giving_at_once),
+            tune: Tune::new(explorers, fixed, spec.budget, spec.trigger),
+            active: (0, explorers),
+            lost: None,
+            reduced: false,
+            built,
+        }
+    }
+
+    /// Explores what has arrived down to the cutoff, on the host, as far as the fuel goes.
+    fn seed(&mut self, fuel: u64, best: i64) -> Progress {
+        let (Some(depth), Some(top), Some(from), ExploringState::Device(device)) =
+            (self.cutoff, self.problem.top(), self.arrived.take(), &mut self.state)
+        else {
+            return Progress::default();
+        };
+        let reserve = device.reserve();
+        let work = self.on.to_work(&reserve.split_off(from.min(reserve.len())));
+        let seeded = top.seed(&work.bytes, depth, best, fuel);
+        let seeded = seeded.expect("a problem reads work made of its own nodes");
+        let read = self.on.to_words(&seeded.work.bytes, reserve);
+        read.expect("a problem reads work made of its own nodes");
+        self.arrived = (!seeded.done).then_some(from);
+        seeded.progress
+    }
+
+    /// Runs one round; its counts are reported later.
+    fn round(&mut self, fuel: u64, best: i64) -> Progress {
+        let explorers = self.giving.of(self.tune.explorers());
+        // With this many steps, all explorers together use up the fuel.
+        let steps = fuel / (STEP * u64::from(explorers));
+        let budget = self.tune.budget().min(u32::try_from(steps).unwrap_or(u32::MAX)).max(1);
+        let inside = self.inside;
+        // Where nobody helps them, idle explorers are no reason to stop.
+        let trigger = if inside == Inside::None { u32::MAX } else { self.tune.trigger() };
+        let giving = self.giving.gives();
+        let round = Round { best, explorers, budget, trigger, giving, inside };
+        let done = self.attempt(|device| device.feed(explorers).and_then(|()| device.run(&round)));
+        let Some(returned) = done else { return Progress::default() };
+        let RoundReport { steps, round_ns, idle, given, .. } = returned;
+        self.giving.note(steps, budget, given);
+        self.tune.note(returned.counts.bounded, steps, round_ns, idle);
+        self.active = (explorers.saturating_sub(returned.idle), explorers);
+        let better = |&(score, _): &(i64, Vec<u32>)| score < best;
+        let found = returned.found.filter(better);
+        Progress {
+            counts: Counts::default(),
+            // A node without children took a step as well.
+            used: returned.counts.bounded.max(returned.counts.branched).max(1),
+            found: found.map(|(score, plan)| self.on.solution(score, &plan)),
+            fault: None,
+        }
+    }
+
+    /// Uses the device if there still is one, and gives it up if that fails.
+    fn attempt<R>(
+        &mut self,
+        act: impl FnOnce(&mut GuardedDevice) -> Result<R, DeviceError>,
+    ) -> Option<R> {
+        let ExploringState::Device(device) = &mut self.state else { return None };
+        act(device).map_err(|why| self.give_up(why)).ok()
+    }
+
+    fn give_up(&mut self, why: DeviceError) {
+        if let ExploringState::Device(device) = &mut self.state {
+            device.lose();
+            let mut plain = self.problem.explorer();
+            let work = self.on.to_work(&device.all());
+            plain.put(&work.bytes).expect("a problem reads work made of its own nodes");
+            self.reduced = device.size() >= 2.0 && plain.size() < 2.0;
+            (self.state, self.lost) =
+                (ExploringState::Plain(plain, device.take_counts()), Some(why));
+        }
+    }
+
+    /// The CPU explorer that replaced the device.
+    fn plain(&mut self) -> &mut dyn Explorer {
+        match &mut self.state {
+            ExploringState::Plain(plain, _) => &mut **plain,
+            ExploringState::Device(_) => unreachable!("called only after the device was given up"),
+        }
+    }
+
+    fn take_counts(&mut self) -> Counts {
+        match &mut self.state {
+            ExploringState::Device(device) => device.take_counts(),
+            ExploringState::Plain(_, reportable) => std::mem::take(reportable),
+        }
+    }
+}
+
+impl Rounds for DeviceExplorer<'_> {
+    fn lost(&mut self) -> Option<DeviceError> {
+        self.lost.take()
+    }
+
+    fn take_phases(&mut self) -> Phases {
+        match &mut self.state {
+            ExploringState::Device(device) => device.take_phases(),
+            ExploringState::Plain(..) => Phases::default(),
+        }
+    }
+
+    fn mode(&self) -> Mode {
+        Mode::Explore
+    }
+
+    fn is_well(&self) -> bool {
+        matches!(self.state, ExploringState::Device(_))
+    }
+
+    fn built(&self) -> Option<&Built> {
+        self.built.as_ref()
+    }
+
+    fn active(&self) -> (u32, u32) {
+        self.active
+    }
+
+    fn appetite(&self) -> u64 {
+        STEP * u64::from(self.tune.explorers()) * u64::from(self.tune.budget())
+    }
+
+    fn step(&mut self, fuel: u64, best: i64) -> Progress {
+        self.reduced = false;
+        let top = self.seed(fuel, best);
+        if top.used > 0 {
+            return top;
+        }
+        let mut progress = match &mut self.state {
+            ExploringState::Plain(plain, _) => plain.run(fuel.min(WITHOUT), best),
+            ExploringState::Device(_) => self.round(fuel, best),
+        };
+        progress.counts.add(&self.take_counts());
+        progress
+    }
+
+    fn flush(&mut self) -> Progress {
+        self.attempt(|device| device.renew());
+        Progress { counts: self.take_counts(), ..Progress::default() }
+    }
+}
+
+impl Explorer for DeviceExplorer<'_> {
+    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        match &mut self.state {
+            ExploringState::Plain(plain, _) => plain.put(work),
+            ExploringState::Device(device) => {
+                let (on, reserve) = (self.on, device.reserve());
+                let before = reserve.len();
+                self.arrived = self.arrived.or(Some(before));
+                on.to_words(work, reserve).inspect_err(|_| reserve.truncate(before))
+            }
+        }
+    }
+
+    fn size(&self) -> f64 {
+        match &self.state {
+            ExploringState::Plain(plain, _) => plain.size(),
+            ExploringState::Device(device) => device.size(),
+        }
+    }
+
+    fn open_nodes(&self) -> f64 {
+        match &self.state {
+            ExploringState::Plain(plain, _) => plain.open_nodes(),
+            // Nodes on the device do not take host memory.
+            ExploringState::Device(device) => device.reserved() as f64,
+        }
+    }
+
+    fn least_bound(&self) -> Option<i64> {
+        match &self.state {
+            ExploringState::Plain(plain, _) => plain.least_bound(),
+            ExploringState::Device(device) => device.least_bound(|node| self.on.bound(node)),
+        }
+    }
+
+    fn open_share(&self) -> Option<f64> {
+        match &self.state {
+            ExploringState::Plain(plain, _) => plain.open_share(),
+            ExploringState::Device(_) => None,
+        }
+    }
+
+    fn run(&mut self, fuel: u64, best: i64) -> Progress {
+        let mut progress = Progress::default();
+        while progress.used < fuel && progress.found.is_none() && self.size() > 0.0 {
+            progress.add(self.step(fuel - progress.used, best));
+        }
+        progress.counts.add(&self.flush().counts);
+        self.reduced = false;
+        progress
+    }
+
+    fn split(&mut self, share: f64) -> Option<Work> {
+        self.tune.asked();
+        if let Some(nodes) = self.attempt(|device| device.split(share)) {
+            return nodes.map(|nodes| self.on.to_work(&nodes));
+        }
+        let split = self.plain().split(share);
+        // The caller has seen a size of two or more, but those nodes all descend from the one left
+        // here: give an empty piece.
+        let nothing = self.reduced.then(|| self.on.to_work(&[]));
+        split.or(nothing)
+    }
+
+    fn drain(&mut self) -> Work {
+        let drained = self.attempt(|device| device.drain()).map(|nodes| self.on.to_work(&nodes));
+        let all = drained.unwrap_or_else(|| self.plain().drain());
+        self.reduced = false;
+        all
+    }
+
+    fn trims(&self) -> bool {
+        self.problem.explorer().trims()
+    }
+
+    /// By an explorer of the CPU, which knows how to compare work.
+    fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {
+        let mut plain = self.problem.explorer();
+        plain.put(&self.drain().bytes)?;
+        let trimmed = plain.trim(away);
+        self.put(&plain.drain().bytes)?;
+        trimmed
+    }
+
+    fn copy(&mut self) -> Work {
+        match self.attempt(|device| device.renew().map(|()| device.all())) {
+            Some(nodes) => self.on.to_work(&nodes),
+            None => self.plain().copy(),
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! [`GuardedDevice`]: a device whose work survives a failure.
+
+use super::held::DeviceWork;
+use super::pool::Borrowed;
+use super::{DeviceError, Gives, Round, RoundReport};
+use pleach_core::search::device::Layout;
+use pleach_core::search::tree::Counts;
+use pleach_runtime::activity::Phases;
+use std::cell::Cell;
+use std::mem;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The image is renewed once this many times its cost has passed since the last renewal.
+const RENEW_PART: u32 = 50;
+/// The same for the time that it was on its way, which takes bandwidth of the host's memory.
+const TRAVEL_PART: u32 = 10;
+/// One part in this many of all nodes is fetched for the next thieves: where others come back soon, at first, and
+/// where they do not.
+const LARGEST_PART: f64 = 4.0;
+const FIRST_PART: f64 = 64.0;
+const SMALLEST_PART: f64 = 256.0;
+/// For how many rounds what was fetched for a thief waits for it, those of the first while not counted.
+const PROMISED: u32 = 8;
+const KEPT_FOR: Duration = Duration::from_millis(2);
+/// How long to wait before asking again for what is on its way.
+const SHORT: Duration = Duration::from_micros(10);
+/// A device without room gives back one part in this many of its nodes.
+const RELIEF_PART: f64 = 8.0;
+
+/// A device, a reserve of nodes or intervals on the host, and an image: a copy of what the device held
+/// some time ago.
+///
+/// Counts of what was explored since then are held back until the image is renewed. Image, reserve
+/// and reported counts thus always match: if the device fails, the search continues from them, and
+/// no node is lost or counted twice. A caller that sees a failure takes [`GuardedDevice::all`].
+///
+/// A large image travels while kernels go on, together with what was removed for the reserve. Until both are there, the
+/// image before stands, which has everything.
+pub(super) struct GuardedDevice {
+    device: Borrowed,
+    held: DeviceWork,
+    reserve: Vec<u32>,
+    /// Where the image begins in its buffer, if it was sent off.
+    landed: Option<usize>,
+    /// The rest of the image.
+    image: Vec<u32>,
+    /// The buffer of the image, which is not the one for what is coming.
+    buffer: usize,
+    /// What has been sent off and is not there yet.
+    coming: Option<Coming>,
+    /// The least bound over the image, computed on demand because that visits all nodes.
+    image_bound: Cell<Option<i64>>,
+    /// Counts of what was explored since the newest image was made, which may still be on its way.
+    unreported: Counts,
+    /// Counts covered by the image and not yet reported.
+    reportable: Counts,
+    /// Whether the device holds exactly the nodes of the newest image.
+    image_is_current: bool,
+    made: Instant,
+    /// How long the device stood still for the last image, and how long that was on its way.
+    cost: Duration,
+    travel: Duration,
+    /// One part in this many of all nodes is fetched for the next thieves.
+    ahead_part: f64,
+    /// How much to send off next, because a thief was given nothing.
+    owed: f64,
+    /// For how many more rounds the reserve is kept for a thief that is expected back, and since when it is there.
+    promised: u32,
+    landed_at: Instant,
+}
+
+/// An image that is on its way, after what was removed for the reserve.
+struct Coming {
+    /// Words that were removed, and how much they are.
+    removed: usize,
+    size: f64,
+    /// Counts that the image covers.
+    counts: Counts,
+}
+
+impl GuardedDevice {
+    /// A device without work, whose explorers hold what this layout says.
+    pub fn new(device: Borrowed, layout: &Layout) -> Self {
+        Self {
+            device,
+            held: DeviceWork::new(layout),
+            reserve: Vec::new(),
+            landed: None,
+            image: Vec::new(),
+            buffer: 0,
+            coming: None,
+            image_bound: Cell::new(None),
+            unreported: Counts::default(),
+            reportable: Counts::default(),
+            image_is_current: true,
+            made: Instant::now(),
+            cost: Duration::ZERO,
+            travel: Duration::ZERO,
+            ahead_part: FIRST_PART,
+            owed: 0.0,
+            promised: 0,
+            landed_at: Instant::now(),
+        }
+    }
+
+    /// The reserve, to which arriving work is added.
+    pub fn reserve(&mut self) -> &mut Vec<u32> {
+        &mut self.reserve
+    }
+
+    /// The number of nodes or intervals in the reserve.
+    pub fn reserved(&self) -> usize {
+        self.held.each(&self.reserve).count()
+    }
+
+    /// The number of nodes, or of leaves, on the device, in the reserve and on their way there.
+    pub fn size(&self) -> f64 {
+        self.elsewhere() + self.held.size(&self.reserve)
+    }
+
+    /// How much is not in the reserve.
+    fn elsewhere(&self) -> f64 {
+        self.device.size() + self.coming.as_ref().map_or(0.0, |coming| coming.size)
+    }
+
+    /// The part of the image that travelled.
+    fn travelled(&self) -> &[u32] {
+        self.landed.map_or(&[], |from| &self.device.image(self.buffer)[from..])
+    }
+
+    /// The least bound over the image and the reserve, which bounds all work left.
+    pub fn least_bound(&self, bound: impl Fn(&[u32]) -> i64) -> Option<i64> {
+        let least = |nodes: &[u32]| self.held.each(nodes).map(&bound).min();
+        let both = || least(self.travelled()).into_iter().chain(least(&self.image)).min();
+        let image = self.image_bound.get().or_else(both);
+        self.image_bound.set(image);
+        image.into_iter().chain(least(&self.reserve)).min()
+    }
+
+    /// Marks the device as failed: it is not used again.
+    pub fn lose(&mut self) {
+        self.device.lose();
+    }
+
+    /// What the device did beside exploring since this was asked last.
+    pub fn take_phases(&mut self) -> Phases {
+        self.device.take_phases()
+    }
+
+    /// Takes the counts that can be reported now.
+    pub fn take_counts(&mut self) -> Counts {
+        mem::take(&mut self.reportable)
+    }
+
+    /// Feeds the device from the reserve if this many explorers could use more.
+    pub fn feed(&mut self, explorers: u32) -> Result<(), DeviceError> {
+        self.land(self.device.size() == 0.0)?;
+        let promised = self.promised > 0;
+        let fed = self.device.size() > 0.0 && (promised || !self.device.wants_more(explorers));
+        if self.reserve.is_empty() || fed {
+            return Ok(());
+        }
+        // What is put belongs to the image from then on.
+        self.land(true)?;
+        // A device that has run dry leaves a part of what is promised.
+        let all = self.reserve.len();
+        let some = if promised { self.held.half(&self.reserve) } else { all };
+        let left = self.device.put(&self.reserve[..some])?;
+        if left.is_empty() {
+            self.image.extend(self.reserve.drain(..some));
+            self.image_bound.set(None);
+        } else if left.len() < some {
+            self.image_is_current = false;
+            self.renew()?;
+            self.reserve.splice(..some, left);
+        }
+        Ok(())
+    }
+
+    /// Runs a round of kernels, and renews the image if enough time has passed.
+    pub fn run(&mut self, round: &Round) -> Result<RoundReport, DeviceError> {
+        let returned = self.device.run(round)?;
+        self.unreported.add(&returned.counts);
+        self.image_is_current = false;
+        let landed = self.land(self.device.size() == 0.0)?;
+        if landed && self.landed_at.elapsed() >= KEPT_FOR {
+            self.promised = self.promised.saturating_sub(1);
+        }
+        if self.device.size() == 0.0 {
+            self.owed = 0.0;
+            self.set_image(Vec::new());
+        } else if returned.full > 0 {
+            self.land(true)?;
+            self.fetch((self.device.size() / RELIEF_PART).ceil())?;
+        } else if landed && (self.owed > 0.0 || self.is_old()) {
+            let owed = mem::take(&mut self.owed).min((self.device.size() / 2.0).floor());
+            if !self.send_off(owed)? {
+                self.renew()?;
+            }
+        }
+        Ok(returned)
+    }
+
+    /// Whether the image should be renewed.
+    fn is_old(&self) -> bool {
+        let pause = (RENEW_PART * self.cost).max(TRAVEL_PART * self.travel);
+        self.made.elapsed() >= pause
+    }
+
+    /// Sends off this much of the work for the reserve, with an image of the rest. Returns whether there is enough for
+    /// that; a failure leaves everything here unchanged.
+    fn send_off(&mut self, size: f64) -> Result<bool, DeviceError> {
+        let before = self.device.size();
+        let sent = self.device.send_off(size, 1 - self.buffer)?;
+        let Some((removed, cost)) = sent else { return Ok(false) };
+        let size = before - self.device.size();
+        let counts = mem::take(&mut self.unreported);
+        self.coming = Some(Coming { removed, size, counts });
+        if removed > 0 {
+            self.promised = PROMISED;
+        }
+        self.image_is_current = true;
+        (self.made, self.cost) = (Instant::now(), cost);
+        Ok(true)
+    }
+
+    /// Takes in what was sent off if it is there, or else waits for it if told to. Returns whether nothing is coming.
+    fn land(&mut self, wait: bool) -> Result<bool, DeviceError> {
+        if self.coming.is_none() {
+            return Ok(true);
+        }
+        while !self.device.have_arrived()? {
+            if !wait {
+                return Ok(false);
+            }
+            sleep(SHORT);
+        }
+        if let Some(Coming { removed, counts, .. }) = self.coming.take() {
+            self.buffer = 1 - self.buffer;
+            self.reserve.extend(&self.device.image(self.buffer)[..removed]);
+            (self.landed, self.image) = (Some(removed), Vec::new());
+            self.image_bound.set(None);
+            self.reportable.add(&counts);
+            self.travel = self.made.elapsed();
+            self.landed_at = Instant::now();
+        }
+        Ok(true)
+    }
+
+    /// Renews the image, at once; a failure leaves everything here unchanged.
+    pub fn renew(&mut self) -> Result<(), DeviceError> {
+        self.land(true)?;
+        if self.image_is_current {
+            return Ok(());
+        }
+        let start = Instant::now();
+        let mut image = Vec::new();
+        self.device.copy(&mut image)?;
+        self.set_image(image);
+        (self.made, self.cost) = (Instant::now(), start.elapsed());
+        Ok(())
+    }
+
+    /// Gives away a share of all nodes or leaves, from the reserve as far as it goes. Gives nothing while what it would
+    /// give is on its way.
+    pub fn split(&mut self, share: f64) -> Result<Option<Vec<u32>>, DeviceError> {
+        let nothing_comes = self.land(self.device.gives() == Gives::Each)?;
+        let promised = self.promised > 0 && nothing_comes;
+        let size = self.size();
+        if self.device.gives() == Gives::Each && size >= 2.0 {
+            // What they keep goes back to the device with the next round.
+            self.fetch(f64::INFINITY)?;
+            let given = self.held.split_each(&mut self.reserve, share);
+            if !given.is_empty() {
+                return Ok(Some(given));
+            }
+        }
+        let mut wanted = self.held.portion(share, size);
+        let missing = wanted - self.held.size(&self.reserve);
+        if missing > 0.0 && !nothing_comes {
+            self.owed = missing.max(self.owed);
+        } else if missing > 0.0 {
+            // The image is renewed each time, which costs the same for few nodes as for many: the sooner others come
+            // back, the more is fetched for them.
+            let soon = self.made.elapsed() < RENEW_PART * self.cost;
+            let part = if soon { self.ahead_part / 2.0 } else { 2.0 * self.ahead_part };
+            self.ahead_part = part.clamp(LARGEST_PART, SMALLEST_PART);
+            let size = missing + (size / self.ahead_part).floor();
+            // Until it is there, the device needs something to do.
+            if !self.send_off(size.min((self.device.size() / 2.0).ceil()))? {
+                self.fetch(size)?;
+            }
+        }
+        let reserved = self.held.size(&self.reserve);
+        let elsewhere = self.elsewhere() > 0.0;
+        if self.device.gives() == Gives::One && elsewhere {
+            wanted = reserved;
+        } else if self.coming.is_some() {
+            // Rather nothing than little: the rest is there when they come back. But they come back once.
+            let little = 2.0 * reserved < wanted && !promised;
+            wanted = if little { 0.0 } else { wanted.min(reserved) };
+        }
+        if wanted == 0.0 {
+            return Ok(None);
+        }
+        (self.promised, self.owed) = (0, 0.0);
+        Ok(Some(self.held.split(&mut self.reserve, wanted, elsewhere)))
+    }
+
+    /// Moves this much from the device to the reserve, at once. Nothing must be coming.
+    fn fetch(&mut self, size: f64) -> Result<(), DeviceError> {
+        let mut fetched = Vec::new();
+        self.device.take(size, &mut fetched)?;
+        self.image_is_current = false;
+        self.renew()?;
+        self.reserve.append(&mut fetched);
+        Ok(())
+    }
+
+    /// Takes all work.
+    pub fn drain(&mut self) -> Result<Vec<u32>, DeviceError> {
+        self.land(true)?;
+        let mut all = Vec::new();
+        self.device.take(f64::INFINITY, &mut all)?;
+        all.append(&mut self.reserve);
+        self.set_image(Vec::new());
+        (self.promised, self.owed) = (0, 0.0);
+        Ok(all)
+    }
+
+    /// All work left, as of the image: where the search continues without the device.
+    pub fn all(&self) -> Vec<u32> {
+        [self.travelled(), &self.image, &self.reserve].concat()
+    }
+
+    /// Replaces the image by that of now. Nothing must be coming.
+    fn set_image(&mut self, image: Vec<u32>) {
+        (self.landed, self.image, self.image_is_current) = (None, image, true);
+        self.image_bound.set(None);
+        self.reportable.add(&mem::take(&mut self.unreported));
+    }
+}

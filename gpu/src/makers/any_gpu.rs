@@ -1,0 +1,412 @@
+//! [`Gpu`]: a GPU of any maker: the memory allocated on it, its kernels, and how long they may take.
+
+use super::album::Album;
+use super::driver::Driver;
+use super::queue::{Queue, Slot};
+use crate::DeviceError;
+use crate::ending::AtWork;
+use crate::form::{Built, Form, Handling};
+use crate::images::Images;
+use crate::memory::Memory;
+use crate::slots::Slots;
+use pleach_core::search::device::Layout;
+use pleach_core::search::evaluate::Parents;
+use pleach_kernels::bounding::BOUND;
+use pleach_kernels::launch::{Entry, Launch, LaunchReport, THREADS, blocks, explorers_per_block};
+use pleach_kernels::serving::{COUNTS, POST, SERVE};
+use pleach_runtime::sync::{Mutex, lock};
+use std::ptr::from_ref;
+use std::thread::{sleep, yield_now};
+use std::time::{Duration, Instant};
+
+/// More time for each step that every explorer may make; a step takes far less.
+const WAIT_PER_STEP: Duration = Duration::from_micros(100);
+/// Smaller images are copied at once. Where a thief waits for a part, that arrives before the thief would come back.
+const WORTHWHILE: usize = 1 << 10;
+const WORTH_WAITING: usize = 1 << 18;
+/// How long a wait may keep its core.
+const SHORT: Duration = Duration::from_micros(100);
+
+/// A GPU, the memory allocated on it, and its kernels.
+pub(super) struct Gpu<D: Driver> {
+    kernels: Vec<D::Kernel>,
+    loaded: Option<Loaded<D>>,
+    handling: Handling,
+    taken: Vec<u64>,
+    queue: Option<Queue<D>>,
+    /// Page-locked words for the report of a launch, both ways, once there was one.
+    tally: Option<D::Pinned>,
+    /// Images of its work, once there was one.
+    album: Option<Album<D>>,
+    /// How long the kernels that were launched may take, while nobody has waited for them.
+    running: Option<Duration>,
+    /// Whether a kernel did not end: then the driver must not be waited for any more.
+    hung: bool,
+    /// Dropped last: all else needs it.
+    driver: D,
+}
+
+/// Code that the next run may use too.
+struct Loaded<D: Driver> {
+    /// What it was made from: the kernel, the sizes compiled in, and the user's choices.
+    from: (&'static str, Vec<u32>, Handling),
+    code: D::Code,
+    built: Built,
+}
+
+impl<D: Driver> Gpu<D> {
+    /// A GPU that is open.
+    pub fn new(driver: D) -> Self {
+        Self {
+            kernels: Vec::new(),
+            loaded: None,
+            handling: Handling::default(),
+            taken: Vec::new(),
+            queue: None,
+            tally: None,
+            album: None,
+            running: None,
+            hung: false,
+            driver,
+        }
+    }
+
+    /// Loads the code of a kernel: that of the run before if it fits, or the first form that works.
+    fn load(&mut self, layout: &Layout) -> Result<(), DeviceError> {
+        // Functions of the code before end with it.
+        self.kernels.clear();
+        self.queue = None;
+        let from = (layout.kernel, layout.sizes.clone(), self.handling);
+        let kept = self.loaded.take().filter(|loaded| loaded.from == from);
+        self.loaded = Some(match kept {
+            Some(Loaded { code, mut built, .. }) => {
+                if built.form != Form::Committed {
+                    built = Built { form: Form::Cached, log: String::new() };
+                }
+                Loaded { from, code, built }
+            }
+            None => {
+                // One GPU's code is compiled at a time: others like it find what was kept.
+                static COMPILES: Mutex<()> = Mutex::new(());
+                let _turn = lock(&COMPILES);
+                let (code, built) = self.driver.load(layout, self.handling)?;
+                Loaded { from, code, built }
+            }
+        });
+        Ok(())
+    }
+
+    /// An entry point of the code that is loaded, and how many of its blocks a multiprocessor holds.
+    fn kernel(&self, name: &str) -> Result<D::Kernel, DeviceError> {
+        let loaded = self.loaded.as_ref().ok_or_else(unloaded)?;
+        self.driver.kernel(&loaded.code, name)
+    }
+
+    /// How many blocks of a kernel a multiprocessor holds, which has as much shared memory as they take.
+    fn blocks(&self, kernel: D::Kernel) -> Result<u32, DeviceError> {
+        let blocks = self.driver.blocks(kernel)?;
+        if blocks == 0 {
+            return Err(DeviceError::Failed("it cannot run a single thread block".into()));
+        }
+        self.driver.carve_out(kernel, blocks);
+        Ok(blocks)
+    }
+
+    /// Waits for all kernels that were launched, but not forever.
+    fn finish(&mut self) -> Result<(), DeviceError> {
+        let Some(limit) = self.running.take() else { return self.responds() };
+        let start = Instant::now();
+        while !self.driver.is_idle()? {
+            let waited = start.elapsed();
+            if waited >= limit {
+                self.hung = true;
+                return self.responds();
+            }
+            if waited < SHORT {
+                yield_now();
+            } else {
+                // Late by a small part of the time that the kernels take.
+                sleep((waited / 64).clamp(SHORT / 10, Duration::from_millis(10)));
+            }
+        }
+        Ok(())
+    }
+
+    fn responds(&self) -> Result<(), DeviceError> {
+        if self.hung {
+            return Err(DeviceError::Failed("a kernel does not end".into()));
+        }
+        Ok(())
+    }
+
+    /// Waits for all batches under way, but not forever.
+    fn finish_slots(&mut self) -> Result<(), DeviceError> {
+        for at in self.queue.as_ref().map_or(Vec::new(), Queue::busy) {
+            while !self.is_done(at)? {
+                sleep(SHORT / 10);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a kernel that was launched once, but does not wait for it forever.
+    fn stop_serving(&mut self) -> Result<(), DeviceError> {
+        let Some(queue) = &mut self.queue else { return Ok(()) };
+        let (start, patience) = (Instant::now(), self.handling.patience());
+        while !queue.has_stopped(&self.driver)? {
+            if start.elapsed() > patience {
+                self.hung = true;
+                return self.responds();
+            }
+            sleep(SHORT / 10);
+        }
+        Ok(())
+    }
+
+    /// Page-locked words for the report of a launch, to be sent and to be received, with the driver.
+    fn tally(&mut self) -> Result<(&mut [u32], &mut [u32], &D), DeviceError> {
+        let tally = match self.tally.take() {
+            Some(tally) => tally,
+            None => self.driver.pin(2 * LaunchReport::WORDS, false)?,
+        };
+        let words = self.driver.words(self.tally.insert(tally));
+        let (sent, came) = words.split_at_mut(LaunchReport::WORDS);
+        Ok((sent, came, &self.driver))
+    }
+
+    /// The slots, on the thread that uses them, with the driver.
+    fn queue(&mut self) -> Result<(&mut Queue<D>, &D), DeviceError> {
+        self.responds()?;
+        self.driver.bind()?;
+        let none = || DeviceError::Failed("no slots were made".into());
+        Ok((self.queue.as_mut().ok_or_else(none)?, &self.driver))
+    }
+}
+
+fn unloaded() -> DeviceError {
+    DeviceError::Failed("its kernels are not loaded".into())
+}
+
+impl<D: Driver> Slots for Gpu<D> {
+    fn make_slots(
+        &mut self,
+        layout: &Layout,
+        slots: usize,
+        most: usize,
+        once: bool,
+    ) -> Result<u32, DeviceError> {
+        self.driver.bind()?;
+        self.load(layout)?;
+        let kernel = self.kernel(if once { SERVE } else { BOUND })?;
+        let blocks = self.blocks(kernel)?;
+        let tables = self.allocate(layout.tables.len().max(1))?;
+        self.write(tables, &layout.tables)?;
+        let (sent, came) = (1 + most * (1 + layout.words), (most * layout.width).max(1));
+        let mut all = Vec::new();
+        for _ in 0..slots {
+            let (input, output) = (self.allocate(sent)?, self.allocate(came)?);
+            all.push(Slot::new(&self.driver, (input, sent), (output, came))?);
+        }
+        let sizes = layout.constants();
+        let mut queue = Queue { kernel, tables, sizes, slots: all, served: None };
+        let mut zeros = |words: usize| {
+            let address = self.allocate(words)?;
+            self.write(address, &vec![0; words]).map(|()| address)
+        };
+        let own = if once { Some((zeros(POST)?, zeros(COUNTS)?)) } else { None };
+        // The slots' streams do not wait for what was copied on the default stream.
+        self.driver.synchronize()?;
+        let blocks = blocks * self.driver.multiprocessors();
+        if let Some(own) = own {
+            queue.serve(&self.driver, own, blocks)?;
+        }
+        self.queue = Some(queue);
+        // Two lanes for each child.
+        Ok(blocks * THREADS / 2)
+    }
+
+    fn start(&mut self, slot: usize, parents: &Parents) -> Result<(), DeviceError> {
+        let (queue, driver) = self.queue()?;
+        queue.start(driver, slot, parents)
+    }
+
+    fn is_done(&mut self, slot: usize) -> Result<bool, DeviceError> {
+        let patience = self.handling.patience();
+        let (queue, driver) = self.queue()?;
+        let done = queue.is_done(driver, slot)?;
+        self.hung |= done.is_err_and(|waited| waited > patience);
+        self.responds().map(|()| done.is_ok())
+    }
+
+    fn bounds(&mut self, slot: usize) -> Result<&[u32], DeviceError> {
+        let (queue, driver) = self.queue()?;
+        queue.bounds(driver, slot)
+    }
+}
+
+impl<D: Driver> Images for Gpu<D> {
+    fn make_room(&mut self, buffer: usize, words: usize, awaited: bool) -> bool {
+        let least = if awaited { WORTH_WAITING } else { WORTHWHILE };
+        if words < least || self.driver.bind().is_err() {
+            return false;
+        }
+        let album = self.album.take().or_else(|| Album::new(&self.driver).ok());
+        let Some(album) = album else { return false };
+        self.album.insert(album).make_room(&self.driver, buffer, words)
+    }
+
+    fn send_off(&mut self, buffer: usize, from: u64, words: usize) -> Result<(), DeviceError> {
+        self.wait()?;
+        let album = self.album.as_mut().ok_or_else(|| DeviceError::Failed("no room".into()))?;
+        // SAFETY: the caller guarantees an array with this many words from `from` on, which it leaves alone.
+        unsafe { album.send_off(&self.driver, (buffer, from, words)) }
+    }
+
+    fn have_arrived(&mut self) -> Result<bool, DeviceError> {
+        self.responds()?;
+        self.driver.bind()?;
+        let patience = self.handling.patience();
+        let Some(album) = &mut self.album else { return Ok(true) };
+        let come = album.have_arrived(&self.driver)?;
+        self.hung |= come.is_err_and(|waited| waited > patience);
+        self.responds().map(|()| come.is_ok())
+    }
+
+    fn image(&self, buffer: usize) -> &[u32] {
+        self.album.as_ref().map_or(&[], |album| album.image(&self.driver, buffer))
+    }
+}
+
+impl<D: Driver> Drop for Gpu<D> {
+    fn drop(&mut self) {
+        // A lost device has already freed its memory.
+        let _ = self.clear();
+        if self.hung {
+            std::mem::forget(self.loaded.take());
+            std::mem::forget((self.queue.take(), self.tally.take(), self.album.take()));
+            self.driver.forsake();
+            // Cleaning up at the end of the process would wait as well.
+            std::mem::forget(AtWork::new());
+        }
+    }
+}
+
+impl<D: Driver> Memory for Gpu<D> {
+    fn bytes(&self) -> u64 {
+        self.driver.free_bytes()
+    }
+
+    fn handle(&mut self, handling: Handling) {
+        self.handling = handling;
+    }
+
+    fn has_kernel(&self, layout: &Layout, handling: Handling) -> bool {
+        let from = (layout.kernel, layout.sizes.clone(), handling);
+        self.loaded.as_ref().is_some_and(|loaded| loaded.from == from)
+    }
+
+    fn built(&self) -> Option<Built> {
+        self.loaded.as_ref().map(|loaded| loaded.built.clone())
+    }
+
+    fn clear(&mut self) -> Result<(), DeviceError> {
+        self.responds()?;
+        self.driver.bind()?;
+        self.finish()?;
+        let finished = self.finish_slots();
+        self.stop_serving()?;
+        finished?;
+        // No kernel may still be using the arrays.
+        self.driver.synchronize()?;
+        self.queue = None;
+        self.album.iter_mut().for_each(Album::trim);
+        let mut freed = Ok(());
+        for address in self.taken.drain(..) {
+            // SAFETY: each was allocated once, and no kernel uses it any more.
+            freed = freed.and(unsafe { self.driver.free(address) });
+        }
+        freed
+    }
+
+    fn build_kernels(&mut self, layout: &Layout) -> Result<(u32, u32), DeviceError> {
+        self.driver.bind()?;
+        self.load(layout)?;
+        let fault = |why: DeviceError| DeviceError::Kernel(layout.kernel.into(), why.to_string());
+        let kernel = |entry: Entry| self.kernel(entry.name()).map_err(fault);
+        self.kernels =
+            Entry::of(layout.kernel).iter().copied().map(kernel).collect::<Result<_, _>>()?;
+        let at_once = |entry: Entry| {
+            let Some(&kernel) = self.kernels.get(entry as usize) else { return Ok(0) };
+            let each = explorers_per_block(layout.kernel, entry) * self.driver.multiprocessors();
+            self.blocks(kernel).map(|blocks| blocks * each)
+        };
+        Ok((at_once(Entry::Explore)?, at_once(Entry::Give)?))
+    }
+
+    fn allocate(&mut self, words: usize) -> Result<u64, DeviceError> {
+        self.driver.bind()?;
+        let (bytes, memory) = (4 * words, self.bytes());
+        let address = self.driver.allocate(bytes);
+        let address = address.ok_or(DeviceError::Memory(memory, bytes as u64))?;
+        self.taken.push(address);
+        Ok(address)
+    }
+
+    fn write(&mut self, to: u64, words: &[u32]) -> Result<(), DeviceError> {
+        if words.is_empty() {
+            return Ok(());
+        }
+        self.driver.bind()?;
+        self.finish()?;
+        // SAFETY: the caller guarantees an array with this many words from `to` on.
+        unsafe { self.driver.write(to, words) }
+    }
+
+    fn read(&mut self, from: u64, words: &mut [u32]) -> Result<(), DeviceError> {
+        if words.is_empty() {
+            return Ok(());
+        }
+        self.driver.bind()?;
+        self.finish()?;
+        // SAFETY: the caller guarantees an array with this many words from `from` on.
+        unsafe { self.driver.read(from, words) }
+    }
+
+    fn wait(&mut self) -> Result<(), DeviceError> {
+        self.driver.bind()?;
+        self.finish()
+    }
+
+    fn launch(&mut self, entry: Entry, record: &Launch) -> Result<(), DeviceError> {
+        self.responds()?;
+        self.driver.bind()?;
+        let kernel = *self.kernels.get(entry as usize).ok_or_else(unloaded)?;
+        let name = self.loaded.as_ref().map_or("", |loaded| loaded.from.0);
+        let limit = self.handling.patience() + record.budget * WAIT_PER_STEP;
+        self.running = Some(self.running.map_or(limit, |other| other.max(limit)));
+        let blocks = blocks(name, entry, record.explorers);
+        // SAFETY: the kernels take this record, and its arrays have the sizes it states.
+        unsafe { self.driver.launch(kernel, None, blocks, from_ref(record).cast()) }
+    }
+
+    /// All that a round needs is asked for at once, and waited for once.
+    fn run(
+        &mut self,
+        entry: Entry,
+        record: &Launch,
+        report: &mut [u32; LaunchReport::WORDS],
+    ) -> Result<(), DeviceError> {
+        self.wait()?;
+        let (sent, _, driver) = self.tally()?;
+        sent.copy_from_slice(report);
+        // SAFETY: the record's report has as many words, and nobody touches the page-locked ones before the wait ends.
+        unsafe { driver.send(None, record.report, sent)? };
+        self.launch(entry, record)?;
+        let (_, came, driver) = self.tally()?;
+        // SAFETY: as above.
+        unsafe { driver.fetch(None, came, record.report)? };
+        self.finish()?;
+        report.copy_from_slice(self.tally()?.1);
+        Ok(())
+    }
+}

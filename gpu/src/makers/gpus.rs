@@ -1,0 +1,94 @@
+//! The GPUs of this machine, of all makers: NVIDIA's come first, then AMD's.
+
+use super::any_gpu::Gpu;
+use super::cuda::Cuda;
+use super::hip::Amd;
+use super::{cuda, hip};
+use crate::DeviceError;
+use crate::device::Device;
+
+/// A GPU of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GpuSeen {
+    /// Who makes it: `NVIDIA` or `AMD`.
+    pub maker: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Its memory in bytes.
+    pub memory: u64,
+}
+
+/// A GPU by its number among those of its maker.
+enum GpuPlace {
+    Nvidia(u32),
+    Amd(u32),
+}
+
+/// How many GPUs there are of each maker, and why there are none of the other.
+fn counts() -> Result<(u32, u32, Option<DeviceError>), DeviceError> {
+    match (cuda::count(), hip::is_here().then(hip::count)) {
+        (Err(why), None) => Err(why),
+        (Err(why), Some(Err(other))) => Err(DeviceError::Failed(format!("{why}; {other}"))),
+        (Err(why), Some(Ok(amd))) => Ok((0, amd, Some(why))),
+        (Ok(nvidia), Some(Err(why))) => Ok((nvidia, 0, Some(why))),
+        (Ok(nvidia), amd) => Ok((nvidia, amd.and_then(Result::ok).unwrap_or(0), None)),
+    }
+}
+
+fn place(number: u32) -> Result<GpuPlace, DeviceError> {
+    let (nvidia, amd, other) = counts()?;
+    match number.checked_sub(nvidia) {
+        None => Ok(GpuPlace::Nvidia(number)),
+        Some(number) if number < amd => Ok(GpuPlace::Amd(number)),
+        Some(_) => {
+            let n = nvidia + amd;
+            let other = other.map_or(String::new(), |why| format!("; {why}"));
+            Err(DeviceError::Failed(format!("no such GPU, expected a number below {n}{other}")))
+        }
+    }
+}
+
+/// The number of GPUs of this machine.
+///
+/// # Errors
+/// If none can be used: why.
+pub fn count() -> Result<u32, DeviceError> {
+    counts().map(|(nvidia, amd, _)| nvidia + amd)
+}
+
+/// The GPUs of this machine, in the order of their numbers.
+///
+/// # Errors
+/// If there are none: why.
+pub fn gpus() -> Result<Vec<GpuSeen>, DeviceError> {
+    let seen = |number| {
+        let (maker, (name, memory)) = match place(number)? {
+            GpuPlace::Nvidia(number) => ("NVIDIA", cuda::describe(number)?),
+            GpuPlace::Amd(number) => ("AMD", hip::describe(number)?),
+        };
+        Ok(GpuSeen { maker, name, memory })
+    };
+    (0..count()?).map(seen).collect()
+}
+
+/// Sees whether there is a GPU with this number that the kernels can run on.
+///
+/// # Errors
+/// If there is none: why.
+pub(crate) fn check(number: u32) -> Result<(), DeviceError> {
+    match place(number)? {
+        GpuPlace::Nvidia(_) => Ok(()),
+        GpuPlace::Amd(number) => hip::check(number),
+    }
+}
+
+/// Opens a GPU.
+///
+/// # Errors
+/// If it cannot be used: why.
+pub(crate) fn open(number: u32) -> Result<Device, DeviceError> {
+    Ok(match place(number)? {
+        GpuPlace::Nvidia(number) => Device::new(Gpu::new(Cuda::open(number)?)),
+        GpuPlace::Amd(number) => Device::new(Gpu::new(Amd::open(number)?)),
+    })
+}

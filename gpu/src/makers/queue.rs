@@ -1,0 +1,202 @@
+//! [`Queue`]: batches on a GPU, in slots that each have a stream, page-locked memory both ways, and an event.
+
+use super::driver::Driver;
+use crate::DeviceError;
+use crate::post::{self, Post};
+use pleach_core::search::evaluate::Parents;
+use pleach_kernels::bounding::Bounding;
+use pleach_kernels::serving::{POST, Serving};
+use std::ptr::from_ref;
+use std::sync::atomic::AtomicU32;
+use std::time::{Duration, Instant};
+
+/// A slot. What its stream does happens in the order asked for.
+pub(super) struct Slot<D: Driver> {
+    stream: D::Stream,
+    /// The parents' starts and words, on the host and on the device, with room for this many.
+    sent: D::Pinned,
+    sent_room: usize,
+    input: u64,
+    /// The bounds, on the device and on the host, with room for this many.
+    output: u64,
+    came: D::Pinned,
+    came_room: usize,
+    children: usize,
+    /// Since when a batch is under way; nothing if none is.
+    since: Option<Instant>,
+    /// Its number, while a kernel that was launched once has it.
+    announced: Option<u32>,
+}
+
+/// A kernel that was launched once, and how it is fed.
+pub(super) struct Served<D: Driver> {
+    stream: D::Stream,
+    words: D::Pinned,
+    post: Post,
+}
+
+impl<D: Driver> Slot<D> {
+    /// A slot with these arrays on the device, and as many words on the host.
+    pub fn new(
+        driver: &D,
+        (input, sent): (u64, usize),
+        (output, came): (u64, usize),
+    ) -> Result<Self, DeviceError> {
+        Ok(Self {
+            stream: driver.stream()?,
+            sent: driver.pin(sent, true)?,
+            sent_room: sent,
+            input,
+            output,
+            came: driver.pin(came, false)?,
+            came_room: came,
+            children: 0,
+            since: None,
+            announced: None,
+        })
+    }
+}
+
+/// All slots, with the kernel and what all batches share.
+pub(super) struct Queue<D: Driver> {
+    pub kernel: D::Kernel,
+    pub tables: u64,
+    pub sizes: [u32; 10],
+    pub slots: Vec<Slot<D>>,
+    /// The kernel, if it is launched only once.
+    pub served: Option<Served<D>>,
+}
+
+/// Page-locked memory as words that a kernel may read and write meanwhile.
+fn shared(words: &mut [u32]) -> &[AtomicU32] {
+    // SAFETY: both types have the same size, alignment and values, and nobody else on the host uses the words.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
+}
+
+impl<D: Driver> Queue<D> {
+    fn slot(&mut self, at: usize) -> Result<&mut Slot<D>, DeviceError> {
+        self.slots.get_mut(at).ok_or_else(|| DeviceError::Failed("no such slot".into()))
+    }
+
+    /// Launches the kernel once, for all batches.
+    pub fn serve(
+        &mut self,
+        driver: &D,
+        (copy, counts): (u64, u64),
+        blocks: u32,
+    ) -> Result<(), DeviceError> {
+        let (stream, mut words) = (driver.stream()?, driver.pin(POST, false)?);
+        let there = driver.words(&mut words);
+        there.fill(0);
+        let post = there.as_ptr() as u64;
+        let record = Serving { post, copy, counts, tables: self.tables, sizes: self.sizes };
+        // SAFETY: the record's arrays have the sizes that the kernel expects. They are freed after it has stopped.
+        unsafe { driver.launch(self.kernel, Some(&stream), blocks, from_ref(&record).cast())? };
+        driver.mark(&stream)?;
+        self.served = Some(Served { stream, words, post: Post::default() });
+        Ok(())
+    }
+
+    /// Tells a kernel that was launched once to stop. Returns whether it has.
+    pub fn has_stopped(&mut self, driver: &D) -> Result<bool, DeviceError> {
+        let Some(served) = &mut self.served else { return Ok(true) };
+        post::stop(shared(driver.words(&mut served.words)));
+        let stopped = driver.is_past(&served.stream)?;
+        if stopped {
+            self.served = None;
+        }
+        Ok(stopped)
+    }
+
+    /// Whether a batch is done that was announced; its bounds are on their way then.
+    fn is_served(&mut self, driver: &D, at: usize) -> Result<bool, DeviceError> {
+        let (Some(slot), Some(served)) = (self.slots.get_mut(at), &mut self.served) else {
+            return Ok(true);
+        };
+        let Some(number) = slot.announced else { return Ok(true) };
+        if !post::is_done(shared(driver.words(&mut served.words)), number) {
+            // It must not end before it is told to.
+            return match driver.is_past(&served.stream)? {
+                true => Err(DeviceError::Failed("its kernel has ended".into())),
+                false => Ok(false),
+            };
+        }
+        let came = &mut driver.words(&mut slot.came)[..slot.children];
+        // SAFETY: as in `start`; the kernel has written what is fetched.
+        unsafe { driver.fetch(Some(&slot.stream), came, slot.output)? };
+        driver.mark(&slot.stream)?;
+        slot.announced = None;
+        Ok(true)
+    }
+
+    /// Sends a batch through a free slot.
+    pub fn start(&mut self, driver: &D, at: usize, parents: &Parents) -> Result<(), DeviceError> {
+        let (kernel, tables, sizes) = (self.kernel, self.tables, self.sizes);
+        if let (Some(slot), Some(served)) = (self.slots.get_mut(at), &mut self.served) {
+            let children = parents.children() as usize;
+            if slot.since.is_some() || children > slot.came_room {
+                return Err(misfit());
+            }
+            let words = shared(driver.words(&mut served.words));
+            slot.announced = Some(served.post.announce(words, parents, slot.output)?);
+            (slot.children, slot.since) = (children, Some(Instant::now()));
+            return Ok(());
+        }
+        let slot = self.slot(at)?;
+        let starts = parents.starts.len();
+        let (words, children) = (starts + parents.words.len(), parents.children() as usize);
+        if slot.since.is_some() || words > slot.sent_room || children > slot.came_room {
+            return Err(misfit());
+        }
+        slot.children = children;
+        let sent = &mut driver.words(&mut slot.sent)[..words];
+        sent[..starts].copy_from_slice(&parents.starts);
+        sent[starts..].copy_from_slice(&parents.words);
+        let record = Bounding {
+            starts: slot.input,
+            parents: slot.input + 4 * starts as u64,
+            bounds: slot.output,
+            tables,
+            count: parents.len() as u32,
+            children: parents.children(),
+            sizes,
+        };
+        let came = &mut driver.words(&mut slot.came)[..children];
+        // SAFETY: the slot's memory has room for the batch. Nobody touches it before the stream has come to the mark:
+        // the slot is not free.
+        unsafe {
+            driver.send(Some(&slot.stream), slot.input, sent)?;
+            driver.launch(kernel, Some(&slot.stream), record.blocks(), from_ref(&record).cast())?;
+            driver.fetch(Some(&slot.stream), came, slot.output)?;
+        }
+        driver.mark(&slot.stream)?;
+        slot.since = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Whether a batch has come back; if not, how long it has been under way.
+    pub fn is_done(&mut self, driver: &D, at: usize) -> Result<Result<(), Duration>, DeviceError> {
+        let served = self.is_served(driver, at)?;
+        let slot = self.slot(at)?;
+        let done = served && driver.is_past(&slot.stream)?;
+        let waited = slot.since.map_or(Duration::ZERO, |since| since.elapsed());
+        Ok(if done { Ok(()) } else { Err(waited) })
+    }
+
+    /// The slots with a batch under way.
+    pub fn busy(&self) -> Vec<usize> {
+        (0..self.slots.len()).filter(|&at| self.slots[at].since.is_some()).collect()
+    }
+
+    /// The bounds that have come; the slot is free again.
+    pub fn bounds(&mut self, driver: &D, at: usize) -> Result<&[u32], DeviceError> {
+        let slot = self.slot(at)?;
+        slot.since = None;
+        let children = slot.children;
+        Ok(&driver.words(&mut slot.came)[..children])
+    }
+}
+
+fn misfit() -> DeviceError {
+    DeviceError::Failed("a batch that does not fit its slot".into())
+}

@@ -1,0 +1,61 @@
+//! [`Memory`]: what a kind of device provides: memory that kernels can reach, and launching them.
+
+use super::DeviceError;
+use super::form::{Built, Handling};
+use super::images::Images;
+use super::slots::Slots;
+use pleach_core::search::device::Layout;
+use pleach_kernels::launch::{Entry, Launch, LaunchReport};
+
+/// Memory that kernels can reach, and launching them. After an error it is not used again.
+pub(super) trait Memory: Slots + Images {
+    /// The number of free bytes.
+    fn bytes(&self) -> u64;
+
+    /// Frees all arrays.
+    fn clear(&mut self) -> Result<(), DeviceError>;
+
+    /// How the next kernels should be built, and how long they may take, where there is a choice.
+    fn handle(&mut self, _handling: Handling) {}
+
+    /// The form of the kernels, where there are several.
+    fn built(&self) -> Option<Built> {
+        None
+    }
+
+    /// Whether a problem's kernels need not be built any more.
+    fn has_kernel(&self, _layout: &Layout, _handling: Handling) -> bool {
+        true
+    }
+
+    /// Builds a problem's kernels. Returns how many explorers can run at once, and how many where they give to one
+    /// another.
+    fn build_kernels(&mut self, layout: &Layout) -> Result<(u32, u32), DeviceError>;
+
+    /// Allocates an array of words with arbitrary content. Returns its address.
+    fn allocate(&mut self, words: usize) -> Result<u64, DeviceError>;
+
+    /// Copies words to an address.
+    fn write(&mut self, to: u64, words: &[u32]) -> Result<(), DeviceError>;
+
+    /// Copies words from an address, after all launched kernels have ended.
+    fn read(&mut self, from: u64, words: &mut [u32]) -> Result<(), DeviceError>;
+
+    /// Waits for all kernels launched.
+    fn wait(&mut self) -> Result<(), DeviceError>;
+
+    /// Launches a kernel; it runs after those launched before.
+    fn launch(&mut self, entry: Entry, launch: &Launch) -> Result<(), DeviceError>;
+
+    /// Launches a kernel whose report begins with these words, waits for it, and reads its report.
+    fn run(
+        &mut self,
+        entry: Entry,
+        launch: &Launch,
+        report: &mut [u32; LaunchReport::WORDS],
+    ) -> Result<(), DeviceError> {
+        self.write(launch.report, report)?;
+        self.launch(entry, launch)?;
+        self.read(launch.report, report)
+    }
+}

@@ -1,0 +1,105 @@
+//! [`PendingDevice`]: a device that is being opened on a thread of its own while the search runs already.
+
+use super::DeviceError;
+use super::ending::AtWork;
+use super::pool::DevicePool;
+use super::request::{DeviceRequest, OpenDevice};
+use super::spec::{DeviceKind, Mode};
+use pleach_runtime::sync::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Instant;
+
+/// A device that is being opened.
+///
+/// The thread that opens it borrows nothing. If this is dropped before, the thread continues, as a driver or a compiler
+/// cannot be called off, and puts the device in its pool.
+pub struct PendingDevice {
+    comes: Receiver<Result<OpenDevice, DeviceError>>,
+    /// Whether the device is wanted; lives for as long as the thread.
+    wanted: Weak<AtomicBool>,
+    pool: Arc<DevicePool>,
+    kind: DeviceKind,
+    mode: Mode,
+}
+
+impl PendingDevice {
+    /// Begins to open a device.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub fn start(request: DeviceRequest) -> Result<Self, DeviceError> {
+        let (pool, kind, mode) = (Arc::clone(&request.pool), request.spec.kind, request.mode());
+        let (send, comes) = channel();
+        let thread = Opener::new(&pool);
+        let wanted = Arc::downgrade(&thread.wanted);
+        let open = move || {
+            if let Some(came) = thread.open(request) {
+                // Where nobody is left to hear of it, the device goes to its pool here.
+                let _ = send.send(came);
+            }
+            drop(thread);
+        };
+        let started = thread::Builder::new().name(format!("pleach-opens-{kind}")).spawn(open);
+        let failed = |why| DeviceError::Failed(format!("no thread to open it: {why}"));
+        started.map_err(failed)?;
+        Ok(Self { comes, wanted, pool, kind, mode })
+    }
+
+    /// What the device does, at first.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The device, once it is open, or why it cannot be opened. To be asked no more after that.
+    pub fn came(&mut self) -> Option<Result<OpenDevice, DeviceError>> {
+        match self.comes.try_recv() {
+            Ok(came) => Some(came),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => {
+                Some(Err(DeviceError::Failed("opening it broke off".into())))
+            }
+        }
+    }
+}
+
+impl Drop for PendingDevice {
+    fn drop(&mut self) {
+        self.pool.expect(self.kind, Weak::clone(&self.wanted));
+    }
+}
+
+/// A thread that opens a device.
+struct Opener {
+    wanted: Arc<AtomicBool>,
+    pool: Arc<DevicePool>,
+    _at_work: AtWork,
+}
+
+impl Opener {
+    fn new(pool: &Arc<DevicePool>) -> Self {
+        let wanted = Arc::new(AtomicBool::new(true));
+        Self { wanted, pool: Arc::clone(pool), _at_work: AtWork::new() }
+    }
+
+    /// Opens a device; nothing comes of it once it is not wanted any more.
+    fn open(&self, request: DeviceRequest) -> Option<Result<OpenDevice, DeviceError>> {
+        let start = Instant::now();
+        let device = match self.pool.take_if(&request.spec, &self.wanted) {
+            Ok(device) => device,
+            Err(why) => return Some(Err(why)),
+        };
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        wanted.then(|| request.ready(device, start))
+    }
+}
+
+impl Drop for Opener {
+    fn drop(&mut self) {
+        // A run that waits for the device in the pool need not do so any more.
+        self.wanted = Arc::default();
+        self.pool.notice();
+    }
+}

@@ -1,0 +1,67 @@
+//! [`Post`]: batches announced to a kernel that was launched once.
+
+use super::DeviceError;
+use pleach_core::search::evaluate::Parents;
+use pleach_kernels::bounding::Bounding;
+use pleach_kernels::serving::{HEAD, MAIL, ORDER, RING, mail};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What the host has announced so far.
+#[derive(Default)]
+pub(super) struct Post {
+    /// The number of the last batch.
+    last: u32,
+    /// The first ticket of the next one.
+    ticket: u32,
+}
+
+/// A word of the announcement with a number.
+fn word(words: &[AtomicU32], number: u32, at: usize) -> &AtomicU32 {
+    &words[HEAD + number as usize % RING * MAIL + at]
+}
+
+impl Post {
+    /// Announces a batch of a single parent, whose results will be at this address of the device. Returns its number.
+    ///
+    /// # Errors
+    /// If the parent is too large, or the batch before in this place is not done.
+    pub fn announce(
+        &mut self,
+        words: &[AtomicU32],
+        parents: &Parents,
+        bounds: u64,
+    ) -> Result<u32, DeviceError> {
+        let (number, children) = (self.last.wrapping_add(1), parents.children());
+        if parents.len() != 1 || parents.words.len() > ORDER {
+            return Err(DeviceError::Failed("a batch too large to be announced".into()));
+        }
+        let tickets = Bounding { children, ..Bounding::default() }.blocks();
+        let set = |at, value| word(words, number, at).store(value, Ordering::Release);
+        let before = word(words, number, mail::NUMBER).load(Ordering::Relaxed);
+        if before != word(words, number, mail::DONE).load(Ordering::Acquire) {
+            return Err(DeviceError::Failed("its kernel leaves a batch undone".into()));
+        }
+        // A reader that looks while this is being written finds a number that belongs to another place.
+        set(mail::NUMBER, self.last);
+        set(mail::FIRST, self.ticket);
+        set(mail::TICKETS, tickets);
+        set(mail::CHILDREN, children);
+        set(mail::BOUNDS, bounds as u32);
+        set(mail::BOUNDS + 1, (bounds >> 32) as u32);
+        parents.words.iter().enumerate().for_each(|(i, &order)| set(mail::ORDER + i, order));
+        set(mail::NUMBER, number);
+        self.last = number;
+        self.ticket = self.ticket.wrapping_add(tickets);
+        Ok(number)
+    }
+}
+
+/// Whether a batch is done that was announced.
+pub(super) fn is_done(words: &[AtomicU32], number: u32) -> bool {
+    word(words, number, mail::DONE).load(Ordering::Acquire) == number
+}
+
+/// Ends the kernel, once all that was announced is done.
+pub(super) fn stop(words: &[AtomicU32]) {
+    words[0].store(1, Ordering::Release);
+}

@@ -1,0 +1,145 @@
+//! [`DeviceRequest`]: what a device is to do for a search, and the way there: check, open.
+
+use super::evaluate::{self, Evaluator};
+use super::explorer::{self, DeviceExplorer};
+use super::pool::{Borrowed, DevicePool};
+use super::spec::{DeviceKind, Mode, Spec};
+use super::{DeviceError, check};
+use pleach_core::search::device::Layout;
+use pleach_core::search::problem::Problem;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a device is to do for a search. It has all that opening takes, and nothing that belongs to the problem.
+pub struct DeviceRequest {
+    pub(super) spec: Spec,
+    pub(super) pool: Arc<DevicePool>,
+    /// What it does; nothing if a trial is to show that.
+    mode: Option<Mode>,
+    layout: Layout,
+}
+
+/// A device that is open and ready for its request.
+pub struct OpenDevice {
+    request: DeviceRequest,
+    device: Borrowed,
+    /// How many children it can bound at once, if that is what it does.
+    at_once: u32,
+    took: Duration,
+}
+
+impl DeviceRequest {
+    /// Has a device explore, or bound what the host branches. Where nothing was asked for, it does what there is a
+    /// kernel for; where there are both, it explores until a trial shows which is faster.
+    ///
+    /// # Errors
+    /// If there is no kernel or no such device. Whatever takes long is left to [`DeviceRequest::open`].
+    pub fn new(
+        problem: &dyn Problem,
+        spec: &Spec,
+        pool: &Arc<DevicePool>,
+    ) -> Result<Self, DeviceError> {
+        let known = match (problem.on_device(), problem.evaluation()) {
+            (Ok(on), Ok(_)) => pool.chosen(spec.kind, &on.layout()),
+            (Err(_), Ok(_)) => Some(Mode::Evaluate),
+            _ => Some(Mode::Explore),
+        };
+        let mode = spec.mode.or(known);
+        let layout = match mode {
+            Some(Mode::Evaluate) => problem.evaluation().map_err(no_bounds)?.layout(),
+            _ => {
+                let on = problem.on_device().map_err(no_kernel)?;
+                explorer::wanted(problem, on, spec)?
+            }
+        };
+        if !pool.has(spec, |_| true) {
+            check(spec)?;
+        }
+        Ok(Self { spec: *spec, pool: Arc::clone(pool), mode, layout })
+    }
+
+    /// Whether opening takes no time worth mentioning: then the device or one like it is open already, with the
+    /// right kernel.
+    #[must_use]
+    pub fn is_quick(&self) -> bool {
+        let emulated = self.spec.kind == DeviceKind::Emulated && self.spec.late.is_none();
+        emulated
+            || self
+                .pool
+                .has(&self.spec, |device| device.has_kernel(&self.layout, self.spec.handling))
+    }
+
+    /// What the device does, at first.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode.unwrap_or(Mode::Explore)
+    }
+
+    /// Opens the device and prepares it, which may take a while.
+    ///
+    /// # Errors
+    /// If the device cannot be used.
+    pub fn open(self) -> Result<OpenDevice, DeviceError> {
+        let start = Instant::now();
+        let device = self.pool.take(&self.spec)?;
+        self.ready(device, start)
+    }
+
+    /// Prepares a device that is being opened since then.
+    pub(super) fn ready(
+        self,
+        mut device: Borrowed,
+        start: Instant,
+    ) -> Result<OpenDevice, DeviceError> {
+        let at_once = match self.mode() {
+            Mode::Evaluate => evaluate::ready(&mut device, &self.layout, &self.spec)?,
+            Mode::Explore => explorer::ready(&mut device, &self.layout, &self.spec).map(|()| 0)?,
+        };
+        Ok(OpenDevice { request: self, device, at_once, took: start.elapsed() })
+    }
+}
+
+impl OpenDevice {
+    /// How long opening took.
+    #[must_use]
+    pub fn took(&self) -> Duration {
+        self.took
+    }
+
+    /// What the device does; nothing if a trial is to show that.
+    pub(super) fn mode(&self) -> Option<Mode> {
+        self.request.mode
+    }
+
+    /// What it was opened for.
+    pub(super) fn request(&self) -> &DeviceRequest {
+        &self.request
+    }
+
+    /// Has the device bound, if that is its request. The problem is the one that the request is for.
+    ///
+    /// # Errors
+    /// If it has no kernel for the problem.
+    pub fn bounds(self, problem: &dyn Problem) -> Result<Evaluator<'_>, DeviceError> {
+        let host = problem.evaluation().map_err(no_bounds)?;
+        Ok(Evaluator::with((self.device, self.at_once), problem, host, &self.request.spec))
+    }
+
+    /// Has the device explore, if that is its request. The problem is the one that the request is for.
+    ///
+    /// # Errors
+    /// If it has no kernel for the problem.
+    pub fn explores(self, problem: &dyn Problem) -> Result<DeviceExplorer<'_>, DeviceError> {
+        let on = problem.on_device().map_err(no_kernel)?;
+        let DeviceRequest { spec, layout, .. } = &self.request;
+        Ok(DeviceExplorer::with(self.device, layout, (problem, on), spec))
+    }
+}
+
+fn no_kernel(what: &str) -> DeviceError {
+    DeviceError::Failed(format!("it has no kernel for {what}"))
+}
+
+fn no_bounds(what: &str) -> DeviceError {
+    DeviceError::Failed(format!("it has no kernel that bounds with {what}"))
+}

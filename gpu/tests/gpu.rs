@@ -1,0 +1,445 @@
+//! Devices, by example of the emulated one: laws, counts, and failures.
+
+use pleach_core::search::explorer::Explorer;
+use pleach_core::search::laws::{hostile_law, late_explorer_law, run_to_end};
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Counts;
+use pleach_core::search::work::Nodes;
+use pleach_core::steal::Policy;
+use pleach_gpu::DeviceSet;
+use pleach_gpu::executor::Rounds;
+use pleach_gpu::explorer::DeviceExplorer;
+use pleach_gpu::open;
+use pleach_gpu::spec::Spec;
+use pleach_problems::atsp::{Atsp, bound::Bound};
+use pleach_problems::flowshop::{Flowshop, named::named};
+use pleach_problems::queens::Queens;
+use pleach_problems::simd::Level;
+use pleach_problems::uts::{Uts, parameters::Parameters};
+use pleach_runtime::{Outcome, RunError, Save, Settings, Stop, load, run};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+fn queens(n: u32) -> Queens {
+    Queens::new(n, Level::best()).unwrap()
+}
+
+/// Ten jobs, starting at the optimum.
+fn flowshop() -> (Flowshop, i64) {
+    let mut flowshop = Flowshop::new(named("VFR10_5_3").unwrap(), Level::best());
+    let mut explorer = flowshop.explorer();
+    explorer.put(&flowshop.root().bytes).unwrap();
+    let best = run_to_end(&mut *explorer, i64::MAX).found.unwrap().score;
+    drop(explorer);
+    flowshop.reference = best;
+    (flowshop, best)
+}
+
+/// Eight cities, starting at the optimum, by the cost of paths.
+fn atsp(nodes: Nodes) -> (Atsp, i64) {
+    let instance = pleach_problems::atsp::named::named("crane:8:1").unwrap().unwrap();
+    let how = (nodes, Level::best());
+    let atsp = Atsp::new(instance, Bound::Partial, how, (None, 1), &|| true).unwrap();
+    let best = atsp.instance().length(atsp.start());
+    (atsp, best)
+}
+
+/// The same with work as intervals.
+pub fn with_intervals(n: u32) -> Queens {
+    let mut queens = queens(n);
+    queens.nodes = Nodes::Interval;
+    queens
+}
+
+pub fn problems_for_good() -> [(&'static dyn Problem, i64); 6] {
+    let ((flowshop, best), (paths, length)) = (flowshop(), atsp(Nodes::Pool));
+    let queens: &Queens = Box::leak(Box::new(queens(8)));
+    let mut schedules = flowshop.clone();
+    schedules.nodes = Nodes::Interval;
+    let schedules: &Flowshop = Box::leak(Box::new(schedules));
+    let flowshop: &Flowshop = Box::leak(Box::new(flowshop));
+    let paths: &Atsp = Box::leak(Box::new(paths));
+    let tours: &Atsp = Box::leak(Box::new(atsp(Nodes::Interval).0));
+    let intervals: &Queens = Box::leak(Box::new(with_intervals(8)));
+    [
+        (queens, i64::MAX),
+        (flowshop, best),
+        (paths, length),
+        (intervals, i64::MAX),
+        (tours, length),
+        (schedules, best),
+    ]
+}
+
+pub fn spec(words: &str) -> Spec {
+    Spec::parse(words).unwrap()
+}
+
+pub fn on_device<'p>(problem: &'p dyn Problem, words: &str) -> DeviceExplorer<'p> {
+    let (spec, on) = (spec(words), problem.on_device().unwrap());
+    DeviceExplorer::new(open(&spec).unwrap(), problem, on, &spec).unwrap()
+}
+
+pub fn whole(problem: &dyn Problem, best: i64) -> Counts {
+    let mut explorer = problem.explorer();
+    explorer.put(&problem.root().bytes).unwrap();
+    run_to_end(&mut *explorer, best).counts
+}
+
+fn go(problem: &dyn Problem, settings: &Settings) -> Outcome {
+    run(problem, settings, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+fn devices(threads: u32, words: &[&str]) -> Settings {
+    let devices = DeviceSet::new(words.iter().map(|words| spec(words)).collect());
+    Settings { threads, devices, ..Settings::default() }
+}
+
+#[test]
+fn counts_are_the_same_whatever_the_choices() {
+    let (flowshop, best) = flowshop();
+    let mut schedules = flowshop.clone();
+    schedules.nodes = Nodes::Interval;
+    let tree = Parameters::parse("type=binomial,b0=40,q=0.19,m=5,seed=3").unwrap();
+    let uts = Uts::new(tree, Level::best());
+    let ((paths, length), (tours, _)) = (atsp(Nodes::Pool), atsp(Nodes::Interval));
+    let mut pairs = schedules.clone();
+    pairs.bound = pleach_problems::flowshop::bound::Bound::Two;
+    let problems: [(&dyn Problem, i64); 10] = [
+        (&pairs, best),
+        (&with_intervals(1), i64::MAX),
+        (&with_intervals(8), i64::MAX),
+        (&queens(7), i64::MAX),
+        (&queens(8), i64::MAX),
+        (&flowshop, best),
+        (&uts, i64::MAX),
+        (&paths, length),
+        (&tours, length),
+        (&schedules, best),
+    ];
+    for (problem, best) in problems {
+        let wanted = whole(problem, best);
+        for explorers in [1, 3, 8, 33] {
+            for inside in ["windows", "ring", "search", "large", "adapt", "hypercube", "none"] {
+                let two = ["windows", "hypercube"].contains(&inside);
+                let all =
+                    ["", ":put=one:take=one", ":trigger=0", ":budget=1", ":budget=40:trigger=1"];
+                // The others take nodes from one another more slowly.
+                for more in &all[..if two { 5 } else { 1 + usize::from(explorers == 3) }] {
+                    let words = format!("emulated:explorers={explorers}:inside={inside}{more}");
+                    let mut explorer = on_device(problem, &words);
+                    explorer.put(&problem.root().bytes).unwrap();
+                    assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
+                }
+            }
+        }
+    }
+}
+
+/// Thin trees, in which explorers run out of nodes all the time: with the same budget, a launch gets much further where
+/// they give to one another.
+#[test]
+fn thin_trees_take_fewer_rounds() {
+    let mut said = Vec::new();
+    for (words, explorers, fewer) in [
+        ("type=binomial,b0=200,q=0.1245,m=8,seed=42", 32, 4),
+        ("type=binomial,b0=200,q=0.1245,m=8,seed=42", 8, 2),
+        ("type=binomial,b0=400,q=0.124,m=8,seed=7", 32, 4),
+    ] {
+        let uts = Uts::new(Parameters::parse(words).unwrap(), Level::best());
+        let wanted = whole(&uts, i64::MAX);
+        let rounds = |giving: &str| {
+            let words = format!(
+                "emulated:explorers={explorers}:budget=1000:trigger={}{giving}",
+                explorers / 2
+            );
+            let mut explorer = on_device(&uts, &words);
+            explorer.put(&uts.root().bytes).unwrap();
+            let (mut rounds, mut counts) = (0, Counts::default());
+            while explorer.size() > 0.0 {
+                counts.add(&explorer.step(u64::MAX, i64::MAX).counts);
+                rounds += 1;
+            }
+            counts.add(&explorer.flush().counts);
+            assert_eq!(counts, wanted, "{words}");
+            rounds
+        };
+        let all = [":giving=never", ":giving=always", ""].map(rounds);
+        said.push((words, explorers, wanted.total, all));
+        let [never, always, tuned] = all;
+        assert!(fewer * always <= never && 2 * tuned <= never, "{said:?}");
+    }
+    println!("rounds: {said:?}");
+}
+
+/// A thread bounds the children of a node one by one, or a warp all of them; where the bound takes long, always a warp.
+#[test]
+fn bounding_is_as_asked_for() {
+    let (mut schedules, best) = flowshop();
+    schedules.nodes = Nodes::Interval;
+    let wanted = whole(&schedules, best);
+    for how in ["alone", "parallel"] {
+        for explorers in [1, 5, 40] {
+            let words = format!("emulated:explorers={explorers}:bounding={how}");
+            let mut explorer = on_device(&schedules, &words);
+            explorer.put(&schedules.root().bytes).unwrap();
+            assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
+        }
+    }
+    let refused = |problem: &dyn Problem, how: &str| {
+        let (spec, on) = (spec(&format!("emulated:bounding={how}")), problem.on_device().unwrap());
+        DeviceExplorer::new(open(&spec).unwrap(), problem, on, &spec).err().unwrap().to_string()
+    };
+    assert!(refused(&with_intervals(8), "parallel").contains("for this problem"));
+    assert!(refused(&queens(8), "alone").contains("held as intervals"));
+    schedules.bound = pleach_problems::flowshop::bound::Bound::Two;
+    assert!(refused(&schedules, "alone").contains("for this bound"));
+}
+
+/// The host explores the top of what arrives; the device, which shares nothing inside, the rest.
+#[test]
+fn the_top_of_the_tree_is_explored_once() {
+    for (problem, best) in problems_for_good() {
+        // Intervals are not explored from the top.
+        if problem.top().is_none() {
+            continue;
+        }
+        let wanted = whole(problem, best);
+        for depth in [1, 2, 4, 9, 30] {
+            let words = format!("emulated:explorers=5:inside=none:second_cutoff={depth}");
+            let mut explorer = on_device(problem, &words);
+            explorer.put(&problem.root().bytes).unwrap();
+            assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
+            let policy = Policy::parse("dynamic:share=chunk/1,cutoff=2,coordinator=yes").unwrap();
+            let settings = Settings { best: Some(best), policy, ..devices(1, &[&words, &words]) };
+            let outcome = go(problem, &settings);
+            assert_eq!(outcome.counts, wanted, "{words}");
+        }
+    }
+}
+
+/// While the number of explorers is tuned, some that hold nodes take no part.
+#[test]
+fn nodes_are_not_forgotten_where_fewer_take_part() {
+    let (flowshop, best) = flowshop();
+    let problems: [(&dyn Problem, i64); 2] = [(&queens(8), i64::MAX), (&flowshop, best)];
+    for (problem, best) in problems {
+        let wanted = whole(problem, best);
+        for budget in [2, 5, 9, 20] {
+            for inside in ["windows", "hypercube"] {
+                let words = format!("emulated:budget={budget}:inside={inside}");
+                let mut explorer = on_device(problem, &words);
+                explorer.put(&problem.root().bytes).unwrap();
+                let mut counts = Counts::default();
+                for _ in 0..100_000 {
+                    counts.add(&explorer.step(u64::MAX, best).counts);
+                    if explorer.size() == 0.0 {
+                        break;
+                    }
+                }
+                assert_eq!((counts, explorer.size()), (wanted, 0.0), "{words}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_laws_hold_on_a_device() {
+    for (problem, best) in problems_for_good() {
+        let mut explorer = problem.explorer();
+        explorer.put(&problem.root().bytes).unwrap();
+        let whole = run_to_end(&mut *explorer, best);
+        for seed in 0..20 {
+            let make = |i: usize| -> Box<dyn Explorer> {
+                match i {
+                    // A CPU explorer beside the devices, so that work moves both ways.
+                    0 => problem.explorer(),
+                    1 if seed % 2 == 0 && problem.top().is_some() => {
+                        Box::new(on_device(problem, "emulated:explorers=5:giving=always"))
+                    }
+                    1 => Box::new(on_device(problem, "emulated:explorers=3:budget=9")),
+                    // Work comes to one explorer, and leaves from one.
+                    _ if seed % 2 == 0 || problem.top().is_some() => {
+                        Box::new(on_device(problem, "emulated:explorers=4:put=one:take=one"))
+                    }
+                    // Or from each, where it is intervals.
+                    _ => Box::new(on_device(problem, "emulated:explorers=3:take=each")),
+                }
+            };
+            late_explorer_law(&make, &problem.root(), best, &whole, seed);
+        }
+        explorer.put(&problem.root().bytes).unwrap();
+        explorer.run(50, best);
+        let good = explorer.drain();
+        let make = || -> Box<dyn Explorer> { Box::new(on_device(problem, "emulated:explorers=2")) };
+        hostile_law(&make, &good.bytes, 300, 1);
+    }
+}
+
+#[test]
+fn each_explorer_gives_a_part_of_its_interval() {
+    let queens = with_intervals(9);
+    let wanted = whole(&queens, i64::MAX);
+    let [mut one, mut other] = [6, 8].map(|explorers| {
+        on_device(&queens, &format!("emulated:explorers={explorers}:budget=20:take=each"))
+    });
+    one.put(&queens.root().bytes).unwrap();
+    let mut counts = Counts::default();
+    while one.active().0 < 6 {
+        counts.add(&one.step(u64::MAX, i64::MAX).counts);
+    }
+    for share in [0.5, 0.25, 0.01] {
+        let before = one.size();
+        let given = one.split(share).unwrap();
+        let off = (given.size - share * before).abs();
+        assert!(off <= 6.0 + 0.01 * before, "{} of {before} for {share}", given.size);
+        assert!(given.size >= 6.0, "of each: {}", given.size);
+        assert_eq!(one.size() + given.size, before);
+        other.put(&given.bytes).unwrap();
+        counts.add(&one.step(u64::MAX, i64::MAX).counts);
+    }
+    counts.add(&run_to_end(&mut other, i64::MAX).counts);
+    counts.add(&run_to_end(&mut one, i64::MAX).counts);
+    assert_eq!(counts, wanted);
+    // Two devices give to one another; one of them fails.
+    for fail in [1, 2, 5, 11, 30] {
+        let failing = format!("emulated:take=each:fail={fail}");
+        let settings = devices(0, &["emulated:take=each:budget=9", &failing]);
+        assert_eq!(go(&queens, &settings).counts, wanted, "launch {fail}");
+    }
+}
+
+#[test]
+fn a_device_that_fails_loses_no_work() {
+    for queens in [queens(9), with_intervals(9)] {
+        let wanted = whole(&queens, i64::MAX);
+        for fail in 1.. {
+            let words = format!("emulated:explorers=5:budget=7:fail={fail}");
+            let mut explorer = on_device(&queens, &words);
+            explorer.put(&queens.root().bytes).unwrap();
+            assert_eq!(run_to_end(&mut explorer, i64::MAX).counts, wanted, "launch {fail}");
+            let Some(why) = explorer.lost() else {
+                assert!(fail > 20, "only {fail} launches");
+                break;
+            };
+            assert_eq!(why.to_string(), "told to fail", "launch {fail}");
+            assert!(explorer.lost().is_none(), "reported once");
+        }
+    }
+}
+
+/// What others have done is dropped, also from a device.
+#[test]
+fn intervals_are_trimmed_on_a_device() {
+    let queens = with_intervals(9);
+    for fail in [1000, 7, 8, 9, 10, 11, 12] {
+        let words = format!("emulated:explorers=5:budget=9:fail={fail}");
+        let (mut one, mut other) = (on_device(&queens, &words), queens.explorer());
+        one.put(&queens.root().bytes).unwrap();
+        let mut counts = Counts::default();
+        (0..3).for_each(|_| counts.add(&one.run(500, i64::MAX).counts));
+        let mut all = queens.explorer();
+        all.put(&one.copy().bytes).unwrap();
+        let given = all.split(0.4).unwrap();
+        assert!(one.trims());
+        one.trim(&given.bytes).unwrap();
+        other.put(&given.bytes).unwrap();
+        counts.add(&run_to_end(&mut one, i64::MAX).counts);
+        counts.add(&run_to_end(&mut *other, i64::MAX).counts);
+        assert_eq!(counts, whole(&queens, i64::MAX), "{words}");
+    }
+}
+
+/// Devices fail one after another while work moves between them.
+#[test]
+fn the_laws_hold_while_devices_fail() {
+    for (problem, best) in problems_for_good() {
+        let mut explorer = problem.explorer();
+        explorer.put(&problem.root().bytes).unwrap();
+        let whole = run_to_end(&mut *explorer, best);
+        for seed in 0..40 {
+            let make = |i: usize| -> Box<dyn Explorer> {
+                let fail = 1 + seed / 2 + 9 * i as u64;
+                let words = format!("emulated:explorers=3:budget=9:fail={fail}");
+                Box::new(on_device(problem, &words))
+            };
+            late_explorer_law(&make, &problem.root(), best, &whole, seed);
+        }
+    }
+}
+
+#[test]
+fn devices_and_threads_share_a_run() {
+    let (queens, intervals, (flowshop, best)) = (queens(11), with_intervals(11), flowshop());
+    let wanted = whole(&queens, i64::MAX);
+    for (threads, words) in [
+        (0, &["emulated"][..]),
+        (2, &["emulated:explorers=5"]),
+        (1, &["emulated:explorers=3:inside=adapt", "emulated:explorers=2"]),
+        (1, &["emulated:fail=9"]),
+    ] {
+        let outcome = go(&queens, &devices(threads, words));
+        assert_eq!(outcome.counts, wanted, "{threads} {words:?}");
+        let as_intervals = go(&intervals, &devices(threads, words)).counts;
+        assert_eq!(as_intervals, wanted, "{threads} {words:?}");
+        let units = outcome.units.len();
+        assert_eq!(units, threads as usize + words.len());
+        assert_eq!(outcome.units[units - 1].name, format!("emulated{}", words.len() - 1));
+        let settings = Settings { best: Some(best), ..devices(threads, words) };
+        assert_eq!(go(&flowshop, &settings).counts, whole(&flowshop, best), "{threads} {words:?}");
+    }
+    let mut from_scratch = flowshop.clone();
+    from_scratch.reference = i64::MAX;
+    let outcome = go(&from_scratch, &devices(1, &["emulated"]));
+    assert_eq!(outcome.solution.unwrap().score, best);
+}
+
+#[test]
+fn what_cannot_be_used_is_said_and_left_out() {
+    let queens = queens(8);
+    let mut said = Vec::new();
+    let settings = Settings { look_every: Duration::from_millis(1), ..devices(1, &["gpu7"]) };
+    let outcome = run(&queens, &settings, &mut |sight| {
+        said.extend(sight.warning.clone());
+        ControlFlow::Continue(())
+    });
+    assert_eq!(outcome.unwrap().units.len(), 1);
+    assert!(said.len() == 1 && said[0].starts_with("gpu7 not used: "), "{said:?}");
+    let alone = run(&queens, &devices(0, &["gpu7"]), &mut |_| ControlFlow::Continue(()));
+    assert!(matches!(alone, Err(RunError::NoUnit(why)) if why.starts_with("gpu7 not used")));
+    // A tree that no unit explores is not proven, whether or not a device was asked for.
+    let unasked = Spec { asked: false, ..spec("emulated") };
+    let settings =
+        Settings { threads: 0, devices: DeviceSet::new(vec![unasked]), ..Settings::default() };
+    let nobody =
+        run(&Queens::new(32, Level::Off).unwrap(), &settings, &mut |_| ControlFlow::Continue(()));
+    assert!(matches!(nobody, Err(RunError::NoUnit(_))));
+}
+
+#[test]
+fn a_run_with_a_device_is_stopped_and_gone_on_with() {
+    stopped_and_gone_on_with(&queens(11), "nodes");
+    stopped_and_gone_on_with(&with_intervals(11), "intervals");
+}
+
+fn stopped_and_gone_on_with(queens: &Queens, name: &str) {
+    let wanted = whole(queens, i64::MAX);
+    let file = format!("pleach-{}-gpu-{name}.pleach", std::process::id());
+    let path = std::env::temp_dir().join(file);
+    let mut limit = 2000;
+    let mut settings = devices(1, &["emulated:explorers=4:budget=20"]);
+    settings.save = Some(Save { path: path.clone(), every: Duration::from_millis(1) });
+    for stops in 0.. {
+        settings.node_limit = Some(limit);
+        let outcome = go(queens, &settings);
+        if outcome.stop.is_none() {
+            assert!(stops > 1, "stopped {stops} times");
+            assert_eq!(outcome.counts, wanted);
+            break;
+        }
+        assert_eq!(outcome.stop, Some(Stop::Nodes));
+        settings.resume = Some(load(&path).unwrap());
+        limit *= 2;
+    }
+    std::fs::remove_file(path).unwrap();
+}

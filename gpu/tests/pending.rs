@@ -1,0 +1,168 @@
+//! Devices that open while the search runs already: nothing is lost or done twice, whenever they come.
+
+use crate::gpu::spec;
+use pleach_core::search::laws::run_to_end;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Counts;
+use pleach_gpu::DeviceSet;
+use pleach_gpu::pending::PendingDevice;
+use pleach_gpu::pending_executor::PendingExecutor;
+use pleach_gpu::pool::DevicePool;
+use pleach_gpu::request::DeviceRequest;
+use pleach_problems::flowshop::bound::Bound;
+use pleach_problems::flowshop::{Flowshop, named::named};
+use pleach_problems::queens::Queens;
+use pleach_problems::simd::Level;
+use pleach_runtime::executor::{Budget, Executor};
+use pleach_runtime::{Settings, UnitReport, WorkerPool};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// What a whole search counts, from a value to beat, on the CPU.
+fn wanted(problem: &dyn Problem, best: i64) -> Counts {
+    let mut explorer = problem.explorer();
+    explorer.put(&problem.root().bytes).unwrap();
+    run_to_end(&mut *explorer, best).counts
+}
+
+/// What a unit reports, and the warnings, whose device comes after this many stretches of few nodes.
+fn comes_after(
+    stretches: u32,
+    words: &str,
+    problem: &dyn Problem,
+    best: i64,
+) -> (UnitReport, String) {
+    let said = Arc::new(Mutex::new(String::new()));
+    let warn = {
+        let said = Arc::clone(&said);
+        Box::new(move |line: String| said.lock().unwrap().push_str(&line))
+    };
+    let request = DeviceRequest::new(problem, &spec(words), &Arc::default()).unwrap();
+    let opening = PendingDevice::start(request).unwrap();
+    let mut unit = PendingExecutor::new("emulated0".into(), opening, problem, warn, 1.0);
+    unit.explorer().put(&problem.root().bytes).unwrap();
+    let mut report = UnitReport::default();
+    let mut explore = |unit: &mut PendingExecutor<'_>, fuel| {
+        let budget = Budget { time_ns: 1000, fuel, best: &|| best, interrupted: &|| false };
+        report.counts.add(&unit.explore(&budget).progress.counts);
+        unit.tell(&mut report);
+        report.opened_s.is_some()
+    };
+    for _ in 0..stretches {
+        explore(&mut unit, 50);
+    }
+    while said.lock().unwrap().is_empty() && !explore(&mut unit, 0) {
+        sleep(Duration::from_millis(1));
+    }
+    while unit.explorer().size() > 0.0 {
+        explore(&mut unit, 1 << 18);
+    }
+    report.counts.add(&unit.flush().counts);
+    let said = said.lock().unwrap().clone();
+    (report, said)
+}
+
+#[test]
+fn counts_are_exact_whenever_a_device_comes() {
+    let queens = Queens::new(9, Level::best()).unwrap();
+    let mut flowshop = Flowshop::new(named("VFR10_5_3").unwrap(), Level::best());
+    flowshop.bound = Bound::One;
+    let best = {
+        let mut explorer = flowshop.explorer();
+        explorer.put(&Problem::root(&flowshop).bytes).unwrap();
+        run_to_end(&mut *explorer, i64::MAX).found.unwrap().score
+    };
+    flowshop.reference = best;
+    for (problem, best, mode, words) in [
+        (&queens as &dyn Problem, i64::MAX, "explore", "emulated:explorers=3"),
+        // On a busy machine a device that may choose could come to a trial.
+        (&flowshop, best, "explore", "emulated:mode=explore"),
+        (&flowshop, best, "evaluate", "emulated:mode=evaluate:pool=3"),
+    ] {
+        let wanted = wanted(problem, best);
+        for stretches in [0, 1, 2, 7, 30, 10_000] {
+            let (report, said) = comes_after(stretches, &format!("{words}:late=2"), problem, best);
+            assert_eq!(report.counts, wanted, "{words} after {stretches}");
+            assert_eq!((&*report.mode, &*said), (mode, ""));
+            assert!(report.opened_s.unwrap() >= 0.002);
+            let (report, said) =
+                comes_after(stretches, &format!("{words}:late=1:fail=0"), problem, best);
+            assert_eq!(report.counts, wanted, "{words} not after {stretches}");
+            let line = "emulated0 not used: told to fail; its thread searches on the CPU";
+            assert_eq!((&*report.mode, &*said, report.opened_s), (mode, line, None));
+            // It comes, and fails soon.
+            let (report, said) =
+                comes_after(stretches, &format!("{words}:late=1:fail=2"), problem, best);
+            assert_eq!(report.counts, wanted, "{words} lost after {stretches}");
+            assert!(said.is_empty() || said.contains("emulated0 failed: told to fail"), "{said}");
+        }
+    }
+}
+
+fn settings(threads: u32, device: &str) -> Settings {
+    from_pool(&Arc::default(), threads, device)
+}
+
+fn from_pool(pool: &Arc<DevicePool>, threads: u32, device: &str) -> Settings {
+    Settings { threads, devices: DeviceSet::of(vec![spec(device)], pool), ..Settings::default() }
+}
+
+#[test]
+fn a_whole_run_counts_right_while_its_device_comes() {
+    let queens = Queens::new(11, Level::best()).unwrap();
+    let wanted = wanted(&queens, i64::MAX);
+    let mut shared = 0;
+    for late in [1, 2, 3, 5, 8, 13, 21] {
+        for fail in ["", ":fail=0", ":fail=1", ":fail=4"] {
+            let settings = Settings {
+                pace: Some(2_000_000),
+                trace: true,
+                ..settings(1, &format!("emulated:late={late}{fail}"))
+            };
+            let run =
+                WorkerPool::default().run(&queens, &settings, &mut |_| ControlFlow::Continue(()));
+            let outcome = run.unwrap();
+            assert_eq!(outcome.counts, wanted, "{late} ms{fail}");
+            assert_eq!(outcome.units[1].mode, "explore");
+            let both = outcome.units.iter().all(|unit| unit.counts.branched > 0);
+            shared += u32::from(both && outcome.units[1].opened_s.is_some());
+        }
+    }
+    assert!(shared > 0, "no device came while there was something left");
+}
+
+#[test]
+fn nobody_waits_for_a_device_when_the_search_is_over() {
+    let (tiny, large) =
+        (Queens::new(6, Level::best()).unwrap(), Queens::new(18, Level::best()).unwrap());
+    let pool = WorkerPool::default();
+    let hour = settings(1, "emulated:late=3600000");
+    let outcome = pool.run(&tiny, &hour, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!((outcome.counts, outcome.stop), (wanted(&tiny, i64::MAX), None));
+    assert_eq!(outcome.units[1].opened_s, None);
+    let stopped = pool.run(&large, &hour, &mut |_| ControlFlow::Break(())).unwrap();
+    assert!(stopped.stop.is_some() && stopped.open > 0.0);
+}
+
+#[test]
+fn a_device_that_comes_too_late_is_there_for_the_next_run() {
+    let queens = Queens::new(6, Level::best()).unwrap();
+    let wanted = wanted(&queens, i64::MAX);
+    let (pool, devices) = (WorkerPool::default(), Arc::default());
+    let go = |threads| {
+        let settings = from_pool(&devices, threads, "emulated:late=100");
+        pool.run(&queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap()
+    };
+    // The second run only waits for the device of the first one, and stops that.
+    for _ in 0..3 {
+        assert_eq!(go(1).counts, wanted);
+    }
+    // A device alone is waited for: this one waits for the one that is being opened already.
+    for threads in [0, 1, 1] {
+        let outcome = go(threads);
+        assert_eq!((outcome.counts, devices.opened()), (wanted, 1));
+        assert!(outcome.units.last().unwrap().opened_s.is_some(), "it was open at once");
+    }
+}

@@ -1,0 +1,362 @@
+//! [`Cluster`]: many peers in simulated time: the loop of each, the mail between them, and a checker
+//! that watches from outside.
+
+use super::chance::{exponential, mix};
+use super::checker::Checker;
+use super::figures::Figures;
+use super::floor::{Floor, LETTER, Letter, NEVER, SNAPSHOT, Stretch, TURN, Unit, WAKE};
+use super::load::{Hand, Load, WorkDone};
+use super::machine::Machine;
+use super::network::{Network, Traffic};
+use super::queue::Queue;
+use super::seat::Seat;
+use pleach_core::search::work::Work;
+use pleach_core::steal::{Event, Host, Peer, PeerId, PeerTree, Policy, SeededChooser};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Everything about a simulated run except the load.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// How work is balanced.
+    pub policy: Policy,
+    /// The peers.
+    pub machine: Machine,
+    /// The links between them.
+    pub network: Network,
+    /// The size of a message without the work that travels with it.
+    pub message_bytes: u64,
+    /// Mean time between two snapshots, if any are taken.
+    pub snapshot_ns: Option<u64>,
+    /// All randomness.
+    pub seed: u64,
+    /// The run is given up after this number of events.
+    pub most_events: u64,
+}
+
+impl Cluster {
+    /// Simulates one run.
+    ///
+    /// # Errors
+    /// The law that was broken, or why the run did not end.
+    pub fn run<L: Load>(&self, load: &L) -> Result<Figures, String> {
+        World::new(self, load).run()
+    }
+
+    /// The same with peers that are wrong in a known way.
+    #[cfg(test)]
+    pub(super) fn run_mutant<L: Load>(
+        &self,
+        load: &L,
+        mutant: pleach_core::steal::Mutant,
+    ) -> Result<Figures, String> {
+        let mut world = World::new(self, load);
+        world.hosts.iter_mut().for_each(|host| host.mutate(mutant));
+        world.run()
+    }
+}
+
+/// A simulated run.
+struct World<'a, L: Load> {
+    cluster: &'a Cluster,
+    hosts: Vec<Host<Arc<Work>>>,
+    choosers: Vec<SeededChooser>,
+    floor: Floor<'a, L>,
+    epoch: u64,
+    snapshot_due: bool,
+    /// The peer that has the whole work at first.
+    first: PeerId,
+    events: u64,
+}
+
+impl<'a, L: Load> World<'a, L> {
+    fn new(cluster: &'a Cluster, load: &'a L) -> Self {
+        let (seed, peers) = (cluster.seed, cluster.machine.peers());
+        let tree = PeerTree::new(peers, cluster.policy.tree, seed);
+        let host = |me| {
+            let peer = Peer::new(me, &tree, cluster.policy.clone());
+            Host::new(peer, cluster.snapshot_ns.is_some())
+        };
+        let hosts: Vec<Host<_>> = (0..peers).map(host).collect();
+        let unit = |(clock, host): (_, &Host<_>)| Unit {
+            hand: load.hand(),
+            clock,
+            mail: VecDeque::new(),
+            stretch: None,
+            turn_ns: NEVER,
+            free_ns: 0,
+            wake_ns: NEVER,
+            began: false,
+            busy_ns: 0,
+            seeds: host.peer().explores_down_to().map(|(depth, _)| depth),
+        };
+        let floor = Floor {
+            message_bytes: cluster.message_bytes,
+            load,
+            queue: Queue::new(peers),
+            traffic: Traffic::new(&cluster.network, peers, mix(seed, 21, 0)),
+            units: cluster
+                .machine
+                .clocks(mix(seed, 22, 0), tree.first())
+                .into_iter()
+                .zip(&hosts)
+                .map(unit)
+                .collect(),
+            letters: Vec::new(),
+            empty: Vec::new(),
+            checker: Checker::new(&tree),
+            count: peers.into(),
+        };
+        Self {
+            cluster,
+            hosts,
+            choosers: (0..peers).map(|me| SeededChooser::new(mix(seed, 20, 0), me)).collect(),
+            floor,
+            epoch: 0,
+            snapshot_due: false,
+            first: tree.first(),
+            events: 0,
+        }
+    }
+
+    fn run(mut self) -> Result<Figures, String> {
+        let root = self.floor.load.root();
+        let first = self.first as usize;
+        let put = self.floor.units[first].hand.put(&root.bytes);
+        put.map_err(|why| format!("the whole work cannot be read: {why}"))?;
+        let works = self.floor.units[first].hand.size() > 0.0;
+        self.floor.checker.works(self.first, works);
+        for me in 0..self.hosts.len() as u32 {
+            let clock = self.floor.units[me as usize].clock;
+            self.floor.plan(me, clock.awake(clock.joins_ns));
+        }
+        self.plan_snapshot(0);
+        while (self.floor.checker.finished as usize) < self.hosts.len() {
+            let Some((now_ns, what)) = self.floor.queue.pop() else {
+                let left = self.hosts.len() as u32 - self.floor.checker.finished;
+                return Err(format!("nothing can happen, and {left} peers wait for the end"));
+            };
+            self.events += 1;
+            if self.events > self.cluster.most_events {
+                return Err(format!("no end after {} events", self.cluster.most_events));
+            }
+            let which = (what >> 2) as u32;
+            let unit = self.floor.units.get(which as usize);
+            let happened = match what & 3 {
+                LETTER => self.arrive(which, now_ns),
+                TURN if unit.is_some_and(|unit| unit.turn_ns == now_ns) => self.turn(which, now_ns),
+                WAKE if unit.is_some_and(|unit| unit.wake_ns == now_ns) => {
+                    self.attend(which, now_ns)
+                }
+                SNAPSHOT => self.ask_snapshot(now_ns),
+                // A turn or a wake-up that was replaced by another one.
+                _ => Ok(()),
+            };
+            happened.map_err(|why| format!("after {} s: {why}", now_ns as f64 * 1e-9))?;
+        }
+        self.close()
+    }
+
+    fn close(self) -> Result<Figures, String> {
+        let Floor { load, units, letters, mut checker, .. } = self.floor;
+        let waiting = letters.iter().flatten().find(|letter| !letter.message.is_talk());
+        if let Some(letter) = waiting {
+            return Err(format!("{:?} is still on its way at the end", letter.message));
+        }
+        let mut done = WorkDone::default();
+        for unit in &units {
+            done.add(&unit.hand.done());
+            checker.figures.busy_ns += unit.busy_ns;
+        }
+        checker.figures.power = self.cluster.machine.power();
+        checker.figures.events = self.events;
+        let scores = units.iter().map(|unit| unit.hand.best());
+        let kept = self.hosts.iter().find_map(|host| Some(host.ledger().pieces().next()?.0));
+        checker.close(done, scores, kept, load)
+    }
+
+    fn arrive(&mut self, letter: u32, now_ns: u64) -> Result<(), String> {
+        let Some(Letter { to, message, .. }) = &self.floor.letters[letter as usize] else {
+            return Err("an empty letter arrived".into());
+        };
+        let to = *to;
+        if self.hosts[to as usize].peer().finished() {
+            if !message.is_talk() {
+                return Err(format!("{message:?} reached peer {to}, which knows of the end"));
+            }
+            self.floor.take_letter(letter);
+            return Ok(());
+        }
+        let unit = &mut self.floor.units[to as usize];
+        unit.mail.push_back(letter);
+        let longest = &mut self.floor.checker.figures.longest_mail;
+        *longest = unit.mail.len().max(*longest);
+        self.attend(to, now_ns)
+    }
+
+    /// Something waits for a peer, which turns to it when it next looks.
+    fn attend(&mut self, me: PeerId, now_ns: u64) -> Result<(), String> {
+        let unit = &self.floor.units[me as usize];
+        let at_ns = match &unit.stretch {
+            // It will hear of everything when it comes.
+            _ if !unit.began => return Ok(()),
+            None => now_ns.max(unit.free_ns),
+            // It looks at the end of the stretch, which is one of its looks.
+            Some(Stretch { result: Ok(_), .. }) => return Ok(()),
+            Some(Stretch { since_ns, until_ns, .. }) => {
+                let poll_ns = unit.clock.poll_ns.max(1);
+                let looks = now_ns.saturating_sub(*since_ns).div_ceil(poll_ns);
+                (since_ns + looks * poll_ns).min(*until_ns)
+            }
+        };
+        let at_ns = unit.clock.awake(at_ns);
+        if at_ns == now_ns {
+            return self.turn(me, now_ns);
+        }
+        if at_ns < unit.turn_ns {
+            self.floor.plan(me, at_ns);
+        }
+        Ok(())
+    }
+
+    /// Once round a unit's loop: the work done, the mail, the clock, and back to work.
+    fn turn(&mut self, me: PeerId, then_ns: u64) -> Result<(), String> {
+        let mut now_ns = then_ns;
+        let unit = &mut self.floor.units[me as usize];
+        unit.turn_ns = NEVER;
+        if !std::mem::replace(&mut unit.began, true) {
+            self.tell(me, Event::Stepped { nodes: 0, busy_ns: 0 }, now_ns)?;
+        } else if let Some(stretch) = unit.stretch.take() {
+            self.end_stretch(me, stretch, now_ns)?;
+        }
+        while let Some(letter) = self.floor.units[me as usize].mail.pop_front() {
+            now_ns += self.cluster.machine.handle_ns;
+            self.read(me, letter, now_ns)?;
+        }
+        let unit = &mut self.floor.units[me as usize];
+        if unit.wake_ns <= now_ns {
+            unit.wake_ns = NEVER;
+            self.tell(me, Event::Woke, now_ns)?;
+        }
+        if me == 0 && std::mem::take(&mut self.snapshot_due) {
+            self.begin_snapshot(now_ns)?;
+        }
+        self.floor.units[me as usize].free_ns = now_ns;
+        self.begin_stretch(me, then_ns, now_ns);
+        Ok(())
+    }
+
+    fn begin_stretch(&mut self, me: PeerId, then_ns: u64, now_ns: u64) {
+        let unit = &mut self.floor.units[me as usize];
+        let size = unit.hand.size();
+        if self.hosts[me as usize].peer().finished() || size == 0.0 {
+            return;
+        }
+        let depth = unit.seeds.take();
+        if let Some(ran) = depth.and_then(|depth| unit.hand.seed(depth)) {
+            let until_ns = unit.clock.end(now_ns, ran.cost_ns);
+            unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result: Ok(ran) });
+            return self.floor.plan(me, until_ns);
+        }
+        if self.hosts[me as usize].peer().waits(size) {
+            return;
+        }
+        let (result, until_ns) = match unit.hand.ahead_ns() {
+            Some(cost_ns) => (Err(cost_ns), unit.clock.end(now_ns, cost_ns)),
+            // What came in the meantime must be read first.
+            None if now_ns > then_ns => return self.floor.plan(me, now_ns),
+            None => {
+                let ran = unit.hand.run((unit.clock.speed * unit.clock.poll_ns as f64) as u64);
+                (Ok(ran), unit.clock.end(now_ns, ran.cost_ns))
+            }
+        };
+        unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result });
+        self.floor.plan(me, until_ns);
+    }
+
+    fn end_stretch(&mut self, me: PeerId, stretch: Stretch, now_ns: u64) -> Result<(), String> {
+        let Stretch { since_ns, until_ns, result } = stretch;
+        if now_ns < until_ns && now_ns <= since_ns {
+            return Ok(());
+        }
+        let unit = &mut self.floor.units[me as usize];
+        let ran = match result {
+            Ok(ran) => ran,
+            Err(cost_ns) if now_ns >= until_ns => unit.hand.run(cost_ns),
+            Err(cost_ns) => unit.hand.run(unit.clock.done(since_ns, now_ns).min(cost_ns)),
+        };
+        let busy_ns = now_ns - since_ns;
+        unit.busy_ns += busy_ns;
+        let works = unit.hand.size() > 0.0;
+        self.floor.checker.works(me, works);
+        let figures = &mut self.floor.checker.figures;
+        figures.work_ns += ran.cost_ns;
+        figures.last_work_ns = figures.last_work_ns.max(now_ns);
+        if let Some(score) = ran.found {
+            self.floor.checker.on_score(score, now_ns);
+            self.tell(me, Event::Found { score }, now_ns)?;
+        }
+        self.tell(me, Event::Stepped { nodes: ran.nodes, busy_ns }, now_ns)
+    }
+
+    fn read(&mut self, me: PeerId, letter: u32, now_ns: u64) -> Result<(), String> {
+        let Some(Letter { from, message, work, .. }) = self.floor.take_letter(letter) else {
+            return Err("an empty letter was read".into());
+        };
+        self.floor.checker.figures.handling_ns += self.cluster.machine.handle_ns;
+        if self.hosts[me as usize].peer().finished() && !message.is_talk() {
+            return Err(format!("{message:?} reached peer {me}, which knows of the end"));
+        }
+        self.floor.checker.on_read(&message);
+        let depth = self.hosts[me as usize].peer().explores_down_to();
+        let again = depth.filter(|&(_, again)| again && message.brings_work());
+        let unit = &mut self.floor.units[me as usize];
+        unit.seeds = again.map(|(depth, _)| depth).or(unit.seeds);
+        self.tell_with(me, Event::Mail { from, message }, work, now_ns)
+    }
+
+    fn tell(&mut self, me: PeerId, event: Event, now_ns: u64) -> Result<(), String> {
+        self.tell_with(me, event, None, now_ns)
+    }
+
+    /// Tells a peer what happened, with the work that came, and carries out what it wants.
+    fn tell_with(
+        &mut self,
+        me: PeerId,
+        event: Event,
+        work: Option<Arc<Work>>,
+        now_ns: u64,
+    ) -> Result<(), String> {
+        let chooser = &mut self.choosers[me as usize];
+        let seat = &mut Seat { floor: &mut self.floor, me, now_ns };
+        self.hosts[me as usize].tell(event, work, now_ns, chooser, seat)
+    }
+
+    /// Takes a snapshot, unless one is under way or the run is over.
+    fn begin_snapshot(&mut self, now_ns: u64) -> Result<(), String> {
+        let counted = self.hosts[0].peer().uses_counter();
+        if !self.floor.checker.may_cut() || counted && self.floor.count == 0 {
+            return Ok(());
+        }
+        self.floor.count += u64::from(counted);
+        self.epoch += 1;
+        self.tell(0, Event::Snapshot { epoch: self.epoch }, now_ns)
+    }
+
+    fn plan_snapshot(&mut self, now_ns: u64) {
+        if let Some(mean_ns) = self.cluster.snapshot_ns {
+            let drawn = exponential(mix(self.cluster.seed, self.events, 23));
+            self.floor.queue.push(now_ns + (drawn * mean_ns as f64) as u64, SNAPSHOT);
+        }
+    }
+
+    /// Asks for a snapshot, and plans the next one.
+    fn ask_snapshot(&mut self, now_ns: u64) -> Result<(), String> {
+        if self.floor.checker.finished == 0 {
+            self.plan_snapshot(now_ns);
+            self.snapshot_due = true;
+            return self.attend(0, now_ns);
+        }
+        Ok(())
+    }
+}

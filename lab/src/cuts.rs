@@ -1,0 +1,102 @@
+//! [`Cuts`]: the snapshot that is being taken of a room, and whether it holds every unit once.
+
+use super::pile::{Account, Set};
+use pleach_core::steal::{OnTheWay, PeerId, Ticket};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The snapshot under way.
+///
+/// What no check can need any more is forgotten, to keep the number of states small.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Cuts {
+    /// Snapshots that may still be asked for.
+    pub left: u8,
+    epoch: u64,
+    /// Peers whose cut is still to come.
+    missing: BTreeSet<usize>,
+    /// Units done before the snapshot began, or since by peers whose cut is still to come.
+    done: Set,
+    /// Units in hand at the cuts so far.
+    held: Vec<Set>,
+    /// Pieces kept at the cuts, each with its receiver.
+    kept: Vec<(Ticket, PeerId, Set)>,
+    /// The last piece that each receiver had taken from each giver.
+    taken: BTreeMap<(PeerId, PeerId), u64>,
+    /// Asks for a snapshot while one is under way, as a faulty driver would.
+    pub impatient: bool,
+    /// Forgets what was taken, as a faulty driver would.
+    pub forgets_taken: bool,
+    /// Leaves kept pieces out, as a faulty driver would.
+    pub forgets_kept: bool,
+}
+
+impl Cuts {
+    /// Whether a snapshot may be asked for.
+    pub fn possible(&self) -> bool {
+        self.left > 0 && (self.missing.is_empty() || self.impatient)
+    }
+
+    /// Whether no snapshot will be taken any more.
+    pub fn over(&self) -> bool {
+        self.left == 0 && self.missing.is_empty()
+    }
+
+    /// Begins a snapshot of this number of peers, who have done these units. Returns its epoch.
+    pub fn begin(&mut self, peers: usize, done: Set) -> u64 {
+        self.left -= 1;
+        self.epoch += 1;
+        self.missing = (0..peers).collect();
+        self.done = done;
+        self.epoch
+    }
+
+    /// A peer has done a unit.
+    pub fn on_done(&mut self, peer: usize, unit: u8) {
+        if self.missing.contains(&peer) {
+            self.done.insert(unit);
+        }
+    }
+
+    /// A peer is recorded, with the units in its hands and what is on its way. Once all are, every unit
+    /// must be there once.
+    pub fn on_cut(
+        &mut self,
+        peer: usize,
+        epoch: u64,
+        units: Set,
+        on_the_way: OnTheWay<Set>,
+        total: u8,
+    ) -> Result<(), String> {
+        if epoch != self.epoch || !self.missing.remove(&peer) {
+            return Err(format!("peer {peer} cuts for epoch {epoch} of {}", self.epoch));
+        }
+        self.held.push(units);
+        if !self.forgets_kept {
+            self.kept.extend(on_the_way.kept);
+        }
+        if !self.forgets_taken {
+            let taken = on_the_way.taken.into_iter();
+            self.taken.extend(taken.map(|(giver, number)| ((peer as PeerId, giver), number)));
+        }
+        if self.missing.is_empty() {
+            let mut account = Account::default();
+            account.add(&self.done);
+            self.held.iter().for_each(|units| account.add(units));
+            let open = self.kept.iter().filter(|(ticket, to, _)| {
+                self.taken.get(&(*to, ticket.giver)).is_none_or(|&last| last < ticket.number)
+            });
+            open.for_each(|(_, _, units)| account.add(units));
+            account.close(total).map_err(|why| format!("a snapshot is not whole: {why}"))?;
+            self.done = Set::default();
+            self.held.clear();
+            self.kept.clear();
+            self.taken.clear();
+        }
+        Ok(())
+    }
+
+    /// Whether every peer was recorded that was asked to be.
+    pub fn complete(&self) -> bool {
+        self.missing.is_empty()
+    }
+}

@@ -1,0 +1,137 @@
+//! Every schedule of a few peers with a few units of work: each state is visited once.
+
+use super::late_room::Strips;
+use super::pile::Pile;
+use super::prints::{Prints, fingerprint};
+use super::room::{Heaps, Move, Room, Scripted};
+use pleach_core::steal::Policy;
+
+/// What an enumeration has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Different states.
+    pub states: usize,
+    /// Moves between them.
+    pub moves: u64,
+    /// States in which the run is over.
+    pub ends: u64,
+    /// The longest schedule.
+    pub longest: usize,
+    /// The longest queue between two peers.
+    pub longest_queue: usize,
+}
+
+/// Plays every schedule of `peers` peers that share `units` units of work, with a number of snapshots,
+/// each at any moment.
+///
+/// Powers stay equal, time stands still, and a peer that was refused asks again once something has
+/// changed. Under these conditions no schedule returns to a state it has been in, so each one ends.
+///
+/// # Errors
+/// The moves that lead to a broken law: a unit that is lost or in two places, an early end, work or a kept
+/// piece left at the end, a state with no way out, a state that returns, or a snapshot in which a unit is
+/// missing or counted twice.
+pub fn every_schedule(
+    peers: u32,
+    units: u8,
+    snapshots: u8,
+    policy: Policy,
+) -> Result<Seen, String> {
+    if policy.is_late() {
+        return explore(Strips::new(peers, units, policy));
+    }
+    let mut room = Heaps::new(peers, units, policy);
+    room.floor.cuts.left = snapshots;
+    explore(room)
+}
+
+/// The same without snapshots, with a fraction of the states: answers that leave nothing to choose arrive
+/// at once.
+///
+/// # Errors
+/// As [`every_schedule`].
+pub fn every_schedule_reduced(peers: u32, units: u8, policy: Policy) -> Result<Seen, String> {
+    let mut room = Heaps::new(peers, units, policy);
+    room.floor.eager = true;
+    explore(room)
+}
+
+/// A state on the current path, and what is still to be tried from it.
+struct Frame<P> {
+    room: Room<P>,
+    print: u64,
+    moves: Vec<Move>,
+    chooser: Scripted,
+}
+
+impl<P: Pile> Frame<P> {
+    fn new(room: Room<P>, print: u64) -> Self {
+        let moves = room.moves();
+        Self { room, print, moves, chooser: Scripted::default() }
+    }
+
+    /// The next state, by the next move or the next choice within it.
+    fn next(&mut self) -> Option<Result<Room<P>, String>> {
+        let what = *self.moves.last()?;
+        let mut room = self.room.clone();
+        let played = room.play(what, &mut self.chooser);
+        self.chooser.choice += 1;
+        if self.chooser.choice >= self.chooser.options {
+            self.chooser = Scripted::default();
+            self.moves.pop();
+        }
+        Some(played.map(|()| room))
+    }
+}
+
+pub(super) fn explore<P: Pile>(start: Room<P>) -> Result<Seen, String> {
+    let mut seen = Seen::default();
+    // Fingerprint to whether the state is on the current path.
+    let mut visited: Prints<bool> = Prints::default();
+    let print = fingerprint(&start);
+    visited.insert(print, true);
+    let mut path = vec![Frame::new(start, print)];
+    while let Some(frame) = path.last_mut() {
+        let next = match frame.next() {
+            Some(Ok(next)) => next,
+            Some(Err(why)) => return Err(format!("{why}\n{}", story(&path))),
+            None => {
+                visited.insert(frame.print, false);
+                path.pop();
+                continue;
+            }
+        };
+        seen.moves += 1;
+        let print = fingerprint(&next);
+        match visited.get(&print) {
+            Some(false) => continue,
+            Some(true) => return Err(format!("a state returns\n{}", story(&path))),
+            None => {}
+        }
+        let over = next.over();
+        let frame = Frame::new(next, print);
+        seen.longest = seen.longest.max(path.len());
+        seen.longest_queue = seen.longest_queue.max(frame.room.longest_queue());
+        match over {
+            Ok(true) => seen.ends += 1,
+            Ok(false) if frame.moves.is_empty() => {
+                return Err(format!("nothing can happen, and it is not over\n{}", story(&path)));
+            }
+            Ok(false) => {}
+            Err(why) => return Err(format!("{why}\n{}", story(&path))),
+        }
+        visited.insert(print, true);
+        path.push(frame);
+    }
+    seen.states = visited.len();
+    Ok(seen)
+}
+
+/// The state at the end of the path, for the engineer who has to find the fault.
+fn story<P: Pile>(path: &[Frame<P>]) -> String {
+    let state = path.last().map(|frame| format!("{:#?}", frame.room)).unwrap_or_default();
+    format!("after {} moves, in {state}", path.len())
+}
+
+#[cfg(test)]
+mod tests;

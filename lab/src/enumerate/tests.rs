@@ -1,0 +1,376 @@
+//! Enumerations of small rooms, and the mutants they catch.
+
+use super::*;
+use crate::walk;
+use pleach_core::steal::late::Recall;
+use pleach_core::steal::{
+    Chooser, End, Message, Mutant, PeerTree, Power, Rests, SeededChooser, Share, Ticket, Victim,
+};
+
+fn policy() -> Policy {
+    let (victim, share) = (Victim::Random, Share::Part(2));
+    let mut policy = Policy { victim, share, ..Policy::default() };
+    policy.tree.degree = 2;
+    policy.rests = Rests { patience: 1, first_ns: 0, longest_ns: 0 };
+    policy
+}
+
+fn mutate<P: Pile>(room: &mut Room<P>, mutant: Mutant) {
+    room.hosts.iter_mut().for_each(|host| host.mutate(mutant));
+}
+
+#[test]
+fn every_schedule_of_few_peers_ends_rightly() {
+    // A room of 4 peers and 3 units takes minutes: `ci/prove.sh` runs it.
+    for (peers, units) in [(1, 3), (2, 6), (3, 4)] {
+        let reduced = every_schedule_reduced(peers, units, policy()).unwrap();
+        println!("{peers} peers x {units} units, reduced: {reduced:?}");
+        assert!(reduced.ends > 0);
+        let full = every_schedule(peers, units, 0, policy()).unwrap();
+        println!("{peers} peers x {units} units, in full: {full:?}");
+        assert_eq!(full.longest, reduced.longest);
+    }
+}
+
+#[test]
+fn every_share_ends_rightly() {
+    for share in [Share::Part(3), Share::Part(8), Share::Power] {
+        let seen = every_schedule(3, 4, 0, Policy { share, ..policy() }).unwrap();
+        println!("{share:?}, 3 peers x 4 units: {seen:?}");
+    }
+}
+
+/// The counts alone prevent an early end, even if a peer with a request outstanding reports that it
+/// is idle. Not reporting merely saves waves.
+#[test]
+fn idle_while_asking_would_be_harmless() {
+    let mut room = Heaps::new(3, 4, policy());
+    mutate(&mut room, Mutant::IdleWhileAsking);
+    println!("idle while asking: {:?}", explore(room).unwrap());
+}
+
+/// Each mutant is hunted by enumerating a small room and by random walks in a larger one.
+#[test]
+fn every_mutant_is_caught() {
+    for (mutant, said) in [
+        (Mutant::OneWave, "an end after"),
+        (Mutant::NoCounts, "an end after"),
+        (Mutant::ForgetsParked, "nothing can happen"),
+        (Mutant::NeverAcknowledges, "nothing can happen"),
+    ] {
+        let breed = |mut room: Heaps| {
+            mutate(&mut room, mutant);
+            room
+        };
+        let small = explore(breed(Heaps::new(3, 4, policy()))).err();
+        let walks = (0..200_000)
+            .map(|seed| walk::walk(breed(Heaps::new(4, 40, policy())), seed))
+            .find_map(Result::err);
+        let caught = small.or(walks).unwrap_or_default();
+        println!("{mutant:?}: {}", caught.lines().next().unwrap_or_default());
+        assert!(caught.contains(said), "{mutant:?}: {caught}");
+    }
+}
+
+/// Every preset, with the shape of its tree where that matters.
+const PRESETS: [&str; 18] = [
+    "adaptive:degree=2",
+    "adaptive:degree=1",
+    "ring:degree=10",
+    "lifelines:patience=1",
+    "overlay:degree=2",
+    "overlay:degree=1",
+    "static:degree=10",
+    "dynamic:degree=10",
+    "guided:degree=10",
+    "master-worker:degree=10",
+    "hierarchical-master-worker:degree=1",
+    "hierarchical-master-worker:degree=2,grain=2/1,siblings=no",
+    "overlay:bridges=no,degree=2",
+    "static:coordinator=yes",
+    "dynamic:share=chunk/1,coordinator=yes",
+    "guided:coordinator=yes",
+    "hierarchical-master-worker:degree=1,depth=1/2",
+    "hierarchical-master-worker:degree=2,depth=1,siblings=no",
+];
+
+fn every_preset(end: &str) {
+    for words in PRESETS {
+        let words = format!("{words},end={end}");
+        for (peers, units, snapshots) in [(2, 4, 1), (3, 3, 0)] {
+            let mut room = Heaps::new(peers, units, timeless(&words));
+            room.floor.cuts.left = snapshots;
+            let seen = explore(room);
+            println!("{words}, {peers} peers x {units} units: {seen:?}");
+            assert!(seen.unwrap().ends > 0);
+        }
+    }
+}
+
+#[test]
+fn every_preset_ends_rightly() {
+    every_preset("waves");
+}
+
+/// Waves that begin when all children of the root wait for work.
+#[test]
+fn overlays_end_rightly_by_upward_requests() {
+    for shape in
+        ["degree=2", "degree=1", "bridges=no,degree=2", "bridges=random,first=random,degree=1"]
+    {
+        let words = format!("overlay:{shape},end=requests");
+        for (peers, units, snapshots) in [(1, 2, 0), (2, 4, 1), (3, 3, 0), (3, 2, 1)] {
+            let mut room = Heaps::new(peers, units, timeless(&words));
+            room.floor.cuts.left = snapshots;
+            let seen = explore(room);
+            println!("{words}, {peers} peers x {units} units: {seen:?}");
+            assert!(seen.unwrap().ends > 0);
+        }
+    }
+}
+
+#[test]
+fn every_preset_ends_rightly_by_a_counter() {
+    every_preset("counter");
+    let counter = Policy { end: Some(End::Counter), ..policy() };
+    for (peers, units, snapshots) in [(1, 3, 2), (2, 6, 1), (2, 4, 2), (3, 4, 0), (3, 3, 1)] {
+        let seen = every_schedule(peers, units, snapshots, counter.clone()).unwrap();
+        println!("counter, {peers} peers x {units} units, {snapshots} snapshots: {seen:?}");
+    }
+    for (peers, units) in [(2, 6), (3, 5)] {
+        let late = timeless("master-worker:late,degree=1,end=counter");
+        let seen = every_schedule(peers, units, 0, late).unwrap();
+        println!("counter, late, {peers} peers x {units} units: {seen:?}");
+    }
+}
+
+/// A counter that misses something on its way is caught in a small room.
+#[test]
+fn every_fault_of_a_counter_is_caught() {
+    let counter = Policy { end: Some(End::Counter), ..policy() };
+    for (mutant, said) in [
+        (Mutant::CountsLate, ["an end after", "joined after the end"]),
+        (Mutant::LeavesEarly, ["an end after", "reached a finished peer"]),
+    ] {
+        let mut room = Heaps::new(3, 4, counter.clone());
+        mutate(&mut room, mutant);
+        let caught = explore(room).err().unwrap_or_default();
+        let line = caught.lines().next().unwrap_or_default();
+        println!("{mutant:?}: {line}");
+        assert!(said.iter().any(|said| line.contains(said)), "{mutant:?}: {caught}");
+    }
+}
+
+/// Any peer may find a solution at any moment, also a worse one before it hears of a better: all
+/// peers end with the best score.
+#[test]
+fn every_peer_ends_with_the_best_score() {
+    let presets = ["random-half:degree=2", "adaptive:degree=1", "overlay:degree=2"];
+    for words in presets {
+        for end in ["waves", "counter"] {
+            let rooms = [(2, 4, &[2, 1][..]), (2, 3, &[3, 2, 1]), (3, 2, &[1])];
+            for (peers, units, finds) in rooms {
+                let mut room = Heaps::new(peers, units, timeless(&format!("{words},end={end}")));
+                room.floor.finds = finds.to_vec();
+                let seen = explore(room);
+                println!("{words},end={end}, {peers} peers x {units} units, {finds:?}: {seen:?}");
+                assert!(seen.unwrap().ends > 0);
+            }
+        }
+    }
+}
+
+/// A counter detects the end correctly only if each change is counted before another peer can learn
+/// of it. Here the actions of one event are interleaved with those of other peers.
+#[test]
+fn actions_in_the_wrong_order_are_caught() {
+    let counter = Policy { end: Some(End::Counter), ..policy() };
+    for (mutant, said) in [
+        (Mutant::AcknowledgesBeforeJoining, ["an end after", "joined after the end"]),
+        (Mutant::SendsBeforeCounting, ["an end after", "reached a finished peer"]),
+        (Mutant::KeepsTheBest, ["ends with the score", "ends with the score"]),
+        (Mutant::SpreadsAnyScore, ["ends with the score", "a state returns"]),
+    ] {
+        let mut room = Heaps::new(3, 4, counter.clone());
+        room.floor.finds = vec![2, 1];
+        mutate(&mut room, mutant);
+        let caught = explore(room).err().unwrap_or_default();
+        let line = caught.lines().next().unwrap_or_default();
+        println!("{mutant:?}: {line}");
+        assert!(said.iter().any(|said| line.contains(said)), "{mutant:?}: {line}");
+    }
+}
+
+/// Work that turns out not to be splittable stays where it is, and no peer waits for it in vain.
+#[test]
+fn work_that_cannot_be_split_is_not_given() {
+    let late = "master-worker:late,degree=1";
+    for words in ["random-half:degree=2", "adaptive:degree=2", "master-worker:degree=2", late] {
+        let seen = if words == late {
+            let mut room = Strips::new(3, 4, timeless(words));
+            room.floor.stubborn = true;
+            explore(room)
+        } else {
+            let mut room = Heaps::new(3, 3, timeless(words));
+            room.floor.stubborn = true;
+            explore(room)
+        };
+        println!("{words}, at times unsplittable: {seen:?}");
+        assert!(seen.unwrap().ends > 0);
+    }
+}
+
+/// Whatever a network delivers, a peer neither panics nor loses count of its own work.
+#[test]
+fn mail_that_no_peer_sends_does_no_harm() {
+    let mut dropped = 0;
+    for seed in 0..3000 {
+        let mut chance = SeededChooser::new(seed, 0);
+        let words = PRESETS[chance.choose(PRESETS.len() as u32) as usize];
+        let end = ["", ",end=counter"][chance.choose(2) as usize];
+        let mut room = Heaps::new(4, 9, timeless(&format!("{words}{end}")));
+        for _ in 0..30 {
+            let ticket = Ticket { giver: chance.choose(6), number: u64::from(chance.choose(3)) };
+            let (power, load) = (Power(u64::MAX), u64::MAX);
+            let (epoch, thief) = (u64::from(chance.choose(2)), chance.choose(6));
+            let hostile = [
+                Message::Ack { ticket, epoch: 0 },
+                Message::Report { sent: u64::MAX, received: 1 },
+                Message::Work { ticket, epoch },
+                Message::Pass { thief, power },
+                Message::Passed { served: true, load },
+                Message::Load { load },
+                Message::Ask { power, units: u32::MAX, waits: epoch == 1 },
+                Message::Refuse,
+                Message::Unpark,
+                Message::Late(Recall::Left { ticket }),
+            ];
+            let message = hostile[chance.choose(hostile.len() as u32) as usize];
+            let (to, from) = (chance.choose(4) as usize, chance.choose(6));
+            dropped += usize::from(room.intrude(to, from, message, &mut chance));
+            let moves = room.moves();
+            if !moves.is_empty() {
+                let what = moves[chance.choose(moves.len() as u32) as usize];
+                // Invented messages may break laws; this test only requires that nothing panics.
+                let _ = room.play(what, &mut chance);
+            }
+        }
+    }
+    println!("{dropped} messages dropped");
+    assert!(dropped > 10_000);
+}
+
+/// A preset as these tests use it: no peer rests for a time or delays its reports.
+fn timeless(words: &str) -> Policy {
+    let preset = Policy::parse(words).unwrap();
+    let patience = preset.rests.patience.min(1);
+    Policy { rests: Rests { patience, first_ns: 0, longest_ns: 0 }, report_ns: 0, ..preset }
+}
+
+/// Every random tree of three peers.
+#[test]
+fn every_random_tree_ends_rightly() {
+    for words in ["overlay:tree=random", "adaptive:tree=random", "overlay:bridges=no,tree=random"] {
+        let mut trees = std::collections::HashSet::new();
+        for seed in 0..8 {
+            let parent = PeerTree::new(3, timeless(words).tree, seed).parent(2);
+            if trees.insert(parent) {
+                let seen = explore(Heaps::spread(&[3, 0, 0], timeless(words), seed));
+                println!("{words}, 2 below {parent:?}, 3 peers x 3 units: {seen:?}");
+                assert!(seen.unwrap().ends > 0);
+            }
+        }
+        assert_eq!(trees.len(), 2);
+    }
+}
+
+/// Late giving has some units done twice: every unit is done, and every repetition is reported.
+#[test]
+fn late_trims_end_rightly() {
+    for (peers, units) in [(1, 4), (2, 6), (2, 8), (3, 4), (3, 6)] {
+        for words in ["master-worker:late", "master-worker:late,degree=1,share=1/3"] {
+            let seen = every_schedule(peers, units, 0, timeless(words));
+            println!("{words}, {peers} peers x {units} units: {seen:?}");
+            assert!(seen.unwrap().ends > 0);
+        }
+    }
+}
+
+/// Each fault of late giving, in the protocol and in the driver, is caught in a small room.
+#[test]
+fn every_fault_of_late_trims_is_caught() {
+    type Fault = fn(&mut Strips);
+    let faults: [(&str, Fault, &str); 3] = [
+        ("trims in silence", |room| mutate(room, Mutant::TrimsInSilence), "Trim"),
+        ("keeps copies", |room| mutate(room, Mutant::KeepsCopies), "nothing can happen"),
+        ("believes what is left", |room| room.floor.believes = true, "done"),
+    ];
+    for (name, fault, said) in faults {
+        let mut room = Strips::new(3, 6, timeless("master-worker:late,degree=1"));
+        fault(&mut room);
+        let caught = explore(room).err().unwrap_or_default();
+        println!("{name}: {}", caught.lines().next().unwrap_or_default());
+        assert!(caught.lines().next().unwrap_or_default().contains(said), "{name}: {caught}");
+    }
+}
+
+/// Two masters on one level need five peers; few units suffice.
+#[test]
+fn masters_beside_each_other_end_rightly() {
+    let policy = timeless("hierarchical-master-worker:degree=2,grain=1");
+    for units in [&[0, 2, 0, 0, 0][..], &[2, 0, 0, 0, 0]] {
+        let mut room = Heaps::spread(units, policy.clone(), 0);
+        room.floor.eager = true;
+        let seen = explore(room);
+        println!("{units:?}: {seen:?}");
+        assert!(seen.unwrap().ends > 0);
+    }
+}
+
+#[test]
+fn every_snapshot_holds_every_unit_once() {
+    for (peers, units, snapshots) in [(1, 3, 2), (2, 6, 1), (2, 4, 2), (3, 3, 1)] {
+        let seen = every_schedule(peers, units, snapshots, policy()).unwrap();
+        println!("{peers} peers x {units} units, {snapshots} snapshots: {seen:?}");
+    }
+}
+
+/// After a resume, any peer may have work.
+#[test]
+fn work_may_lie_anywhere_at_the_start() {
+    for units in [&[0, 3][..], &[2, 2], &[0, 3, 0], &[0, 2, 1], &[1, 1, 1]] {
+        let seen = explore(Heaps::spread(units, policy(), 0)).unwrap();
+        println!("{units:?}: {seen:?}");
+    }
+}
+
+/// Each fault of a snapshot, in the protocol and in the driver, is caught in a small room.
+#[test]
+fn every_fault_of_a_snapshot_is_caught() {
+    type Fault = fn(&mut Heaps);
+    let faults: [(&str, Fault); 5] = [
+        ("takes before the cut", |room| {
+            mutate(room, Mutant::TakesBeforeCut);
+        }),
+        ("releases before the cut", |room| {
+            mutate(room, Mutant::ReleasesBeforeCut);
+        }),
+        ("does not wait for the last cut", |room| {
+            room.floor.cuts.left = 2;
+            room.floor.cuts.impatient = true;
+        }),
+        ("forgets what was taken", |room| room.floor.cuts.forgets_taken = true),
+        ("forgets what is kept", |room| room.floor.cuts.forgets_kept = true),
+    ];
+    for (name, fault) in faults {
+        let mut room = Heaps::new(3, 4, policy());
+        room.floor.cuts.left = 1;
+        fault(&mut room);
+        let caught = explore(room).err().unwrap_or_default();
+        println!("{name}: {}", caught.lines().next().unwrap_or_default());
+        assert!(
+            caught.contains("a snapshot is not whole") || caught.contains("cuts for epoch"),
+            "{name}: {caught}"
+        );
+    }
+}

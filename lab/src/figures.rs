@@ -1,0 +1,132 @@
+//! [`Figures`]: how long a simulated run took and how well it used its peers.
+
+use super::sites::SiteFigures;
+use pleach_core::search::tree::Counts;
+
+/// What the peers at one depth of the tree of peers sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Depth {
+    /// Peers at this depth.
+    pub peers: u64,
+    /// Requests for work they sent.
+    pub requests: u64,
+    /// Messages of any kind they sent.
+    pub messages: u64,
+    /// Bytes they sent.
+    pub bytes: u64,
+}
+
+/// The results of a simulated run. All times are simulated.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// The number of peers.
+    pub peers: u32,
+    /// The sum of their speeds.
+    pub power: f64,
+    /// From the start until the last peer learned of the end.
+    pub time_ns: u64,
+    /// When the end was declared.
+    pub declared_ns: u64,
+    /// When the last work was done.
+    pub last_work_ns: u64,
+    /// The time one peer of speed 1 would need for the work done.
+    pub work_ns: u64,
+    /// The time a sequential search would need, if known.
+    pub alone_ns: Option<u64>,
+    /// Peers' time spent on work, including pauses.
+    pub busy_ns: u64,
+    /// Peers' time spent reading messages.
+    pub handling_ns: u64,
+    /// Peers' time spent on neither, from joining until learning of the end.
+    pub idle_ns: u64,
+    /// What was counted.
+    pub counts: Counts,
+    /// The part counted twice, if work is given away before its owner hears of it.
+    pub redundant: Counts,
+    /// The best score, if any.
+    pub best: Option<i64>,
+    /// From finding the best score until the last peer knew it.
+    pub spread_ns: Option<u64>,
+    /// Requests for work.
+    pub requests: u64,
+    /// Requests that were refused.
+    pub refused: u64,
+    /// Pieces of work that changed hands.
+    pub pieces: u64,
+    /// Messages of any kind.
+    pub messages: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Bytes sent that were work.
+    pub work_bytes: u64,
+    /// The same by the sender's depth in the tree of peers.
+    pub depths: Vec<Depth>,
+    /// The messages that each peer sent.
+    pub messages_by_peer: Vec<u64>,
+    /// The most messages that ever waited at one peer.
+    pub longest_mail: usize,
+    /// Snapshots taken and found whole.
+    pub snapshots: u32,
+    /// Events simulated.
+    pub events: u64,
+    /// More about a run on sites.
+    pub sites: Option<SiteFigures>,
+}
+
+impl From<SiteFigures> for Figures {
+    fn from(sites: SiteFigures) -> Self {
+        Self {
+            peers: sites.sites,
+            power: sites.capacity_ns / (sites.time_ns as f64).max(1.0),
+            time_ns: sites.heard_ns,
+            declared_ns: sites.time_ns,
+            last_work_ns: sites.last_work_ns,
+            work_ns: sites.work_ns,
+            alone_ns: sites.alone_ns,
+            busy_ns: sites.work_ns,
+            counts: sites.counts,
+            best: sites.best,
+            requests: sites.requests,
+            pieces: sites.pieces,
+            messages: sites.messages,
+            bytes: sites.bytes,
+            events: sites.events,
+            sites: Some(sites),
+            ..Self::default()
+        }
+    }
+}
+
+impl Figures {
+    /// The speed-up over one peer of speed 1.
+    #[must_use]
+    pub fn speed_up(&self) -> f64 {
+        self.alone_ns.unwrap_or(self.work_ns) as f64 / (self.time_ns as f64).max(1.0)
+    }
+
+    /// The speed-up divided by the sum of the peers' speeds.
+    #[must_use]
+    pub fn efficiency(&self) -> f64 {
+        // Sites come and go: what counts is what those that were there could have done.
+        self.sites.as_ref().map_or(self.speed_up() / self.power, SiteFigures::efficiency)
+    }
+
+    /// The fraction of the peers' time spent on neither work nor messages.
+    #[must_use]
+    pub fn idle(&self) -> f64 {
+        let all_ns = self.busy_ns + self.handling_ns + self.idle_ns;
+        self.idle_ns as f64 / (all_ns as f64).max(1.0)
+    }
+
+    /// From the last work to the declared end.
+    #[must_use]
+    pub fn ending_ns(&self) -> u64 {
+        self.declared_ns.saturating_sub(self.last_work_ns)
+    }
+
+    /// A total divided by the number of peers.
+    #[must_use]
+    pub fn each(&self, all: u64) -> f64 {
+        all as f64 / f64::from(self.peers.max(1))
+    }
+}

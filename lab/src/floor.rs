@@ -1,0 +1,112 @@
+//! [`Floor`]: a simulated cluster without its peers: the units, their mail, and the events to come.
+
+use super::checker::Checker;
+use super::load::{Load, Ran};
+use super::machine::Clock;
+use super::network::Traffic;
+use super::queue::Queue;
+use pleach_core::search::work::Work;
+use pleach_core::steal::{Message, PeerId};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A message on its way or waiting to be read.
+pub(super) struct Letter {
+    pub from: PeerId,
+    pub to: PeerId,
+    pub message: Message,
+    pub work: Option<Arc<Work>>,
+}
+
+/// A stretch of work that is going on.
+pub(super) struct Stretch {
+    pub since_ns: u64,
+    pub until_ns: u64,
+    /// What it brings, where that is known already; otherwise what it will cost.
+    pub result: Result<Ran, u64>,
+}
+
+/// One unit without its peer.
+pub(super) struct Unit<H> {
+    pub hand: H,
+    pub clock: Clock,
+    pub mail: VecDeque<u32>,
+    pub stretch: Option<Stretch>,
+    /// The turn that is planned. All others in the queue are stale.
+    pub turn_ns: u64,
+    /// When it has read what it is reading.
+    pub free_ns: u64,
+    pub wake_ns: u64,
+    pub began: bool,
+    pub busy_ns: u64,
+    /// The depth to which it explores next, before it gives.
+    pub seeds: Option<u32>,
+}
+
+/// No time.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// What a word in the queue means: its last two bits tell which of these, the others which one.
+pub(super) const LETTER: u64 = 0;
+pub(super) const TURN: u64 = 1;
+pub(super) const WAKE: u64 = 2;
+pub(super) const SNAPSHOT: u64 = 3;
+
+/// A cluster without its peers.
+pub(super) struct Floor<'a, L: Load> {
+    /// The size of a message without the work that travels with it.
+    pub message_bytes: u64,
+    pub load: &'a L,
+    pub queue: Queue,
+    pub traffic: Traffic<'a>,
+    pub units: Vec<Unit<L::Hand>>,
+    pub letters: Vec<Option<Letter>>,
+    /// Places in `letters` that are empty.
+    pub empty: Vec<u32>,
+    pub checker: Checker,
+    /// The counter that all peers share.
+    pub count: u64,
+}
+
+impl<L: Load> Floor<'_, L> {
+    /// Plans a unit's next turn, in place of any other.
+    pub fn plan(&mut self, me: PeerId, at_ns: u64) {
+        self.units[me as usize].turn_ns = at_ns;
+        self.queue.push(at_ns, u64::from(me) << 2 | TURN);
+    }
+
+    /// Plans to wake a unit.
+    pub fn plan_to_wake(&mut self, me: PeerId, at_ns: u64) {
+        self.units[me as usize].wake_ns = at_ns;
+        self.queue.push(at_ns, u64::from(me) << 2 | WAKE);
+    }
+
+    pub fn take_letter(&mut self, letter: u32) -> Option<Letter> {
+        self.empty.push(letter);
+        self.letters[letter as usize].take()
+    }
+
+    /// Puts a letter on its way.
+    pub fn post(
+        &mut self,
+        from: PeerId,
+        to: PeerId,
+        message: Message,
+        work: Option<Arc<Work>>,
+        now_ns: u64,
+    ) {
+        let work_bytes = work.as_ref().map_or(0, |work| work.bytes.len() as u64);
+        let bytes = self.message_bytes + work_bytes;
+        self.checker.on_send(from, &message, bytes, work_bytes);
+        let at_ns = self.traffic.send(from, to, bytes, now_ns);
+        let letter = Some(Letter { from, to, message, work });
+        let place = if let Some(place) = self.empty.pop() {
+            self.letters[place as usize] = letter;
+            place
+        } else {
+            self.letters.push(letter);
+            self.letters.len() as u32 - 1
+        };
+        self.queue.push(at_ns, u64::from(place) << 2 | LETTER);
+    }
+}

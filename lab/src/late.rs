@@ -1,0 +1,65 @@
+//! What `master-worker:late` needs of simulated clusters: work that can be trimmed.
+
+use super::load::{Hand, Load};
+use super::seat;
+use pleach_core::search::work::Work;
+use pleach_core::steal::late::LateEffects;
+use std::sync::Arc;
+
+impl<L: Load> seat::Seat<'_, '_, L> {
+    /// Empty hands that take this work.
+    fn holding(&self, work: &Work) -> Result<L::Hand, String> {
+        let mut hand = self.floor.load.hand();
+        if !work.bytes.is_empty() {
+            hand.put(&work.bytes).map_err(|why| format!("a copy cannot be read: {why}"))?;
+        }
+        Ok(hand)
+    }
+
+    /// What is in one and not in the other.
+    fn without(&self, work: &Work, other: &Work) -> Result<L::Hand, String> {
+        let mut hand = self.holding(work)?;
+        if !other.bytes.is_empty() {
+            hand.trim(&other.bytes).map_err(|why| format!("a copy cannot be trimmed: {why}"))?;
+        }
+        Ok(hand)
+    }
+}
+
+impl<L: Load> LateEffects for seat::Seat<'_, '_, L> {
+    fn copy(&mut self) -> Result<Arc<Work>, String> {
+        Ok(Arc::new(self.hand().copy()))
+    }
+
+    fn split_copy(
+        &mut self,
+        copy: &Arc<Work>,
+        share: f64,
+    ) -> Result<(Arc<Work>, Option<Arc<Work>>), String> {
+        let mut hand = self.holding(copy)?;
+        let given = hand.split(share).map(Arc::new);
+        Ok((Arc::new(hand.copy()), given))
+    }
+
+    fn intersect(&mut self, copy: &Arc<Work>, left: &Arc<Work>) -> Result<Arc<Work>, String> {
+        let done = self.without(copy, left)?.copy();
+        Ok(Arc::new(self.without(copy, &done)?.copy()))
+    }
+
+    /// What is not there any more has been done, and will be done again. To find out what that is, it is
+    /// done once more, aside.
+    fn trim(&mut self, away: &Arc<Work>) -> Result<(), String> {
+        let hand = self.hand();
+        let (before, best) = (hand.copy(), hand.best());
+        hand.trim(&away.bytes).map_err(|why| format!("work cannot be trimmed: {why}"))?;
+        let works = hand.size() > 0.0;
+        self.floor.checker.works(self.me, works);
+        let mut twice = self.without(away, &before)?;
+        twice.beat(best);
+        while twice.size() > 0.0 {
+            twice.run(1 << 30);
+        }
+        self.floor.checker.on_twice(&twice.done());
+        Ok(())
+    }
+}

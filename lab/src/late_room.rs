@@ -1,0 +1,88 @@
+//! What `master-worker:late` needs of rooms: work that can be trimmed.
+
+use super::pile::{Pile, Set};
+use super::room;
+use pleach_core::steal::late::LateEffects;
+
+/// A room whose pieces are runs of units.
+pub(super) type Strips = room::Room<Strip>;
+
+/// A run of units, done in order: the work of a room in which pieces are given late.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Strip {
+    from: u8,
+    to: u8,
+}
+
+impl Pile for Strip {
+    const EXACT: bool = false;
+
+    /// All empty ones are the same.
+    fn range(from: u8, to: u8) -> Self {
+        if from < to { Self { from, to } } else { Self::default() }
+    }
+
+    fn set(&self) -> Set {
+        Set::range(self.from, self.to)
+    }
+
+    fn pop(&mut self) -> u8 {
+        let unit = self.from;
+        *self = Self::range(unit + 1, self.to);
+        unit
+    }
+
+    fn split(&mut self, units: u8) -> Self {
+        let middle = self.to - units;
+        let given = Self::range(middle, self.to);
+        *self = Self::range(self.from, middle);
+        given
+    }
+
+    fn put(&mut self, more: Self) {
+        assert!(self.from == self.to, "a second strip");
+        *self = more;
+    }
+
+    /// What remains is a run, since the other one reaches beyond one end.
+    fn without(&self, other: &Self) -> Self {
+        if other.from <= self.from {
+            Self::range(self.from.max(other.to), self.to)
+        } else {
+            Self::range(self.from, self.to.min(other.from))
+        }
+    }
+}
+
+impl<P: Pile> LateEffects for room::Seat<'_, P> {
+    fn copy(&mut self) -> Result<P, String> {
+        Ok(self.floor.units[self.me].clone())
+    }
+
+    fn split_copy(&mut self, copy: &P, share: f64) -> Result<(P, Option<P>), String> {
+        let mut left = copy.clone();
+        let units = pleach_core::search::work::portion(share, left.len().into()) as u8;
+        let refuses = self.floor.stubborn && left.len() == 2;
+        let given = (units > 0 && !refuses).then(|| left.split(units));
+        Ok((left, given))
+    }
+
+    fn intersect(&mut self, copy: &P, left: &P) -> Result<P, String> {
+        // Of what is left, some may have been given away since.
+        let both = copy.without(&copy.without(left));
+        Ok(if self.floor.believes { left.clone() } else { both })
+    }
+
+    fn trim(&mut self, away: &P) -> Result<(), String> {
+        let before = self.floor.units[self.me].clone();
+        self.floor.units[self.me] = before.without(away);
+        let twice = away.without(&before).set();
+        let lost = twice.minus(&self.floor.done.units);
+        if let Some(unit) = lost.first() {
+            return Err(format!("unit {unit} was nowhere, and is not done"));
+        }
+        self.floor.done.said += twice.len();
+        self.floor.changed();
+        Ok(())
+    }
+}

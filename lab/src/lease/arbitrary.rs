@@ -1,0 +1,138 @@
+//! States that need not be reachable: whatever sites hold and say, as long as every certificate divides its
+//! lease, no move may break that.
+
+use super::bits::Bits;
+use super::room::{Budget, InFlight, Room};
+use pleach_core::lease::{Certificate, Lease, LeaseMessage, LeaseMutant, Rec, Site, SiteId};
+use pleach_core::search::tree::Solution;
+use pleach_core::steal::{Chooser, SeededChooser};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const PLACES: usize = 3;
+
+/// A room with names for random sets of units, random certificates of them at random sites and in random
+/// packets, and a random file.
+fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> Room {
+    let most = Budget {
+        gives: 9,
+        commits: 9,
+        joins: 9,
+        leaves: 9,
+        deaths: 9,
+        root_deaths: 9,
+        restarts: 0,
+        suspicions: 9,
+        losses: 9,
+        doubles: 9,
+        ordered: chance.choose(2) == 0,
+        trims: chance.choose(3) == 0,
+    };
+    let mut room = Room::new(PLACES, 1, 4, most, mutant);
+    room.fault();
+    for number in 0..4 {
+        let lease = Lease { site: chance.choose(3), incarnation: 100, number };
+        room.names.insert(lease, 1 + chance.choose(15) as u8);
+    }
+    let names: Vec<(Lease, u8)> =
+        room.names.iter().map(|(&lease, &units)| (lease, units)).collect();
+    let best = Some(Solution { score: 0, plan: vec![1] });
+    for place in 0..PLACES {
+        let mut site = Site::new(place as SiteId, 200 + place as u64);
+        if place == 0 {
+            let whole = divide(chance, &names, room.all(), 3);
+            site = Site::root(0, 200, whole, None);
+        }
+        let mut actions = Vec::new();
+        site.found(&Solution { score: 0, plan: vec![1] }, &mut actions);
+        for &(lease, units) in &names {
+            if chance.choose(3) == 0 {
+                let part = divide(chance, &names, units, 3);
+                let lender = (chance.choose(3) > 0).then(|| chance.choose(PLACES as u32));
+                site.hold_anything(lease, lender, chance.choose(3) == 0, part);
+            }
+        }
+        room.sit(place, site);
+    }
+    for &(lease, units) in &names {
+        for _ in 0..chance.choose(4) {
+            let certificate = Arc::new(divide(chance, &names, units, 3));
+            let best = best.clone();
+            let message = match chance.choose(8) {
+                0 => LeaseMessage::Work { lease, content: Bits::open(units), best },
+                1 => LeaseMessage::Ack { lease },
+                2 => LeaseMessage::Commit { lease, certificate, best },
+                3 => LeaseMessage::Return { lease, certificate, best },
+                4 => LeaseMessage::Returned { lease },
+                5 => LeaseMessage::Adopt { lease },
+                6 => LeaseMessage::Missing { lease },
+                _ => LeaseMessage::Unknown { lease },
+            };
+            let (from, to) = (chance.choose(PLACES as u32), chance.choose(PLACES as u32));
+            room.mail.push(InFlight { from, to, message });
+        }
+    }
+    room.file = (chance.choose(2) == 0).then(|| (divide(chance, &names, room.all(), 3), best));
+    room
+}
+
+/// A random certificate of some units: what is not given on under a known name is done or open.
+fn divide(
+    chance: &mut SeededChooser,
+    names: &[(Lease, u8)],
+    units: u8,
+    depth: u32,
+) -> Certificate<Bits> {
+    let mut subs = BTreeMap::new();
+    let mut left = units;
+    for &(lease, part) in names {
+        if part & !left == 0 && part != units && depth > 0 && chance.choose(2) == 0 {
+            left &= !part;
+            let heard = (chance.choose(4) > 0).then(|| divide(chance, names, part, depth - 1));
+            let (holder, acked) = (chance.choose(PLACES as u32), chance.choose(2) == 0);
+            let (given, heard) = (Arc::new(Bits::open(part)), heard.map(Arc::new));
+            subs.insert(lease, Rec { holder, acked, given, heard });
+        }
+    }
+    let done = left & chance.choose(16) as u8;
+    Certificate { content: Bits { done, open: left & !done, twice: 0 }, subs }
+}
+
+/// Plays random moves from a random state.
+fn play(seed: u64, mutant: LeaseMutant) -> Result<(), String> {
+    let mut chance = SeededChooser::new(seed, 3);
+    let mut room = arbitrary(&mut chance, mutant);
+    room.judge().expect("the states made here are right");
+    for _ in 0..8 {
+        if room.over().is_ok_and(|over| over) {
+            break;
+        }
+        let moves = room.moves();
+        if moves.is_empty() {
+            break;
+        }
+        let what = moves[chance.choose(moves.len() as u32) as usize].0;
+        room.play(what).map_err(|why| format!("{why}\nseed {seed}, {what:?}: {room:#?}"))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn every_step_keeps_every_certificate_right() {
+    for seed in 0..60_000 {
+        play(seed, LeaseMutant::None).unwrap();
+    }
+}
+
+#[test]
+fn steps_that_break_a_certificate_are_noticed() {
+    use LeaseMutant::{
+        FoldKeepsTheLease, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TrimsTheSubs,
+    };
+    for mutant in
+        [FoldKeepsTheLease, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TrimsTheSubs]
+    {
+        let caught = (0..2000).any(|seed| play(seed, mutant).is_err());
+        assert!(caught, "{mutant:?}");
+    }
+}

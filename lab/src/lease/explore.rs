@@ -1,0 +1,120 @@
+//! Every order of events in a small room: each state is visited once, and an end must be within reach of
+//! each by steps that need no luck.
+
+use super::moves::Move;
+use super::room::{Budget, Room};
+use crate::prints::{Prints, fingerprint};
+use pleach_core::lease::LeaseMutant;
+use std::collections::VecDeque;
+
+/// What an enumeration has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Different states.
+    pub states: usize,
+    /// Moves between them.
+    pub moves: u64,
+    /// States in which the search is over.
+    pub ends: u64,
+}
+
+/// Plays every order of events: `places` for sites, of which the first `present` are taken, share `units`
+/// units of work, while all that the budget allows may happen at any moment.
+///
+/// # Errors
+/// The moves that lead to a broken law: a certificate that does not divide its lease, a solution that is
+/// lost, an end that comes too early, a unit done twice although nothing went wrong, or a state from which
+/// no end can be reached without luck.
+pub fn every_order(
+    places: usize,
+    present: usize,
+    units: u32,
+    budget: Budget,
+) -> Result<Seen, String> {
+    explore(Room::new(places, present, units, budget, LeaseMutant::None), usize::MAX)
+}
+
+/// How a state was first reached, and where it leads without luck.
+struct Visit {
+    from: u32,
+    by: Option<Move>,
+    next: Vec<u32>,
+    over: bool,
+}
+
+/// Explores from a state until all are seen, or this many.
+pub(super) fn explore(start: Room, most: usize) -> Result<Seen, String> {
+    let mut seen = Seen::default();
+    let mut places: Prints<u32> = Prints::default();
+    places.insert(fingerprint(&start), 0);
+    let mut visits = vec![Visit { from: 0, by: None, next: Vec::new(), over: false }];
+    let mut queue = VecDeque::from([(0_u32, start.clone())]);
+    while let Some((at, room)) = queue.pop_front() {
+        let tell = |why, by| format!("{why}\n{}", story(&visits, at, by, &start));
+        if room.over().map_err(|why| tell(why, None))? {
+            visits[at as usize].over = true;
+            seen.ends += 1;
+            continue;
+        }
+        let mut sure = Vec::new();
+        for (what, luck) in room.moves() {
+            let mut next = room.clone();
+            seen.moves += 1;
+            next.play(what)
+                .map_err(|why| format!("{why}\n{}", story(&visits, at, Some(what), &start)))?;
+            let new = visits.len() as u32;
+            let to = *places.entry(fingerprint(&next)).or_insert(new);
+            if to == new {
+                let visit = Visit { from: at, by: Some(what), next: Vec::new(), over: false };
+                visits.push(visit);
+                queue.push_back((new, next));
+            }
+            if !luck {
+                sure.push(to);
+            }
+        }
+        visits[at as usize].next = sure;
+        if visits.len() >= most {
+            return Ok(Seen { states: visits.len(), ..seen });
+        }
+    }
+    seen.states = visits.len();
+    if let Some(stuck) = stuck(&visits) {
+        let why = "no end can be reached from here without luck";
+        return Err(format!("{why}\n{}", story(&visits, stuck, None, &start)));
+    }
+    Ok(seen)
+}
+
+/// A state from which no end can be reached by sure steps.
+fn stuck(visits: &[Visit]) -> Option<u32> {
+    let mut before = vec![Vec::new(); visits.len()];
+    for (at, visit) in visits.iter().enumerate() {
+        visit.next.iter().for_each(|&next| before[next as usize].push(at as u32));
+    }
+    let mut ends: Vec<bool> = visits.iter().map(|visit| visit.over).collect();
+    let mut queue: Vec<u32> = (0..visits.len() as u32).filter(|&at| ends[at as usize]).collect();
+    while let Some(at) = queue.pop() {
+        for &earlier in &before[at as usize] {
+            if !std::mem::replace(&mut ends[earlier as usize], true) {
+                queue.push(earlier);
+            }
+        }
+    }
+    ends.iter().position(|&ends| !ends).map(|at| at as u32)
+}
+
+/// The moves that led to a state, and the state.
+fn story(visits: &[Visit], at: u32, last: Option<Move>, start: &Room) -> String {
+    let mut moves: Vec<Move> = last.into_iter().collect();
+    let mut here = at;
+    while let Some(by) = visits[here as usize].by {
+        moves.push(by);
+        here = visits[here as usize].from;
+    }
+    moves.reverse();
+    let mut room = start.clone();
+    let played = moves.iter().try_for_each(|&what| room.play(what));
+    let lines: Vec<String> = moves.iter().map(|what| format!("  {what:?}")).collect();
+    format!("{}\n{played:?}\n{room:#?}", lines.join("\n"))
+}

@@ -1,0 +1,330 @@
+//! [`Move`]: all that can happen in a room: the sites' own steps, their timers, and faults.
+
+use super::bits::Bits;
+use super::room::Room;
+use pleach_core::lease::{Certificate, Content, Held, Holding, Lease, LeaseMutant, Site, SiteId};
+
+/// Something that happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Move {
+    /// A unit of work is done.
+    Work(usize),
+    /// The last this many open units of a holding go to another site.
+    Give(usize, Held, SiteId, u32),
+    /// A certificate is taken.
+    Cut(usize, Held),
+    /// It is told to the lender, or written to the file.
+    Tell(usize),
+    /// A lender who asked is told.
+    Answer(usize, Lease),
+    Return(usize, Lease),
+    Deliver(usize),
+    Ask(usize, Lease),
+    /// A commit to a lender who, as it happens, does not list the lease.
+    Commit(usize, Lease),
+    SayAgain(usize, Lease),
+    Suspect(usize, Lease),
+    Abandon(usize, Lease),
+    Join(usize),
+    Leave(usize),
+    Exit(usize),
+    Die(usize),
+    Resume,
+    /// The root begins another run.
+    Restart,
+    Lose(usize),
+    Double(usize),
+}
+
+impl Room {
+    /// Everything that can happen now, and whether it is a fault or chance: what is neither must lead to
+    /// an end by itself.
+    pub fn moves(&self) -> Vec<(Move, bool)> {
+        let mut moves = Vec::new();
+        for place in 0..self.seats.len() {
+            self.moves_at(place, &mut moves);
+        }
+        for at in self.deliverable() {
+            moves.push((Move::Deliver(at), false));
+            if self.left.losses > 0 {
+                moves.push((Move::Lose(at), true));
+            }
+            if self.left.doubles > 0 {
+                moves.push((Move::Double(at), true));
+            }
+        }
+        moves
+    }
+
+    fn moves_at(&self, place: usize, moves: &mut Vec<(Move, bool)>) {
+        let left = &self.left;
+        let Some(seat) = &self.seats[place] else {
+            if place == 0 {
+                if self.file.is_some() {
+                    moves.push((Move::Resume, false));
+                }
+                if left.restarts > 0 {
+                    moves.push((Move::Restart, self.file.is_some()));
+                }
+            } else if left.joins > 0 {
+                moves.push((Move::Join(place), true));
+            }
+            return;
+        };
+        let site = &seat.site;
+        if site.has_left() {
+            return moves.push((Move::Exit(place), false));
+        }
+        // One that leaves only hands its work over.
+        if !site.leaving() && site.working().is_some() {
+            moves.push((Move::Work(place), false));
+        }
+        for holding in site.holdings() {
+            self.moves_of(place, holding.held(), site, moves);
+        }
+        if seat.cut.is_some() {
+            moves.push((Move::Tell(place), false));
+        }
+        moves.extend(seat.owed.iter().map(|&lease| (Move::Answer(place, lease), false)));
+        if place > 0 && left.leaves > 0 && !site.leaving() {
+            moves.push((Move::Leave(place), true));
+        }
+        if place > 0 && left.deaths > 0 {
+            moves.push((Move::Die(place), true));
+        }
+        if place == 0 && left.root_deaths > 0 && (self.file.is_some() || left.restarts > 0) {
+            moves.push((Move::Die(place), true));
+        }
+    }
+
+    fn moves_of(&self, place: usize, held: Held, site: &Site<Bits>, moves: &mut Vec<(Move, bool)>) {
+        let (left, Some(seat), Some(holding)) =
+            (&self.left, &self.seats[place], site.holding(held))
+        else {
+            return;
+        };
+        let mut open = holding.part().content.open.count_ones();
+        let in_hand = seat.in_hand == Some(held);
+        if in_hand {
+            open += seat.hand.open.count_ones();
+        }
+        let live = !holding.returning();
+        if live && left.gives > 0 && !site.leaving() {
+            // To itself too: that is no special case.
+            for to in 0..self.seats.len() {
+                let sizes = 1..open;
+                moves.extend(sizes.map(|n| (Move::Give(place, held, to as SiteId, n), true)));
+            }
+        }
+        if live && left.commits > 0 && seat.cut.is_none() && !holding.is_orphan() {
+            moves.push((Move::Cut(place, held), true));
+        }
+        if live {
+            self.timers_of_subs(place, held, site, moves);
+        }
+        let Some(lease) = held else { return };
+        if site.may_return(held) {
+            moves.push((Move::Return(place, lease), false));
+        }
+        if holding.returning() && self.faulty && !self.is_on_its_way(lease) {
+            moves.push((Move::SayAgain(place, lease), false));
+        }
+        let lender = holding.lender().filter(|&lender| self.seats[lender as usize].is_some());
+        let listed = lender.is_none_or(|lender| self.lists_live(lender as usize, lease));
+        if live && self.faulty && !listed && !self.is_on_its_way(lease) {
+            moves.push((Move::Commit(place, lease), false));
+        }
+        if lender.is_none() && !self.is_listed(lease) && !self.is_on_its_way(lease) {
+            moves.push((Move::Abandon(place, lease), false));
+        } else if left.suspicions > 0 {
+            moves.push((Move::Abandon(place, lease), true));
+        }
+    }
+
+    /// What the lender of some leases does when it hears nothing for long.
+    fn timers_of_subs(
+        &self,
+        place: usize,
+        held: Held,
+        site: &Site<Bits>,
+        moves: &mut Vec<(Move, bool)>,
+    ) {
+        let Some(holding) = site.holding(held) else { return };
+        for (&lease, rec) in &holding.part().subs {
+            let silent = !self.is_on_its_way(lease);
+            let holder = self.seats[rec.holder as usize].as_ref();
+            let held = holder.and_then(|holder| holder.site.holding(Some(lease)));
+            let holds = held.is_some_and(|held| held.lender() == Some(place as SiteId));
+            if (self.faulty || !holds)
+                && silent
+                && !holding.is_orphan()
+                && self.mutant != LeaseMutant::NeverAsksAgain
+            {
+                moves.push((Move::Ask(place, lease), false));
+            }
+            if holder.is_none() && silent {
+                moves.push((Move::Suspect(place, lease), false));
+            } else if self.left.suspicions > 0 {
+                moves.push((Move::Suspect(place, lease), true));
+            }
+        }
+    }
+
+    fn is_on_its_way(&self, lease: Lease) -> bool {
+        self.mail.iter().any(|packet| packet.message.lease() == lease)
+    }
+
+    /// Lets something happen.
+    ///
+    /// # Errors
+    /// The law that it breaks.
+    pub fn play(&mut self, what: Move) -> Result<(), String> {
+        match what {
+            Move::Work(place) => self.work(place)?,
+            Move::Give(place, held, to, count) => self.give(place, held, to, count)?,
+            Move::Cut(place, held) => {
+                self.left.commits -= 1;
+                self.cut(place, held)?;
+            }
+            Move::Tell(place) => self.tell(place)?,
+            Move::Answer(place, lease) | Move::Commit(place, lease) => {
+                self.at(place)?.owed.remove(&lease);
+                if let Some(part) = self.whole(place, Some(lease))? {
+                    self.act(place, |site, actions| site.commit(Some(lease), part, actions))?;
+                }
+            }
+            Move::Return(place, lease) => {
+                self.at(place)?.owed.remove(&lease);
+                self.act(place, |site, actions| {
+                    site.give_back(Some(lease), actions);
+                })?;
+            }
+            Move::Deliver(at) => {
+                let packet = self.mail.remove(at);
+                self.deliver(packet)?;
+            }
+            Move::Ask(place, lease) => self.act(place, |site, actions| site.ask(lease, actions))?,
+            Move::SayAgain(place, lease) => {
+                self.act(place, |site, actions| site.say_again(Some(lease), actions))?;
+            }
+            Move::Suspect(place, lease) => {
+                let holder = self.holder(place, lease);
+                let there = holder.is_some_and(|holder| self.seats[holder as usize].is_some());
+                if there || self.is_on_its_way(lease) {
+                    self.left.suspicions -= 1;
+                    self.fault();
+                }
+                self.act(place, |site, actions| site.suspect(lease, actions))?;
+            }
+            Move::Abandon(place, lease) => {
+                let site = &self.at(place)?.site;
+                let lender = site.holding(Some(lease)).and_then(Holding::lender);
+                let gone = lender.is_none_or(|lender| self.seats[lender as usize].is_none());
+                if !gone || self.is_listed(lease) || self.is_on_its_way(lease) {
+                    self.left.suspicions -= 1;
+                    self.fault();
+                }
+                self.act(place, |site, actions| site.abandon(lease, actions))?;
+            }
+            Move::Join(place) => {
+                self.left.joins -= 1;
+                self.join(place);
+            }
+            Move::Leave(place) => {
+                self.left.leaves -= 1;
+                self.settle(place)?;
+                self.at(place)?.site.leave();
+            }
+            Move::Exit(place) => self.seats[place] = None,
+            Move::Die(place) => {
+                let deaths =
+                    if place == 0 { &mut self.left.root_deaths } else { &mut self.left.deaths };
+                *deaths -= 1;
+                self.fault();
+                self.seats[place] = None;
+            }
+            Move::Resume => self.resume()?,
+            Move::Restart => {
+                self.left.restarts -= 1;
+                self.restart();
+            }
+            Move::Lose(at) => {
+                self.left.losses -= 1;
+                self.fault();
+                self.mail.remove(at);
+            }
+            Move::Double(at) => {
+                self.left.doubles -= 1;
+                self.fault();
+                let packet = self.mail[at].clone();
+                self.deliver(packet)?;
+            }
+        }
+        self.judge()
+    }
+
+    fn lists_live(&self, place: usize, lease: Lease) -> bool {
+        self.holder(place, lease).is_some()
+    }
+
+    fn holder(&self, place: usize, lease: Lease) -> Option<SiteId> {
+        let holdings = self.seats[place].iter().flat_map(|seat| seat.site.holdings());
+        let mut live = holdings.filter(|holding| !holding.returning());
+        live.find_map(|holding| holding.part().subs.get(&lease)).map(|rec| rec.holder)
+    }
+
+    fn give(&mut self, place: usize, held: Held, to: SiteId, count: u32) -> Result<(), String> {
+        self.left.gives -= 1;
+        // What the units have goes through the site's own hands.
+        if self.at(place)?.in_hand == Some(held) {
+            self.settle(place)?;
+        }
+        self.act(place, |site, actions| {
+            site.give(held, to, |content| Some(content.take(count)), actions);
+        })
+    }
+
+    /// A certificate of this instant.
+    fn whole(&mut self, place: usize, held: Held) -> Result<Option<Certificate<Bits>>, String> {
+        let seat = self.at(place)?;
+        let mut part = seat.site.freeze(held);
+        if let Some(part) = part.as_mut().filter(|_| seat.in_hand == Some(held)) {
+            part.content.add(&seat.hand);
+        }
+        Ok(part)
+    }
+
+    fn cut(&mut self, place: usize, held: Held) -> Result<(), String> {
+        let part = self.whole(place, held)?;
+        self.at(place)?.cut = part.map(|part| (held, part));
+        Ok(())
+    }
+
+    fn tell(&mut self, place: usize) -> Result<(), String> {
+        let mutant = self.mutant;
+        let Some((held, mut part)) = self.at(place)?.cut.take() else { return Ok(()) };
+        let now = self.whole(place, held)?;
+        match (mutant, now) {
+            (LeaseMutant::SubsOfNow, Some(now)) => part.subs = now.subs,
+            (LeaseMutant::RestOfNow, Some(now)) => part.content.open = now.content.open,
+            (LeaseMutant::Deltas, Some(_)) => self.forget_done(place, held)?,
+            _ => {}
+        }
+        if held.is_some() {
+            return self.act(place, |site, actions| site.commit(held, part, actions));
+        }
+        let best = self.at(place)?.site.best().cloned();
+        self.file = Some((part, best));
+        Ok(())
+    }
+
+    /// What a mutant does once it has told what was done.
+    fn forget_done(&mut self, place: usize, held: Held) -> Result<(), String> {
+        let seat = self.at(place)?;
+        seat.site.change(held, |content| content.done = 0);
+        if seat.in_hand == Some(held) {
+            seat.hand.done = 0;
+        }
+        Ok(())
+    }
+}

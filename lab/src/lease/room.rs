@@ -1,0 +1,306 @@
+//! [`Room`]: a few sites, the mail between them and the root's file, as one state that can be compared.
+
+use super::bits::Bits;
+use crate::prints::fingerprint;
+use pleach_core::lease::{
+    Certificate, Content, Held, Holding, Lease, LeaseAction, LeaseMessage, LeaseMutant, Site,
+    SiteId,
+};
+use pleach_core::search::tree::Solution;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What may happen in a room, and how often.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Budget {
+    /// Gifts from site to site.
+    pub gives: u8,
+    /// Certificates sent or written to the file, beside those that somebody asked for.
+    pub commits: u8,
+    /// Sites that join after the beginning.
+    pub joins: u8,
+    /// Sites that leave in order.
+    pub leaves: u8,
+    /// Sites that die, other than the root.
+    pub deaths: u8,
+    /// Deaths of the root, once it has written its file.
+    pub root_deaths: u8,
+    /// Roots that begin another run after a death of the root, whether or not there is a file. The first run has the
+    /// optimum as its value to beat, so that nobody finds it there; the next one has no such value.
+    pub restarts: u8,
+    /// Leases that end, and patience that ends, although nobody is dead.
+    pub suspicions: u8,
+    /// Messages lost.
+    pub losses: u8,
+    /// Messages that arrive twice.
+    pub doubles: u8,
+    /// Whether messages arrive in the order in which they were sent, from each site to each other.
+    pub ordered: bool,
+    /// Whether sites tell as little as they may: of what was given on only how it was given.
+    pub trims: bool,
+}
+
+/// A message on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct InFlight {
+    pub from: SiteId,
+    pub to: SiteId,
+    pub message: LeaseMessage<Bits>,
+}
+
+/// One process: its site, and its units as one heap of work.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Seat {
+    pub site: Site<Bits>,
+    /// What the units have in hand, and of which holding.
+    pub hand: Bits,
+    pub in_hand: Option<Held>,
+    /// A certificate that was taken and not told yet.
+    pub cut: Option<(Held, Certificate<Bits>)>,
+    /// Lenders that asked and wait for a certificate.
+    pub owed: BTreeSet<Lease>,
+    /// Whether its units prune by a value to beat whose solution nobody knows.
+    cutoff: bool,
+}
+
+/// A state of everything.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Room {
+    pub seats: Vec<Option<Seat>>,
+    pub mail: Vec<InFlight>,
+    pub file: Option<(Certificate<Bits>, Option<Solution>)>,
+    /// What each name stands for.
+    pub names: BTreeMap<Lease, u8>,
+    units: u8,
+    /// Units done at least once, as long as there was no fault.
+    done: u8,
+    pub faulty: bool,
+    processes: u64,
+    /// Whether the run has a value to beat whose solution nobody knows.
+    pub cutoff: bool,
+    pub left: Budget,
+    pub mutant: LeaseMutant,
+}
+
+impl Room {
+    /// A room with places for sites, of which the first few are taken, and the whole work at the root.
+    pub fn new(
+        places: usize,
+        present: usize,
+        units: u32,
+        left: Budget,
+        mutant: LeaseMutant,
+    ) -> Self {
+        let mut room = Self {
+            seats: vec![None; places],
+            mail: Vec::new(),
+            file: None,
+            names: BTreeMap::new(),
+            units: ((1_u16 << units) - 1) as u8,
+            done: 0,
+            faulty: false,
+            processes: 0,
+            cutoff: left.restarts > 0,
+            left,
+            mutant,
+        };
+        let whole = Certificate::of(Bits::open(room.all()));
+        let incarnation = room.incarnation();
+        room.seats[0] = Some(room.seat(Site::root(0, incarnation, whole, None)));
+        (1..present).for_each(|place| room.join(place));
+        room
+    }
+
+    /// All units.
+    pub fn all(&self) -> u8 {
+        self.units
+    }
+
+    /// The unit that is the solution: it is the last one, which is given away most.
+    pub fn optimum(&self) -> u8 {
+        self.units ^ (self.units >> 1)
+    }
+
+    fn incarnation(&mut self) -> u64 {
+        self.processes += u64::from(self.mutant != LeaseMutant::NoIncarnations);
+        self.processes
+    }
+
+    fn seat(&self, mut site: Site<Bits>) -> Seat {
+        #[cfg(test)]
+        {
+            site.mutant = self.mutant;
+        }
+        if self.left.trims {
+            site.tell_at_most(0);
+        }
+        let (hand, owed) = (Bits::default(), BTreeSet::new());
+        Seat { site, hand, in_hand: None, cut: None, owed, cutoff: self.cutoff }
+    }
+
+    /// A new process takes a place.
+    pub fn join(&mut self, place: usize) {
+        let incarnation = self.incarnation();
+        self.seats[place] = Some(self.seat(Site::new(place as SiteId, incarnation)));
+    }
+
+    /// A site takes a place, whatever it holds.
+    #[cfg(test)]
+    pub fn sit(&mut self, place: usize, site: Site<Bits>) {
+        self.seats[place] = Some(self.seat(site));
+    }
+
+    /// A new process resumes from the file.
+    pub fn resume(&mut self) -> Result<(), String> {
+        let (whole, best) = self.file.clone().ok_or("there is no file to resume from")?;
+        let incarnation = self.incarnation();
+        let seat = self.seat(Site::root(0, incarnation, whole, best));
+        let mut actions = Vec::new();
+        seat.site.adopt_all(&mut actions);
+        self.seats[0] = Some(seat);
+        self.carry_out(0, actions)
+    }
+
+    /// A new process begins another run. All connections were broken, and a site that comes back starts over.
+    pub fn restart(&mut self) {
+        self.cutoff = false;
+        self.mail.clear();
+        self.file = None;
+        let incarnation = self.incarnation();
+        let whole = Certificate::of(Bits::open(self.all()));
+        self.seats[0] = Some(self.seat(Site::root(0, incarnation, whole, None)));
+        for place in 1..self.seats.len() {
+            if self.seats[place].is_some() && self.mutant != LeaseMutant::ContinuesOtherRuns {
+                self.join(place);
+            }
+        }
+    }
+
+    /// A seat that somebody sits in.
+    pub fn at(&mut self, place: usize) -> Result<&mut Seat, String> {
+        self.seats[place].as_mut().ok_or(format!("nobody is at {place}"))
+    }
+
+    /// Has a site do something, and carries out what it wants.
+    pub fn act(
+        &mut self,
+        place: usize,
+        act: impl FnOnce(&mut Site<Bits>, &mut Vec<LeaseAction<Bits>>),
+    ) -> Result<(), String> {
+        let mut actions = Vec::new();
+        act(&mut self.at(place)?.site, &mut actions);
+        self.carry_out(place, actions)
+    }
+
+    fn carry_out(&mut self, place: usize, actions: Vec<LeaseAction<Bits>>) -> Result<(), String> {
+        let mutant = self.mutant;
+        for action in actions {
+            match action {
+                LeaseAction::Send { to, message } => {
+                    if let LeaseMessage::Work { lease, content, .. } = message
+                        && self.names.insert(lease, content.open).is_some()
+                    {
+                        return Err(format!("{lease:?} is named twice"));
+                    }
+                    self.send(InFlight { from: place as SiteId, to, message });
+                }
+                LeaseAction::Dropped { lease, .. } => {
+                    let seat = self.at(place)?;
+                    seat.owed.remove(&lease);
+                    if seat.in_hand == Some(Some(lease)) {
+                        seat.in_hand = None;
+                        let done = Bits { done: seat.hand.done, ..Bits::default() };
+                        let keeps = mutant == LeaseMutant::KeepsCountsAfterDrop;
+                        seat.hand = if keeps { done } else { Bits::default() };
+                    }
+                }
+                LeaseAction::Owed { lease } => {
+                    self.at(place)?.owed.insert(lease);
+                }
+                LeaseAction::Came { .. }
+                | LeaseAction::Arrived { .. }
+                | LeaseAction::Folded { .. }
+                | LeaseAction::Lapsed { .. }
+                | LeaseAction::Better => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Mail has no order but, if so wished, that of each pair of sites.
+    fn send(&mut self, packet: InFlight) {
+        let pair = |one: &InFlight| (one.from, one.to);
+        let at = if self.left.ordered {
+            self.mail.partition_point(|other| pair(other) <= pair(&packet))
+        } else {
+            let print = fingerprint(&packet);
+            self.mail.partition_point(|other| fingerprint(other) <= print)
+        };
+        self.mail.insert(at, packet);
+    }
+
+    /// The packets that may arrive next.
+    pub fn deliverable(&self) -> impl Iterator<Item = usize> {
+        let first = |at: usize| {
+            let (packet, before) = (&self.mail[at], &self.mail[..at]);
+            let same = |other: &InFlight| (other.from, other.to) == (packet.from, packet.to);
+            if self.left.ordered { !before.iter().any(same) } else { !before.contains(packet) }
+        };
+        (0..self.mail.len()).filter(move |&at| first(at))
+    }
+
+    /// A packet arrives. To a place where nobody is, it arrives in vain.
+    pub fn deliver(&mut self, packet: InFlight) -> Result<(), String> {
+        let InFlight { from, to, message } = packet;
+        if self.seats[to as usize].is_none() {
+            return Ok(());
+        }
+        self.act(to as usize, |site, actions| site.on(from, message, actions))
+    }
+
+    /// Hands what the units have in hand back to their site.
+    pub fn settle(&mut self, place: usize) -> Result<(), String> {
+        let seat = self.at(place)?;
+        if let Some(held) = seat.in_hand.take() {
+            let hand = std::mem::take(&mut seat.hand);
+            seat.site.change(held, |content| content.add(&hand));
+            seat.site.lend(held, false);
+        }
+        Ok(())
+    }
+
+    /// A unit of work is done.
+    pub fn work(&mut self, place: usize) -> Result<(), String> {
+        let (before, faulty, optimum) = (self.done, self.faulty, self.optimum());
+        let seat = self.at(place)?;
+        if !seat.hand.has_open() {
+            let held = seat.site.working().map(Holding::held);
+            let held = held.ok_or("there is nothing to do")?;
+            let taken = seat.site.change(held, |content| content.take(8));
+            let taken = taken.ok_or("there is nothing to take")?;
+            seat.site.lend(held, true);
+            seat.hand.add(&taken);
+            seat.in_hand = Some(held);
+        }
+        let unit = 1 << seat.hand.open.trailing_zeros();
+        seat.hand.open ^= unit;
+        seat.hand.done |= unit;
+        if unit == optimum && seat.site.best().is_none() && !seat.cutoff {
+            let solution = Solution { score: 0, plan: vec![1] };
+            self.act(place, |site, actions| site.found(&solution, actions))?;
+        }
+        if !faulty && before & unit != 0 {
+            return Err(format!("the unit {unit:#b} is done twice although nothing went wrong"));
+        }
+        self.done |= unit;
+        if !self.at(place)?.hand.has_open() {
+            self.settle(place)?;
+        }
+        Ok(())
+    }
+
+    /// From now on work may be done twice.
+    pub fn fault(&mut self) {
+        self.faulty = true;
+        self.done = 0;
+    }
+}

@@ -1,0 +1,73 @@
+//! Random orders of events: rooms too large to be enumerated, each replayed from its seed.
+
+use super::moves::Move;
+use super::room::{Budget, Room};
+use pleach_core::lease::LeaseMutant;
+use pleach_core::steal::{Chooser, SeededChooser};
+
+/// Plays one order of events, drawn from the seed, of up to four sites that share up to six units. The seed
+/// also draws what may go wrong, and how often. Returns the number of moves.
+///
+/// # Errors
+/// The law that was broken, as for [`super::every_order`].
+pub fn random_order(seed: u64) -> Result<usize, String> {
+    walk(seed, LeaseMutant::None)
+}
+
+pub(super) fn walk(seed: u64, mutant: LeaseMutant) -> Result<usize, String> {
+    let mut chance = SeededChooser::new(seed, 0);
+    let mut up_to = |most: u32| chance.choose(most + 1) as u8;
+    let faults = up_to(2) > 0;
+    let mut some = |most: u32| if faults { up_to(most) } else { 0 };
+    let (deaths, root_deaths, suspicions) = (some(3), some(2), some(2));
+    let (losses, doubles, restarts) = (some(2), some(2), some(1));
+    let budget = Budget {
+        gives: 1 + up_to(7),
+        commits: up_to(8),
+        joins: up_to(2),
+        leaves: up_to(1),
+        deaths,
+        root_deaths,
+        restarts,
+        suspicions,
+        losses,
+        doubles,
+        ordered: up_to(1) > 0,
+        trims: up_to(2) == 0,
+    };
+    let (places, units) = (2 + chance.choose(4) as usize, 2 + chance.choose(5));
+    let present = 1 + chance.choose(places as u32) as usize;
+    let mut room = Room::new(places, present, units, budget, mutant);
+    // Some things happen rarely, and work is slow or fast as a whole: most faults need just that.
+    let rare = 1 << chance.choose(5);
+    let work = 1 << chance.choose(5);
+    let tell = 1 << chance.choose(5);
+    let weight = |what: &Move, luck: bool| match what {
+        Move::Work(_) => work,
+        Move::Tell(_) => tell,
+        Move::Give(..) => 8,
+        _ if luck => 32 / rare,
+        _ => 32,
+    };
+    for length in 0..20_000 {
+        if room.over().map_err(|why| format!("{why}\nseed {seed}: {room:#?}"))? {
+            return Ok(length);
+        }
+        let moves = room.moves();
+        let total: u32 = moves.iter().map(|(what, luck)| weight(what, *luck)).sum();
+        if total == 0 {
+            return Err(format!("nothing can happen, and it is not over\nseed {seed}: {room:#?}"));
+        }
+        let mut drawn = chance.choose(total);
+        let chosen = moves.into_iter().find(|(what, luck)| {
+            let weight = weight(what, *luck);
+            let here = drawn < weight;
+            drawn = drawn.wrapping_sub(weight);
+            here
+        });
+        if let Some((what, _)) = chosen {
+            room.play(what).map_err(|why| format!("{why}\nseed {seed}, {what:?}: {room:#?}"))?;
+        }
+    }
+    Err(format!("no end after 20,000 moves\nseed {seed}: {room:#?}"))
+}

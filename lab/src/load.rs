@@ -1,0 +1,307 @@
+//! [`Load`]: what the peers of a simulation work on, and the load made of any problem's explorers.
+
+use pleach_core::search::explorer::{Explorer, Progress};
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::{Counts, Goal};
+use pleach_core::search::work::{Malformed, Work};
+
+/// What a stretch of work brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ran {
+    /// What it cost: the time it takes at speed 1.
+    pub cost_ns: u64,
+    /// Nodes explored.
+    pub nodes: u64,
+    /// The score of a solution that was found.
+    pub found: Option<i64>,
+}
+
+/// The work that one peer holds.
+pub trait Hand {
+    /// Adds work.
+    ///
+    /// # Errors
+    /// If the bytes are no work of this load.
+    fn put(&mut self, work: &[u8]) -> Result<(), Malformed>;
+
+    /// Open nodes, as reported to the peer.
+    fn size(&self) -> f64;
+
+    /// The cost of finishing the work, where that is known in advance.
+    fn ahead_ns(&self) -> Option<u64>;
+
+    /// Works for about this cost, less if the work ends or a solution is found.
+    fn run(&mut self, cost_ns: u64) -> Ran;
+
+    /// Explores from the top down to a depth, where that can be done.
+    fn seed(&mut self, _depth: u32) -> Option<Ran> {
+        None
+    }
+
+    /// Splits a share off.
+    fn split(&mut self, share: f64) -> Option<Work>;
+
+    /// Drops what is also in other work.
+    ///
+    /// # Errors
+    /// If the bytes are no work of this load, or its work cannot be told apart.
+    fn trim(&mut self, away: &[u8]) -> Result<(), Malformed>;
+
+    /// A copy of the work.
+    fn copy(&mut self) -> Work;
+
+    /// From now on looks only for better scores than this.
+    fn beat(&mut self, score: i64);
+
+    /// The score to beat.
+    fn best(&self) -> i64;
+
+    /// What was done.
+    fn done(&self) -> WorkDone;
+}
+
+/// What was done: counts, and which units they were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkDone {
+    /// What was counted.
+    pub counts: Counts,
+    /// Which units were done, where units have numbers.
+    pub which: Which,
+}
+
+impl WorkDone {
+    /// Adds what was done elsewhere.
+    pub fn add(&mut self, other: &WorkDone) {
+        self.counts.add(&other.counts);
+        self.which.sum = self.which.sum.wrapping_add(other.which.sum);
+        self.which.squares = self.which.squares.wrapping_add(other.which.squares);
+    }
+
+    /// What was done without this; `None` if less was done.
+    #[must_use]
+    pub fn without(&self, other: &WorkDone) -> Option<WorkDone> {
+        let which = Which {
+            sum: self.which.sum.wrapping_sub(other.which.sum),
+            squares: self.which.squares.wrapping_sub(other.which.squares),
+        };
+        Some(WorkDone { counts: self.counts.without(&other.counts)?, which })
+    }
+}
+
+/// The sum of the numbers of some units, and that of their squares: a unit lost and another one done
+/// twice do not cancel out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Which {
+    sum: u128,
+    squares: u128,
+}
+
+impl Which {
+    /// Adds the units from one number to before another, both of 2^40 at most.
+    pub fn add(&mut self, from: u64, to: u64) {
+        let below = |n: u64| {
+            let n = u128::from(n);
+            let before = n.saturating_sub(1);
+            (n * before / 2, before * n * (2 * n).saturating_sub(1) / 6)
+        };
+        let (upper, lower) = (below(to), below(from));
+        self.sum = self.sum.wrapping_add(upper.0 - lower.0);
+        self.squares = self.squares.wrapping_add(upper.1 - lower.1);
+    }
+}
+
+/// Work for a simulated cluster.
+pub trait Load {
+    /// One peer's part.
+    type Hand: Hand;
+
+    /// Empty hands.
+    fn hand(&self) -> Self::Hand;
+
+    /// The whole as one piece of work.
+    fn root(&self) -> Work;
+
+    /// The cost of the whole, where that is known: the time that one peer of speed 1 takes.
+    fn total_ns(&self) -> Option<u64>;
+
+    /// Whether what was done and what is still open make up the whole.
+    ///
+    /// # Errors
+    /// What is missing, or was done twice.
+    fn check(&self, done: &WorkDone, best: i64, open: &[Work]) -> Result<(), String>;
+}
+
+/// A search of a problem, with the explorer that a real run would use.
+pub struct Search<'p> {
+    problem: &'p dyn Problem,
+    /// The cost of a node, or of a unit of fuel.
+    node_ns: u64,
+    /// The score that solutions must beat.
+    start: i64,
+    /// Whether the nodes depend on the schedule.
+    varies: bool,
+    /// What a single explorer finds.
+    alone: Option<Alone>,
+}
+
+/// What a single explorer finds.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    counts: Counts,
+    best: i64,
+    cost_ns: u64,
+}
+
+impl<'p> Search<'p> {
+    /// A search for solutions better than `start`, with the cost of a node at speed 1.
+    #[must_use]
+    pub fn new(problem: &'p dyn Problem, node_ns: u64, start: i64) -> Self {
+        Self { problem, node_ns, start, varies: false, alone: None }
+    }
+
+    /// The same for a problem whose explorers choose while they run, for instance which bound pays off. Its
+    /// nodes depend on the schedule, and only the best score is compared.
+    #[must_use]
+    pub fn varying(self) -> Self {
+        Self { varies: true, ..self }
+    }
+
+    /// Has a single explorer search, to compare with, unless that takes more nodes than this. Returns
+    /// whether it finished.
+    ///
+    /// # Panics
+    /// If the problem's own root is malformed.
+    pub fn measure(&mut self, most_nodes: u64) -> bool {
+        let mut explorer = self.problem.explorer();
+        explorer.put(&self.problem.root().bytes).expect("a root is canonical");
+        let (mut counts, mut best, mut nodes) = (Counts::default(), self.start, 0);
+        while explorer.size() > 0.0 && nodes < most_nodes {
+            let progress = explorer.run(1 << 16, best);
+            counts.add(&progress.counts);
+            nodes += progress.used;
+            best = progress.found.map_or(best, |found| found.score.min(best));
+        }
+        let done = explorer.size() == 0.0;
+        self.alone = done.then_some(Alone { counts, best, cost_ns: nodes * self.node_ns });
+        done
+    }
+
+    /// Whether the nodes are the same in any order of exploring.
+    fn same_nodes(&self, alone: &Alone) -> bool {
+        !self.varies && (self.problem.goal() == Goal::Count || alone.best == self.start)
+    }
+}
+
+impl<'p> Load for Search<'p> {
+    type Hand = Seat<'p>;
+
+    fn hand(&self) -> Seat<'p> {
+        Seat {
+            problem: self.problem,
+            explorer: self.problem.explorer(),
+            node_ns: self.node_ns,
+            best: self.start,
+            counts: Counts::default(),
+        }
+    }
+
+    fn root(&self) -> Work {
+        self.problem.root()
+    }
+
+    fn total_ns(&self) -> Option<u64> {
+        self.alone.map(|alone| alone.cost_ns)
+    }
+
+    fn check(&self, done: &WorkDone, best: i64, open: &[Work]) -> Result<(), String> {
+        let Some(alone) = self.alone else { return Ok(()) };
+        let mut seat = self.hand();
+        seat.beat(best);
+        for piece in open {
+            seat.put(&piece.bytes).map_err(|why| format!("a piece cannot be read: {why}"))?;
+        }
+        while seat.size() > 0.0 {
+            seat.run(self.node_ns << 16);
+        }
+        let mut counts = done.counts;
+        counts.add(&seat.counts);
+        if seat.best != alone.best {
+            return Err(format!("a best score of {} instead of {}", seat.best, alone.best));
+        }
+        let key = |counts: &Counts| (counts.branched, counts.bounded, counts.total);
+        if self.same_nodes(&alone) && key(&counts) != key(&alone.counts) {
+            return Err(format!("{counts:?} instead of {:?}", alone.counts));
+        }
+        Ok(())
+    }
+}
+
+/// One peer's explorer.
+pub struct Seat<'p> {
+    problem: &'p dyn Problem,
+    explorer: Box<dyn Explorer + 'p>,
+    node_ns: u64,
+    best: i64,
+    counts: Counts,
+}
+
+impl Seat<'_> {
+    /// Adds up what was explored.
+    fn note(&mut self, progress: Progress) -> Ran {
+        self.counts.add(&progress.counts);
+        let found = progress.found.map(|found| found.score);
+        self.best = found.map_or(self.best, |score| score.min(self.best));
+        Ran { cost_ns: progress.used * self.node_ns, nodes: progress.used, found }
+    }
+}
+
+impl Hand for Seat<'_> {
+    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        self.explorer.put(work)
+    }
+
+    fn size(&self) -> f64 {
+        self.explorer.size()
+    }
+
+    fn ahead_ns(&self) -> Option<u64> {
+        None
+    }
+
+    fn run(&mut self, cost_ns: u64) -> Ran {
+        let progress = self.explorer.run((cost_ns / self.node_ns).max(1), self.best);
+        self.note(progress)
+    }
+
+    fn seed(&mut self, depth: u32) -> Option<Ran> {
+        let (top, own) = (self.problem.top()?, "an explorer takes its own work back");
+        let work = self.explorer.drain();
+        let seeded = top.seed(&work.bytes, depth, self.best, u64::MAX).expect(own);
+        self.explorer.put(&seeded.work.bytes).expect(own);
+        Some(self.note(seeded.progress))
+    }
+
+    fn split(&mut self, share: f64) -> Option<Work> {
+        self.explorer.split(share)
+    }
+
+    fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {
+        self.explorer.trim(away)
+    }
+
+    fn copy(&mut self) -> Work {
+        self.explorer.copy()
+    }
+
+    fn beat(&mut self, score: i64) {
+        self.best = self.best.min(score);
+    }
+
+    fn best(&self) -> i64 {
+        self.best
+    }
+
+    fn done(&self) -> WorkDone {
+        WorkDone { counts: self.counts, ..WorkDone::default() }
+    }
+}

@@ -1,0 +1,409 @@
+//! A tiny room of peers with countable work: one state of the protocol, and the moves out of it.
+
+use super::cuts::Cuts;
+use super::pile::{Account, Pile, Set, UnitsDone};
+use pleach_core::steal::{
+    Action, Chooser, Effects, Event, Host, Law, Message, OnTheWay, Peer, PeerId, PeerTree, Policy,
+};
+use std::collections::VecDeque;
+
+/// A message on its way, with the units that travel with it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Letter<P> {
+    message: Message,
+    units: Option<P>,
+}
+
+impl<P> Letter<P> {
+    fn is_answer(&self) -> bool {
+        matches!(self.message, Message::Refuse | Message::Ack { .. })
+    }
+}
+
+/// A room whose pieces are any sets of units.
+pub(super) type Heaps = Room<Set>;
+
+/// Everything that the future of a run depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Room<P> {
+    pub hosts: Vec<Host<P>>,
+    /// Peers with a batch of actions that was broken off.
+    busy: Vec<bool>,
+    pub floor: Floor<P>,
+}
+
+/// The room without its peers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Floor<P> {
+    /// The units in each peer's hands.
+    pub units: Vec<P>,
+    pub done: UnitsDone,
+    total: u8,
+    /// A queue for each ordered pair of peers.
+    links: Vec<VecDeque<Letter<P>>>,
+    /// Peers that asked to be woken.
+    resting: Vec<bool>,
+    /// Peers that asked since anything changed: once refused, they rest until something does.
+    tried: Vec<bool>,
+    /// Peers that know whether they have work.
+    started: Vec<bool>,
+    /// The counter that all peers share.
+    count: usize,
+    /// The snapshot under way.
+    pub cuts: Cuts,
+    /// Scores of solutions that are still to be found, by any peer, in any order.
+    pub finds: Vec<i64>,
+    /// The best score found.
+    best: i64,
+    finished: u8,
+    /// Whether something was sent since the batch began or was last broken off.
+    sent: bool,
+    /// Refusals and receipts arrive before anything else happens.
+    ///
+    /// That overlooks nothing: a peer that waits for a refusal only refuses others and passes waves on
+    /// in the meantime, and a peer that waits for a receipt only withholds its report, so the same states
+    /// follow whichever comes first.
+    pub eager: bool,
+    /// Takes what an owner says is left for what is still to be done, as a faulty driver would.
+    pub believes: bool,
+    /// Now and then finds that work cannot be split after all.
+    pub stubborn: bool,
+}
+
+/// One thing that can happen next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Move {
+    Step(usize),
+    Find(usize, usize),
+    Deliver(usize),
+    Wake(usize),
+    Snapshot,
+    /// A peer continues with the actions of its last event.
+    Act(usize),
+}
+
+/// Plays back one choice, and notes how many there were.
+#[derive(Default)]
+pub(super) struct Scripted {
+    pub choice: u32,
+    pub options: u32,
+}
+
+impl Chooser for Scripted {
+    fn choose(&mut self, n: u32) -> u32 {
+        self.options = n;
+        self.choice
+    }
+}
+
+impl<P: Pile> Room<P> {
+    /// A room in which peer 0 holds all units and nothing has happened yet.
+    pub fn new(peers: u32, units: u8, policy: Policy) -> Self {
+        let mut held = vec![0; peers as usize];
+        held[PeerTree::new(peers, policy.tree, 0).first() as usize] = units;
+        Self::spread(&held, policy, 0)
+    }
+
+    /// A room in which each peer holds a number of units, as after a resume. A tree that grows at random
+    /// is drawn from the seed.
+    pub fn spread(units: &[u8], policy: Policy, seed: u64) -> Self {
+        let n = units.len();
+        let peers = n as u32;
+        let tree = PeerTree::new(peers, policy.tree, seed);
+        let peer = |me| Peer::new(me, &tree, policy.clone());
+        let ends = units.iter().scan(0, |end, &units| {
+            *end += units;
+            Some(P::range(*end - units, *end))
+        });
+        let floor = Floor {
+            units: ends.collect(),
+            total: units.iter().sum(),
+            done: UnitsDone::default(),
+            links: vec![VecDeque::new(); n * n],
+            resting: vec![false; n],
+            tried: vec![false; n],
+            started: vec![false; n],
+            count: n,
+            cuts: Cuts::default(),
+            finds: Vec::new(),
+            best: i64::MAX,
+            finished: 0,
+            sent: false,
+            eager: false,
+            believes: false,
+            stubborn: false,
+        };
+        let hosts = (0..peers).map(|me| Host::new(peer(me), true)).collect();
+        Self { hosts, busy: vec![false; n], floor }
+    }
+
+    /// Everything that can happen next.
+    pub fn moves(&self) -> Vec<Move> {
+        let (n, floor) = (self.hosts.len(), &self.floor);
+        if usize::from(floor.finished) == n {
+            return Vec::new();
+        }
+        let free = |link: &usize| !self.busy[link % n];
+        let answer = |link: &usize| floor.links[*link].front().is_some_and(Letter::is_answer);
+        if let Some(link) = (0..n * n).filter(free).find(answer).filter(|_| floor.eager) {
+            return vec![Move::Deliver(link)];
+        }
+        let mail = (0..n * n).filter(free).filter(|&l| !floor.links[l].is_empty());
+        let mut moves: Vec<Move> = Vec::new();
+        for peer in 0..n {
+            if self.busy[peer] {
+                moves.push(Move::Act(peer));
+            } else if self.can_step(peer) {
+                moves.push(Move::Step(peer));
+                let better = |&at: &usize| floor.finds[at] < self.hosts[peer].peer().best();
+                let finds = (0..floor.finds.len()).filter(|_| floor.units[peer].len() > 0);
+                moves.extend(finds.filter(better).map(|at| Move::Find(peer, at)));
+            }
+        }
+        moves.extend(mail.map(Move::Deliver));
+        let wakes = |&p: &usize| floor.resting[p] && !floor.tried[p] && !self.busy[p];
+        moves.extend((0..n).filter(wakes).map(Move::Wake));
+        let root = self.hosts[0].peer();
+        let may_cut = floor.cuts.possible() && !root.finished() && !self.busy[0];
+        if may_cut && (floor.count > 0 || !root.uses_counter()) {
+            moves.push(Move::Snapshot);
+        }
+        moves
+    }
+
+    /// A peer steps while it has work, and once at the very start to learn that it has none.
+    fn can_step(&self, peer: usize) -> bool {
+        !self.hosts[peer].peer().finished() && (self.works(peer) || !self.floor.started[peer])
+    }
+
+    /// Whether a peer does units itself.
+    fn works(&self, peer: usize) -> bool {
+        let units = self.floor.units[peer].len();
+        units > 0 && !self.hosts[peer].peer().waits(units.into())
+    }
+
+    /// Plays a move. An error names the law that it broke.
+    pub fn play(&mut self, what: Move, chooser: &mut dyn Chooser) -> Result<(), String> {
+        self.floor.sent = false;
+        let (peer, event, coming) = match what {
+            Move::Act(peer) => return self.proceed(peer, chooser),
+            Move::Step(peer) => {
+                let works = self.works(peer);
+                self.floor.step(peer, works);
+                // No time passes, so that powers stay equal and the states few.
+                (peer, Event::Stepped { nodes: 0, busy_ns: 0 }, None)
+            }
+            Move::Find(peer, at) => {
+                let score = self.floor.finds.remove(at);
+                self.floor.best = self.floor.best.min(score);
+                (peer, Event::Found { score }, None)
+            }
+            Move::Deliver(link) => {
+                let (from, peer) = (link / self.hosts.len(), link % self.hosts.len());
+                let letter = self.floor.links[link].pop_front().ok_or("an empty link delivered")?;
+                if self.hosts[peer].peer().finished() && !letter.message.is_talk() {
+                    return Err(format!("{:?} reached a finished peer", letter.message));
+                }
+                let event = Event::Mail { from: from as PeerId, message: letter.message };
+                (peer, event, letter.units)
+            }
+            Move::Wake(peer) => {
+                self.floor.resting[peer] = false;
+                (peer, Event::Woke, None)
+            }
+            Move::Snapshot => {
+                self.floor.count += usize::from(self.hosts[0].peer().uses_counter());
+                let done = self.floor.done.units;
+                let epoch = self.floor.cuts.begin(self.hosts.len(), done);
+                (0, Event::Snapshot { epoch }, None)
+            }
+        };
+        let seat = &mut Seat { floor: &mut self.floor, me: peer };
+        self.hosts[peer].begin(event, coming, 0, chooser, seat);
+        self.proceed(peer, chooser)
+    }
+
+    /// Carries out the actions of a peer, up to where others can tell in which order things happen.
+    ///
+    /// What a peer does with its own work, and what it sends, may as well happen at once: nobody can tell
+    /// when a message was sent, only when it arrives. A change of the shared counter after something was
+    /// sent is another matter. The batch is broken off there, and the others may move first.
+    fn proceed(&mut self, peer: usize, chooser: &mut dyn Chooser) -> Result<(), String> {
+        let host = &mut self.hosts[peer];
+        loop {
+            let counts = matches!(host.next_action(), Some(Action::Join | Action::Leave));
+            self.busy[peer] = counts && self.floor.sent;
+            let seat = &mut Seat { floor: &mut self.floor, me: peer };
+            if self.busy[peer] || !host.proceed(0, chooser, seat)? {
+                break;
+            }
+        }
+        if self.floor.cuts.over() {
+            self.hosts.iter_mut().for_each(Host::end_snapshots);
+        }
+        if P::EXACT { self.account() } else { Ok(()) }
+    }
+
+    /// Every unit must be in one place: in someone's hands, on its way, or done.
+    fn account(&self) -> Result<(), String> {
+        let mut account = Account::default();
+        account.add(&self.floor.done.units);
+        self.floor.units.iter().for_each(|units| account.add(&units.set()));
+        let on_the_way =
+            self.floor.links.iter().flatten().filter_map(|letter| letter.units.as_ref());
+        let to_take = self.hosts.iter().filter_map(Host::to_take);
+        on_the_way.chain(to_take).for_each(|units| account.add(&units.set()));
+        account.close(self.floor.total)
+    }
+
+    /// Lets in a message that no peer of the room sent. Returns whether it was dropped.
+    #[cfg(test)]
+    pub fn intrude(
+        &mut self,
+        peer: usize,
+        from: PeerId,
+        message: Message,
+        chooser: &mut dyn Chooser,
+    ) -> bool {
+        let before = self.hosts[peer].clone();
+        if self.busy[peer] {
+            return false;
+        }
+        let units = message.brings_work().then(P::default);
+        let seat = &mut Seat { floor: &mut self.floor, me: peer };
+        self.hosts[peer].begin(Event::Mail { from, message }, units, 0, chooser, seat);
+        let dropped = self.hosts[peer] == before;
+        let _ = self.proceed(peer, chooser);
+        dropped
+    }
+
+    /// The longest queue.
+    pub fn longest_queue(&self) -> usize {
+        self.floor.links.iter().map(VecDeque::len).max().unwrap_or(0)
+    }
+
+    /// Whether the run is over, with nothing left anywhere.
+    pub fn over(&self) -> Result<bool, String> {
+        let floor = &self.floor;
+        if usize::from(floor.finished) < self.hosts.len() {
+            return Ok(false);
+        }
+        let mut letters = floor.links.iter().flatten();
+        if let Some(letter) = letters.find(|letter| !letter.message.is_talk()) {
+            return Err(format!("{:?} is still on its way at the end", letter.message));
+        }
+        if let Some((ticket, _)) = self.hosts.iter().flat_map(|host| host.ledger().pieces()).next()
+        {
+            return Err(format!("{ticket:?} is still kept at the end"));
+        }
+        if floor.done.again != floor.done.said {
+            return Err(format!("done twice, and what was said of it: {:?}", floor.done));
+        }
+        if !floor.cuts.complete() {
+            return Err(format!("a snapshot is not complete at the end: {:?}", floor.cuts));
+        }
+        if let Some(host) = self.hosts.iter().find(|host| host.peer().best() != floor.best) {
+            let heard = host.peer().best();
+            return Err(format!("a peer ends with the score {heard} instead of {}", floor.best));
+        }
+        Ok(true)
+    }
+}
+
+impl<P: Pile> Floor<P> {
+    /// A peer starts, and does a unit if it works.
+    fn step(&mut self, peer: usize, works: bool) {
+        self.started[peer] = true;
+        if works {
+            let unit = self.units[peer].pop();
+            self.done.note(unit);
+            self.cuts.on_done(peer, unit);
+            self.changed();
+        }
+    }
+
+    pub fn changed(&mut self) {
+        self.tried.fill(false);
+    }
+}
+
+/// One peer's place in a room: what it can do.
+pub(super) struct Seat<'a, P> {
+    pub floor: &'a mut Floor<P>,
+    pub me: usize,
+}
+
+impl<P: Pile> Effects for Seat<'_, P> {
+    type Piece = P;
+    type Error = String;
+
+    fn size(&mut self) -> f64 {
+        self.floor.units[self.me].len().into()
+    }
+
+    fn size_of(&self, piece: &P) -> f64 {
+        piece.len().into()
+    }
+
+    fn split(&mut self, share: f64) -> Result<Option<P>, String> {
+        let own = &mut self.floor.units[self.me];
+        let size = own.len();
+        let units = pleach_core::search::work::portion(share, size.into()) as u8;
+        if units == 0 {
+            return Err(format!("peer {} gives of {size} units", self.me));
+        }
+        let refuses = self.floor.stubborn && size == 2;
+        Ok((!refuses).then(|| own.split(units)))
+    }
+
+    fn put(&mut self, piece: P) -> Result<(), String> {
+        self.floor.units[self.me].put(piece);
+        self.floor.changed();
+        Ok(())
+    }
+
+    fn send(&mut self, to: PeerId, message: Message, units: Option<P>) {
+        self.floor.tried[self.me] |= matches!(message, Message::Ask { .. });
+        let link = self.me * self.floor.units.len() + to as usize;
+        self.floor.links[link].push_back(Letter { message, units });
+        self.floor.sent = true;
+    }
+
+    fn cut(&mut self, epoch: u64, on_the_way: OnTheWay<P>) -> Result<(), String> {
+        let OnTheWay { kept, taken } = on_the_way;
+        let kept = kept.into_iter().map(|(ticket, to, piece)| (ticket, to, piece.set()));
+        let on_the_way = OnTheWay { kept: kept.collect(), taken };
+        let units = self.floor.units[self.me].set();
+        self.floor.cuts.on_cut(self.me, epoch, units, on_the_way, self.floor.total)
+    }
+
+    fn join(&mut self) -> Result<(), String> {
+        if self.floor.count == 0 {
+            return Err("joined after the end".into());
+        }
+        self.floor.count += 1;
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<bool, String> {
+        let left = self.floor.count.checked_sub(1).ok_or("more left than were counted")?;
+        self.floor.count = left;
+        Ok(left == 0)
+    }
+
+    fn beat(&mut self, _score: i64) {}
+
+    fn wake_at(&mut self, _at_ns: u64) {
+        self.floor.resting[self.me] = true;
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        self.floor.finished += 1;
+        let (done, total) = (self.floor.done.units.len(), self.floor.total);
+        if done == total { Ok(()) } else { Err(format!("an end after {done} of {total} units")) }
+    }
+
+    fn broken(&mut self, law: Law) -> Result<(), String> {
+        Err(format!("peer {}: {law:?}", self.me))
+    }
+}

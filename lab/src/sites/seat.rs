@@ -1,0 +1,137 @@
+//! [`Seat`]: what one unit of a simulated site can do, the gateway among them.
+
+use super::yard::Yard;
+use crate::load::{Hand, Load};
+use pleach_core::lease::SiteId;
+use pleach_core::search::work::Work;
+use pleach_core::steal::late::LateEffects;
+use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
+use pleach_core::wire::checkpoint::Cut;
+use std::sync::Arc;
+
+/// One unit at a time, and all sites around it.
+pub(super) struct Seat<'w, 'a, L: Load> {
+    pub yard: &'w mut Yard<'a, L>,
+    pub site: SiteId,
+    /// Its number inside its site.
+    pub me: PeerId,
+    pub now_ns: u64,
+}
+
+impl<L: Load> Seat<'_, '_, L> {
+    fn unit(&self) -> u32 {
+        self.yard.gateway(self.site) + self.me
+    }
+
+    fn hand(&mut self) -> &mut L::Hand {
+        let unit = self.unit() as usize;
+        &mut self.yard.units[unit].hand
+    }
+}
+
+impl<L: Load> Effects for Seat<'_, '_, L> {
+    type Piece = Arc<Work>;
+    type Error = String;
+
+    /// A gateway gives all it has, and so it pretends to have one node more.
+    fn size(&mut self) -> f64 {
+        if self.me > 0 {
+            return self.hand().size();
+        }
+        let spare = self.hand().size();
+        if spare > 0.0 { spare + 1.0 } else { 0.0 }
+    }
+
+    fn size_of(&self, piece: &Arc<Work>) -> f64 {
+        piece.size
+    }
+
+    fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, String> {
+        if self.me == 0 {
+            let unit = self.unit();
+            return Ok(self.yard.split_spare(unit, share).map(Arc::new));
+        }
+        let piece = self.hand().split(share).map(Arc::new);
+        piece.map(Some).ok_or(format!("unit {} gives of less than two nodes", self.unit()))
+    }
+
+    fn put(&mut self, piece: Arc<Work>) -> Result<(), String> {
+        let put = self.hand().put(&piece.bytes);
+        put.map_err(|why| format!("a piece cannot be read: {why}"))
+    }
+
+    fn send(&mut self, to: PeerId, message: Message, piece: Option<Arc<Work>>) {
+        self.yard.send_near(self.site, self.me, to, (message, piece), self.now_ns);
+    }
+
+    fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), String> {
+        let (work, done) = (self.hand().copy(), self.hand().done());
+        let cut = Cut { peer: self.me, work, counts: done.counts, on_the_way };
+        let home = &mut self.yard.homes[self.site as usize];
+        home.cuts.push((cut, done));
+        if home.cuts.len() == home.peers as usize {
+            let gateway = home.first;
+            self.yard.plan(gateway, self.now_ns);
+        }
+        Ok(())
+    }
+
+    fn join(&mut self) -> Result<(), String> {
+        self.yard.homes[self.site as usize].count += 1;
+        Ok(())
+    }
+
+    /// The site itself counts as one more: its units never end by themselves.
+    fn leave(&mut self) -> Result<bool, String> {
+        let home = &mut self.yard.homes[self.site as usize];
+        home.count = home.count.checked_sub(1).ok_or("more left than were counted")?;
+        if home.count == 0 {
+            let gateway = home.first;
+            self.yard.plan(gateway, self.now_ns);
+        }
+        Ok(false)
+    }
+
+    fn beat(&mut self, score: i64) {
+        self.hand().beat(score);
+        if self.me == 0 {
+            let gateway = self.unit();
+            self.yard.plan(gateway, self.now_ns);
+        }
+    }
+
+    fn wake_at(&mut self, at_ns: u64) {
+        self.yard.plan_to_wake(self.unit(), at_ns.max(self.now_ns));
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        Err("units inside a site end by themselves".into())
+    }
+
+    fn broken(&mut self, law: Law) -> Result<(), String> {
+        Err(format!("unit {}: {law:?}", self.unit()))
+    }
+}
+
+/// Nobody gives late inside a site.
+impl<L: Load> LateEffects for Seat<'_, '_, L> {
+    fn copy(&mut self) -> Result<Arc<Work>, String> {
+        Err("late giving inside a site".into())
+    }
+
+    fn split_copy(
+        &mut self,
+        _copy: &Arc<Work>,
+        _share: f64,
+    ) -> Result<(Arc<Work>, Option<Arc<Work>>), String> {
+        Err("late giving inside a site".into())
+    }
+
+    fn intersect(&mut self, _copy: &Arc<Work>, _left: &Arc<Work>) -> Result<Arc<Work>, String> {
+        Err("late giving inside a site".into())
+    }
+
+    fn trim(&mut self, _away: &Arc<Work>) -> Result<(), String> {
+        Err("late giving inside a site".into())
+    }
+}

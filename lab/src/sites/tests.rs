@@ -1,0 +1,134 @@
+//! Simulated runs on sites.
+
+use super::random::random_fleet;
+use super::{Churn, Fleet, SiteClass};
+use crate::spans::Spans;
+use pleach_core::steal::Policy;
+
+const PRESETS: [&str; 8] = [
+    "adaptive",
+    "random-half",
+    "lifelines",
+    "ring",
+    "overlay",
+    "overlay:bridges=no,degree=3",
+    "master-worker",
+    "hierarchical-master-worker:grain=64/8/1",
+];
+
+/// Whatever happens to sites, each unit is counted once, and each file of the root is whole.
+#[test]
+fn sites_count_exactly_whatever_happens() {
+    let seeds = 400;
+    let (mut died, mut joined, mut left, mut files, mut stopped) = (0, 0, 0, 0, 0);
+    for seed in 0..seeds {
+        let preset = PRESETS[seed as usize % PRESETS.len()];
+        let fleet = random_fleet(Policy::parse(preset).unwrap(), seed);
+        let spans = Spans::new(1 << 24, 1_500_000_000, 12, 0.8, seed);
+        let figures =
+            fleet.run(&spans).unwrap_or_else(|why| panic!("seed {seed}, {preset}: {why}"));
+        died += figures.died;
+        joined += figures.joined;
+        left += figures.left;
+        files += figures.files;
+        stopped += u32::from(figures.alone_ns.is_none());
+    }
+    println!(
+        "{seeds} runs: {died} died, {joined} joined, {left} left, {files} files, {stopped} stopped"
+    );
+    assert!(died > 300 && joined > 500 && left > 200 && files > 2000 && stopped > 20);
+}
+
+/// Without faults nothing is done twice, and the time is that of as many units side by side.
+#[test]
+fn sites_without_faults_lose_nothing() {
+    let sizes = [(1, 1), (1, 8), (2, 1), (16, 1), (16, 4), (200, 1)];
+    // With lifelines, sites that fetched a large piece ahead once kept it to themselves.
+    let all = ["adaptive", "lifelines"].map(|preset| sizes.map(|size| (preset, size)));
+    for (preset, (count, units)) in all.into_iter().flatten() {
+        let mut fleet = random_fleet(Policy::parse(preset).unwrap(), 1);
+        fleet.sites = vec![SiteClass { count, units, speed: 1.0 }];
+        (fleet.churn, fleet.stop_ns, fleet.poll_ns) = (Churn::default(), None, 50_000);
+        fleet.network.delays = None;
+        let each_ns = 400_000_000;
+        let spans = Spans::new(1 << 30, u64::from(count * units) * each_ns, 12, 0.5, 3);
+        let figures = fleet.run(&spans).unwrap();
+        assert_eq!(figures.redone(), 0.0);
+        let efficiency = figures.efficiency();
+        assert!(efficiency > 0.95, "{preset}, {count} x {units}: {efficiency}");
+    }
+}
+
+/// What one of several sites loses when it dies is what it did since its last commit, and two periods.
+#[test]
+fn a_death_costs_little() {
+    for seed in 0..20 {
+        let mut fleet = random_fleet(Policy::default(), 1);
+        fleet.seed = seed;
+        fleet.sites = vec![SiteClass { count: 8, units: 2, speed: 1.0 }];
+        fleet.churn = Churn { deaths: 60.0, notice_ns: 1_000_000, ..Churn::default() };
+        fleet.stop_ns = None;
+        let spans = Spans::new(1 << 30, 16_000_000_000, 12, 0.5, 3);
+        let figures = fleet.run(&spans).unwrap();
+        let lost_ns = figures.work_ns - spans_ns(&figures);
+        // Two units a site; each death may also lose what others held for the dead one.
+        let most_ns = u64::from(figures.died) * 2 * 3 * fleet.terms.commit_ns;
+        assert!(lost_ns <= most_ns, "{} died: {lost_ns} of {most_ns}", figures.died);
+    }
+}
+
+/// A site that joins where another died is not taken for the dead one: little is done twice, and none of it by the
+/// lease of a site that is there.
+#[test]
+fn a_site_that_joins_is_not_missed() {
+    for open in [false, true] {
+        let mut fleet = random_fleet(Policy::default(), 1);
+        fleet.seed = 3;
+        fleet.open = open;
+        fleet.sites = vec![SiteClass { count: 40, units: 1, speed: 1.0 }];
+        fleet.churn = Churn { deaths: 60.0, joins: 60.0, notice_ns: 1_000_000, ..Churn::default() };
+        (fleet.stop_ns, fleet.node_limit) = (None, None);
+        let spans = Spans::new(1 << 30, 40 * 10_000_000_000, 12, 0.5, 3);
+        let figures = fleet.run(&spans).unwrap();
+        let lost_ns = (figures.work_ns - spans_ns(&figures)) as f64;
+        let most_ns = f64::from(figures.died) * 3.0 * fleet.terms.commit_ns as f64;
+        assert!(figures.joined > 3, "{}", figures.joined);
+        assert!(lost_ns <= most_ns, "open {open}: {} died, {lost_ns} of {most_ns}", figures.died);
+    }
+}
+
+fn spans_ns(figures: &super::SiteFigures) -> u64 {
+    figures.alone_ns.unwrap_or_default()
+}
+
+/// The same seed gives the same run.
+#[test]
+fn runs_on_sites_can_be_repeated() {
+    let run = |fleet: &Fleet| fleet.run(&Spans::new(1 << 20, 900_000_000, 8, 0.5, 1)).unwrap();
+    for seed in 0..10 {
+        let fleet = random_fleet(Policy::default(), seed);
+        assert_eq!(run(&fleet), run(&fleet));
+    }
+}
+
+/// With a limit, sites explore no more than they were granted, and little less. All else is open.
+#[test]
+fn a_limit_is_kept_by_all_sites_together() {
+    for seed in 0..40 {
+        let mut fleet = random_fleet(Policy::default(), seed);
+        fleet.sites = vec![SiteClass { count: 1 + seed as u32 % 9, units: 2, speed: 1.0 }];
+        (fleet.churn, fleet.stop_ns, fleet.poll_ns) = (Churn::default(), None, 5_000);
+        // Late mail would have sites suspected, and what they do counted for nothing.
+        fleet.network.delays = None;
+        let limit = 1 << (12 + seed % 8);
+        fleet.node_limit = Some(limit);
+        let spans = Spans::new(1 << 30, 3_000_000_000_000, 0, 0.0, seed);
+        let figures = fleet.run(&spans).unwrap();
+        assert!(figures.alone_ns.is_none(), "seed {seed} ended before its limit");
+        assert!(figures.granted <= limit, "seed {seed}: {} of {limit}", figures.granted);
+        let explored = figures.counts.bounded;
+        // Each site may have some of its last grant left.
+        let slack = u64::from(figures.sites) * 8192;
+        assert!(explored.abs_diff(limit) <= slack, "seed {seed}: {explored} of {limit}");
+    }
+}

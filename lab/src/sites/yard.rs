@@ -1,0 +1,329 @@
+//! [`Yard`]: sites without their gateways and peers: units, mail, files and the events to come.
+
+use super::figures::SiteFigures;
+use super::{Churn, Fleet};
+use crate::chance::mix;
+use crate::floor::{LETTER, NEVER, TURN, Unit, WAKE};
+use crate::load::{Hand, Load, WorkDone};
+use crate::machine::Machine;
+use crate::network::Traffic;
+use crate::queue::Queue;
+use pleach_core::lease::gateway::{GatewayMessage, Portion};
+use pleach_core::lease::{Certificate, SiteId};
+use pleach_core::search::tree::Solution;
+use pleach_core::search::work::Work;
+use pleach_core::steal::{Message, PeerId};
+use pleach_core::wire::checkpoint::Cut;
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::sync::Arc;
+
+/// A message on its way or waiting to be read.
+pub(super) enum SimMail {
+    /// Inside a site.
+    Near { round: u32, from: PeerId, to: u32, message: Message, work: Option<Arc<Work>> },
+    /// Between two sites. It reaches only the process that it was sent to.
+    Far { from: SiteId, to: SiteId, life: u32, message: GatewayMessage<WorkDone> },
+}
+
+/// The root's last certificate, with the best solution at that time.
+pub(super) type File = (Certificate<Portion<WorkDone>>, Option<Solution>);
+
+/// A site, but for its gateway and its units.
+pub(super) struct Home {
+    /// The first of its units, which is the gateway; and how many there are, with the gateway.
+    pub first: u32,
+    pub peers: u32,
+    pub speed: f64,
+    pub alive: bool,
+    /// Which process of this site's it is, and how often its units were emptied.
+    pub life: u32,
+    pub round: u32,
+    /// The counter that its units share.
+    pub count: u64,
+    pub epoch: u64,
+    pub cuts: Vec<(Cut, WorkDone)>,
+    /// What its units had done when the holding at work was opened.
+    pub base: WorkDone,
+    /// Mail from other sites.
+    pub messages: VecDeque<u32>,
+    pub gate_wake_ns: u64,
+    /// Nodes that its units may still explore; without a limit, as many as there are numbers.
+    pub allowed: u64,
+    /// Nodes that they explored beyond that in their last stretches: they come off the next grant.
+    pub beyond: u64,
+    /// What its units had spent when the gateway last asked.
+    pub spent: (u64, u64),
+    pub nodes: u64,
+    pub since_ns: u64,
+    /// Until when it stands still, or is cut off.
+    pub stands_ns: u64,
+    pub cut_off_ns: u64,
+    /// Sites that it has exchanged mail with.
+    pub contacts: HashSet<SiteId>,
+    /// Sites that have found that it cannot be reached.
+    pub missed_by: BTreeSet<SiteId>,
+    /// Whether others have yet to notice that the last process is gone.
+    pub unnoticed: bool,
+    pub over: bool,
+}
+
+/// All sites without their gateways and peers.
+pub(super) struct Yard<'a, L: Load> {
+    pub fleet: &'a Fleet,
+    pub load: &'a L,
+    pub queue: Queue,
+    pub traffic: Traffic<'a>,
+    pub units: Vec<Unit<L::Hand>>,
+    pub homes: Vec<Home>,
+    packets: Vec<Option<SimMail>>,
+    empty: Vec<u32>,
+    pub file: Option<File>,
+    pub figures: SiteFigures,
+    pub busy: u32,
+    /// The score that solutions must beat.
+    pub start: i64,
+    /// What the yard found wrong while a gateway was at work.
+    pub broken: Option<String>,
+}
+
+impl<'a, L: Load> Yard<'a, L> {
+    pub fn new(fleet: &'a Fleet, load: &'a L) -> Self {
+        let mut homes = Vec::new();
+        let mut first = 0;
+        for class in &fleet.sites {
+            for _ in 0..class.count {
+                homes.push(home(first, class.units + 1, class.speed));
+                first += class.units + 1;
+            }
+        }
+        let mut machine = Machine::uniform(1, 0, fleet.poll_ns);
+        let mut units = Vec::with_capacity(first as usize);
+        for home in &homes {
+            machine.classes[0].speed = home.speed;
+            for _ in 0..home.peers {
+                let clock = machine.clocks(mix(fleet.seed, 22, units.len() as u64), 0)[0];
+                units.push(unit(load, clock));
+            }
+        }
+        let sites = homes.len() as u32;
+        Self {
+            fleet,
+            load,
+            queue: Queue::new(first),
+            traffic: Traffic::new(&fleet.network, sites, mix(fleet.seed, 21, 0)),
+            units,
+            homes,
+            packets: Vec::new(),
+            empty: Vec::new(),
+            file: None,
+            figures: SiteFigures { sites, units: first - sites, ..SiteFigures::default() },
+            busy: 0,
+            start: load.hand().best(),
+            broken: None,
+        }
+    }
+
+    /// The units of a site, with its gateway.
+    pub fn range(&self, site: SiteId) -> std::ops::Range<usize> {
+        let home = &self.homes[site as usize];
+        home.first as usize..(home.first + home.peers) as usize
+    }
+
+    pub fn gateway(&self, site: SiteId) -> u32 {
+        self.homes[site as usize].first
+    }
+
+    /// Plans a unit's next turn, unless an earlier one is planned.
+    pub fn plan(&mut self, unit: u32, at_ns: u64) {
+        let turn_ns = &mut self.units[unit as usize].turn_ns;
+        if at_ns < *turn_ns {
+            *turn_ns = at_ns;
+            self.queue.push(at_ns, u64::from(unit) << 2 | TURN);
+        }
+    }
+
+    /// Plans to wake a unit's peer.
+    pub fn plan_to_wake(&mut self, unit: u32, at_ns: u64) {
+        self.units[unit as usize].wake_ns = at_ns;
+        self.queue.push(at_ns, u64::from(unit) << 2 | WAKE);
+    }
+
+    pub fn take_letter(&mut self, place: u32) -> Option<SimMail> {
+        self.empty.push(place);
+        self.packets[place as usize].take()
+    }
+
+    pub fn packet(&self, place: u32) -> Option<&SimMail> {
+        self.packets[place as usize].as_ref()
+    }
+
+    fn put_letter(&mut self, packet: SimMail, at_ns: u64) {
+        let place = if let Some(place) = self.empty.pop() {
+            self.packets[place as usize] = Some(packet);
+            place
+        } else {
+            self.packets.push(Some(packet));
+            self.packets.len() as u32 - 1
+        };
+        self.queue.push(at_ns, u64::from(place) << 2 | LETTER);
+    }
+
+    /// Sends inside a site.
+    pub fn send_near(
+        &mut self,
+        site: SiteId,
+        from: PeerId,
+        to: PeerId,
+        (message, work): (Message, Option<Arc<Work>>),
+        now_ns: u64,
+    ) {
+        let home = &self.homes[site as usize];
+        let (round, to) = (home.round, home.first + to);
+        self.figures.near += 1;
+        let at_ns = now_ns + self.fleet.near_ns;
+        self.put_letter(SimMail::Near { round, from, to, message, work }, at_ns);
+    }
+
+    /// Sends to another site.
+    pub fn send(
+        &mut self,
+        from: SiteId,
+        to: SiteId,
+        message: GatewayMessage<WorkDone>,
+        now_ns: u64,
+    ) {
+        let bytes = self.fleet.message_bytes + message.bytes();
+        self.note(&message, bytes);
+        let at_ns = self.traffic.send(from, to, bytes, now_ns);
+        if self.fleet.churn != Churn::default() {
+            self.homes[from as usize].contacts.insert(to);
+            self.homes[to as usize].contacts.insert(from);
+        }
+        let life = self.homes[to as usize].life;
+        self.put_letter(SimMail::Far { from, to, life, message }, at_ns);
+    }
+
+    fn note(&mut self, message: &GatewayMessage<WorkDone>, bytes: u64) {
+        use pleach_core::lease::LeaseMessage;
+        let figures = &mut self.figures;
+        figures.messages += 1;
+        figures.bytes += bytes;
+        match message {
+            GatewayMessage::Peer(Message::Ask { .. }) => figures.requests += 1,
+            GatewayMessage::Gift(..) => figures.pieces += 1,
+            GatewayMessage::Lease(LeaseMessage::Commit { .. }) => {
+                figures.commits += 1;
+                figures.largest = figures.largest.max(bytes);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the units of a site have done since the holding at work was opened.
+    pub fn done(&self, site: SiteId) -> WorkDone {
+        let mut done = WorkDone::default();
+        self.units[self.range(site)].iter().for_each(|unit| done.add(&unit.hand.done()));
+        done.without(&self.homes[site as usize].base).unwrap_or_default()
+    }
+
+    /// The best score that a unit of a site knows.
+    pub fn best(&self, site: SiteId) -> i64 {
+        let known = self.units[self.range(site)].iter().map(|unit| unit.hand.best());
+        known.min().unwrap_or(i64::MAX)
+    }
+
+    /// Open nodes that the units of a site have.
+    pub fn in_hand(&self, site: SiteId) -> f64 {
+        self.units[self.range(site)][1..].iter().map(|unit| unit.hand.size()).sum()
+    }
+
+    /// Splits a share off what a gateway has, or takes all of it.
+    pub fn split_spare(&mut self, gateway: u32, share: f64) -> Option<Work> {
+        let hand = &mut self.units[gateway as usize].hand;
+        let size = hand.size();
+        if size == 0.0 {
+            return None;
+        }
+        if size >= 2.0 && share < 0.999 {
+            return hand.split(share);
+        }
+        let (all, best) = (hand.copy(), hand.best());
+        *hand = self.load.hand();
+        hand.beat(best);
+        Some(all)
+    }
+
+    /// Adds to the capacity what a site was there for.
+    pub fn close_account(&mut self, site: SiteId, now_ns: u64) {
+        let home = &mut self.homes[site as usize];
+        if home.alive {
+            let power = f64::from(home.peers - 1) * home.speed;
+            self.figures.capacity_ns += power * (now_ns - home.since_ns) as f64;
+            home.since_ns = now_ns;
+        }
+    }
+
+    /// Forgets all that the units of a site have and all mail between them.
+    pub fn clear(&mut self, site: SiteId) {
+        for at in self.range(site) {
+            let best = self.units[at].hand.best();
+            let unit = &mut self.units[at];
+            self.busy -= u32::from(unit.stretch.is_some());
+            unit.hand = self.load.hand();
+            unit.hand.beat(best);
+            unit.mail.clear();
+            unit.stretch = None;
+            (unit.turn_ns, unit.wake_ns, unit.began) = (NEVER, NEVER, false);
+        }
+        let home = &mut self.homes[site as usize];
+        home.round += 1;
+        home.count = home.peers.into();
+        home.epoch = 0;
+        home.cuts.clear();
+        home.base = WorkDone::default();
+        (home.nodes, home.spent) = (0, (0, 0));
+    }
+}
+
+fn home(first: u32, peers: u32, speed: f64) -> Home {
+    Home {
+        first,
+        peers,
+        speed,
+        alive: false,
+        life: 0,
+        round: 0,
+        count: 0,
+        epoch: 0,
+        cuts: Vec::new(),
+        base: WorkDone::default(),
+        messages: VecDeque::new(),
+        gate_wake_ns: NEVER,
+        allowed: u64::MAX,
+        beyond: 0,
+        spent: (0, 0),
+        nodes: 0,
+        since_ns: 0,
+        stands_ns: 0,
+        cut_off_ns: 0,
+        contacts: HashSet::new(),
+        missed_by: BTreeSet::new(),
+        unnoticed: false,
+        over: false,
+    }
+}
+
+fn unit<L: Load>(load: &L, clock: crate::machine::Clock) -> Unit<L::Hand> {
+    Unit {
+        hand: load.hand(),
+        clock,
+        mail: VecDeque::new(),
+        stretch: None,
+        turn_ns: NEVER,
+        free_ns: 0,
+        wake_ns: NEVER,
+        began: false,
+        busy_ns: 0,
+        seeds: None,
+    }
+}

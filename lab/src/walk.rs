@@ -1,0 +1,103 @@
+//! Random schedules: rooms too large to be enumerated, each replayed from its seed.
+
+use super::late_room::Strips;
+use super::pile::Pile;
+use super::room::{Heaps, Move, Room};
+use pleach_core::steal::{Chooser, Policy, SeededChooser};
+
+/// Plays one schedule, drawn from the seed, of `peers` peers that share `units` units of work and find two
+/// solutions, while a number of snapshots is taken.
+///
+/// # Errors
+/// The law that was broken, as for [`super::enumerate::every_schedule`].
+pub fn random_schedule(
+    peers: u32,
+    units: u8,
+    snapshots: u8,
+    policy: Policy,
+    seed: u64,
+) -> Result<usize, String> {
+    if policy.is_late() {
+        return walk(Strips::new(peers, units, policy), seed);
+    }
+    let mut room = Heaps::new(peers, units, policy);
+    room.floor.cuts.left = snapshots;
+    room.floor.finds = vec![2, 1];
+    room.floor.stubborn = seed.is_multiple_of(4);
+    walk(room, seed)
+}
+
+/// Peers have very different speeds at working and at reading mail, drawn again for each schedule: chance
+/// alone rarely starves a peer for long, and most faults need just that.
+pub(super) fn walk<P: Pile>(mut room: Room<P>, seed: u64) -> Result<usize, String> {
+    let mut chance = SeededChooser::new(seed, 0);
+    let n = room.hosts.len();
+    let speeds: Vec<u32> = (0..2 * n).map(|_| 1 << (2 * chance.choose(6))).collect();
+    let speed = |what: &Move| match *what {
+        Move::Step(peer) => speeds[peer],
+        Move::Wake(peer) => speeds[n + peer],
+        Move::Deliver(link) => speeds[n + link % n],
+        Move::Act(peer) => speeds[n + peer],
+        Move::Snapshot | Move::Find(..) => 1,
+    };
+    for length in 0.. {
+        if room.over()? {
+            return Ok(length);
+        }
+        let moves = room.moves();
+        let total: u32 = moves.iter().map(speed).sum();
+        if total == 0 {
+            return Err(format!("nothing can happen, and it is not over\nseed {seed}: {room:#?}"));
+        }
+        let mut drawn = chance.choose(total);
+        let chosen = moves.into_iter().find(|what| {
+            let weight = speed(what);
+            let here = drawn < weight;
+            drawn = drawn.wrapping_sub(weight);
+            here
+        });
+        if let Some(what) = chosen {
+            room.play(what, &mut chance).map_err(|why| format!("{why}\nseed {seed}: {room:#?}"))?;
+        }
+    }
+    unreachable!("the loop has no end of its own")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pleach_core::steal::{End, Share};
+
+    #[test]
+    fn random_schedules_of_many_peers_end_rightly() {
+        let mut longest = 0;
+        for seed in 0..3000 {
+            let mut chance = SeededChooser::new(seed, 1);
+            let presets = [
+                "adaptive",
+                "random-power",
+                "ring",
+                "lifelines",
+                "overlay",
+                "overlay:tree=random",
+                "master-worker",
+                "master-worker:late",
+                "hierarchical-master-worker:grain=9/4/1",
+                "hierarchical-master-worker:depth=2",
+                "dynamic:coordinator=yes",
+            ];
+            let preset = Policy::parse(presets[chance.choose(11) as usize]).unwrap();
+            let shares = [Share::Part(2), Share::Part(8), Share::Power, preset.share];
+            let mut policy = Policy {
+                share: shares[chance.choose(4) as usize],
+                end: [None, Some(End::Counter)][chance.choose(2) as usize],
+                ..preset
+            };
+            policy.tree.degree = 1 + chance.choose(4);
+            policy.rests.patience = 1 + chance.choose(3);
+            let (peers, units) = (1 + chance.choose(12), chance.choose(200) as u8);
+            longest = longest.max(random_schedule(peers, units, 3, policy, seed).unwrap());
+        }
+        println!("3000 schedules, the longest of {longest} moves");
+    }
+}

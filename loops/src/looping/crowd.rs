@@ -1,0 +1,217 @@
+//! [`run_loop`]: a loop run by the threads of a worker pool, and its result.
+
+use super::device::LoopDevice;
+use super::hands::{Did, Hands, stands_for};
+use super::remote::{Deeds, Ferried, LoopProcesses};
+use super::report::{LoopReport, Part};
+use super::seen::{Seen, TakerSight};
+use super::settings::{LoopSettings, LoopSight};
+use super::share::{Hooks, LoopQueue, StopShareOnDrop, Takers, UnitsOf};
+use crate::looping::contract::Loop;
+use pleach_gpu::pool::DevicePool;
+use pleach_gpu::spec::{Spec, names};
+use pleach_runtime::error::RunError;
+use pleach_runtime::worker_pool::WorkerPool;
+use std::ops::{ControlFlow, Range};
+use std::time::{Duration, Instant};
+
+/// A loop that has ended.
+#[derive(Clone, Debug)]
+pub struct LoopOutcome<H> {
+    /// The hand of each unit of the machine.
+    pub hands: Vec<H>,
+    /// How it went.
+    pub report: LoopReport,
+}
+
+/// Runs all units of a loop; see [`super::RunLoops`].
+pub(super) fn run_loop<L: Loop>(
+    pool: &WorkerPool,
+    work: &L,
+    settings: &LoopSettings,
+    watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+) -> Result<LoopOutcome<L::Hand>, RunError> {
+    let units = work.units();
+    let grain = units.div_ceil(u32::MAX as usize).max(1);
+    let cost_before = |row: u32| work.cost_before((row as usize).saturating_mul(grain).min(units));
+    let (devices, mut warnings) = usable(work, settings);
+    let threads = settings.threads.max(u32::from(devices.is_empty())) as usize;
+    if settings.threads == 0 && devices.is_empty() && !warnings.is_empty() {
+        return Err(RunError::NoUnit(warnings.remove(0)));
+    }
+    let names: Vec<String> = (0..threads)
+        .map(|me| format!("cpu{me}"))
+        .chain(devices.iter().map(|(_, name)| name.clone()))
+        .collect();
+    let rows = units.div_ceil(grain) as u32;
+    let company = &LoopProcesses::of(settings, work.remote())?;
+    let sites = company.as_ref().map_or(0, LoopProcesses::places);
+    let follows = company.as_ref().is_some_and(LoopProcesses::follows);
+    let takers = Takers { threads, devices: devices.len(), sites };
+    let done = |rows: &Range<u32>| company.iter().for_each(|company| company.done(rows));
+    let changed = || company.iter().for_each(LoopProcesses::ring);
+    let hooks = company.as_ref().map(|_| Hooks { done: &done, changed: &changed });
+    let share = LoopQueue::new(rows, &cost_before, &settings.sizes, takers).with(hooks);
+    let share = &if follows { share.fed() } else { share };
+    let start = Instant::now();
+    let specs = (0..threads).map(|_| None).chain(devices.iter().map(|(spec, _)| Some(*spec)));
+    let jobs = specs.zip(&names).enumerate().map(|(me, (spec, name))| {
+        let slow = slow_down(&settings.slow, name);
+        let taker = Taker { hands: Hands { share, work, grain, me, slow }, spec, threads };
+        Box::new(move || {
+            let guard = StopShareOnDrop(share);
+            let mut did = Did::default();
+            let (hand, lost) = taker.run(&mut did);
+            std::mem::forget(guard);
+            Ended::Taker(Taken { hand, did, lost, at: start.elapsed() })
+        }) as Box<dyn FnOnce() -> Ended<L::Hand> + Send + '_>
+    });
+    let mut jobs: Vec<_> = jobs.collect();
+    let stands_for = |row: &Range<u32>| stands_for(row, grain, units);
+    if let Some(company) = company {
+        let (units, names) = ((&stands_for as UnitsOf<'_>, units as u64), &names);
+        jobs.push(Box::new(move || Ended::Keeper(company.keep(share, units, names, start))));
+    }
+    let ended = pool.side_by_side(jobs, |latch| {
+        // If the watcher panics, nothing more is begun.
+        let guard = StopShareOnDrop(share);
+        while latch.wait(settings.look_every) > 0 {
+            let seconds = start.elapsed().as_secs_f64();
+            let done = share.done().saturating_mul(grain as u64).min(units as u64);
+            let takers = sights(share.seen(), &names, grain as u64);
+            let sight = LoopSight { done, units: units as u64, seconds, takers };
+            if watch(&sight).is_break() {
+                share.stop();
+            }
+        }
+        std::mem::forget(guard);
+    })?;
+    let (mut taken, mut others) = (Vec::new(), Ferried::default());
+    for ended in ended {
+        match ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+            Ended::Taker(one) => taken.push(one),
+            Ended::Keeper(ended) => others = ended?,
+        }
+    }
+    if let Some(company) = company.as_ref().filter(|_| others.complete == Some(true)) {
+        company.tell(taken.iter().map(|one| Deeds::from(&one.did)).collect());
+    }
+    let took = taken.iter().map(|one| one.at).max().unwrap_or_default();
+    let (mut hands, mut parts) = (Vec::new(), Vec::new());
+    let here = if sites > 0 && !follows { "site0/" } else { "" };
+    for (name, Taken { hand, did, lost, .. }) in names.iter().zip(taken) {
+        hands.push(hand);
+        warnings.extend(lost.map(|why| format!("{name} {why}")));
+        parts.push(Part::new(format!("{here}{name}"), &did, share.whole(), took));
+    }
+    parts.extend(others.parts);
+    warnings.extend(others.warnings);
+    let complete = others.complete.unwrap_or(share.missing() == 0);
+    let (sites, seconds) = (others.sites, took.as_secs_f64());
+    let report = LoopReport { parts, sites, seconds, complete, warnings };
+    Ok(LoopOutcome { hands, report })
+}
+
+/// What the units of this process show, and those other processes that were given something.
+fn sights(seen: &[Seen], names: &[String], grain: u64) -> Vec<TakerSight> {
+    let (own, others) = seen.split_at(names.len().min(seen.len()));
+    let own = own.iter().zip(names).map(|(seen, name)| seen.sight(name, grain));
+    let others =
+        (1..).zip(others).map(|(site, seen): (u32, _)| seen.sight(&format!("site{site}"), grain));
+    own.chain(others.filter(|sight| sight.units > 0 || !sight.held.is_empty())).collect()
+}
+
+/// What a job of a loop leaves.
+enum Ended<H> {
+    Taker(Taken<H>),
+    /// What the other processes did.
+    Keeper(Result<Ferried, RunError>),
+}
+
+/// A hand, what was done with it, why a device did not do it all, and when it was over.
+struct Taken<H> {
+    hand: H,
+    did: Did,
+    lost: Option<String>,
+    at: Duration,
+}
+
+/// A thread, or a device with the thread that drives it.
+struct Taker<'a, L: Loop> {
+    hands: Hands<'a, L>,
+    spec: Option<&'a Spec>,
+    /// How many there are: they go on without a device.
+    threads: usize,
+}
+
+impl<L: Loop> Taker<'_, L> {
+    /// Runs ranges until none are left.
+    fn run(&self, did: &mut Did) -> (L::Hand, Option<String>) {
+        let Hands { share, work, me, slow, .. } = self.hands;
+        let (Some(spec), Some(on)) = (self.spec, work.on_device()) else {
+            return (self.hands.run(did), None);
+        };
+        let mut device = match LoopDevice::new(on, spec, DevicePool::shared(), &|| share.is_over())
+        {
+            Ok(Some(device)) => device,
+            Ok(None) if self.threads == 0 => {
+                // Others have all units, and may give some back.
+                share.give_back(me, []);
+                return (self.hands.run(did), None);
+            }
+            Ok(None) => {
+                share.leave(me);
+                return (work.hand(), None);
+            }
+            Err(why) => {
+                let lost = Some(format!("not used: {why}"));
+                if self.threads > 0 {
+                    share.leave(me);
+                    return (work.hand(), lost);
+                }
+                // Its own range of a static split is taken below.
+                share.give_back(me, []);
+                return (self.hands.run(did), lost);
+            }
+        };
+        match device.run(share, me, slow, &|row| self.hands.units(row), did) {
+            Ok(()) => (work.hand(), None),
+            // What is left is done by all threads, this one among them.
+            Err(why) => {
+                (self.hands.go_on(did), Some(format!("failed, its thread continues: {why}")))
+            }
+        }
+    }
+}
+
+/// The devices that have a kernel for the loop, with their names, and a line about each of the others.
+fn usable<'s, L: Loop>(
+    work: &L,
+    settings: &'s LoopSettings,
+) -> (Vec<(&'s Spec, String)>, Vec<String>) {
+    if settings.devices.is_empty() || work.on_device().is_some() {
+        let devices: Vec<_> = settings.devices.iter().zip(names(&settings.devices)).collect();
+        let warnings = devices.iter().filter_map(search_options).collect();
+        (devices, warnings)
+    } else {
+        (Vec::new(), without_kernel(&settings.devices))
+    }
+}
+
+/// A line about a device with options that have no effect on a loop.
+pub(super) fn search_options((spec, name): &(&Spec, String)) -> Option<String> {
+    let line = || format!("{name}: options of searches have no effect on a loop");
+    spec.is_for_searches().then(line)
+}
+
+/// A line about each device that was asked for, where there is no kernel.
+pub(super) fn without_kernel(devices: &[Spec]) -> Vec<String> {
+    let asked = devices.iter().zip(names(devices)).filter(|(spec, _)| spec.asked);
+    asked.map(|(_, name)| format!("{name} not used: it has no kernel for this loop")).collect()
+}
+
+/// The slow-down factor of a unit.
+pub(super) fn slow_down(slow: &[(String, f64)], unit: &str) -> f64 {
+    let named = slow.iter().rev().find(|(name, _)| name == unit);
+    named.map_or(1.0, |(_, factor)| factor.max(1.0))
+}

@@ -1,0 +1,168 @@
+//! [`LoopDevice`]: a device that runs ranges of a loop, some of them on their way while others come back.
+
+use super::hands::Did;
+use super::share::LoopQueue;
+use crate::looping::contract::LoopOnDevice;
+use pleach_core::search::evaluate::Parents;
+use pleach_gpu::DeviceError;
+use pleach_gpu::pool::{Borrowed, DevicePool};
+use pleach_gpu::spec::Spec;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Ranges under way if not given otherwise.
+const SLOTS: u32 = 2;
+/// How long to look for results without a pause, and the pauses after that.
+const EAGER: Duration = Duration::from_micros(100);
+const PAUSE: Duration = Duration::from_micros(20);
+
+/// A device that runs ranges of a loop.
+pub(super) struct LoopDevice<'a> {
+    device: Borrowed,
+    work: &'a dyn LoopOnDevice,
+    /// The most words that the results of a range may take.
+    room: usize,
+    free: Vec<usize>,
+    /// In the order sent.
+    under_way: Vec<RangeOut>,
+    /// When the range before was done: the next one did not begin earlier.
+    last: Instant,
+}
+
+/// A range under way.
+struct RangeOut {
+    slot: usize,
+    row: Range<u32>,
+    units: Range<usize>,
+    since: Instant,
+}
+
+impl<'a> LoopDevice<'a> {
+    /// Prepares a device for a loop, which others may finish meanwhile: then there is none.
+    ///
+    /// # Errors
+    /// If the device cannot run the kernel.
+    pub fn new(
+        work: &'a dyn LoopOnDevice,
+        spec: &Spec,
+        pool: &Arc<DevicePool>,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Option<Self>, DeviceError> {
+        let mut device = pool.take(spec)?;
+        if is_over() {
+            return Ok(None);
+        }
+        let Some(layout) = work.layout(&|| !is_over()) else { return Ok(None) };
+        device.handle(spec.handling, Default::default());
+        let slots = spec.rmax.unwrap_or(SLOTS).max(1);
+        let made = device.make_slots(&layout, slots as usize, 1, spec.once);
+        made.inspect_err(|_| device.lose())?;
+        let free = (0..slots as usize).rev().collect();
+        let (under_way, last) = (Vec::new(), Instant::now());
+        Ok(Some(Self { device, work, room: layout.width, free, under_way, last }))
+    }
+
+    /// Runs ranges until none are left; `units` says which units of the loop a range stands for.
+    ///
+    /// # Errors
+    /// If the device fails. What it had not done has been given back then.
+    pub fn run(
+        &mut self,
+        share: &LoopQueue<'_>,
+        me: usize,
+        slow: f64,
+        units: &dyn Fn(&Range<u32>) -> Range<usize>,
+        did: &mut Did,
+    ) -> Result<(), DeviceError> {
+        let mut last = share.whole();
+        let mut rest: Option<Range<u32>> = share.own(me);
+        loop {
+            if share.is_stopped() {
+                rest = None;
+            }
+            while !self.free.is_empty() {
+                let waits = self.under_way.is_empty();
+                let next = rest.take().or_else(|| {
+                    if waits { share.next(me, last) } else { share.try_next(me, last) }
+                });
+                let Some(row) = next else { break };
+                let fits = self.fitting(&row, units);
+                rest = (fits < row.end).then_some(fits..row.end);
+                let row = row.start..fits;
+                share.hold(me, &row);
+                if let Err(why) = self.send(row.clone(), units(&row)) {
+                    let lost = self.under_way.drain(..).map(|sent| sent.row);
+                    share.give_back(me, lost.chain([row]).chain(rest));
+                    self.device.lose();
+                    return Err(why);
+                }
+            }
+            if self.under_way.is_empty() {
+                return Ok(());
+            }
+            match self.receive() {
+                Ok(sent) => {
+                    let took = self.last.max(sent.since).elapsed();
+                    std::thread::sleep(took.mul_f64(slow - 1.0));
+                    last = share.cost(&sent.row);
+                    did.add(sent.units.len() as u64, last, self.last.max(sent.since).elapsed());
+                    self.last = Instant::now();
+                    share.note(me, &sent.row, took.as_nanos() as f64 * slow);
+                }
+                Err(why) => {
+                    let lost = self.under_way.drain(..).map(|sent| sent.row);
+                    share.give_back(me, lost.chain(rest));
+                    self.device.lose();
+                    return Err(why);
+                }
+            }
+        }
+    }
+
+    /// Where a range must end so that there is room for its results. It has at least one unit.
+    fn fitting(&self, row: &Range<u32>, units: &dyn Fn(&Range<u32>) -> Range<usize>) -> u32 {
+        let fits = |end: u32| self.work.words(&units(&(row.start..end))) <= self.room;
+        let (mut low, mut high) = (row.start + 1, row.end);
+        if fits(high) {
+            return high;
+        }
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if fits(middle) { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    fn send(&mut self, row: Range<u32>, units: Range<usize>) -> Result<(), DeviceError> {
+        let mut parents =
+            Parents { starts: vec![0, self.work.words(&units) as u32], words: Vec::new() };
+        self.work.order(&units, &mut parents.words);
+        let slot = self.free.pop().ok_or_else(|| DeviceError::Failed("no slot is free".into()))?;
+        let since = Instant::now();
+        self.device.slots().start(slot, &parents)?;
+        self.under_way.push(RangeOut { slot, row, units, since });
+        Ok(())
+    }
+
+    /// Waits for any range, and keeps its results.
+    fn receive(&mut self) -> Result<RangeOut, DeviceError> {
+        let start = Instant::now();
+        loop {
+            for at in 0..self.under_way.len() {
+                let slot = self.under_way[at].slot;
+                if self.device.slots().is_done(slot)? {
+                    let units = self.under_way[at].units.clone();
+                    let words = self.work.words(&units);
+                    let results = self.device.slots().bounds(slot)?;
+                    self.work.store(units, &results[..words]);
+                    self.free.push(slot);
+                    return Ok(self.under_way.remove(at));
+                }
+            }
+            if start.elapsed() > EAGER {
+                std::thread::sleep(PAUSE);
+            }
+        }
+    }
+}

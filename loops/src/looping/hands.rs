@@ -1,0 +1,135 @@
+//! [`Hands`]: a thread that runs ranges of a loop, and what it notes of itself.
+
+use super::share::LoopQueue;
+use crate::looping::contract::Loop;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// Time owed up to this is not slept at once: a sleep is never exact.
+const OWED: Duration = Duration::from_micros(200);
+
+/// A slowed thread sleeps no longer at a time: meanwhile the loop may be stopped.
+const NAP: Duration = Duration::from_millis(50);
+
+/// The pieces in which a thread runs its part of a static split.
+const PIECES: usize = 64;
+
+/// What a unit of the machine did in a loop.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Did {
+    /// Units of the loop.
+    pub units: u64,
+    /// Their cost.
+    pub cost: f64,
+    /// Ranges.
+    pub ranges: u64,
+    /// Time it was not free.
+    pub busy: Duration,
+}
+
+impl Did {
+    /// Notes a range.
+    pub fn add(&mut self, units: u64, cost: f64, busy: Duration) {
+        self.units += units;
+        self.cost += cost;
+        self.ranges += 1;
+        self.busy += busy;
+    }
+}
+
+/// The units of a loop that units of the row stand for, `grain` for each.
+pub(super) fn stands_for(row: &Range<u32>, grain: usize, units: usize) -> Range<usize> {
+    let end = (row.end as usize).saturating_mul(grain).min(units);
+    row.start as usize * grain..end
+}
+
+/// A thread that runs ranges of a loop.
+pub(super) struct Hands<'a, L: Loop> {
+    pub share: &'a LoopQueue<'a>,
+    pub work: &'a L,
+    /// Units of the loop for each unit in the row.
+    pub grain: usize,
+    pub me: usize,
+    /// How many times slower than it could be.
+    pub slow: f64,
+}
+
+impl<L: Loop> Hands<'_, L> {
+    /// The units of the loop that units of the row stand for.
+    pub fn units(&self, row: &Range<u32>) -> Range<usize> {
+        stands_for(row, self.grain, self.work.units())
+    }
+
+    /// Runs ranges until none are left.
+    pub fn run(&self, did: &mut Did) -> L::Hand {
+        self.take(self.share.own(self.me), did)
+    }
+
+    /// The same for a device that has failed: what it had of its own has been given back.
+    pub fn go_on(&self, did: &mut Did) -> L::Hand {
+        self.take(None, did)
+    }
+
+    fn take(&self, mut own: Option<Range<u32>>, did: &mut Did) -> L::Hand {
+        let mut hand = self.work.hand();
+        let (mut last, mut owed) = (self.share.whole(), Duration::ZERO);
+        loop {
+            // What a static split gives may be half of the loop.
+            let pieces = if own.is_some() { PIECES } else { 1 };
+            let Some(row) = own.take().or_else(|| self.share.next(self.me, last)) else { break };
+            self.share.hold(self.me, &row);
+            let (units, began) = (self.units(&row), Instant::now());
+            let count = units.len() as u64;
+            let size = units.len().div_ceil(pieces).max(1);
+            let Some(worked) = self.in_pieces(units, size, &mut hand, &mut owed) else { break };
+            last = self.share.cost(&row);
+            did.add(count, last, began.elapsed());
+            self.share.note(self.me, &row, worked.as_nanos() as f64 * self.slow);
+        }
+        self.rest(owed);
+        hand
+    }
+
+    /// Runs a range in pieces of a size, and may be stopped in between: then it returns none, else the time at full speed.
+    fn in_pieces(
+        &self,
+        units: Range<usize>,
+        size: usize,
+        hand: &mut L::Hand,
+        owed: &mut Duration,
+    ) -> Option<Duration> {
+        let (mut worked, mut from) = (Duration::ZERO, units.start);
+        while from < units.end {
+            let to = from.saturating_add(size).min(units.end);
+            let began = Instant::now();
+            self.work.run(from..to, hand);
+            let took = began.elapsed();
+            worked += took;
+            if self.slow > 1.0 {
+                *owed += took.mul_f64(self.slow - 1.0);
+                if *owed > OWED {
+                    let slept = Instant::now();
+                    self.rest(*owed);
+                    *owed = owed.saturating_sub(slept.elapsed());
+                }
+            }
+            from = to;
+            if from < units.end && self.share.is_stopped() {
+                return None;
+            }
+        }
+        Some(worked)
+    }
+
+    /// Sleeps, unless the loop is stopped.
+    fn rest(&self, time: Duration) {
+        let end = Instant::now() + time;
+        while !self.share.is_stopped() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(left.min(NAP));
+        }
+    }
+}

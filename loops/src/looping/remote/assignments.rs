@@ -1,0 +1,112 @@
+//! [`Assignments`]: the ranges that the root has handed out to this process, and which of them are done.
+
+use crate::looping::contract::RemoteLoop;
+use pleach_runtime::sync::{Mutex, lock};
+use std::ops::Range;
+
+/// The ranges that the root has handed out to this process. No two of them have a row in common.
+#[derive(Default)]
+pub(super) struct Assignments(Mutex<Vec<Assignment>>);
+
+struct Assignment {
+    number: u32,
+    rows: Range<u32>,
+    /// Rows not done.
+    missing: u32,
+}
+
+impl Assignments {
+    /// Notes a range.
+    pub fn add(&self, number: u32, rows: Range<u32>) {
+        lock(&self.0).push(Assignment { number, missing: rows.end - rows.start, rows });
+    }
+
+    /// Some rows are done. Returns whether that finishes a range.
+    pub fn done(&self, rows: &Range<u32>) -> bool {
+        let mut all = lock(&self.0);
+        let of = |request: &&mut Assignment| {
+            request.rows.start <= rows.start && rows.end <= request.rows.end
+        };
+        let Some(request) = all.iter_mut().find(of) else { return false };
+        request.missing = request.missing.saturating_sub(rows.end - rows.start);
+        request.missing == 0
+    }
+
+    /// Takes out the ranges that are done.
+    pub fn finished(&self) -> Vec<(u32, Range<u32>)> {
+        let mut all = lock(&self.0);
+        let done = all.extract_if(.., |request| request.missing == 0);
+        done.map(|request| (request.number, request.rows)).collect()
+    }
+}
+
+/// The most bytes of results that travel in a message, or somewhat more.
+const PIECE: usize = 1 << 24;
+/// Rows whose results are packed at a time.
+const STEP: usize = 64;
+
+/// Packs the results of some rows, piece by piece.
+pub(super) fn in_pieces(
+    work: &dyn RemoteLoop,
+    rows: Range<u32>,
+    units: &dyn Fn(&Range<u32>) -> Range<usize>,
+    mut give: impl FnMut(Range<u32>, Vec<u8>),
+) {
+    let (mut from, mut bytes) = (rows.start, Vec::new());
+    for start in rows.clone().step_by(STEP) {
+        let end = start.saturating_add(STEP as u32).min(rows.end);
+        work.pack(units(&(start..end)), &mut bytes);
+        if bytes.len() >= PIECE || end == rows.end {
+            give(from..end, std::mem::take(&mut bytes));
+            from = end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::looping::contract::Kept;
+    use pleach_core::search::work::Malformed;
+
+    #[test]
+    fn a_range_is_finished_once_all_of_its_rows_are() {
+        let errands = Assignments::default();
+        errands.add(7, 0..10);
+        errands.add(8, 10..12);
+        assert!(!errands.done(&(0..4)));
+        assert!(errands.done(&(10..12)));
+        assert_eq!(errands.finished(), [(8, 10..12)]);
+        assert!(errands.done(&(4..10)));
+        assert!(!errands.done(&(20..21)));
+        assert_eq!(errands.finished(), [(7, 0..10)]);
+        assert_eq!(errands.finished(), []);
+    }
+
+    /// A megabyte for each unit.
+    struct Large;
+
+    impl RemoteLoop for Large {
+        fn kept(&self) -> Kept {
+            Kept::First
+        }
+        fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
+            units.for_each(|unit| out.extend(vec![unit as u8; 1 << 20]));
+        }
+        fn unpack(&self, _: Range<usize>, _: &[u8]) -> Result<(), Malformed> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn large_results_travel_in_pieces() {
+        let mut seen = Vec::new();
+        let units = |rows: &Range<u32>| rows.start as usize..rows.end as usize;
+        in_pieces(&Large, 3..200, &units, |rows, bytes| {
+            assert_eq!(bytes.len(), rows.len() << 20);
+            assert_eq!(u32::from(bytes[0]), rows.start);
+            seen.push(rows);
+        });
+        assert_eq!(seen, [3..67, 67..131, 131..195, 195..200]);
+    }
+}

@@ -1,0 +1,377 @@
+//! [`LoopCoordinator`]: the root's side of a loop that several processes share: it hands out ranges, and takes in results.
+
+use super::super::share::{LoopQueue, UnitsOf};
+use super::assignments::in_pieces;
+use super::lent::{LentRanges, ReturnedRange};
+use super::message::{LoopMessage, What, WorkerCount};
+use super::orders::{say, tell};
+use super::process::RemoteProcess;
+use crate::looping::contract::{Kept, RemoteLoop};
+use crate::looping::report::{LoopSite, Part};
+use pleach_cluster::Cluster;
+use pleach_cluster::sites::loop_sequence::LoopSequence;
+use pleach_cluster::sites::message::SessionMessage;
+use pleach_cluster::sites::other_sites::site_name;
+use pleach_cluster::sites::session::{Heard, Session};
+use pleach_runtime::error::RunError;
+use pleach_runtime::outcome::Parting;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// The root's side of a loop that several processes share.
+pub(super) struct LoopCoordinator<'a> {
+    pub share: &'a LoopQueue<'a>,
+    pub work: &'a dyn RemoteLoop,
+    pub cluster: &'a Cluster,
+    /// The units of the loop that rows stand for.
+    pub units: UnitsOf<'a>,
+    /// All units.
+    pub all: u64,
+    /// The taker that stands for site 0, if it had one.
+    pub first: usize,
+    pub start: Instant,
+}
+
+/// What other processes did.
+#[derive(Debug, Default)]
+pub(in super::super) struct Ferried {
+    pub parts: Vec<Part>,
+    pub sites: Vec<LoopSite>,
+    pub warnings: Vec<String>,
+    /// Whether the loop has come to its end, as all were told.
+    pub complete: Option<bool>,
+}
+
+/// Ranges under way to a process and back: while it does one, the next one waits for it.
+const UNDER_WAY: usize = 2;
+/// The longest rest between two looks at all processes.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long the root waits for others to tell what they did.
+const ACCOUNTS: Duration = Duration::from_secs(3);
+
+impl LoopCoordinator<'_> {
+    /// Shares the loop with all processes that are ready for it, until it is over.
+    pub fn keep(&self) -> Result<Ferried, RunError> {
+        let (mut session, mut sequence) = (self.cluster.session(), self.cluster.sequence());
+        let mut voyage = Voyage {
+            coordinator: self,
+            at: sequence.at,
+            over: false,
+            session: &mut session,
+            sequence: &mut sequence,
+            processes: BTreeMap::new(),
+            gone: Vec::new(),
+            number: 0,
+            warnings: Vec::new(),
+        };
+        voyage.go()
+    }
+}
+
+/// A loop under way.
+struct Voyage<'a> {
+    coordinator: &'a LoopCoordinator<'a>,
+    session: &'a mut Session,
+    sequence: &'a mut LoopSequence,
+    /// The step that this loop is, and whether it is over.
+    at: u32,
+    over: bool,
+    processes: BTreeMap<u32, RemoteProcess>,
+    /// Those whose places others have now.
+    gone: Vec<(u32, RemoteProcess)>,
+    /// The number of the last range that was handed out.
+    number: u32,
+    warnings: Vec<String>,
+}
+
+impl Voyage<'_> {
+    fn go(&mut self) -> Result<Ferried, RunError> {
+        for (site, word) in std::mem::take(&mut self.sequence.early) {
+            if let Ok(LoopMessage { at: of, what: What::Ready(workers) }) =
+                LoopMessage::from_bytes(&word)
+            {
+                self.ready(site, (of, workers))?;
+            }
+        }
+        while !self.coordinator.share.close() {
+            self.listen()?;
+            self.feed();
+            self.look();
+            self.coordinator.cluster.rest(self.session, LOOK);
+        }
+        self.end();
+        let (told, complete) = (Instant::now(), self.coordinator.share.missing() == 0);
+        let owes = |process: &RemoteProcess| complete && process.there && process.deeds.is_none();
+        while self.processes.values().any(owes) && told.elapsed() < ACCOUNTS {
+            self.listen()?;
+            self.coordinator.cluster.rest(self.session, LOOK);
+        }
+        Ok(self.report(told))
+    }
+
+    /// The taker that stands for a site.
+    fn taker(&self, site: u32) -> usize {
+        self.coordinator.first + site as usize
+    }
+
+    fn listen(&mut self) -> Result<(), RunError> {
+        while let Some(heard) = self.session.hear()? {
+            match heard {
+                Heard::Message(site, SessionMessage::Loop(bytes)) => {
+                    match LoopMessage::from_bytes(&bytes) {
+                        Ok(word) => self.take(site, word, bytes)?,
+                        Err(why) => self.wrong(site, &why.to_string())?,
+                    }
+                }
+                Heard::Message(site, SessionMessage::Failed(why)) => self.wrong(site, &why)?,
+                Heard::Lost(site) | Heard::Left(site) => self.lose(site, Parting::Lost),
+                // Somebody else has its place now.
+                Heard::Joined(site) => drop(self.sequence.barred.remove(&site)),
+                Heard::Invalid(site) => {
+                    self.warnings.push(format!("invalid message from site {site}"));
+                }
+                Heard::Note(line) => self.warnings.push(line),
+                Heard::End => return Err(RunError::Lost("the network has ended".into())),
+                Heard::Message(..) | Heard::Nothing => {}
+            }
+        }
+        self.settle();
+        Ok(())
+    }
+
+    fn take(&mut self, site: u32, word: LoopMessage, bytes: Vec<u8>) -> Result<(), RunError> {
+        let now = self.at;
+        if self.sequence.barred.contains(&site) {
+            return Ok(());
+        }
+        if let Some(process) = self.processes.get_mut(&site) {
+            process.heard = Instant::now();
+        }
+        match word.what {
+            What::Ready(_) if word.at > now => {
+                self.sequence.early.retain(|(other, _)| *other != site);
+                self.sequence.early.push((site, bytes));
+            }
+            What::Ready(workers) => self.ready(site, (word.at, workers))?,
+            What::Results { number, rows, bytes } if word.at == now && !self.over => {
+                self.keep(site, (number, rows), &bytes)?;
+            }
+            What::Did(deeds) if word.at == now => {
+                if let Some(process) = self.processes.get_mut(&site) {
+                    process.deeds = Some(deeds);
+                }
+            }
+            What::Heard => self.sequence.hears(site, word.at),
+            What::Leave if word.at == now => {
+                self.sequence.hears(site, now);
+                self.lose(site, Parting::Left);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A process is ready for a step.
+    fn ready(&mut self, site: u32, (at, workers): (u32, WorkerCount)) -> Result<(), RunError> {
+        if at < self.at || self.over {
+            tell(self.session, self.sequence, site, (at, &workers));
+            return Ok(());
+        }
+        if self.processes.get(&site).is_some_and(|process| process.there) {
+            return self.wrong(site, "it was ready twice");
+        }
+        if workers.units != self.coordinator.all {
+            let WorkerCount { units, .. } = workers;
+            let all = self.coordinator.all;
+            let why = format!("its loop has {units} units, and the root's {all}");
+            return self.wrong(site, &why);
+        }
+        let stays = self.coordinator.work.kept() == Kept::Apart;
+        let lent = if stays { LentRanges::that_stay() } else { LentRanges::default() };
+        let process = RemoteProcess::new(workers, lent, self.coordinator.share.whole());
+        self.settle();
+        let before = self.processes.insert(site, process);
+        self.gone.extend(before.map(|process| (site, process)));
+        self.coordinator.share.come(self.taker(site));
+        Ok(())
+    }
+
+    /// A process has failed, or has sent an invalid message. Where all live and die together, that is the end.
+    fn wrong(&mut self, site: u32, why: &str) -> Result<(), RunError> {
+        if !self.coordinator.cluster.is_open() {
+            return Err(RunError::Site { site, why: why.into() });
+        }
+        self.warnings.push(format!("site {site} was excluded: {why}"));
+        self.sequence.barred.insert(site);
+        self.lose(site, Parting::Lost);
+        Ok(())
+    }
+
+    /// Keeps results.
+    fn keep(
+        &mut self,
+        site: u32,
+        (number, rows): (u32, Range<u32>),
+        bytes: &[u8],
+    ) -> Result<(), RunError> {
+        let Some(process) = self.processes.get_mut(&site) else { return Ok(()) };
+        match process.lent.expects(number, &rows) {
+            ReturnedRange::Late => return Ok(()),
+            ReturnedRange::Wrong => return self.wrong(site, "results of other units came"),
+            ReturnedRange::Good => {}
+        }
+        let LoopCoordinator { work, units, .. } = *self.coordinator;
+        if let Err(why) = work.unpack(units(&rows), bytes) {
+            return self.wrong(site, &format!("its results cannot be read: {why}"));
+        }
+        process.did.ranges += u64::from(process.lent.came(number, &rows));
+        process.new.push(rows);
+        Ok(())
+    }
+
+    /// Notes all results that have come since this was done last. What came together took the same time together.
+    fn settle(&mut self) {
+        let LoopCoordinator { share, units, first, .. } = *self.coordinator;
+        for (&site, process) in
+            self.processes.iter_mut().filter(|(_, process)| !process.new.is_empty())
+        {
+            let took = process.since.elapsed();
+            process.since = Instant::now();
+            let new = std::mem::take(&mut process.new);
+            let cost: f64 = new.iter().map(|rows| share.cost(rows)).sum();
+            process.did.busy += took;
+            process.did.cost += cost;
+            process.last = cost;
+            for rows in new {
+                process.did.units += units(&rows).len() as u64;
+                let part = if cost > 0.0 { share.cost(&rows) / cost } else { 0.0 };
+                share.note(first + site as usize, &rows, part * took.as_nanos() as f64);
+            }
+        }
+    }
+
+    /// A process is excluded: others do what it had.
+    fn lose(&mut self, site: u32, end: Parting) {
+        self.settle();
+        self.sequence.early.retain(|(other, _)| *other != site);
+        let Some(process) = self.processes.get_mut(&site) else { return };
+        if self.over {
+            // It has done its part.
+            process.there = false;
+            return;
+        }
+        if process.takes && end == Parting::Lost {
+            self.warnings.push(format!("site {site} is lost: others do what it had"));
+        }
+        process.there = false;
+        process.end.get_or_insert((end, Instant::now()));
+        self.take_back(site);
+    }
+
+    fn take_back(&mut self, site: u32) {
+        let LoopCoordinator { share, units, first, .. } = *self.coordinator;
+        let Some(process) = self.processes.get_mut(&site) else { return };
+        if !std::mem::take(&mut process.takes) {
+            return;
+        }
+        let (rows, undone) = process.lent.take_back();
+        process.redone += rows.iter().map(|rows| units(rows).len() as u64).sum::<u64>();
+        share.undo(undone);
+        share.miss(first + site as usize, rows);
+        if !std::mem::replace(&mut process.rests, true) {
+            share.rest();
+        }
+    }
+
+    /// Hands out ranges.
+    fn feed(&mut self) {
+        let LoopCoordinator { share, first, .. } = *self.coordinator;
+        let mut gone = Vec::new();
+        for (&site, process) in self.processes.iter_mut().filter(|(_, process)| process.takes) {
+            let taker = first + site as usize;
+            while process.lent.count() < UNDER_WAY {
+                let rows = if process.rests {
+                    share.begin(taker)
+                } else {
+                    share.try_next(taker, process.last)
+                };
+                let Some(rows) = rows else { break };
+                process.rests = false;
+                if process.lent.count() == 0 {
+                    process.since = Instant::now();
+                }
+                self.number += 1;
+                process.lent.lend(self.number, rows.clone());
+                share.hold(taker, &rows);
+                if !say(self.session, site, self.at, What::Run { number: self.number, rows }) {
+                    gone.push(site);
+                    break;
+                }
+            }
+            if process.lent.count() == 0 && !process.rests {
+                process.rests = true;
+                share.rest();
+            }
+        }
+        gone.into_iter().for_each(|site| self.lose(site, Parting::Lost));
+    }
+
+    /// Looks for processes that say nothing any more. They may live, and their results may come late; so they are
+    /// given nothing more of this loop.
+    fn look(&mut self) {
+        let lease = Duration::from_nanos(self.coordinator.cluster.terms().lease_ns);
+        if self.coordinator.work.kept() == Kept::Apart {
+            // What it has done would be done twice.
+            return;
+        }
+        let silent = |process: &RemoteProcess| {
+            process.takes && process.lent.count() > 0 && process.heard.elapsed() > lease
+        };
+        let silent: Vec<u32> = self
+            .processes
+            .iter()
+            .filter(|(_, process)| silent(process))
+            .map(|(site, _)| *site)
+            .collect();
+        for site in silent {
+            self.warnings.push(format!("site {site} says nothing: others do what it had"));
+            self.take_back(site);
+        }
+    }
+
+    /// The loop is over: all are told, with the results if all need them.
+    fn end(&mut self) {
+        let LoopCoordinator { share, work, units, .. } = *self.coordinator;
+        let (at, complete) = (self.at, share.missing() == 0);
+        self.over = true;
+        let mut results = Vec::new();
+        if complete && work.kept() == Kept::All {
+            in_pieces(work, 0..share.rows(), units, |rows, bytes| {
+                results.push((rows, bytes.into()))
+            });
+        }
+        self.sequence.step(complete, results);
+        for (&site, process) in self.processes.iter().filter(|(_, process)| process.there) {
+            tell(self.session, self.sequence, site, (at, &process.workers));
+        }
+    }
+
+    fn report(&mut self, end: Instant) -> Ferried {
+        let LoopCoordinator { share, start, .. } = *self.coordinator;
+        let complete = self.sequence.past.last().map(|(complete, _)| *complete);
+        let warnings = std::mem::take(&mut self.warnings);
+        let mut ferried = Ferried { warnings, complete, ..Ferried::default() };
+        let mut seen: Vec<u32> = Vec::new();
+        let here = self.processes.iter().map(|(site, process)| (*site, process));
+        for (site, process) in self.gone.iter().map(|(site, process)| (*site, process)).chain(here)
+        {
+            let nth = seen.iter().filter(|&&other| other == site).count();
+            seen.push(site);
+            let name = site_name(site, nth);
+            ferried.parts.extend(process.parts(&name, share.whole(), end - start));
+            ferried.sites.push(process.site(name, start));
+        }
+        ferried
+    }
+}

@@ -1,0 +1,171 @@
+//! [`LoopMessage`]: what processes say to each other about a loop that they share.
+
+use pleach_core::search::work::{Malformed, Pack, Reader};
+use std::ops::Range;
+
+/// What a process says about a step: a loop, or something that came before the first one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct LoopMessage {
+    /// The number of the step since the root began.
+    pub at: u32,
+    pub what: What,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum What {
+    /// To the root: the sender is at this step.
+    Ready(WorkerCount),
+    /// From the root: run these.
+    Run { number: u32, rows: Range<u32> },
+    /// What came of rows, which were handed out under this number. From the root: for all.
+    Results { number: u32, rows: Range<u32>, bytes: Vec<u8> },
+    /// From the root: the step is over, to its end or not.
+    Over { complete: bool },
+    /// To the root, once a loop is over: what each of the sender's units did.
+    Did(Vec<Deeds>),
+    /// To the root: the sender has heard that the step is over.
+    Heard,
+    /// To the root, now and then.
+    Alive,
+    /// To the root: the sender takes no further part.
+    Leave,
+}
+
+/// Who is ready.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct WorkerCount {
+    /// Units of its loop: it must be the root's. Before the first loop: 1 if it need not be told what comes first.
+    pub units: u64,
+    /// Its machine.
+    pub host: String,
+    /// The names of the units that it has.
+    pub names: Vec<String>,
+}
+
+/// What a unit of another process did in a loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in super::super) struct Deeds {
+    pub units: u64,
+    pub ranges: u64,
+    pub busy_ns: u64,
+    /// As bits.
+    pub cost: u64,
+}
+
+pleach_core::pack_struct!(Deeds { units: u64, ranges: u64, busy_ns: u64, cost: u64 });
+
+/// No process has more units, and no name is longer.
+const MOST_UNITS: usize = 1 << 14;
+const LONGEST_NAME: usize = 256;
+
+impl LoopMessage {
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.at.pack(&mut out);
+        match &self.what {
+            What::Ready(WorkerCount { units, host, names }) => {
+                let names: Vec<Vec<u8>> = names.iter().map(|name| name.as_bytes().into()).collect();
+                (0u8, *units, host.as_bytes().to_vec(), names).pack(&mut out);
+            }
+            What::Run { number, rows } => (1u8, *number, rows.start, rows.end).pack(&mut out),
+            What::Results { number, rows, bytes } => {
+                (2u8, *number, rows.start, rows.end).pack(&mut out);
+                out.extend_from_slice(bytes);
+            }
+            What::Over { complete } => (3u8, *complete).pack(&mut out),
+            What::Did(all) => (4u8, all.clone()).pack(&mut out),
+            What::Alive => 5u8.pack(&mut out),
+            What::Leave => 6u8.pack(&mut out),
+            What::Heard => 7u8.pack(&mut out),
+        }
+        out
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Reader::new(bytes);
+        let from = &mut from;
+        let at = u32::unpack(from)?;
+        let what = match u8::unpack(from)? {
+            0 => {
+                let (units, host, names): (u64, Vec<u8>, Vec<Vec<u8>>) = Pack::unpack(from)?;
+                if names.len() > MOST_UNITS {
+                    return Err(Malformed::Range);
+                }
+                let names = names.into_iter().map(text).collect::<Result<_, _>>()?;
+                What::Ready(WorkerCount { units, host: text(host)?, names })
+            }
+            1 => What::Run { number: Pack::unpack(from)?, rows: rows(from)? },
+            2 => {
+                let (number, rows) = (Pack::unpack(from)?, rows(from)?);
+                let left = from.left();
+                What::Results { number, rows, bytes: from.take(left)?.to_vec() }
+            }
+            3 => What::Over { complete: Pack::unpack(from)? },
+            4 => {
+                let all: Vec<Deeds> = Pack::unpack(from)?;
+                if all.len() > MOST_UNITS {
+                    return Err(Malformed::Range);
+                }
+                What::Did(all)
+            }
+            5 => What::Alive,
+            6 => What::Leave,
+            7 => What::Heard,
+            _ => return Err(Malformed::Range),
+        };
+        from.clone().finish()?;
+        Ok(Self { at, what })
+    }
+}
+
+fn rows(from: &mut Reader<'_>) -> Result<Range<u32>, Malformed> {
+    let (start, end) = Pack::unpack(from)?;
+    if start <= end { Ok(start..end) } else { Err(Malformed::Range) }
+}
+
+/// A name, which may be shown on a terminal.
+fn text(bytes: Vec<u8>) -> Result<String, Malformed> {
+    let text = String::from_utf8(bytes).map_err(|_| Malformed::Range)?;
+    let fits = text.len() <= LONGEST_NAME && !text.chars().any(char::is_control);
+    if fits { Ok(text) } else { Err(Malformed::Range) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_survive_the_way() {
+        let deeds = Deeds { units: 7, ranges: 2, busy_ns: 1 << 40, cost: 7f64.to_bits() };
+        let workers =
+            WorkerCount { units: 9, host: "here".into(), names: vec!["cpu0".into(), "".into()] };
+        let all = [
+            What::Ready(workers),
+            What::Run { number: 3, rows: 5..5 },
+            What::Results { number: 0, rows: 0..u32::MAX, bytes: vec![0, 1, 255] },
+            What::Over { complete: true },
+            What::Did(vec![deeds; 2]),
+            What::Alive,
+            What::Leave,
+            What::Heard,
+        ];
+        for what in all {
+            let word = LoopMessage { at: 300, what };
+            assert_eq!(LoopMessage::from_bytes(&word.to_bytes()), Ok(word));
+        }
+    }
+
+    #[test]
+    fn what_is_no_word_is_refused() {
+        for bytes in
+            [&[][..], &[1], &[1, 9], &[1, 1, 0, 5, 4], &[1, 3, 2], &[1, 5, 0], &[1, 4, 200]]
+        {
+            assert!(LoopMessage::from_bytes(bytes).is_err(), "{bytes:?}");
+        }
+        for host in ["\u{1b}[2J", &"x".repeat(257)] {
+            let workers = WorkerCount { host: host.into(), ..WorkerCount::default() };
+            let word = LoopMessage { at: 1, what: What::Ready(workers) };
+            assert!(LoopMessage::from_bytes(&word.to_bytes()).is_err(), "{host:?}");
+        }
+    }
+}

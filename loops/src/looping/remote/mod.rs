@@ -1,0 +1,15 @@
+//! Loops that several processes share: the first one, the *root*, hands out ranges as to devices, and results come back.
+
+mod assignments;
+mod coordinator;
+mod lent;
+mod message;
+mod orders;
+mod process;
+mod processes;
+mod worker;
+
+pub(super) use coordinator::Ferried;
+pub(super) use message::Deeds;
+pub use orders::ShareLoops;
+pub(super) use processes::LoopProcesses;

@@ -1,0 +1,191 @@
+//! How loops of several processes begin and end: the root says what to run, and the others ask for what they need.
+
+use super::super::hands::Did;
+use super::message::{Deeds, LoopMessage, What, WorkerCount};
+use pleach_cluster::sites::loop_sequence::{First, LoopSequence};
+use pleach_cluster::sites::message::SessionMessage;
+use pleach_cluster::sites::session::{Heard, ROOT_LOST, Session};
+use pleach_cluster::sites::{Cluster, Order};
+use pleach_core::wire::fingerprint;
+use pleach_runtime::error::RunError;
+use std::time::Duration;
+
+/// The longest wait between two looks at whether to go on waiting.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What the processes of a cluster do with loops.
+pub trait ShareLoops {
+    /// The root begins an order of loops. All processes are told what it is `about`; what they are told `first` each
+    /// of them asks for.
+    ///
+    /// # Errors
+    /// If this process runs one already.
+    fn begin_loops(&self, about: Vec<u8>, first: First) -> Result<(), RunError>;
+
+    /// The root ends an order of loops: processes that come now wait for the next one.
+    fn end_loops(&self);
+
+    /// The same, but not before all others have heard of the end of every loop.
+    ///
+    /// # Errors
+    /// If the network fails, or another process does.
+    fn end_loops_together(&self) -> Result<(), RunError>;
+
+    /// This process, which follows, takes part in nothing more. Nobody waits for it any longer.
+    fn leave_loops(&self);
+
+    /// This process has failed in a loop. Where all live and die together, that ends the others, too.
+    fn fail_loops(&self, why: &str);
+
+    /// What the root tells first about the order that this process has heard; nothing if it `knows` that already. None
+    /// if it came too late, or `waits` says so.
+    ///
+    /// # Errors
+    /// If the network fails, or the root is lost.
+    fn first_of_loops(
+        &self,
+        knows: bool,
+        waits: impl Fn() -> bool,
+    ) -> Result<Option<Vec<u8>>, RunError>;
+}
+
+impl ShareLoops for Cluster {
+    fn begin_loops(&self, about: Vec<u8>, first: First) -> Result<(), RunError> {
+        let order = Order { fingerprint: fingerprint("loops", &about), about, ..Order::default() };
+        self.can_begin_loops()?;
+        let (mut session, mut sequence) = (self.session(), self.sequence());
+        let barred = std::mem::take(&mut sequence.barred);
+        *sequence = LoopSequence::after(first, barred);
+        session.begin(order);
+        Ok(())
+    }
+
+    fn end_loops(&self) {
+        self.session().pause();
+    }
+
+    fn end_loops_together(&self) -> Result<(), RunError> {
+        let (session, sequence) = (&mut *self.session(), &mut *self.sequence());
+        let last = sequence.at - 1;
+        while session
+            .others()
+            .iter()
+            .any(|site| sequence.heard.get(site).is_none_or(|&at| at < last))
+        {
+            match session.hear()? {
+                Some(Heard::Message(from, SessionMessage::Loop(bytes))) => {
+                    match LoopMessage::from_bytes(&bytes) {
+                        Ok(LoopMessage { at, what: What::Ready(workers) }) if at <= last => {
+                            tell(session, sequence, from, (at, &workers));
+                        }
+                        Ok(LoopMessage { at, what: What::Heard }) => sequence.hears(from, at),
+                        Ok(LoopMessage { what: What::Leave, .. }) => sequence.hears(from, last),
+                        _ => {}
+                    }
+                }
+                Some(Heard::Message(site, SessionMessage::Failed(why))) => {
+                    return Err(RunError::Site { site, why });
+                }
+                Some(Heard::End) => return Err(RunError::Lost("the network has ended".into())),
+                Some(_) => {}
+                None => self.rest(session, LOOK),
+            }
+        }
+        session.pause();
+        Ok(())
+    }
+
+    fn leave_loops(&self) {
+        self.session().send(0, &SessionMessage::Left);
+    }
+
+    fn fail_loops(&self, why: &str) {
+        let mut session = self.session();
+        if self.is_root() {
+            session.send_all(&SessionMessage::Failed(why.into()));
+        } else {
+            session.send(0, &SessionMessage::Failed(why.into()));
+        }
+    }
+
+    fn first_of_loops(
+        &self,
+        knows: bool,
+        waits: impl Fn() -> bool,
+    ) -> Result<Option<Vec<u8>>, RunError> {
+        self.can_begin_loops()?;
+        let mut session = self.session();
+        *self.sequence() = LoopSequence::default();
+        let workers = WorkerCount { units: knows.into(), ..WorkerCount::default() };
+        say(&mut session, 0, 0, What::Ready(workers));
+        let mut first = Vec::new();
+        while waits() && !session.is_past() {
+            match hear(&mut session)? {
+                Some(LoopMessage { at: 0, what: What::Results { bytes, .. } }) => {
+                    first.extend_from_slice(&bytes);
+                }
+                Some(LoopMessage { at: 0, what: What::Over { .. } }) => {
+                    say(&mut session, 0, 0, What::Heard);
+                    self.sequence().at = 1;
+                    return Ok(Some(first));
+                }
+                Some(_) => {}
+                None => self.rest(&session, LOOK),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Sends a word about a step. Returns whether anybody is there.
+pub(super) fn say(session: &mut Session, to: u32, at: u32, what: What) -> bool {
+    session.send(to, &SessionMessage::Loop(LoopMessage { at, what }.to_bytes()))
+}
+
+/// Sends a process that was ready for a step, which is over, what everybody needs of it, and says so.
+pub(super) fn tell(
+    session: &mut Session,
+    sequence: &LoopSequence,
+    to: u32,
+    (at, workers): (u32, &WorkerCount),
+) {
+    let Some((complete, results)) = sequence.past.get(at as usize) else { return };
+    let knows = at == 0 && workers.units > 0;
+    for (rows, bytes) in results.iter().filter(|_| !knows) {
+        let what = What::Results { number: 0, rows: rows.clone(), bytes: bytes.to_vec() };
+        say(session, to, at, what);
+    }
+    say(session, to, at, What::Over { complete: *complete });
+}
+
+/// The next word that the root says to this process.
+pub(super) fn hear(session: &mut Session) -> Result<Option<LoopMessage>, RunError> {
+    loop {
+        let Some(heard) = session.hear()? else { return Ok(None) };
+        match heard {
+            Heard::Message(0, SessionMessage::Loop(bytes)) => {
+                return Ok(Some(LoopMessage::from_bytes(&bytes)?));
+            }
+            Heard::Message(0, SessionMessage::Failed(why)) => {
+                return Err(RunError::Site { site: 0, why });
+            }
+            Heard::Lost(0) => return Err(RunError::Lost(ROOT_LOST.into())),
+            Heard::End => return Err(RunError::Lost("the network has ended".into())),
+            _ => {}
+        }
+    }
+}
+
+impl From<&Did> for Deeds {
+    fn from(did: &Did) -> Self {
+        let (busy_ns, cost) = (did.busy.as_nanos() as u64, did.cost.to_bits());
+        Self { units: did.units, ranges: did.ranges, busy_ns, cost }
+    }
+}
+
+impl Deeds {
+    pub fn cost(self) -> f64 {
+        let cost = f64::from_bits(self.cost);
+        if cost.is_finite() { cost.max(0.0) } else { 0.0 }
+    }
+}

@@ -1,0 +1,87 @@
+//! [`RemoteProcess`]: what the root knows of another process in a loop.
+
+use super::super::hands::Did;
+use super::lent::LentRanges;
+use super::message::{Deeds, WorkerCount};
+use crate::looping::report::{LoopSite, Part};
+use pleach_runtime::outcome::Parting;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// Another process, from when it is ready for the loop.
+pub(super) struct RemoteProcess {
+    pub workers: WorkerCount,
+    pub lent: LentRanges,
+    /// Whether it may be given anything.
+    pub takes: bool,
+    /// Whether it has nothing to do, as far as the others know.
+    pub rests: bool,
+    /// Whether it has to be told that the loop is over.
+    pub there: bool,
+    /// When it was last heard of.
+    pub heard: Instant,
+    /// When results of it came last, or it got something to do.
+    pub since: Instant,
+    /// Results that have come since the root listened last.
+    pub new: Vec<Range<u32>>,
+    /// The cost of what it did last.
+    pub last: f64,
+    /// What it did, as far as is known here.
+    pub did: Did,
+    /// What each of its units did, once it has told.
+    pub deeds: Option<Vec<Deeds>>,
+    /// Units that others had to do again.
+    pub redone: u64,
+    pub joined: Instant,
+    pub end: Option<(Parting, Instant)>,
+}
+
+impl RemoteProcess {
+    pub fn new(workers: WorkerCount, lent: LentRanges, last: f64) -> Self {
+        let now = Instant::now();
+        Self {
+            workers,
+            lent,
+            takes: true,
+            rests: true,
+            there: true,
+            heard: now,
+            since: now,
+            new: Vec::new(),
+            last,
+            did: Did::default(),
+            deeds: None,
+            redone: 0,
+            joined: now,
+            end: None,
+        }
+    }
+
+    /// What each of its units did; a single line if it did not live to tell.
+    pub fn parts(&self, site: &str, whole: f64, took: Duration) -> Vec<Part> {
+        let Some(deeds) = &self.deeds else {
+            return vec![Part::new(site.to_string(), &self.did, whole, took)];
+        };
+        let each = self.workers.names.iter().zip(deeds).map(|(name, deeds)| {
+            let Deeds { units, ranges, busy_ns, .. } = *deeds;
+            let busy = Duration::from_nanos(busy_ns);
+            let did = Did { units, cost: deeds.cost(), ranges, busy };
+            Part::new(format!("{site}/{name}"), &did, whole, took)
+        });
+        each.collect()
+    }
+
+    /// Its stay, for a loop that began at this time.
+    pub fn site(&self, name: String, start: Instant) -> LoopSite {
+        let since = |at: Instant| at.saturating_duration_since(start).as_secs_f64();
+        LoopSite {
+            name,
+            host: self.workers.host.clone(),
+            joined_s: since(self.joined),
+            left_s: self.end.map(|(_, at)| since(at)),
+            end: self.end.map(|(end, _)| end),
+            ranges: self.did.ranges,
+            redone: self.redone,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! [`LoopWorker`]: a loop's part in a process that follows the root: ranges come in, and results go out.
+
+use super::super::share::{LoopQueue, UnitsOf};
+use super::assignments::{Assignments, in_pieces};
+use super::message::{What, WorkerCount};
+use super::orders::{hear, say};
+use crate::looping::contract::RemoteLoop;
+use pleach_cluster::Cluster;
+use pleach_cluster::sites::session::Session;
+use pleach_runtime::error::RunError;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// A loop's part in a process that follows the root.
+pub(super) struct LoopWorker<'a> {
+    pub share: &'a LoopQueue<'a>,
+    pub errands: &'a Assignments,
+    pub work: &'a dyn RemoteLoop,
+    pub cluster: &'a Cluster,
+    /// The units of the loop that rows stand for.
+    pub units: UnitsOf<'a>,
+    pub workers: WorkerCount,
+}
+
+/// Time between two signs of life.
+const ALIVE: Duration = Duration::from_millis(250);
+
+impl LoopWorker<'_> {
+    /// Does what the root wants until the loop is over. Returns whether it came to its end.
+    pub fn keep(&self) -> Result<bool, RunError> {
+        let session = &mut *self.cluster.session();
+        let at = self.cluster.sequence().at;
+        say(session, 0, at, What::Ready(self.workers.clone()));
+        let mut told = Instant::now();
+        loop {
+            while let Some(word) = hear(session)? {
+                // What was said about an earlier loop does not matter any more.
+                let Some(what) = (word.at == at).then_some(word.what) else { continue };
+                match what {
+                    What::Run { number, rows } => {
+                        let end = rows.end.min(self.share.rows());
+                        let rows = rows.start.min(end)..end;
+                        self.errands.add(number, rows.clone());
+                        self.share.hand_out([rows]);
+                    }
+                    What::Results { rows, bytes, .. } if rows.end <= self.share.rows() => {
+                        self.work.unpack((self.units)(&rows), &bytes)?;
+                    }
+                    What::Over { complete } => {
+                        say(session, 0, at, What::Heard);
+                        self.cluster.sequence().at = at + 1;
+                        return Ok(complete);
+                    }
+                    _ => {}
+                }
+            }
+            if session.is_past() {
+                return Ok(false);
+            }
+            if self.share.is_stopped() {
+                say(session, 0, at, What::Leave);
+                return Ok(false);
+            }
+            for (number, rows) in self.errands.finished() {
+                self.deliver(session, at, (number, rows));
+                told = Instant::now();
+            }
+            if told.elapsed() > ALIVE {
+                say(session, 0, at, What::Alive);
+                told = Instant::now();
+            }
+            self.cluster.rest(session, ALIVE);
+        }
+    }
+
+    fn deliver(&self, session: &mut Session, at: u32, (number, rows): (u32, Range<u32>)) {
+        in_pieces(self.work, rows, self.units, |rows, bytes| {
+            say(session, 0, at, What::Results { number, rows, bytes });
+        });
+    }
+}

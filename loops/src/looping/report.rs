@@ -1,0 +1,65 @@
+//! [`LoopReport`]: how a loop went, and who did what of it.
+
+use super::hands::Did;
+use pleach_runtime::outcome::Parting;
+use std::time::Duration;
+
+/// How a loop went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoopReport {
+    /// What each unit of the machine did.
+    pub parts: Vec<Part>,
+    /// The other processes, if there were any.
+    pub sites: Vec<LoopSite>,
+    /// How long it took.
+    pub seconds: f64,
+    /// Whether all units were run; else the watcher has stopped it.
+    pub complete: bool,
+    /// A line about each device that was not used, or failed.
+    pub warnings: Vec<String>,
+}
+
+/// What a thread or a device did in a loop.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// Units of the loop.
+    pub units: u64,
+    /// Ranges in which it took them.
+    pub ranges: u64,
+    /// Their part of the cost of all.
+    pub share: f64,
+    /// Time in which it had something to do.
+    pub busy_s: f64,
+    /// Time in which it had not.
+    pub idle_s: f64,
+}
+
+/// Another process that took part in a loop.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoopSite {
+    /// Its name: `site1`.
+    pub name: String,
+    /// The machine that it ran on.
+    pub host: String,
+    /// Seconds from the start until it was ready.
+    pub joined_s: f64,
+    /// Seconds from the start until it went, if it went before the end.
+    pub left_s: Option<f64>,
+    /// How it went, if it did.
+    pub end: Option<Parting>,
+    /// Ranges of which it sent results.
+    pub ranges: u64,
+    /// Units that it had, or had done, when it went: others did them.
+    pub redone: u64,
+}
+
+impl Part {
+    pub(super) fn new(name: String, did: &Did, whole: f64, took: Duration) -> Self {
+        let share = if whole > 0.0 { did.cost / whole } else { 0.0 };
+        let idle_s = took.saturating_sub(did.busy).as_secs_f64();
+        let (units, ranges, busy_s) = (did.units, did.ranges, did.busy.as_secs_f64());
+        Self { name, units, ranges, share, busy_s, idle_s }
+    }
+}

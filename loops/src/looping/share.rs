@@ -1,0 +1,414 @@
+//! [`LoopQueue`]: the units of a loop as threads and devices share them: who takes which, who waits, and when it is over.
+
+use super::both_ends::BothEnds;
+use super::seen::Seen;
+use super::sizes::{Rates, Sizes, TakerKind, boundaries, nearest};
+use pleach_runtime::sync::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering, lock};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::PoisonError;
+
+/// A loop's units, its cost, and how they are shared.
+pub(super) struct LoopQueue<'a> {
+    row: BothEnds,
+    cost_before: &'a (dyn Fn(u32) -> f64 + Sync),
+    /// The cost of all units.
+    whole: f64,
+    units: u32,
+    sizes: &'a Sizes,
+    /// With [`Sizes::Static`], the range of each unit of the machine.
+    ends: Vec<u32>,
+    rates: Rates,
+    takers: Takers,
+    aside: Mutex<TakersState>,
+    changed: Condvar,
+    /// Whether something was given back, so that it pays to look.
+    returned: AtomicBool,
+    stopped: AtomicBool,
+    /// Whether units may come from elsewhere.
+    fed: AtomicBool,
+    /// Units done.
+    done: AtomicU64,
+    /// What each taker shows of itself.
+    seen: Vec<Seen>,
+    hooks: Option<Hooks<'a>>,
+}
+
+/// How many there are of each kind, in this order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Takers {
+    pub threads: usize,
+    pub devices: usize,
+    /// Places of other processes. They take nothing by themselves: somebody hands it out to them.
+    pub sites: usize,
+}
+
+impl Takers {
+    fn all(self) -> usize {
+        self.threads + self.devices + self.sites
+    }
+
+    fn kind(self, me: usize) -> TakerKind {
+        match me {
+            _ if me < self.threads => TakerKind::Thread,
+            _ if me < self.threads + self.devices => TakerKind::Device,
+            _ => TakerKind::Site,
+        }
+    }
+}
+
+/// The units of a loop that rows stand for.
+#[cfg_attr(loom, allow(dead_code))]
+pub(super) type UnitsOf<'a> = &'a (dyn Fn(&Range<u32>) -> Range<usize> + Sync);
+
+/// What is called when something happens. The one that is called must not wait.
+#[derive(Clone, Copy)]
+pub(super) struct Hooks<'a> {
+    /// A range was done.
+    pub done: &'a (dyn Fn(&Range<u32>) + Sync),
+    /// Somebody has nothing to do any more, or something was given back.
+    pub changed: &'a (dyn Fn() + Sync),
+}
+
+/// What the takers must agree upon.
+struct TakersState {
+    /// Takers that have nothing to do.
+    waiting: usize,
+    /// Ranges that were given back, or that another process has handed out.
+    returned: VecDeque<Range<u32>>,
+    /// Devices that could still give something back.
+    devices: usize,
+    /// Whether more may come from other processes.
+    open: bool,
+}
+
+#[cfg_attr(loom, allow(dead_code))]
+impl<'a> LoopQueue<'a> {
+    /// Units of a loop with these costs, for this many threads and devices.
+    pub fn new(
+        units: u32,
+        cost_before: &'a (dyn Fn(u32) -> f64 + Sync),
+        sizes: &'a Sizes,
+        takers: Takers,
+    ) -> Self {
+        let ends = match sizes {
+            Sizes::Static(shares) => {
+                let all = |at| shares.get(at).map_or(0.0, |share: &f64| share.max(0.0));
+                boundaries(&(0..takers.all()).map(all).collect::<Vec<f64>>(), units, cost_before)
+            }
+            _ => Vec::new(),
+        };
+        // A static split is taken from the lists of ends; nothing is in the row.
+        let in_row = if ends.is_empty() { units } else { 0 };
+        let rates = Rates::new(takers.all());
+        let first_site = takers.threads + takers.devices;
+        (first_site..takers.all()).for_each(|site| rates.miss(site));
+        let aside = TakersState {
+            waiting: takers.sites,
+            returned: VecDeque::new(),
+            devices: takers.devices,
+            open: false,
+        };
+        Self {
+            row: BothEnds::new(in_row),
+            cost_before,
+            whole: cost_before(units),
+            units,
+            sizes,
+            ends,
+            rates,
+            takers,
+            aside: Mutex::new(aside),
+            changed: Condvar::new(),
+            returned: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            fed: AtomicBool::new(false),
+            done: AtomicU64::new(0),
+            seen: Seen::all(takers.all()),
+            hooks: None,
+        }
+    }
+
+    /// The same with somebody who is told what happens.
+    pub fn with(self, hooks: Option<Hooks<'a>>) -> Self {
+        // The one that is told ends it, too.
+        lock(&self.aside).open = hooks.is_some();
+        Self { hooks, ..self }
+    }
+
+    /// The same, but the units come from a site, range by range: see [`LoopQueue::hand_out`].
+    pub fn fed(self) -> Self {
+        lock(&self.aside).waiting -= 1;
+        Self { row: BothEnds::new(0), fed: AtomicBool::new(true), ..self }
+    }
+
+    /// Tells all who wait or want to know.
+    fn tell(&self) {
+        self.changed.notify_all();
+        if let Some(hooks) = self.hooks {
+            (hooks.changed)();
+        }
+    }
+
+    /// The cost of these units.
+    pub fn cost(&self, units: &Range<u32>) -> f64 {
+        (self.cost_before)(units.end) - (self.cost_before)(units.start)
+    }
+
+    /// The cost of all units.
+    pub fn whole(&self) -> f64 {
+        self.whole
+    }
+
+    /// How many units there are.
+    pub fn rows(&self) -> u32 {
+        self.units
+    }
+
+    /// Units done so far.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// Nobody takes any more.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        let _aside = lock(&self.aside);
+        self.tell();
+    }
+
+    /// Whether nobody is to take any more.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// What each taker shows of itself.
+    pub fn seen(&self) -> &[Seen] {
+        &self.seen
+    }
+
+    /// A taker begins with a range.
+    pub fn hold(&self, me: usize, units: &Range<u32>) {
+        self.seen[me].hold(units.start.into()..units.end.into());
+    }
+
+    /// A unit of the machine has done a range.
+    pub fn note(&self, me: usize, units: &Range<u32>, took_ns: f64) {
+        self.done.fetch_add(u64::from(units.end - units.start), Ordering::Relaxed);
+        self.seen[me].note(u64::from(units.end - units.start), took_ns as u64);
+        self.rates.note(me, self.cost(units), took_ns);
+        if let Some(hooks) = self.hooks {
+            (hooks.done)(units);
+        }
+    }
+
+    /// The range of a static split, to be asked for once.
+    pub fn own(&self, me: usize) -> Option<Range<u32>> {
+        let range = *self.ends.get(me)?..self.ends[me + 1];
+        (!range.is_empty()).then_some(range)
+    }
+
+    /// The next range, if there is one for this unit now; `last` is the cost of the one before.
+    pub fn try_next(&self, me: usize, last: f64) -> Option<Range<u32>> {
+        if self.is_stopped() {
+            return None;
+        }
+        let kind = self.takers.kind(me);
+        let size = |left: &Range<u32>| self.size(me, kind, last, (left, self.cost(left)));
+        let taken = match kind {
+            TakerKind::Thread => self.row.front(size),
+            TakerKind::Device | TakerKind::Site => self.row.back(size),
+        };
+        let returned = || self.returned.load(Ordering::Relaxed);
+        taken
+            .or_else(|| returned().then(|| self.take_returned(&mut lock(&self.aside), me, last))?)
+    }
+
+    /// A part of what was given back first.
+    fn take_returned(&self, aside: &mut TakersState, me: usize, last: f64) -> Option<Range<u32>> {
+        let all: f64 = aside.returned.iter().map(|range| self.cost(range)).sum();
+        let first = aside.returned.front_mut()?;
+        let left = first.end - first.start;
+        // A taker that is left alone with it does it, however slow.
+        let least = u32::from(aside.waiting == self.takers.all());
+        let kind = self.takers.kind(me);
+        let size = self.size(me, kind, last, (first, all)).clamp(least, left);
+        let cut = match kind {
+            TakerKind::Thread => first.start..first.start + size,
+            TakerKind::Device | TakerKind::Site => first.end - size..first.end,
+        };
+        match kind {
+            TakerKind::Thread => first.start = cut.end,
+            TakerKind::Device | TakerKind::Site => first.end = cut.start,
+        }
+        if left == size {
+            aside.returned.pop_front();
+            self.returned.store(!aside.returned.is_empty(), Ordering::Relaxed);
+        }
+        (!cut.is_empty()).then_some(cut)
+    }
+
+    /// How many of the units left to take; 0 for none. They, and what is to follow, cost so much.
+    fn size(&self, me: usize, kind: TakerKind, last: f64, (left, cost): (&Range<u32>, f64)) -> u32 {
+        if left.is_empty() {
+            return 0;
+        }
+        if let Sizes::Given(thread, other) = *self.sizes {
+            return if kind == TakerKind::Thread { thread } else { other }.max(1);
+        }
+        let from_back = kind != TakerKind::Thread;
+        let next = if from_back { left.end - 1..left.end } else { left.start..left.start + 1 };
+        let wanted = self.rates.wanted(me, kind, cost, last, self.cost(&next));
+        let Some(wanted) = wanted else { return 0 };
+        let before = self.cost_before;
+        let units = if from_back {
+            left.end - nearest(left, before(left.end) - wanted, before)
+        } else {
+            nearest(left, before(left.start) + wanted, before) - left.start
+        };
+        units.max(1)
+    }
+
+    /// The next range, or none when all is done: waits for as long as somebody may give something back, or others are
+    /// faster with what is left.
+    pub fn next(&self, me: usize, last: f64) -> Option<Range<u32>> {
+        if let Some(range) = self.try_next(me, last) {
+            return Some(range);
+        }
+        let mut aside = lock(&self.aside);
+        aside.waiting += 1;
+        if let Some(hooks) = self.hooks {
+            (hooks.changed)();
+        }
+        loop {
+            if self.is_stopped() {
+                return None;
+            }
+            let alone = aside.waiting == self.takers.all();
+            let range = self.take_returned(&mut aside, me, last);
+            let range = range.or_else(|| alone.then(|| self.row.front(|_| 1)).flatten());
+            if range.is_some() {
+                aside.waiting -= 1;
+                return range;
+            }
+            let left = !self.row.left().is_empty();
+            if !aside.open && (alone || !left && aside.devices == 0) {
+                self.changed.notify_all();
+                return None;
+            }
+            aside = self.changed.wait(aside).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A range for a site that has none, if there is one for it now.
+    pub fn begin(&self, site: usize) -> Option<Range<u32>> {
+        if self.row.left().is_empty() && !self.returned.load(Ordering::Relaxed) {
+            return None;
+        }
+        // It counts as busy before anything is taken: else others could think that all is done.
+        lock(&self.aside).waiting -= 1;
+        let range = self.try_next(site, self.whole);
+        if range.is_none() {
+            self.rest();
+        }
+        range
+    }
+
+    /// A site has nothing to do any more.
+    pub fn rest(&self) {
+        lock(&self.aside).waiting += 1;
+        self.changed.notify_all();
+    }
+
+    /// A site has come.
+    pub fn come(&self, site: usize) {
+        self.rates.forget(site);
+    }
+
+    /// A site is gone, or silent: any free taker does what it had.
+    pub fn miss(&self, site: usize, ranges: impl IntoIterator<Item = Range<u32>>) {
+        self.rates.miss(site);
+        self.seen[site].drop_all();
+        self.hand_out(ranges);
+    }
+
+    /// What was done has to be done again, since its results are lost.
+    pub fn undo(&self, units: u32) {
+        self.done.fetch_sub(units.into(), Ordering::Relaxed);
+    }
+
+    /// Ranges for any free taker.
+    pub fn hand_out(&self, ranges: impl IntoIterator<Item = Range<u32>>) {
+        let mut aside = lock(&self.aside);
+        self.put_aside(&mut aside, ranges);
+        self.tell();
+    }
+
+    fn put_aside(&self, aside: &mut TakersState, ranges: impl IntoIterator<Item = Range<u32>>) {
+        aside.returned.extend(ranges.into_iter().filter(|range| !range.is_empty()));
+        self.returned.store(!aside.returned.is_empty(), Ordering::Relaxed);
+    }
+
+    /// Ends the loop if nobody has anything to do: nothing comes from other processes any more. Returns whether it has
+    /// ended.
+    pub fn close(&self) -> bool {
+        let mut aside = lock(&self.aside);
+        let nothing = aside.returned.is_empty() && self.row.left().is_empty();
+        if self.is_stopped() || nothing && aside.waiting == self.takers.all() {
+            aside.open = false;
+            self.changed.notify_all();
+        }
+        !aside.open
+    }
+
+    /// The site that feeds this loop has nothing more for it.
+    pub fn end_feeding(&self) {
+        self.fed.store(false, Ordering::Relaxed);
+        let mut aside = lock(&self.aside);
+        // Others have done what this process still had.
+        aside.returned.clear();
+        self.returned.store(false, Ordering::Relaxed);
+        (aside.waiting, aside.open) = (aside.waiting + 1, false);
+        self.changed.notify_all();
+    }
+
+    /// A device has failed: these ranges are for any free taker. Its thread takes part from now on.
+    pub fn give_back(&self, me: usize, ranges: impl IntoIterator<Item = Range<u32>>) {
+        self.rates.forget(me);
+        self.seen[me].drop_all();
+        let mut aside = lock(&self.aside);
+        self.put_aside(&mut aside, ranges);
+        aside.devices -= 1;
+        self.tell();
+    }
+
+    /// Whether there is nothing left to take.
+    pub fn is_over(&self) -> bool {
+        let fed = self.fed.load(Ordering::Relaxed);
+        self.is_stopped() || self.ends.is_empty() && !fed && self.row.left().is_empty()
+    }
+
+    /// A device cannot be used: it takes nothing, and what a static split has for it is for others.
+    pub fn leave(&self, me: usize) {
+        let mut aside = lock(&self.aside);
+        self.put_aside(&mut aside, self.own(me));
+        aside.devices -= 1;
+        aside.waiting += 1;
+        self.tell();
+    }
+
+    /// Units not done.
+    pub fn missing(&self) -> u64 {
+        u64::from(self.units).saturating_sub(self.done())
+    }
+}
+
+/// Stops a loop if its owner unwinds.
+#[cfg_attr(loom, allow(dead_code))]
+pub(super) struct StopShareOnDrop<'a>(pub &'a LoopQueue<'a>);
+
+impl Drop for StopShareOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}

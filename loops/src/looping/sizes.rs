@@ -1,0 +1,188 @@
+//! [`Sizes`]: how many units of a loop a thread or a device takes at a time.
+
+use pleach_runtime::sync::{AtomicU64, Ordering};
+use std::ops::Range;
+
+/// How many units are taken at a time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Sizes {
+    /// By measured rates: not more than takes a few milliseconds, and ever fewer towards the end, so that all end
+    /// together.
+    #[default]
+    Measured,
+    /// This many units by a thread, and this many by a device.
+    Given(u32, u32),
+    /// A single range each: the shares of the cost, for the threads in their order, then for the devices.
+    Static(Vec<f64>),
+}
+
+/// The first range of a unit whose rate nobody knows: this part of its even share.
+const FIRST: f64 = 1.0 / 128.0;
+/// Work of this duration is taken at a time, by each kind.
+const SLICE_NS: [f64; 3] = [2e6, 8e6, 30e6];
+/// Less than this is not worth the trouble.
+const LEAST_NS: [f64; 3] = [20e3, 100e3, 500e3];
+/// This part of what is left for a unit by its rate is taken at a time.
+const PART: f64 = 0.5;
+/// A range is at most this many times as large as the one before.
+const GROWTH: f64 = 8.0;
+
+/// Who takes units of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TakerKind {
+    Thread,
+    Device,
+    /// Another process, with all that it has.
+    Site,
+}
+
+/// What stands for the rate of a site that is not there.
+const MISSING: f64 = -1.0;
+
+/// The rate of each unit of the machine, as all of them see it.
+pub(super) struct Rates(Vec<AtomicU64>);
+
+#[cfg_attr(loom, allow(dead_code))]
+impl Rates {
+    /// Rates that nobody knows.
+    pub fn new(n: usize) -> Self {
+        Self((0..n).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// The cost that a unit gets done in a nanosecond; 0 if that is not known.
+    pub fn of(&self, unit: usize) -> f64 {
+        f64::from_bits(self.0[unit].load(Ordering::Relaxed))
+    }
+
+    /// Notes that a unit took this long for work of this cost.
+    pub fn note(&self, unit: usize, cost: f64, took_ns: f64) {
+        let (now, before) = (cost / took_ns.max(1.0), self.of(unit));
+        // What took longer says more.
+        let weight = if before > 0.0 { 0.25 + 0.5 * (took_ns / SLICE_NS[0]).min(1.0) } else { 1.0 };
+        let rate = before + weight * (now - before);
+        if rate > 0.0 {
+            self.0[unit].store(rate.to_bits(), Ordering::Relaxed);
+        }
+    }
+
+    /// A unit's rate is not known any more.
+    pub fn forget(&self, unit: usize) {
+        self.0[unit].store(0, Ordering::Relaxed);
+    }
+
+    /// A unit is not there.
+    pub fn miss(&self, unit: usize) {
+        self.0[unit].store(MISSING.to_bits(), Ordering::Relaxed);
+    }
+
+    /// The rates of the other units: of all together, and of the fastest. Those not known count as the mean of the
+    /// others and this one, and those that are not there not at all.
+    fn others(&self, unit: usize) -> (f64, f64) {
+        let all = (0..self.0.len()).filter(|&other| other != unit).map(|other| self.of(other));
+        let (mut sum, mut most, mut known, mut unknown) = (0.0, 0f64, 1.0, 0.0);
+        for rate in all.filter(|&rate| rate != MISSING) {
+            sum += rate;
+            most = most.max(rate);
+            if rate > 0.0 { known += 1.0 } else { unknown += 1.0 }
+        }
+        let mean = (sum + self.of(unit)) / known;
+        (sum + unknown * mean, if unknown > 0.0 { most.max(mean) } else { most })
+    }
+
+    /// The cost that a unit should take of what is left, given what it took last. None if others will have done all of
+    /// it before this unit could do its `least`.
+    pub fn wanted(
+        &self,
+        unit: usize,
+        kind: TakerKind,
+        left: f64,
+        last: f64,
+        least: f64,
+    ) -> Option<f64> {
+        let mine = self.of(unit);
+        if mine <= 0.0 {
+            return Some(left * FIRST / self.0.len() as f64);
+        }
+        let (others, fastest) = self.others(unit);
+        let takes_ns = least / mine;
+        if others > 0.0 && takes_ns > (left / others).max(least / fastest) * 1.01 {
+            return None;
+        }
+        let kind = kind as usize;
+        let share = left * PART * mine / (mine + others);
+        let most = (mine * SLICE_NS[kind]).min(last * GROWTH);
+        Some(share.min(most).max(mine * LEAST_NS[kind]))
+    }
+}
+
+/// The boundaries between ranges of these shares of a loop's cost.
+pub(super) fn boundaries(shares: &[f64], units: u32, cost_before: impl Fn(u32) -> f64) -> Vec<u32> {
+    let whole: f64 = shares.iter().sum();
+    let (mut ends, mut sum) = (vec![0], 0.0);
+    for share in shares {
+        sum += share;
+        let cost = cost_before(units) * sum / whole;
+        let last = ends[ends.len() - 1];
+        ends.push(nearest(&(last..units), cost, &cost_before));
+    }
+    if let Some(end) = ends.last_mut() {
+        *end = units;
+    }
+    ends
+}
+
+/// The boundary between units at which the cost of all before is nearest to this one.
+pub(super) fn nearest(units: &Range<u32>, cost: f64, cost_before: impl Fn(u32) -> f64) -> u32 {
+    let (mut low, mut high) = (units.start, units.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if cost_before(middle) < cost { low = middle + 1 } else { high = middle }
+    }
+    let nearer = low > units.start && cost - cost_before(low - 1) < cost_before(low) - cost;
+    if nearer { low - 1 } else { low }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_finds_the_nearest_boundary() {
+        let squares = |unit: u32| f64::from(unit * unit);
+        assert_eq!(nearest(&(0..10), 48.0, squares), 7);
+        assert_eq!(nearest(&(0..10), 57.0, squares), 8);
+        assert_eq!(nearest(&(0..10), 1e9, squares), 10);
+        assert_eq!(nearest(&(4..10), 0.0, squares), 4);
+        assert_eq!(boundaries(&[1.0, 1.0, 2.0], 100, f64::from), [0, 25, 50, 100]);
+        assert_eq!(boundaries(&[0.0, 3.0, 0.0], 7, f64::from), [0, 0, 7, 7]);
+        assert_eq!(boundaries(&[1.0, 1.0], 0, f64::from), [0, 0, 0]);
+    }
+
+    #[test]
+    fn a_faster_unit_takes_more_and_all_take_less_towards_the_end() {
+        let rates = Rates::new(2);
+        assert_eq!(rates.wanted(0, TakerKind::Thread, 2560.0, 0.0, 1.0), Some(10.0));
+        rates.note(0, 3000.0, 1e3);
+        rates.note(1, 1000.0, 1e3);
+        let wants = |unit, left| rates.wanted(unit, TakerKind::Thread, left, 1e12, 1.0).unwrap();
+        assert_eq!((wants(0, 8e6), wants(1, 8e6)), (3e6, 1e6));
+        assert_eq!(wants(0, 1e12), 6e6);
+        assert_eq!(wants(0, 8e4), 6e4);
+    }
+
+    #[test]
+    fn a_slow_unit_leaves_the_last_ones_to_the_fast_ones() {
+        let rates = Rates::new(3);
+        rates.note(0, 100.0, 1.0);
+        rates.note(1, 100.0, 1.0);
+        rates.note(2, 1.0, 1.0);
+        // One unit is left: either of the fast ones would take it, and the slow one would not.
+        let takes = |unit, left| rates.wanted(unit, TakerKind::Thread, left, 1e9, 1000.0).is_some();
+        assert_eq!([takes(0, 1e3), takes(1, 1e3), takes(2, 1e3)], [true, true, false]);
+        assert!(takes(2, 1e6));
+        // It does if nobody knows what the others can do.
+        rates.forget(0);
+        rates.forget(1);
+        assert!(takes(2, 1e3));
+    }
+}

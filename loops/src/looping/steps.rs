@@ -1,0 +1,433 @@
+//! [`run_steps`]: work in steps, in slabs whose sizes follow the speeds of those who compute them.
+
+use super::crowd::{search_options, slow_down, without_kernel};
+use super::cut::{Looks, cut, far};
+use super::meet::Meet;
+use super::report::{LoopReport, Part};
+use super::seen::Seen;
+use super::settings::{LoopSettings, LoopSight};
+use super::sizes::Sizes;
+use super::slab_device::SlabDevice;
+use crate::looping::contract::Stepping;
+use pleach_gpu::DeviceError;
+use pleach_gpu::pool::DevicePool;
+use pleach_gpu::spec::{Spec, names};
+use pleach_runtime::error::RunError;
+use pleach_runtime::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use pleach_runtime::worker_pool::WorkerPool;
+use std::ops::{ControlFlow, Range};
+use std::time::{Duration, Instant};
+
+/// How many steps there are, and after which of them the slabs are shown.
+pub struct Stops<'a, S> {
+    at: Vec<usize>,
+    show: Option<Show<'a, S>>,
+}
+
+/// Is shown how many steps are done, and all slabs in their order.
+type Show<'a, S> = &'a mut dyn FnMut(usize, &[&S]);
+
+impl<S> From<usize> for Stops<'_, S> {
+    fn from(steps: usize) -> Self {
+        Self { at: vec![steps], show: None }
+    }
+}
+
+impl<'a, S> Stops<'a, S> {
+    /// Shows the slabs this many times, at equal distances, at last when all steps are done. If the steps begin again,
+    /// so do these.
+    pub fn showing(steps: usize, times: usize, show: Show<'a, S>) -> Self {
+        let at = |k: usize| (steps as u128 * k as u128 / times as u128) as usize;
+        Self { at: (1..=times).map(at).collect(), show: Some(show) }
+    }
+}
+
+/// Steps that have been done.
+#[derive(Debug)]
+pub struct StepsOutcome<S> {
+    /// The slabs, in their order.
+    pub slabs: Vec<S>,
+    /// How it went. Units are counted once, however many steps they did.
+    pub report: LoopReport,
+}
+
+/// What a thread has of a slab, and what it did.
+struct SlabWork<'w, S> {
+    slab: S,
+    /// The device that has it, once it was sent there. It is the device's then, but for its edges.
+    device: Option<SlabDevice<'w, S>>,
+    busy: Duration,
+    /// Of that, since speeds were looked at.
+    last: Duration,
+}
+
+impl<S> SlabWork<'_, S> {
+    fn new(slab: S) -> Self {
+        Self { slab, device: None, busy: Duration::ZERO, last: Duration::ZERO }
+    }
+}
+
+/// A thread, or a device with the thread that drives it.
+struct SlabWorker<'a> {
+    name: String,
+    spec: Option<&'a Spec>,
+}
+
+/// Why steps came to no end.
+enum Trouble {
+    Run(RunError),
+    /// Devices, by name, and what became of them: their slabs are lost.
+    Lost(Vec<(String, String)>),
+}
+
+impl From<RunError> for Trouble {
+    fn from(why: RunError) -> Self {
+        Self::Run(why)
+    }
+}
+
+/// Does steps on all threads and devices, with a slab for each. `watch` is shown how far it is now and then, and
+/// stops it by breaking, after a whole sweep. If a device fails, the steps begin again without it.
+///
+/// # Errors
+/// If the system gives no more threads. A panic in the work continues in the caller.
+pub(super) fn run_steps<'s, W: Stepping>(
+    pool: &WorkerPool,
+    work: &W,
+    begin: impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync,
+    steps: impl Into<Stops<'s, W::Slab>>,
+    settings: &LoopSettings,
+    watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+) -> Result<StepsOutcome<W::Slab>, RunError>
+where
+    W::Slab: 's,
+{
+    let mut stops = steps.into();
+    let (mut devices, mut warnings): (Vec<(&Spec, String)>, _) = if work.on_device().is_some() {
+        (settings.devices.iter().zip(names(&settings.devices)).collect(), Vec::new())
+    } else {
+        (Vec::new(), without_kernel(&settings.devices))
+    };
+    if settings.threads == 0 && devices.is_empty() && !warnings.is_empty() {
+        return Err(RunError::NoUnit(warnings.remove(0)));
+    }
+    for (spec, name) in &devices {
+        if spec.once {
+            warnings.push(format!("{name}: launch=once has no effect on work in steps"));
+        }
+        warnings.extend(search_options(&(*spec, name.clone())));
+    }
+    let most = (work.units() / work.least().max(1)).max(1);
+    let room = most - settings.threads.min(1) as usize;
+    for (_, name) in devices.drain(devices.len().min(room)..) {
+        warnings.push(format!("{name} not used: there are too few units for one more slab"));
+    }
+    let start = Instant::now();
+    loop {
+        let wanted = settings.threads.max(u32::from(devices.is_empty())) as usize;
+        let threads = wanted.min(most - devices.len());
+        let threads = (0..threads).map(|me| SlabWorker { name: format!("cpu{me}"), spec: None });
+        let with =
+            |(spec, name): &(_, String)| SlabWorker { name: name.clone(), spec: Some(*spec) };
+        let members: Vec<SlabWorker<'_>> = threads.chain(devices.iter().map(with)).collect();
+        match attempt(pool, work, &begin, (&mut stops, start), (settings, &members), watch) {
+            Ok(mut done) => {
+                done.report.warnings = warnings;
+                return Ok(done);
+            }
+            Err(Trouble::Run(why)) => return Err(why),
+            Err(Trouble::Lost(lost)) => {
+                devices.retain(|(_, name)| lost.iter().all(|(other, _)| other != name));
+                warnings.extend(lost.into_iter().map(|(name, why)| format!("{name} {why}")));
+            }
+        }
+    }
+}
+
+/// Does the steps from the beginning, unless a device fails.
+fn attempt<W: Stepping>(
+    pool: &WorkerPool,
+    work: &W,
+    begin: &(impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync),
+    (stops, start): (&mut Stops<'_, W::Slab>, Instant),
+    (settings, members): (&LoopSettings, &[SlabWorker<'_>]),
+    watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+) -> Result<StepsOutcome<W::Slab>, Trouble> {
+    let shares = match &settings.sizes {
+        Sizes::Static(shares) => {
+            (0..members.len()).map(|me| shares.get(me).copied().unwrap_or(0.0)).collect()
+        }
+        _ => vec![1.0; members.len()],
+    };
+    let mut ranges = cut(work.units(), work.least(), &shares);
+    let mut held = begin_slabs(pool, begin, &ranges)?;
+    let learns = members.len() > 1 && settings.sizes == Sizes::Measured;
+    let steps = stops.at.last().copied().unwrap_or(0);
+    let (done, stopped) = (0, false);
+    let seen = &Seen::all(members.len());
+    let mut phase = Phase { pool, work, settings, members, seen, start, all: steps, done, stopped };
+    let mut looks = Looks::new(learns, work.depth());
+    let mut shares = vec![0.0; members.len()];
+    let mut to_come = stops.at.iter().copied().peekable();
+    loop {
+        // Before slabs are cut again: new ones do not know their neighbours' edges yet.
+        while to_come.next_if_eq(&phase.done).is_some() {
+            if let Some(show) = &mut stops.show {
+                fetch(&mut held, members)?;
+                show(phase.done, &held.iter().map(|held| &held.slab).collect::<Vec<_>>());
+            }
+        }
+        let Some(&stop) = to_come.peek().filter(|_| !phase.stopped) else { break };
+        if phase.done >= looks.next() {
+            let rates = held
+                .iter()
+                .zip(&ranges)
+                .map(|(held, range)| range.len() as f64 / held.last.as_secs_f64().max(1e-9));
+            let learnt = cut(work.units(), work.least(), &rates.collect::<Vec<_>>());
+            looks.begin();
+            if far(&ranges, &learnt, work.units()) {
+                fetch(&mut held, members)?;
+                held = recut(pool, work, held, &learnt)?;
+                ranges = learnt;
+            }
+            looks.end(phase.done);
+            held.iter_mut().for_each(|held| held.last = Duration::ZERO);
+        }
+        let before = phase.done;
+        for (seen, range) in seen.iter().zip(&ranges) {
+            seen.hold(range.start as u64..range.end as u64);
+        }
+        held = phase.run(held, stop.min(looks.next()) - before, watch)?;
+        for (share, range) in shares.iter_mut().zip(&ranges) {
+            *share += (range.len() * (phase.done - before)) as f64;
+        }
+    }
+    if !phase.stopped {
+        fetch(&mut held, members)?;
+    }
+    let (seconds, complete) = (start.elapsed().as_secs_f64(), phase.done == steps);
+    let all: f64 = shares.iter().sum();
+    let parts = members.iter().zip(held.iter().zip(&ranges)).zip(shares);
+    let parts = parts.map(|((member, (held, range)), share)| Part {
+        name: member.name.clone(),
+        units: range.len() as u64,
+        ranges: 1,
+        share: if all > 0.0 { share / all } else { 0.0 },
+        busy_s: held.busy.as_secs_f64(),
+        idle_s: (seconds - held.busy.as_secs_f64()).max(0.0),
+    });
+    let parts = parts.collect();
+    let slabs = held.into_iter().map(|held| held.slab).collect();
+    Ok(StepsOutcome {
+        slabs,
+        report: LoopReport { parts, seconds, complete, ..LoopReport::default() },
+    })
+}
+
+/// Fetches all slabs that devices have.
+fn fetch<S>(held: &mut [SlabWork<'_, S>], members: &[SlabWorker<'_>]) -> Result<(), Trouble> {
+    let mut lost = Vec::new();
+    for (SlabWork { slab, device, .. }, member) in held.iter_mut().zip(members) {
+        let fetched = device.as_mut().map_or(Ok(()), |device| device.fetch(slab));
+        lost.extend(fetched.err().map(|why| (member.name.clone(), began_anew(&why))));
+    }
+    if lost.is_empty() { Ok(()) } else { Err(Trouble::Lost(lost)) }
+}
+
+fn began_anew(why: &DeviceError) -> String {
+    format!("failed, restarting all steps: {why}")
+}
+
+/// Makes all slabs, each on a thread of its own.
+fn begin_slabs<'w, S: Send>(
+    pool: &WorkerPool,
+    begin: &(impl Fn(Range<usize>) -> Result<S, String> + Sync),
+    ranges: &[Range<usize>],
+) -> Result<Vec<SlabWork<'w, S>>, RunError> {
+    let jobs = ranges.iter().map(|range| {
+        Box::new(move || begin(range.clone())) as Box<dyn FnOnce() -> Result<S, String> + Send>
+    });
+    let made = pool.side_by_side(jobs.collect(), |_| ())?;
+    let made = made.into_iter().map(|made| match made {
+        Ok(slab) => slab.map_err(RunError::Slab).map(SlabWork::new),
+        Err(panic) => std::panic::resume_unwind(panic),
+    });
+    made.collect()
+}
+
+/// Cuts slabs again.
+fn recut<'w, W: Stepping>(
+    pool: &WorkerPool,
+    work: &'w W,
+    held: Vec<SlabWork<'w, W::Slab>>,
+    ranges: &[Range<usize>],
+) -> Result<Vec<SlabWork<'w, W::Slab>>, RunError> {
+    let busy: Vec<Duration> = held.iter().map(|held| held.busy).collect();
+    let slabs: Vec<W::Slab> = held.into_iter().map(|held| held.slab).collect();
+    let made = begin_slabs(pool, &|range| work.cut(&slabs, range), ranges)?;
+    Ok(made.into_iter().zip(busy).map(|(held, busy)| SlabWork { busy, ..held }).collect())
+}
+
+/// Steps with slabs that stay as they are.
+struct Phase<'a, W> {
+    pool: &'a WorkerPool,
+    work: &'a W,
+    settings: &'a LoopSettings,
+    members: &'a [SlabWorker<'a>],
+    /// What each member shows of itself.
+    seen: &'a [Seen],
+    start: Instant,
+    all: usize,
+    done: usize,
+    stopped: bool,
+}
+
+/// The edges of a slab: for the neighbour below and for the one above, as of even and of odd sweeps.
+type Edges = [[Mutex<Vec<f32>>; 2]; 2];
+
+impl<'a, W: Stepping> Phase<'a, W> {
+    fn run(
+        &mut self,
+        held: Vec<SlabWork<'a, W::Slab>>,
+        steps: usize,
+        watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+    ) -> Result<Vec<SlabWork<'a, W::Slab>>, Trouble> {
+        let Phase { pool, work, settings, members, seen, start, all, done, .. } = *self;
+        let edges: Vec<Edges> = held.iter().map(|_| Edges::default()).collect();
+        let (meet, stop, swept) =
+            (&Meet::new(held.len()), &AtomicBool::new(false), &AtomicU64::new(done as u64));
+        let edges = &edges;
+        let jobs = held.into_iter().zip(members).enumerate().map(|(me, (mut held, member))| {
+            let turn = PhaseShare { work, me, member, seen: &seen[me], edges, meet, stop, swept };
+            let slow = slow_down(&settings.slow, &member.name);
+            Box::new(move || {
+                let guard = LeaveOnDrop(meet);
+                let lost = turn.go(&mut held, steps, slow).err();
+                if lost.is_none() {
+                    std::mem::forget(guard);
+                }
+                (held, lost)
+            })
+                as Box<dyn FnOnce() -> (SlabWork<'a, W::Slab>, Option<String>) + Send + '_>
+        });
+        let ended = pool.side_by_side(jobs.collect(), |latch| {
+            // If the watcher panics, no sweep is begun any more.
+            let guard = StopOnDrop(stop);
+            while latch.wait(settings.look_every) > 0 {
+                let done = swept.load(Ordering::Relaxed);
+                let seconds = start.elapsed().as_secs_f64();
+                let sights = seen.iter().zip(members);
+                let takers = sights.map(|(seen, member)| seen.sight(&member.name, 1)).collect();
+                if watch(&LoopSight { done, units: all as u64, seconds, takers }).is_break() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+            std::mem::forget(guard);
+        })?;
+        self.done = swept.load(Ordering::Relaxed) as usize;
+        self.stopped = stop.load(Ordering::Relaxed);
+        let ended = ended.into_iter().map(|ended| match ended {
+            Ok(ended) => ended,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        let (mut all, mut lost) = (Vec::new(), Vec::new());
+        for ((held, why), member) in ended.zip(members) {
+            all.push(held);
+            lost.extend(why.map(|why| (member.name.clone(), why)));
+        }
+        if lost.is_empty() { Ok(all) } else { Err(Trouble::Lost(lost)) }
+    }
+}
+
+/// What a member shares with the others in a phase.
+struct PhaseShare<'a, 'w, W> {
+    work: &'w W,
+    me: usize,
+    member: &'a SlabWorker<'a>,
+    seen: &'a Seen,
+    edges: &'a [Edges],
+    meet: &'a Meet,
+    stop: &'a AtomicBool,
+    swept: &'a AtomicU64,
+}
+
+impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
+    /// Sweeps a slab until all steps are done, they are stopped, or another member is lost.
+    ///
+    /// # Errors
+    /// What became of the device, if it is lost, and the slab with it.
+    fn go(&self, held: &mut SlabWork<'w, W::Slab>, steps: usize, slow: f64) -> Result<(), String> {
+        let Self { work, me, edges, meet, stop, .. } = *self;
+        if let (None, Some(spec), Some(on)) = (&held.device, self.member.spec, work.on_device()) {
+            let device = SlabDevice::new(on, spec, DevicePool::shared(), &held.slab);
+            held.device = Some(device.map_err(|why| format!("not used: {why}"))?);
+        }
+        let mut left = steps;
+        for parity in [0, 1].into_iter().cycle() {
+            publish(work, &held.slab, &edges[me], parity);
+            let goes_on = meet.wait(|| !stop.load(Ordering::Relaxed));
+            let Some(goes_on) = goes_on else { return Ok(()) };
+            // Also at the end: the caller may need the edges of the slabs.
+            take(work, &mut held.slab, (me, edges), parity);
+            if !goes_on || left == 0 {
+                break;
+            }
+            let (now, began) = (left.min(work.depth()), Instant::now());
+            match &mut held.device {
+                Some(device) => {
+                    device.sweep(&mut held.slab, now).map_err(|why| began_anew(&why))?;
+                }
+                None => work.sweep(&mut held.slab, now),
+            }
+            std::thread::sleep(began.elapsed().mul_f64(slow - 1.0));
+            let took = began.elapsed();
+            held.last += took;
+            held.busy += took;
+            self.seen.sweep(now, took);
+            left -= now;
+            if me == 0 {
+                self.swept.fetch_add(now as u64, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a slab's edges for its neighbours.
+fn publish<W: Stepping>(work: &W, slab: &W::Slab, edges: &Edges, parity: usize) {
+    for above in [false, true] {
+        let mut edge = lock(&edges[parity][usize::from(above)]);
+        edge.clear();
+        work.edge(slab, above, &mut edge);
+    }
+}
+
+/// Takes the edges of a slab's neighbours.
+fn take<W: Stepping>(work: &W, slab: &mut W::Slab, (me, edges): (usize, &[Edges]), parity: usize) {
+    let last = edges.len() - 1;
+    let below = if me > 0 { Some(me - 1) } else { work.is_ring().then_some(last) };
+    let above = if me < last { Some(me + 1) } else { work.is_ring().then_some(0) };
+    for (from, is_above) in [(below, false), (above, true)] {
+        if let Some(from) = from {
+            work.set_edge(slab, is_above, &lock(&edges[from][parity][usize::from(!is_above)]));
+        }
+    }
+}
+
+/// Stops the steps if its owner unwinds.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Tells the others if its owner unwinds.
+struct LeaveOnDrop<'a>(&'a Meet);
+
+impl Drop for LeaveOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}

@@ -1,0 +1,185 @@
+//! Flows: slabs on devices and on threads together are what one thread computes, bit by bit.
+
+use crate::shared::slow_threads;
+use pleach_core::search::level::Level;
+use pleach_gpu::spec::Spec;
+use pleach_loops::lattice::flow::{Across, Along, Flow, Friction, Obstacle, Setup};
+use pleach_loops::lattice::slab::Slab;
+use pleach_loops::lattice::stepping::Steps;
+use pleach_loops::lattice::sums::Sum;
+use pleach_loops::looping::Stepping;
+use pleach_loops::looping::{LoopReport, LoopSettings, RunLoops, Sizes, StepsOutcome, Stops};
+use pleach_runtime::WorkerPool;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// A flow with something in its way.
+fn setup(size: [usize; 3], level: Level) -> Setup {
+    let obstacle = Obstacle::Sphere { centre: [0.3, 0.5, 0.5], radius: 0.3 };
+    let along = Along::Stream { speed: 0.05 };
+    Setup { size, along, friction: Friction::Tau(0.7), obstacle, level, ..Setup::default() }
+}
+
+/// The same without ends.
+fn endless(size: [usize; 3], level: Level) -> Setup {
+    let along = Along::Periodic { force: 1e-3 };
+    Setup { along, across: Across::Periodic, ..setup(size, level) }
+}
+
+fn run(
+    work: &Steps,
+    steps: usize,
+    (threads, devices): (u32, &[&str]),
+    sizes: &Sizes,
+) -> StepsOutcome<Slab> {
+    let devices = devices.iter().map(|words| Spec::parse(words).unwrap()).collect();
+    let sizes = sizes.clone();
+    let settings = LoopSettings { threads, devices, sizes, ..LoopSettings::default() };
+    let begin = |planes| work.begin(planes);
+    let go_on = &mut |_: &_| ControlFlow::Continue(());
+    WorkerPool::default().run_steps(work, begin, steps, &settings, go_on).unwrap()
+}
+
+/// All numbers of a flow, its mass and the force upon what is in its way.
+fn state(slabs: &[Slab]) -> (Vec<u32>, [Sum; 4]) {
+    let numbers = slabs.iter().flat_map(|slab| slab.numbers().iter().map(|it| it.to_bits()));
+    let mut sums = [Sum::default(); 4];
+    for slab in slabs {
+        let all = slab.force().into_iter().chain([slab.excess()]);
+        sums.iter_mut().zip(all).for_each(|(sum, more)| *sum += more);
+    }
+    (numbers.collect(), sums)
+}
+
+/// Who took part, with how many planes.
+fn parts(report: &LoopReport) -> Vec<(&str, u64)> {
+    report.parts.iter().map(|part| (part.name.as_str(), part.units)).collect()
+}
+
+#[test]
+fn a_device_computes_the_flow_of_a_thread() {
+    let mut seen = 0;
+    for level in [Level::Off, Level::best()] {
+        for setup in [
+            setup([16, 5, 4], level),
+            setup([48, 7, 9], level),
+            endless([32, 6, 8], level),
+            Setup { obstacle: Obstacle::Nothing, depth: 1, ..endless([16, 1, 2], level) },
+            Setup { depth: 3, ..setup([16, 8, 6], level) },
+        ] {
+            let work = Steps(Arc::new(Flow::new(setup.clone()).unwrap()));
+            for steps in [0, 1, 2, 7, 12] {
+                let expected = state(&run(&work, steps, (1, &[]), &Sizes::Measured).slabs);
+                let done = run(&work, steps, (0, &["emulated"]), &Sizes::Measured);
+                assert!(done.report.complete && done.report.warnings.is_empty());
+                assert_eq!(parts(&done.report), [("emulated0", work.units() as u64)]);
+                assert!(state(&done.slabs) == expected, "{setup:?}, {steps} steps");
+                seen += expected.0.iter().filter(|&&bits| bits != 0).count();
+            }
+        }
+    }
+    assert!(seen > 100_000, "{seen}");
+}
+
+#[test]
+fn however_planes_are_cut_the_flow_is_the_same() {
+    for setup in [setup([16, 6, 24], Level::best()), endless([16, 6, 24], Level::best())] {
+        let work = Steps(Arc::new(Flow::new(setup).unwrap()));
+        let steps = 21;
+        let expected = state(&run(&work, steps, (1, &[]), &Sizes::Measured).slabs);
+        for sizes in [
+            Sizes::Measured,
+            Sizes::Given(1, 1),
+            Sizes::Static(vec![1.0, 3.0]),
+            Sizes::Static(vec![0.0, 1.0, 1.0]),
+        ] {
+            for (threads, devices) in [
+                (1, &["emulated"][..]),
+                (2, &["emulated"]),
+                (0, &["emulated", "emulated"]),
+                (1, &["emulated", "emulated"]),
+                // More than there are slabs.
+                (9, &["emulated"]),
+            ] {
+                let done = run(&work, steps, (threads, devices), &sizes);
+                let (report, what) = (done.report, format!("{threads}, {devices:?}, {sizes:?}"));
+                assert!(report.complete && report.warnings.is_empty(), "{what}");
+                assert!(report.parts.last().unwrap().name.starts_with("emulated"));
+                assert_eq!(report.parts.iter().map(|part| part.units).sum::<u64>(), 24);
+                assert!(state(&done.slabs) == expected, "{what}");
+            }
+        }
+    }
+}
+
+/// After odd steps, too, where cells are half in their neighbours, and where slabs have just been cut again.
+#[test]
+fn what_is_shown_on_the_way_is_the_same() {
+    let work = Steps(Arc::new(Flow::new(setup([16, 6, 24], Level::best())).unwrap()));
+    let shown = |threads: u32, devices: &[&str]| {
+        let mut all = Vec::new();
+        let show = &mut |done: usize, slabs: &[&Slab]| {
+            let planes = slabs.iter().flat_map(|slab| slab.planes().map(|z| slab.velocities(z)));
+            all.push((done, planes.collect::<Vec<_>>()));
+        };
+        let devices = devices.iter().map(|words| Spec::parse(words).unwrap()).collect();
+        let slow = slow_threads([1.0, 30.0]);
+        let settings = LoopSettings { threads, devices, slow, ..LoopSettings::default() };
+        let stops = Stops::showing(9, 9, show);
+        let go_on = &mut |_: &_| ControlFlow::Continue(());
+        let begin = |planes| work.begin(planes);
+        WorkerPool::default().run_steps(&work, begin, stops, &settings, go_on).unwrap();
+        all
+    };
+    let expected = shown(1, &[]);
+    assert_eq!(expected.len(), 9);
+    for (threads, devices) in [(2, &[][..]), (1, &["emulated"]), (2, &["emulated"])] {
+        assert!(shown(threads, devices) == expected, "{threads}, {devices:?}");
+    }
+}
+
+/// In whatever launch: while it learns, between two sweeps, while the slab is fetched.
+#[test]
+fn when_a_device_fails_the_steps_begin_anew() {
+    let work = Steps(Arc::new(Flow::new(setup([16, 5, 12], Level::best())).unwrap()));
+    let steps = 17;
+    let expected = state(&run(&work, steps, (1, &[]), &Sizes::Measured).slabs);
+    for sizes in [Sizes::Measured, Sizes::Static(vec![1.0, 1.0])] {
+        for launch in 1..=32 {
+            let failing = format!("emulated:fail={launch}");
+            for (threads, devices) in
+                [(0, &[failing.as_str()][..]), (1, &[&failing]), (0, &[&failing, "emulated"])]
+            {
+                let done = run(&work, steps, (threads, devices), &sizes);
+                assert!(done.report.complete);
+                assert!(state(&done.slabs) == expected, "{threads}, {devices:?}, {sizes:?}");
+                let told = done.report.warnings.iter().any(|line| {
+                    line.contains("failed, restarting all steps") && line.contains("told to fail")
+                });
+                assert!(told || launch > 16, "{:?}", done.report.warnings);
+                let names = parts(&done.report);
+                assert!(!told || names.iter().all(|(name, _)| !name.ends_with("emulated0")));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_that_cannot_be_used_leaves_its_planes_to_threads() {
+    let work = Steps(Arc::new(Flow::new(setup([16, 5, 12], Level::best())).unwrap()));
+    let expected = state(&run(&work, 9, (1, &[]), &Sizes::Measured).slabs);
+    for threads in [0, 2] {
+        let done = run(&work, 9, (threads, &["gpu63", "emulated"]), &Sizes::Measured);
+        assert!(state(&done.slabs) == expected);
+        assert_eq!(done.report.warnings.len(), 1);
+        assert!(done.report.warnings[0].starts_with("gpu63 not used: "));
+    }
+    // A slab has four planes at least.
+    let done = run(&work, 9, (1, &["emulated"; 4]), &Sizes::Measured);
+    assert!(state(&done.slabs) == expected);
+    assert_eq!(done.report.parts.len(), 3);
+    assert!(
+        done.report.warnings.iter().all(|line| line.ends_with("too few units for one more slab"))
+    );
+    assert_eq!(done.report.warnings.len(), 2);
+}

@@ -1,0 +1,144 @@
+//! Orders of loops: how they begin, and what becomes of sites that leave.
+
+use crate::network::{LASTING, with_links};
+use crate::numbers::{Numbers, settings};
+use pleach_cluster::{Cluster, First};
+use pleach_core::search::work::Malformed;
+use pleach_loops::looping::LoopSettings;
+use pleach_loops::looping::{Kept, Loop, RemoteLoop};
+use pleach_loops::looping::{RunLoops, ShareLoops};
+use pleach_runtime::WorkerPool;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+/// A program that ends early, or runs other loops, does not hold up the others.
+#[test]
+fn nobody_waits_for_an_excluded_site() {
+    let parts = with_links(2, LASTING);
+    thread::scope(|scope| {
+        let gone = &parts[1].0;
+        scope.spawn(move || {
+            gone.leave_loops();
+            gone.end();
+        });
+        let site = &parts[0].0;
+        let settings = LoopSettings { cluster: Some(site.clone()), ..settings(1) };
+        for _ in 0..2 {
+            site.begin_loops(Vec::new(), First::default()).unwrap();
+            let work = Numbers::new(1000, Kept::All, 10);
+            let ended = WorkerPool::default()
+                .run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
+            assert!(ended.unwrap().report.complete);
+            site.end_loops_together().unwrap();
+        }
+        site.end();
+    });
+}
+
+/// A site that leaves right after a loop has done its part of it.
+#[test]
+fn whoever_leaves_after_a_loop_has_done_its_part() {
+    for _ in 0..20 {
+        let parts = with_links(2, LASTING);
+        let loops = [0, 1].map(|_| Numbers::new(500, Kept::Apart, 20_000));
+        let report = thread::scope(|scope| {
+            let site = |at: usize| {
+                let cluster = &parts[at].0;
+                let settings = LoopSettings { cluster: Some(cluster.clone()), ..settings(1) };
+                if at == 0 {
+                    cluster.begin_loops(Vec::new(), First::default()).unwrap();
+                } else {
+                    cluster.next_order(|| true).unwrap();
+                    cluster.first_of_loops(false, || true).unwrap().unwrap();
+                }
+                let pool = WorkerPool::default();
+                let ended =
+                    pool.run_loop(&loops[at], &settings, &mut |_| ControlFlow::Continue(()));
+                if at == 0 {
+                    cluster.end_loops_together().unwrap();
+                } else {
+                    cluster.leave_loops();
+                }
+                cluster.end();
+                ended.unwrap().report
+            };
+            let sites = [0, 1].map(|at| scope.spawn(move || site(at)));
+            sites.map(|site| site.join().unwrap())
+        });
+        assert!(report.iter().all(|report| report.complete && report.warnings.is_empty()));
+        assert!((0..500).all(|unit| loops[0].runs(unit) + loops[1].runs(unit) == 1));
+    }
+}
+
+/// Files do not travel again for another run of the same.
+#[test]
+fn what_is_known_is_not_told_again() {
+    let parts = with_links(2, LASTING);
+    let run = |cluster: &Arc<Cluster>| {
+        let settings = LoopSettings { cluster: Some(cluster.clone()), ..settings(1) };
+        let work = Numbers::new(100, Kept::All, 10);
+        let ended =
+            WorkerPool::default().run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
+        assert!(ended.unwrap().report.complete);
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let site = &parts[1].0;
+            for (knows, first) in [(false, &b"first"[..]), (true, b""), (false, b"first")] {
+                site.next_order(|| true).unwrap();
+                let told = site.first_of_loops(knows, || true).unwrap().unwrap();
+                assert_eq!(told, first);
+                run(site);
+            }
+            site.end();
+        });
+        let site = &parts[0].0;
+        let first = First::from(&b"first"[..]);
+        for _ in 0..3 {
+            site.begin_loops(Vec::new(), first.clone()).unwrap();
+            run(site);
+            site.end_loops_together().unwrap();
+        }
+        site.end();
+    });
+}
+
+/// A loop that begins inside another one would wait for itself.
+#[test]
+fn no_loop_begins_inside_another_one() {
+    struct Nested(Arc<Cluster>, AtomicU64);
+    impl Loop for Nested {
+        type Hand = ();
+        fn units(&self) -> usize {
+            4
+        }
+        fn hand(&self) {}
+        fn run(&self, units: Range<usize>, (): &mut ()) {
+            let refused = self.0.begin_loops(Vec::new(), First::default()).is_err();
+            self.1.fetch_add(units.len() as u64 * u64::from(refused), Ordering::Relaxed);
+        }
+        fn remote(&self) -> Option<&dyn RemoteLoop> {
+            Some(self)
+        }
+    }
+    impl RemoteLoop for Nested {
+        fn kept(&self) -> Kept {
+            Kept::Apart
+        }
+        fn pack(&self, _: Range<usize>, _: &mut Vec<u8>) {}
+        fn unpack(&self, _: Range<usize>, _: &[u8]) -> Result<(), Malformed> {
+            Ok(())
+        }
+    }
+    let parts = with_links(1, LASTING);
+    let site = &parts[0].0;
+    site.begin_loops(Vec::new(), First::default()).unwrap();
+    let (work, pool) = (Nested(site.clone(), AtomicU64::new(0)), WorkerPool::default());
+    let settings = LoopSettings { cluster: Some(site.clone()), ..settings(1) };
+    let ended = pool.run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
+    assert!(ended.unwrap().report.complete);
+    assert_eq!(work.1.into_inner(), 4);
+    site.end();
+}

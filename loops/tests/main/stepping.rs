@@ -1,0 +1,251 @@
+//! Work in steps: the same state whatever the slabs and the threads.
+
+use pleach_loops::looping::RunLoops;
+use pleach_loops::looping::Stepping;
+use pleach_loops::looping::{LoopReport, LoopSettings, Sizes, Stops};
+use pleach_runtime::WorkerPool;
+use std::ops::{ControlFlow, Range};
+use std::time::Duration;
+
+/// Numbers of which each becomes, in a step, a mean of itself and its neighbours; two steps a sweep.
+struct Means {
+    units: usize,
+    ring: bool,
+    nap: Duration,
+}
+
+const DEPTH: usize = 2;
+
+struct Slab {
+    range: Range<usize>,
+    numbers: Vec<f32>,
+    /// The neighbours' numbers below and above.
+    ghosts: [Vec<f32>; 2],
+    /// How many steps it has done.
+    steps: usize,
+}
+
+impl Means {
+    fn begin(&self, range: Range<usize>) -> Slab {
+        let numbers = range.clone().map(|unit| (unit * unit % 17) as f32).collect();
+        Slab { range, numbers, ghosts: [Vec::new(), Vec::new()], steps: 0 }
+    }
+}
+
+fn step(numbers: &[f32]) -> Vec<f32> {
+    let last = numbers.len() - 1;
+    let at = |i: usize| {
+        (numbers[i.saturating_sub(1)] + 2.0 * numbers[i] + numbers[(i + 1).min(last)]) / 4.0
+    };
+    (0..=last).map(at).collect()
+}
+
+impl Stepping for Means {
+    type Slab = Slab;
+
+    fn units(&self) -> usize {
+        self.units
+    }
+
+    fn least(&self) -> usize {
+        DEPTH
+    }
+
+    fn depth(&self) -> usize {
+        DEPTH
+    }
+
+    fn is_ring(&self) -> bool {
+        self.ring
+    }
+
+    fn sweep(&self, slab: &mut Slab, steps: usize) {
+        let [below, above] = &slab.ghosts;
+        let mut all = [&below[..], &slab.numbers, above].concat();
+        for _ in 0..steps {
+            all = step(&all);
+        }
+        slab.numbers = all[below.len()..][..slab.range.len()].to_vec();
+        slab.ghosts = [Vec::new(), Vec::new()];
+        std::thread::sleep(self.nap);
+    }
+
+    fn edge(&self, slab: &Slab, above: bool, edge: &mut Vec<f32>) {
+        let numbers = &slab.numbers;
+        edge.extend(if above { &numbers[numbers.len() - DEPTH..] } else { &numbers[..DEPTH] });
+    }
+
+    fn set_edge(&self, slab: &mut Slab, above: bool, edge: &[f32]) {
+        slab.ghosts[usize::from(above)] = edge.to_vec();
+    }
+
+    fn cut(&self, slabs: &[Slab], range: Range<usize>) -> Result<Slab, String> {
+        let all: Vec<f32> = slabs.iter().flat_map(|slab| slab.numbers.clone()).collect();
+        let numbers = all[range.clone()].to_vec();
+        Ok(Slab { range, numbers, ghosts: [Vec::new(), Vec::new()], steps: 0 })
+    }
+}
+
+fn run(work: &Means, steps: usize, settings: &LoopSettings) -> (Vec<f32>, LoopReport) {
+    let go = &mut |_: &_| ControlFlow::Continue(());
+    let outcome =
+        WorkerPool::default().run_steps(work, |range| Ok(work.begin(range)), steps, settings, go);
+    let outcome = outcome.unwrap();
+    (outcome.slabs.into_iter().flat_map(|slab| slab.numbers).collect(), outcome.report)
+}
+
+/// The whole in one piece, with the neighbours of a ring written out.
+fn expected(work: &Means, steps: usize) -> Vec<f32> {
+    let mut all = work.begin(0..work.units).numbers;
+    for _ in 0..steps {
+        let (first, last) = (all[0], all[all.len() - 1]);
+        let ends = if work.ring { [last, first] } else { [first, last] };
+        let wide = [&[ends[0]], &all[..], &[ends[1]]].concat();
+        all = step(&wide)[1..=work.units].to_vec();
+    }
+    all
+}
+
+fn with(threads: u32, sizes: Sizes) -> LoopSettings {
+    LoopSettings { threads, sizes, ..LoopSettings::default() }
+}
+
+#[test]
+fn slabs_do_not_change_the_result() {
+    for ring in [false, true] {
+        for units in [4, 5, 64] {
+            let work = Means { units, ring, nap: Duration::ZERO };
+            for steps in [0, 1, 2, 5, 40] {
+                for threads in [1, 2, 3] {
+                    for sizes in
+                        [Sizes::Measured, Sizes::Static(vec![3.0, 1.0]), Sizes::Given(1, 1)]
+                    {
+                        let (numbers, report) = run(&work, steps, &with(threads, sizes));
+                        assert!(
+                            numbers == expected(&work, steps),
+                            "{ring} {units} {steps} {threads}"
+                        );
+                        assert!(report.complete);
+                        assert_eq!(
+                            report.parts.iter().map(|part| part.units).sum::<u64>(),
+                            units as u64
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_whole_is_shown_as_it_is_at_every_stop() {
+    let work = Means { units: 64, ring: true, nap: Duration::ZERO };
+    for (steps, times) in [(0, 1), (1, 1), (7, 7), (40, 3)] {
+        for threads in [1, 3] {
+            let mut seen = Vec::new();
+            let show = &mut |done, slabs: &[&Slab]| {
+                let all = slabs.iter().flat_map(|slab| slab.numbers.clone());
+                seen.push((done, all.collect::<Vec<f32>>()));
+            };
+            let stops = Stops::showing(steps, times, show);
+            let go = &mut |_: &_| ControlFlow::Continue(());
+            let begin = |range| Ok(work.begin(range));
+            let settings = with(threads, Sizes::Measured);
+            let done = WorkerPool::default().run_steps(&work, begin, stops, &settings, go).unwrap();
+            assert!(done.report.complete);
+            let at: Vec<usize> = seen.iter().map(|&(done, _)| done).collect();
+            assert!(at.iter().copied().eq((1..=times).map(|k| steps * k / times)), "{at:?}");
+            assert!(seen.iter().all(|(done, all)| *all == expected(&work, *done)), "{steps}");
+        }
+    }
+}
+
+#[test]
+fn the_first_sweeps_teach_how_to_cut() {
+    let work = Means { units: 600, ring: false, nap: Duration::from_millis(2) };
+    let slow = vec![("cpu1".to_string(), 20.0)];
+    let (numbers, report) = run(&work, 12, &LoopSettings { slow, ..with(2, Sizes::Measured) });
+    assert!(numbers == expected(&work, 12));
+    assert!(report.parts[0].units > 2 * report.parts[1].units, "{:?}", report.parts);
+}
+
+/// The same, with something else done before each sweep.
+struct With<F>(Means, F);
+
+impl<F: Fn(&mut Slab, usize) + Sync> Stepping for With<F> {
+    type Slab = Slab;
+    fn units(&self) -> usize {
+        self.0.units()
+    }
+    fn least(&self) -> usize {
+        self.0.least()
+    }
+    fn depth(&self) -> usize {
+        self.0.depth()
+    }
+    fn is_ring(&self) -> bool {
+        self.0.is_ring()
+    }
+    fn sweep(&self, slab: &mut Slab, steps: usize) {
+        self.1(slab, steps);
+        self.0.sweep(slab, steps);
+    }
+    fn edge(&self, slab: &Slab, above: bool, edge: &mut Vec<f32>) {
+        self.0.edge(slab, above, edge);
+    }
+    fn set_edge(&self, slab: &mut Slab, above: bool, edge: &[f32]) {
+        self.0.set_edge(slab, above, edge);
+    }
+    fn cut(&self, slabs: &[Slab], range: Range<usize>) -> Result<Slab, String> {
+        Ok(Slab { steps: slabs[0].steps, ..self.0.cut(slabs, range)? })
+    }
+}
+
+#[test]
+fn slabs_are_cut_anew_when_speeds_change() {
+    let means = Means { units: 64, ring: false, nap: Duration::ZERO };
+    let expected = expected(&means, 400);
+    // The thread with the first unit is fast at first, and slow later.
+    let tires = |slab: &mut Slab, steps: usize| {
+        slab.steps += steps;
+        let slow = if slab.range.start == 0 && slab.steps > 100 { 10 } else { 1 };
+        std::thread::sleep(Duration::from_micros(50) * slab.range.len() as u32 * slow);
+    };
+    let (work, go) = (With(means, tires), &mut |_: &_| ControlFlow::Continue(()));
+    let (begin, settings) = (|range| Ok(work.0.begin(range)), with(2, Sizes::Measured));
+    let done = WorkerPool::default().run_steps(&work, begin, 400, &settings, go).unwrap();
+    let parts = &done.report.parts;
+    assert!(2 * parts[0].units < parts[1].units, "{parts:?}");
+    assert!(done.slabs.into_iter().flat_map(|slab| slab.numbers).eq(expected));
+}
+
+#[test]
+fn a_watcher_stops_after_a_whole_sweep() {
+    let work = Means { units: 64, ring: false, nap: Duration::from_millis(1) };
+    let settings =
+        LoopSettings { look_every: Duration::from_millis(3), ..with(2, Sizes::Given(1, 1)) };
+    let outcome = WorkerPool::default()
+        .run_steps(&work, |range| Ok(work.begin(range)), 1 << 30, &settings, &mut |_| {
+            ControlFlow::Break(())
+        })
+        .unwrap();
+    assert!(!outcome.report.complete);
+}
+
+#[test]
+fn a_panic_in_a_sweep_reaches_the_caller() {
+    let panics = |slab: &mut Slab, _: usize| assert!(slab.range.start == 0, "the upper slab");
+    let work = With(Means { units: 64, ring: false, nap: Duration::ZERO }, panics);
+    let go = std::panic::AssertUnwindSafe(|| {
+        let watch = &mut |_: &_| ControlFlow::Continue(());
+        let settings = with(2, Sizes::Given(1, 1));
+        let _ = WorkerPool::default().run_steps(
+            &work,
+            |range| Ok(work.0.begin(range)),
+            100,
+            &settings,
+            watch,
+        );
+    });
+    assert!(std::panic::catch_unwind(go).is_err());
+}

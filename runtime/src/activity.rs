@@ -1,0 +1,169 @@
+//! [`Activity`]: a unit's activity over time, in bounded memory.
+
+/// What a device's unit did with its time, beside exploring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// Nanoseconds in which explorers of the device took nodes from each other.
+    pub exchange_ns: u64,
+    /// Nanoseconds in which nodes or bounds went to the device or came from it.
+    pub copy_ns: u64,
+    /// Nanoseconds in which the unit waited for bounds.
+    pub wait_ns: u64,
+}
+
+impl Phases {
+    /// Adds others.
+    pub fn add(&mut self, other: Phases) {
+        self.exchange_ns = self.exchange_ns.saturating_add(other.exchange_ns);
+        self.copy_ns = self.copy_ns.saturating_add(other.copy_ns);
+        self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
+    }
+}
+
+/// A stretch of exploring, as activity records it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spell {
+    /// When it began, and how long it took.
+    pub from_ns: u64,
+    /// See `from_ns`.
+    pub busy_ns: u64,
+    /// Nodes explored.
+    pub nodes: u64,
+    /// The fraction of the unit's explorers that had work.
+    pub active: f64,
+    /// What else a device did in it.
+    pub phases: Phases,
+}
+
+/// What is recorded, in the order of the columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Nanoseconds spent in stretches of exploring.
+    Busy = 0,
+    /// Nodes explored.
+    Nodes = 1,
+    /// The busy time, weighted by the fraction of a device's explorers that had work.
+    Active = 2,
+    /// Parts of the busy time: see [`Phases`].
+    Exchange = 3,
+    /// See `Exchange`.
+    Copy = 4,
+    /// See `Exchange`.
+    Wait = 5,
+}
+
+/// The number of columns.
+pub const COLUMNS: usize = 6;
+
+/// Busy time and nodes in equal steps of time, whose length doubles when there are too many.
+#[derive(Clone, Debug)]
+pub struct Activity {
+    /// The length of a step.
+    pub step_ns: u64,
+    /// What was done in each step, by column.
+    pub columns: [Vec<u64>; COLUMNS],
+}
+
+/// More than a step of any run: what other processes tell must not overflow, however many steps they tell of.
+const MOST: u64 = u64::MAX >> 20;
+/// The most steps; an even number.
+const STEPS: usize = 1024;
+
+impl Default for Activity {
+    fn default() -> Self {
+        Self { step_ns: 1_000_000, columns: Default::default() }
+    }
+}
+
+impl Activity {
+    /// What was done in each step.
+    #[must_use]
+    pub fn column(&self, column: Column) -> &[u64] {
+        &self.columns[column as usize]
+    }
+
+    /// Records a stretch, spread evenly over the steps it touches.
+    pub fn add(&mut self, spell: &Spell) {
+        let Spell { from_ns, busy_ns, nodes, active, phases } = *spell;
+        let until_ns = from_ns + busy_ns;
+        while until_ns / self.step_ns >= STEPS as u64 {
+            self.double();
+        }
+        let Phases { exchange_ns, copy_ns, wait_ns } = phases;
+        // What happened since the last stretch is reported with this one, and may exceed it.
+        let exchange_ns = exchange_ns.min(busy_ns);
+        let copy_ns = copy_ns.min(busy_ns - exchange_ns);
+        let wait_ns = wait_ns.min(busy_ns - exchange_ns - copy_ns);
+        let active_ns = (active * busy_ns as f64) as u64;
+        let mut left = [busy_ns, nodes, active_ns, exchange_ns, copy_ns, wait_ns];
+        let whole = left;
+        let last = (until_ns / self.step_ns) as usize;
+        if self.columns[0].len() <= last {
+            self.columns.iter_mut().for_each(|column| column.resize(last + 1, 0));
+        }
+        let mut at_ns = from_ns;
+        for step in (from_ns / self.step_ns) as usize..last {
+            let part_ns = (step as u64 + 1) * self.step_ns - at_ns;
+            for (column, (whole, left)) in self.columns.iter_mut().zip(whole.iter().zip(&mut left))
+            {
+                let part = u128::from(*whole) * u128::from(part_ns) / u128::from(busy_ns);
+                column[step] += part as u64;
+                *left -= part as u64;
+            }
+            at_ns += part_ns;
+        }
+        self.columns.iter_mut().zip(left).for_each(|(column, left)| column[last] += left);
+    }
+
+    /// The same activity on a clock that is so much ahead.
+    #[must_use]
+    pub fn later(&self, by_ns: u64) -> Self {
+        let mut moved = Self::default();
+        for step in 0..self.columns[0].len() {
+            let [busy_ns, nodes, active_ns, exchange_ns, copy_ns, wait_ns] =
+                [0, 1, 2, 3, 4, 5].map(|column| self.columns[column][step].min(MOST));
+            if busy_ns > 0 {
+                let from_ns = (step as u64).saturating_mul(self.step_ns).saturating_add(by_ns);
+                let (from_ns, active) =
+                    (from_ns.min(u64::MAX / 4), (active_ns as f64 / busy_ns as f64).min(1.0));
+                let phases = Phases { exchange_ns, copy_ns, wait_ns };
+                moved.add(&Spell { from_ns, busy_ns, nodes, active, phases });
+            }
+        }
+        moved
+    }
+
+    fn double(&mut self) {
+        self.step_ns *= 2;
+        for column in &mut self.columns {
+            *column = column.chunks(2).map(|pair| pair.iter().sum()).collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_when_steps_double() {
+        let mut activity = Activity::default();
+        let (mut at, mut nodes) = (0, 0);
+        for i in 0..5000u64 {
+            let phases = Phases { exchange_ns: 100_000, copy_ns: 1 << 40, wait_ns: 7 };
+            let (from_ns, busy_ns) = (at, 700_000 + i);
+            activity.add(&Spell { from_ns, busy_ns, nodes: 3 * i, active: 0.5, phases });
+            at += 1_000_000;
+            nodes += 3 * i;
+        }
+        let sum = |column| activity.column(column).iter().sum::<u64>();
+        assert_eq!((sum(Column::Nodes), sum(Column::Exchange)), (nodes, 5000 * 100_000));
+        let busy = sum(Column::Busy);
+        assert_eq!(busy, 5000 * 700_000 + 4999 * 2500);
+        // A copy cannot take longer than the stretch, and leaves no time to wait.
+        assert_eq!((sum(Column::Copy), sum(Column::Wait)), (busy - 5000 * 100_000, 0));
+        assert!(sum(Column::Active).abs_diff(busy / 2) < 10_000);
+        assert!(activity.column(Column::Busy).len() <= STEPS);
+        assert!(activity.column(Column::Busy).iter().all(|&busy| busy <= activity.step_ns));
+    }
+}

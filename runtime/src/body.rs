@@ -1,0 +1,146 @@
+//! [`Body`]: what a unit acts on, and the effects of its peer.
+
+use crate::error::RunError;
+use crate::executor::Executor;
+use crate::late::aside::ScratchExplorer;
+use crate::outcome::{Balance, UnitReport};
+use crate::run_state::RunState;
+use crate::transport::{Envelope, Transport};
+use pleach_core::search::work::Work;
+use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
+use pleach_core::wire::checkpoint::Cut;
+use std::sync::Arc;
+
+/// A unit without its peer.
+pub(crate) struct Body<'a, E, T> {
+    pub me: PeerId,
+    pub run_state: &'a RunState<'a>,
+    pub executor: E,
+    pub transport: T,
+    pub report: UnitReport,
+    pub balance: Balance,
+    /// When the peer wants to be woken.
+    pub wake_at_ns: Option<u64>,
+    /// When it last asked for work.
+    asked_at_ns: u64,
+    /// What copies are split with, where pieces are given late.
+    pub aside: Option<ScratchExplorer<'a>>,
+}
+
+impl<'a, E: Executor, T: Transport> Body<'a, E, T> {
+    pub fn new(
+        me: PeerId,
+        run_state: &'a RunState<'a>,
+        executor: E,
+        transport: T,
+        report: UnitReport,
+        aside: Option<ScratchExplorer<'a>>,
+    ) -> Self {
+        let balance = Balance::default();
+        let (wake_at_ns, asked_at_ns) = (None, 0);
+        Self { me, run_state, executor, transport, report, balance, wake_at_ns, asked_at_ns, aside }
+    }
+
+    /// Everything that the unit has, and what it has counted. It keeps nothing, and reads no mail of before.
+    pub fn hand_over(&mut self, on_the_way: OnTheWay<Arc<Work>>) -> Cut {
+        self.report.counts.add(&self.executor.flush().counts);
+        while self.transport.poll().is_some() {}
+        self.wake_at_ns = None;
+        self.run_state.gauge(self.me).hold(0.0);
+        let work = self.executor.explorer().drain();
+        Cut { peer: self.me, work, counts: self.report.counts, on_the_way }
+    }
+
+    /// Counts a message that is about to be read.
+    pub fn note_mail(&mut self, message: &Message) {
+        if message.brings_work() {
+            self.report.steals += 1;
+            if self.balance.steal_ns.len() < Balance::KEPT {
+                self.balance.steal_ns.push(self.run_state.now_ns() - self.asked_at_ns);
+            }
+        }
+        if *message == Message::Refuse {
+            self.balance.refused += 1;
+        }
+    }
+}
+
+impl<E: Executor, T: Transport> Effects for Body<'_, E, T> {
+    type Piece = Arc<Work>;
+    type Error = RunError;
+
+    fn size(&mut self) -> f64 {
+        self.executor.explorer().size()
+    }
+
+    fn size_of(&self, piece: &Arc<Work>) -> f64 {
+        piece.size
+    }
+
+    fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, RunError> {
+        Ok(self.executor.explorer().split(share).map(Arc::new))
+    }
+
+    fn put(&mut self, piece: Arc<Work>) -> Result<(), RunError> {
+        self.executor.explorer().put(&piece.bytes)?;
+        let gauge = self.run_state.gauge(self.me);
+        gauge.take(piece.least_bound);
+        gauge.hold(self.executor.explorer().size());
+        Ok(())
+    }
+
+    fn send(&mut self, to: PeerId, message: Message, work: Option<Arc<Work>>) {
+        if matches!(message, Message::Ask { .. }) {
+            self.balance.requests += 1;
+            self.asked_at_ns = self.run_state.now_ns();
+        }
+        if let Some(work) = work.as_ref().filter(|_| message.brings_work()) {
+            self.balance.served += 1;
+            self.balance.moved_bytes += work.bytes.len() as u64;
+        }
+        self.balance.messages += 1;
+        self.transport.send(to, Envelope { from: self.me, message, work });
+    }
+
+    fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), RunError> {
+        self.report.counts.add(&self.executor.flush().counts);
+        let (peer, work) = (self.me, self.executor.explorer().copy());
+        self.run_state.hand_in(Cut { peer, work, counts: self.report.counts, on_the_way });
+        Ok(())
+    }
+
+    fn join(&mut self) -> Result<(), RunError> {
+        self.run_state.control().join();
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<bool, RunError> {
+        let Some(site_state) = self.run_state.site_state() else {
+            return Ok(self.run_state.control().leave());
+        };
+        if self.executor.explorer().size() == 0.0 {
+            self.report.counts.add(&self.executor.flush().counts);
+            site_state.settle(self.me, self.report.counts);
+        }
+        if self.run_state.control().leave() {
+            site_state.ring();
+        }
+        // The gateway knows when the search is over.
+        Ok(false)
+    }
+
+    /// Units of one process share the incumbent.
+    fn beat(&mut self, _score: i64) {}
+
+    fn wake_at(&mut self, at_ns: u64) {
+        self.wake_at_ns = Some(at_ns);
+    }
+
+    fn finish(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    fn broken(&mut self, law: Law) -> Result<(), RunError> {
+        Err(RunError::Protocol(format!("peer {}: {law:?}", self.me)))
+    }
+}

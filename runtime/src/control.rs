@@ -1,0 +1,293 @@
+//! [`Control`]: what the units of a run share: the incumbent, the fuel left, and the signal to
+//! stop.
+
+use crate::sync::{AtomicI64, AtomicU8, AtomicU64, Mutex, Ordering, lock};
+use pleach_core::search::tree::Solution;
+
+/// Why a run stopped before its work was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Stop {
+    /// The time limit.
+    Time = 1,
+    /// The node limit.
+    Nodes = 2,
+    /// Ctrl-C, or a request by the caller.
+    Asked = 3,
+    /// A solution was found, and one was enough.
+    Found = 4,
+    /// Too many open nodes for the memory: the tree may be endless.
+    Memory = 5,
+    /// A unit failed.
+    Failed = 6,
+}
+
+const STOPS: [Stop; 6] =
+    [Stop::Time, Stop::Nodes, Stop::Asked, Stop::Found, Stop::Memory, Stop::Failed];
+
+impl Stop {
+    /// The reason with a number, if there is one.
+    pub fn of(number: u8) -> Option<Self> {
+        STOPS.get(usize::from(number).checked_sub(1)?).copied()
+    }
+}
+
+/// The first of several reasons to stop.
+pub struct Reason(AtomicU8);
+
+impl Reason {
+    /// None yet.
+    pub fn new() -> Self {
+        Self(AtomicU8::new(0))
+    }
+
+    /// Gives a reason; the first one is kept.
+    pub fn give(&self, why: Stop) {
+        let _ = self.0.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// The reason that was given.
+    #[inline]
+    pub fn given(&self) -> Option<Stop> {
+        Stop::of(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// The shared state of a run.
+pub struct Control {
+    best: AtomicI64,
+    solution: Mutex<Option<Solution>>,
+    /// The nodes that may still be explored; `u64::MAX` if there is no limit.
+    fuel: AtomicU64,
+    /// Units that have drawn fuel and not yet said how much of it they used.
+    drawn_by: AtomicU64,
+    /// So much fuel is little.
+    low: AtomicU64,
+    /// Fuel that was used although there was none: stretches are not cut to the node.
+    beyond: AtomicU64,
+    units: u64,
+    /// Units that are not idle, plus messages on their way that matter.
+    busy: AtomicU64,
+    stop: Reason,
+}
+
+#[cfg_attr(loom, allow(dead_code))]
+impl Control {
+    /// Solutions must beat `best`, and `start` if given.
+    pub fn new(best: i64, start: Option<Solution>, node_limit: Option<u64>, units: u32) -> Self {
+        let best = start.as_ref().map_or(best, |start| start.score.min(best));
+        Self {
+            best: AtomicI64::new(best),
+            solution: Mutex::new(start),
+            fuel: AtomicU64::new(node_limit.unwrap_or(u64::MAX)),
+            drawn_by: AtomicU64::new(0),
+            low: AtomicU64::new(0),
+            beyond: AtomicU64::new(0),
+            units: u64::from(units),
+            busy: AtomicU64::new(units.into()),
+            stop: Reason::new(),
+        }
+    }
+
+    /// The score that a solution must beat.
+    #[inline]
+    pub fn best(&self) -> i64 {
+        self.best.load(Ordering::Relaxed)
+    }
+
+    /// Makes a solution the incumbent if it is better; returns whether it was.
+    pub fn offer(&self, found: Solution) -> bool {
+        let mut solution = lock(&self.solution);
+        let better = found.score < self.best();
+        if better {
+            self.best.store(found.score, Ordering::Relaxed);
+            *solution = Some(found);
+        }
+        better
+    }
+
+    /// The incumbent.
+    pub fn solution(&self) -> Option<Solution> {
+        lock(&self.solution).clone()
+    }
+
+    /// Draws fuel, at most this much: a small part of what is left, so that no unit runs dry before
+    /// the others. What is drawn must be refunded.
+    pub fn draw(&self, most: u64) -> u64 {
+        let part = |left: u64| (left / (4 * self.units)).clamp(left.min(1), most);
+        let take = |left: u64| (left < u64::MAX).then(|| left - part(left));
+        match self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+            Ok(0) => 0,
+            Ok(before) => {
+                self.drawn_by.fetch_add(1, Ordering::AcqRel);
+                part(before)
+            }
+            Err(no_limit) => no_limit,
+        }
+    }
+
+    /// Whether there is no fuel left, and none that another unit may return.
+    pub fn is_dry(&self) -> bool {
+        self.drawn_by.load(Ordering::Acquire) == 0 && self.fuel() == 0
+    }
+
+    /// Returns unused fuel, or charges what was used beyond it.
+    pub fn refund(&self, drawn: u64, used: u64) {
+        let left_after = |left: u64| (left < u64::MAX).then(|| (left + drawn).saturating_sub(used));
+        // Without a limit there is nothing to account for.
+        if let Ok(left) = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left_after) {
+            let beyond = used.saturating_sub(left + drawn);
+            if beyond > 0 {
+                self.beyond.fetch_add(beyond, Ordering::Relaxed);
+            }
+            self.drawn_by.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Fuel left; `u64::MAX` if there is no limit.
+    pub fn fuel(&self) -> u64 {
+        self.fuel.load(Ordering::Relaxed)
+    }
+
+    /// Whether half of what was added last is gone.
+    pub fn is_low(&self) -> bool {
+        self.fuel() <= self.low.load(Ordering::Relaxed)
+    }
+
+    /// Adds fuel, where there is a limit.
+    pub fn refuel(&self, fuel: u64) {
+        self.low.store(fuel / 2, Ordering::Relaxed);
+        // What was used beyond earlier fuel is paid first.
+        let pay = |beyond: u64| Some(beyond - beyond.min(fuel));
+        let owed = self.beyond.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay);
+        let fuel = fuel - owed.unwrap_or(0).min(fuel);
+        let more =
+            |left: u64| (left < u64::MAX).then(|| left.saturating_add(fuel).min(u64::MAX - 1));
+        // Without a limit there is always enough.
+        let _ = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+    }
+
+    /// Takes all fuel away, where there is a limit.
+    pub fn dry(&self) {
+        let none = |left: u64| (left < u64::MAX).then_some(0);
+        let _ = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, none);
+    }
+
+    /// Whether no unit is busy, and no message that matters is on its way.
+    pub fn is_idle(&self) -> bool {
+        self.busy.load(Ordering::Acquire) == 0
+    }
+
+    /// Counts all units as busy again. None of them is at work.
+    pub fn recount(&self) {
+        self.busy.store(self.units, Ordering::Release);
+    }
+
+    /// Adds one to the busy count. The caller must know that it is above 0: it is counted itself,
+    /// or what it has just received is.
+    pub fn join(&self) {
+        self.busy.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Adds one to the busy count unless it is 0; returns whether it did.
+    pub fn join_unless_over(&self) -> bool {
+        let more = |busy: u64| (busy > 0).then(|| busy + 1);
+        self.busy.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok()
+    }
+
+    /// Subtracts one from the busy count; returns whether none is left.
+    pub fn leave(&self) -> bool {
+        self.busy.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// Signals the run to stop; the first reason is kept.
+    pub fn stop(&self, why: Stop) {
+        self.stop.give(why);
+    }
+
+    /// Why the run should stop, if it should.
+    #[inline]
+    pub fn stopped(&self) -> Option<Stop> {
+        self.stop.given()
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    #[test]
+    fn the_best_of_two_offers_stays() {
+        loom::model(|| {
+            let control = Arc::new(Control::new(i64::MAX, None, None, 2));
+            let other = {
+                let control = control.clone();
+                thread::spawn(move || control.offer(Solution { score: 3, plan: vec![3] }))
+            };
+            control.offer(Solution { score: 5, plan: vec![5] });
+            other.join().unwrap();
+            assert_eq!(control.best(), 3);
+            assert_eq!(control.solution().unwrap().plan, [3]);
+        });
+    }
+
+    #[test]
+    fn no_fuel_is_drawn_twice_or_lost() {
+        loom::model(|| {
+            let control = Arc::new(Control::new(i64::MAX, None, Some(3), 1));
+            let other = {
+                let control = control.clone();
+                thread::spawn(move || {
+                    let drawn = control.draw(1 << 18);
+                    control.refund(drawn, 0);
+                    control.draw(1 << 18)
+                })
+            };
+            let mut drawn = control.draw(1 << 18);
+            drawn += other.join().unwrap();
+            while let more @ 1.. = control.draw(1 << 18) {
+                drawn += more;
+            }
+            assert_eq!(drawn, 3);
+        });
+    }
+
+    #[test]
+    fn exactly_one_is_last_and_nobody_joins_after_it() {
+        loom::model(|| {
+            let control = Arc::new(Control::new(i64::MAX, None, None, 2));
+            let other = {
+                let control = control.clone();
+                thread::spawn(move || {
+                    control.join();
+                    let last = control.leave();
+                    assert!(!last);
+                    control.leave()
+                })
+            };
+            let last = control.leave();
+            let joined = control.join_unless_over();
+            let after = joined && control.leave();
+            let other = other.join().unwrap();
+            assert_eq!(u32::from(last) + u32::from(after) + u32::from(other), 1);
+            assert!(!control.join_unless_over());
+        });
+    }
+
+    #[test]
+    fn the_first_reason_to_stop_counts() {
+        loom::model(|| {
+            let control = Arc::new(Control::new(i64::MAX, None, None, 1));
+            let other = {
+                let control = control.clone();
+                thread::spawn(move || control.stop(Stop::Time))
+            };
+            control.stop(Stop::Asked);
+            let first = control.stopped();
+            other.join().unwrap();
+            assert_eq!(control.stopped(), first);
+        });
+    }
+}

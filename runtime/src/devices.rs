@@ -1,0 +1,78 @@
+//! [`Devices`]: units other than threads, which a crate above this one supplies.
+
+use crate::error::RunError;
+use crate::executor::Executor;
+use pleach_core::search::explorer::Progress;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::work::Work;
+use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::panic::RefUnwindSafe;
+use std::time::{Duration, Instant};
+
+/// Devices that search beside the threads of a run.
+pub trait Devices: Debug + Send + Sync + RefUnwindSafe {
+    /// The devices that can be used for a problem. Where `at_once` is set, each is open when this returns; otherwise
+    /// one that takes long to open is opened while the threads search already.
+    fn plan<'p>(&self, problem: &'p dyn Problem, at_once: bool) -> DevicePlan<'p>;
+}
+
+/// The devices that a run can use.
+#[derive(Default)]
+pub struct DevicePlan<'p> {
+    /// Those that can be used.
+    pub devices: Vec<Box<dyn PlannedDevice + 'p>>,
+    /// A line about each that cannot, or less well than was asked for.
+    pub warnings: VecDeque<String>,
+}
+
+/// Receives lines that the user should read.
+pub type Warn<'p> = Box<dyn Fn(String) + Send + 'p>;
+
+/// A device that has not started to search.
+pub trait PlannedDevice: Send {
+    /// Its name: `emulated0`.
+    fn name(&self) -> &str;
+
+    /// Whether driving it keeps a core busy.
+    fn needs_core(&self) -> bool;
+
+    /// Whether its nodes do not tell which part of the tree they are.
+    fn is_blind(&self) -> bool;
+
+    /// The nodes a second that it explores, measured from this piece of work on.
+    ///
+    /// # Errors
+    /// If it cannot read the work, or shows that a bound is wrong.
+    fn rate(&mut self, from: &Work, best: i64) -> Result<f64, RunError>;
+
+    /// Its executor. `warn` receives a line if the device fails; a `slow` of 1 is full speed.
+    fn executor<'r>(
+        self: Box<Self>,
+        problem: &'r dyn Problem,
+        warn: Warn<'r>,
+        slow: f64,
+    ) -> Box<dyn Executor + 'r>
+    where
+        Self: 'r;
+}
+
+/// How long a unit searches alone, at most, to see how fast it is.
+const TIME: Duration = Duration::from_millis(300);
+
+/// The nodes a second that a search explores; a step of it returns what it did and how much is left.
+///
+/// # Errors
+/// If a bound is found to be wrong.
+pub fn rate(mut best: i64, mut step: impl FnMut(i64) -> (Progress, f64)) -> Result<f64, RunError> {
+    let (start, mut used, mut left) = (Instant::now(), 0, 1.0);
+    while left > 0.0 && start.elapsed() < TIME {
+        let (progress, size) = step(best);
+        (used, left) = (used + progress.used, size);
+        if let Some(fault) = progress.fault {
+            return Err(fault.into());
+        }
+        best = progress.found.map_or(best, |found| found.score.min(best));
+    }
+    Ok(used as f64 / start.elapsed().as_secs_f64().max(1e-9))
+}

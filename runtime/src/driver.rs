@@ -1,0 +1,336 @@
+//! The loop of a unit: explore, tell the peer, carry out what it wants, read the mail, wait.
+
+use crate::activity::Spell;
+use crate::body::Body;
+use crate::control::Stop;
+use crate::error::RunError;
+use crate::executor::{Budget, Executor, Stretch};
+use crate::outcome::{Balance, UnitReport};
+use crate::pace::Pace;
+use crate::side::Side;
+use crate::site_state::SiteState;
+use crate::transport::{Envelope, Transport};
+use pleach_core::search::seed::{Seeded, Top};
+use pleach_core::search::work::Work;
+use pleach_core::steal::{Event, Host, Peer, SeededChooser};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a unit explores before it looks at the clock.
+const STRETCH_NS: u64 = 100_000;
+
+/// One unit: a peer with its host, and the executor, mail and counts that they act on.
+pub(crate) struct Unit<'a, E, T> {
+    host: Host<Arc<Work>>,
+    chooser: SeededChooser,
+    body: Body<'a, E, T>,
+    /// The snapshot that the peer was told of last.
+    epoch: u64,
+    /// The round that the unit works in.
+    round: u64,
+    /// When the unit last explored.
+    explored_ns: u64,
+    /// A heuristic that the unit runs beside its search.
+    side: Option<Side<'a>>,
+    /// How it explores the top of a tree by itself.
+    top: Option<&'a dyn Top>,
+    /// The depth down to which it explores next, before it gives.
+    seeds: Option<u32>,
+    /// How fast it may explore, if that is limited.
+    pace: Option<Pace>,
+}
+
+/// What a unit leaves behind.
+pub struct Left {
+    /// What it did.
+    pub report: UnitReport,
+    /// What it asked and gave.
+    pub balance: Balance,
+    /// When it started.
+    pub started_ns: u64,
+    /// When it last explored.
+    pub explored_ns: u64,
+    /// When it learned of the end.
+    pub ended_ns: u64,
+    /// The least bound of its open work, if it has any.
+    pub least_bound: Option<i64>,
+    /// Open nodes.
+    pub open: f64,
+    /// The open work itself, where it is to be saved.
+    pub work: Option<Work>,
+    /// Pieces that were never acknowledged.
+    pub kept: usize,
+}
+
+/// Nodes of the top of a tree that are explored between two looks at mail and limits.
+const SLICE: u64 = 1 << 16;
+/// How long a unit without fuel waits for others to return some.
+const RETURN_NS: u64 = 200_000;
+/// How long a unit that only gives waits between two looks at the run.
+const LOOK_NS: u64 = 5_000_000;
+
+impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
+    pub fn new(
+        peer: Peer,
+        (seed, pace): (u64, Option<u64>),
+        body: Body<'a, E, T>,
+        (side, top): (Option<Side<'a>>, Option<&'a dyn Top>),
+    ) -> Self {
+        let pace = pace.map(Pace::new);
+        let chooser = SeededChooser::new(seed, peer.me());
+        let run_state = body.run_state;
+        let seeds = peer.explores_down_to().map(|(depth, _)| depth);
+        let host = Host::new(peer, run_state.saver().is_some() || run_state.site_state().is_some());
+        Self { host, chooser, body, epoch: 0, round: 0, explored_ns: 0, side, top, seeds, pace }
+    }
+
+    /// Runs until all work is done or the run is stopped.
+    pub fn drive(mut self) -> Result<Left, RunError> {
+        let run_state = self.body.run_state;
+        let started_ns = run_state.now_ns();
+        match run_state.site_state() {
+            None => self.work(started_ns)?,
+            Some(site_state) => self.dwell(site_state, started_ns)?,
+        }
+        Ok(self.leave(started_ns))
+    }
+
+    /// Works for as long as the site does. Whenever its gateway takes all work from the units, they hand it in
+    /// and begin again.
+    fn dwell(&mut self, site_state: &SiteState, started_ns: u64) -> Result<(), RunError> {
+        let new = self.host.peer().clone();
+        loop {
+            self.work(started_ns)?;
+            if site_state.is_over() || self.body.run_state.control().stopped().is_some() {
+                return Ok(());
+            }
+            site_state.hand_over(self.body.hand_over(self.host.on_the_way()));
+            self.host = Host::new(new.clone(), true);
+            // If that has come and gone meanwhile, nothing is handed over from it.
+            self.round += 2;
+            while site_state.round() < self.round {
+                if self.body.run_state.control().stopped().is_some() {
+                    return Ok(());
+                }
+                site_state.await_round(self.round);
+            }
+        }
+    }
+
+    /// Works until all work is done, the round ends, or the run is stopped.
+    fn work(&mut self, started_ns: u64) -> Result<(), RunError> {
+        let run_state = self.body.run_state;
+        let mut now_ns = run_state.now_ns();
+        self.tell(Event::Stepped { nodes: 0, busy_ns: 0 }, None, now_ns)?;
+        while !self.host.peer().finished() && run_state.goes_on(self.round) {
+            let size = self.body.executor.explorer().size();
+            if self.side.as_ref().is_some_and(|side| side.due(now_ns - started_ns)) {
+                now_ns = self.improve(now_ns);
+            } else if size == 0.0 {
+                self.park();
+                now_ns = self.wait(u64::MAX, now_ns);
+            } else if self.seeds.is_none() && self.host.peer().waits(size) {
+                // Looks are answered between two waits.
+                now_ns = self.wait(LOOK_NS, now_ns);
+                self.answer_look();
+            } else if let Some(rest_ns) = self.pace.as_ref().and_then(|pace| pace.rest_ns(now_ns)) {
+                now_ns = self.wait(rest_ns, now_ns);
+            } else {
+                now_ns = self.step(now_ns)?;
+            }
+            while let Some(envelope) = self.body.transport.poll() {
+                self.read(envelope, now_ns)?;
+            }
+            if self.body.wake_at_ns.is_some_and(|at| at <= now_ns) {
+                self.body.wake_at_ns = None;
+                self.tell(Event::Woke, None, now_ns)?;
+            }
+            self.begin_snapshot(now_ns)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for mail, the time to wake the peer, or this long. Returns the time after it.
+    fn wait(&mut self, at_most_ns: u64, now_ns: u64) -> u64 {
+        let wake_in_ns = self.body.wake_at_ns.map_or(u64::MAX, |at| at.saturating_sub(now_ns));
+        let wait_ns = Some(wake_in_ns.min(at_most_ns)).filter(|&ns| ns < u64::MAX);
+        self.body.transport.wait(wait_ns.map(Duration::from_nanos));
+        self.body.run_state.now_ns()
+    }
+
+    /// What is left at the end.
+    fn leave(self, started_ns: u64) -> Left {
+        let Body { run_state, mut executor, mut report, balance, .. } = self.body;
+        let ended_ns = run_state.now_ns();
+        let total_s = (ended_ns - started_ns) as f64 * 1e-9;
+        report.power = self.host.peer().power().0;
+        report.improve_s = self.side.as_ref().map_or(0.0, Side::seconds);
+        report.idle_s = (total_s - report.busy_s - report.improve_s).max(0.0);
+        report.counts.add(&executor.flush().counts);
+        executor.tell(&mut report);
+        let explorer = executor.explorer();
+        Left {
+            started_ns,
+            explored_ns: self.explored_ns,
+            ended_ns,
+            least_bound: explorer.least_bound(),
+            open: explorer.size(),
+            work: run_state.saver().map(|_| explorer.drain()),
+            kept: self.host.ledger().len(),
+            report,
+            balance,
+        }
+    }
+
+    /// Tells the peer what happened, and carries out what it wants.
+    fn tell(&mut self, event: Event, work: Option<Arc<Work>>, now_ns: u64) -> Result<(), RunError> {
+        self.host.tell(event, work, now_ns, &mut self.chooser, &mut self.body)
+    }
+
+    /// Explores for a stretch and tells the peer. Returns the time after it.
+    fn step(&mut self, now_ns: u64) -> Result<u64, RunError> {
+        let Some(stretch) = self.explore()? else {
+            // Fuel comes from other sites, if it comes, or from units that return some.
+            let run_state = self.body.run_state;
+            let at_most_ns = run_state.site_state().map_or(RETURN_NS, |_| u64::MAX);
+            let over = run_state.control().stopped().is_some();
+            return Ok(if over { now_ns } else { self.wait(at_most_ns, now_ns) });
+        };
+        let Body { me, run_state, executor, report, .. } = &mut self.body;
+        let Stretch { progress, mut busy_ns, active, phases } = stretch;
+        if let Some(pace) = &mut self.pace {
+            busy_ns = pace.pay(now_ns, progress.used).max(busy_ns);
+        }
+        if let Some(activity) = &mut report.activity {
+            let (nodes, active) = (progress.used, active.unwrap_or(1.0));
+            activity.add(&Spell { from_ns: now_ns, busy_ns, nodes, active, phases });
+        }
+        let now_ns = run_state.now_ns();
+        report.counts.add(&progress.counts);
+        report.busy_s += busy_ns as f64 * 1e-9;
+        report.phases.add(phases);
+        if let Some(fault) = progress.fault {
+            return Err(fault.into());
+        }
+        // A solution first: counts that are shown without it could claim more than is proven.
+        if let Some(found) = progress.found {
+            run_state.offer(found);
+        }
+        let explorer = executor.explorer();
+        run_state.show(*me, &report.counts, explorer.open_nodes());
+        run_state.gauge(*me).hold(explorer.size());
+        run_state.gauge(*me).spend(busy_ns);
+        self.answer_look();
+        self.explored_ns = now_ns;
+        self.tell(Event::Stepped { nodes: progress.used, busy_ns }, None, now_ns)?;
+        Ok(now_ns)
+    }
+
+    /// Explores for a stretch; `None` if the node limit is reached.
+    fn explore(&mut self) -> Result<Option<Stretch>, RunError> {
+        let Body { run_state, executor, transport, .. } = &mut self.body;
+        let control = run_state.control();
+        let most = self.pace.as_ref().map_or(u64::MAX, Pace::fuel);
+        let granted = control.draw(executor.appetite().min(most));
+        match run_state.site_state() {
+            None if control.is_dry() => {
+                control.stop(Stop::Nodes);
+                return Ok(None);
+            }
+            Some(site_state) if control.is_low() => site_state.ring(),
+            _ => {}
+        }
+        if granted == 0 {
+            return Ok(None);
+        }
+        if let Some(top) = self.seeds.zip(self.top) {
+            let (stretch, done) = seed(executor, top, control.best(), granted.min(SLICE))?;
+            control.refund(granted, stretch.progress.counts.bounded);
+            self.seeds = self.seeds.filter(|_| !done);
+            return Ok(Some(stretch));
+        }
+        let stretch = executor.explore(&Budget {
+            time_ns: STRETCH_NS,
+            fuel: granted.min(most),
+            best: &|| control.best(),
+            interrupted: &|| transport.waiting() || control.stopped().is_some(),
+        });
+        // The limit is on nodes as they are counted: fuel is also used by those without children.
+        control.refund(granted, stretch.progress.counts.bounded);
+        Ok(Some(stretch))
+    }
+
+    /// Tells the first peer if a snapshot was asked for since the last time.
+    fn begin_snapshot(&mut self, now_ns: u64) -> Result<(), RunError> {
+        let run_state = self.body.run_state;
+        let saver = run_state.saver().filter(|_| self.body.me == 0);
+        let epoch = saver.map_or(0, |saver| saver.epoch());
+        // Where a counter tells the end, the snapshot is counted until the peer has passed it on.
+        let counted = self.host.peer().uses_counter();
+        if epoch > self.epoch && (!counted || run_state.control().join_unless_over()) {
+            self.epoch = epoch;
+            self.tell(Event::Snapshot { epoch }, None, now_ns)?;
+        }
+        Ok(())
+    }
+
+    /// Looks for a better solution beside the search. Returns the time after it.
+    fn improve(&mut self, now_ns: u64) -> u64 {
+        let Some(side) = &mut self.side else { return now_ns };
+        let run_state = self.body.run_state;
+        let found = side.improver.improve();
+        let after_ns = run_state.now_ns();
+        let gained = found.is_some_and(|found| run_state.offer(found));
+        side.note(after_ns - now_ns, gained);
+        self.answer_look();
+        after_ns
+    }
+
+    /// Shows how much of the tree is open here, if that was asked for since the last time.
+    fn answer_look(&mut self) {
+        let (run_state, me) = (self.body.run_state, self.body.me);
+        let look = run_state.look();
+        if run_state.gauge(me).owes(look) {
+            let explorer = self.body.executor.explorer();
+            let open = explorer.open_share().unwrap_or(f64::NAN);
+            let here = explorer.least_bound().unwrap_or(i64::MAX);
+            run_state.gauge(me).answer(look, open, here.min(self.least_kept()));
+        }
+    }
+
+    /// There is no work here: that answers all looks until there is.
+    fn park(&mut self) {
+        let run_state = self.body.run_state;
+        run_state.gauge(self.body.me).park(self.least_kept());
+    }
+
+    /// The least bound of all pieces on their way from here.
+    fn least_kept(&self) -> i64 {
+        let bounds = self.host.ledger().pieces().map(|(_, piece)| piece.least_bound);
+        bounds.min().unwrap_or(i64::MAX)
+    }
+
+    fn read(&mut self, envelope: Envelope, now_ns: u64) -> Result<(), RunError> {
+        let Envelope { from, message, work } = envelope;
+        self.body.note_mail(&message);
+        let depth = self.host.peer().explores_down_to();
+        let again = depth.filter(|&(_, again)| again && message.brings_work());
+        self.seeds = again.map(|(depth, _)| depth).or(self.seeds);
+        self.tell(Event::Mail { from, message }, work, now_ns)
+    }
+}
+
+/// Explores the open nodes above a depth for a stretch. Returns whether there are none left.
+fn seed(
+    executor: &mut impl Executor,
+    (depth, top): (u32, &dyn Top),
+    best: i64,
+    fuel: u64,
+) -> Result<(Stretch, bool), RunError> {
+    let start = Instant::now();
+    let work = executor.explorer().drain();
+    let Seeded { work, progress, done } = top.seed(&work.bytes, depth, best, fuel)?;
+    executor.explorer().put(&work.bytes)?;
+    let busy_ns = start.elapsed().as_nanos() as u64;
+    Ok((Stretch { progress, busy_ns, ..Stretch::default() }, done))
+}

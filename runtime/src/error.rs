@@ -1,0 +1,94 @@
+//! [`RunError`]: why a run could not be carried out.
+
+use pleach_core::search::tree::WrongBound;
+use pleach_core::search::work::Malformed;
+use pleach_core::wire::Unreadable;
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+
+/// The most threads of a run.
+pub(crate) const MOST_THREADS: u32 = 1024;
+
+/// Why a run could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// `master-worker:late` where exploring a node twice would be wrong, or cannot be done.
+    #[error("master-worker:late {0}")]
+    Late(&'static str),
+    /// A tree that cannot be explored to a depth first.
+    #[error("cutoff and depth need work held as open nodes, which this search does not have")]
+    Cutoff,
+    /// A choice that several processes do not have.
+    #[error(
+        "cutoff, depth, coordinator, first, bridges=random, end=requests and weighted without weights are for a search \
+         by a single process"
+    )]
+    Alone,
+    /// More threads than any machine is known to have use for.
+    #[error("{0} threads, expected at most {MOST_THREADS}")]
+    Threads(u32),
+    /// The system gives no more threads.
+    #[error("cannot start thread {0}: {1}")]
+    Thread(u32, io::Error),
+    /// Work that a unit received could not be read.
+    #[error("work between units cannot be read: {0}")]
+    Work(#[from] Malformed),
+    /// The protocol broke one of its own laws.
+    #[error("the protocol failed: {0}")]
+    Protocol(String),
+    /// A solution shows that a bound of the problem is wrong.
+    #[error(transparent)]
+    Bound(#[from] WrongBound),
+    /// The solution to start from is wrong.
+    #[error("the solution to start from is wrong: {0}")]
+    Start(String),
+    /// A solution does not survive being checked.
+    #[error("a solution is wrong: {0}")]
+    Solution(String),
+    /// The run cannot be saved.
+    #[error("{}: {why}", path.display())]
+    Save {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        why: io::Error,
+    },
+    /// A checkpoint cannot be read.
+    #[error("{}: {why}", path.display())]
+    Load {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        why: io::Error,
+    },
+    /// A slab of a loop in steps cannot be held.
+    #[error("{0}")]
+    Slab(String),
+    /// No device can be used, and no thread was asked for.
+    #[error("{0}")]
+    NoUnit(String),
+    /// The links to other processes fail.
+    #[error("{0}")]
+    Net(Box<dyn Error + Send + Sync>),
+    /// A process that joined has lost the root.
+    #[error("{0}")]
+    Lost(String),
+    /// A process came back to a root that searches something else now, or has given its place away.
+    #[error("the search was replaced by another one")]
+    Replaced,
+    /// Another process has found something that ends the search.
+    #[error("site {site}: {why}")]
+    Site {
+        /// Its number.
+        site: u32,
+        /// What it says.
+        why: String,
+    },
+    /// A process cannot follow the root, whose search is another one here.
+    #[error("{0}")]
+    Follow(&'static str),
+    /// A checkpoint belongs to another search, or its content is damaged.
+    #[error(transparent)]
+    Resume(#[from] Unreadable),
+}

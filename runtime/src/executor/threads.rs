@@ -1,0 +1,75 @@
+//! [`ThreadExecutor`]: an explorer on the calling thread.
+
+use super::slow::Slow;
+use super::{Budget, Executor, Stretch};
+use pleach_core::search::explorer::Explorer;
+use std::time::Instant;
+
+/// Time between two looks at the mail flag: the longest that a thief waits.
+const LOOK_NS: f64 = 4_000.0;
+
+/// An explorer on the calling thread.
+pub struct ThreadExecutor<'p> {
+    explorer: Box<dyn Explorer + 'p>,
+    /// Measured nodes per nanosecond, once there was a whole stretch.
+    rate: Option<f64>,
+    slow: Slow,
+}
+
+impl<'p> ThreadExecutor<'p> {
+    /// An executor for this explorer; a `slow` of 1 is full speed.
+    #[must_use]
+    pub fn new(explorer: Box<dyn Explorer + 'p>, slow: f64) -> Self {
+        Self { explorer, rate: None, slow: Slow::by(slow) }
+    }
+}
+
+impl Executor for ThreadExecutor<'_> {
+    fn explorer(&mut self) -> &mut dyn Explorer {
+        &mut *self.explorer
+    }
+
+    fn explore(&mut self, budget: &Budget<'_>) -> Stretch {
+        let start = Instant::now();
+        let mut stretch = Stretch::default();
+        let progress = &mut stretch.progress;
+        let (paid_ns, paid) = self.slow.pay(budget);
+        if !paid {
+            stretch.busy_ns = paid_ns as u64;
+            return stretch;
+        }
+        let nodes_in = |ns: f64| self.rate.map(|rate| (rate * ns) as u64 + 1);
+        let fuel = budget.fuel.min(nodes_in(budget.time_ns as f64).unwrap_or(u64::MAX));
+        let mut look = nodes_in(LOOK_NS).unwrap_or(1);
+        while progress.used < fuel {
+            let fuel_now = look.min(fuel - progress.used);
+            progress.add(self.explorer.run(fuel_now, (budget.best)()));
+            if progress.found.is_some()
+                || progress.fault.is_some()
+                || (budget.interrupted)()
+                || self.explorer.size() == 0.0
+            {
+                break;
+            }
+            if self.rate.is_none() {
+                // A node may take seconds: the first looks are close together.
+                if start.elapsed().as_nanos() >= u128::from(budget.time_ns) {
+                    break;
+                }
+                look *= 2;
+            }
+        }
+        let elapsed_ns = start.elapsed().as_nanos() as f64;
+        let worked_ns = (elapsed_ns - paid_ns).max(1.0);
+        self.slow.owe(worked_ns);
+        let rate = progress.used as f64 / worked_ns;
+        // A stretch cut short says little about the rate.
+        let share = (worked_ns / budget.time_ns as f64).clamp(0.0, 1.0);
+        self.rate = match self.rate {
+            Some(before) => Some(before + 0.5 * share * (rate - before)),
+            None => (share == 1.0).then_some(rate),
+        };
+        stretch.busy_ns = elapsed_ns as u64;
+        stretch
+    }
+}

@@ -1,0 +1,97 @@
+//! Gathers what the units of a run leave, and checks the solution.
+
+use crate::control::Stop;
+use crate::driver::Left;
+use crate::error::RunError;
+use crate::outcome::{Balance, Outcome};
+use crate::run_state::RunState;
+use crate::transport::local::Office;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::{Counts, Goal};
+use pleach_core::search::work::Work;
+use std::sync::Arc;
+
+/// What a run comes to, and the open work where it is to be saved.
+pub fn gather(
+    problem: &dyn Problem,
+    run_state: &RunState<'_>,
+    office: &Office,
+    mut left: Vec<Left>,
+) -> (Outcome, Vec<Work>) {
+    let (mut pieces, mut open, mut least_bound) = (Vec::new(), 0.0, i64::MAX);
+    for unit in &mut left {
+        let stopped = run_state.control().stopped().is_some();
+        debug_assert!(unit.kept == 0 || stopped, "a piece was left over");
+        open += unit.open;
+        least_bound = least_bound.min(unit.least_bound.unwrap_or(i64::MAX));
+        pieces.extend(unit.work.take().filter(|work| !work.bytes.is_empty()));
+    }
+    let letters = office.leftovers().into_iter();
+    // Work that travels with any other message is also somewhere else.
+    for work in letters.filter(|letter| letter.message.brings_work()).filter_map(|l| l.work) {
+        open += work.size;
+        least_bound = least_bound.min(work.least_bound);
+        pieces.push(Arc::unwrap_or_clone(work));
+    }
+    let mut outcome = Outcome { open, ..sum(problem, run_state, left) };
+    settle(run_state, &mut outcome, least_bound);
+    (outcome, pieces)
+}
+
+/// What the units of this process did, before anything is said of what is open or proven.
+pub fn sum(problem: &dyn Problem, run_state: &RunState<'_>, left: Vec<Left>) -> Outcome {
+    let control = run_state.control();
+    let (mut counts, mut balance) = (Counts::default(), Balance::default());
+    let (mut explored_ns, mut ended_ns) = (0, 0);
+    let setup_ns = left.first().map_or(0, |unit| unit.started_ns);
+    let mut units = Vec::new();
+    for unit in left {
+        (explored_ns, ended_ns) = (unit.explored_ns.max(explored_ns), unit.ended_ns.max(ended_ns));
+        counts.add(&unit.report.counts);
+        balance.add(unit.balance);
+        units.push(unit.report);
+    }
+    balance.ending_ns = ended_ns.saturating_sub(explored_ns);
+    Outcome {
+        goal: problem.goal(),
+        counts,
+        solution: control.solution(),
+        stop: control.stopped(),
+        lower_bound: i64::MIN,
+        open: 0.0,
+        seconds: 0.0,
+        earlier_seconds: run_state.before.elapsed_ns as f64 * 1e-9,
+        setup_seconds: setup_ns as f64 * 1e-9,
+        units,
+        balance,
+        sites: Vec::new(),
+    }
+}
+
+/// Sees what is proven where the least bound of all open nodes is this one, and whether the stop matters.
+pub fn settle(run_state: &RunState<'_>, outcome: &mut Outcome, least_bound: i64) {
+    let best = run_state.control().best();
+    // No solution beats the incumbent or the least open bound. With no node open, the incumbent is best. What is
+    // known without searching counts too, but no bound goes beyond the incumbent.
+    outcome.lower_bound = best.min(least_bound).max(run_state.least_score.min(best));
+    // Ignore a stop request that arrived after the search was complete.
+    let done = outcome.open == 0.0 || outcome.lower_bound == best && best < i64::MAX;
+    outcome.stop = outcome.stop.filter(|&why| !done || why == Stop::Found);
+}
+
+/// Computes the solution's value again.
+///
+/// # Errors
+/// If it is not what the search claims.
+pub fn check(problem: &dyn Problem, outcome: &Outcome) -> Result<(), RunError> {
+    let Some(best) = &outcome.solution else { return Ok(()) };
+    let claimed = outcome.goal.value(best.score);
+    match problem.check(&best.plan) {
+        None => Ok(()),
+        Some(Ok(value)) if value == claimed || outcome.goal == Goal::Find => Ok(()),
+        Some(Ok(value)) => Err(RunError::Solution(format!(
+            "the search claims the value {claimed}, but the problem's check computes {value}"
+        ))),
+        Some(Err(why)) => Err(RunError::Solution(why)),
+    }
+}

@@ -1,0 +1,136 @@
+//! [`Gauge`]: what one unit shows of itself while it runs.
+
+use crate::sync::{AtomicI64, AtomicU64, Ordering};
+use pleach_core::search::tree::Counts;
+
+/// The answer of a unit without work: it holds for every look until the unit has work again.
+const PARKED: u64 = u64::MAX;
+
+/// One unit's counts and bounds, for others to read; on a cache line of its own.
+#[repr(align(128))]
+pub struct Gauge {
+    branched: AtomicU64,
+    bounded: AtomicU64,
+    total: AtomicU64,
+    /// The open part of the tree, as the bits of an `f64`; not a number where it is unknown.
+    open: AtomicU64,
+    /// Open nodes in memory.
+    open_nodes: AtomicU64,
+    /// The size of the work here, as the bits of an `f64`.
+    size: AtomicU64,
+    /// Time spent exploring.
+    busy_ns: AtomicU64,
+    /// The least bound of all work here or on its way from here.
+    least_bound: AtomicI64,
+    /// The look that `open` and `least_bound` answer.
+    answered: AtomicU64,
+    /// Counts up before each rise of the least bound.
+    rises: AtomicU64,
+}
+
+impl Default for Gauge {
+    fn default() -> Self {
+        let zero = || AtomicU64::new(0);
+        Self {
+            branched: zero(),
+            bounded: zero(),
+            total: zero(),
+            open: AtomicU64::new(f64::NAN.to_bits()),
+            open_nodes: zero(),
+            size: zero(),
+            busy_ns: zero(),
+            least_bound: AtomicI64::new(i64::MIN),
+            answered: zero(),
+            rises: zero(),
+        }
+    }
+}
+
+impl Gauge {
+    /// Whether the unit has answered a look. Once all units have, their gauges together leave no work
+    /// out.
+    pub fn answers(&self, look: u64) -> bool {
+        self.answered.load(Ordering::Acquire) >= look
+    }
+
+    /// How often the least bound has risen. Bounds that are read one after the other belong together only
+    /// if none rose meanwhile: else a piece may have gone from a unit that is read later to one that was
+    /// read before.
+    pub fn rises(&self) -> u64 {
+        self.rises.load(Ordering::SeqCst)
+    }
+
+    /// The counts so far, the open part of the tree where it is known, and the least bound of all work
+    /// that was here at any time since the last answer.
+    pub fn read(&self) -> (Counts, f64, i64) {
+        let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        let counts = Counts {
+            branched: read(&self.branched),
+            bounded: read(&self.bounded),
+            total: u128::from(read(&self.total)),
+            depth: 0,
+        };
+        (counts, f64::from_bits(read(&self.open)), self.least_bound.load(Ordering::SeqCst))
+    }
+
+    /// Open nodes in memory after the last stretch.
+    pub fn open_nodes(&self) -> u64 {
+        self.open_nodes.load(Ordering::Relaxed)
+    }
+
+    /// The size of the work here, as far as is known.
+    pub fn size(&self) -> f64 {
+        f64::from_bits(self.size.load(Ordering::Relaxed))
+    }
+
+    /// Shows how much work is here.
+    pub fn hold(&self, size: f64) {
+        self.size.store(size.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Nodes explored so far, and the time that this took.
+    pub fn spent(&self) -> (u64, u64) {
+        let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        (read(&self.bounded), read(&self.busy_ns))
+    }
+
+    /// Counts time spent exploring. Only the unit itself does.
+    pub fn spend(&self, busy_ns: u64) {
+        let before_ns = self.busy_ns.load(Ordering::Relaxed);
+        self.busy_ns.store(before_ns + busy_ns, Ordering::Relaxed);
+    }
+
+    /// Shows what was counted, and how many nodes are open.
+    pub fn show(&self, counts: &Counts, open_nodes: f64) {
+        self.branched.store(counts.branched, Ordering::Relaxed);
+        self.bounded.store(counts.bounded, Ordering::Relaxed);
+        self.total.store(counts.total as u64, Ordering::Relaxed);
+        self.open_nodes.store(open_nodes as u64, Ordering::Relaxed);
+    }
+
+    /// Whether a look is still to be answered.
+    pub fn owes(&self, look: u64) -> bool {
+        self.answered.load(Ordering::Relaxed) != look
+    }
+
+    /// Answers a look.
+    pub fn answer(&self, look: u64, open: f64, least_bound: i64) {
+        self.rises.fetch_add(1, Ordering::SeqCst);
+        self.open.store(open.to_bits(), Ordering::Relaxed);
+        // A piece counts here until it is acknowledged, and at its receiver from then on.
+        self.least_bound.store(least_bound, Ordering::SeqCst);
+        self.answered.store(look, Ordering::Release);
+    }
+
+    /// Answers this and all later looks, until the unit has work again.
+    pub fn park(&self, least_bound: i64) {
+        self.open_nodes.store(0, Ordering::Relaxed);
+        self.hold(0.0);
+        self.answer(PARKED, 0.0, least_bound);
+    }
+
+    /// Work arrives: before its giver hears of that, it must show here.
+    pub fn take(&self, least_bound: i64) {
+        self.least_bound.fetch_min(least_bound, Ordering::SeqCst);
+    }
+}

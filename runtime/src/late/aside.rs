@@ -1,0 +1,38 @@
+//! [`ScratchExplorer`]: an explorer beside the one at work, in which copies are split, compared and trimmed.
+
+use pleach_core::search::explorer::Explorer;
+use pleach_core::search::tree::Counts;
+use pleach_core::search::work::{Malformed, Work};
+
+/// Nodes to explore between two looks at whether to stop.
+const FUEL: u64 = 1 << 14;
+
+/// An explorer that holds nothing between two calls.
+pub(crate) struct ScratchExplorer<'a>(pub Box<dyn Explorer + 'a>);
+
+impl ScratchExplorer<'_> {
+    pub fn without(&mut self, work: &Work, other: &Work) -> Result<Work, Malformed> {
+        self.0.put(&work.bytes)?;
+        let trimmed = self.0.trim(&other.bytes);
+        let rest = self.0.drain();
+        trimmed.map(|()| rest)
+    }
+
+    /// What is counted in the part of `away` that is not in `left`, explored from this score on.
+    pub fn counted(
+        &mut self,
+        away: &Work,
+        left: &Work,
+        best: i64,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Counts, Malformed> {
+        let gone = self.without(away, left)?;
+        self.0.put(&gone.bytes)?;
+        let mut counts = Counts::default();
+        while self.0.size() > 0.0 && !stopped() {
+            counts.add(&self.0.run(FUEL, best).counts);
+        }
+        self.0.drain();
+        Ok(counts)
+    }
+}

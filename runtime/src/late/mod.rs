@@ -1,0 +1,70 @@
+//! What `master-worker:late` needs of a unit: all of it is in this folder.
+
+pub(crate) mod aside;
+
+use self::aside::ScratchExplorer;
+use crate::body::Body;
+use crate::error::RunError;
+use crate::executor::Executor;
+use crate::settings::Settings;
+use crate::transport::Transport;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Goal;
+use pleach_core::search::work::Work;
+use pleach_core::steal::late::LateEffects;
+use std::sync::Arc;
+
+/// Checks whether some nodes may be explored twice.
+///
+/// # Errors
+/// If that would make counts wrong, or cannot be done.
+pub(crate) fn check(problem: &dyn Problem, settings: &Settings) -> Result<(), RunError> {
+    let why = if problem.goal() == Goal::Count {
+        "may explore nodes twice, so it cannot count; choose another --balance"
+    } else if !problem.explorer().trims() {
+        "needs work held as intervals; add --nodes interval where the problem has it"
+    } else if settings.save.is_some() || settings.resume.is_some() {
+        "cannot be saved or resumed; choose another --balance"
+    } else {
+        return Ok(());
+    };
+    Err(RunError::Late(why))
+}
+
+/// There are copies only where there is an explorer for them.
+const NO_COPIES: RunError = RunError::Late("has no explorer for its copies");
+
+impl<E: Executor, T: Transport> LateEffects for Body<'_, E, T> {
+    fn copy(&mut self) -> Result<Arc<Work>, RunError> {
+        Ok(Arc::new(self.executor.explorer().copy()))
+    }
+
+    fn split_copy(
+        &mut self,
+        copy: &Arc<Work>,
+        share: f64,
+    ) -> Result<(Arc<Work>, Option<Arc<Work>>), RunError> {
+        let ScratchExplorer(explorer) = self.aside.as_mut().ok_or(NO_COPIES)?;
+        explorer.put(&copy.bytes)?;
+        let given = explorer.split(share).map(Arc::new);
+        Ok((Arc::new(explorer.drain()), given))
+    }
+
+    fn intersect(&mut self, copy: &Arc<Work>, left: &Arc<Work>) -> Result<Arc<Work>, RunError> {
+        let aside = self.aside.as_mut().ok_or(NO_COPIES)?;
+        let done = aside.without(copy, left)?;
+        Ok(Arc::new(aside.without(copy, &done)?))
+    }
+
+    fn trim(&mut self, away: &Arc<Work>) -> Result<(), RunError> {
+        let aside = self.aside.as_mut().ok_or(NO_COPIES)?;
+        let explorer = self.executor.explorer();
+        let left = explorer.copy();
+        explorer.trim(&away.bytes)?;
+        let control = self.run_state.control();
+        let stopped = || control.stopped().is_some();
+        let twice = aside.counted(away, &left, control.best(), &stopped)?;
+        self.balance.redundant += twice.bounded;
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+//! Searches on the threads of one process: clocks, mail between units, the loop of a unit, limits and files.
+//!
+//! Only what loom tests, the primitives that threads share, is built with `--cfg loom`.
+
+pub mod control;
+pub mod sync;
+pub mod transport;
+
+#[cfg(not(loom))]
+pub mod activity;
+#[cfg(not(loom))]
+mod body;
+#[cfg(not(loom))]
+pub mod devices;
+#[cfg(not(loom))]
+pub mod driver;
+#[cfg(not(loom))]
+pub mod error;
+#[cfg(not(loom))]
+pub mod executor;
+#[cfg(not(loom))]
+pub mod gather;
+#[cfg(not(loom))]
+pub mod gauge;
+#[cfg(not(loom))]
+mod host;
+#[cfg(not(loom))]
+mod late;
+#[cfg(not(loom))]
+mod lock;
+#[cfg(not(loom))]
+mod memory;
+#[cfg(not(loom))]
+pub mod outcome;
+#[cfg(not(loom))]
+pub mod outcome_wire;
+#[cfg(not(loom))]
+mod pace;
+#[cfg(not(loom))]
+mod pins;
+#[cfg(not(loom))]
+mod profile;
+#[cfg(not(loom))]
+pub mod run_state;
+#[cfg(not(loom))]
+pub mod save;
+#[cfg(not(loom))]
+pub mod settings;
+#[cfg(not(loom))]
+mod side;
+#[cfg(not(loom))]
+pub mod site_state;
+#[cfg(not(loom))]
+mod standard;
+#[cfg(not(loom))]
+pub mod start;
+#[cfg(not(loom))]
+pub mod units;
+#[cfg(not(loom))]
+pub mod watch;
+#[cfg(not(loom))]
+pub mod worker_pool;
+
+#[cfg(not(loom))]
+pub use control::Stop;
+#[cfg(not(loom))]
+pub use error::RunError;
+#[cfg(not(loom))]
+pub use host::host;
+#[cfg(not(loom))]
+pub use lock::Lock;
+#[cfg(not(loom))]
+pub use outcome::{
+    Balance, Outcome, Parting, Sight, SiteReport, SiteSight, SitesSight, UnitReport, UnitSight,
+};
+#[cfg(not(loom))]
+pub use save::{Save, SaveNow, load};
+#[cfg(not(loom))]
+pub use settings::{Settings, cores};
+#[cfg(not(loom))]
+pub use standard::output_was_closed;
+#[cfg(not(loom))]
+pub use start::run;
+#[cfg(not(loom))]
+pub use worker_pool::WorkerPool;

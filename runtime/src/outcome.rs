@@ -1,0 +1,301 @@
+//! What a run reports, during the search and at its end.
+
+use crate::activity::{Activity, Phases};
+use crate::control::Stop;
+use pleach_core::search::tree::{Counts, Goal, Solution};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// A snapshot of a run's progress.
+#[derive(Clone, Debug, Default)]
+pub struct Sight {
+    /// Seconds since the start, plus those before a resume.
+    pub seconds: f64,
+    /// What all units counted so far, including before a resume.
+    pub counts: Counts,
+    /// The estimated fraction of the tree that is done, if it can be estimated.
+    pub done: Option<f64>,
+    /// The incumbent's value.
+    pub best: Option<i64>,
+    /// The best bound proven so far.
+    pub bound: Option<i64>,
+    /// A problem that does not stop the run; reported once.
+    pub warning: Option<String>,
+    /// How the sites are, where there are several.
+    pub sites: Option<SitesSight>,
+    /// How each unit of this process is.
+    pub units: Vec<UnitSight>,
+    /// How each site is, as far as this process has heard of others.
+    pub each_site: Vec<SiteSight>,
+}
+
+/// How a unit is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnitSight {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Nodes that it has explored.
+    pub nodes: u64,
+    /// Seconds that it has spent on them.
+    pub busy_s: f64,
+    /// The size of the work that it holds, in nodes or in leaves of the tree.
+    pub held: f64,
+}
+
+/// How a site is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SiteSight {
+    /// Its name: `site1`.
+    pub name: String,
+    /// The machine that it runs on.
+    pub host: String,
+    /// Seconds from the start until it came, and until it went.
+    pub joined_s: f64,
+    /// See `joined_s`; none while it is there.
+    pub left_s: Option<f64>,
+    /// How it went, if it did.
+    pub end: Option<Parting>,
+    /// Its units, and how many of them have work.
+    pub units: u32,
+    /// See `units`.
+    pub busy: u32,
+    /// Nodes that it has explored.
+    pub nodes: u64,
+}
+
+/// How the sites of a search are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SitesSight {
+    /// Sites that are there.
+    pub sites: u32,
+    /// Their units.
+    pub units: u32,
+    /// Units that have work.
+    pub busy: u32,
+}
+
+/// How a site ended before the search did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parting {
+    /// In order: it handed back what it had.
+    Left,
+    /// It died, or could not be reached any more.
+    Lost,
+}
+
+/// What one process did, where several search together.
+#[derive(Clone, Debug, Default)]
+pub struct SiteReport {
+    /// Its name: `site0`.
+    pub name: String,
+    /// The machine that it ran on.
+    pub host: String,
+    /// Its units, as places in [`Outcome::units`]; none if it did not live to tell.
+    pub units: Vec<usize>,
+    /// Seconds from the start until it came, and until it went.
+    pub joined_s: f64,
+    /// Seconds from the start until it went, if it went before the end.
+    pub left_s: Option<f64>,
+    /// How it went, if it did.
+    pub end: Option<Parting>,
+    /// Certificates of its work that it sent.
+    pub commits: u64,
+    /// Nodes that it explored in vain, as far as is known: others did them again.
+    pub redone: u64,
+}
+
+/// What one unit did.
+#[derive(Clone, Debug, Default)]
+pub struct UnitReport {
+    /// Its name: `cpu0`, `emulated0`.
+    pub name: String,
+    /// What it did, for a device: `explore` or `evaluate`.
+    pub mode: String,
+    /// The form of its kernels, for a GPU: `cached`, `compiled`, `lowered` or `committed`.
+    pub kernel: String,
+    /// Why better forms failed, in one line; empty if none did.
+    pub kernel_log: String,
+    /// Nodes a second that a device explored and that it bounded, where both were tried.
+    pub trial: Option<(u64, u64)>,
+    /// Seconds that opening its device took, if that came to an end.
+    pub opened_s: Option<f64>,
+    /// What it counted.
+    pub counts: Counts,
+    /// Seconds spent exploring.
+    pub busy_s: f64,
+    /// Parts of that time in which a device did something else.
+    pub phases: Phases,
+    /// Seconds spent on heuristics beside the search.
+    pub improve_s: f64,
+    /// Seconds without work.
+    pub idle_s: f64,
+    /// Pieces of work received.
+    pub steals: u64,
+    /// Measured power in nodes per second; 0 if the unit never worked long enough.
+    pub power: u64,
+    /// Activity over time, if requested.
+    pub activity: Option<Activity>,
+}
+
+/// What it took to keep the units busy.
+#[derive(Clone, Debug, Default)]
+pub struct Balance {
+    /// Requests for work.
+    pub requests: u64,
+    /// Requests that brought work.
+    pub served: u64,
+    /// Requests that were refused.
+    pub refused: u64,
+    /// Messages of any kind.
+    pub messages: u64,
+    /// Bytes of work that changed hands.
+    pub moved_bytes: u64,
+    /// Nodes bounded twice because work was given away before its owner heard of it. They are
+    /// counted by exploring that work once more, from the best value known then.
+    pub redundant: u64,
+    /// Nanoseconds from the last node until every unit knew of the end.
+    pub ending_ns: u64,
+    /// Nanoseconds from request to work, for requests that brought some; the first
+    /// [`Balance::KEPT`] per unit.
+    pub steal_ns: Vec<u64>,
+    /// The power of each unit that shares were given by, where that was fixed beforehand.
+    pub weights: Vec<u32>,
+}
+
+impl Balance {
+    /// Waiting times kept per unit.
+    pub const KEPT: usize = 4096;
+
+    /// Adds another unit's figures.
+    pub fn add(&mut self, other: Balance) {
+        self.requests += other.requests;
+        self.served += other.served;
+        self.refused += other.refused;
+        self.messages += other.messages;
+        self.moved_bytes += other.moved_bytes;
+        self.redundant += other.redundant;
+        self.ending_ns += other.ending_ns;
+        self.steal_ns.extend(other.steal_ns);
+    }
+
+    /// The median time from request to work.
+    #[must_use]
+    pub fn median_steal_ns(&self) -> Option<u64> {
+        let mut sorted = self.steal_ns.clone();
+        sorted.sort_unstable();
+        sorted.get(sorted.len() / 2).copied()
+    }
+}
+
+/// What a run found, proved and used.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The purpose of the search.
+    pub goal: Goal,
+    /// What all units counted.
+    pub counts: Counts,
+    /// The best solution found.
+    pub solution: Option<Solution>,
+    /// Why the run stopped early, if it did.
+    pub stop: Option<Stop>,
+    /// The proven lower bound on the score of any solution; `i64::MIN` if there is none.
+    pub lower_bound: i64,
+    /// Open nodes left.
+    pub open: f64,
+    /// Seconds from start to end, plus those before a resume.
+    pub seconds: f64,
+    /// The seconds before a resume.
+    pub earlier_seconds: f64,
+    /// Seconds before the first node.
+    pub setup_seconds: f64,
+    /// What each unit did.
+    pub units: Vec<UnitReport>,
+    /// What it took to keep the units busy.
+    pub balance: Balance,
+    /// What each process did, where several search together.
+    pub sites: Vec<SiteReport>,
+}
+
+impl Outcome {
+    /// The rate of the search over the sum of the single rates of its units, each as measured while it explored,
+    /// for as long as it was there.
+    ///
+    /// A unit that never explored counts with the mean rate of the others. `None` if nothing was explored here.
+    #[must_use]
+    pub fn efficiency(&self) -> Option<f64> {
+        let whole_s = self.seconds - self.earlier_seconds - self.setup_seconds;
+        let nodes = |unit: &UnitReport| unit.counts.bounded.max(unit.counts.branched) as f64;
+        let rate = |unit: &UnitReport| (unit.busy_s > 0.0).then(|| nodes(unit) / unit.busy_s);
+        let rates: Vec<f64> =
+            self.units.iter().filter_map(rate).filter(|&rate| rate > 0.0).collect();
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        let there_s = |at: usize| {
+            let site = self.sites.iter().find(|site| site.units.contains(&at));
+            // Processes come and go since the start, and nobody searches before the setup is done.
+            let since = |at_s: f64| (at_s - self.setup_seconds).clamp(0.0, whole_s.max(0.0));
+            let gone_s = site.and_then(|site| site.left_s).map_or(whole_s, since);
+            gone_s - site.map_or(0.0, |site| since(site.joined_s))
+        };
+        let units = self.units.iter().enumerate();
+        let could: f64 = units
+            .map(|(at, unit)| {
+                let rate = rate(unit).filter(|&rate| rate > 0.0).unwrap_or(mean);
+                rate * there_s(at).max(0.0)
+            })
+            .sum();
+        let did: f64 = self.units.iter().map(nodes).sum();
+        let efficiency = did / could;
+        efficiency.is_finite().then_some(efficiency)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit(bounded: u64, busy_s: f64) -> UnitReport {
+        UnitReport {
+            counts: Counts { bounded, ..Counts::default() },
+            busy_s,
+            ..UnitReport::default()
+        }
+    }
+
+    fn outcome(units: Vec<UnitReport>, sites: Vec<SiteReport>) -> Outcome {
+        Outcome {
+            goal: Goal::Count,
+            counts: Counts::default(),
+            solution: None,
+            stop: None,
+            lower_bound: 0,
+            open: 0.0,
+            seconds: 11.0,
+            earlier_seconds: 0.0,
+            setup_seconds: 1.0,
+            units,
+            balance: Balance::default(),
+            sites,
+        }
+    }
+
+    #[test]
+    fn efficiency_is_the_rate_over_the_sum_of_single_rates() {
+        let close = |outcome: Outcome, wanted: f64| {
+            let efficiency = outcome.efficiency().unwrap();
+            assert!((efficiency - wanted).abs() < 1e-9, "{efficiency}, expected {wanted}");
+        };
+        close(outcome(vec![unit(1000, 10.0), unit(500, 5.0)], vec![]), 0.75);
+        // The second did nothing: it could have been as fast as the first.
+        close(outcome(vec![unit(1000, 10.0), unit(0, 0.0)], vec![]), 0.5);
+        let site =
+            |at: usize, joined_s| SiteReport { units: vec![at], joined_s, ..SiteReport::default() };
+        close(
+            outcome(vec![unit(1000, 10.0), unit(500, 5.0)], vec![site(0, 0.0), site(1, 6.0)]),
+            1.0,
+        );
+        assert_eq!(outcome(vec![unit(0, 0.0)], vec![]).efficiency(), None);
+    }
+}
+
+/// Is shown the run now and then, and stops it by breaking.
+pub type Watcher<'a> = dyn FnMut(&Sight) -> ControlFlow<()> + 'a;

@@ -1,0 +1,49 @@
+//! [`weighted`]: how fast each unit is when it searches alone for a moment, for shares that are fixed beforehand.
+
+use crate::devices::rate;
+use crate::error::RunError;
+use crate::settings::Settings;
+use crate::units::PlannedUnit;
+use pleach_core::search::problem::Problem;
+
+/// Nodes that a thread explores between two looks at the clock.
+const FUEL: u64 = 1 << 12;
+/// The weight of the fastest unit.
+const MOST: f64 = 1e6;
+
+/// The settings with the power of each unit, measured where the policy says so.
+///
+/// # Errors
+/// If a unit cannot read the problem's root, or shows that a bound is wrong.
+pub(crate) fn weighted(
+    problem: &dyn Problem,
+    settings: &Settings,
+    units: &mut [PlannedUnit<'_>],
+    best: i64,
+) -> Result<Settings, RunError> {
+    let mut settings = settings.clone();
+    if !settings.policy.profile {
+        return Ok(settings);
+    }
+    let root = problem.root();
+    let mut rates = Vec::new();
+    // Threads differ only in how they are slowed down.
+    let mut thread = None;
+    for unit in units {
+        let full = match (unit.device(), thread) {
+            (Some(device), _) => device.rate(&root, best)?,
+            (None, Some(rate)) => rate,
+            (None, None) => {
+                let mut explorer = problem.explorer();
+                explorer.put(&root.bytes)?;
+                *thread.insert(rate(best, |best| (explorer.run(FUEL, best), explorer.size()))?)
+            }
+        };
+        let paced = settings.pace.map_or(f64::INFINITY, |pace| pace as f64);
+        rates.push((full / settings.slow_down(&unit.name)).min(paced));
+    }
+    let most = rates.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let weights = rates.iter().map(|rate| (rate / most * MOST).max(1.0) as u32);
+    settings.policy.weights = weights.collect();
+    Ok(settings)
+}

@@ -1,0 +1,170 @@
+//! [`RunState`]: everything that the units of a process share.
+
+use crate::control::{Control, Stop};
+use crate::gauge::Gauge;
+use crate::save::Saver;
+use crate::site_state::SiteState;
+use crate::sync::{AtomicU64, Mutex, Ordering, lock};
+use pleach_core::search::tree::{Counts, Goal, Solution};
+use pleach_core::steal::PeerId;
+use pleach_core::wire::checkpoint::{Checkpoint, Cut};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What the units of a run share.
+pub struct RunState<'a> {
+    /// What is looked for.
+    pub goal: Goal,
+    /// What no solution can beat, known without searching.
+    pub least_score: i64,
+    /// What the run resumes, or starts with.
+    pub before: &'a Checkpoint,
+    control: Control,
+    gauges: Vec<Gauge>,
+    names: Vec<Arc<str>>,
+    /// Counts up when the open part of the tree is asked for.
+    looks: AtomicU64,
+    start: Instant,
+    saver: Option<Saver<'a>>,
+    /// Lines to be shown to the user.
+    warnings: Mutex<VecDeque<String>>,
+    /// What the units share with the gateway, where there are other sites.
+    site_state: Option<SiteState>,
+}
+
+impl<'a> RunState<'a> {
+    /// The state of a run that begins.
+    pub fn new(
+        (goal, least_score): (Goal, i64),
+        before: &'a Checkpoint,
+        control: Control,
+        names: Vec<Arc<str>>,
+        (start, saver): (Instant, Option<Saver<'a>>),
+        warnings: VecDeque<String>,
+        site_state: Option<SiteState>,
+    ) -> Self {
+        Self {
+            goal,
+            least_score,
+            before,
+            control,
+            gauges: names.iter().map(|_| Gauge::default()).collect(),
+            names,
+            looks: AtomicU64::new(0),
+            start,
+            saver,
+            warnings: Mutex::new(warnings),
+            site_state,
+        }
+    }
+
+    /// The incumbent, the fuel, the word to stop, and the counter of units that are not idle.
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// The snapshots of a run that is saved.
+    pub fn saver(&self) -> Option<&Saver<'a>> {
+        self.saver.as_ref()
+    }
+
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Time since the start, on the clock of the peers.
+    pub fn now_ns(&self) -> u64 {
+        self.elapsed().as_nanos() as u64
+    }
+
+    /// What the search has taken so far, earlier runs included.
+    pub fn seconds(&self) -> f64 {
+        (self.elapsed() + Duration::from_nanos(self.before.elapsed_ns)).as_secs_f64()
+    }
+
+    /// A unit has found a solution.
+    pub fn offer(&self, found: Solution) -> bool {
+        let better = self.control.offer(found);
+        if self.goal == Goal::Find {
+            self.halt(Stop::Found);
+        } else if let Some(site_state) = self.site_state.as_ref().filter(|_| better) {
+            site_state.ring();
+        }
+        better
+    }
+
+    /// Stops the search: at once where it has one process, and else as soon as the sites can.
+    pub fn halt(&self, why: Stop) {
+        match &self.site_state {
+            None => self.control.stop(why),
+            Some(site_state) => site_state.wish(why),
+        }
+    }
+
+    /// What the units share with the gateway, where there are other sites.
+    pub fn site_state(&self) -> Option<&SiteState> {
+        self.site_state.as_ref()
+    }
+
+    /// The round that the units work in; always the same one where there is one process.
+    pub fn round(&self) -> u64 {
+        self.site_state.as_ref().map_or(0, SiteState::round)
+    }
+
+    /// Whether units that began in a round are to go on.
+    #[inline]
+    pub fn goes_on(&self, round: u64) -> bool {
+        self.control.stopped().is_none() && self.round() == round
+    }
+
+    /// Shows what a unit has counted.
+    pub fn show(&self, me: PeerId, counts: &Counts, open_nodes: f64) {
+        self.gauge(me).show(counts, open_nodes);
+    }
+
+    /// A unit's gauge.
+    pub fn gauge(&self, me: PeerId) -> &Gauge {
+        &self.gauges[me as usize]
+    }
+
+    /// The gauges of all units.
+    pub fn gauges(&self) -> &[Gauge] {
+        &self.gauges
+    }
+
+    /// Their names.
+    pub fn names(&self) -> &[Arc<str>] {
+        &self.names
+    }
+
+    /// The look that was asked for last.
+    pub fn look(&self) -> u64 {
+        self.looks.load(Ordering::Relaxed)
+    }
+
+    /// Asks all units for the open part of the tree.
+    pub fn ask_for_look(&self) {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes a unit's part of a snapshot.
+    pub fn hand_in(&self, cut: Cut) {
+        match (&self.site_state, &self.saver) {
+            (Some(site_state), _) => site_state.hand_in(cut),
+            (None, Some(saver)) => saver.hand_in(cut),
+            (None, None) => {}
+        }
+    }
+
+    /// A line for the user.
+    pub fn warn(&self, line: String) {
+        lock(&self.warnings).push_back(line);
+    }
+
+    /// The next line for the user.
+    pub fn next_warning(&self) -> Option<String> {
+        lock(&self.warnings).pop_front()
+    }
+}

@@ -1,0 +1,263 @@
+//! [`Saver`]: the cuts of all units gathered into snapshots, and snapshots written to a file.
+
+use crate::control::Control;
+use crate::error::RunError;
+use crate::lock::Lock;
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use pleach_core::lease::Certificate;
+use pleach_core::lease::gateway::Portion;
+use pleach_core::search::tree::Counts;
+use pleach_core::search::work::Work;
+use pleach_core::wire::checkpoint::{Checkpoint, Cut, assemble};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Where and how often to save.
+#[derive(Clone, Debug)]
+pub struct Save {
+    /// The file. While a new one is written to `.part` beside it, the old one stays.
+    pub path: PathBuf,
+    /// Time between two saves.
+    pub every: Duration,
+}
+
+/// Requests to save a run at once, from any thread. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct SaveNow {
+    asked: Arc<std::sync::atomic::AtomicU64>,
+    /// Requests that are no concern of this run.
+    before: u64,
+}
+
+impl SaveNow {
+    /// Requests it.
+    pub fn ask(&self) {
+        self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// Requests so far.
+    #[must_use]
+    pub fn asked(&self) -> u64 {
+        self.asked.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// The same for a run that begins: it answers requests from now on, also those that come before it can.
+    #[must_use]
+    pub fn from_now(&self) -> Self {
+        Self { before: self.asked(), ..self.clone() }
+    }
+
+    /// Requests that were made before the run began.
+    pub fn before(&self) -> u64 {
+        self.before
+    }
+}
+
+impl Save {
+    /// Checks that the file may be replaced: it must be a checkpoint, or empty, or missing.
+    ///
+    /// # Errors
+    /// If it is anything else.
+    pub fn may_replace(&self) -> io::Result<()> {
+        if is_checkpoint_or_empty(&self.path)? {
+            Ok(())
+        } else {
+            Err(io::Error::other("not a checkpoint; refusing to overwrite it"))
+        }
+    }
+}
+
+/// Whether a file is a checkpoint, or empty, or missing.
+fn is_checkpoint_or_empty(path: &Path) -> io::Result<bool> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(why) => return Err(why),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not an ordinary file"));
+    }
+    let mut begin = Vec::new();
+    file.take(4).read_to_end(&mut begin)?;
+    Ok(begin.is_empty() || begin == pleach_core::wire::ContentKind::Checkpoint.mark())
+}
+
+/// Reads a saved run in order to resume it.
+///
+/// # Errors
+/// If there is no such file, or it is not an undamaged checkpoint.
+pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
+    let regular = |path: &Path| match std::fs::metadata(path)?.is_file() {
+        true => std::fs::read(path),
+        false => Err(io::Error::other("not an ordinary file")),
+    };
+    let read =
+        regular(path).and_then(|bytes| Checkpoint::from_bytes(&bytes).map_err(io::Error::other));
+    read.map(Arc::new).map_err(|why| RunError::Load { path: path.to_path_buf(), why })
+}
+
+/// Replaces a file as a whole: whenever the process or the machine stops, the file is either the old one or
+/// the new one.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A link stays one: what it leads to is replaced.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".part");
+    let aside = PathBuf::from(aside);
+    if !is_checkpoint_or_empty(&aside)? {
+        let aside = aside.display();
+        return Err(io::Error::other(format!("{aside} is in the way, and is not ours; remove it")));
+    }
+    let written = File::create(&aside)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        })
+        .and_then(|()| {
+            keep_before(path);
+            std::fs::rename(&aside, path)
+        });
+    if let Err(why) = written {
+        // An incomplete file is of no use. If it cannot be removed either, that changes nothing.
+        let _ = std::fs::remove_file(&aside);
+        return Err(why);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // Where a folder cannot be synced, the system decides when the new name reaches the disk.
+    let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+/// Keeps the file that is about to be replaced, as `FILE.old`. Where the system has no second name for a file, or
+/// something else has that name, the file is just replaced.
+fn keep_before(path: &Path) {
+    let mut old = path.as_os_str().to_owned();
+    old.push(".old");
+    let old = PathBuf::from(old);
+    let holds_something = std::fs::metadata(path).is_ok_and(|about| about.len() > 0);
+    if holds_something && is_checkpoint_or_empty(&old).unwrap_or_default() {
+        // If there is none, nothing is in the way.
+        let _ = std::fs::remove_file(&old);
+        let _ = std::fs::hard_link(path, &old);
+    }
+}
+
+/// Takes the snapshots of a run to a file.
+pub struct Saver<'a> {
+    save: &'a Save,
+    /// What was done before this run began.
+    before: Checkpoint,
+    start: Instant,
+    /// The cuts so far of the snapshot under way, and how many complete it.
+    cuts: Mutex<Vec<Cut>>,
+    units: usize,
+    /// The epoch of the last snapshot.
+    epoch: AtomicU64,
+    /// Whether a failure was reported.
+    warned: AtomicBool,
+}
+
+impl<'a> Saver<'a> {
+    /// A saver for a run that resumes `before`.
+    pub fn new(
+        (save, about): (&'a Save, &str),
+        before: &Checkpoint,
+        units: u32,
+        start: Instant,
+    ) -> Self {
+        let before = Checkpoint { about: about.into(), pieces: Vec::new(), ..before.clone() };
+        Self {
+            save,
+            before,
+            start,
+            cuts: Mutex::default(),
+            units: units as usize,
+            epoch: AtomicU64::new(0),
+            warned: AtomicBool::new(false),
+        }
+    }
+
+    /// Time between two saves.
+    pub fn every(&self) -> Duration {
+        self.save.every
+    }
+
+    /// The epoch of the snapshot that was asked for last.
+    #[inline]
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Asks for a snapshot. The one before must be complete.
+    pub fn ask(&self) {
+        self.epoch.fetch_add(1, Ordering::Release);
+    }
+
+    /// Takes a unit's cut.
+    pub fn hand_in(&self, cut: Cut) {
+        lock(&self.cuts).push(cut);
+    }
+
+    /// Locks the file for as long as the lock is held, and writes it before the run begins, so that a path
+    /// that cannot be written costs no search.
+    pub fn begin(&self, pieces: Vec<Work>, control: &Control) -> Result<Lock, RunError> {
+        let begin = || {
+            // Before a lock file is made beside whatever this is.
+            self.save.may_replace()?;
+            let lock = Lock::hold(&self.save.path)?;
+            self.save.may_replace()?;
+            self.write(&Counts::default(), pieces, control)?;
+            Ok(lock)
+        };
+        begin().map_err(|why| RunError::Save { path: self.save.path.clone(), why })
+    }
+
+    /// A line about a failure: once, until a save succeeds again.
+    pub fn warn(&self, why: &io::Error, over: bool) -> Option<String> {
+        let path = self.save.path.display();
+        let what =
+            if over { "the work since the last save is lost" } else { "the search continues" };
+        let first = !self.warned.swap(true, Ordering::Relaxed);
+        (first || over)
+            .then(|| format!("--checkpoint {path}: {why}; {what}, the file stays as it was"))
+    }
+
+    /// Writes the snapshot under way if it is complete. Returns whether it was.
+    pub fn write_if_whole(&self, control: &Control) -> io::Result<bool> {
+        let mut cuts = lock(&self.cuts);
+        if cuts.len() < self.units {
+            return Ok(false);
+        }
+        let cuts = std::mem::take(&mut *cuts);
+        let (counts, pieces) = assemble(cuts);
+        self.write(&counts, pieces, control).map(|()| true)
+    }
+
+    /// Writes the file with what was counted in this run, and what is open.
+    pub fn write(&self, counts: &Counts, pieces: Vec<Work>, control: &Control) -> io::Result<()> {
+        let mut all = Checkpoint { pieces, ..self.before.clone() };
+        all.counts.add(counts);
+        self.put(all, control)
+    }
+
+    /// Writes the file with what the root of several sites says of the whole.
+    pub fn write_whole(
+        &self,
+        whole: &Certificate<Portion<Counts>>,
+        control: &Control,
+    ) -> io::Result<()> {
+        self.put(self.before.clone().with_certificate(whole), control)
+    }
+
+    fn put(&self, mut all: Checkpoint, control: &Control) -> io::Result<()> {
+        all.elapsed_ns = all.elapsed_ns.saturating_add(self.start.elapsed().as_nanos() as u64);
+        all.best = control.best();
+        all.solution = control.solution();
+        replace(&self.save.path, &all.to_bytes())?;
+        self.warned.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! [`Settings`]: how a run goes about its search.
+
+use crate::devices::Devices;
+use crate::error::RunError;
+use crate::outcome::{Outcome, Watcher};
+use crate::save::{Save, SaveNow};
+use crate::worker_pool::WorkerPool;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Solution;
+use pleach_core::steal::Policy;
+use pleach_core::wire::checkpoint::Checkpoint;
+use std::fmt::Debug;
+use std::panic::RefUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a run goes about its search.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Threads that search; at least one where there are no devices.
+    pub threads: u32,
+    /// Devices that search beside them.
+    pub devices: Option<Arc<dyn Devices>>,
+    /// Whether every device that keeps a core busy takes the place of a thread.
+    pub make_room: bool,
+    /// Artificial slow-down factors of units, by name. Others run at full speed.
+    pub slow: Vec<(String, f64)>,
+    /// The most nodes that a unit explores in a second; it sleeps when it is ahead.
+    pub pace: Option<u64>,
+    /// How work is balanced.
+    pub policy: Policy,
+    /// The value that a solution must beat. If none does, there is no solution, and the value is proven to be a
+    /// bound.
+    pub best: Option<i64>,
+    /// The incumbent to start from: other solutions must beat it. Its score is checked if the problem can.
+    pub start: Option<Solution>,
+    /// Whether a thread runs a heuristic beside the search, where the problem has one.
+    pub improve: bool,
+    /// Stop after this time.
+    pub time_limit: Option<Duration>,
+    /// Stop after about this number of nodes.
+    pub node_limit: Option<u64>,
+    /// Stop once open work takes more memory than this, in bytes; four fifths of what is free if it is not given.
+    pub memory: Option<u64>,
+    /// The seed for all random choices.
+    pub seed: u64,
+    /// Whether to record the activity of every unit.
+    pub trace: bool,
+    /// How long an idle unit polls for mail before it sleeps.
+    pub spin: Duration,
+    /// Time between two progress reports.
+    pub look_every: Duration,
+    /// Where and how often to save the run.
+    pub save: Option<Save>,
+    /// Requests to save the run at once.
+    pub save_now: SaveNow,
+    /// The saved run to resume.
+    pub resume: Option<Arc<Checkpoint>>,
+    /// What the search is, in words that a file keeps, and that other processes are told.
+    pub about: String,
+    /// The processes that search together, if this one is not alone.
+    pub processes: Option<Arc<dyn ProcessGroup>>,
+}
+
+/// Processes that search together, this one among them.
+pub trait ProcessGroup: Debug + Send + Sync + RefUnwindSafe {
+    /// Takes part in a search by all of them. Where this process follows, the outcome is about its own part.
+    ///
+    /// # Errors
+    /// If the machine, the network or the problem fails.
+    fn run(
+        &self,
+        pool: &WorkerPool,
+        problem: &dyn Problem,
+        settings: &Settings,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Outcome, RunError>;
+}
+
+impl Settings {
+    /// The slow-down factor of a unit.
+    pub(crate) fn slow_down(&self, unit: &str) -> f64 {
+        let named = self.slow.iter().rev().find(|(name, _)| name == unit);
+        named.map_or(1.0, |(_, factor)| *factor)
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            threads: cores(),
+            devices: None,
+            make_room: false,
+            slow: Vec::new(),
+            pace: None,
+            policy: Policy::default(),
+            best: None,
+            start: None,
+            improve: false,
+            time_limit: None,
+            node_limit: None,
+            memory: None,
+            seed: 0,
+            trace: false,
+            spin: crate::transport::local::SPIN,
+            look_every: Duration::from_millis(100),
+            save: None,
+            save_now: SaveNow::default(),
+            resume: None,
+            about: String::new(),
+            processes: None,
+        }
+    }
+}
+
+/// The number of cores that this process may use.
+#[must_use]
+pub fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
+}

@@ -1,0 +1,295 @@
+//! Starts a run: checks what it is to do, sets up what its units share, and puts them to work.
+
+use crate::body::Body;
+use crate::control::{Control, Stop};
+use crate::driver::{Left, Unit};
+use crate::error::{MOST_THREADS, RunError};
+use crate::gather::{check, gather};
+use crate::late;
+use crate::late::aside::ScratchExplorer;
+use crate::outcome::Watcher;
+use crate::outcome::{Outcome, Sight, UnitReport};
+use crate::profile;
+use crate::run_state::RunState;
+use crate::save::Saver;
+use crate::settings::Settings;
+use crate::side::Side;
+use crate::transport::local::Office;
+use crate::units::{Plan, PlannedUnit, plan};
+use crate::watch::watch_over;
+use crate::worker_pool::WorkerPool;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::{Goal, Solution};
+use pleach_core::search::work::{Malformed, Work};
+use pleach_core::steal::{End, Peer, PeerTree};
+use pleach_core::wire::Unreadable;
+use pleach_core::wire::checkpoint::Checkpoint;
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
+
+/// Searches a problem's whole tree, or as much as the limits allow, with the worker pool of the process.
+///
+/// `watch` is shown the run now and then, and stops it by breaking.
+///
+/// # Errors
+/// If the machine or the problem fails. A panic in the problem's own code continues in the caller.
+pub fn run(
+    problem: &dyn Problem,
+    settings: &Settings,
+    watch: &mut Watcher<'_>,
+) -> Result<Outcome, RunError> {
+    WorkerPool::shared().run(problem, settings, watch)
+}
+
+impl WorkerPool {
+    /// Searches a problem's whole tree, or as much as the limits allow.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn run(
+        &self,
+        problem: &dyn Problem,
+        settings: &Settings,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Outcome, RunError> {
+        let start = Instant::now();
+        let settings = &complete(settings);
+        if settings.threads > MOST_THREADS {
+            return Err(RunError::Threads(settings.threads));
+        }
+        if let Some(processes) = &settings.processes {
+            return processes.run(self, problem, settings, watch);
+        }
+        if settings.policy.is_late() {
+            late::check(problem, settings)?;
+        }
+        if settings.policy.has_depths() && problem.top().is_none() {
+            return Err(RunError::Cutoff);
+        }
+        problem.hurry(false);
+        let Plan { mut units, warnings } = plan(problem, settings)?;
+        let n_units = units.len() as u32;
+        // This process is alone: what others held when a file was written is its own now.
+        let before =
+            &before(problem, settings)?.folded().map_err(|why| RunError::Resume(why.into()))?;
+        let saver = settings.save.as_ref().map(|save| (save, &*settings.about));
+        let saver = saver.map(|save| Saver::new(save, before, n_units, start));
+        let about = (problem.goal(), problem.least_score());
+        let control = control(problem, settings, before, settings.node_limit, n_units);
+        let settings = &profile::weighted(problem, settings, &mut units, control.best())?;
+        let names = units.iter().map(|unit| unit.name.as_str().into()).collect();
+        let run_state =
+            &RunState::new(about, before, control, names, (start, saver), warnings, None);
+        let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), run_state.control());
+        let _lock = run_state.saver().map(begin).transpose()?;
+        let office = &Office::new(n_units);
+        let ground = Ground { problem, settings, run_state, office };
+        let left = self.work(&ground, units, watch)?;
+        let (mut outcome, open) = gather(problem, run_state, office, left);
+        check(problem, &outcome)?;
+        if let Some(saver) = run_state.saver() {
+            // If what was looked for is found or proven, nothing is left to do.
+            let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
+            let open = if stopped { open } else { Vec::new() };
+            let saved = saver.write(&outcome.counts, open, run_state.control());
+            if let Some(warning) = saved.err().and_then(|why| saver.warn(&why, true)) {
+                run_state.warn(warning);
+            }
+        }
+        last_warnings(run_state, watch);
+        outcome.balance.weights = settings.policy.weights.to_vec();
+        outcome.counts.add(&before.counts);
+        outcome.seconds = run_state.seconds();
+        Ok(outcome)
+    }
+
+    /// Has all units work while the run is watched.
+    fn work<'a>(
+        &self,
+        ground: &Ground<'a>,
+        units: Vec<PlannedUnit<'a>>,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Vec<Left>, RunError> {
+        let (settings, n_units) = (ground.settings, units.len() as u32);
+        let tree = &PeerTree::new(n_units, settings.policy.tree, settings.seed);
+        let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
+        // The last thread: at the beginning the first one mostly has all the work.
+        let improves = threads.max(1) - 1;
+        let jobs = (0..n_units).zip(units).map(|(me, planned)| {
+            let peer = Peer::new(me, tree, settings.policy.clone());
+            let improves = me == improves;
+            let pieces = &ground.run_state.before.pieces;
+            // The whole work, if it is one piece, is for the first peer.
+            let place = (me + n_units - tree.first()) % n_units;
+            let pieces = pieces.iter().skip(place as usize).step_by(n_units as usize);
+            let job = move || ground.unit(peer, planned, pieces, improves);
+            Box::new(job) as Box<dyn FnOnce() -> Result<Left, RunError> + Send + '_>
+        });
+        let ended = self.side_by_side(jobs.collect(), |latch| {
+            let mut guard = ground.guard();
+            watch_over(ground.problem, settings, ground.run_state, latch, ground.office, watch);
+            guard.well = true;
+        })?;
+        let left = ended.into_iter().map(|left| match left {
+            Ok(left) => left,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        left.collect()
+    }
+}
+
+/// What the units of a run work on.
+pub struct Ground<'a> {
+    /// The problem.
+    pub problem: &'a dyn Problem,
+    /// How it is searched.
+    pub settings: &'a Settings,
+    /// What the units share.
+    pub run_state: &'a RunState<'a>,
+    /// Their mailboxes.
+    pub office: &'a Office,
+}
+
+impl<'a> Ground<'a> {
+    /// Runs one unit, which begins with these pieces, on the thread that calls this.
+    pub fn unit(
+        &self,
+        peer: Peer,
+        planned: PlannedUnit<'a>,
+        pieces: impl Iterator<Item = &'a Work>,
+        improves: bool,
+    ) -> Result<Left, RunError> {
+        let Ground { problem, settings, run_state, office } = *self;
+        let mut guard = self.guard();
+        let me = peer.me();
+        let activity = settings.trace.then(Default::default);
+        let name = planned.name.clone();
+        let report = UnitReport { name, activity, ..UnitReport::default() };
+        let slow = settings.slow_down(&planned.name);
+        let executor = planned.executor(problem, pieces, run_state, slow)?;
+        let top = peer.explores_down_to().is_some().then(|| problem.top()).flatten();
+        let mut desk = office.desk(me);
+        // A unit that is to behave as a machine of its own shares its core with others.
+        desk.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };
+        let hope = run_state.control().best() > run_state.least_score;
+        let side = (settings.improve && hope && improves)
+            .then(|| problem.improver(settings.seed).map(Side::new))
+            .flatten();
+        let aside = settings.policy.is_late().then(|| ScratchExplorer(problem.explorer()));
+        let body = Body::new(me, run_state, executor, desk, report, aside);
+        let left = Unit::new(peer, (settings.seed, settings.pace), body, (side, top)).drive()?;
+        guard.well = true;
+        Ok(left)
+    }
+
+    /// What stops all units if its holder fails.
+    pub fn guard(&self) -> Guard<'a> {
+        Guard { control: self.run_state.control(), office: self.office, well: false }
+    }
+}
+
+/// Stops all units when one of them or the watcher fails: an error or a panic leaves `well` unset.
+pub struct Guard<'a> {
+    control: &'a Control,
+    office: &'a Office,
+    /// Whether all is well.
+    pub well: bool,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if !self.well {
+            self.control.stop(Stop::Failed);
+        }
+        if self.control.stopped().is_some() {
+            self.office.ring_all();
+        }
+    }
+}
+
+/// The settings with what follows from them.
+fn complete(settings: &Settings) -> Settings {
+    let mut settings = settings.clone();
+    // No unit at all would leave the tree alone, and prove nothing.
+    settings.threads = settings.threads.max(u32::from(settings.devices.is_none()));
+    settings.policy.end.get_or_insert(End::Counter);
+    settings
+}
+
+/// Shows the user what is left to say.
+pub fn last_warnings(run_state: &RunState<'_>, watch: &mut Watcher<'_>) {
+    while let Some(warning) = run_state.next_warning() {
+        let seconds = run_state.seconds();
+        // There is nothing left to stop.
+        let _ = watch(&Sight { warning: Some(warning), seconds, ..Sight::default() });
+    }
+}
+
+/// How long a sample of the tree may take, by which it is known again.
+const SAMPLE: Duration = Duration::from_millis(50);
+
+/// What the run resumes, or a search that has not begun.
+pub fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
+    if let Some(start) = &settings.start {
+        check_start(problem, start)?;
+    }
+    let Some(before) = &settings.resume else {
+        // A print may take a while, and is needed only where others may doubt it.
+        let doubted = settings.save.is_some() || settings.processes.is_some();
+        let start = Instant::now();
+        let go_on = || start.elapsed() < SAMPLE;
+        let fingerprint = if doubted { problem.new_fingerprint(&go_on) } else { 0 };
+        let (run, best, pieces) = (random(), i64::MAX, vec![problem.root()]);
+        return Ok(Checkpoint { fingerprint, run, best, pieces, ..Checkpoint::default() });
+    };
+    if !problem.has_fingerprint(before.fingerprint) {
+        return Err(Unreadable::Foreign.into());
+    }
+    let content = |why: Malformed| RunError::Resume(why.into());
+    let mut before = Checkpoint::clone(before);
+    let to_beat = settings.best.map_or(i64::MAX, |value| problem.goal().score(value));
+    if to_beat < before.best {
+        // Processes of the run in the file know nothing of this value, nor that run of what it will prune.
+        before.run = random();
+    }
+    let mut explorer = problem.explorer();
+    let read = |piece: &Work| explorer.put(&piece.bytes);
+    before.clone().folded().map_err(content)?.pieces.iter().try_for_each(read).map_err(content)?;
+    let plan = before.solution.as_ref().map(|best| &best.plan);
+    match plan.and_then(|plan| problem.check(plan)) {
+        Some(Err(_)) => Err(content(Malformed::Range)),
+        _ => Ok(before),
+    }
+}
+
+/// A number that no other run, and no other process, has drawn.
+pub fn random() -> u64 {
+    RandomState::new().hash_one((std::process::id(), Instant::now()))
+}
+
+/// Refuses a solution to start from that is invalid, or whose score is wrong.
+fn check_start(problem: &dyn Problem, start: &Solution) -> Result<(), RunError> {
+    let (goal, score) = (problem.goal(), start.score);
+    match problem.check(&start.plan) {
+        Some(Err(why)) => Err(RunError::Start(why)),
+        Some(Ok(value)) if goal != Goal::Find && goal.score(value) != score => {
+            let right = goal.score(value);
+            Err(RunError::Start(format!("its score is said to be {score}, but is {right}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The incumbent, the fuel and the counter of a run.
+pub fn control(
+    problem: &dyn Problem,
+    settings: &Settings,
+    before: &Checkpoint,
+    fuel: Option<u64>,
+    units: u32,
+) -> Control {
+    let best = settings.best.map_or(i64::MAX, |value| problem.goal().score(value));
+    let starts = [settings.start.clone(), before.solution.clone()];
+    let start = starts.into_iter().flatten().min_by_key(|solution: &Solution| solution.score);
+    Control::new(best.min(before.best), start, fuel, units)
+}

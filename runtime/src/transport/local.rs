@@ -1,0 +1,233 @@
+//! Mail between the threads of a process: one mailbox per peer, with a waker to wake its owner.
+
+use super::{Envelope, Transport};
+use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, lock, spin_loop};
+use pleach_core::steal::PeerId;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long an idle thread polls for mail before it sleeps.
+pub const SPIN: Duration = Duration::from_micros(20);
+
+#[derive(Default)]
+struct Wakeup {
+    letters: VecDeque<Envelope>,
+    asleep: bool,
+    rung: bool,
+}
+
+/// One peer's mailbox.
+#[derive(Default)]
+pub struct Mailbox {
+    slot: Mutex<Wakeup>,
+    waker: Condvar,
+    /// Whether `letters` is not empty or the waker was rung; readable without the lock.
+    waiting: AtomicBool,
+}
+
+impl Mailbox {
+    /// Adds a letter and wakes the owner if it sleeps.
+    pub fn post(&self, envelope: Envelope) {
+        self.change(|slot| slot.letters.push_back(envelope));
+    }
+
+    /// Wakes the owner without a letter.
+    pub fn ring(&self) {
+        self.change(|slot| slot.rung = true);
+    }
+
+    fn change(&self, what: impl FnOnce(&mut Wakeup)) {
+        let mut slot = lock(&self.slot);
+        what(&mut slot);
+        self.waiting.store(true, Ordering::Release);
+        let asleep = slot.asleep;
+        drop(slot);
+        if asleep {
+            self.waker.notify_one();
+        }
+    }
+
+    /// Takes all letters.
+    pub fn collect(&self, into: &mut VecDeque<Envelope>) {
+        let mut slot = lock(&self.slot);
+        into.append(&mut slot.letters);
+        slot.rung = false;
+        self.waiting.store(false, Ordering::Release);
+    }
+
+    /// Sleeps until a letter comes, the waker rings, or the time is up.
+    fn sleep(&self, at_most: Option<Duration>) {
+        let mut slot = lock(&self.slot);
+        let deadline = at_most.map(|time| Instant::now() + time);
+        slot.asleep = true;
+        while slot.letters.is_empty() && !slot.rung {
+            let Some(deadline) = deadline else {
+                slot = self.waker.wait(slot).unwrap_or_else(std::sync::PoisonError::into_inner);
+                continue;
+            };
+            let Some(left) = deadline.checked_duration_since(Instant::now()) else { break };
+            let woken = self.waker.wait_timeout(slot, left);
+            slot = woken.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+        slot.asleep = false;
+    }
+}
+
+/// The mailboxes of a process. Clones are the same ones.
+#[derive(Clone)]
+pub struct Office {
+    boxes: Arc<[Mailbox]>,
+}
+
+impl Office {
+    /// Mailboxes for this many peers.
+    #[must_use]
+    pub fn new(peers: u32) -> Self {
+        Self { boxes: (0..peers).map(|_| Mailbox::default()).collect() }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn peers(&self) -> u32 {
+        self.boxes.len() as u32
+    }
+
+    /// A peer's access to the mail.
+    #[must_use]
+    pub fn desk(&self, me: PeerId) -> Desk {
+        Desk { boxes: Arc::clone(&self.boxes), me, inbox: VecDeque::new(), spin: SPIN }
+    }
+
+    /// Wakes one peer.
+    pub fn ring(&self, peer: PeerId) {
+        self.boxes[peer as usize].ring();
+    }
+
+    /// Wakes all peers.
+    pub fn ring_all(&self) {
+        self.boxes.iter().for_each(Mailbox::ring);
+    }
+
+    /// Letters that were never read.
+    #[must_use]
+    pub fn leftovers(&self) -> Vec<Envelope> {
+        let mut all = VecDeque::new();
+        self.boxes.iter().for_each(|mailbox| mailbox.collect(&mut all));
+        all.into()
+    }
+}
+
+/// A thread's access to the mail of its process.
+pub struct Desk {
+    boxes: Arc<[Mailbox]>,
+    me: PeerId,
+    inbox: VecDeque<Envelope>,
+    /// How long to poll for mail before sleeping.
+    pub spin: Duration,
+}
+
+impl Desk {
+    fn own(&self) -> &Mailbox {
+        &self.boxes[self.me as usize]
+    }
+}
+
+impl Transport for Desk {
+    fn send(&mut self, to: PeerId, envelope: Envelope) {
+        self.boxes[to as usize].post(envelope);
+    }
+
+    fn poll(&mut self) -> Option<Envelope> {
+        if self.inbox.is_empty() && self.waiting() {
+            let mailbox = &self.boxes[self.me as usize];
+            mailbox.collect(&mut self.inbox);
+        }
+        self.inbox.pop_front()
+    }
+
+    #[inline]
+    fn waiting(&self) -> bool {
+        self.own().waiting.load(Ordering::Acquire)
+    }
+
+    fn wait(&mut self, at_most: Option<Duration>) {
+        if !self.inbox.is_empty() {
+            return;
+        }
+        let start = Instant::now();
+        let spin = at_most.map_or(self.spin, |time| time.min(self.spin));
+        while !self.waiting() {
+            if start.elapsed() >= spin {
+                let left = at_most.map(|time| time.saturating_sub(start.elapsed()));
+                if left != Some(Duration::ZERO) {
+                    self.own().sleep(left);
+                }
+                return;
+            }
+            spin_loop();
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use pleach_core::steal::Message;
+
+    /// Every letter is seen and no wake-up is lost, however sender and sleeper interleave.
+    #[test]
+    fn no_wake_is_lost() {
+        loom::model(|| {
+            let mailbox = loom::sync::Arc::new(Mailbox::default());
+            let senders: Vec<_> = (1..3)
+                .map(|from| {
+                    let mailbox = mailbox.clone();
+                    let letter = Envelope { from, message: Message::Refuse, work: None };
+                    loom::thread::spawn(move || mailbox.post(letter))
+                })
+                .collect();
+            let mut seen = VecDeque::new();
+            while seen.len() < 2 {
+                mailbox.sleep(None);
+                mailbox.collect(&mut seen);
+            }
+            senders.into_iter().for_each(|sender| sender.join().unwrap());
+            assert!(!mailbox.waiting.load(Ordering::Acquire));
+        });
+    }
+
+    /// After a letter is posted, either the flag is set or the letter has been taken.
+    #[test]
+    fn the_flag_tells_of_every_letter() {
+        loom::model(|| {
+            let mailbox = loom::sync::Arc::new(Mailbox::default());
+            let sender = {
+                let mailbox = mailbox.clone();
+                let letter = Envelope { from: 1, message: Message::Refuse, work: None };
+                loom::thread::spawn(move || mailbox.post(letter))
+            };
+            let mut seen = VecDeque::new();
+            if mailbox.waiting.load(Ordering::Acquire) {
+                mailbox.collect(&mut seen);
+                assert_eq!(seen.len(), 1);
+            }
+            sender.join().unwrap();
+            assert_eq!(mailbox.waiting.load(Ordering::Acquire), seen.is_empty());
+        });
+    }
+
+    /// A ring wakes a sleeper just as a letter does.
+    #[test]
+    fn the_bell_wakes() {
+        loom::model(|| {
+            let mailbox = loom::sync::Arc::new(Mailbox::default());
+            let ringer = {
+                let mailbox = mailbox.clone();
+                loom::thread::spawn(move || mailbox.ring())
+            };
+            mailbox.sleep(None);
+            ringer.join().unwrap();
+        });
+    }
+}

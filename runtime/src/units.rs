@@ -1,0 +1,89 @@
+//! [`plan`]: the units of a run: first the threads, then the devices that can be used.
+
+use crate::devices::{DevicePlan, PlannedDevice};
+use crate::error::RunError;
+use crate::executor::Executor;
+use crate::executor::threads::ThreadExecutor;
+use crate::run_state::RunState;
+use crate::settings::Settings;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::work::{Malformed, Work};
+use std::collections::VecDeque;
+
+/// The units of a run, and a line about each device that is not used.
+pub struct Plan<'p> {
+    /// The units.
+    pub units: Vec<PlannedUnit<'p>>,
+    /// The lines.
+    pub warnings: VecDeque<String>,
+}
+
+/// A unit that has not started.
+pub struct PlannedUnit<'p> {
+    /// Its name: `cpu0`, `emulated0`.
+    pub name: String,
+    /// The device that it is; a thread otherwise.
+    device: Option<Box<dyn PlannedDevice + 'p>>,
+}
+
+/// The units of a run. A device that cannot be used is left out.
+///
+/// # Errors
+/// If no unit is left.
+pub fn plan<'p>(problem: &'p dyn Problem, settings: &Settings) -> Result<Plan<'p>, RunError> {
+    // Alone, or where its speed is to be known beforehand, a device is opened first.
+    let at_once = settings.threads == 0 || settings.policy.profile;
+    let plan = settings.devices.as_ref().map(|devices| devices.plan(problem, at_once));
+    let DevicePlan { devices, mut warnings } = plan.unwrap_or_default();
+    let busy = devices.iter().filter(|device| device.needs_core()).count() as u32;
+    let fewer = if settings.make_room { busy } else { 0 };
+    let threads = settings.threads.saturating_sub(fewer).max(settings.threads.min(1));
+    let thread = |me: u32| PlannedUnit { name: format!("cpu{me}"), device: None };
+    let device = |device: Box<dyn PlannedDevice + 'p>| PlannedUnit {
+        name: device.name().into(),
+        device: Some(device),
+    };
+    let units: Vec<_> = (0..threads).map(thread).chain(devices.into_iter().map(device)).collect();
+    if units.is_empty() {
+        let none = || "no device has a kernel for this problem".into();
+        return Err(RunError::NoUnit(warnings.pop_front().unwrap_or_else(none)));
+    }
+    Ok(Plan { units, warnings })
+}
+
+impl<'p> PlannedUnit<'p> {
+    /// Whether it is a thread of the CPU.
+    #[must_use]
+    pub fn is_thread(&self) -> bool {
+        self.device.is_none()
+    }
+
+    /// The device that it is, if it is one.
+    pub fn device(&mut self) -> Option<&mut (dyn PlannedDevice + 'p)> {
+        self.device.as_deref_mut()
+    }
+
+    /// Whether its nodes do not tell which part of the tree they are.
+    #[must_use]
+    pub fn is_blind(&self) -> bool {
+        self.device.as_ref().is_some_and(|device| device.is_blind())
+    }
+
+    /// The unit's executor with its first pieces. To be called on the thread that runs the unit.
+    pub fn executor(
+        self,
+        problem: &'p dyn Problem,
+        pieces: impl Iterator<Item = &'p Work>,
+        run_state: &'p RunState<'p>,
+        slow: f64,
+    ) -> Result<Box<dyn Executor + 'p>, Malformed> {
+        let mut executor: Box<dyn Executor + 'p> = match self.device {
+            None => Box::new(ThreadExecutor::new(problem.explorer(), slow)),
+            Some(device) => device.executor(problem, Box::new(|line| run_state.warn(line)), slow),
+        };
+        for piece in pieces {
+            executor.explorer().put(&piece.bytes)?;
+        }
+        Ok(executor)
+    }
+}

@@ -1,0 +1,294 @@
+//! [`watch_over`]: waits for the units to end, reports progress, saves the run, and stops it at its
+//! limits.
+
+use crate::control::Stop;
+use crate::gauge::Gauge;
+use crate::memory::Room;
+use crate::outcome::{Sight, SiteSight, SitesSight, UnitSight, Watcher};
+use crate::run_state::RunState;
+use crate::save::{SaveNow, Saver};
+use crate::settings::Settings;
+use crate::site_state::{SiteState, share_open};
+use crate::transport::local::Office;
+use crate::worker_pool::Latch;
+use pleach_core::lease::Certificate;
+use pleach_core::lease::gateway::Portion;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::{Counts, Goal};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How far all sites are, as the root knows it.
+type Whole = Arc<Certificate<Portion<Counts>>>;
+
+/// How often to check whether the snapshot under way is complete.
+const ASK_EVERY: Duration = Duration::from_millis(1);
+
+/// Open nodes at which a run gives up where the system does not tell how much memory it takes. No finite tree was seen
+/// to come near.
+const MOST_OPEN: u64 = 50_000_000;
+
+/// How often to see how much memory is taken.
+const WEIGH_EVERY: Duration = Duration::from_millis(20);
+
+/// How often to look for a certificate to save.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Waits for the units to end, reports progress, saves the run, and stops it at its limits.
+pub fn watch_over(
+    problem: &dyn Problem,
+    settings: &Settings,
+    run_state: &RunState<'_>,
+    latch: &Latch,
+    office: &Office,
+    watcher: &mut Watcher<'_>,
+) {
+    let control = run_state.control();
+    let halt = |why| {
+        run_state.halt(why);
+        problem.hurry(true);
+        office.ring_all();
+    };
+    let mut known = Known { proven: run_state.least_score, ..Known::default() };
+    let room = Room::new(settings.memory, settings.save.is_some());
+    let mut saving = Saving::new(run_state, office, &settings.save_now);
+    let mut look_at = settings.look_every;
+    let mut halted = false;
+    loop {
+        let now = run_state.elapsed();
+        let limit = settings.time_limit.filter(|_| !halted && control.stopped().is_none());
+        let mut until = limit.map_or(look_at, |limit| look_at.min(limit));
+        until = saving.next(now).map_or(until, |at| until.min(at));
+        until = until.min(now.saturating_add(WEIGH_EVERY));
+        if latch.wait(until.saturating_sub(now)) == 0 {
+            return;
+        }
+        let now = run_state.elapsed();
+        if control.stopped().is_some() {
+            problem.hurry(true);
+            look_at = now.saturating_add(settings.look_every);
+        } else if limit.is_some_and(|limit| now >= limit) {
+            halted = true;
+            halt(Stop::Time);
+            look_at = now.saturating_add(settings.look_every);
+        } else if !halted && is_full(room.as_ref(), run_state) {
+            halted = true;
+            halt(Stop::Memory);
+        } else {
+            let warning = saving.proceed(now).or_else(|| run_state.next_warning());
+            if now >= look_at || warning.is_some() {
+                look_at = now.saturating_add(settings.look_every);
+                if watcher(&Sight { warning, ..sight(problem, run_state, &mut known) }).is_break() {
+                    halted = true;
+                    halt(Stop::Asked);
+                }
+            }
+        }
+    }
+}
+
+/// Whether open work takes more memory than it may; where the system does not tell, whether there is so much of it that
+/// the tree may have no end.
+fn is_full(room: Option<&Room>, run_state: &RunState<'_>) -> bool {
+    room.map_or_else(
+        || {
+            run_state.gauges().iter().map(Gauge::open_nodes).fold(0, u64::saturating_add)
+                > MOST_OPEN
+        },
+        Room::is_full,
+    )
+}
+
+/// When to take snapshots, and the one under way.
+struct Saving<'a> {
+    run_state: &'a RunState<'a>,
+    office: &'a Office,
+    saver: Option<&'a Saver<'a>>,
+    under_way: bool,
+    at: Duration,
+    /// The certificate that was saved last.
+    last: Option<Whole>,
+    /// Requests to save, and those that were answered.
+    requests: &'a SaveNow,
+    answered: u64,
+}
+
+impl<'a> Saving<'a> {
+    fn new(run_state: &'a RunState<'a>, office: &'a Office, requests: &'a SaveNow) -> Self {
+        let saver = run_state.saver();
+        let first = |saver: &Saver<'_>| run_state.elapsed().saturating_add(saver.every());
+        let at = saver.map_or(Duration::MAX, first);
+        let answered = requests.before();
+        Self { run_state, office, saver, under_way: false, at, last: None, requests, answered }
+    }
+
+    /// When there is something to do.
+    fn next(&self, now: Duration) -> Option<Duration> {
+        // A gateway makes certificates at times of its own.
+        let ask_every = self.run_state.site_state().map_or(ASK_EVERY, |_| LOOK_EVERY);
+        self.saver.map(|_| if self.under_way || self.at <= now { now + ask_every } else { self.at })
+    }
+
+    /// Asks for a snapshot if it is time, and writes the one under way if it is complete. Returns a
+    /// warning if that fails for the first time.
+    fn proceed(&mut self, now: Duration) -> Option<String> {
+        let saver = self.saver?;
+        let asked = self.requests.asked();
+        if std::mem::replace(&mut self.answered, asked) < asked {
+            self.at = now;
+        }
+        if let Some(site_state) = self.run_state.site_state() {
+            let newest = if now >= self.at { site_state.certificate() } else { None };
+            let new = newest.filter(|newest| !is_same(Some(newest), self.last.as_ref()))?;
+            let written = saver.write_whole(&new, self.run_state.control());
+            self.at = now.saturating_add(saver.every());
+            self.last = Some(new);
+            return written.err().and_then(|why| saver.warn(&why, false));
+        }
+        if self.under_way {
+            let written = saver.write_if_whole(self.run_state.control());
+            self.under_way = matches!(written, Ok(false));
+            return written.err().and_then(|why| saver.warn(&why, false));
+        }
+        if now >= self.at {
+            saver.ask();
+            self.under_way = true;
+            self.at = now.saturating_add(saver.every());
+            self.office.ring(0);
+        }
+        None
+    }
+}
+
+/// What is known for good, once it was seen.
+#[derive(Default)]
+struct Known {
+    /// The best bound that was ever proven.
+    proven: i64,
+    /// How much is done by the last certificate of all sites, and that.
+    done: Option<f64>,
+    whole: Option<Whole>,
+    /// The name of this machine, if it was asked for.
+    host: Option<String>,
+}
+
+impl Known {
+    /// Takes in the root's newest certificate.
+    fn see(&mut self, problem: &dyn Problem, site_state: &SiteState) {
+        self.proven = site_state.least_bound().max(self.proven);
+        let newest = site_state.certificate();
+        if !is_same(newest.as_ref(), self.whole.as_ref()) {
+            let open = newest.as_deref().filter(|_| !site_state.is_blind());
+            let open = open.and_then(|whole| share_open(problem, whole));
+            self.done = open.map(|open| (1.0 - open).clamp(0.0, 1.0));
+            self.whole = newest;
+        }
+    }
+}
+
+fn is_same(one: Option<&Whole>, other: Option<&Whole>) -> bool {
+    one.map(Arc::as_ptr) == other.map(Arc::as_ptr)
+}
+
+/// A look at the run.
+fn sight(problem: &dyn Problem, run_state: &RunState<'_>, known: &mut Known) -> Sight {
+    let mut counts = run_state.before.counts;
+    let mut open = 0.0;
+    let mut bound = run_state.control().best();
+    // Units answer a look after their next stretch: this one reads what the last one asked for.
+    let look = run_state.look();
+    let all = look > 0 && run_state.gauges().iter().all(|gauge| gauge.answers(look));
+    let rises = || run_state.gauges().iter().map(Gauge::rises).sum::<u64>();
+    let before = rises();
+    for gauge in run_state.gauges() {
+        let (unit, share, least_bound) = gauge.read();
+        counts.add(&unit);
+        open += share;
+        bound = bound.min(least_bound);
+    }
+    let together = rises() == before;
+    run_state.ask_for_look();
+    if let Some(site_state) = run_state.site_state() {
+        known.see(problem, site_state);
+        return sight_of_all(run_state, counts, site_state, known);
+    }
+    if all && together {
+        known.proven = bound.max(known.proven);
+    }
+    let best = run_state.control().solution().map(|best| best.score);
+    Sight {
+        seconds: run_state.seconds(),
+        counts,
+        done: (look > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
+        best: best.map(|score| run_state.goal.value(score)),
+        bound: known_bound(run_state, known.proven),
+        units: units(run_state, 0),
+        ..Sight::default()
+    }
+}
+
+/// How each unit of this process is, from a peer on: the first one may be a gateway.
+fn units(run_state: &RunState<'_>, first: usize) -> Vec<UnitSight> {
+    let all = run_state.names().iter().zip(run_state.gauges()).skip(first);
+    let unit = |(name, gauge): (&Arc<str>, &Gauge)| {
+        let ((counts, ..), (_, busy_ns)) = (gauge.read(), gauge.spent());
+        UnitSight {
+            name: Arc::clone(name),
+            nodes: counts.bounded.max(counts.branched),
+            busy_s: busy_ns as f64 * 1e-9,
+            held: gauge.size(),
+        }
+    };
+    all.map(unit).collect()
+}
+
+/// What no solution can beat, if that is known.
+fn known_bound(run_state: &RunState<'_>, proven: i64) -> Option<i64> {
+    let bound = run_state.control().best().min(proven);
+    let optimises = matches!(run_state.goal, Goal::Minimise | Goal::Maximise);
+    let known = optimises && ![i64::MIN, i64::MAX].contains(&bound);
+    known.then(|| run_state.goal.value(bound))
+}
+
+/// A look at a run of several sites. What is open they tell the root now and then.
+fn sight_of_all(
+    run_state: &RunState<'_>,
+    mut counts: Counts,
+    site_state: &SiteState,
+    known: &mut Known,
+) -> Sight {
+    let others = site_state.others().together();
+    let gauges = &run_state.gauges()[1..];
+    let busy = gauges.iter().filter(|gauge| gauge.size() > 0.0).count() as u32;
+    let own = SiteSight {
+        name: "site0".into(),
+        host: known.host.get_or_insert_with(crate::host::host).clone(),
+        units: gauges.len() as u32,
+        busy,
+        nodes: counts.bounded.max(counts.branched),
+        ..SiteSight::default()
+    };
+    let mut each_site = site_state.others().sights();
+    if !each_site.is_empty() {
+        each_site.insert(0, own);
+    }
+    counts.add(&others.counts);
+    let best = run_state.control().solution().map(|best| run_state.goal.value(best.score));
+    let bound = known_bound(run_state, known.proven);
+    let sites = SitesSight {
+        sites: 1 + others.sites,
+        units: gauges.len() as u32 + others.units,
+        busy: busy + others.busy,
+    };
+    Sight {
+        seconds: run_state.seconds(),
+        counts,
+        done: known.done,
+        best,
+        bound,
+        sites: Some(sites),
+        units: units(run_state, 1),
+        each_site,
+        ..Sight::default()
+    }
+}

@@ -1,0 +1,192 @@
+//! [`WorkerPool`]: threads that outlive a run and are used again by the next one.
+
+use crate::error::RunError;
+use crate::pins::{Pins, bind};
+use crate::sync::{Condvar, Mutex, lock};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+/// What a thread of the worker pool runs next.
+type Task = Box<dyn FnOnce() + Send>;
+/// The same as long as it borrows from a run.
+type Borrowing<'env> = Box<dyn FnOnce() + Send + 'env>;
+
+/// A thread, and the core to which it is bound, if it is.
+struct Worker {
+    core: Option<usize>,
+    tasks: Sender<Task>,
+}
+
+impl Worker {
+    fn start(number: u64, core: Option<usize>) -> std::io::Result<Self> {
+        let (tasks, receive) = channel::<Task>();
+        let work = move || {
+            if let Some(core) = core {
+                bind(core);
+            }
+            receive.into_iter().for_each(|task| task());
+        };
+        thread::Builder::new().name(format!("pleach-{number}")).spawn(work)?;
+        Ok(Self { core, tasks })
+    }
+}
+
+/// Threads that outlive a run and are used again by the next one.
+///
+/// [`crate::run`] uses the worker pool of the process. A worker pool of one's own ends its threads when it is dropped.
+#[derive(Default)]
+pub struct WorkerPool {
+    /// Threads that wait for a task.
+    idle: Mutex<Vec<Worker>>,
+    started: AtomicU64,
+    /// The process in which the threads run.
+    process: AtomicU32,
+}
+
+impl WorkerPool {
+    /// The worker pool of the process.
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<WorkerPool> = OnceLock::new();
+        SHARED.get_or_init(Self::default)
+    }
+
+    /// Threads that were started so far.
+    #[must_use]
+    pub fn threads_started(&self) -> u64 {
+        self.started.load(Ordering::Relaxed)
+    }
+
+    /// Runs each job on a thread of its own, and `meanwhile` on this one. Returns when all have ended.
+    ///
+    /// # Errors
+    /// If the system gives no more threads: then no job was run.
+    pub fn side_by_side<'env, R: Send + 'env>(
+        &self,
+        jobs: Vec<Box<dyn FnOnce() -> R + Send + 'env>>,
+        meanwhile: impl FnOnce(&Latch),
+    ) -> Result<Vec<thread::Result<R>>, RunError> {
+        let workers = self.hire(jobs.len())?;
+        let latch = Arc::new(Latch::new(jobs.len() as u32));
+        let slots: Vec<JobResult<R>> = jobs.iter().map(|_| JobResult::default()).collect();
+        {
+            let _all_ended = WaitOnDrop(&latch);
+            for ((job, slot), worker) in jobs.into_iter().zip(&slots).zip(&workers) {
+                let ended = CountOnDrop(Arc::clone(&latch));
+                let job = Job { job, slot: JobResult(Arc::clone(&slot.0)), ended };
+                let task: Borrowing<'env> = Box::new(move || job.run());
+                // SAFETY: `WaitOnDrop` keeps this function from returning, and from unwinding, before the
+                // latch has counted every task, and a task is counted last, once it has run or was dropped.
+                let task = unsafe { std::mem::transmute::<Borrowing<'env>, Task>(task) };
+                // A thread ends only when its sender is dropped, so it takes the task.
+                let _ = worker.tasks.send(task);
+            }
+            meanwhile(&latch);
+        }
+        lock(&self.idle).extend(workers);
+        let results = slots.iter().map(|slot| lock(&slot.0).take());
+        Ok(results.map(|result| result.expect("every task was run")).collect())
+    }
+
+    /// Threads without a task, one for each of the cores, or not bound. Missing ones are started.
+    fn hire(&self, n: usize) -> Result<Vec<Worker>, RunError> {
+        let pins = Pins::new(n);
+        let mut idle = lock(&self.idle);
+        if self.process.swap(std::process::id(), Ordering::Relaxed) != std::process::id() {
+            // A forked process has none of its parent's threads. What belongs to those stays as it is.
+            std::mem::forget(std::mem::take(&mut *idle));
+        }
+        let mut hired = Vec::new();
+        for at in 0..n {
+            let core = pins.core(at);
+            let worker = match idle.iter().position(|worker| worker.core == core) {
+                Some(free) => Ok(idle.swap_remove(free)),
+                None => Worker::start(self.started.load(Ordering::Relaxed), core).inspect(|_| {
+                    self.started.fetch_add(1, Ordering::Relaxed);
+                }),
+            };
+            match worker {
+                Ok(worker) => hired.push(worker),
+                Err(why) => {
+                    idle.append(&mut hired);
+                    return Err(RunError::Thread(at as u32, why));
+                }
+            }
+        }
+        Ok(hired)
+    }
+}
+
+/// Where a job leaves its result.
+struct JobResult<R>(Arc<Mutex<Option<thread::Result<R>>>>);
+
+impl<R> Default for JobResult<R> {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(None)))
+    }
+}
+
+/// A job on its way to a thread. Its parts are dropped in this order, so that it is counted last.
+struct Job<'env, R> {
+    job: Box<dyn FnOnce() -> R + Send + 'env>,
+    slot: JobResult<R>,
+    ended: CountOnDrop,
+}
+
+impl<R> Job<'_, R> {
+    fn run(self) {
+        let Self { job, slot, ended } = self;
+        let result = catch_unwind(AssertUnwindSafe(job));
+        *lock(&slot.0) = Some(result);
+        drop(slot);
+        drop(ended);
+    }
+}
+
+/// Counts jobs that have not ended.
+pub struct Latch {
+    left: Mutex<u32>,
+    changed: Condvar,
+}
+
+impl Latch {
+    fn new(left: u32) -> Self {
+        Self { left: Mutex::new(left), changed: Condvar::new() }
+    }
+
+    /// Waits until a job ends, or the time is up. Returns how many have not ended.
+    pub fn wait(&self, at_most: Duration) -> u32 {
+        let left = lock(&self.left);
+        if *left == 0 {
+            return 0;
+        }
+        let waited = self.changed.wait_timeout(left, at_most);
+        *waited.unwrap_or_else(std::sync::PoisonError::into_inner).0
+    }
+}
+
+/// Waits for all jobs, also when the caller panics.
+struct WaitOnDrop<'a>(&'a Latch);
+
+impl Drop for WaitOnDrop<'_> {
+    fn drop(&mut self) {
+        let mut left = lock(&self.0.left);
+        while *left > 0 {
+            let waited = self.0.changed.wait(left);
+            left = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+    }
+}
+
+/// Counts a job when it has ended.
+struct CountOnDrop(Arc<Latch>);
+
+impl Drop for CountOnDrop {
+    fn drop(&mut self) {
+        *lock(&self.0.left) -= 1;
+        self.0.changed.notify_all();
+    }
+}

@@ -1,0 +1,11 @@
+//! The runtime from outside: conformance of transports and executors, and whole runs.
+#![cfg(not(loom))]
+
+mod engine;
+mod executor;
+mod hostile;
+mod late;
+mod looks;
+mod resume;
+mod shared;
+mod transport;

@@ -1,0 +1,248 @@
+//! Stopping and resuming: the final counts are the same whatever moment was saved.
+
+use crate::shared::{Scratch, counted, problem, slow_threads};
+use oorandom::Rand64;
+use pleach_core::lease::gateway::Portion;
+use pleach_core::lease::{Certificate, Lease, Rec};
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Counts;
+use pleach_core::search::work::Work;
+use pleach_core::steal::Policy;
+use pleach_core::wire::checkpoint::Checkpoint;
+use pleach_problems::queens::Queens;
+use pleach_problems::simd::Level;
+use pleach_runtime::{Outcome, RunError, Settings, Sight, Stop, run};
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn settings(rng: &mut Rand64, best: Option<i64>) -> Settings {
+    let threads = 1 + rng.rand_range(0..6) as u32;
+    let policy =
+        ["random-half", "overlay:degree=2", "adaptive:share=1/20", "lifelines", "adaptive"];
+    Settings {
+        threads,
+        policy: Policy::parse(policy[rng.rand_range(0..5) as usize]).unwrap(),
+        slow: slow_threads((0..threads).map(|_| [1.0, 1.5, 6.0][rng.rand_range(0..3) as usize])),
+        seed: rng.rand_u64(),
+        look_every: Duration::from_millis(1),
+        best,
+        ..Settings::default()
+    }
+}
+
+fn a_level(rng: &mut Rand64) -> Level {
+    let levels: Vec<Level> = Level::ALL.into_iter().filter(|level| level.works()).collect();
+    levels[rng.rand_range(0..levels.len() as u64) as usize]
+}
+
+/// Runs stopped again and again, and resumed on other threads and code paths.
+#[test]
+fn stops_change_no_count() {
+    for which in 0..6 {
+        let wanted = counted(which);
+        for seed in 0..5 {
+            let rng = &mut Rand64::new(u128::from(seed * 6 + which));
+            let scratch = Scratch::new(&format!("stops-{which}-{seed}"));
+            let mut resume = None;
+            for stops in 0.. {
+                let (problem, best) = problem(which, a_level(rng));
+                let settings = Settings {
+                    node_limit: Some(1 + rng.rand_range(0..wanted.bounded)),
+                    save: Some(scratch.save(Duration::from_secs(100))),
+                    resume,
+                    ..settings(rng, best)
+                };
+                let outcome = run(&*problem, &settings, &mut |_| ControlFlow::Continue(()));
+                let outcome = outcome.unwrap();
+                let saved = scratch.read();
+                assert_eq!(saved.counts, outcome.counts);
+                if outcome.stop.is_none() {
+                    assert_eq!(outcome.counts, wanted, "{which}, seed {seed}, {stops} stops");
+                    assert!(saved.pieces.is_empty());
+                    break;
+                }
+                assert_eq!(outcome.stop, Some(Stop::Nodes));
+                assert!(!saved.pieces.is_empty());
+                resume = Some(saved);
+            }
+        }
+    }
+}
+
+/// Every snapshot that a crash could leave behind leads to the same counts.
+#[test]
+fn every_snapshot_leads_to_the_same_counts() {
+    let mut tried = [0; 6];
+    for which in 0..6 {
+        let wanted = counted(which);
+        for seed in 0..6 {
+            let rng = &mut Rand64::new(u128::from(seed * 6 + which));
+            let scratch = Scratch::new(&format!("crash-{which}-{seed}"));
+            let mut seen: Vec<Vec<u8>> = Vec::new();
+            let mut look = |_: &Sight| {
+                let bytes = fs::read(&scratch.0).unwrap();
+                if seen.last() != Some(&bytes) {
+                    seen.push(bytes);
+                }
+                ControlFlow::Continue(())
+            };
+            let (first, best) = problem(which, a_level(rng));
+            let save = Some(scratch.save(Duration::from_millis(1)));
+            // Slow enough on any machine for several snapshots.
+            let slow = slow_threads([[4.0, 200.0, 100.0, 30.0, 30.0, 30.0][which as usize]; 8]);
+            let settings_of_first = Settings { save, slow, ..settings(rng, best) };
+            let outcome = run(&*first, &settings_of_first, &mut look).unwrap();
+            assert_eq!(outcome.counts, wanted);
+            tried[which as usize] += seen.len();
+            // Try a few of the snapshots seen, including the first and the last.
+            let step = seen.len().div_ceil(6).max(1);
+            for bytes in seen.iter().step_by(step).chain(seen.last()) {
+                let resume = Some(Arc::new(Checkpoint::from_bytes(bytes).unwrap()));
+                let (problem, best) = problem(which, a_level(rng));
+                let settings = Settings { resume, ..settings(rng, best) };
+                let again = run(&*problem, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+                assert_eq!(again.counts, wanted, "{which}, seed {seed}, {settings_of_first:?}");
+            }
+        }
+    }
+    println!("snapshots seen: {tried:?}");
+    assert!(tried.iter().all(|&n| n >= 6), "{tried:?}");
+}
+
+/// Splits open work into pieces within pieces, and explores some of each, as sites would.
+fn give_on(
+    problem: &dyn Problem,
+    open: Vec<Arc<Work>>,
+    (rng, names, depth): (&mut Rand64, &mut u64, u32),
+) -> Certificate<Portion<Counts>> {
+    let mut explorer = problem.explorer();
+    open.iter().for_each(|piece| explorer.put(&piece.bytes).unwrap());
+    let mut part = Certificate::<Portion<Counts>>::default();
+    for _ in 0..2 {
+        let ran = explorer.run(rng.rand_range(0..20), i64::MAX);
+        part.content.done.add(&ran.counts);
+        let gift = (depth > 0).then(|| explorer.split(0.5)).flatten();
+        if let Some(gift) = gift {
+            *names += 1;
+            let lease = Lease { site: depth, incarnation: rng.rand_u64(), number: *names };
+            let given = Arc::new(Portion::open(vec![gift.into()]));
+            let heard = || give_on(problem, given.open.clone(), (rng, names, depth - 1)).into();
+            let heard = (depth > 1 || !lease.number.is_multiple_of(2)).then(heard);
+            let (holder, acked) = (depth - 1, lease.number.is_multiple_of(2));
+            let rec = Rec { holder, acked, given, heard };
+            part.subs.insert(lease, rec);
+        }
+    }
+    part.content.open.push(explorer.drain().into());
+    part
+}
+
+/// A file of several sites is resumed by one process, which takes over what the others held.
+#[test]
+fn what_other_sites_held_is_taken_over() {
+    for which in 0..4 {
+        let wanted = counted(which);
+        let rng = &mut Rand64::new(which.into());
+        let scratch = Scratch::new(&format!("sites-{which}"));
+        let (first, best) = problem(which, a_level(rng));
+        let limited = Settings {
+            node_limit: Some(wanted.bounded / 8),
+            save: Some(scratch.save(Duration::from_secs(100))),
+            ..settings(rng, best)
+        };
+        run(&*first, &limited, &mut |_| ControlFlow::Continue(())).unwrap();
+        let stopped = scratch.read();
+        let before = stopped.certificate().content;
+        let mut names = 0;
+        let mut part = give_on(&*first, before.open, (rng, &mut names, 3));
+        part.content.done.add(&before.done);
+        assert!(names > 8 && part.subs.len() == 2, "{names} leases");
+        let shared = Checkpoint::clone(&stopped).with_certificate(&part);
+        fs::write(&scratch.0, shared.to_bytes()).unwrap();
+        let read = scratch.read();
+        assert_eq!(*read, shared);
+        assert!(read.counted().unwrap().bounded > read.counts.bounded);
+        // Stopped once more, it is a file of one process.
+        for limit in [Some(500), None] {
+            let (problem, best) = problem(which, a_level(rng));
+            let settings = Settings {
+                node_limit: limit,
+                save: Some(scratch.save(Duration::from_secs(100))),
+                resume: Some(scratch.read()),
+                ..settings(rng, best)
+            };
+            let outcome = run(&*problem, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+            assert!(scratch.read().subs.is_empty());
+            assert_eq!(scratch.read().counts, outcome.counts);
+            if limit.is_none() {
+                assert_eq!(outcome.counts, wanted, "{which}");
+            }
+        }
+    }
+}
+
+/// A failed save is reported once, the search continues, and the old file stays.
+#[test]
+fn a_save_that_fails_leaves_the_old_file() {
+    let scratch = Scratch::new("full");
+    let mut aside = scratch.0.clone().into_os_string();
+    aside.push(".part");
+    let aside = PathBuf::from(aside);
+    let (problem, _) = problem(0, Level::best());
+    let settings = Settings {
+        threads: 2,
+        save: Some(scratch.save(Duration::from_millis(2))),
+        look_every: Duration::from_millis(1),
+        slow: slow_threads([8.0, 8.0]),
+        ..Settings::default()
+    };
+    let (mut warnings, mut looks, mut last_good) = (Vec::new(), 0, Vec::new());
+    let mut look = |sight: &Sight| {
+        looks += 1;
+        if looks == 10 {
+            // From now on the new file cannot be written.
+            let _ = fs::remove_file(&aside);
+            fs::create_dir(&aside).unwrap();
+            last_good = fs::read(&scratch.0).unwrap();
+        }
+        warnings.extend(sight.warning.clone());
+        ControlFlow::Continue(())
+    };
+    let outcome = run(&*problem, &settings, &mut look).unwrap();
+    fs::remove_dir(&aside).unwrap();
+    assert_eq!(outcome.counts, counted(0));
+    // One line while the search continues, and one at its end, where something is lost.
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].contains("the search continues"), "{warnings:?}");
+    assert!(warnings[1].contains("the work since the last save is lost"), "{warnings:?}");
+    let kept = fs::read(&scratch.0).unwrap();
+    assert!(kept == last_good, "the file was changed");
+    assert!(Checkpoint::from_bytes(&kept).is_ok());
+}
+
+fn fails(problem: &dyn Problem, settings: &Settings) -> String {
+    let outcome: Result<Outcome, RunError> =
+        run(problem, settings, &mut |_| ControlFlow::Continue(()));
+    outcome.unwrap_err().to_string()
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let scratch = Scratch::new("fit");
+    let save = Some(scratch.save(Duration::from_secs(1)));
+    let limited =
+        Settings { node_limit: Some(1000), threads: 1, save: save.clone(), ..Settings::default() };
+    let queens = Queens::new(12, Level::Off).unwrap();
+    run(&queens, &limited, &mut |_| ControlFlow::Continue(())).unwrap();
+    let resume = Settings { resume: Some(scratch.read()), ..Settings::default() };
+    let other = Queens::new(13, Level::Off).unwrap();
+    assert!(fails(&other, &resume).contains("another search"));
+    // A file that is not a checkpoint is never overwritten.
+    fs::write(&scratch.0, "20 20\n").unwrap();
+    let saved = Settings { save, ..Settings::default() };
+    assert!(fails(&queens, &saved).contains("not a checkpoint"));
+    assert_eq!(fs::read_to_string(&scratch.0).unwrap(), "20 20\n");
+}

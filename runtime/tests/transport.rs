@@ -1,0 +1,84 @@
+//! Conformance of transports: every kind passes the same checks.
+
+use pleach_core::search::work::Work;
+use pleach_core::steal::{Message, PeerId, Ticket};
+use pleach_runtime::transport::local::{Desk, Office};
+use pleach_runtime::transport::{Envelope, Transport};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn message(from: PeerId, number: u64) -> Envelope {
+    let ticket = Ticket { giver: from, number };
+    let work = Work { size: 1.0, least_bound: 0, bytes: number.to_le_bytes().to_vec() };
+    Envelope { from, message: Message::Work { ticket, epoch: 0 }, work: Some(Arc::new(work)) }
+}
+
+/// Letters of each sender arrive complete and in order while others send.
+fn order_is_kept(mut desks: Vec<impl Transport + 'static>) {
+    const MESSAGES: u64 = 20_000;
+    let mut receiver = desks.remove(0);
+    let senders: Vec<_> = (1..)
+        .zip(desks)
+        .map(|(me, mut desk)| {
+            thread::spawn(move || (0..MESSAGES).for_each(|i| desk.send(0, message(me, i))))
+        })
+        .collect();
+    let mut next = vec![0; senders.len() + 1];
+    while next[1..].iter().any(|&seen| seen < MESSAGES) {
+        receiver.wait(Some(Duration::from_secs(10)));
+        let mut got = false;
+        while let Some(envelope) = receiver.poll() {
+            let slot = &mut next[envelope.from as usize];
+            assert_eq!(envelope, message(envelope.from, *slot), "out of order");
+            *slot += 1;
+            got = true;
+        }
+        assert!(got, "nothing came for ten seconds");
+    }
+    assert!(!receiver.waiting() && receiver.poll().is_none(), "one message too many");
+    senders.into_iter().for_each(|sender| sender.join().unwrap());
+}
+
+/// A sleeper wakes when mail comes, or soon after its time is up.
+fn sleepers_wake(mut desks: Vec<impl Transport + 'static>) {
+    let mut receiver = desks.remove(0);
+    let start = Instant::now();
+    receiver.wait(Some(Duration::from_millis(30)));
+    assert!(start.elapsed() >= Duration::from_millis(30), "woke too early");
+    let mut sender = desks.remove(0);
+    let sending = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(30));
+        sender.send(0, message(1, 7));
+    });
+    receiver.wait(Some(Duration::from_secs(20)));
+    assert_eq!(receiver.poll(), Some(message(1, 7)));
+    assert!(start.elapsed() < Duration::from_secs(10), "mail did not wake the sleeper");
+    sending.join().unwrap();
+}
+
+fn local(peers: u32) -> Vec<Desk> {
+    let office = Office::new(peers);
+    (0..peers).map(|me| office.desk(me)).collect()
+}
+
+#[test]
+fn local_mail_keeps_order() {
+    order_is_kept(local(4));
+}
+
+#[test]
+fn local_mail_wakes_sleepers() {
+    sleepers_wake(local(2));
+}
+
+#[test]
+fn the_bell_wakes_everyone_and_leftovers_are_found() {
+    let office = Office::new(2);
+    let mut desk = office.desk(0);
+    office.desk(1).send(1, message(0, 3));
+    office.ring_all();
+    desk.wait(None);
+    assert!(desk.poll().is_none());
+    assert_eq!(office.leftovers(), [message(0, 3)]);
+}
