@@ -43,26 +43,34 @@ pub mod cli;
 mod draw;
 #[cfg(feature = "loops")]
 mod each;
+#[cfg(all(feature = "cluster", feature = "loops"))]
+mod each_across;
 #[cfg(feature = "cli")]
 mod failure;
 #[cfg(feature = "cli")]
 mod input;
+#[cfg(feature = "cluster")]
+mod joining;
 #[cfg(feature = "cli")]
 mod loops;
-#[cfg(all(feature = "cluster", feature = "loops"))]
+#[cfg(feature = "cluster")]
 mod processes;
 #[cfg(feature = "cli")]
 mod registry;
 mod report;
+#[cfg(feature = "cluster")]
+mod shared_search;
 mod solver;
 
 pub use campaign::{
     Best, Cancel, Checkpoint, Error, Search, Watch, atsp, flowshop, knapsack, queens, uts,
 };
 #[cfg(feature = "cli")]
-pub use cli::{BUILD, main, rows, text, words};
+pub use cli::{main, rows, text, words};
 #[cfg(feature = "loops")]
 pub use each::{Each, each, map};
+#[cfg(feature = "cluster")]
+pub use joining::BUILD;
 pub use pleach_core::pack_struct;
 pub use pleach_core::search::explorer::{Explorer, Progress, TreeExplorer};
 pub use pleach_core::search::laws;
@@ -71,6 +79,7 @@ pub use pleach_core::search::tree::{Children, Counts, Goal, Solution, Tree, Tree
 pub use pleach_core::search::work::{Entry, Malformed, Nodes, Pack, Pool, Reader, Work};
 pub use pleach_core::steal::Policy;
 pub use pleach_core::wire::fingerprint;
+#[cfg(feature = "loops")]
 pub use pleach_loops::looping::{Cells, Kept, Loop, RemoteLoop};
 #[cfg(feature = "loops")]
 pub use pleach_loops::looping::{LoopReport, LoopSettings, LoopSight, Part, Sizes};
@@ -79,9 +88,11 @@ pub use pleach_runtime::activity::{Activity, Column, Phases};
 pub use pleach_runtime::{
     Balance, Outcome, RunError, Save, Settings, Sight, Stop, UnitReport, WorkerPool, cores,
 };
-#[cfg(all(feature = "cluster", feature = "loops"))]
+#[cfg(feature = "cluster")]
 pub use processes::Processes;
 pub use report::{Report, Status};
+#[cfg(feature = "cluster")]
+pub use shared_search::SharedReport;
 pub use solver::{Solver, solve};
 
 /// The page on adding a problem, whose code is compiled and run.

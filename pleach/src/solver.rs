@@ -3,7 +3,7 @@
 use crate::report::Report;
 use crate::report::trace::{Moment, note};
 use pleach_core::search::problem::{Plain, Problem};
-use pleach_core::search::tree::{Goal, Tree};
+use pleach_core::search::tree::{Goal, Solution, Tree};
 use pleach_runtime::{Lock, RunError, Save, Settings, Sight, load};
 use std::io;
 use std::ops::ControlFlow;
@@ -20,6 +20,9 @@ pub fn solve<T: Tree>(tree: T) -> Result<Report, RunError> {
 
 /// Watches a run, and may stop it.
 type Watch<'a> = Box<dyn FnMut(&Sight) -> ControlFlow<()> + 'a>;
+
+/// Receives improvements: the value, and the solution.
+type OnSolution<'a> = Box<dyn FnMut(i64, &[i64]) + 'a>;
 
 /// A search with settings.
 ///
@@ -52,8 +55,9 @@ type Watch<'a> = Box<dyn FnMut(&Sight) -> ControlFlow<()> + 'a>;
 /// ```
 pub struct Solver<'a, P> {
     problem: P,
-    settings: Settings,
+    pub(crate) settings: Settings,
     watch: Watch<'a>,
+    on_solution: Option<OnSolution<'a>>,
 }
 
 impl<T: Tree> Solver<'_, Plain<T>> {
@@ -72,6 +76,7 @@ impl<'a, P: Problem> Solver<'a, P> {
             problem,
             settings: Settings::default(),
             watch: Box::new(|_| ControlFlow::Continue(())),
+            on_solution: None,
         }
     }
 
@@ -148,6 +153,27 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
+    /// Called with the value and the solution whenever there is a better one, at most ten times a second, by the thread
+    /// that called [`Solver::run`]: of several in a tenth of a second, with the best.
+    #[must_use]
+    pub fn on_solution(mut self, found: impl FnMut(i64, &[i64]) + 'a) -> Self {
+        self.on_solution = Some(Box::new(found));
+        self
+    }
+
+    /// Devices that search beside the threads, as the command's `--devices` has them: `gpu`, `gpu0`, `emulated`, each with
+    /// options after colons. Alone, a device searches with `threads: 0` in [`Settings`].
+    ///
+    /// # Errors
+    /// If there is no such kind of device or option.
+    #[cfg(feature = "gpu")]
+    pub fn devices(mut self, words: &[&str]) -> Result<Self, RunError> {
+        let spec = |words: &&str| pleach_gpu::spec::Spec::parse(words);
+        let specs: Result<Vec<_>, String> = words.iter().map(spec).collect();
+        self.settings.devices = pleach_gpu::DeviceSet::new(specs.map_err(RunError::NoUnit)?);
+        Ok(self)
+    }
+
     /// Searches.
     ///
     /// # Errors
@@ -155,7 +181,28 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// that must not be lost.
     pub fn run(mut self) -> Result<Report, RunError> {
         let _lock = self.keep_what_is_saved()?;
-        search(&self.problem, &self.settings, &mut *self.watch)
+        let Self { problem, settings, watch, on_solution } = &mut self;
+        let goal = problem.goal();
+        let mut known = i64::MAX;
+        let mut show = |solution: &Solution| {
+            if let Some(found) = on_solution.as_mut().filter(|_| solution.score < known) {
+                known = solution.score;
+                found(goal.value(solution.score), &solution.plan);
+            }
+        };
+        let report = search(problem, settings, &mut |sight| {
+            sight.solution.iter().for_each(&mut show);
+            watch(sight)
+        })?;
+        report.outcome.solution.iter().for_each(&mut show);
+        Ok(report)
+    }
+
+    /// Takes part in the search of another process, whose checkpoint file is its own affair.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn run_part(mut self) -> Result<pleach_runtime::Outcome, RunError> {
+        (self.settings.save, self.settings.resume) = (None, None);
+        pleach_runtime::run(&self.problem, &self.settings, &mut *self.watch)
     }
 
     /// Locks the checkpoint file, and refuses to overwrite a search that it holds.

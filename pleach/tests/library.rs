@@ -1,12 +1,14 @@
 //! The library alone does what the commands do, with the same results.
 
-use crate::outside::{folder, json};
+use crate::outside::{example, folder, json};
 use pleach::flowshop::{self, Bound, Branching};
 use pleach::{Best, Cancel, Checkpoint, Error, RunError, Search, Settings, Solver, Status};
 use pleach::{Children, Goal, Tree, atsp, knapsack, queens, uts};
+use pleach::{Processes, SharedReport};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 fn threads(threads: u32) -> Search<'static> {
@@ -202,4 +204,114 @@ fn two_searches_do_not_save_to_one_file() {
     let tried = tried.expect("a search that takes longer than a look");
     assert!(tried.contains("another run is using this checkpoint"), "{tried}");
     assert!(!path.with_extension("pleach.lock").exists(), "the lock is gone");
+}
+
+/// A tree whose root waits until another process has joined.
+struct Awaits<'a> {
+    joined: &'a AtomicBool,
+}
+
+impl Tree for Awaits<'_> {
+    type Node = u32;
+    const GOAL: Goal = Goal::Count;
+
+    fn root(&self) -> u32 {
+        0
+    }
+
+    fn expand(&self, &depth: &u32, _: Option<i64>, out: &mut Children<'_, Self>) {
+        // The tree is sampled by another thread before the search, and nobody joins until that is done.
+        let searches = std::thread::current().name().is_some_and(|name| name.starts_with("pleach"));
+        while searches && !self.joined.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if depth == 16 {
+            return out.count(1);
+        }
+        out.child(depth + 1);
+        out.child(depth + 1);
+    }
+}
+
+#[test]
+fn processes_join_a_search_of_the_library() {
+    let key = fresh("join.key");
+    let first = Processes::listen("127.0.0.1:0", &key).unwrap();
+    let address = first.address().unwrap().to_string();
+    let joined = &AtomicBool::new(false);
+    let search = |processes: &Processes| {
+        Solver::new(Awaits { joined }).threads(1).run_across(processes).unwrap()
+    };
+    std::thread::scope(|scope| {
+        let whole = scope.spawn(move || {
+            let report = search(&first);
+            // It waits for the others only once its result is there.
+            drop(first);
+            report
+        });
+        let second = Processes::join(&*address, &key).unwrap();
+        joined.store(true, Ordering::Relaxed);
+        let part = search(&second);
+        drop(second);
+        let SharedReport::Whole(report) = whole.join().unwrap() else { panic!("no result") };
+        assert_eq!((report.status, report.count), (Status::Counted, 1 << 16));
+        match part {
+            SharedReport::Part(part) => assert!(part.counts.total <= 1 << 16),
+            SharedReport::Over => {}
+            other => panic!("{other:?}"),
+        }
+    });
+    let nowhere = Processes::join("127.0.0.1:1", folder("library").join("no.key")).unwrap_err();
+    assert!(nowhere.to_string().contains("no.key"), "{nowhere}");
+}
+
+#[test]
+fn improvements_come_with_their_solutions() {
+    let mut seen: Vec<(i64, Vec<i64>)> = Vec::new();
+    let report = Solver::new(Steps)
+        .on_solution(|value, plan| seen.push((value, plan.to_vec())))
+        .run()
+        .unwrap();
+    assert_eq!(seen.last().map(|last| last.0), report.objective);
+    assert_eq!(seen.last().map(|last| last.1.clone()), report.solution);
+    assert!(seen.windows(2).all(|pair| pair[1].0 < pair[0].0), "{seen:?}");
+    assert!(seen.iter().all(|(value, plan)| plan == &[*value]), "{seen:?}");
+}
+
+/// Solutions of values 20 down to 3, each deeper than the one before.
+struct Steps;
+
+impl Tree for Steps {
+    type Node = i64;
+    const GOAL: Goal = Goal::Minimise;
+
+    fn root(&self) -> i64 {
+        20
+    }
+
+    fn expand(&self, &value: &i64, _: Option<i64>, out: &mut Children<'_, Self>) {
+        out.solution(value, || vec![value]);
+        if value > 3 {
+            out.child(value - 1);
+        }
+    }
+}
+
+#[test]
+fn the_examples_of_the_library_run() {
+    let text = |name: &str, words: &[&str]| {
+        let output = example(name, words);
+        assert!(output.status.success(), "{name}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(text("device", &["emulated"]).ends_with("352 solutions\n"));
+    assert!(!example("device", &["toaster"]).status.success());
+    let tours = text("improvements", &[]);
+    let mut lines: Vec<&str> = tours.lines().collect();
+    let best = lines.pop().unwrap().strip_prefix("Optimal, Some(").unwrap();
+    let found = lines.last().unwrap().split(':').next().unwrap();
+    assert_eq!(best.strip_suffix(')').unwrap(), found);
+    let key = fresh("example.key");
+    let alone = text("joined", &[key.to_str().unwrap()]);
+    assert!(alone.starts_with("join 127.0.0.1:") && alone.ends_with("86293865 ways\n"), "{alone}");
 }

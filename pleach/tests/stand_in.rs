@@ -12,7 +12,7 @@ pub fn driver() -> Option<&'static Path> {
 }
 
 fn make() -> Option<PathBuf> {
-    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpu/kernels");
     let folder = folder("driver");
     let source = |name: &str| kernels.join("emulated").join(name).into_os_string();
     let mut parts = Vec::new();

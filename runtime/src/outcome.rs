@@ -17,6 +17,8 @@ pub struct Sight {
     pub done: Option<f64>,
     /// The incumbent's value.
     pub best: Option<i64>,
+    /// The incumbent.
+    pub solution: Option<Solution>,
     /// The best bound proven so far.
     pub bound: Option<i64>,
     /// A problem that does not stop the run; reported once.

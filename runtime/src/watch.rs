@@ -215,12 +215,13 @@ fn sight(problem: &dyn Problem, run_state: &RunState<'_>, known: &mut Known) -> 
     if all && together {
         known.proven = bound.max(known.proven);
     }
-    let best = run_state.control().solution().map(|best| best.score);
+    let solution = run_state.control().solution();
     Sight {
         seconds: run_state.seconds(),
         counts,
         done: (look > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
-        best: best.map(|score| run_state.goal.value(score)),
+        best: solution.as_ref().map(|best| run_state.goal.value(best.score)),
+        solution,
         bound: known_bound(run_state, known.proven),
         units: units(run_state, 0),
         ..Sight::default()
@@ -273,7 +274,8 @@ fn sight_of_all(
         each_site.insert(0, own);
     }
     counts.add(&others.counts);
-    let best = run_state.control().solution().map(|best| run_state.goal.value(best.score));
+    let solution = run_state.control().solution();
+    let best = solution.as_ref().map(|best| run_state.goal.value(best.score));
     let bound = known_bound(run_state, known.proven);
     let sites = SitesSight {
         sites: 1 + others.sites,
@@ -285,6 +287,7 @@ fn sight_of_all(
         counts,
         done: known.done,
         best,
+        solution,
         bound,
         sites: Some(sites),
         units: units(run_state, 1),

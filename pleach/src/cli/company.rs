@@ -4,22 +4,14 @@ use super::console::Console;
 use super::flags::{DEFAULT_PLACES, Given, KEY, LISTEN, MPI, PLACES};
 use super::line::Line;
 use crate::failure::{Failure, usage};
-use crate::processes::{LASTING, MESSAGE, SECOND};
+use crate::joining::{self, CHANGING, LASTING, MESSAGE};
+use pleach_cluster::Cluster;
 use pleach_cluster::Members;
 use pleach_cluster::mpi::{self, Choice};
-use pleach_cluster::tls::{self, Key, Limits, Listening};
-use pleach_cluster::{Cluster, Waker};
-use pleach_core::lease::Terms;
+use pleach_cluster::tls::Key;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-
-/// The build of this library, which all processes of a search must have: its version and a hash of its sources.
-pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("PLEACH_SOURCES"));
-
-/// Times for processes that come, go and die.
-pub const CHANGING: Terms =
-    Terms { commit_ns: SECOND, lease_ns: 10 * SECOND, patience_ns: 60 * SECOND };
 
 /// Mutes all processes of a job but the first.
 pub fn only_one_speaks(console: &Console<'_>) {
@@ -93,19 +85,13 @@ fn listen(console: &Console<'_>, given: &Given, address: String) -> Result<Arc<C
     let key = Key::make(Path::new(&path));
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
     let places = given.get(&PLACES).map_err(Failure::Usage)?.unwrap_or(DEFAULT_PLACES);
-    let limits = limits();
-    let version = BUILD.to_string();
-    let waker = Arc::new(Waker::default());
-    let rings = Arc::clone(&waker);
-    let wake = Arc::new(move || rings.ring());
-    let (star, door) = tls::listen(Listening { address, key, version, places, limits }, wake)
+    let (cluster, at) = joining::listen(address, key, places)
         .map_err(|why| Failure::Usage(format!("--listen: {why}")))?;
     if !given.on("quiet") {
-        let at = reachable(door.address());
+        let at = reachable(at);
         console.note(&format!("to join: {} join {at} --key {path}", console.program));
     }
-    let entrance = Some(Box::new(door) as Box<dyn pleach_cluster::Entrance>);
-    Ok(Arc::new(Cluster::new(Box::new(star), entrance, waker, CHANGING)))
+    Ok(Arc::new(cluster))
 }
 
 /// An address by which other machines reach this one.
@@ -115,11 +101,6 @@ fn reachable(address: SocketAddr) -> String {
     } else {
         address.to_string()
     }
-}
-
-/// What links between processes carry: at a stop, a site hands over all that it has in one message.
-pub fn limits() -> Limits {
-    Limits { message: MESSAGE, waiting: 2 * MESSAGE, ..Limits::default() }
 }
 
 /// The file of the key.

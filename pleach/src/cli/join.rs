@@ -1,6 +1,6 @@
 //! `join HOST:PORT`: takes part in a search that another machine has opened.
 
-use super::company::{BUILD, CHANGING, key_path, limits};
+use super::company::key_path;
 use super::console::{Console, DONE, STOPPED};
 use super::flags::{Given, Kind, PATIENCE, Verb, address};
 use super::follow::{Follower, Known, Parted, line};
@@ -8,20 +8,17 @@ use super::line::Line;
 use super::log::Log;
 use super::stopping::{NothingToLose, interrupts};
 use super::told::Told;
-use crate::campaign::Cancel;
 use crate::failure::Failure;
-use pleach_cluster::tls::{self, Joining, Key};
-use pleach_cluster::{Cluster, Entered, JoinTicket, Order, Waker};
+use crate::joining;
+use pleach_cluster::tls::Key;
+use pleach_cluster::{Cluster, Order};
 use pleach_core::search::tree::Counts;
+use pleach_runtime::RunError;
 use serde_json::json;
 use std::cell::Cell;
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
-
-/// How long a process waits between two tries to reach the root.
-const AGAIN: Duration = Duration::from_millis(500);
+use std::time::Duration;
 
 /// A search that this process has joined, and the first order that it has heard.
 type Joined = (Arc<Cluster>, Order);
@@ -119,55 +116,11 @@ fn enter(at: &str, given: &Given) -> Result<Arc<Cluster>, Failure> {
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
     let patience = given.get(&PATIENCE).map_err(Failure::Usage)?;
     let patience = patience.unwrap_or(Some(Duration::from_secs(60)));
-    let waker = Arc::new(Waker::default());
-    let token = RandomState::new().hash_one(std::process::id());
     let _joining = NothingToLose::until(None, |_| (String::new(), STOPPED));
-    let way = Way { at, key, token, patience, waker: Arc::clone(&waker), cancel: interrupts() };
-    let entered = way.enter(None).map_err(Failure::Machine)?;
-    let again = Arc::new(move |place| way.enter(Some(place)));
-    let mut terms = CHANGING;
-    terms.patience_ns = patience.map_or(u64::MAX, |it| it.as_nanos() as u64).max(terms.lease_ns);
-    Ok(Arc::new(Cluster::joined(entered, again, waker, terms)?))
-}
-
-/// The way to a root.
-struct Way {
-    at: String,
-    key: Key,
-    /// By which the root knows this process again.
-    token: u64,
-    patience: Option<Duration>,
-    waker: Arc<Waker>,
-    cancel: Cancel,
-}
-
-impl Way {
-    /// Joins, at a place that this process had before if it is free. Tries again for as long as patience lasts.
-    fn enter(&self, place: Option<u32>) -> Result<Entered, String> {
-        let start = Instant::now();
-        loop {
-            let left = self.patience.map(|patience| patience.saturating_sub(start.elapsed()));
-            let rings = Arc::clone(&self.waker);
-            let joining = Joining {
-                address: self.at.clone(),
-                key: self.key.clone(),
-                version: BUILD.into(),
-                bytes: JoinTicket { token: self.token, place }.to_bytes(),
-                limits: limits(),
-                patience: left.unwrap_or(Duration::MAX).max(AGAIN),
-            };
-            match tls::join(joining, Arc::new(move || rings.ring())) {
-                Ok((star, welcome)) => return Ok((Box::new(star), welcome)),
-                Err(why) => {
-                    let returns = place.is_some();
-                    let passes = if returns { why.may_pass_on_return() } else { why.may_pass() };
-                    let again = passes && left.is_none_or(|left| left > AGAIN);
-                    if !again || self.cancel.is_cancelled() {
-                        return Err(format!("cannot join: {why}"));
-                    }
-                }
-            }
-            std::thread::sleep(AGAIN);
-        }
-    }
+    let joined = joining::join(at, key, patience, interrupts());
+    let told = |why| match why {
+        RunError::Lost(why) => Failure::Machine(why),
+        why => why.into(),
+    };
+    joined.map(Arc::new).map_err(told)
 }

@@ -30,7 +30,6 @@ mod stopping;
 mod tests;
 mod told;
 
-pub use company::BUILD;
 pub use own::{main, words};
 pub use read::{rows, text};
 

@@ -1,0 +1,49 @@
+//! Each better solution as soon as it is known: the shortest tour through twelve towns.
+
+use pleach::{Children, Goal, Solver, Tree};
+use std::ops::ControlFlow;
+
+struct Tour {
+    towns: Vec<(i64, i64)>,
+}
+
+impl Tour {
+    fn length(&self, from: usize, to: usize) -> i64 {
+        let ((x, y), (u, v)) = (self.towns[from], self.towns[to]);
+        (x - u).abs() + (y - v).abs()
+    }
+}
+
+impl Tree for Tour {
+    type Node = (Vec<usize>, i64); // the towns visited so far, and the way through them
+    const GOAL: Goal = Goal::Minimise;
+
+    fn root(&self) -> Self::Node {
+        (vec![0], 0)
+    }
+
+    fn expand(&self, (visited, way): &Self::Node, _: Option<i64>, out: &mut Children<Self>) {
+        let last = visited[visited.len() - 1];
+        if visited.len() == self.towns.len() {
+            let plan = || visited.iter().map(|&town| town as i64).collect();
+            return out.solution(way + self.length(last, 0), plan);
+        }
+        for next in (0..self.towns.len()).filter(|town| !visited.contains(town)) {
+            let way = way + self.length(last, next);
+            out.child_within(way + self.length(next, 0), ([&visited[..], &[next]].concat(), way));
+        }
+    }
+}
+
+fn main() -> Result<(), pleach::RunError> {
+    let towns = (0..12).map(|i: i64| (i * i * 37 % 100, i * 71 % 100)).collect();
+    let report = Solver::new(Tour { towns })
+        .on_solution(|length, towns| println!("{length}: {towns:?}"))
+        .on_progress(|sight| {
+            eprintln!("{} nodes", sight.counts.bounded);
+            ControlFlow::Continue(())
+        })
+        .run()?;
+    println!("{:?}, {:?}", report.status, report.objective);
+    Ok(())
+}

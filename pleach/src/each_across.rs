@@ -1,0 +1,120 @@
+//! `Each::map_across`: loops of closures that several processes share.
+
+use crate::each::{Costed, Each};
+use crate::processes::Processes;
+use pleach_cluster::First;
+use pleach_core::search::work::{Malformed, Pack, Reader};
+use pleach_loops::looping::{Kept, Loop, LoopReport, RemoteLoop, RunLoops, ShareLoops};
+use pleach_runtime::{RunError, WorkerPool};
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+impl Processes {
+    /// Begins a loop in all of them.
+    fn begin_loop(&self, about: &str) -> Result<(), RunError> {
+        let Some(cluster) = self.cluster() else { return Ok(()) };
+        cluster.can_begin_loops()?;
+        if cluster.is_root() {
+            return cluster.begin_loops(about.into(), First::default());
+        }
+        let order = cluster.next_order(|| true)?;
+        let same = order.is_some_and(|order| order.about == about.as_bytes());
+        if !same || cluster.first_of_loops(false, || true)?.is_none() {
+            return Err(RunError::Follow("the first process runs another loop, or none"));
+        }
+        Ok(())
+    }
+
+    /// Reports to the others that this process cannot continue the loop that it has begun.
+    fn fail_loop(&self, why: &RunError) {
+        let known = matches!(why, RunError::Site { .. } | RunError::Lost(_));
+        if let Some(cluster) = self.cluster().filter(|_| !known) {
+            cluster.fail_loops(&why.to_string());
+        }
+    }
+
+    /// Ends it, once all know.
+    fn end_loop(&self) -> Result<(), RunError> {
+        match self.cluster().filter(|cluster| cluster.is_root()) {
+            Some(cluster) => cluster.end_loops_together(),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Each<'_> {
+    /// Computes a value for each unit, on all processes that share the loop; each of them gets all values. All of them
+    /// call this, with the same number of units. None if the loop was stopped.
+    ///
+    /// # Errors
+    /// If the network fails, or another process runs another loop.
+    ///
+    /// # Panics
+    /// If the closure has panicked.
+    pub fn map_across<T: Pack + Send>(
+        mut self,
+        processes: &Processes,
+        value: impl Fn(usize) -> T + Sync,
+    ) -> Result<(Option<Vec<T>>, LoopReport), RunError> {
+        let values = (0..self.n).map(|_| Mutex::new(None)).collect();
+        processes.begin_loop(&format!("{} units of {}", self.n, std::any::type_name::<T>()))?;
+        self.settings.cluster = processes.cluster().cloned();
+        let costs = self.costs();
+        let all = Costed { of: Shared { values, value }, costs };
+        let outcome = WorkerPool::shared().run_loop(&all, &self.settings, &mut *self.watch);
+        let report = outcome.inspect_err(|why| processes.fail_loop(why))?.report;
+        processes.end_loop()?;
+        let take =
+            |value: Mutex<Option<T>>| value.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let values = all.of.values.into_iter().map(take).collect::<Option<Vec<T>>>();
+        Ok((values.filter(|_| report.complete), report))
+    }
+}
+
+/// A closure as a loop that several processes share.
+struct Shared<T, F> {
+    values: Vec<Mutex<Option<T>>>,
+    value: F,
+}
+
+impl<T, F> Shared<T, F> {
+    fn at(&self, unit: usize) -> MutexGuard<'_, Option<T>> {
+        self.values[unit].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Pack + Send, F: Fn(usize) -> T + Sync> Loop for Shared<T, F> {
+    type Hand = ();
+
+    fn units(&self) -> usize {
+        self.values.len()
+    }
+
+    fn hand(&self) {}
+
+    fn run(&self, units: Range<usize>, (): &mut ()) {
+        units.for_each(|unit| *self.at(unit) = Some((self.value)(unit)));
+    }
+
+    fn remote(&self) -> Option<&dyn RemoteLoop> {
+        Some(self)
+    }
+}
+
+impl<T: Pack + Send, F: Fn(usize) -> T + Sync> RemoteLoop for Shared<T, F> {
+    fn kept(&self) -> Kept {
+        Kept::All
+    }
+
+    fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
+        units.for_each(|unit| self.at(unit).pack(out));
+    }
+
+    fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed> {
+        let mut from = Reader::new(results);
+        for unit in units {
+            *self.at(unit) = Pack::unpack(&mut from)?;
+        }
+        from.finish()
+    }
+}

@@ -1,0 +1,111 @@
+//! Processes that join each other over TLS: how the first one listens, and how others reach it.
+
+use crate::campaign::Cancel;
+use pleach_cluster::tls::{self, Joining, Key, Limits, Listening};
+use pleach_cluster::{Cluster, Entered, Entrance, JoinTicket, NetError, Waker};
+use pleach_core::lease::Terms;
+use pleach_runtime::RunError;
+use std::hash::{BuildHasher, RandomState};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The build of this library, which all processes of a search must have: its version and a hash of its sources.
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("PLEACH_SOURCES"));
+
+/// The longest message between two processes.
+pub(crate) const MESSAGE: usize = 1 << 29;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Times for processes that live and die together: nobody is ever taken for dead.
+pub(crate) const LASTING: Terms =
+    Terms { commit_ns: 2 * SECOND, lease_ns: 3600 * SECOND, patience_ns: 36_000 * SECOND };
+
+/// Times for processes that come, go and die.
+pub(crate) const CHANGING: Terms =
+    Terms { commit_ns: SECOND, lease_ns: 10 * SECOND, patience_ns: 60 * SECOND };
+
+/// How long a process waits between two attempts to reach the root.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// What links between processes carry: at a stop, a site hands over all that it has in one message.
+fn limits() -> Limits {
+    Limits { message: MESSAGE, waiting: 2 * MESSAGE, ..Limits::default() }
+}
+
+/// Opens an address to processes with the same key. Returns where they reach this one.
+pub(crate) fn listen(
+    address: String,
+    key: Key,
+    places: u32,
+) -> Result<(Cluster, SocketAddr), NetError> {
+    let waker = Arc::new(Waker::default());
+    let rings = Arc::clone(&waker);
+    let wake = Arc::new(move || rings.ring());
+    let (version, limits) = (BUILD.to_string(), limits());
+    let (star, door) = tls::listen(Listening { address, key, version, places, limits }, wake)?;
+    let at = door.address();
+    let entrance = Some(Box::new(door) as Box<dyn Entrance>);
+    Ok((Cluster::new(Box::new(star), entrance, waker, CHANGING), at))
+}
+
+/// Joins the process that listens at an address, and comes back to it when the link is lost. Tries for as long as
+/// `patience` lasts, which has no end if it is `None`, and until it is cancelled.
+pub(crate) fn join(
+    at: String,
+    key: Key,
+    patience: Option<Duration>,
+    cancel: Cancel,
+) -> Result<Cluster, RunError> {
+    let waker = Arc::new(Waker::default());
+    let token = RandomState::new().hash_one(std::process::id());
+    let way = Way { at, key, token, patience, waker: Arc::clone(&waker), cancel };
+    let entered = way.enter(None).map_err(RunError::Lost)?;
+    let again = Arc::new(move |place| way.enter(Some(place)));
+    let mut terms = CHANGING;
+    terms.patience_ns = patience.map_or(u64::MAX, |it| it.as_nanos() as u64).max(terms.lease_ns);
+    Cluster::joined(entered, again, waker, terms)
+}
+
+/// The way to a root.
+struct Way {
+    at: String,
+    key: Key,
+    /// By which the root knows this process again.
+    token: u64,
+    patience: Option<Duration>,
+    waker: Arc<Waker>,
+    cancel: Cancel,
+}
+
+impl Way {
+    /// Joins, at a place that this process had before if it is free. Tries again for as long as patience lasts.
+    fn enter(&self, place: Option<u32>) -> Result<Entered, String> {
+        let start = Instant::now();
+        loop {
+            let left = self.patience.map(|patience| patience.saturating_sub(start.elapsed()));
+            let rings = Arc::clone(&self.waker);
+            let joining = Joining {
+                address: self.at.clone(),
+                key: self.key.clone(),
+                version: BUILD.into(),
+                bytes: JoinTicket { token: self.token, place }.to_bytes(),
+                limits: limits(),
+                patience: left.unwrap_or(Duration::MAX).max(AGAIN),
+            };
+            match tls::join(joining, Arc::new(move || rings.ring())) {
+                Ok((star, welcome)) => return Ok((Box::new(star), welcome)),
+                Err(why) => {
+                    let returns = place.is_some();
+                    let passes = if returns { why.may_pass_on_return() } else { why.may_pass() };
+                    let again = passes && left.is_none_or(|left| left > AGAIN);
+                    if !again || self.cancel.is_cancelled() {
+                        return Err(format!("cannot join: {why}"));
+                    }
+                }
+            }
+            std::thread::sleep(AGAIN);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! [`Solver::run_across`]: a search that several processes share.
+
+use crate::processes::Processes;
+use crate::report::Report;
+use crate::solver::Solver;
+use pleach_cluster::Cluster;
+use pleach_core::search::problem::Problem;
+use pleach_runtime::{Outcome, RunError, Stop};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a process that leaves waits for the first one to notice.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What a process has of a search that several share.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SharedReport {
+    /// The first process: the result of the whole search.
+    Whole(Report),
+    /// Another one: what it did for the search. It proves nothing by itself.
+    Part(Outcome),
+    /// Another one: there was no search any more to take part in.
+    Over,
+}
+
+impl<P: Problem> Solver<'_, P> {
+    /// Searches together with other processes. The first one leads: its limits and its checkpoint file are those of the
+    /// search. Each of the others waits for a search and takes part in it with its own threads and devices; it leaves
+    /// when `on_progress` breaks.
+    ///
+    /// ```no_run
+    /// # use pleach::{Children, Goal, Tree};
+    /// # struct Bits(u32);
+    /// # impl Tree for Bits {
+    /// #     type Node = u32;
+    /// #     const GOAL: Goal = Goal::Count;
+    /// #     fn root(&self) -> u32 { 0 }
+    /// #     fn expand(&self, &n: &u32, _: Option<i64>, out: &mut Children<Self>) {
+    /// #         if n == self.0 { return out.count(1); }
+    /// #         out.child(n + 1);
+    /// #         out.child(n + 1);
+    /// #     }
+    /// # }
+    /// use pleach::{Processes, SharedReport, Solver};
+    ///
+    /// let processes = match std::env::args().nth(1) {
+    ///     Some(address) => Processes::join(address, "pleach.key")?,
+    ///     None => Processes::listen("0.0.0.0:7400", "pleach.key")?,
+    /// };
+    /// if let SharedReport::Whole(report) = Solver::new(Bits(40)).run_across(&processes)? {
+    ///     println!("{}", report.count);
+    /// }
+    /// # Ok::<(), pleach::RunError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Solver::run`]; also if the network fails, or the first process searches something else.
+    pub fn run_across(mut self, processes: &Processes) -> Result<SharedReport, RunError> {
+        let Some(cluster) = processes.cluster() else { return self.run().map(SharedReport::Whole) };
+        self.settings.processes = Some(Arc::clone(cluster) as _);
+        if cluster.is_root() {
+            return self.run().map(SharedReport::Whole);
+        }
+        if cluster.next_order(|| true)?.is_none() {
+            processes.note_end();
+            return Ok(SharedReport::Over);
+        }
+        let outcome = self.run_part()?;
+        if outcome.stop == Some(Stop::Asked) {
+            say_farewell(cluster)?;
+        }
+        Ok(SharedReport::Part(outcome))
+    }
+}
+
+/// Until the first process has noticed that this one leaves, what is on its way there must not be lost.
+fn say_farewell(cluster: &Cluster) -> Result<(), RunError> {
+    let start = Instant::now();
+    cluster.next_order(|| start.elapsed() < FAREWELL).map(|_| ())
+}
