@@ -12,7 +12,7 @@ pub mod sites;
 pub mod tls;
 
 pub use error::NetError;
-pub use sites::{Cluster, Entered, First, JoinTicket, Order, Return, Waker};
+pub use sites::{Admission, Cluster, First, JoinTicket, Order, Return, Waker};
 use std::sync::Arc;
 use std::time::Duration;
 

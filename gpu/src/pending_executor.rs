@@ -15,13 +15,13 @@ use std::time::Instant;
 /// A thread of the CPU, until its device is open; then the device. Without one it stays a thread.
 pub struct PendingExecutor<'p> {
     now: Box<dyn Executor + 'p>,
-    awaited: Option<Awaited<'p>>,
+    awaited: Option<PendingState<'p>>,
     /// What the device does, at first.
     mode: String,
 }
 
 /// A device that is not yet open, and all that is needed then.
-struct Awaited<'p> {
+struct PendingState<'p> {
     opening: PendingDevice,
     problem: &'p dyn Problem,
     name: String,
@@ -42,7 +42,7 @@ impl<'p> PendingExecutor<'p> {
     ) -> Self {
         let mode = opening.mode().to_string();
         let now = Box::new(ThreadExecutor::new(problem.explorer(), slow));
-        Self { now, awaited: Some(Awaited { opening, problem, name, warn, slow }), mode }
+        Self { now, awaited: Some(PendingState { opening, problem, name, warn, slow }), mode }
     }
 
     /// Moves all work to the device if it has come.
@@ -50,7 +50,9 @@ impl<'p> PendingExecutor<'p> {
         let Some(came) = self.awaited.as_mut().and_then(|awaited| awaited.opening.came()) else {
             return;
         };
-        let Some(Awaited { problem, name, warn, slow, .. }) = self.awaited.take() else { return };
+        let Some(PendingState { problem, name, warn, slow, .. }) = self.awaited.take() else {
+            return;
+        };
         let now = self.now.explorer();
         let begun = came.and_then(|opened| {
             let took = opened.took();

@@ -2,7 +2,7 @@
 
 use crate::campaign::Cancel;
 use pleach_cluster::tls::{self, Joining, Key, Limits, Listening};
-use pleach_cluster::{Cluster, Entered, Entrance, JoinTicket, NetError, Waker};
+use pleach_cluster::{Admission, Cluster, Entrance, JoinTicket, NetError, Waker};
 use pleach_core::lease::Terms;
 use pleach_runtime::RunError;
 use std::hash::{BuildHasher, RandomState};
@@ -81,7 +81,7 @@ struct Way {
 
 impl Way {
     /// Joins, at a place that this process had before if it is free. Tries again for as long as patience lasts.
-    fn enter(&self, place: Option<u32>) -> Result<Entered, String> {
+    fn enter(&self, place: Option<u32>) -> Result<Admission, String> {
         let start = Instant::now();
         loop {
             let left = self.patience.map(|patience| patience.saturating_sub(start.elapsed()));

@@ -82,7 +82,7 @@ pub use pleach_core::wire::fingerprint;
 #[cfg(feature = "loops")]
 pub use pleach_loops::looping::{Cells, Kept, Loop, RemoteLoop};
 #[cfg(feature = "loops")]
-pub use pleach_loops::looping::{LoopReport, LoopSettings, LoopSight, Part, Sizes};
+pub use pleach_loops::looping::{LoopReport, LoopSettings, LoopSight, Part, RunLoops, Sizes};
 pub use pleach_problems::simd::Level;
 pub use pleach_runtime::activity::{Activity, Column, Phases};
 pub use pleach_runtime::{

@@ -10,7 +10,7 @@ use crate::pace::Pace;
 use crate::side::Side;
 use crate::site_state::SiteState;
 use crate::transport::{Envelope, Transport};
-use pleach_core::search::seed::{Seeded, Top};
+use pleach_core::search::seed::{SeedResult, Top};
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Event, Host, Peer, SeededChooser};
 use std::sync::Arc;
@@ -329,7 +329,7 @@ fn seed(
 ) -> Result<(Stretch, bool), RunError> {
     let start = Instant::now();
     let work = executor.explorer().drain();
-    let Seeded { work, progress, done } = top.seed(&work.bytes, depth, best, fuel)?;
+    let SeedResult { work, progress, done } = top.seed(&work.bytes, depth, best, fuel)?;
     executor.explorer().put(&work.bytes)?;
     let busy_ns = start.elapsed().as_nanos() as u64;
     Ok((Stretch { progress, busy_ns, ..Stretch::default() }, done))

@@ -5,7 +5,7 @@ use crate::driver::Left;
 use crate::error::RunError;
 use crate::outcome::{Balance, Outcome};
 use crate::run_state::RunState;
-use crate::transport::local::Office;
+use crate::transport::local::Mailboxes;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Goal};
 use pleach_core::search::work::Work;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub fn gather(
     problem: &dyn Problem,
     run_state: &RunState<'_>,
-    office: &Office,
+    mailboxes: &Mailboxes,
     mut left: Vec<Left>,
 ) -> (Outcome, Vec<Work>) {
     let (mut pieces, mut open, mut least_bound) = (Vec::new(), 0.0, i64::MAX);
@@ -26,7 +26,7 @@ pub fn gather(
         least_bound = least_bound.min(unit.least_bound.unwrap_or(i64::MAX));
         pieces.extend(unit.work.take().filter(|work| !work.bytes.is_empty()));
     }
-    let letters = office.leftovers().into_iter();
+    let letters = mailboxes.leftovers().into_iter();
     // Work that travels with any other message is also somewhere else.
     for work in letters.filter(|letter| letter.message.brings_work()).filter_map(|l| l.work) {
         open += work.size;

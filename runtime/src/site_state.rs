@@ -3,7 +3,7 @@
 use crate::control::{Reason, Stop};
 use crate::outcome::SiteSight;
 use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Condvar, Mutex, Ordering, lock};
-use crate::transport::local::Office;
+use crate::transport::local::Mailboxes;
 use pleach_core::lease::Certificate;
 use pleach_core::lease::gateway::Portion;
 use pleach_core::search::problem::Problem;
@@ -47,7 +47,7 @@ pub struct Together {
 /// Units work in *rounds*, which have even numbers. A round ends when the gateway takes everything from them: each
 /// hands in its work, and waits for the next round.
 pub struct SiteState {
-    office: Office,
+    mailboxes: Mailboxes,
     round: AtomicU64,
     turn: Mutex<()>,
     turned: Condvar,
@@ -71,10 +71,10 @@ pub struct SiteState {
 
 impl SiteState {
     /// The state of a site whose units have these mailboxes, after the gateway's.
-    pub fn new(office: Office, others: Arc<dyn OtherProcesses>) -> Self {
-        let peers = office.peers();
+    pub fn new(mailboxes: Mailboxes, others: Arc<dyn OtherProcesses>) -> Self {
+        let peers = mailboxes.peers();
         Self {
-            office,
+            mailboxes,
             round: AtomicU64::new(0),
             turn: Mutex::new(()),
             turned: Condvar::new(),
@@ -96,18 +96,18 @@ impl SiteState {
     }
 
     /// The units' mailboxes, and the gateway's.
-    pub fn office(&self) -> &Office {
-        &self.office
+    pub fn mailboxes(&self) -> &Mailboxes {
+        &self.mailboxes
     }
 
     /// Peers of the site: its units, and the gateway.
     pub fn peers(&self) -> u32 {
-        self.office.peers()
+        self.mailboxes.peers()
     }
 
     /// Wakes the gateway.
     pub fn ring(&self) {
-        self.office.ring(0);
+        self.mailboxes.ring(0);
     }
 
     /// Asks the gateway to stop the search, or to leave it.
@@ -170,7 +170,7 @@ impl SiteState {
         self.round.store(round, Ordering::Release);
         drop(turn);
         self.turned.notify_all();
-        self.office.ring_all();
+        self.mailboxes.ring_all();
     }
 
     /// A unit is without work, and has counted this.

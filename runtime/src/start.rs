@@ -14,7 +14,7 @@ use crate::run_state::RunState;
 use crate::save::Saver;
 use crate::settings::Settings;
 use crate::side::Side;
-use crate::transport::local::Office;
+use crate::transport::local::Mailboxes;
 use crate::units::{Plan, PlannedUnit, plan};
 use crate::watch::watch_over;
 use crate::worker_pool::WorkerPool;
@@ -82,10 +82,10 @@ impl WorkerPool {
             &RunState::new(about, before, control, names, (start, saver), warnings, None);
         let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), run_state.control());
         let _lock = run_state.saver().map(begin).transpose()?;
-        let office = &Office::new(n_units);
-        let ground = Ground { problem, settings, run_state, office };
-        let left = self.work(&ground, units, watch)?;
-        let (mut outcome, open) = gather(problem, run_state, office, left);
+        let mailboxes = &Mailboxes::new(n_units);
+        let context = RunContext { problem, settings, run_state, mailboxes };
+        let left = self.work(&context, units, watch)?;
+        let (mut outcome, open) = gather(problem, run_state, mailboxes, left);
         check(problem, &outcome)?;
         if let Some(saver) = run_state.saver() {
             // If what was looked for is found or proven, nothing is left to do.
@@ -106,11 +106,11 @@ impl WorkerPool {
     /// Has all units work while the run is watched.
     fn work<'a>(
         &self,
-        ground: &Ground<'a>,
+        context: &RunContext<'a>,
         units: Vec<PlannedUnit<'a>>,
         watch: &mut Watcher<'_>,
     ) -> Result<Vec<Left>, RunError> {
-        let (settings, n_units) = (ground.settings, units.len() as u32);
+        let (settings, n_units) = (context.settings, units.len() as u32);
         let tree = &PeerTree::new(n_units, settings.policy.tree, settings.seed);
         let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
         // The last thread: at the beginning the first one mostly has all the work.
@@ -118,16 +118,23 @@ impl WorkerPool {
         let jobs = (0..n_units).zip(units).map(|(me, planned)| {
             let peer = Peer::new(me, tree, settings.policy.clone());
             let improves = me == improves;
-            let pieces = &ground.run_state.before.pieces;
+            let pieces = &context.run_state.before.pieces;
             // The whole work, if it is one piece, is for the first peer.
             let place = (me + n_units - tree.first()) % n_units;
             let pieces = pieces.iter().skip(place as usize).step_by(n_units as usize);
-            let job = move || ground.unit(peer, planned, pieces, improves);
+            let job = move || context.unit(peer, planned, pieces, improves);
             Box::new(job) as Box<dyn FnOnce() -> Result<Left, RunError> + Send + '_>
         });
         let ended = self.side_by_side(jobs.collect(), |latch| {
-            let mut guard = ground.guard();
-            watch_over(ground.problem, settings, ground.run_state, latch, ground.office, watch);
+            let mut guard = context.guard();
+            watch_over(
+                context.problem,
+                settings,
+                context.run_state,
+                latch,
+                context.mailboxes,
+                watch,
+            );
             guard.well = true;
         })?;
         let left = ended.into_iter().map(|left| match left {
@@ -139,7 +146,7 @@ impl WorkerPool {
 }
 
 /// What the units of a run work on.
-pub struct Ground<'a> {
+pub struct RunContext<'a> {
     /// The problem.
     pub problem: &'a dyn Problem,
     /// How it is searched.
@@ -147,10 +154,10 @@ pub struct Ground<'a> {
     /// What the units share.
     pub run_state: &'a RunState<'a>,
     /// Their mailboxes.
-    pub office: &'a Office,
+    pub mailboxes: &'a Mailboxes,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> RunContext<'a> {
     /// Runs one unit, which begins with these pieces, on the thread that calls this.
     pub fn unit(
         &self,
@@ -159,7 +166,7 @@ impl<'a> Ground<'a> {
         pieces: impl Iterator<Item = &'a Work>,
         improves: bool,
     ) -> Result<Left, RunError> {
-        let Ground { problem, settings, run_state, office } = *self;
+        let RunContext { problem, settings, run_state, mailboxes } = *self;
         let mut guard = self.guard();
         let me = peer.me();
         let activity = settings.trace.then(Default::default);
@@ -168,15 +175,15 @@ impl<'a> Ground<'a> {
         let slow = settings.slow_down(&planned.name);
         let executor = planned.executor(problem, pieces, run_state, slow)?;
         let top = peer.explores_down_to().is_some().then(|| problem.top()).flatten();
-        let mut desk = office.desk(me);
+        let mut transport = mailboxes.transport(me);
         // A unit that is to behave as a machine of its own shares its core with others.
-        desk.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };
+        transport.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };
         let hope = run_state.control().best() > run_state.least_score;
         let side = (settings.improve && hope && improves)
             .then(|| problem.improver(settings.seed).map(Side::new))
             .flatten();
         let aside = settings.policy.is_late().then(|| ScratchExplorer(problem.explorer()));
-        let body = Body::new(me, run_state, executor, desk, report, aside);
+        let body = Body::new(me, run_state, executor, transport, report, aside);
         let left = Unit::new(peer, (settings.seed, settings.pace), body, (side, top)).drive()?;
         guard.well = true;
         Ok(left)
@@ -184,14 +191,14 @@ impl<'a> Ground<'a> {
 
     /// What stops all units if its holder fails.
     pub fn guard(&self) -> Guard<'a> {
-        Guard { control: self.run_state.control(), office: self.office, well: false }
+        Guard { control: self.run_state.control(), mailboxes: self.mailboxes, well: false }
     }
 }
 
 /// Stops all units when one of them or the watcher fails: an error or a panic leaves `well` unset.
 pub struct Guard<'a> {
     control: &'a Control,
-    office: &'a Office,
+    mailboxes: &'a Mailboxes,
     /// Whether all is well.
     pub well: bool,
 }
@@ -202,7 +209,7 @@ impl Drop for Guard<'_> {
             self.control.stop(Stop::Failed);
         }
         if self.control.stopped().is_some() {
-            self.office.ring_all();
+            self.mailboxes.ring_all();
         }
     }
 }

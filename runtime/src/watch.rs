@@ -9,7 +9,7 @@ use crate::run_state::RunState;
 use crate::save::{SaveNow, Saver};
 use crate::settings::Settings;
 use crate::site_state::{SiteState, share_open};
-use crate::transport::local::Office;
+use crate::transport::local::Mailboxes;
 use crate::worker_pool::Latch;
 use pleach_core::lease::Certificate;
 use pleach_core::lease::gateway::Portion;
@@ -40,18 +40,18 @@ pub fn watch_over(
     settings: &Settings,
     run_state: &RunState<'_>,
     latch: &Latch,
-    office: &Office,
+    mailboxes: &Mailboxes,
     watcher: &mut Watcher<'_>,
 ) {
     let control = run_state.control();
     let halt = |why| {
         run_state.halt(why);
         problem.hurry(true);
-        office.ring_all();
+        mailboxes.ring_all();
     };
     let mut known = Known { proven: run_state.least_score, ..Known::default() };
     let room = Room::new(settings.memory, settings.save.is_some());
-    let mut saving = Saving::new(run_state, office, &settings.save_now);
+    let mut saving = Saving::new(run_state, mailboxes, &settings.save_now);
     let mut look_at = settings.look_every;
     let mut halted = false;
     loop {
@@ -102,7 +102,7 @@ fn is_full(room: Option<&Room>, run_state: &RunState<'_>) -> bool {
 /// When to take snapshots, and the one under way.
 struct Saving<'a> {
     run_state: &'a RunState<'a>,
-    office: &'a Office,
+    mailboxes: &'a Mailboxes,
     saver: Option<&'a Saver<'a>>,
     under_way: bool,
     at: Duration,
@@ -114,12 +114,12 @@ struct Saving<'a> {
 }
 
 impl<'a> Saving<'a> {
-    fn new(run_state: &'a RunState<'a>, office: &'a Office, requests: &'a SaveNow) -> Self {
+    fn new(run_state: &'a RunState<'a>, mailboxes: &'a Mailboxes, requests: &'a SaveNow) -> Self {
         let saver = run_state.saver();
         let first = |saver: &Saver<'_>| run_state.elapsed().saturating_add(saver.every());
         let at = saver.map_or(Duration::MAX, first);
         let answered = requests.before();
-        Self { run_state, office, saver, under_way: false, at, last: None, requests, answered }
+        Self { run_state, mailboxes, saver, under_way: false, at, last: None, requests, answered }
     }
 
     /// When there is something to do.
@@ -154,7 +154,7 @@ impl<'a> Saving<'a> {
             saver.ask();
             self.under_way = true;
             self.at = now.saturating_add(saver.every());
-            self.office.ring(0);
+            self.mailboxes.ring(0);
         }
         None
     }

@@ -2,7 +2,7 @@
 
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Message, PeerId, Ticket};
-use pleach_runtime::transport::local::{Desk, Office};
+use pleach_runtime::transport::local::{LocalTransport, Mailboxes};
 use pleach_runtime::transport::{Envelope, Transport};
 use std::sync::Arc;
 use std::thread;
@@ -20,8 +20,8 @@ fn order_is_kept(mut desks: Vec<impl Transport + 'static>) {
     let mut receiver = desks.remove(0);
     let senders: Vec<_> = (1..)
         .zip(desks)
-        .map(|(me, mut desk)| {
-            thread::spawn(move || (0..MESSAGES).for_each(|i| desk.send(0, message(me, i))))
+        .map(|(me, mut transport)| {
+            thread::spawn(move || (0..MESSAGES).for_each(|i| transport.send(0, message(me, i))))
         })
         .collect();
     let mut next = vec![0; senders.len() + 1];
@@ -57,9 +57,9 @@ fn sleepers_wake(mut desks: Vec<impl Transport + 'static>) {
     sending.join().unwrap();
 }
 
-fn local(peers: u32) -> Vec<Desk> {
-    let office = Office::new(peers);
-    (0..peers).map(|me| office.desk(me)).collect()
+fn local(peers: u32) -> Vec<LocalTransport> {
+    let mailboxes = Mailboxes::new(peers);
+    (0..peers).map(|me| mailboxes.transport(me)).collect()
 }
 
 #[test]
@@ -74,11 +74,11 @@ fn local_mail_wakes_sleepers() {
 
 #[test]
 fn the_bell_wakes_everyone_and_leftovers_are_found() {
-    let office = Office::new(2);
-    let mut desk = office.desk(0);
-    office.desk(1).send(1, message(0, 3));
-    office.ring_all();
-    desk.wait(None);
-    assert!(desk.poll().is_none());
-    assert_eq!(office.leftovers(), [message(0, 3)]);
+    let mailboxes = Mailboxes::new(2);
+    let mut transport = mailboxes.transport(0);
+    mailboxes.transport(1).send(1, message(0, 3));
+    mailboxes.ring_all();
+    transport.wait(None);
+    assert!(transport.poll().is_none());
+    assert_eq!(mailboxes.leftovers(), [message(0, 3)]);
 }

@@ -2,7 +2,7 @@
 
 use super::loop_sequence::LoopSequence;
 use super::message::{Order, SessionMessage};
-use super::reconnect::{Entered, Reconnect, Return};
+use super::reconnect::{Admission, Reconnect, Return};
 use super::session::{Heard, ROOT_LOST, Session};
 use super::waker::Waker;
 use crate::{Entrance, Members, Network};
@@ -71,7 +71,7 @@ impl Cluster {
     /// # Errors
     /// If that is nothing that a root says.
     pub fn joined(
-        (network, welcome): Entered,
+        (network, welcome): Admission,
         again: Return,
         waker: Arc<Waker>,
         terms: Terms,
@@ -192,7 +192,7 @@ impl Cluster {
     pub(super) fn come_back(
         &self,
         session: &mut Session,
-        entered: Entered,
+        entered: Admission,
     ) -> Result<(), RunError> {
         session.come_back(entered)?;
         self.me.store(session.me(), Ordering::Relaxed);

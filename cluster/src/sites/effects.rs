@@ -10,7 +10,7 @@ use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::Balance;
 use pleach_runtime::run_state::RunState;
 use pleach_runtime::site_state::SiteState;
-use pleach_runtime::transport::local::Desk;
+use pleach_runtime::transport::local::LocalTransport;
 use pleach_runtime::transport::{Envelope, Transport};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) struct InnerEffects<'a> {
     pub run_state: &'a RunState<'a>,
     pub site_state: &'a SiteState,
     pub spare: SparePiece<'a>,
-    pub desk: Desk,
+    pub transport: LocalTransport,
     pub balance: Balance,
     /// When its peer wants to be woken.
     pub wake_at_ns: Option<u64>,
@@ -52,7 +52,7 @@ impl Effects for InnerEffects<'_> {
         if let Some(work) = work.as_ref().filter(|_| message.brings_work()) {
             self.balance.moved_bytes += work.bytes.len() as u64;
         }
-        self.desk.send(to, Envelope { from: 0, message, work });
+        self.transport.send(to, Envelope { from: 0, message, work });
     }
 
     fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), RunError> {

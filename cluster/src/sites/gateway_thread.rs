@@ -108,7 +108,7 @@ impl GatewayThread<'_> {
         Ok(GatewayResult {
             whole,
             stop: self.stop,
-            balance: self.workers.seat.balance,
+            balance: self.workers.effects.balance,
             commits: self.commits,
             wasted: self.gateway.wasted().bounded,
         })
@@ -348,7 +348,7 @@ impl GatewayThread<'_> {
                 } else {
                     None
                 };
-                note(&mut self.workers.seat.balance, &mut self.commits, &message);
+                note(&mut self.workers.effects.balance, &mut self.commits, &message);
                 let packet = GatewayPacket { from: self.cluster.me(), message };
                 let message = SessionMessage::Gateway(packet.to_bytes(self.order.fingerprint));
                 if !self.session.send(to, &message) {
@@ -391,18 +391,18 @@ impl GatewayThread<'_> {
             if self.next.is_none() {
                 self.next = self.session.hear()?;
             }
-            let peer_ns = self.workers.seat.wake_at_ns.unwrap_or(u64::MAX);
+            let peer_ns = self.workers.effects.wake_at_ns.unwrap_or(u64::MAX);
             let sight_ns = if self.cluster.is_root() { u64::MAX } else { self.sighted_ns };
             let until_ns = peer_ns.min(self.workers.look_at_ns).min(sight_ns);
             let left_ns = until_ns.saturating_sub(self.run_state.now_ns());
-            if self.next.is_some() || left_ns == 0 || self.workers.seat.desk.waiting() {
+            if self.next.is_some() || left_ns == 0 || self.workers.effects.transport.waiting() {
                 return Ok(());
             }
             let left = Duration::from_nanos(left_ns);
             match self.session.rest() {
-                None => self.workers.seat.desk.wait(Some(left)),
+                None => self.workers.effects.transport.wait(Some(left)),
                 Some(Duration::ZERO) => std::thread::yield_now(),
-                Some(rest) => self.workers.seat.desk.wait(Some(rest.min(left))),
+                Some(rest) => self.workers.effects.transport.wait(Some(rest.min(left))),
             }
         }
     }

@@ -9,11 +9,11 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
 /// A network, and what was said at its entrance.
-pub type Entered = (Box<dyn Network>, Vec<u8>);
+pub type Admission = (Box<dyn Network>, Vec<u8>);
 
 /// Enters the network again, at this place if it is free, or says why that is impossible. It may take long.
 pub type Return =
-    Arc<dyn Fn(SiteId) -> Result<Entered, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
+    Arc<dyn Fn(SiteId) -> Result<Admission, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
 /// A network that reaches nobody.
 pub(super) struct OfflineNetwork {
@@ -54,7 +54,7 @@ impl Network for OfflineNetwork {
 }
 
 /// A try to come back that is under way on a thread of its own.
-pub(super) struct Reconnect(Receiver<Result<Entered, String>>);
+pub(super) struct Reconnect(Receiver<Result<Admission, String>>);
 
 impl Reconnect {
     /// Begins to come back to a place. The waker is rung when that has succeeded or failed.
@@ -72,7 +72,7 @@ impl Reconnect {
     }
 
     /// What has come of it, once it has ended.
-    pub fn end(&self) -> Option<Result<Entered, String>> {
+    pub fn end(&self) -> Option<Result<Admission, String>> {
         match self.0.try_recv() {
             Ok(end) => Some(end),
             Err(TryRecvError::Empty) => None,

@@ -23,9 +23,9 @@ use pleach_runtime::save::Saver;
 use pleach_runtime::settings::ProcessGroup;
 use pleach_runtime::settings::Settings;
 use pleach_runtime::site_state::SiteState;
-use pleach_runtime::start::{Ground, before, control, last_warnings, random};
+use pleach_runtime::start::{RunContext, before, control, last_warnings, random};
 use pleach_runtime::sync::{Mutex, lock};
-use pleach_runtime::transport::local::Office;
+use pleach_runtime::transport::local::Mailboxes;
 use pleach_runtime::units::{Plan, PlannedUnit, plan};
 use pleach_runtime::watch::watch_over;
 use pleach_runtime::worker_pool::WorkerPool;
@@ -81,10 +81,10 @@ impl ProcessGroup for Cluster {
         let control = control(problem, settings, before, fuel, peers);
         let saver = settings.save.as_ref().filter(|_| cluster.is_root());
         let saver = saver.map(|save| Saver::new((save, &settings.about), before, peers, start));
-        let office = &Office::new(peers);
+        let mailboxes = &Mailboxes::new(peers);
         let about = (problem.goal(), problem.least_score());
         let others = &Arc::<OtherSites>::default();
-        let site_state = Some(SiteState::new(office.clone(), Arc::clone(others) as _));
+        let site_state = Some(SiteState::new(mailboxes.clone(), Arc::clone(others) as _));
         // The gateway is the first peer, and no unit.
         let names = ["gateway"].into_iter().chain(units.iter().map(|unit| &*unit.name));
         let names = names.map(Into::into).collect();
@@ -99,7 +99,7 @@ impl ProcessGroup for Cluster {
         if cluster.is_root() {
             session.begin(order.clone());
         }
-        cluster.waker().connect(Some(office.clone()));
+        cluster.waker().connect(Some(mailboxes.clone()));
         let ended = site.work(pool, session, units, watch);
         cluster.waker().connect(None);
         let (kept, left) = match ended {
@@ -131,8 +131,8 @@ impl<'a> SiteRun<'a> {
         watch: &mut Watcher<'_>,
     ) -> Result<(GatewayResult, Vec<Left>), RunError> {
         let SiteRun { problem, settings, run_state, .. } = *self;
-        let office = self.site_state().office();
-        let ground = &Ground { problem, settings, run_state, office };
+        let mailboxes = self.site_state().mailboxes();
+        let context = &RunContext { problem, settings, run_state, mailboxes };
         if units.iter().any(PlannedUnit::is_blind) {
             self.site_state().go_blind();
         }
@@ -145,7 +145,7 @@ impl<'a> SiteRun<'a> {
             let peer = Peer::new(me, tree, inside.clone());
             // The last thread runs what improves solutions.
             let improves = me == threads.max(1);
-            let job = move || ground.unit(peer, planned, std::iter::empty(), improves).map(Some);
+            let job = move || context.unit(peer, planned, std::iter::empty(), improves).map(Some);
             jobs.push(Box::new(job) as Box<dyn FnOnce() -> Result<Option<Left>, RunError> + Send>);
         }
         let gateway = self.gateway(session);
@@ -153,14 +153,14 @@ impl<'a> SiteRun<'a> {
         let resumed = !run_state.before.subs.is_empty();
         let into = &kept;
         jobs.push(Box::new(move || {
-            let mut guard = ground.guard();
+            let mut guard = context.guard();
             *lock(into) = Some(gateway_thread.keep(resumed)?);
             guard.well = true;
             Ok(None)
         }));
         let ended = pool.side_by_side(jobs, |latch| {
-            let mut guard = ground.guard();
-            watch_over(problem, settings, run_state, latch, office, watch);
+            let mut guard = context.guard();
+            watch_over(problem, settings, run_state, latch, mailboxes, watch);
             guard.well = true;
         })?;
         let mut left = Vec::new();

@@ -1,7 +1,7 @@
 //! [`Session`]: a network that carries messages, and who is there.
 
 use super::message::{Order, SessionMessage};
-use super::reconnect::{Entered, OfflineNetwork};
+use super::reconnect::{Admission, OfflineNetwork};
 use crate::{Arrival, Caller, Entrance, Members, Network};
 use pleach_core::lease::SiteId;
 use pleach_core::search::work::{Malformed, Pack, Reader};
@@ -151,7 +151,7 @@ impl Session {
     }
 
     /// Goes on in a network that it has entered again.
-    pub fn come_back(&mut self, (network, welcome): Entered) -> Result<(), RunError> {
+    pub fn come_back(&mut self, (network, welcome): Admission) -> Result<(), RunError> {
         *self = Self::new(network, None);
         self.welcomed(&welcome)
     }

@@ -1,7 +1,7 @@
 //! [`Waker`]: wakes the thread of this process that waits for the network.
 
 use pleach_runtime::sync::{Condvar, Mutex, lock};
-use pleach_runtime::transport::local::Office;
+use pleach_runtime::transport::local::Mailboxes;
 use std::time::Duration;
 
 /// Wakes the thread of this process that waits for the network: the gateway during a search, or else the thread that waits
@@ -11,21 +11,21 @@ pub struct Waker {
     rung: Mutex<bool>,
     heard: Condvar,
     /// The gateway's mailbox is the first of these.
-    gateway: Mutex<Option<Office>>,
+    gateway: Mutex<Option<Mailboxes>>,
 }
 
 impl Waker {
     /// Wakes the thread that waits, or will wait next.
     pub fn ring(&self) {
-        if let Some(office) = &*lock(&self.gateway) {
-            office.ring(0);
+        if let Some(mailboxes) = &*lock(&self.gateway) {
+            mailboxes.ring(0);
         }
         *lock(&self.rung) = true;
         self.heard.notify_all();
     }
 
     /// A gateway is to hear it from now on, or none.
-    pub(super) fn connect(&self, gateway: Option<Office>) {
+    pub(super) fn connect(&self, gateway: Option<Mailboxes>) {
         *lock(&self.gateway) = gateway;
         // What came before nobody has heard.
         self.ring();

@@ -21,7 +21,7 @@ use std::time::Duration;
 /// This site, as its gateway sees it.
 pub(super) struct SiteWorkers<'a> {
     pub problem: &'a dyn Problem,
-    pub seat: InnerEffects<'a>,
+    pub effects: InnerEffects<'a>,
     host: Host<Arc<Work>>,
     chooser: SeededChooser,
     /// The gateway's peer as it is at the beginning of each round.
@@ -54,13 +54,21 @@ impl<'a> SiteWorkers<'a> {
     ) -> Self {
         let tree = PeerTree::new(site_state.peers(), policy.tree, seed);
         let new = Peer::new(0, &tree, policy.clone());
-        let (spare, mut desk) = (SparePiece::new(problem), site_state.office().desk(0));
+        let (spare, mut transport) =
+            (SparePiece::new(problem), site_state.mailboxes().transport(0));
         // It has no core of its own.
-        desk.spin = Duration::ZERO;
+        transport.spin = Duration::ZERO;
         let balance = Balance::default();
         Self {
             problem,
-            seat: InnerEffects { run_state, site_state, spare, desk, balance, wake_at_ns: None },
+            effects: InnerEffects {
+                run_state,
+                site_state,
+                spare,
+                transport,
+                balance,
+                wake_at_ns: None,
+            },
             host: Host::new(new.clone(), true),
             chooser: SeededChooser::new(seed, 0),
             new,
@@ -76,7 +84,7 @@ impl<'a> SiteWorkers<'a> {
     }
 
     fn now_ns(&self) -> u64 {
-        self.seat.run_state.now_ns()
+        self.effects.run_state.now_ns()
     }
 
     /// Whether all work that a packet brings can be read.
@@ -85,7 +93,7 @@ impl<'a> SiteWorkers<'a> {
             return true;
         };
         let readable = |portion: &Portion<Counts>| {
-            portion.open.iter().all(|piece| self.seat.spare.can_read(piece))
+            portion.open.iter().all(|piece| self.effects.spare.can_read(piece))
         };
         if let LeaseMessage::Work { content, .. } = message {
             return readable(content);
@@ -101,16 +109,16 @@ impl<'a> SiteWorkers<'a> {
     /// Tells the gateway's peer inside of an event, with the work that came with it.
     pub fn hear(&mut self, event: Event, work: Option<Arc<Work>>) -> Result<(), RunError> {
         let now_ns = self.now_ns();
-        self.host.tell(event, work, now_ns, &mut self.chooser, &mut self.seat)
+        self.host.tell(event, work, now_ns, &mut self.chooser, &mut self.effects)
     }
 
     /// Reads the mail from the units, and wakes the peer if it is time.
     pub fn attend(&mut self) -> Result<(), RunError> {
-        while let Some(Envelope { from, message, work }) = self.seat.desk.poll() {
+        while let Some(Envelope { from, message, work }) = self.effects.transport.poll() {
             self.hear(Event::Mail { from, message }, work)?;
         }
-        if self.seat.wake_at_ns.is_some_and(|at_ns| at_ns <= self.now_ns()) {
-            self.seat.wake_at_ns = None;
+        if self.effects.wake_at_ns.is_some_and(|at_ns| at_ns <= self.now_ns()) {
+            self.effects.wake_at_ns = None;
             self.hear(Event::Woke, None)?;
         }
         Ok(())
@@ -118,7 +126,7 @@ impl<'a> SiteWorkers<'a> {
 
     /// The cut that was asked for, once all units have made theirs.
     pub fn cut(&mut self) -> Result<Option<Portion<Counts>>, RunError> {
-        let Some(cuts) = self.seat.site_state.whole() else { return Ok(None) };
+        let Some(cuts) = self.effects.site_state.whole() else { return Ok(None) };
         let (all, open) = assemble(cuts);
         Ok(Some(portion(since(&all, &self.base)?, open)))
     }
@@ -126,16 +134,16 @@ impl<'a> SiteWorkers<'a> {
     /// Waits until all units have handed in what they have.
     fn all_handed_in(&mut self) -> Result<Vec<Cut>, RunError> {
         loop {
-            if let Some(ends) = self.seat.site_state.all_ends() {
+            if let Some(ends) = self.effects.site_state.all_ends() {
                 return Ok(ends);
             }
-            if self.seat.run_state.control().stopped().is_some() {
+            if self.effects.run_state.control().stopped().is_some() {
                 // The unit that has failed says why.
                 return Err(RunError::Protocol("the units of a site have ended".into()));
             }
             // Units of this round may still write; nobody reads it any more.
-            while self.seat.desk.poll().is_some() {}
-            self.seat.desk.wait(Some(PATIENCE));
+            while self.effects.transport.poll().is_some() {}
+            self.effects.transport.wait(Some(PATIENCE));
         }
     }
 }
@@ -158,24 +166,24 @@ impl Workers for SiteWorkers<'_> {
     }
 
     fn spare(&self) -> f64 {
-        self.seat.spare.size()
+        self.effects.spare.size()
     }
 
     fn in_hand(&self) -> f64 {
-        self.seat.run_state.gauges().iter().map(pleach_runtime::gauge::Gauge::size).sum()
+        self.effects.run_state.gauges().iter().map(pleach_runtime::gauge::Gauge::size).sum()
     }
 
     fn is_hungry(&self) -> bool {
-        self.seat.run_state.gauges()[1..].iter().any(|gauge| gauge.size() == 0.0)
+        self.effects.run_state.gauges()[1..].iter().any(|gauge| gauge.size() == 0.0)
     }
 
     fn is_idle(&self) -> bool {
-        self.seat.run_state.control().is_idle()
+        self.effects.run_state.control().is_idle()
     }
 
     fn spent(&mut self) -> (u64, u64) {
         let gauges =
-            self.seat.run_state.gauges()[1..].iter().map(pleach_runtime::gauge::Gauge::spent);
+            self.effects.run_state.gauges()[1..].iter().map(pleach_runtime::gauge::Gauge::spent);
         let all = gauges.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
         let before = std::mem::replace(&mut self.spent, all);
         let busy_ns = all.1.saturating_sub(before.1) / u64::from(self.units.max(1));
@@ -183,20 +191,20 @@ impl Workers for SiteWorkers<'_> {
     }
 
     fn allowed(&self) -> u64 {
-        self.seat.run_state.control().fuel()
+        self.effects.run_state.control().fuel()
     }
 
     fn allow(&mut self, nodes: u64) {
-        self.seat.run_state.control().refuel(nodes);
-        self.seat.site_state.office().ring_all();
+        self.effects.run_state.control().refuel(nodes);
+        self.effects.site_state.mailboxes().ring_all();
     }
 
     fn forbid(&mut self) {
-        self.seat.run_state.control().dry();
+        self.effects.run_state.control().dry();
     }
 
     fn put(&mut self, work: &Work) -> Result<(), RunError> {
-        Ok(self.seat.spare.put(&work.bytes)?)
+        Ok(self.effects.spare.put(&work.bytes)?)
     }
 
     fn tell(&mut self, event: Event) -> Result<(), RunError> {
@@ -204,50 +212,50 @@ impl Workers for SiteWorkers<'_> {
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
-        self.seat.spare.split(share)
+        self.effects.spare.split(share)
     }
 
     fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
-        self.seat.spare.divide(piece, share)
+        self.effects.spare.divide(piece, share)
     }
 
     fn begin_cut(&mut self) -> Result<(), RunError> {
         // The cut is counted until the peer has passed it on.
-        self.seat.run_state.control().join();
-        self.seat.site_state.forget_cuts();
+        self.effects.run_state.control().join();
+        self.effects.site_state.forget_cuts();
         self.epoch += 1;
         self.hear(Event::Snapshot { epoch: self.epoch }, None)
     }
 
     fn best(&self) -> Option<Solution> {
-        let control = self.seat.run_state.control();
+        let control = self.effects.run_state.control();
         if control.best() < self.known { control.solution() } else { None }
     }
 
     fn settle(&mut self) -> Result<Counts, RunError> {
         // All have made their cuts by now, and nobody wants them any more.
-        self.seat.site_state.forget_cuts();
-        let all = self.seat.site_state.settled();
+        self.effects.site_state.forget_cuts();
+        let all = self.effects.site_state.settled();
         let before = std::mem::replace(&mut self.base, all);
         since(&all, &before)
     }
 
     fn empty(&mut self) -> Result<Portion<Counts>, RunError> {
-        let site_state = self.seat.site_state;
+        let site_state = self.effects.site_state;
         self.problem.hurry(true);
         site_state.close_round();
-        let (work, on_the_way) = (self.seat.spare.drain(), self.host.on_the_way());
+        let (work, on_the_way) = (self.effects.spare.drain(), self.host.on_the_way());
         site_state.hand_over(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
         let (all, open) = assemble(self.all_handed_in()?);
         let done = since(&all, &self.base)?;
         self.base = all;
         // Whatever is still in a mailbox is also with its sender.
-        drop(site_state.office().leftovers());
-        while self.seat.desk.poll().is_some() {}
-        self.seat.wake_at_ns = None;
+        drop(site_state.mailboxes().leftovers());
+        while self.effects.transport.poll().is_some() {}
+        self.effects.wake_at_ns = None;
         self.host = Host::new(self.new.clone(), true);
         self.epoch = 0;
-        self.seat.run_state.control().recount();
+        self.effects.run_state.control().recount();
         self.problem.hurry(false);
         site_state.begin_round();
         self.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
@@ -256,7 +264,7 @@ impl Workers for SiteWorkers<'_> {
 
     fn beat(&mut self, best: &Solution) -> Result<(), RunError> {
         self.known = self.known.min(best.score);
-        self.seat.run_state.offer(best.clone());
+        self.effects.run_state.offer(best.clone());
         Ok(())
     }
 
@@ -264,7 +272,7 @@ impl Workers for SiteWorkers<'_> {
         // A site may hold many pieces, and all of them lapse.
         if self.lapsed.insert(site) {
             let line = format!("site {site} is silent: its work is taken back, and done again");
-            self.seat.run_state.warn(line);
+            self.effects.run_state.warn(line);
         }
     }
 
@@ -281,7 +289,7 @@ impl Workers for SiteWorkers<'_> {
         whole: &Certificate<Portion<Counts>>,
         _best: Option<&Solution>,
     ) -> Result<(), RunError> {
-        self.seat.site_state.certify(whole.clone());
+        self.effects.site_state.certify(whole.clone());
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use crate::search::work::{Malformed, Pool, Work};
 
 /// What comes of exploring the top of a tree for a while.
 #[derive(Clone, Debug)]
-pub struct Seeded {
+pub struct SeedResult {
     /// The open nodes.
     pub work: Work,
     /// What was explored and found.
@@ -21,11 +21,11 @@ pub trait Top {
     ///
     /// # Errors
     /// If the work is not a pool of this tree's nodes.
-    fn seed(&self, work: &[u8], depth: u32, best: i64, fuel: u64) -> Result<Seeded, Malformed>;
+    fn seed(&self, work: &[u8], depth: u32, best: i64, fuel: u64) -> Result<SeedResult, Malformed>;
 }
 
 impl<T: Tree> Top for T {
-    fn seed(&self, work: &[u8], depth: u32, best: i64, fuel: u64) -> Result<Seeded, Malformed> {
+    fn seed(&self, work: &[u8], depth: u32, best: i64, fuel: u64) -> Result<SeedResult, Malformed> {
         let (mut open, mut deep): (Vec<_>, Vec<_>) =
             read(self, work)?.into_entries().into_iter().partition(|entry| entry.depth < depth);
         // The last one is the next to be explored, and so are its children.
@@ -49,7 +49,7 @@ impl<T: Tree> Top for T {
         let done = open.iter().all(|entry| entry.depth >= depth);
         deep.reverse();
         open.append(&mut deep);
-        Ok(Seeded { work: Pool::new(open).to_work(), progress, done })
+        Ok(SeedResult { work: Pool::new(open).to_work(), progress, done })
     }
 }
 

@@ -1,6 +1,6 @@
 //! [`LoopDevice`]: a device that runs ranges of a loop, some of them on their way while others come back.
 
-use super::hands::Did;
+use super::hands::TakerTally;
 use super::share::LoopQueue;
 use crate::looping::contract::LoopOnDevice;
 use pleach_core::search::evaluate::Parents;
@@ -73,7 +73,7 @@ impl<'a> LoopDevice<'a> {
         me: usize,
         slow: f64,
         units: &dyn Fn(&Range<u32>) -> Range<usize>,
-        did: &mut Did,
+        did: &mut TakerTally,
     ) -> Result<(), DeviceError> {
         let mut last = share.whole();
         let mut rest: Option<Range<u32>> = share.own(me);

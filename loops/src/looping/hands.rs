@@ -16,7 +16,7 @@ const PIECES: usize = 64;
 
 /// What a unit of the machine did in a loop.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Did {
+pub(super) struct TakerTally {
     /// Units of the loop.
     pub units: u64,
     /// Their cost.
@@ -27,7 +27,7 @@ pub(super) struct Did {
     pub busy: Duration,
 }
 
-impl Did {
+impl TakerTally {
     /// Notes a range.
     pub fn add(&mut self, units: u64, cost: f64, busy: Duration) {
         self.units += units;
@@ -61,16 +61,16 @@ impl<L: Loop> Hands<'_, L> {
     }
 
     /// Runs ranges until none are left.
-    pub fn run(&self, did: &mut Did) -> L::Hand {
+    pub fn run(&self, did: &mut TakerTally) -> L::Hand {
         self.take(self.share.own(self.me), did)
     }
 
     /// The same for a device that has failed: what it had of its own has been given back.
-    pub fn go_on(&self, did: &mut Did) -> L::Hand {
+    pub fn go_on(&self, did: &mut TakerTally) -> L::Hand {
         self.take(None, did)
     }
 
-    fn take(&self, mut own: Option<Range<u32>>, did: &mut Did) -> L::Hand {
+    fn take(&self, mut own: Option<Range<u32>>, did: &mut TakerTally) -> L::Hand {
         let mut hand = self.work.hand();
         let (mut last, mut owed) = (self.share.whole(), Duration::ZERO);
         loop {

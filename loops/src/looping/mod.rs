@@ -1,10 +1,10 @@
 //! Loops of independent units: threads take them from the front, devices from the back, and nobody waits for anybody.
 
+#[cfg(not(loom))]
+mod barrier;
 mod both_ends;
 #[cfg(not(loom))]
 mod contract;
-#[cfg(not(loom))]
-mod crowd;
 #[cfg(not(loom))]
 mod cut;
 #[cfg(not(loom))]
@@ -12,13 +12,13 @@ mod device;
 #[cfg(not(loom))]
 mod hands;
 #[cfg(not(loom))]
-mod meet;
-#[cfg(not(loom))]
 mod remote;
 #[cfg(not(loom))]
 mod report;
 #[cfg(not(loom))]
 mod run;
+#[cfg(not(loom))]
+mod run_loop;
 mod seen;
 #[cfg(not(loom))]
 mod settings;
@@ -35,13 +35,13 @@ pub use both_ends::BothEnds;
 #[cfg(not(loom))]
 pub use contract::*;
 #[cfg(not(loom))]
-pub use crowd::LoopOutcome;
-#[cfg(not(loom))]
 pub use remote::ShareLoops;
 #[cfg(not(loom))]
 pub use report::{LoopReport, LoopSite, Part};
 #[cfg(not(loom))]
 pub use run::RunLoops;
+#[cfg(not(loom))]
+pub use run_loop::LoopOutcome;
 #[cfg(not(loom))]
 pub use seen::TakerSight;
 #[cfg(not(loom))]

@@ -1,6 +1,6 @@
 //! [`LoopReport`]: how a loop went, and who did what of it.
 
-use super::hands::Did;
+use super::hands::TakerTally;
 use pleach_runtime::outcome::Parting;
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub struct LoopSite {
 }
 
 impl Part {
-    pub(super) fn new(name: String, did: &Did, whole: f64, took: Duration) -> Self {
+    pub(super) fn new(name: String, did: &TakerTally, whole: f64, took: Duration) -> Self {
         let share = if whole > 0.0 { did.cost / whole } else { 0.0 };
         let idle_s = took.saturating_sub(did.busy).as_secs_f64();
         let (units, ranges, busy_s) = (did.units, did.ranges, did.busy.as_secs_f64());

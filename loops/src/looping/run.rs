@@ -1,7 +1,7 @@
 //! [`RunLoops`]: how a worker pool runs loops and steps.
 
 use super::contract::{Loop, Stepping};
-use super::crowd::{LoopOutcome, run_loop};
+use super::run_loop::{LoopOutcome, run_loop};
 use super::settings::{LoopSettings, LoopSight};
 use super::steps::{StepsOutcome, Stops, run_steps};
 use pleach_runtime::WorkerPool;

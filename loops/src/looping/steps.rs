@@ -1,9 +1,9 @@
 //! [`run_steps`]: work in steps, in slabs whose sizes follow the speeds of those who compute them.
 
-use super::crowd::{search_options, slow_down, without_kernel};
+use super::barrier::Barrier;
 use super::cut::{Looks, cut, far};
-use super::meet::Meet;
 use super::report::{LoopReport, Part};
+use super::run_loop::{search_options, slow_down, without_kernel};
 use super::seen::Seen;
 use super::settings::{LoopSettings, LoopSight};
 use super::sizes::Sizes;
@@ -295,7 +295,7 @@ impl<'a, W: Stepping> Phase<'a, W> {
         let Phase { pool, work, settings, members, seen, start, all, done, .. } = *self;
         let edges: Vec<Edges> = held.iter().map(|_| Edges::default()).collect();
         let (meet, stop, swept) =
-            (&Meet::new(held.len()), &AtomicBool::new(false), &AtomicU64::new(done as u64));
+            (&Barrier::new(held.len()), &AtomicBool::new(false), &AtomicU64::new(done as u64));
         let edges = &edges;
         let jobs = held.into_iter().zip(members).enumerate().map(|(me, (mut held, member))| {
             let turn = PhaseShare { work, me, member, seen: &seen[me], edges, meet, stop, swept };
@@ -346,7 +346,7 @@ struct PhaseShare<'a, 'w, W> {
     member: &'a SlabWorker<'a>,
     seen: &'a Seen,
     edges: &'a [Edges],
-    meet: &'a Meet,
+    meet: &'a Barrier,
     stop: &'a AtomicBool,
     swept: &'a AtomicU64,
 }
@@ -424,7 +424,7 @@ impl Drop for StopOnDrop<'_> {
 }
 
 /// Tells the others if its owner unwinds.
-struct LeaveOnDrop<'a>(&'a Meet);
+struct LeaveOnDrop<'a>(&'a Barrier);
 
 impl Drop for LeaveOnDrop<'_> {
     fn drop(&mut self) {

@@ -1,6 +1,6 @@
 //! The campaign for the asymmetric travelling salesman: a tour of least length, with proof.
 
-use super::begun::{Begun, Ready};
+use super::started::{Ready, StartedSearch};
 use super::{Best, Error, Search, Seen};
 use crate::report::{Report, Status};
 use pleach_core::search::problem::Problem;
@@ -90,7 +90,7 @@ fn prepare<'s, 'a>(
     instance: &Instance,
     options: &'s mut Options<'a>,
     looking: bool,
-) -> Result<(Begun<'s, 'a>, Atsp, Ready), Error> {
+) -> Result<(StartedSearch<'s, 'a>, Atsp, Ready), Error> {
     let Options { best, start, bound, search } = options;
     fits(*best, bound.unwrap_or(Bound::Auto), search.nodes).map_err(Error::Input)?;
     let asked = json!({
@@ -100,7 +100,7 @@ fn prepare<'s, 'a>(
         "nodes": search.nodes.to_string(),
     });
     let how = (search.nodes, search.simd);
-    let begun = Begun::new(search, asked, looking)?;
+    let begun = StartedSearch::new(search, asked, looking)?;
     let saved = begun.saved.state["bound"].as_str().and_then(|word| Bound::parse(word).ok());
     let bound = saved.or(*bound).unwrap_or(Bound::Auto);
     // The checkpoint has what the search began with.
@@ -130,7 +130,7 @@ pub(crate) fn fits(best: Best, bound: Bound, nodes: Nodes) -> Result<(), String>
 }
 
 /// The search with its value to beat and its first tour.
-fn ready(begun: &Begun<'_, '_>, atsp: &Atsp, best: Best, given: Option<Vec<u16>>) -> Ready {
+fn ready(begun: &StartedSearch<'_, '_>, atsp: &Atsp, best: Best, given: Option<Vec<u16>>) -> Ready {
     let start = match best {
         _ if begun.resumed().is_some() => None,
         Best::Search => Some(atsp.start().to_vec()),

@@ -1,7 +1,7 @@
 //! The campaign for the permutation flowshop: a schedule of least makespan, with proof.
 
-use super::begun::{Begun, Ready, SHORTEST};
 use super::saved::{finished, over};
+use super::started::{Ready, SHORTEST, StartedSearch};
 use super::{Best, Error, Search, Seen};
 use crate::report::{Report, Status};
 use pleach_core::search::problem::Problem;
@@ -117,7 +117,7 @@ pub(crate) fn look(instance: &Instance, mut options: Options<'_>) -> Result<Seen
 
 /// A campaign whose first search is ready.
 struct Prepared<'s, 'a> {
-    begun: Begun<'s, 'a>,
+    begun: StartedSearch<'s, 'a>,
     flowshop: Flowshop,
     ready: Ready,
     /// The search for all optimal schedules, where the checkpoint holds that one.
@@ -145,7 +145,7 @@ fn prepare<'s, 'a>(
         "nodes": search.nodes.to_string(),
     });
     let (simd, nodes) = (search.simd, search.nodes);
-    let begun = Begun::new(search, asked, looking)?;
+    let begun = StartedSearch::new(search, asked, looking)?;
     let mut flowshop = Flowshop::new(instance.clone(), simd);
     (flowshop.nodes, flowshop.branching) = (nodes, rule);
     let saved = begun.saved.state["bound"].as_str().and_then(|word| Bound::parse(word).ok());
@@ -176,7 +176,7 @@ fn choose(flowshop: &Flowshop, named: Option<Bound>, best: Best, settings: &Sett
 /// A search that starts: its value to beat and its first schedule.
 fn begin(
     flowshop: &mut Flowshop,
-    begun: &Begun<'_, '_>,
+    begun: &StartedSearch<'_, '_>,
     best: Best,
     start: Option<Vec<u16>>,
 ) -> Result<Ready, Error> {
@@ -220,7 +220,7 @@ fn better(instance: &Instance, one: Option<Vec<u16>>, other: Vec<u16>) -> Vec<u1
 fn go_on(
     flowshop: &mut Flowshop,
     content: &Arc<Content>,
-    begun: &Begun<'_, '_>,
+    begun: &StartedSearch<'_, '_>,
     best: Best,
 ) -> Result<(Ready, Option<Arc<Content>>), Error> {
     let mut state = begun.saved.state.clone();
@@ -260,7 +260,7 @@ fn finished_before(report: &Report, state: &Value) -> Value {
 
 /// Searches again, for all schedules as good as the best.
 fn count_optima(
-    begun: &mut Begun<'_, '_>,
+    begun: &mut StartedSearch<'_, '_>,
     flowshop: &Flowshop,
     ready: Ready,
     second: Option<Arc<Content>>,

@@ -1,7 +1,6 @@
 //! What it means to solve or count each problem: starts, bounds, a second search, checkpoints.
 
 pub mod atsp;
-mod begun;
 mod contents;
 mod error;
 pub mod flowshop;
@@ -10,6 +9,7 @@ pub(crate) mod plain;
 pub mod queens;
 mod saved;
 mod seen;
+mod started;
 pub mod uts;
 
 pub(crate) use contents::Contents;

@@ -1,6 +1,6 @@
 //! Campaigns of problems that need no preparation: one search, from a value to beat or from none.
 
-use super::begun::{Begun, Ready};
+use super::started::{Ready, StartedSearch};
 use super::{Error, Search, Seen};
 use crate::report::Report;
 use pleach_core::search::problem::Problem;
@@ -13,7 +13,7 @@ pub(crate) fn run(
     best: Option<i64>,
     search: &mut Search<'_>,
 ) -> Result<Report, Error> {
-    let mut begun = Begun::new(search, asked(best), false)?;
+    let mut begun = StartedSearch::new(search, asked(best), false)?;
     let resume = begun.resumed().cloned();
     let settings = Settings { best, resume, ..begun.settings().clone() };
     begun.run(problem, &mut Ready { settings, state: json!({}) })
@@ -25,7 +25,7 @@ pub(crate) fn look(
     best: Option<i64>,
     search: &mut Search<'_>,
 ) -> Result<Seen, Error> {
-    Begun::new(search, asked(best), true)?.look(problem)
+    StartedSearch::new(search, asked(best), true)?.look(problem)
 }
 
 fn asked(best: Option<i64>) -> Value {

@@ -6,8 +6,8 @@ use super::flags::{FLAGS, Given, Lasts, Verb};
 use super::line::{Line, parse_again};
 use super::looping::together;
 use super::metrics::Metrics;
+use super::order_text::{OrderText, unclear};
 use super::progress::{Progress, Shown, interrupts};
-use super::told::{Told, unclear};
 use crate::campaign::{Cancel, Search, Seen};
 use crate::failure::Failure;
 use crate::registry::{Act, Ended, Entry, Mode, Request, Start, entry};
@@ -69,7 +69,7 @@ pub fn follow(
 }
 
 /// How a process came to take no further part.
-pub enum Parted {
+pub enum JoinEnd {
     /// There is nothing more to search.
     Dismissed,
     /// It was asked to leave.
@@ -102,15 +102,19 @@ impl Follower<'_, '_> {
     }
 
     /// Takes part in all searches that there are, beginning with one that it has heard of.
-    pub fn all(&self, cluster: &Arc<Cluster>, mut first: Option<Order>) -> Result<Parted, Failure> {
+    pub fn all(
+        &self,
+        cluster: &Arc<Cluster>,
+        mut first: Option<Order>,
+    ) -> Result<JoinEnd, Failure> {
         let mut prepared = None;
-        let begun = first.as_ref().map(|order| Told::read(&order.about)).transpose()?;
+        let begun = first.as_ref().map(|order| OrderText::read(&order.about)).transpose()?;
         loop {
             let waits = || !self.cancel.is_cancelled();
             let next = first.take().map_or_else(|| cluster.next_order(waits), |it| Ok(Some(it)));
             let Some(order) = next? else {
                 let left = self.cancel.is_cancelled();
-                return Ok(if left { Parted::Left } else { Parted::Dismissed });
+                return Ok(if left { JoinEnd::Left } else { JoinEnd::Dismissed });
             };
             if let (Known::Registry(_), true) = (self.known, together::is_loop(&order.about)) {
                 let begun = Instant::now();
@@ -125,7 +129,7 @@ impl Follower<'_, '_> {
             }
             // A tree of one's own was made from the first order.
             if let (Known::Own(_), Some(begun)) = (self.known, &begun)
-                && !begun.has_instance_of(&Told::read(&order.about)?)
+                && !begun.has_instance_of(&OrderText::read(&order.about)?)
             {
                 let why = "the root has begun another search: join it again";
                 return Err(Failure::Machine(why.into()));
@@ -138,14 +142,14 @@ impl Follower<'_, '_> {
                 let start = Instant::now();
                 // Until the root has noticed, what is on its way there must not be lost.
                 cluster.next_order(|| start.elapsed() < FAREWELL)?;
-                return Ok(Parted::Left);
+                return Ok(JoinEnd::Left);
             }
         }
     }
 
     /// Takes part in one search.
     fn one(&self, cluster: &Arc<Cluster>, order: &Order) -> Result<Report, Failure> {
-        Told::read(&order.about)?.is_of(matches!(self.known, Known::Own(_)))?;
+        OrderText::read(&order.about)?.is_of(matches!(self.known, Known::Own(_)))?;
         let (told, mut line) = line(order, (self.own, self.same))?;
         line.given.cluster = Some(Arc::clone(cluster));
         line.given.texts.replace(texts(&told["texts"]));
@@ -192,7 +196,7 @@ impl Follower<'_, '_> {
 /// What the root has told of a search, and its command line with this process's own units. Where the processes
 /// have the same command line, the units are in it.
 pub fn line(order: &Order, (own, same): (&Given, bool)) -> Result<(Value, Line), Failure> {
-    let mut told = Told::read(&order.about)?;
+    let mut told = OrderText::read(&order.about)?;
     told.retain(|name| {
         let about = FLAGS.iter().map(|item| item.about());
         about.into_iter().find(|about| about.name == name).is_some_and(|about| {
@@ -205,7 +209,7 @@ pub fn line(order: &Order, (own, same): (&Given, bool)) -> Result<(Value, Line),
     if !same {
         told.add(own.lasting(&[Lasts::Kept, Lasts::OneRun]), &OWN);
     }
-    let Told { words, flags, all } = told;
+    let OrderText { words, flags, all } = told;
     parse_again(&words, flags).map(|line| (all, line))
 }
 

@@ -3,11 +3,11 @@
 use super::company::key_path;
 use super::console::{Console, DONE, STOPPED};
 use super::flags::{Given, Kind, PATIENCE, Verb, address};
-use super::follow::{Follower, Known, Parted, line};
+use super::follow::{Follower, JoinEnd, Known, line};
 use super::line::Line;
 use super::log::Log;
+use super::order_text::OrderText;
 use super::stopping::{NothingToLose, interrupts};
-use super::told::Told;
 use crate::failure::Failure;
 use crate::joining;
 use pleach_cluster::tls::Key;
@@ -47,15 +47,15 @@ fn take_part(
     follower.note(&format!("joined as site {}", cluster.me()));
     let parted = match follower.all(cluster, first) {
         // A process that is to leave need not find the root again.
-        Err(Failure::Lost(_)) if follower.cancel.is_cancelled() => Parted::Left,
+        Err(Failure::Lost(_)) if follower.cancel.is_cancelled() => JoinEnd::Left,
         parted => parted?,
     };
     let (end, code) = match parted {
-        Parted::Dismissed => {
+        JoinEnd::Dismissed => {
             cluster.end();
             ("over", DONE)
         }
-        Parted::Left => {
+        JoinEnd::Left => {
             cluster.leave();
             follower.note("left the search");
             ("left", STOPPED)
@@ -80,7 +80,7 @@ static OWN: OnceLock<Joined> = OnceLock::new();
 /// The text of an input file, as the root of the search that was joined early has read it.
 pub fn text_of_root(word: &str) -> Option<String> {
     let (_, order) = OWN.get()?;
-    let told = Told::read(&order.about).ok()?;
+    let told = OrderText::read(&order.about).ok()?;
     told.all["texts"][word].as_str().map(str::to_string)
 }
 
@@ -98,7 +98,7 @@ pub fn early(at: &str, given: &Given) -> Result<Line, Failure> {
         let _ = OWN.set((cluster, order));
     }
     let Some((_, order)) = OWN.get() else { return Err(Failure::Machine(OVER.into())) };
-    Told::read(&order.about)?.is_of(true)?;
+    OrderText::read(&order.about)?.is_of(true)?;
     line(order, (given, false)).map(|(_, line)| line)
 }
 

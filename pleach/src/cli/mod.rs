@@ -17,6 +17,7 @@ mod list;
 mod log;
 mod looping;
 mod metrics;
+mod order_text;
 mod own;
 pub(crate) mod progress;
 pub(crate) mod read;
@@ -28,7 +29,6 @@ pub(crate) mod sim;
 mod stopping;
 #[cfg(test)]
 mod tests;
-mod told;
 
 pub use own::{main, words};
 pub use read::{rows, text};
@@ -50,7 +50,7 @@ use std::process::ExitCode;
 pub fn pleach() -> ExitCode {
     stopping::listen();
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
-    let console = Console::new(told::PLEACH, false, &mut out, &mut err);
+    let console = Console::new(order_text::PLEACH, false, &mut out, &mut err);
     company::only_one_speaks(&console);
     end(run(&ENTRIES, &console, std::env::args_os().skip(1)))
 }

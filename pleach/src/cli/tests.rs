@@ -5,7 +5,7 @@ use super::flags::{Given, Use, Verb, value_to_beat};
 use super::run;
 use crate::campaign::{Search, plain};
 use crate::failure::{Failure, usage};
-use crate::registry::posed::{Load, Posed, record};
+use crate::registry::simulated_load::{Load, SimulatedLoad, record};
 use crate::registry::{Act, Ended, Entry, Mode, Rate, Request, Simulation, Start, Task};
 use pleach_core::search::problem::Plain;
 use pleach_core::search::tree::{Children, Goal, Tree};
@@ -75,9 +75,10 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     }))
 }
 
-fn pose(load: &Load, _: &Given) -> Result<Posed, Failure> {
+fn pose(load: &Load, _: &Given) -> Result<SimulatedLoad, Failure> {
     let problem = Plain(read(&load.instance)?);
-    Posed::plain(load, problem, |plain, best| record(&plain.0, best)).map_err(Failure::Usage)
+    SimulatedLoad::plain(load, problem, |plain, best| record(&plain.0, best))
+        .map_err(Failure::Usage)
 }
 
 /// Runs a command line on the toy alone: its exit code, and what it prints.

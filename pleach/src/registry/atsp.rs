@@ -1,7 +1,7 @@
 //! The entry of the asymmetric travelling salesman.
 
 use super::is_here;
-use super::posed::{Load, Posed};
+use super::simulated_load::{Load, SimulatedLoad};
 use super::text::numbers;
 use super::{
     Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, Start, Task, best,
@@ -160,7 +160,7 @@ fn tour(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
     instance.order(&numbers(path, "city")?).or_else(|why| usage(format!("{path}: {why}")))
 }
 
-fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
+fn pose(load: &Load, given: &Given) -> Result<SimulatedLoad, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
     let request =
         Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} };
@@ -183,5 +183,5 @@ fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
             usage(format!("load.best = '{word}': expected none, search, optimum or a whole number"))
         })?,
     };
-    Posed::new(load, problem, start, |_, _| None).map_err(Failure::Usage)
+    SimulatedLoad::new(load, problem, start, |_, _| None).map_err(Failure::Usage)
 }

@@ -1,7 +1,7 @@
 //! The entry of the permutation flowshop.
 
 use super::is_here;
-use super::posed::{Load, Posed, record};
+use super::simulated_load::{Load, SimulatedLoad, record};
 use super::text::numbers;
 use super::{
     Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, Start, Task, best,
@@ -242,7 +242,7 @@ fn schedule(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
     instance.order(&numbers(path, "job")?).or_else(|why| usage(format!("{path}: {why}")))
 }
 
-fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
+fn pose(load: &Load, given: &Given) -> Result<SimulatedLoad, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
     let request =
         Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} };
@@ -265,6 +265,6 @@ fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
     problem.nodes = load.nodes;
     // `auto` learns while it runs: nodes depend on who explores what.
     let varies = problem.bound == Bound::Auto;
-    let posed = Posed::new(load, problem, start, record).map_err(Failure::Usage)?;
+    let posed = SimulatedLoad::new(load, problem, start, record).map_err(Failure::Usage)?;
     Ok(if varies { posed.varying() } else { posed })
 }

@@ -1,6 +1,6 @@
 //! The entry of the 0/1 knapsack.
 
-use super::posed::{Load, Posed, record};
+use super::simulated_load::{Load, SimulatedLoad, record};
 use super::{Act, Ended, Entry, Mode, Request, Simulation, Start, Task};
 use crate::campaign::knapsack::{self as campaign, Knapsack};
 use crate::campaign::{Search, plain};
@@ -49,7 +49,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     }))
 }
 
-fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
+fn pose(load: &Load, given: &Given) -> Result<SimulatedLoad, Failure> {
     let knapsack = knapsack(&Request {
         instance: &load.instance,
         given,
@@ -57,6 +57,6 @@ fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
         follows: false,
         note: &|_| {},
     })?;
-    let posed = Posed::plain(load, Plain(knapsack), |plain, best| record(&plain.0, best));
+    let posed = SimulatedLoad::plain(load, Plain(knapsack), |plain, best| record(&plain.0, best));
     posed.map_err(Failure::Usage)
 }

@@ -6,12 +6,12 @@
 mod atsp;
 mod flowshop;
 mod knapsack;
-pub(crate) mod posed;
 mod queens;
+pub(crate) mod simulated_load;
 mod text;
 mod uts;
 
-use self::posed::{Load, Posed};
+use self::simulated_load::{Load, SimulatedLoad};
 use crate::campaign::{Best, Search, Seen};
 use crate::cli::flags::{self, Given, Use, Verb};
 use crate::failure::{Failure, usage};
@@ -134,7 +134,7 @@ pub struct Simulation {
     /// Whether its work can be held as intervals.
     pub intervals: bool,
     /// Makes the problem.
-    pub pose: fn(&Load, &Given) -> Result<Posed, Failure>,
+    pub pose: fn(&Load, &Given) -> Result<SimulatedLoad, Failure>,
 }
 
 /// A rate that `devices` measures.

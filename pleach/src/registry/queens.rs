@@ -1,6 +1,6 @@
 //! The entry of n queens: counted, or a first way found.
 
-use super::posed::{Load, Posed, record};
+use super::simulated_load::{Load, SimulatedLoad, record};
 use super::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
 use crate::campaign::queens::{self as campaign, FirstQueens, Queens};
 use crate::campaign::{Error, Search, plain};
@@ -88,9 +88,9 @@ fn size(word: &str) -> Result<u32, Failure> {
     word.parse().or_else(|_| usage(format!("queens {word}: expected a board size")))
 }
 
-fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
+fn pose(load: &Load, given: &Given) -> Result<SimulatedLoad, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
     let mut queens = Queens::new(size(&load.instance)?, simd).map_err(Failure::Usage)?;
     queens.nodes = load.nodes;
-    Posed::plain(load, queens, record).map_err(Failure::Usage)
+    SimulatedLoad::plain(load, queens, record).map_err(Failure::Usage)
 }

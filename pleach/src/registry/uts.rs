@@ -1,6 +1,6 @@
 //! The entry of Unbalanced Tree Search.
 
-use super::posed::{Load, Posed, record};
+use super::simulated_load::{Load, SimulatedLoad, record};
 use super::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
 use crate::campaign::uts::{self as campaign, Parameters, Uts};
 use crate::campaign::{Search, plain};
@@ -84,11 +84,11 @@ fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     }))
 }
 
-fn pose(load: &Load, given: &Given) -> Result<Posed, Failure> {
+fn pose(load: &Load, given: &Given) -> Result<SimulatedLoad, Failure> {
     let tree = tree(&load.instance)?;
     if let Some(why) = campaign::endless(&tree) {
         return usage(format!("uts {}: {why}", load.instance));
     }
     let simd = given.simd().map_err(Failure::Usage)?;
-    Posed::plain(load, Uts::new(tree, simd), record).map_err(Failure::Usage)
+    SimulatedLoad::plain(load, Uts::new(tree, simd), record).map_err(Failure::Usage)
 }

@@ -76,11 +76,11 @@ impl Mailbox {
 
 /// The mailboxes of a process. Clones are the same ones.
 #[derive(Clone)]
-pub struct Office {
+pub struct Mailboxes {
     boxes: Arc<[Mailbox]>,
 }
 
-impl Office {
+impl Mailboxes {
     /// Mailboxes for this many peers.
     #[must_use]
     pub fn new(peers: u32) -> Self {
@@ -95,8 +95,8 @@ impl Office {
 
     /// A peer's access to the mail.
     #[must_use]
-    pub fn desk(&self, me: PeerId) -> Desk {
-        Desk { boxes: Arc::clone(&self.boxes), me, inbox: VecDeque::new(), spin: SPIN }
+    pub fn transport(&self, me: PeerId) -> LocalTransport {
+        LocalTransport { boxes: Arc::clone(&self.boxes), me, inbox: VecDeque::new(), spin: SPIN }
     }
 
     /// Wakes one peer.
@@ -119,7 +119,7 @@ impl Office {
 }
 
 /// A thread's access to the mail of its process.
-pub struct Desk {
+pub struct LocalTransport {
     boxes: Arc<[Mailbox]>,
     me: PeerId,
     inbox: VecDeque<Envelope>,
@@ -127,13 +127,13 @@ pub struct Desk {
     pub spin: Duration,
 }
 
-impl Desk {
+impl LocalTransport {
     fn own(&self) -> &Mailbox {
         &self.boxes[self.me as usize]
     }
 }
 
-impl Transport for Desk {
+impl Transport for LocalTransport {
     fn send(&mut self, to: PeerId, envelope: Envelope) {
         self.boxes[to as usize].post(envelope);
     }

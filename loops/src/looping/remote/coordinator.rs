@@ -35,7 +35,7 @@ pub(super) struct LoopCoordinator<'a> {
 
 /// What other processes did.
 #[derive(Debug, Default)]
-pub(in super::super) struct Ferried {
+pub(in super::super) struct RemoteResult {
     pub parts: Vec<Part>,
     pub sites: Vec<LoopSite>,
     pub warnings: Vec<String>,
@@ -52,7 +52,7 @@ const ACCOUNTS: Duration = Duration::from_secs(3);
 
 impl LoopCoordinator<'_> {
     /// Shares the loop with all processes that are ready for it, until it is over.
-    pub fn keep(&self) -> Result<Ferried, RunError> {
+    pub fn keep(&self) -> Result<RemoteResult, RunError> {
         let (mut session, mut sequence) = (self.cluster.session(), self.cluster.sequence());
         let mut voyage = Voyage {
             coordinator: self,
@@ -86,7 +86,7 @@ struct Voyage<'a> {
 }
 
 impl Voyage<'_> {
-    fn go(&mut self) -> Result<Ferried, RunError> {
+    fn go(&mut self) -> Result<RemoteResult, RunError> {
         for (site, word) in std::mem::take(&mut self.sequence.early) {
             if let Ok(LoopMessage { at: of, what: What::Ready(workers) }) =
                 LoopMessage::from_bytes(&word)
@@ -357,11 +357,11 @@ impl Voyage<'_> {
         }
     }
 
-    fn report(&mut self, end: Instant) -> Ferried {
+    fn report(&mut self, end: Instant) -> RemoteResult {
         let LoopCoordinator { share, start, .. } = *self.coordinator;
         let complete = self.sequence.past.last().map(|(complete, _)| *complete);
         let warnings = std::mem::take(&mut self.warnings);
-        let mut ferried = Ferried { warnings, complete, ..Ferried::default() };
+        let mut ferried = RemoteResult { warnings, complete, ..RemoteResult::default() };
         let mut seen: Vec<u32> = Vec::new();
         let here = self.processes.iter().map(|(site, process)| (*site, process));
         for (site, process) in self.gone.iter().map(|(site, process)| (*site, process)).chain(here)

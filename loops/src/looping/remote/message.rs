@@ -22,7 +22,7 @@ pub(super) enum What {
     /// From the root: the step is over, to its end or not.
     Over { complete: bool },
     /// To the root, once a loop is over: what each of the sender's units did.
-    Did(Vec<Deeds>),
+    Did(Vec<TakerReport>),
     /// To the root: the sender has heard that the step is over.
     Heard,
     /// To the root, now and then.
@@ -44,7 +44,7 @@ pub(super) struct WorkerCount {
 
 /// What a unit of another process did in a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in super::super) struct Deeds {
+pub(in super::super) struct TakerReport {
     pub units: u64,
     pub ranges: u64,
     pub busy_ns: u64,
@@ -52,7 +52,7 @@ pub(in super::super) struct Deeds {
     pub cost: u64,
 }
 
-pleach_core::pack_struct!(Deeds { units: u64, ranges: u64, busy_ns: u64, cost: u64 });
+pleach_core::pack_struct!(TakerReport { units: u64, ranges: u64, busy_ns: u64, cost: u64 });
 
 /// No process has more units, and no name is longer.
 const MOST_UNITS: usize = 1 << 14;
@@ -102,7 +102,7 @@ impl LoopMessage {
             }
             3 => What::Over { complete: Pack::unpack(from)? },
             4 => {
-                let all: Vec<Deeds> = Pack::unpack(from)?;
+                let all: Vec<TakerReport> = Pack::unpack(from)?;
                 if all.len() > MOST_UNITS {
                     return Err(Malformed::Range);
                 }
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn words_survive_the_way() {
-        let deeds = Deeds { units: 7, ranges: 2, busy_ns: 1 << 40, cost: 7f64.to_bits() };
+        let deeds = TakerReport { units: 7, ranges: 2, busy_ns: 1 << 40, cost: 7f64.to_bits() };
         let workers =
             WorkerCount { units: 9, host: "here".into(), names: vec!["cpu0".into(), "".into()] };
         let all = [

@@ -9,7 +9,7 @@ mod process;
 mod processes;
 mod worker;
 
-pub(super) use coordinator::Ferried;
-pub(super) use message::Deeds;
+pub(super) use coordinator::RemoteResult;
+pub(super) use message::TakerReport;
 pub use orders::ShareLoops;
 pub(super) use processes::LoopProcesses;

@@ -1,7 +1,7 @@
 //! How loops of several processes begin and end: the root says what to run, and the others ask for what they need.
 
-use super::super::hands::Did;
-use super::message::{Deeds, LoopMessage, What, WorkerCount};
+use super::super::hands::TakerTally;
+use super::message::{LoopMessage, TakerReport, What, WorkerCount};
 use pleach_cluster::sites::loop_sequence::{First, LoopSequence};
 use pleach_cluster::sites::message::SessionMessage;
 use pleach_cluster::sites::session::{Heard, ROOT_LOST, Session};
@@ -176,14 +176,14 @@ pub(super) fn hear(session: &mut Session) -> Result<Option<LoopMessage>, RunErro
     }
 }
 
-impl From<&Did> for Deeds {
-    fn from(did: &Did) -> Self {
+impl From<&TakerTally> for TakerReport {
+    fn from(did: &TakerTally) -> Self {
         let (busy_ns, cost) = (did.busy.as_nanos() as u64, did.cost.to_bits());
         Self { units: did.units, ranges: did.ranges, busy_ns, cost }
     }
 }
 
-impl Deeds {
+impl TakerReport {
     pub fn cost(self) -> f64 {
         let cost = f64::from_bits(self.cost);
         if cost.is_finite() { cost.max(0.0) } else { 0.0 }

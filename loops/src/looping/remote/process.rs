@@ -1,8 +1,8 @@
 //! [`RemoteProcess`]: what the root knows of another process in a loop.
 
-use super::super::hands::Did;
+use super::super::hands::TakerTally;
 use super::lent::LentRanges;
-use super::message::{Deeds, WorkerCount};
+use super::message::{TakerReport, WorkerCount};
 use crate::looping::report::{LoopSite, Part};
 use pleach_runtime::outcome::Parting;
 use std::ops::Range;
@@ -27,9 +27,9 @@ pub(super) struct RemoteProcess {
     /// The cost of what it did last.
     pub last: f64,
     /// What it did, as far as is known here.
-    pub did: Did,
+    pub did: TakerTally,
     /// What each of its units did, once it has told.
-    pub deeds: Option<Vec<Deeds>>,
+    pub deeds: Option<Vec<TakerReport>>,
     /// Units that others had to do again.
     pub redone: u64,
     pub joined: Instant,
@@ -49,7 +49,7 @@ impl RemoteProcess {
             since: now,
             new: Vec::new(),
             last,
-            did: Did::default(),
+            did: TakerTally::default(),
             deeds: None,
             redone: 0,
             joined: now,
@@ -63,9 +63,9 @@ impl RemoteProcess {
             return vec![Part::new(site.to_string(), &self.did, whole, took)];
         };
         let each = self.workers.names.iter().zip(deeds).map(|(name, deeds)| {
-            let Deeds { units, ranges, busy_ns, .. } = *deeds;
+            let TakerReport { units, ranges, busy_ns, .. } = *deeds;
             let busy = Duration::from_nanos(busy_ns);
-            let did = Did { units, cost: deeds.cost(), ranges, busy };
+            let did = TakerTally { units, cost: deeds.cost(), ranges, busy };
             Part::new(format!("{site}/{name}"), &did, whole, took)
         });
         each.collect()

@@ -4,8 +4,8 @@ use super::super::settings::LoopSettings;
 use super::super::share::{LoopQueue, StopShareOnDrop, UnitsOf};
 use super::super::sizes::Sizes;
 use super::assignments::Assignments;
-use super::coordinator::{Ferried, LoopCoordinator};
-use super::message::{Deeds, What, WorkerCount};
+use super::coordinator::{LoopCoordinator, RemoteResult};
+use super::message::{TakerReport, What, WorkerCount};
 use super::orders::say;
 use super::worker::LoopWorker;
 use crate::looping::contract::RemoteLoop;
@@ -74,7 +74,7 @@ impl<'a> LoopProcesses<'a> {
         units: (UnitsOf<'_>, u64),
         names: &[String],
         start: Instant,
-    ) -> Result<Ferried, RunError> {
+    ) -> Result<RemoteResult, RunError> {
         // If the network fails, or the root ends it early, nothing more is begun.
         let guard = StopShareOnDrop(share);
         let (work, cluster, (units, all)) = (self.work, self.cluster, units);
@@ -83,7 +83,7 @@ impl<'a> LoopProcesses<'a> {
                 WorkerCount { units: all, host: pleach_runtime::host(), names: names.to_vec() };
             let errands = &self.errands;
             let complete = LoopWorker { share, errands, work, cluster, units, workers }.keep()?;
-            Ferried { complete: Some(complete), ..Ferried::default() }
+            RemoteResult { complete: Some(complete), ..RemoteResult::default() }
         } else {
             let first = names.len() - 1;
             LoopCoordinator { share, work, cluster, units, all, first, start }.keep()?
@@ -98,7 +98,7 @@ impl<'a> LoopProcesses<'a> {
     }
 
     /// Tells the root what each unit did in a loop that has come to its end.
-    pub fn tell(&self, deeds: Vec<Deeds>) {
+    pub fn tell(&self, deeds: Vec<TakerReport>) {
         if !self.follows() {
             return;
         }

@@ -1,8 +1,8 @@
 //! `pleach loop`: runs a loop of independent work, and says who did how much of it.
 
+mod loop_result;
 mod split;
 pub mod together;
-mod told;
 
 use super::console::{Console, DONE, STOPPED};
 use super::dashboard::Dashboard;
@@ -15,12 +15,12 @@ use crate::failure::{Failure, usage};
 use crate::loops::runner::{self, Runner};
 use crate::loops::{self, Entry, LOOPS, Order};
 use crate::report::repeats::Repeats;
+use loop_result::LoopResult;
 use pleach_loops::looping::LoopReport;
 use pleach_loops::looping::ShareLoops;
 use std::io::Write;
 use std::time::Instant;
 use together::Sharing;
-use told::Told;
 
 /// Carries out what words and flags say.
 pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
@@ -120,14 +120,15 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
             out.leave();
         }
         drop(phase);
-        let told = Told { entry, order, job: None, report: &report, split: None, repeats };
+        let told = LoopResult { entry, order, job: None, report: &report, split: None, repeats };
         console.print(&told.text())?;
         return Ok(STOPPED);
     }
     // Every run has the same result; times are those of the fastest one.
     let found = job.found();
     let file = out.map(|out| Ok::<_, Failure>((out, job.file(order)?))).transpose()?;
-    let mut told = Told { entry, order, job: Some(&found), report: &report, split: None, repeats };
+    let mut told =
+        LoopResult { entry, order, job: Some(&found), report: &report, split: None, repeats };
     if compare {
         let text = told.text();
         // The one before ends first: there is never more than one.
@@ -153,7 +154,7 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
 /// While this lives, the loop may be stopped with no result but that.
 fn stoppable(console: &Console<'_>, (entry, order): (&Entry, &Order<'_>)) -> NothingToLose {
     let (report, repeats) = (&LoopReport::default(), Repeats::default());
-    let stopped = Told { entry, order, job: None, report, split: None, repeats }.stopped();
+    let stopped = LoopResult { entry, order, job: None, report, split: None, repeats }.stopped();
     let (mute, began) = (console.is_mute(), Instant::now());
     NothingToLose::until(None, move |_| {
         (if mute { String::new() } else { stopped(began.elapsed().as_secs_f64()) }, STOPPED)

@@ -4,8 +4,8 @@ use crate::campaign::Cancel;
 use crate::cli::dashboard::Dashboard;
 use crate::cli::flags::{Given, Lasts};
 use crate::cli::line::{Line, parse_again};
+use crate::cli::order_text::{OrderText, name_of, unclear};
 use crate::cli::progress::Shown;
-use crate::cli::told::{Told, name_of, unclear};
 use crate::failure::Failure;
 use crate::loops::inputs::{packed, unpacked};
 use crate::loops::runner::{self, Runner};
@@ -65,7 +65,7 @@ pub struct Prepared {
 
 /// Whether an order is about a loop.
 pub fn is_loop(about: &[u8]) -> bool {
-    Told::read(about).is_ok_and(|told| told.words.first().is_some_and(|word| word == "loop"))
+    OrderText::read(about).is_ok_and(|told| told.words.first().is_some_and(|word| word == "loop"))
 }
 
 /// Takes part in a run of a loop that another process leads, with the dashboard that `open` gives. Returns whether it
@@ -99,11 +99,11 @@ fn prepare(
     about: &[u8],
     (own, files): (&Given, &[u8]),
 ) -> Result<Prepared, Failure> {
-    let mut told = Told::read(about)?;
+    let mut told = OrderText::read(about)?;
     let entry = told.words.get(1).and_then(|name| loops::entry(name)).ok_or_else(unclear)?;
     told.retain(|name| SHAPING.contains(&name) || entry.flags.iter().any(|flag| flag.flag == name));
     told.add(own.lasting(&[Lasts::Frozen, Lasts::Kept, Lasts::OneRun]), &OWN);
-    let Told { words, flags, .. } = told;
+    let OrderText { words, flags, .. } = told;
     let mut line = parse_again(&words, flags)?;
     line.given.cluster = Some(Arc::clone(cluster));
     line.given.files.replace(unpacked(files)?);

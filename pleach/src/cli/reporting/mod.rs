@@ -19,7 +19,7 @@ use crate::failure::{Failure, usage};
 use crate::registry::Entry;
 use fields::Fields;
 use inputs::Input;
-use page::{Shown, Told};
+use page::{OrderText, Shown};
 use run::Run;
 use serde_json::json;
 use simulated::Simulated;
@@ -104,11 +104,11 @@ fn shown(registry: &[Entry], input: Input) -> Result<Shown, String> {
     let Input { place, folder, value } = input;
     let of = Fields::new(&place, &value)?;
     if Simulated::is_one(&of) {
-        let told = Told::Simulated(Simulated::read(&of)?);
+        let told = OrderText::Simulated(Simulated::read(&of)?);
         return Ok(Shown { place, told, traced: Err(String::new()), picture: None });
     }
     let run = Box::new(Run::read(&of)?);
     let traced = traced::find(&run, &folder);
     let picture = schedule::picture(registry, &run);
-    Ok(Shown { place, told: Told::Run(run), traced, picture })
+    Ok(Shown { place, told: OrderText::Run(run), traced, picture })
 }

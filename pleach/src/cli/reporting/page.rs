@@ -15,7 +15,7 @@ use std::fmt::Write;
 const SOLUTION: usize = 400;
 
 /// What a file held.
-pub enum Told {
+pub enum OrderText {
     Run(Box<Run>),
     Simulated(Simulated),
 }
@@ -23,7 +23,7 @@ pub enum Told {
 /// What a file held, where, and what was found beside it.
 pub struct Shown {
     pub place: String,
-    pub told: Told,
+    pub told: OrderText,
     /// The run over time, or why that is not known.
     pub traced: Result<Traced, String>,
     /// The solution as a picture, or why there is none.
@@ -34,21 +34,21 @@ pub struct Shown {
 pub fn page(all: &[Shown]) -> String {
     let many = if all.len() == 1 { "run" } else { "runs" };
     let title = match all {
-        [Shown { told: Told::Run(run), .. }] => format!("{} {}", run.problem, run.instance),
+        [Shown { told: OrderText::Run(run), .. }] => format!("{} {}", run.problem, run.instance),
         _ => format!("{} {many}", all.len()),
     };
     let mut html = format!("<h1 class=\"said\">{}</h1>\n", escaped(&title));
     let runs = all.iter().enumerate().filter_map(|(at, shown)| match &shown.told {
-        Told::Run(run) => Some(Point { number: at + 1, run }),
-        Told::Simulated(_) => None,
+        OrderText::Run(run) => Some(Point { number: at + 1, run }),
+        OrderText::Simulated(_) => None,
     });
     let runs: Vec<Point<'_>> = runs.collect();
     if !runs.is_empty() {
         html += &summary(&runs);
     }
     let simulated = all.iter().enumerate().filter_map(|(at, shown)| match &shown.told {
-        Told::Simulated(one) => Some((at + 1, one)),
-        Told::Run(_) => None,
+        OrderText::Simulated(one) => Some((at + 1, one)),
+        OrderText::Run(_) => None,
     });
     for (number, one) in simulated {
         let name = if one.title.is_empty() { &one.scenario } else { &one.title };
@@ -66,8 +66,8 @@ pub fn page(all: &[Shown]) -> String {
     groups.iter().for_each(|group| html += &speed_up(group));
     for (at, shown) in all.iter().enumerate() {
         match &shown.told {
-            Told::Run(run) => html += &of_run(at + 1, run, shown),
-            Told::Simulated(simulated) => html += &simulated.html(at + 1, &shown.place),
+            OrderText::Run(run) => html += &of_run(at + 1, run, shown),
+            OrderText::Simulated(simulated) => html += &simulated.html(at + 1, &shown.place),
         }
     }
     let version = env!("CARGO_PKG_VERSION");

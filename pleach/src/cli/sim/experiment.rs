@@ -7,7 +7,7 @@ use super::table;
 use crate::cli::flags::Given;
 use crate::failure::{Failure, usage};
 use crate::registry::Entry;
-use crate::registry::posed::Posed;
+use crate::registry::simulated_load::SimulatedLoad;
 use pleach_lab::figures::Figures;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ pub struct Experiment {
     pub scenario: Scenario,
     /// The different works, and their problems.
     works: Vec<Work>,
-    posed: Vec<Posed>,
+    posed: Vec<SimulatedLoad>,
     threads: usize,
 }
 

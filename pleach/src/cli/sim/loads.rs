@@ -4,7 +4,7 @@ use super::spec::{Spec, Work, simulation};
 use crate::cli::flags::Given;
 use crate::failure::{Failure, usage};
 use crate::registry::Entry;
-use crate::registry::posed::Posed;
+use crate::registry::simulated_load::SimulatedLoad;
 use pleach_core::search::work::Nodes;
 use pleach_lab::cluster::Cluster;
 use pleach_lab::figures::Figures;
@@ -13,11 +13,13 @@ use pleach_lab::sites::Fleet;
 use pleach_lab::spans::Spans;
 
 /// Makes the units or the problem of a work.
-pub fn pose(registry: &[Entry], work: &Work, given: &Given) -> Result<Posed, Failure> {
+pub fn pose(registry: &[Entry], work: &Work, given: &Given) -> Result<SimulatedLoad, Failure> {
     let load = match work {
         Work::Search(load) => load,
         Work::Interval { units, total_ns, halvings, uneven, seed } => {
-            return Ok(Posed::Spans(Spans::new(*units, *total_ns, *halvings, *uneven, *seed)));
+            return Ok(SimulatedLoad::Spans(Spans::new(
+                *units, *total_ns, *halvings, *uneven, *seed,
+            )));
         }
     };
     let name = &load.problem;
@@ -40,10 +42,10 @@ pub enum Model<'p> {
 
 impl<'p> Model<'p> {
     /// Makes a model; one explorer searches it once alone, to compare with, unless that takes too long.
-    pub fn new(posed: &'p Posed) -> Self {
+    pub fn new(posed: &'p SimulatedLoad) -> Self {
         match posed {
-            Posed::Spans(spans) => Model::Spans(spans.clone()),
-            Posed::Problem { problem, start, node_ns, alone, varies } => {
+            SimulatedLoad::Spans(spans) => Model::Spans(spans.clone()),
+            SimulatedLoad::Problem { problem, start, node_ns, alone, varies } => {
                 let mut load = load::Search::new(&**problem, *node_ns, *start);
                 if *varies {
                     load = load.varying();

@@ -2,7 +2,7 @@
 
 use super::sites;
 use crate::cli::keys::{Keys, MOST_PEERS, MS, S, US};
-use crate::registry::posed::Load;
+use crate::registry::simulated_load::Load;
 use crate::registry::{Entry, Simulation, entry, names};
 use pleach_core::search::work::Nodes;
 use pleach_core::steal::Policy;

@@ -1,4 +1,4 @@
-//! [`Told`]: a loop's result in words or as JSON.
+//! [`LoopResult`]: a loop's result in words or as JSON.
 
 use super::split::Split;
 use crate::cli::flags::Verb;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// What is to be told of a loop.
-pub struct Told<'a> {
+pub struct LoopResult<'a> {
     pub entry: &'a Entry,
     pub order: &'a Order<'a>,
     /// What came of it; none if it was stopped.
@@ -23,7 +23,7 @@ pub struct Told<'a> {
     pub repeats: Repeats,
 }
 
-impl Told<'_> {
+impl LoopResult<'_> {
     /// As `--json` says.
     pub fn text(&self) -> String {
         if self.order.given.on("json") { self.json().to_string() } else { self.words() }

@@ -1,4 +1,4 @@
-//! [`Told`]: what the root tells a process to do, as words and flags of a command line.
+//! [`OrderText`]: what the root tells a process to do, as words and flags of a command line.
 
 use crate::failure::{Failure, usage};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 pub const PLEACH: &str = "pleach";
 
 /// What the root tells a process to do.
-pub struct Told {
+pub struct OrderText {
     /// The words of its command line, without flags.
     pub words: Vec<String>,
     /// The flags, each with its value.
@@ -16,7 +16,7 @@ pub struct Told {
     pub all: Value,
 }
 
-impl Told {
+impl OrderText {
     /// Reads it.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What a problem gives to the simulator: [`Load`], as a scenario describes it, and [`Posed`].
+//! What a problem gives to the simulator: [`Load`], as a scenario describes it, and [`SimulatedLoad`].
 
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Goal, Tree};
@@ -24,7 +24,7 @@ pub struct Load {
 }
 
 /// What a simulation works on, untouched.
-pub enum Posed {
+pub enum SimulatedLoad {
     /// Numbered units.
     Spans(Spans),
     /// A problem with the score to beat, the cost of a node, the most nodes that one explorer may
@@ -40,7 +40,7 @@ pub fn record<T: Tree + 'static>(tree: &T, best: i64) -> Option<Box<dyn Problem>
     Recorded::of(tree, best, MOST_RECORDED).map(|all| Box::new(Plain(all)) as Box<dyn Problem>)
 }
 
-impl Posed {
+impl SimulatedLoad {
     /// The problem or its record, as the load wants it, from a score to beat.
     ///
     /// # Errors
@@ -62,7 +62,13 @@ impl Posed {
         } else {
             Box::new(problem)
         };
-        Ok(Posed::Problem { problem, start, node_ns: *node_ns, alone: *alone, varies: false })
+        Ok(SimulatedLoad::Problem {
+            problem,
+            start,
+            node_ns: *node_ns,
+            alone: *alone,
+            varies: false,
+        })
     }
 
     /// A problem that has neither bounds nor branchings to choose from.
@@ -96,7 +102,7 @@ impl Posed {
     /// Marks the number of nodes as depending on how work is shared.
     #[must_use]
     pub fn varying(mut self) -> Self {
-        if let Posed::Problem { varies, .. } = &mut self {
+        if let SimulatedLoad::Problem { varies, .. } = &mut self {
             *varies = true;
         }
         self
@@ -105,10 +111,10 @@ impl Posed {
     /// Whether some nodes may be explored twice; if not, what is expected instead.
     pub fn may_be_late(&self) -> Result<(), &'static str> {
         match self {
-            Posed::Problem { problem, .. } if problem.goal() == Goal::Count => {
+            SimulatedLoad::Problem { problem, .. } if problem.goal() == Goal::Count => {
                 Err("another preset for what counts: with this one some nodes are explored twice")
             }
-            Posed::Problem { problem, .. } if !problem.explorer().trims() => {
+            SimulatedLoad::Problem { problem, .. } if !problem.explorer().trims() => {
                 Err("another preset, or load.nodes = 'interval': open nodes cannot be trimmed")
             }
             _ => Ok(()),
@@ -118,16 +124,16 @@ impl Posed {
     /// Whether it can be explored to a depth before it is shared.
     pub fn may_be_seeded(&self) -> bool {
         match self {
-            Posed::Problem { problem, .. } => problem.top().is_some(),
-            Posed::Spans(_) => false,
+            SimulatedLoad::Problem { problem, .. } => problem.top().is_some(),
+            SimulatedLoad::Spans(_) => false,
         }
     }
 
     /// The time of the most expensive indivisible piece at speed 1, in nanoseconds.
     pub fn dearest_ns(&self) -> u64 {
         match self {
-            Posed::Spans(spans) => spans.dearest_ns(),
-            Posed::Problem { node_ns, .. } => *node_ns,
+            SimulatedLoad::Spans(spans) => spans.dearest_ns(),
+            SimulatedLoad::Problem { node_ns, .. } => *node_ns,
         }
     }
 }

@@ -1,10 +1,10 @@
-//! [`Meet`]: where threads wait for each other between two steps, and learn whether to go on.
+//! [`Barrier`]: where threads wait for each other between two steps, and learn whether to go on.
 
 use pleach_runtime::sync::{Condvar, Mutex, lock};
 use std::sync::PoisonError;
 
 /// A place where this many threads wait for each other, again and again.
-pub(super) struct Meet {
+pub(super) struct Barrier {
     threads: usize,
     state: Mutex<MeetState>,
     changed: Condvar,
@@ -21,7 +21,7 @@ struct MeetState {
     goes_on: bool,
 }
 
-impl Meet {
+impl Barrier {
     pub fn new(threads: usize) -> Self {
         let state = MeetState { here: 0, round: 0, broken: false, goes_on: true };
         Self { threads, state: Mutex::new(state), changed: Condvar::new() }

@@ -1,8 +1,8 @@
 //! [`run_loop`]: a loop run by the threads of a worker pool, and its result.
 
 use super::device::LoopDevice;
-use super::hands::{Did, Hands, stands_for};
-use super::remote::{Deeds, Ferried, LoopProcesses};
+use super::hands::{Hands, TakerTally, stands_for};
+use super::remote::{LoopProcesses, RemoteResult, TakerReport};
 use super::report::{LoopReport, Part};
 use super::seen::{Seen, TakerSight};
 use super::settings::{LoopSettings, LoopSight};
@@ -60,7 +60,7 @@ pub(super) fn run_loop<L: Loop>(
         let taker = Taker { hands: Hands { share, work, grain, me, slow }, spec, threads };
         Box::new(move || {
             let guard = StopShareOnDrop(share);
-            let mut did = Did::default();
+            let mut did = TakerTally::default();
             let (hand, lost) = taker.run(&mut did);
             std::mem::forget(guard);
             Ended::Taker(Taken { hand, did, lost, at: start.elapsed() })
@@ -86,7 +86,7 @@ pub(super) fn run_loop<L: Loop>(
         }
         std::mem::forget(guard);
     })?;
-    let (mut taken, mut others) = (Vec::new(), Ferried::default());
+    let (mut taken, mut others) = (Vec::new(), RemoteResult::default());
     for ended in ended {
         match ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
             Ended::Taker(one) => taken.push(one),
@@ -94,7 +94,7 @@ pub(super) fn run_loop<L: Loop>(
         }
     }
     if let Some(company) = company.as_ref().filter(|_| others.complete == Some(true)) {
-        company.tell(taken.iter().map(|one| Deeds::from(&one.did)).collect());
+        company.tell(taken.iter().map(|one| TakerReport::from(&one.did)).collect());
     }
     let took = taken.iter().map(|one| one.at).max().unwrap_or_default();
     let (mut hands, mut parts) = (Vec::new(), Vec::new());
@@ -125,13 +125,13 @@ fn sights(seen: &[Seen], names: &[String], grain: u64) -> Vec<TakerSight> {
 enum Ended<H> {
     Taker(Taken<H>),
     /// What the other processes did.
-    Keeper(Result<Ferried, RunError>),
+    Keeper(Result<RemoteResult, RunError>),
 }
 
 /// A hand, what was done with it, why a device did not do it all, and when it was over.
 struct Taken<H> {
     hand: H,
-    did: Did,
+    did: TakerTally,
     lost: Option<String>,
     at: Duration,
 }
@@ -146,7 +146,7 @@ struct Taker<'a, L: Loop> {
 
 impl<L: Loop> Taker<'_, L> {
     /// Runs ranges until none are left.
-    fn run(&self, did: &mut Did) -> (L::Hand, Option<String>) {
+    fn run(&self, did: &mut TakerTally) -> (L::Hand, Option<String>) {
         let Hands { share, work, me, slow, .. } = self.hands;
         let (Some(spec), Some(on)) = (self.spec, work.on_device()) else {
             return (self.hands.run(did), None);

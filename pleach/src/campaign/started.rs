@@ -1,4 +1,4 @@
-//! [`Begun`]: a campaign under way: its clock, its checkpoint file and its searches.
+//! [`StartedSearch`]: a campaign under way: its clock, its checkpoint file and its searches.
 
 use super::saved::Saved;
 use super::{Contents, Error, Search, Seen};
@@ -18,7 +18,7 @@ pub(super) const SHORTEST: Duration = Duration::from_millis(1);
 const REACH: Duration = Duration::from_secs(1);
 
 /// A campaign under way.
-pub(super) struct Begun<'s, 'a> {
+pub(super) struct StartedSearch<'s, 'a> {
     started: Instant,
     search: &'s mut Search<'a>,
     pub saved: Saved,
@@ -33,7 +33,7 @@ pub(super) struct Ready {
     pub state: Value,
 }
 
-impl<'s, 'a> Begun<'s, 'a> {
+impl<'s, 'a> StartedSearch<'s, 'a> {
     /// Starts the clock and opens the checkpoint file; `asked` tells this search from others.
     pub fn new(search: &'s mut Search<'a>, asked: Value, looking: bool) -> Result<Self, Error> {
         let started = Instant::now();
