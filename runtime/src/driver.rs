@@ -41,7 +41,7 @@ pub(crate) struct Unit<'a, E, T> {
 }
 
 /// What a unit leaves behind.
-pub struct Left {
+pub struct UnitResult {
     /// What it did.
     pub report: UnitReport,
     /// What it asked and gave.
@@ -85,7 +85,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     }
 
     /// Runs until all work is done or the run is stopped.
-    pub fn drive(mut self) -> Result<Left, RunError> {
+    pub fn drive(mut self) -> Result<UnitResult, RunError> {
         let run_state = self.body.run_state;
         let started_ns = run_state.now_ns();
         match run_state.site_state() {
@@ -159,7 +159,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     }
 
     /// What is left at the end.
-    fn leave(self, started_ns: u64) -> Left {
+    fn leave(self, started_ns: u64) -> UnitResult {
         let Body { run_state, mut executor, mut report, balance, .. } = self.body;
         let ended_ns = run_state.now_ns();
         let total_s = (ended_ns - started_ns) as f64 * 1e-9;
@@ -169,7 +169,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         report.counts.add(&executor.flush().counts);
         executor.tell(&mut report);
         let explorer = executor.explorer();
-        Left {
+        UnitResult {
             started_ns,
             explored_ns: self.explored_ns,
             ended_ns,

@@ -1,7 +1,7 @@
 //! Gathers what the units of a run leave, and checks the solution.
 
 use crate::control::Stop;
-use crate::driver::Left;
+use crate::driver::UnitResult;
 use crate::error::RunError;
 use crate::outcome::{Balance, Outcome};
 use crate::run_state::RunState;
@@ -16,7 +16,7 @@ pub fn gather(
     problem: &dyn Problem,
     run_state: &RunState<'_>,
     mailboxes: &Mailboxes,
-    mut left: Vec<Left>,
+    mut left: Vec<UnitResult>,
 ) -> (Outcome, Vec<Work>) {
     let (mut pieces, mut open, mut least_bound) = (Vec::new(), 0.0, i64::MAX);
     for unit in &mut left {
@@ -39,7 +39,7 @@ pub fn gather(
 }
 
 /// What the units of this process did, before anything is said of what is open or proven.
-pub fn sum(problem: &dyn Problem, run_state: &RunState<'_>, left: Vec<Left>) -> Outcome {
+pub fn sum(problem: &dyn Problem, run_state: &RunState<'_>, left: Vec<UnitResult>) -> Outcome {
     let control = run_state.control();
     let (mut counts, mut balance) = (Counts::default(), Balance::default());
     let (mut explored_ns, mut ended_ns) = (0, 0);

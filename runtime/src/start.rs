@@ -2,7 +2,7 @@
 
 use crate::body::Body;
 use crate::control::{Control, Stop};
-use crate::driver::{Left, Unit};
+use crate::driver::{Unit, UnitResult};
 use crate::error::{MOST_THREADS, RunError};
 use crate::gather::{check, gather};
 use crate::late;
@@ -109,7 +109,7 @@ impl WorkerPool {
         context: &RunContext<'a>,
         units: Vec<PlannedUnit<'a>>,
         watch: &mut Watcher<'_>,
-    ) -> Result<Vec<Left>, RunError> {
+    ) -> Result<Vec<UnitResult>, RunError> {
         let (settings, n_units) = (context.settings, units.len() as u32);
         let tree = &PeerTree::new(n_units, settings.policy.tree, settings.seed);
         let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
@@ -123,7 +123,7 @@ impl WorkerPool {
             let place = (me + n_units - tree.first()) % n_units;
             let pieces = pieces.iter().skip(place as usize).step_by(n_units as usize);
             let job = move || context.unit(peer, planned, pieces, improves);
-            Box::new(job) as Box<dyn FnOnce() -> Result<Left, RunError> + Send + '_>
+            Box::new(job) as Box<dyn FnOnce() -> Result<UnitResult, RunError> + Send + '_>
         });
         let ended = self.side_by_side(jobs.collect(), |latch| {
             let mut guard = context.guard();
@@ -165,7 +165,7 @@ impl<'a> RunContext<'a> {
         planned: PlannedUnit<'a>,
         pieces: impl Iterator<Item = &'a Work>,
         improves: bool,
-    ) -> Result<Left, RunError> {
+    ) -> Result<UnitResult, RunError> {
         let RunContext { problem, settings, run_state, mailboxes } = *self;
         let mut guard = self.guard();
         let me = peer.me();

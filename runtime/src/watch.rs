@@ -49,7 +49,7 @@ pub fn watch_over(
         problem.hurry(true);
         mailboxes.ring_all();
     };
-    let mut known = Known { proven: run_state.least_score, ..Known::default() };
+    let mut known = WatchState { proven: run_state.least_score, ..WatchState::default() };
     let room = Room::new(settings.memory, settings.save.is_some());
     let mut saving = Saving::new(run_state, mailboxes, &settings.save_now);
     let mut look_at = settings.look_every;
@@ -162,7 +162,7 @@ impl<'a> Saving<'a> {
 
 /// What is known for good, once it was seen.
 #[derive(Default)]
-struct Known {
+struct WatchState {
     /// The best bound that was ever proven.
     proven: i64,
     /// How much is done by the last certificate of all sites, and that.
@@ -172,7 +172,7 @@ struct Known {
     host: Option<String>,
 }
 
-impl Known {
+impl WatchState {
     /// Takes in the root's newest certificate.
     fn see(&mut self, problem: &dyn Problem, site_state: &SiteState) {
         self.proven = site_state.least_bound().max(self.proven);
@@ -191,7 +191,7 @@ fn is_same(one: Option<&Whole>, other: Option<&Whole>) -> bool {
 }
 
 /// A look at the run.
-fn sight(problem: &dyn Problem, run_state: &RunState<'_>, known: &mut Known) -> Sight {
+fn sight(problem: &dyn Problem, run_state: &RunState<'_>, known: &mut WatchState) -> Sight {
     let mut counts = run_state.before.counts;
     let mut open = 0.0;
     let mut bound = run_state.control().best();
@@ -256,7 +256,7 @@ fn sight_of_all(
     run_state: &RunState<'_>,
     mut counts: Counts,
     site_state: &SiteState,
-    known: &mut Known,
+    known: &mut WatchState,
 ) -> Sight {
     let others = site_state.others().together();
     let gauges = &run_state.gauges()[1..];

@@ -3,7 +3,7 @@
 use super::loop_sequence::LoopSequence;
 use super::message::{Order, SessionMessage};
 use super::reconnect::{Admission, Reconnect, Return};
-use super::session::{Heard, ROOT_LOST, Session};
+use super::session::{Incoming, ROOT_LOST, Session};
 use super::waker::Waker;
 use crate::{Entrance, Members, Network};
 use pleach_core::lease::SiteId;
@@ -218,8 +218,8 @@ impl Cluster {
         // A network that has failed has ended, too.
         while let Ok(heard) = session.hear() {
             match heard {
-                Some(Heard::End) => return,
-                Some(Heard::Lost(0)) if !self.is_root() => return,
+                Some(Incoming::End) => return,
+                Some(Incoming::Lost(0)) if !self.is_root() => return,
                 Some(_) => {}
                 None if start.elapsed() > FAREWELL && self.open => return,
                 None => self.rest(&session, LOOK),

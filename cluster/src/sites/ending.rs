@@ -2,14 +2,14 @@
 
 use super::gateway_thread::GatewayResult;
 use super::message::SessionMessage;
-use super::session::{Heard, Session};
+use super::session::{Incoming, Session};
 use super::site_run::SiteRun;
 use super::totals::SiteTotals;
 use pleach_core::lease::Certificate;
 use pleach_core::lease::gateway::Portion;
 use pleach_core::search::tree::Counts;
 use pleach_runtime::control::Stop;
-use pleach_runtime::driver::Left;
+use pleach_runtime::driver::UnitResult;
 use pleach_runtime::error::RunError;
 use pleach_runtime::gather::{check, settle, sum};
 use pleach_runtime::outcome::Watcher;
@@ -25,7 +25,7 @@ impl SiteRun<'_> {
     pub fn close(
         &self,
         session: &mut Session,
-        (kept, left): (GatewayResult, Vec<Left>),
+        (kept, left): (GatewayResult, Vec<UnitResult>),
         lag_ns: u64,
         watch: &mut Watcher<'_>,
     ) -> Result<Outcome, RunError> {
@@ -85,15 +85,15 @@ impl SiteRun<'_> {
         let (others, start) = (self.others, Instant::now());
         while others.owing() && (!self.cluster.is_open() || start.elapsed() < ACCOUNTS) {
             match session.hear()? {
-                Some(Heard::Message(from, SessionMessage::SiteTotals(totals))) => {
+                Some(Incoming::Message(from, SessionMessage::SiteTotals(totals))) => {
                     others.totals(from, totals);
                 }
                 // It comes too late to matter: all was counted.
-                Some(Heard::Message(site, SessionMessage::Failed(why))) => {
+                Some(Incoming::Message(site, SessionMessage::Failed(why))) => {
                     self.run_state.warn(format!("site {site}: {why}"));
                     others.totals(site, SiteTotals::default());
                 }
-                Some(Heard::Lost(site)) => others.lose(site, self.run_state.now_ns()),
+                Some(Incoming::Lost(site)) => others.lose(site, self.run_state.now_ns()),
                 Some(_) => {}
                 None => self.cluster.rest(session, Duration::from_millis(10)),
             }

@@ -4,7 +4,7 @@ use super::cluster::Cluster;
 use super::message::{Order, SessionMessage, SiteProgress};
 use super::other_sites::OtherSites;
 use super::reconnect::Reconnect;
-use super::session::{Heard, ROOT_LOST, Session};
+use super::session::{Incoming, ROOT_LOST, Session};
 use super::workers::SiteWorkers;
 use pleach_core::lease::gateway::{Gateway, GatewayMessage, GatewayPacket, Portion};
 use pleach_core::lease::{LeaseMessage, SiteId};
@@ -41,7 +41,7 @@ pub(super) struct GatewayThread<'a> {
     /// The search.
     pub order: &'a Order,
     /// What the network has brought while the gateway was at rest.
-    pub next: Option<Heard>,
+    pub next: Option<Incoming>,
     /// Why the search stops, or what this site wants of the root.
     pub stop: Option<Stop>,
     /// Whether it leaves before the end.
@@ -127,11 +127,11 @@ impl GatewayThread<'_> {
         Ok(())
     }
 
-    fn take(&mut self, heard: Heard) -> Result<(), RunError> {
+    fn take(&mut self, heard: Incoming) -> Result<(), RunError> {
         let now_ns = self.run_state.now_ns();
         let root = self.cluster.is_root();
         match heard {
-            Heard::Message(from, SessionMessage::Gateway(bytes)) => {
+            Incoming::Message(from, SessionMessage::Gateway(bytes)) => {
                 let read = GatewayPacket::from_bytes(
                     &bytes,
                     self.order.fingerprint,
@@ -148,27 +148,27 @@ impl GatewayThread<'_> {
                     None => self.invalid(from, now_ns)?,
                 }
             }
-            Heard::Message(from, SessionMessage::SiteProgress(progress)) if root => {
+            Incoming::Message(from, SessionMessage::SiteProgress(progress)) if root => {
                 if progress.blind {
                     self.site_state.go_blind();
                 }
                 self.others.see(from, progress);
             }
-            Heard::Message(_, SessionMessage::Wish(Stop::Memory)) if root => {
+            Incoming::Message(_, SessionMessage::Wish(Stop::Memory)) if root => {
                 self.site_state.wish(Stop::Memory)
             }
-            Heard::Message(site, SessionMessage::Failed(why)) if root || site == 0 => {
+            Incoming::Message(site, SessionMessage::Failed(why)) if root || site == 0 => {
                 return Err(RunError::Site { site, why });
             }
-            Heard::Message(from, SessionMessage::SiteTotals(totals)) if root => {
+            Incoming::Message(from, SessionMessage::SiteTotals(totals)) if root => {
                 // It leaves before the end, and waits until that is known.
                 self.others.totals(from, totals);
                 self.parted.insert(from);
                 self.gateway.unreachable(from, now_ns, &mut self.workers)?;
                 self.session.send(from, &SessionMessage::Dismissed);
             }
-            Heard::Message(..) | Heard::Nothing => {}
-            Heard::Joined(site) => {
+            Incoming::Message(..) | Incoming::Nothing => {}
+            Incoming::Joined(site) => {
                 let host = self.session.host_of(site).to_string();
                 self.others.join(site, host, self.session.is_back(site), now_ns);
                 self.workers.lapsed.remove(&site);
@@ -177,9 +177,9 @@ impl GatewayThread<'_> {
                 self.gateway.came(site, now_ns, &mut self.workers)?;
             }
             // The search is over here: what follows waits for the root, or finds it again.
-            Heard::Lost(0) if self.gateway.over() || self.session.is_dismissed() => {}
-            Heard::Lost(0) => return self.lose_the_root(now_ns),
-            Heard::Lost(site) => {
+            Incoming::Lost(0) if self.gateway.over() || self.session.is_dismissed() => {}
+            Incoming::Lost(0) => return self.lose_the_root(now_ns),
+            Incoming::Lost(site) => {
                 self.others.lose(site, now_ns);
                 if self.parted.remove(&site) {
                     self.gateway.lost(site, now_ns, &mut self.workers)?;
@@ -187,13 +187,13 @@ impl GatewayThread<'_> {
                     self.lose(site, now_ns)?;
                 }
             }
-            Heard::Left(site) => {
+            Incoming::Left(site) => {
                 self.others.lose(site, now_ns);
                 self.gateway.lost(site, now_ns, &mut self.workers)?;
             }
-            Heard::Invalid(site) => self.invalid(site, now_ns)?,
-            Heard::Note(line) => self.run_state.warn(line),
-            Heard::End => return Err(RunError::Lost("the network has ended".into())),
+            Incoming::Invalid(site) => self.invalid(site, now_ns)?,
+            Incoming::Note(line) => self.run_state.warn(line),
+            Incoming::End => return Err(RunError::Lost("the network has ended".into())),
         }
         Ok(())
     }

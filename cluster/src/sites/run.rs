@@ -14,7 +14,7 @@ use pleach_core::search::tree::Counts;
 use pleach_core::steal::{End, Growth, Peer, PeerTree, Policy, SeededChooser, TreeShape};
 use pleach_core::wire::checkpoint::Checkpoint;
 use pleach_runtime::control::Control;
-use pleach_runtime::driver::Left;
+use pleach_runtime::driver::UnitResult;
 use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::Outcome;
 use pleach_runtime::outcome::Watcher;
@@ -129,7 +129,7 @@ impl<'a> SiteRun<'a> {
         session: &mut Session,
         units: Vec<PlannedUnit<'a>>,
         watch: &mut Watcher<'_>,
-    ) -> Result<(GatewayResult, Vec<Left>), RunError> {
+    ) -> Result<(GatewayResult, Vec<UnitResult>), RunError> {
         let SiteRun { problem, settings, run_state, .. } = *self;
         let mailboxes = self.site_state().mailboxes();
         let context = &RunContext { problem, settings, run_state, mailboxes };
@@ -146,7 +146,9 @@ impl<'a> SiteRun<'a> {
             // The last thread runs what improves solutions.
             let improves = me == threads.max(1);
             let job = move || context.unit(peer, planned, std::iter::empty(), improves).map(Some);
-            jobs.push(Box::new(job) as Box<dyn FnOnce() -> Result<Option<Left>, RunError> + Send>);
+            jobs.push(
+                Box::new(job) as Box<dyn FnOnce() -> Result<Option<UnitResult>, RunError> + Send>
+            );
         }
         let gateway = self.gateway(session);
         let gateway_thread = self.gateway_thread(gateway, session, &inside);

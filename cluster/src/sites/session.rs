@@ -17,7 +17,7 @@ pub const ROOT_LOST: &str = "the connection to the root is lost";
 pub const SEARCH_OVER: &str = "the search is over";
 
 /// What a network has brought.
-pub enum Heard {
+pub enum Incoming {
     /// About the search under way.
     Message(SiteId, SessionMessage),
     /// A process has taken a place.
@@ -289,15 +289,15 @@ impl Session {
     }
 
     /// What the network has brought, if it has brought anything.
-    pub fn hear(&mut self) -> Result<Option<Heard>, RunError> {
+    pub fn hear(&mut self) -> Result<Option<Incoming>, RunError> {
         let now = self.early.iter().position(|(_, search, message)| {
             *search == self.search && !matches!(message, SessionMessage::Begin(_))
         });
         if let Some((from, _, message)) = now.and_then(|at| self.early.remove(at)) {
-            return Ok(Some(Heard::Message(from, message)));
+            return Ok(Some(Incoming::Message(from, message)));
         }
         if let Some(note) = self.look_at_the_entrance() {
-            return Ok(Some(Heard::Note(note)));
+            return Ok(Some(Incoming::Note(note)));
         }
         let Some(arrival) = self.network.poll()? else { return Ok(None) };
         Ok(Some(match arrival {
@@ -305,13 +305,13 @@ impl Session {
             Arrival::Joined { site, .. } => {
                 self.set(site, true);
                 self.bring_up_to_date(site);
-                Heard::Joined(site)
+                Incoming::Joined(site)
             }
             Arrival::Lost(site) => {
                 self.set(site, false);
-                Heard::Lost(site)
+                Incoming::Lost(site)
             }
-            Arrival::End => Heard::End,
+            Arrival::End => Incoming::End,
         }))
     }
 
@@ -334,29 +334,29 @@ impl Session {
         }
     }
 
-    fn read(&mut self, from: SiteId, bytes: &[u8]) -> Heard {
+    fn read(&mut self, from: SiteId, bytes: &[u8]) -> Incoming {
         match SessionMessage::from_bytes(bytes) {
             // Only the root gives orders.
             Ok((_, SessionMessage::Begin(_) | SessionMessage::Dismissed)) if from != 0 => {
-                Heard::Invalid(from)
+                Incoming::Invalid(from)
             }
             Ok((_, SessionMessage::Dismissed)) => {
                 self.dismissed = true;
-                Heard::Nothing
+                Incoming::Nothing
             }
             // Whatever search it knew of.
             Ok((_, SessionMessage::Left)) if self.network.me() == 0 => {
                 self.set(from, false);
-                Heard::Left(from)
+                Incoming::Left(from)
             }
             // Nobody knows of a search before the root does.
             Ok((search, message)) if search > self.search && self.network.me() != 0 => {
                 self.early.push_back((from, search, message));
-                Heard::Nothing
+                Incoming::Nothing
             }
-            Ok((search, message)) if search == self.search => Heard::Message(from, message),
-            Ok(_) => Heard::Nothing,
-            Err(_) => Heard::Invalid(from),
+            Ok((search, message)) if search == self.search => Incoming::Message(from, message),
+            Ok(_) => Incoming::Nothing,
+            Err(_) => Incoming::Invalid(from),
         }
     }
 

@@ -4,7 +4,7 @@ use super::device::LoopDevice;
 use super::hands::{Hands, TakerTally, stands_for};
 use super::remote::{LoopProcesses, RemoteResult, TakerReport};
 use super::report::{LoopReport, Part};
-use super::seen::{Seen, TakerSight};
+use super::seen::{TakerProgress, TakerSight};
 use super::settings::{LoopSettings, LoopSight};
 use super::share::{Hooks, LoopQueue, StopShareOnDrop, Takers, UnitsOf};
 use crate::looping::contract::Loop;
@@ -113,7 +113,7 @@ pub(super) fn run_loop<L: Loop>(
 }
 
 /// What the units of this process show, and those other processes that were given something.
-fn sights(seen: &[Seen], names: &[String], grain: u64) -> Vec<TakerSight> {
+fn sights(seen: &[TakerProgress], names: &[String], grain: u64) -> Vec<TakerSight> {
     let (own, others) = seen.split_at(names.len().min(seen.len()));
     let own = own.iter().zip(names).map(|(seen, name)| seen.sight(name, grain));
     let others =

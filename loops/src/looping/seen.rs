@@ -1,4 +1,4 @@
-//! [`Seen`]: what each taker shows of itself while a loop runs.
+//! [`TakerProgress`]: what each taker shows of itself while a loop runs.
 
 use std::ops::Range;
 // Nothing depends on these but what is shown: models of threads need not try their orders.
@@ -20,7 +20,7 @@ pub struct TakerSight {
 
 /// What one of them shows, for the watcher to read.
 #[repr(align(128))]
-pub(super) struct Seen {
+pub(super) struct TakerProgress {
     epoch: Instant,
     units: AtomicU64,
     busy_ns: AtomicU64,
@@ -33,7 +33,7 @@ pub(super) struct Seen {
 }
 
 #[cfg_attr(loom, allow(dead_code))]
-impl Seen {
+impl TakerProgress {
     /// Nothing done by this many of them.
     pub fn all(takers: usize) -> Vec<Self> {
         let epoch = Instant::now();
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_taker_that_has_begun_a_range_is_busy() {
-        let seen = &Seen::all(1)[0];
+        let seen = &TakerProgress::all(1)[0];
         let busy = || seen.sight("cpu0", 1).busy_s;
         sleep(Duration::from_millis(2));
         assert_eq!(busy(), 0.0);

@@ -1,7 +1,7 @@
 //! [`LoopQueue`]: the units of a loop as threads and devices share them: who takes which, who waits, and when it is over.
 
 use super::both_ends::BothEnds;
-use super::seen::Seen;
+use super::seen::TakerProgress;
 use super::sizes::{Rates, Sizes, TakerKind, boundaries, nearest};
 use pleach_runtime::sync::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering, lock};
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ pub(super) struct LoopQueue<'a> {
     /// Units done.
     done: AtomicU64,
     /// What each taker shows of itself.
-    seen: Vec<Seen>,
+    seen: Vec<TakerProgress>,
     hooks: Option<Hooks<'a>>,
 }
 
@@ -124,7 +124,7 @@ impl<'a> LoopQueue<'a> {
             stopped: AtomicBool::new(false),
             fed: AtomicBool::new(false),
             done: AtomicU64::new(0),
-            seen: Seen::all(takers.all()),
+            seen: TakerProgress::all(takers.all()),
             hooks: None,
         }
     }
@@ -183,7 +183,7 @@ impl<'a> LoopQueue<'a> {
     }
 
     /// What each taker shows of itself.
-    pub fn seen(&self) -> &[Seen] {
+    pub fn seen(&self) -> &[TakerProgress] {
         &self.seen
     }
 

@@ -4,7 +4,7 @@ use super::barrier::Barrier;
 use super::cut::{Looks, cut, far};
 use super::report::{LoopReport, Part};
 use super::run_loop::{search_options, slow_down, without_kernel};
-use super::seen::Seen;
+use super::seen::TakerProgress;
 use super::settings::{LoopSettings, LoopSight};
 use super::sizes::Sizes;
 use super::slab_device::SlabDevice;
@@ -164,7 +164,7 @@ fn attempt<W: Stepping>(
     let learns = members.len() > 1 && settings.sizes == Sizes::Measured;
     let steps = stops.at.last().copied().unwrap_or(0);
     let (done, stopped) = (0, false);
-    let seen = &Seen::all(members.len());
+    let seen = &TakerProgress::all(members.len());
     let mut phase = Phase { pool, work, settings, members, seen, start, all: steps, done, stopped };
     let mut looks = Looks::new(learns, work.depth());
     let mut shares = vec![0.0; members.len()];
@@ -275,7 +275,7 @@ struct Phase<'a, W> {
     settings: &'a LoopSettings,
     members: &'a [SlabWorker<'a>],
     /// What each member shows of itself.
-    seen: &'a [Seen],
+    seen: &'a [TakerProgress],
     start: Instant,
     all: usize,
     done: usize,
@@ -344,7 +344,7 @@ struct PhaseShare<'a, 'w, W> {
     work: &'w W,
     me: usize,
     member: &'a SlabWorker<'a>,
-    seen: &'a Seen,
+    seen: &'a TakerProgress,
     edges: &'a [Edges],
     meet: &'a Barrier,
     stop: &'a AtomicBool,

@@ -1,7 +1,7 @@
 //! `pleach devices --check`: tests every kernel on a device against the counts of the CPU.
 
 use super::console::{Console, DONE, FAILED};
-use super::flags::{CHECK, Given, TIME_LIMIT};
+use super::flags::{CHECK, FlagValues, TIME_LIMIT};
 use crate::failure::{Failure, usage};
 use crate::registry::{Check, Entry, Probe, names};
 use crate::report::whole;
@@ -69,7 +69,7 @@ enum Broken {
 pub fn check(
     registry: &[Entry],
     console: &Console<'_>,
-    given: &Given,
+    given: &FlagValues,
     problems: &[String],
 ) -> Result<u8, Failure> {
     let level = given.simd().map_err(Failure::Usage)?;
@@ -343,7 +343,11 @@ fn on_device(
 }
 
 /// The checks of other problems by a new process, which prints nothing but these.
-fn anew(problems: &[&str], given: &Given, left: Option<Duration>) -> Result<Vec<Value>, Failure> {
+fn anew(
+    problems: &[&str],
+    given: &FlagValues,
+    left: Option<Duration>,
+) -> Result<Vec<Value>, Failure> {
     let machine =
         |what: String| Failure::Machine(format!("cannot check the other kernels: {what}"));
     let program = std::env::current_exe().map_err(|why| machine(why.to_string()))?;

@@ -1,7 +1,7 @@
 //! The processes that a search has: those that a launcher started, or those that join.
 
 use super::console::Console;
-use super::flags::{DEFAULT_PLACES, Given, KEY, LISTEN, MPI, PLACES};
+use super::flags::{DEFAULT_PLACES, FlagValues, KEY, LISTEN, MPI, PLACES};
 use super::line::Line;
 use crate::failure::{Failure, usage};
 use crate::joining::{self, CHANGING, LASTING, MESSAGE};
@@ -51,7 +51,7 @@ pub fn with(
 }
 
 /// The processes of a search; `None` if this one is alone.
-fn company(console: &Console<'_>, given: &Given) -> Result<Option<Arc<Cluster>>, Failure> {
+fn company(console: &Console<'_>, given: &FlagValues) -> Result<Option<Arc<Cluster>>, Failure> {
     let choice: Choice = match given.get(&MPI).map_err(Failure::Usage)? {
         Some(word) => word.parse().map_err(|why| Failure::Usage(format!("--mpi: {why}")))?,
         None => Choice::Auto,
@@ -80,7 +80,11 @@ fn company(console: &Console<'_>, given: &Given) -> Result<Option<Arc<Cluster>>,
 }
 
 /// Opens a search for processes that join it.
-fn listen(console: &Console<'_>, given: &Given, address: String) -> Result<Arc<Cluster>, Failure> {
+fn listen(
+    console: &Console<'_>,
+    given: &FlagValues,
+    address: String,
+) -> Result<Arc<Cluster>, Failure> {
     let path = key_path(given);
     let key = Key::make(Path::new(&path));
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
@@ -104,6 +108,6 @@ fn reachable(address: SocketAddr) -> String {
 }
 
 /// The file of the key.
-pub fn key_path(given: &Given) -> String {
+pub fn key_path(given: &FlagValues) -> String {
     given.word("key").unwrap_or(KEY.about.default).to_string()
 }

@@ -3,7 +3,7 @@
 use super::console::{Console, DONE, STOPPED};
 use super::dashboard::Dashboard;
 use super::files::{Output, keep_apart};
-use super::flags::{Given, TIME_LIMIT};
+use super::flags::{FlagValues, TIME_LIMIT};
 use super::log::Log;
 use super::metrics::Metrics;
 use super::progress::{Progress, Shown};
@@ -33,7 +33,7 @@ pub struct Job<'a, 'o> {
     /// Those of them that are files which the problem reads.
     pub inputs: Vec<String>,
     /// The flags.
-    pub given: &'a mut Given,
+    pub given: &'a mut FlagValues,
     /// The time that it took to read the instance.
     pub spent: Duration,
 }
@@ -46,14 +46,22 @@ pub struct Reading {
 
 impl Reading {
     /// Of what is to be searched.
-    pub fn of(console: &Console<'_>, search: (&str, &str), given: &Given) -> Result<Self, Failure> {
+    pub fn of(
+        console: &Console<'_>,
+        search: (&str, &str),
+        given: &FlagValues,
+    ) -> Result<Self, Failure> {
         let limit = given.get(&TIME_LIMIT).map_err(Failure::Usage)?.flatten();
         let began = Instant::now();
         Ok(Self { began, _phase: prepares(console, search, given, limit) })
     }
 
     /// Of a solution that is to be checked.
-    pub fn to_check(console: &Console<'_>, (name, instance): (&str, &str), given: &Given) -> Self {
+    pub fn to_check(
+        console: &Console<'_>,
+        (name, instance): (&str, &str),
+        given: &FlagValues,
+    ) -> Self {
         let (mute, json) = (console.is_mute(), given.on("json"));
         let data =
             json!({ "instance": instance, "status": "stopped", "valid": null, "objective": null });
@@ -80,7 +88,7 @@ impl Reading {
 }
 
 /// While this lives, what `what` names may be stopped with nothing but a result that says so.
-pub fn last_words(console: &Console<'_>, what: &str, given: &Given) -> NothingToLose {
+pub fn last_words(console: &Console<'_>, what: &str, given: &FlagValues) -> NothingToLose {
     let text = if console.is_mute() {
         String::new()
     } else if given.on("json") {
@@ -95,7 +103,7 @@ pub fn last_words(console: &Console<'_>, what: &str, given: &Given) -> NothingTo
 fn prepares(
     console: &Console<'_>,
     (name, instance): (&str, &str),
-    given: &Given,
+    given: &FlagValues,
     limit: Option<Duration>,
 ) -> NothingToLose {
     let (name, instance) = (name.to_string(), instance.to_string());
@@ -192,7 +200,7 @@ fn save(
     program: &str,
     words: &[String],
     inputs: &[String],
-    given: &mut Given,
+    given: &mut FlagValues,
 ) -> Result<Option<String>, Failure> {
     let Some(path) = given.word("checkpoint").map(str::to_string) else {
         if given.cluster.is_some() {
@@ -220,7 +228,7 @@ struct Files {
 fn deliver(
     console: &Console<'_>,
     (name, instance): (&str, &str),
-    given: &Given,
+    given: &FlagValues,
     files: Files,
     (done, repeats): (Done, &Repeats),
 ) -> Result<u8, Failure> {

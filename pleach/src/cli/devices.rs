@@ -1,7 +1,7 @@
 //! `pleach devices`: what this machine offers, with measured rates.
 
 use super::console::{Console, DONE};
-use super::flags::Given;
+use super::flags::FlagValues;
 use crate::failure::Failure;
 use crate::registry::{Entry, Rate};
 use crate::report::short;
@@ -29,7 +29,7 @@ struct Device {
 }
 
 /// Measures and prints.
-pub fn show(registry: &[Entry], console: &Console<'_>, given: &Given) -> Result<u8, Failure> {
+pub fn show(registry: &[Entry], console: &Console<'_>, given: &FlagValues) -> Result<u8, Failure> {
     let level = given.simd().map_err(Failure::Usage)?;
     let all: Vec<&Rate> = registry.iter().flat_map(|entry| entry.rates).collect();
     let on_thread = || Settings { threads: 1, ..Settings::default() };

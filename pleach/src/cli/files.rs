@@ -1,6 +1,6 @@
 //! The files that a command writes: whole or not at all, and never an input or another output.
 
-use super::flags::Given;
+use super::flags::FlagValues;
 use crate::failure::{Failure, usage};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Write};
@@ -27,7 +27,7 @@ impl Output {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn of(flag: &str, given: &Given) -> Result<Option<Self>, Failure> {
+    pub fn of(flag: &str, given: &FlagValues) -> Result<Option<Self>, Failure> {
         let Some(path) = given.path(flag) else { return Ok(None) };
         not_a_dash(flag, &path)?;
         if is_standard_output(&path) {
@@ -232,7 +232,7 @@ const WRITTEN: [&str; 7] = ["checkpoint", "solution", "gantt", "trace", "metrics
 ///
 /// # Errors
 /// One line: which two.
-pub fn keep_apart(given: &Given, inputs: &[String]) -> Result<(), Failure> {
+pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> {
     // A page may go to standard output.
     for flag in WRITTEN.into_iter().filter(|flag| *flag != "out") {
         given.path(flag).map_or(Ok(()), |path| not_a_dash(flag, &path))?;

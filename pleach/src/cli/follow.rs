@@ -2,7 +2,7 @@
 
 use super::console::{Console, DONE, FAILED};
 use super::dashboard::Dashboard;
-use super::flags::{FLAGS, Given, Lasts, Verb};
+use super::flags::{FLAGS, FlagValues, Lasts, Verb};
 use super::line::{Line, parse_again};
 use super::looping::together;
 use super::metrics::Metrics;
@@ -80,7 +80,7 @@ pub enum JoinEnd {
 pub struct Follower<'a, 'o> {
     pub known: Known<'a>,
     pub console: &'a Console<'o>,
-    pub own: &'a Given,
+    pub own: &'a FlagValues,
     /// Whether its own command line is the root's.
     pub same: bool,
     pub cancel: Cancel,
@@ -195,7 +195,7 @@ impl Follower<'_, '_> {
 
 /// What the root has told of a search, and its command line with this process's own units. Where the processes
 /// have the same command line, the units are in it.
-pub fn line(order: &Order, (own, same): (&Given, bool)) -> Result<(Value, Line), Failure> {
+pub fn line(order: &Order, (own, same): (&FlagValues, bool)) -> Result<(Value, Line), Failure> {
     let mut told = OrderText::read(&order.about)?;
     told.retain(|name| {
         let about = FLAGS.iter().map(|item| item.about());

@@ -2,7 +2,7 @@
 
 use super::company::key_path;
 use super::console::{Console, DONE, STOPPED};
-use super::flags::{Given, Kind, PATIENCE, Verb, address};
+use super::flags::{FlagValues, Kind, PATIENCE, Verb, address};
 use super::follow::{Follower, JoinEnd, Known, line};
 use super::line::Line;
 use super::log::Log;
@@ -28,7 +28,7 @@ pub fn join(
     known: Known<'_>,
     console: &Console<'_>,
     at: &str,
-    given: &Given,
+    given: &FlagValues,
 ) -> Result<u8, Failure> {
     let cluster = enter(at, given)?;
     take_part(known, console, given, (&cluster, None))
@@ -38,7 +38,7 @@ pub fn join(
 fn take_part(
     known: Known<'_>,
     console: &Console<'_>,
-    own: &Given,
+    own: &FlagValues,
     (cluster, first): (&Arc<Cluster>, Option<Order>),
 ) -> Result<u8, Failure> {
     console.keep_log(Log::open(own)?);
@@ -85,7 +85,7 @@ pub fn text_of_root(word: &str) -> Option<String> {
 }
 
 /// Joins a search, once, and returns its command line with the units of this process.
-pub fn early(at: &str, given: &Given) -> Result<Line, Failure> {
+pub fn early(at: &str, given: &FlagValues) -> Result<Line, Failure> {
     if OWN.get().is_none() {
         let cluster = enter(at, given)?;
         let cancel = interrupts();
@@ -103,13 +103,17 @@ pub fn early(at: &str, given: &Given) -> Result<Line, Failure> {
 }
 
 /// Takes part in the search that was joined early, if one was.
-pub fn go_on(known: Known<'_>, console: &Console<'_>, own: &Given) -> Option<Result<u8, Failure>> {
+pub fn go_on(
+    known: Known<'_>,
+    console: &Console<'_>,
+    own: &FlagValues,
+) -> Option<Result<u8, Failure>> {
     let (cluster, order) = OWN.get()?;
     Some(take_part(known, console, own, (cluster, Some(order.clone()))))
 }
 
 /// Joins a search.
-fn enter(at: &str, given: &Given) -> Result<Arc<Cluster>, Failure> {
+fn enter(at: &str, given: &FlagValues) -> Result<Arc<Cluster>, Failure> {
     given.check(Kind { verb: Verb::Join, problem: "", named: &[] }).map_err(Failure::Usage)?;
     let at = address(at).map_err(|why| Failure::Usage(format!("join {why}")))?;
     let key = Key::read(Path::new(&key_path(given)));

@@ -1,6 +1,6 @@
 //! From the arguments of a process to words and flags.
 
-use super::flags::{FLAGS, Given, WORD, argument};
+use super::flags::{FLAGS, FlagValues, WORD, argument};
 use crate::failure::{Failure, usage};
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, ArgAction, Command};
@@ -11,7 +11,7 @@ pub struct Line {
     /// The words.
     pub words: Vec<String>,
     /// The flags.
-    pub given: Given,
+    pub given: FlagValues,
 }
 
 /// Parses arguments; the program's name is not among them.
@@ -26,7 +26,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Line, Failure> 
     });
     let wrong = |why: clap::Error| usage(format!("{} (see --help)", one_line(&why)));
     let matches = command().try_get_matches_from(args).or_else(wrong)?;
-    let given = Given::new(matches);
+    let given = FlagValues::new(matches);
     let words = given.words().into_iter();
     let words = words.map(|word| word.strip_prefix(WORD).map_or(word.clone(), str::to_string));
     Ok(Line { words: words.collect(), given })
@@ -40,7 +40,7 @@ pub fn parse_again(words: &[String], flags: Vec<String>) -> Result<Line, Failure
     let args = flags.into_iter().chain(["--".into()]).chain(words.iter().cloned());
     let matches = command().args_override_self(true).try_get_matches_from(args);
     let matches = matches.or_else(|why| usage(one_line(&why)))?;
-    Ok(Line { words: words.to_vec(), given: Given::new(matches) })
+    Ok(Line { words: words.to_vec(), given: FlagValues::new(matches) })
 }
 
 /// Whether an argument begins like a flag but is a word: no flag has a blank in its name.

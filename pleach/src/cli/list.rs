@@ -2,7 +2,7 @@
 
 use super::conduct::{Job, Reading};
 use super::console::{Console, DONE, STOPPED};
-use super::flags::{Given, REPEAT};
+use super::flags::{FlagValues, REPEAT};
 use super::progress::interrupts;
 use crate::failure::{Failure, usage};
 use crate::registry::{Entry, Request, Start};
@@ -19,7 +19,7 @@ const OF_ONE_RUN: [&str; 3] = ["checkpoint", "trace", "show"];
 
 /// A search as often as `--repeat` says.
 pub fn repeated<'p>(
-    given: &Given,
+    given: &FlagValues,
     start: impl Fn() -> Result<Start<'p>, Failure>,
 ) -> Result<Vec<Start<'p>>, Failure> {
     let times = given.get(&REPEAT).map_err(Failure::Usage)?.unwrap_or(1);
@@ -40,7 +40,7 @@ pub fn search_all(
     entry: &Entry,
     read: Read,
     words: &[String],
-    given: &mut Given,
+    given: &mut FlagValues,
 ) -> Result<u8, Failure> {
     if let Some(flag) = OF_ONE.into_iter().find(|flag| given.has(flag)) {
         return usage(format!("--{flag} takes one instance, not {}", words.len()));

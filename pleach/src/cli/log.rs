@@ -1,6 +1,6 @@
 //! `--log`: a file to which a command appends what happens, a line each with its time.
 
-use super::flags::Given;
+use super::flags::FlagValues;
 use crate::failure::{Failure, usage};
 use pleach_runtime::{Parting, SiteSight};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ impl Log {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn open(given: &Given) -> Result<Option<Self>, Failure> {
+    pub fn open(given: &FlagValues) -> Result<Option<Self>, Failure> {
         let Some(path) = given.word("log") else { return Ok(None) };
         match File::options().create(true).append(true).open(path) {
             Ok(file) => Ok(Some(Self(file))),

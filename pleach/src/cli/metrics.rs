@@ -1,7 +1,7 @@
 //! `--metrics`: a file in the text format of Prometheus, replaced every few seconds, for its node exporter.
 
 use super::files::replace;
-use super::flags::Given;
+use super::flags::FlagValues;
 use crate::failure::{Failure, usage};
 use pleach_runtime::Sight;
 use std::fmt::Write;
@@ -23,7 +23,7 @@ impl Metrics {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn open(given: &Given) -> Result<Option<Self>, Failure> {
+    pub fn open(given: &FlagValues) -> Result<Option<Self>, Failure> {
         let Some(path) = given.word("metrics") else { return Ok(None) };
         match replace(path.as_ref(), text(&Sight::default()).as_bytes()) {
             Ok(()) => Ok(Some(Self { path: path.into(), written: None, failed: false })),

@@ -1,6 +1,6 @@
 //! Saved searches: what their files say about them, and the command line to resume them with.
 
-use super::flags::{Given, Lasts, Saving};
+use super::flags::{FlagValues, Lasts, Saving};
 use super::line::{Line, parse_again};
 use crate::campaign::described;
 use crate::failure::{Failure, usage};
@@ -11,7 +11,7 @@ use std::path::{Path, absolute};
 
 /// What a checkpoint says about itself: the program, the command line, and where its input files are, with their
 /// prints.
-pub fn origin(program: &str, words: &[String], inputs: &[String], given: &Given) -> Value {
+pub fn origin(program: &str, words: &[String], inputs: &[String], given: &FlagValues) -> Value {
     let input = |word: &String| {
         let place = absolute(word).ok()?.to_string_lossy().into_owned();
         Some((word.clone(), json!({ "path": place, "print": print_of(Path::new(word))? })))
@@ -24,7 +24,7 @@ pub fn origin(program: &str, words: &[String], inputs: &[String], given: &Given)
 }
 
 /// The same for other processes too, which have no files: with the texts that were read.
-fn told(mut origin: Value, given: &Given) -> Value {
+fn told(mut origin: Value, given: &FlagValues) -> Value {
     if given.cluster.is_some() {
         origin["texts"] = json!(*given.texts.borrow());
     }
@@ -32,7 +32,7 @@ fn told(mut origin: Value, given: &Given) -> Value {
 }
 
 /// The same for a search that is resumed: its words stay as they were, flags may be new.
-pub fn origin_again(given: &Given) -> Value {
+pub fn origin_again(given: &FlagValues) -> Value {
     let mut origin = given.saving.origin.clone();
     origin["flags"] = json!(lasting(given));
     told(origin, given)
@@ -40,7 +40,7 @@ pub fn origin_again(given: &Given) -> Value {
 
 /// The flags that a checkpoint remembers. Outputs stay where they were asked for, wherever the search is
 /// resumed.
-fn lasting(given: &Given) -> Vec<String> {
+fn lasting(given: &FlagValues) -> Vec<String> {
     let mut flags = given.lasting(&[Lasts::Frozen, Lasts::Kept]);
     for flag in &mut flags {
         let output = ["--solution=", "--gantt="].into_iter().find(|name| flag.starts_with(name));
@@ -105,7 +105,7 @@ pub fn holds(path: &Path, origin: &Value) -> Result<bool, Failure> {
 ///
 /// # Errors
 /// One line: why the search cannot be resumed.
-pub fn read(file: &str, now: &Given, (program, own): (&str, bool)) -> Result<Line, Failure> {
+pub fn read(file: &str, now: &FlagValues, (program, own): (&str, bool)) -> Result<Line, Failure> {
     let before = format!("{file}.old");
     let content = load(Path::new(file)).or_else(|why| {
         let hint = match load(Path::new(&before)) {

@@ -1,7 +1,7 @@
 //! What a saved search holds, printed without running it.
 
 use super::console::{Console, DONE};
-use super::flags::Given;
+use super::flags::FlagValues;
 use crate::campaign::Contents;
 use crate::failure::Failure;
 use crate::report::{estimate, gap, grouped, signed, whole};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 pub fn show(
     console: &Console<'_>,
     (name, instance): (&str, &str),
-    given: &Given,
+    given: &FlagValues,
     contents: &Contents,
 ) -> Result<u8, Failure> {
     let file = given.saving.from.as_deref().unwrap_or_default();

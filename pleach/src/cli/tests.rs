@@ -1,7 +1,7 @@
 //! The command with a registry of a toy problem: one entry is all that a problem takes.
 
 use super::console::Console;
-use super::flags::{Given, Use, Verb, value_to_beat};
+use super::flags::{FlagValues, Use, Verb, value_to_beat};
 use super::run;
 use crate::campaign::{Search, plain};
 use crate::failure::{Failure, usage};
@@ -75,7 +75,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     }))
 }
 
-fn pose(load: &Load, _: &Given) -> Result<SimulatedLoad, Failure> {
+fn pose(load: &Load, _: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let problem = Plain(read(&load.instance)?);
     SimulatedLoad::plain(load, problem, |plain, best| record(&plain.0, best))
         .map_err(Failure::Usage)

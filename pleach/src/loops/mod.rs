@@ -8,7 +8,7 @@ mod rays;
 pub mod runner;
 mod spmm;
 
-use crate::cli::flags::{Given, Use};
+use crate::cli::flags::{FlagValues, Use};
 use crate::failure::Failure;
 use runner::Runner;
 use serde_json::Value;
@@ -45,7 +45,7 @@ pub struct Order<'a> {
     /// The words after the loop's name.
     pub words: &'a [String],
     /// The flags.
-    pub given: &'a Given,
+    pub given: &'a FlagValues,
 }
 
 /// A loop that is ready to run, again and again.

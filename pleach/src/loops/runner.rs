@@ -1,7 +1,7 @@
 //! [`Runner`]: runs the loops of a job one after the other, shows progress, and adds up what each unit did.
 
 use crate::campaign::Cancel;
-use crate::cli::flags::{CHUNKS, Given};
+use crate::cli::flags::{CHUNKS, FlagValues};
 use crate::cli::progress::Shown;
 use crate::failure::Failure;
 use pleach_loops::looping::RunLoops;
@@ -22,7 +22,7 @@ pub struct Runner<'a> {
 }
 
 /// The settings that flags make.
-pub fn settings(given: &Given) -> Result<LoopSettings, Failure> {
+pub fn settings(given: &FlagValues) -> Result<LoopSettings, Failure> {
     let all = given.settings().map_err(Failure::Usage)?;
     let sizes = given.get(&CHUNKS).map_err(Failure::Usage)?.unwrap_or_default();
     Ok(LoopSettings {

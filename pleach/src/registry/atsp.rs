@@ -9,7 +9,7 @@ use super::{
 };
 use crate::campaign::Search;
 use crate::campaign::atsp::{self as campaign, Bound, Instance, Options};
-use crate::cli::flags::{self, Given, Use, Verb};
+use crate::cli::flags::{self, FlagValues, Use, Verb};
 use crate::failure::{Failure, usage};
 use pleach_core::search::work::Nodes;
 use pleach_problems::atsp::{Atsp, named::is_name};
@@ -160,7 +160,7 @@ fn tour(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
     instance.order(&numbers(path, "city")?).or_else(|why| usage(format!("{path}: {why}")))
 }
 
-fn pose(load: &Load, given: &Given) -> Result<SimulatedLoad, Failure> {
+fn pose(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
     let request =
         Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} };

@@ -4,7 +4,7 @@ use super::simulated_load::{Load, SimulatedLoad, record};
 use super::{Act, Ended, Entry, Mode, Request, Simulation, Start, Task};
 use crate::campaign::knapsack::{self as campaign, Knapsack};
 use crate::campaign::{Search, plain};
-use crate::cli::flags::{self, Given, Use, Verb};
+use crate::cli::flags::{self, FlagValues, Use, Verb};
 use crate::cli::read::parse;
 use crate::failure::{Failure, usage};
 use pleach_core::search::problem::Plain;
@@ -49,7 +49,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     }))
 }
 
-fn pose(load: &Load, given: &Given) -> Result<SimulatedLoad, Failure> {
+fn pose(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let knapsack = knapsack(&Request {
         instance: &load.instance,
         given,

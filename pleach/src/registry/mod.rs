@@ -13,7 +13,7 @@ mod uts;
 
 use self::simulated_load::{Load, SimulatedLoad};
 use crate::campaign::{Best, Search, Seen};
-use crate::cli::flags::{self, Given, Use, Verb};
+use crate::cli::flags::{self, FlagValues, Use, Verb};
 use crate::failure::{Failure, usage};
 use crate::input::{text_of, text_of_stdin};
 use crate::report::Report;
@@ -81,7 +81,7 @@ pub struct Request<'a> {
     /// The word for the instance.
     pub instance: &'a str,
     /// The flags.
-    pub given: &'a Given,
+    pub given: &'a FlagValues,
     /// Whether a saved search is resumed: what it began with is in its checkpoint.
     pub resumed: bool,
     /// Whether another process has begun the search.
@@ -134,7 +134,7 @@ pub struct Simulation {
     /// Whether its work can be held as intervals.
     pub intervals: bool,
     /// Makes the problem.
-    pub pose: fn(&Load, &Given) -> Result<SimulatedLoad, Failure>,
+    pub pose: fn(&Load, &FlagValues) -> Result<SimulatedLoad, Failure>,
 }
 
 /// A rate that `devices` measures.

@@ -4,7 +4,7 @@ use super::simulated_load::{Load, SimulatedLoad, record};
 use super::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
 use crate::campaign::queens::{self as campaign, FirstQueens, Queens};
 use crate::campaign::{Error, Search, plain};
-use crate::cli::flags::{Given, Use, Verb};
+use crate::cli::flags::{FlagValues, Use, Verb};
 use crate::failure::{Failure, usage};
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::work::Nodes;
@@ -88,7 +88,7 @@ fn size(word: &str) -> Result<u32, Failure> {
     word.parse().or_else(|_| usage(format!("queens {word}: expected a board size")))
 }
 
-fn pose(load: &Load, given: &Given) -> Result<SimulatedLoad, Failure> {
+fn pose(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
     let mut queens = Queens::new(size(&load.instance)?, simd).map_err(Failure::Usage)?;
     queens.nodes = load.nodes;

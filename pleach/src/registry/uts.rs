@@ -4,7 +4,7 @@ use super::simulated_load::{Load, SimulatedLoad, record};
 use super::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
 use crate::campaign::uts::{self as campaign, Parameters, Uts};
 use crate::campaign::{Search, plain};
-use crate::cli::flags::{Given, Verb};
+use crate::cli::flags::{FlagValues, Verb};
 use crate::failure::{Failure, usage};
 use pleach_problems::simd::Level;
 
@@ -84,7 +84,7 @@ fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     }))
 }
 
-fn pose(load: &Load, given: &Given) -> Result<SimulatedLoad, Failure> {
+fn pose(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let tree = tree(&load.instance)?;
     if let Some(why) = campaign::endless(&tree) {
         return usage(format!("uts {}: {why}", load.instance));

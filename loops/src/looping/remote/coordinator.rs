@@ -12,7 +12,7 @@ use pleach_cluster::Cluster;
 use pleach_cluster::sites::loop_sequence::LoopSequence;
 use pleach_cluster::sites::message::SessionMessage;
 use pleach_cluster::sites::other_sites::site_name;
-use pleach_cluster::sites::session::{Heard, Session};
+use pleach_cluster::sites::session::{Incoming, Session};
 use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::Parting;
 use std::collections::BTreeMap;
@@ -118,22 +118,22 @@ impl Voyage<'_> {
     fn listen(&mut self) -> Result<(), RunError> {
         while let Some(heard) = self.session.hear()? {
             match heard {
-                Heard::Message(site, SessionMessage::Loop(bytes)) => {
+                Incoming::Message(site, SessionMessage::Loop(bytes)) => {
                     match LoopMessage::from_bytes(&bytes) {
                         Ok(word) => self.take(site, word, bytes)?,
                         Err(why) => self.wrong(site, &why.to_string())?,
                     }
                 }
-                Heard::Message(site, SessionMessage::Failed(why)) => self.wrong(site, &why)?,
-                Heard::Lost(site) | Heard::Left(site) => self.lose(site, Parting::Lost),
+                Incoming::Message(site, SessionMessage::Failed(why)) => self.wrong(site, &why)?,
+                Incoming::Lost(site) | Incoming::Left(site) => self.lose(site, Parting::Lost),
                 // Somebody else has its place now.
-                Heard::Joined(site) => drop(self.sequence.barred.remove(&site)),
-                Heard::Invalid(site) => {
+                Incoming::Joined(site) => drop(self.sequence.barred.remove(&site)),
+                Incoming::Invalid(site) => {
                     self.warnings.push(format!("invalid message from site {site}"));
                 }
-                Heard::Note(line) => self.warnings.push(line),
-                Heard::End => return Err(RunError::Lost("the network has ended".into())),
-                Heard::Message(..) | Heard::Nothing => {}
+                Incoming::Note(line) => self.warnings.push(line),
+                Incoming::End => return Err(RunError::Lost("the network has ended".into())),
+                Incoming::Message(..) | Incoming::Nothing => {}
             }
         }
         self.settle();

@@ -4,7 +4,7 @@ use super::super::hands::TakerTally;
 use super::message::{LoopMessage, TakerReport, What, WorkerCount};
 use pleach_cluster::sites::loop_sequence::{First, LoopSequence};
 use pleach_cluster::sites::message::SessionMessage;
-use pleach_cluster::sites::session::{Heard, ROOT_LOST, Session};
+use pleach_cluster::sites::session::{Incoming, ROOT_LOST, Session};
 use pleach_cluster::sites::{Cluster, Order};
 use pleach_core::wire::fingerprint;
 use pleach_runtime::error::RunError;
@@ -73,7 +73,7 @@ impl ShareLoops for Cluster {
             .any(|site| sequence.heard.get(site).is_none_or(|&at| at < last))
         {
             match session.hear()? {
-                Some(Heard::Message(from, SessionMessage::Loop(bytes))) => {
+                Some(Incoming::Message(from, SessionMessage::Loop(bytes))) => {
                     match LoopMessage::from_bytes(&bytes) {
                         Ok(LoopMessage { at, what: What::Ready(workers) }) if at <= last => {
                             tell(session, sequence, from, (at, &workers));
@@ -83,10 +83,10 @@ impl ShareLoops for Cluster {
                         _ => {}
                     }
                 }
-                Some(Heard::Message(site, SessionMessage::Failed(why))) => {
+                Some(Incoming::Message(site, SessionMessage::Failed(why))) => {
                     return Err(RunError::Site { site, why });
                 }
-                Some(Heard::End) => return Err(RunError::Lost("the network has ended".into())),
+                Some(Incoming::End) => return Err(RunError::Lost("the network has ended".into())),
                 Some(_) => {}
                 None => self.rest(session, LOOK),
             }
@@ -163,14 +163,14 @@ pub(super) fn hear(session: &mut Session) -> Result<Option<LoopMessage>, RunErro
     loop {
         let Some(heard) = session.hear()? else { return Ok(None) };
         match heard {
-            Heard::Message(0, SessionMessage::Loop(bytes)) => {
+            Incoming::Message(0, SessionMessage::Loop(bytes)) => {
                 return Ok(Some(LoopMessage::from_bytes(&bytes)?));
             }
-            Heard::Message(0, SessionMessage::Failed(why)) => {
+            Incoming::Message(0, SessionMessage::Failed(why)) => {
                 return Err(RunError::Site { site: 0, why });
             }
-            Heard::Lost(0) => return Err(RunError::Lost(ROOT_LOST.into())),
-            Heard::End => return Err(RunError::Lost("the network has ended".into())),
+            Incoming::Lost(0) => return Err(RunError::Lost(ROOT_LOST.into())),
+            Incoming::End => return Err(RunError::Lost("the network has ended".into())),
             _ => {}
         }
     }

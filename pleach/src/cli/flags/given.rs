@@ -1,4 +1,4 @@
-//! [`Given`]: the flags of a command line, read one by one, and the settings that they make.
+//! [`FlagValues`]: the flags of a command line, read one by one, and the settings that they make.
 
 use super::units::{Units, slow_factors};
 use super::{
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The flags of a command line.
-pub struct Given {
+pub struct FlagValues {
     matches: ArgMatches,
     /// Looked for once: to ask for GPUs takes time.
     units: OnceCell<Result<Units, String>>,
@@ -63,7 +63,7 @@ pub struct Kind<'a> {
 const LOOK: Duration = Duration::from_millis(100);
 const LOOK_TRACED: Duration = Duration::from_millis(10);
 
-impl Given {
+impl FlagValues {
     /// The flags that were parsed.
     pub fn new(matches: ArgMatches) -> Self {
         Self {

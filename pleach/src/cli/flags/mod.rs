@@ -11,7 +11,7 @@ mod sim;
 mod units;
 
 pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, address};
-pub use given::{Given, Kind, Saving};
+pub use given::{FlagValues, Kind, Saving};
 pub use limits::{CHECKPOINT, EVERY, MEMORY, NODE_LIMIT, SHOW, TIME_LIMIT};
 pub use looping::{
     CHUNKS, COLUMNS, COMPARE, FRAMES, METHOD, NEAR, OBSTACLE, OUT, PRECISION, Precision, REYNOLDS,
@@ -98,7 +98,7 @@ pub struct Flag<T: 'static> {
     /// Reads its value; an error continues from `--NAME`.
     pub parse: fn(&str) -> Result<T, String>,
     /// What `settings` says of it, if it says anything.
-    pub record: fn(&Given) -> Option<Value>,
+    pub record: fn(&FlagValues) -> Option<Value>,
 }
 
 /// The words of a flag, and where it belongs.
@@ -230,9 +230,9 @@ pub trait Item {
     /// Its words and its place.
     fn about(&self) -> &About;
     /// Refuses a value that cannot be read.
-    fn check(&self, given: &Given) -> Result<(), String>;
+    fn check(&self, given: &FlagValues) -> Result<(), String>;
     /// What `settings` says of it.
-    fn record(&self, given: &Given) -> Option<Value>;
+    fn record(&self, given: &FlagValues) -> Option<Value>;
 }
 
 impl<T> Item for Flag<T> {
@@ -240,11 +240,11 @@ impl<T> Item for Flag<T> {
         &self.about
     }
 
-    fn check(&self, given: &Given) -> Result<(), String> {
+    fn check(&self, given: &FlagValues) -> Result<(), String> {
         given.get(self).map(|_| ())
     }
 
-    fn record(&self, given: &Given) -> Option<Value> {
+    fn record(&self, given: &FlagValues) -> Option<Value> {
         (self.record)(given)
     }
 }
@@ -340,7 +340,7 @@ fn switch(_: &str) -> Result<(), String> {
 }
 
 /// A flag that `settings` does not mention.
-fn unrecorded(_: &Given) -> Option<Value> {
+fn unrecorded(_: &FlagValues) -> Option<Value> {
     None
 }
 

@@ -1,7 +1,7 @@
 //! Flags that make a search what it is.
 
 use super::numbers::whole;
-use super::{About, Accepts, Applies, Flag, Given, Group, Lasts, Verb, switch, text};
+use super::{About, Accepts, Applies, Flag, FlagValues, Group, Lasts, Verb, switch, text};
 use crate::report::whole as whole_number;
 use pleach_core::search::work::Nodes;
 use serde_json::json;
@@ -155,7 +155,7 @@ pub static SEED: Flag<u64> = Flag {
 ///
 /// # Errors
 /// If it is neither none nor a number.
-pub fn value_to_beat(given: &Given) -> Result<Option<i64>, String> {
+pub fn value_to_beat(given: &FlagValues) -> Result<Option<i64>, String> {
     match given.get(&BEST)? {
         None | Some(Start::None) => Ok(None),
         Some(Start::Value(value)) => Ok(Some(value)),

@@ -7,7 +7,7 @@ pub mod together;
 use super::console::{Console, DONE, STOPPED};
 use super::dashboard::Dashboard;
 use super::files::{Output, keep_apart};
-use super::flags::{COMPARE, Given, Kind, REPEAT, Verb};
+use super::flags::{COMPARE, FlagValues, Kind, REPEAT, Verb};
 use super::line::Line;
 use super::progress::Shown;
 use super::stopping::{NothingToLose, interrupts};
@@ -45,7 +45,7 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
 }
 
 /// Refuses what several processes cannot do.
-fn can_be_shared(entry: &Entry, given: &Given) -> Result<(), Failure> {
+fn can_be_shared(entry: &Entry, given: &FlagValues) -> Result<(), Failure> {
     if !entry.shared {
         return usage(format!("loop {}: several processes cannot share it", entry.name));
     }
@@ -162,7 +162,7 @@ fn stoppable(console: &Console<'_>, (entry, order): (&Entry, &Order<'_>)) -> Not
 }
 
 /// Refuses a name for the result that ends as if it were something else.
-fn ends_as_expected(entry: &Entry, given: &Given) -> Result<(), Failure> {
+fn ends_as_expected(entry: &Entry, given: &FlagValues) -> Result<(), Failure> {
     let Some(path) = given.path("out").filter(|path| path.is_file() || !path.exists()) else {
         return Ok(());
     };

@@ -2,7 +2,7 @@
 
 use crate::campaign::Cancel;
 use crate::cli::dashboard::Dashboard;
-use crate::cli::flags::{Given, Lasts};
+use crate::cli::flags::{FlagValues, Lasts};
 use crate::cli::line::{Line, parse_again};
 use crate::cli::order_text::{OrderText, name_of, unclear};
 use crate::cli::progress::Shown;
@@ -46,7 +46,7 @@ impl Sharing {
 }
 
 /// The flags that say what the loop is.
-fn shaping(entry: &Entry, given: &Given) -> Vec<String> {
+fn shaping(entry: &Entry, given: &FlagValues) -> Vec<String> {
     let named = |name: &str| {
         let of_loop = entry.flags.iter().any(|flag| flag.flag == name);
         SHAPING.contains(&name) || of_loop && name != "out"
@@ -73,7 +73,7 @@ pub fn is_loop(about: &[u8]) -> bool {
 pub fn take_part(
     cluster: &Arc<Cluster>,
     about: &[u8],
-    own: &Given,
+    own: &FlagValues,
     (before, cancel): (&mut Option<Prepared>, &Cancel),
     open: &dyn Fn(&[&str]) -> Option<Dashboard>,
 ) -> Result<bool, Failure> {
@@ -97,7 +97,7 @@ pub fn take_part(
 fn prepare(
     cluster: &Arc<Cluster>,
     about: &[u8],
-    (own, files): (&Given, &[u8]),
+    (own, files): (&FlagValues, &[u8]),
 ) -> Result<Prepared, Failure> {
     let mut told = OrderText::read(about)?;
     let entry = told.words.get(1).and_then(|name| loops::entry(name)).ok_or_else(unclear)?;

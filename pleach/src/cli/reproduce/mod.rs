@@ -16,7 +16,7 @@ mod simulated;
 use super::conduct::last_words;
 use super::console::{Console, DONE, FAILED, STOPPED};
 use super::files::replace;
-use super::flags::{Given, Kind, QUICK, Use, Verb};
+use super::flags::{FlagValues, Kind, QUICK, Use, Verb};
 use super::line::Line;
 use super::progress::{self, interrupts};
 use crate::failure::{Failure, usage};
@@ -128,7 +128,7 @@ fn list(quick: bool) -> Result<String, Failure> {
 struct Reproduction<'a, 'o> {
     registry: &'a [Entry],
     console: &'a Console<'o>,
-    given: &'a Given,
+    given: &'a FlagValues,
     folder: PathBuf,
     quick: bool,
     origin: Origin,

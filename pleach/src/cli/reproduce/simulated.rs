@@ -4,7 +4,7 @@ use super::data::Grid;
 use super::measures;
 use super::part::Part;
 use super::rows::{Row, Rows};
-use crate::cli::flags::Given;
+use crate::cli::flags::FlagValues;
 use crate::cli::progress::interrupts;
 use crate::cli::sim::{Experiment, Scenario, labels};
 use crate::failure::Failure;
@@ -75,7 +75,7 @@ impl Simulated {
     /// If the scenario cannot be simulated, a run breaks a rule, or a row cannot be written.
     pub fn run(
         self,
-        (registry, given): (&[Entry], &Given),
+        (registry, given): (&[Entry], &FlagValues),
         part: &Part,
         rows: &mut Rows,
         step: &(dyn Fn(usize, usize) + Sync),

@@ -4,7 +4,7 @@ use super::loads::{Model, pose};
 use super::scenario::Scenario;
 use super::spec::{Spec, Work};
 use super::table;
-use crate::cli::flags::Given;
+use crate::cli::flags::FlagValues;
 use crate::failure::{Failure, usage};
 use crate::registry::Entry;
 use crate::registry::simulated_load::SimulatedLoad;
@@ -33,7 +33,7 @@ impl Experiment {
         registry: &[Entry],
         name: &str,
         scenario: Scenario,
-        given: &Given,
+        given: &FlagValues,
     ) -> Result<Self, Failure> {
         let threads = given.settings().map_err(Failure::Usage)?.threads;
         enough_memory(name, &scenario, threads)?;

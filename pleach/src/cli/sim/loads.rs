@@ -1,7 +1,7 @@
 //! From a load to what is simulated: units of an interval, or a problem.
 
 use super::spec::{Spec, Work, simulation};
-use crate::cli::flags::Given;
+use crate::cli::flags::FlagValues;
 use crate::failure::{Failure, usage};
 use crate::registry::Entry;
 use crate::registry::simulated_load::SimulatedLoad;
@@ -13,7 +13,7 @@ use pleach_lab::sites::Fleet;
 use pleach_lab::spans::Spans;
 
 /// Makes the units or the problem of a work.
-pub fn pose(registry: &[Entry], work: &Work, given: &Given) -> Result<SimulatedLoad, Failure> {
+pub fn pose(registry: &[Entry], work: &Work, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let load = match work {
         Work::Search(load) => load,
         Work::Interval { units, total_ns, halvings, uneven, seed } => {

@@ -2,7 +2,7 @@
 
 use super::scenario::{Scenario, table};
 use super::spec::simulation;
-use crate::cli::flags::{Given, Kind, Use, Verb};
+use crate::cli::flags::{FlagValues, Kind, Use, Verb};
 use crate::cli::line::Line;
 use crate::cli::no_more;
 use crate::failure::{Failure, usage};
@@ -49,12 +49,12 @@ pub fn read(
     }
 }
 
-fn check(given: &Given, problem: &str, named: &[Use]) -> Result<(), Failure> {
+fn check(given: &FlagValues, problem: &str, named: &[Use]) -> Result<(), Failure> {
     given.check(Kind { verb: Verb::Sim, problem, named }).map_err(Failure::Usage)
 }
 
 /// A file's scenario, with what flags say instead.
-fn of_file(file: &str, given: &Given) -> Result<Table, Failure> {
+fn of_file(file: &str, given: &FlagValues) -> Result<Table, Failure> {
     let text = crate::input::text_of(file)
         .or_else(|why| usage(format!("{file}: {why}; expected a scenario's file")))?;
     let mut scenario = table(file, &text).map_err(Failure::Usage)?;
@@ -63,7 +63,7 @@ fn of_file(file: &str, given: &Given) -> Result<Table, Failure> {
 }
 
 /// The scenario of a problem and an instance, as flags say.
-fn of_problem(problem: &str, instance: &str, given: &Given) -> Result<Table, Failure> {
+fn of_problem(problem: &str, instance: &str, given: &FlagValues) -> Result<Table, Failure> {
     let (mut scenario, mut load) = (Table::new(), Table::new());
     load.insert("problem".into(), problem.into());
     if problem == "interval" {
@@ -86,7 +86,7 @@ fn of_problem(problem: &str, instance: &str, given: &Given) -> Result<Table, Fai
 }
 
 /// Sets what the flags say in a scenario's table.
-fn set_all(table: &mut Table, given: &Given) -> Result<(), Failure> {
+fn set_all(table: &mut Table, given: &FlagValues) -> Result<(), Failure> {
     for flag in FLAGS {
         if let Some(value) = given.word(flag) {
             set(table, flag, value)?;
