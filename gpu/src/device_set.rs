@@ -27,13 +27,13 @@ pub struct DeviceSet {
 impl DeviceSet {
     /// Devices from the pool of the process; nothing if there are none.
     #[must_use]
-    pub fn new(specs: Vec<Spec>) -> Option<Arc<dyn Devices>> {
-        Self::of(specs, DevicePool::shared())
+    pub fn shared(specs: Vec<Spec>) -> Option<Arc<dyn Devices>> {
+        Self::from_pool(specs, DevicePool::shared())
     }
 
     /// Devices from this pool; nothing if there are none.
     #[must_use]
-    pub fn of(specs: Vec<Spec>, pool: &Arc<DevicePool>) -> Option<Arc<dyn Devices>> {
+    pub fn from_pool(specs: Vec<Spec>, pool: &Arc<DevicePool>) -> Option<Arc<dyn Devices>> {
         let pool = Arc::clone(pool);
         (!specs.is_empty()).then(|| Arc::new(Self { specs, pool }) as Arc<dyn Devices>)
     }

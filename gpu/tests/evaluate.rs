@@ -39,7 +39,7 @@ fn go(problem: &dyn Problem, settings: &Settings) -> Outcome {
 }
 
 fn settings(threads: u32, words: &[&str]) -> Settings {
-    let devices = DeviceSet::new(words.iter().map(|words| spec(words)).collect());
+    let devices = DeviceSet::shared(words.iter().map(|words| spec(words)).collect());
     Settings { threads, devices, ..Settings::default() }
 }
 

@@ -91,7 +91,7 @@ fn go(problem: &dyn Problem, settings: &Settings) -> Outcome {
 }
 
 fn devices(threads: u32, words: &[&str]) -> Settings {
-    let devices = DeviceSet::new(words.iter().map(|words| spec(words)).collect());
+    let devices = DeviceSet::shared(words.iter().map(|words| spec(words)).collect());
     Settings { threads, devices, ..Settings::default() }
 }
 
@@ -410,7 +410,7 @@ fn what_cannot_be_used_is_said_and_left_out() {
     // A tree that no unit explores is not proven, whether or not a device was asked for.
     let unasked = Spec { asked: false, ..spec("emulated") };
     let settings =
-        Settings { threads: 0, devices: DeviceSet::new(vec![unasked]), ..Settings::default() };
+        Settings { threads: 0, devices: DeviceSet::shared(vec![unasked]), ..Settings::default() };
     let nobody =
         run(&Queens::new(32, Level::Off).unwrap(), &settings, &mut |_| ControlFlow::Continue(()));
     assert!(matches!(nobody, Err(RunError::NoUnit(_))));

@@ -106,7 +106,11 @@ fn settings(threads: u32, device: &str) -> Settings {
 }
 
 fn from_pool(pool: &Arc<DevicePool>, threads: u32, device: &str) -> Settings {
-    Settings { threads, devices: DeviceSet::of(vec![spec(device)], pool), ..Settings::default() }
+    Settings {
+        threads,
+        devices: DeviceSet::from_pool(vec![spec(device)], pool),
+        ..Settings::default()
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn settings(threads: u32) -> Settings {
 }
 
 fn with_device(pool: &Arc<DevicePool>, threads: u32, device: &str) -> Settings {
-    let devices = DeviceSet::of(vec![Spec::parse(device).unwrap()], pool);
+    let devices = DeviceSet::from_pool(vec![Spec::parse(device).unwrap()], pool);
     Settings { devices, ..settings(threads) }
 }
 

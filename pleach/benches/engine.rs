@@ -119,7 +119,7 @@ fn second_run(name: &str, device: &str) -> Result<(), RunError> {
     let queens = queens(7);
     let spec: Vec<Spec> = Spec::parse(device).into_iter().collect();
     let run = |pool: &WorkerPool, open: &Arc<DevicePool>| -> Result<f64, RunError> {
-        let settings = Settings { devices: DeviceSet::of(spec.clone(), open), ..threads(2) };
+        let settings = Settings { devices: DeviceSet::from_pool(spec.clone(), open), ..threads(2) };
         let start = Instant::now();
         pool.run(&queens, &settings, &mut |_| std::ops::ControlFlow::Continue(()))?;
         Ok(start.elapsed().as_secs_f64() * 1e6)

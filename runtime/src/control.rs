@@ -32,15 +32,11 @@ impl Stop {
     }
 }
 
-/// The first of several reasons to stop.
+/// The first of several reasons to stop; none at first.
+#[derive(Default)]
 pub struct Reason(AtomicU8);
 
 impl Reason {
-    /// None yet.
-    pub fn new() -> Self {
-        Self(AtomicU8::new(0))
-    }
-
     /// Gives a reason; the first one is kept.
     pub fn give(&self, why: Stop) {
         let _ = self.0.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
@@ -85,7 +81,7 @@ impl Control {
             beyond: AtomicU64::new(0),
             units: u64::from(units),
             busy: AtomicU64::new(units.into()),
-            stop: Reason::new(),
+            stop: Reason::default(),
         }
     }
 

@@ -251,6 +251,9 @@ impl Outcome {
     }
 }
 
+/// Is shown the run now and then, and stops it by breaking.
+pub type Watcher<'a> = dyn FnMut(&Sight) -> ControlFlow<()> + 'a;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,6 +301,3 @@ mod tests {
         assert_eq!(outcome(vec![unit(0, 0.0)], vec![]).efficiency(), None);
     }
 }
-
-/// Is shown the run now and then, and stops it by breaking.
-pub type Watcher<'a> = dyn FnMut(&Sight) -> ControlFlow<()> + 'a;

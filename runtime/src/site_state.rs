@@ -81,7 +81,7 @@ impl SiteState {
             settled: (0..peers).map(|_| Mutex::default()).collect(),
             cuts: Mutex::default(),
             ends: Mutex::default(),
-            wish: Reason::new(),
+            wish: Reason::default(),
             asked: AtomicBool::new(false),
             others,
             whole: Mutex::default(),

@@ -193,7 +193,7 @@ fn devices_of_a_site_take_part() {
     let queens = Queens::new(12, Level::best()).unwrap();
     let device = Settings {
         threads: 1,
-        devices: DeviceSet::new(vec![Spec::parse("emulated:explorers=64").unwrap()]),
+        devices: DeviceSet::shared(vec![Spec::parse("emulated:explorers=64").unwrap()]),
         ..Settings::default()
     };
     let outcomes = each(&queens, &[settings(1), device]);

@@ -38,7 +38,7 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &FlagValues) -> Re
     let on = |kind: DeviceKind| -> Vec<(&'static str, Result<f64, String>)> {
         let settings = || Settings {
             threads: 0,
-            devices: DeviceSet::new(vec![Spec::of(kind)]),
+            devices: DeviceSet::shared(vec![Spec::of(kind)]),
             ..Settings::default()
         };
         let rate =

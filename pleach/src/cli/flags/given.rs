@@ -176,7 +176,7 @@ impl FlagValues {
             threads: units.threads,
             make_room: self.word("threads").is_none(),
             slow: slow_factors(&self.slow(), &units)?,
-            devices: DeviceSet::new(units.devices.specs),
+            devices: DeviceSet::shared(units.devices.specs),
             policy: self.get(&BALANCE)?.unwrap_or_default(),
             time_limit: self.get(&TIME_LIMIT)?.flatten(),
             node_limit: self.get(&NODE_LIMIT)?.flatten(),
