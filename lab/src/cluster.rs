@@ -3,13 +3,15 @@
 
 use super::chance::{exponential, mix};
 use super::checker::Checker;
+use super::cluster_state::{
+    ClusterState, LETTER, Letter, NEVER, SNAPSHOT, Stretch, TURN, Unit, WAKE,
+};
 use super::figures::Figures;
-use super::floor::{Floor, LETTER, Letter, NEVER, SNAPSHOT, Stretch, TURN, Unit, WAKE};
 use super::load::{Hand, Load, WorkDone};
 use super::machine::Machine;
 use super::network::{Network, Traffic};
 use super::queue::Queue;
-use super::seat::Seat;
+use super::unit_effects::UnitEffects;
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Event, Host, Peer, PeerId, PeerTree, Policy, SeededChooser};
 use std::collections::VecDeque;
@@ -61,7 +63,7 @@ struct World<'a, L: Load> {
     cluster: &'a Cluster,
     hosts: Vec<Host<Arc<Work>>>,
     choosers: Vec<SeededChooser>,
-    floor: Floor<'a, L>,
+    state: ClusterState<'a, L>,
     epoch: u64,
     snapshot_due: bool,
     /// The peer that has the whole work at first.
@@ -90,7 +92,7 @@ impl<'a, L: Load> World<'a, L> {
             busy_ns: 0,
             seeds: host.peer().explores_down_to().map(|(depth, _)| depth),
         };
-        let floor = Floor {
+        let state = ClusterState {
             message_bytes: cluster.message_bytes,
             load,
             queue: Queue::new(peers),
@@ -111,7 +113,7 @@ impl<'a, L: Load> World<'a, L> {
             cluster,
             hosts,
             choosers: (0..peers).map(|me| SeededChooser::new(mix(seed, 20, 0), me)).collect(),
-            floor,
+            state,
             epoch: 0,
             snapshot_due: false,
             first: tree.first(),
@@ -120,20 +122,20 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn run(mut self) -> Result<Figures, String> {
-        let root = self.floor.load.root();
+        let root = self.state.load.root();
         let first = self.first as usize;
-        let put = self.floor.units[first].hand.put(&root.bytes);
+        let put = self.state.units[first].hand.put(&root.bytes);
         put.map_err(|why| format!("the whole work cannot be read: {why}"))?;
-        let works = self.floor.units[first].hand.size() > 0.0;
-        self.floor.checker.works(self.first, works);
+        let works = self.state.units[first].hand.size() > 0.0;
+        self.state.checker.works(self.first, works);
         for me in 0..self.hosts.len() as u32 {
-            let clock = self.floor.units[me as usize].clock;
-            self.floor.plan(me, clock.awake(clock.joins_ns));
+            let clock = self.state.units[me as usize].clock;
+            self.state.plan(me, clock.awake(clock.joins_ns));
         }
         self.plan_snapshot(0);
-        while (self.floor.checker.finished as usize) < self.hosts.len() {
-            let Some((now_ns, what)) = self.floor.queue.pop() else {
-                let left = self.hosts.len() as u32 - self.floor.checker.finished;
+        while (self.state.checker.finished as usize) < self.hosts.len() {
+            let Some((now_ns, what)) = self.state.queue.pop() else {
+                let left = self.hosts.len() as u32 - self.state.checker.finished;
                 return Err(format!("nothing can happen, and {left} peers wait for the end"));
             };
             self.events += 1;
@@ -141,7 +143,7 @@ impl<'a, L: Load> World<'a, L> {
                 return Err(format!("no end after {} events", self.cluster.most_events));
             }
             let which = (what >> 2) as u32;
-            let unit = self.floor.units.get(which as usize);
+            let unit = self.state.units.get(which as usize);
             let happened = match what & 3 {
                 LETTER => self.arrive(which, now_ns),
                 TURN if unit.is_some_and(|unit| unit.turn_ns == now_ns) => self.turn(which, now_ns),
@@ -158,7 +160,7 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn close(self) -> Result<Figures, String> {
-        let Floor { load, units, letters, mut checker, .. } = self.floor;
+        let ClusterState { load, units, letters, mut checker, .. } = self.state;
         let waiting = letters.iter().flatten().find(|letter| !letter.message.is_talk());
         if let Some(letter) = waiting {
             return Err(format!("{:?} is still on its way at the end", letter.message));
@@ -176,7 +178,7 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn arrive(&mut self, letter: u32, now_ns: u64) -> Result<(), String> {
-        let Some(Letter { to, message, .. }) = &self.floor.letters[letter as usize] else {
+        let Some(Letter { to, message, .. }) = &self.state.letters[letter as usize] else {
             return Err("an empty letter arrived".into());
         };
         let to = *to;
@@ -184,19 +186,19 @@ impl<'a, L: Load> World<'a, L> {
             if !message.is_talk() {
                 return Err(format!("{message:?} reached peer {to}, which knows of the end"));
             }
-            self.floor.take_letter(letter);
+            self.state.take_letter(letter);
             return Ok(());
         }
-        let unit = &mut self.floor.units[to as usize];
+        let unit = &mut self.state.units[to as usize];
         unit.mail.push_back(letter);
-        let longest = &mut self.floor.checker.figures.longest_mail;
+        let longest = &mut self.state.checker.figures.longest_mail;
         *longest = unit.mail.len().max(*longest);
         self.attend(to, now_ns)
     }
 
     /// Something waits for a peer, which turns to it when it next looks.
     fn attend(&mut self, me: PeerId, now_ns: u64) -> Result<(), String> {
-        let unit = &self.floor.units[me as usize];
+        let unit = &self.state.units[me as usize];
         let at_ns = match &unit.stretch {
             // It will hear of everything when it comes.
             _ if !unit.began => return Ok(()),
@@ -214,7 +216,7 @@ impl<'a, L: Load> World<'a, L> {
             return self.turn(me, now_ns);
         }
         if at_ns < unit.turn_ns {
-            self.floor.plan(me, at_ns);
+            self.state.plan(me, at_ns);
         }
         Ok(())
     }
@@ -222,18 +224,18 @@ impl<'a, L: Load> World<'a, L> {
     /// Once round a unit's loop: the work done, the mail, the clock, and back to work.
     fn turn(&mut self, me: PeerId, then_ns: u64) -> Result<(), String> {
         let mut now_ns = then_ns;
-        let unit = &mut self.floor.units[me as usize];
+        let unit = &mut self.state.units[me as usize];
         unit.turn_ns = NEVER;
         if !std::mem::replace(&mut unit.began, true) {
             self.tell(me, Event::Stepped { nodes: 0, busy_ns: 0 }, now_ns)?;
         } else if let Some(stretch) = unit.stretch.take() {
             self.end_stretch(me, stretch, now_ns)?;
         }
-        while let Some(letter) = self.floor.units[me as usize].mail.pop_front() {
+        while let Some(letter) = self.state.units[me as usize].mail.pop_front() {
             now_ns += self.cluster.machine.handle_ns;
             self.read(me, letter, now_ns)?;
         }
-        let unit = &mut self.floor.units[me as usize];
+        let unit = &mut self.state.units[me as usize];
         if unit.wake_ns <= now_ns {
             unit.wake_ns = NEVER;
             self.tell(me, Event::Woke, now_ns)?;
@@ -241,13 +243,13 @@ impl<'a, L: Load> World<'a, L> {
         if me == 0 && std::mem::take(&mut self.snapshot_due) {
             self.begin_snapshot(now_ns)?;
         }
-        self.floor.units[me as usize].free_ns = now_ns;
+        self.state.units[me as usize].free_ns = now_ns;
         self.begin_stretch(me, then_ns, now_ns);
         Ok(())
     }
 
     fn begin_stretch(&mut self, me: PeerId, then_ns: u64, now_ns: u64) {
-        let unit = &mut self.floor.units[me as usize];
+        let unit = &mut self.state.units[me as usize];
         let size = unit.hand.size();
         if self.hosts[me as usize].peer().finished() || size == 0.0 {
             return;
@@ -256,7 +258,7 @@ impl<'a, L: Load> World<'a, L> {
         if let Some(ran) = depth.and_then(|depth| unit.hand.seed(depth)) {
             let until_ns = unit.clock.end(now_ns, ran.cost_ns);
             unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result: Ok(ran) });
-            return self.floor.plan(me, until_ns);
+            return self.state.plan(me, until_ns);
         }
         if self.hosts[me as usize].peer().waits(size) {
             return;
@@ -264,14 +266,14 @@ impl<'a, L: Load> World<'a, L> {
         let (result, until_ns) = match unit.hand.ahead_ns() {
             Some(cost_ns) => (Err(cost_ns), unit.clock.end(now_ns, cost_ns)),
             // What came in the meantime must be read first.
-            None if now_ns > then_ns => return self.floor.plan(me, now_ns),
+            None if now_ns > then_ns => return self.state.plan(me, now_ns),
             None => {
                 let ran = unit.hand.run((unit.clock.speed * unit.clock.poll_ns as f64) as u64);
                 (Ok(ran), unit.clock.end(now_ns, ran.cost_ns))
             }
         };
         unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result });
-        self.floor.plan(me, until_ns);
+        self.state.plan(me, until_ns);
     }
 
     fn end_stretch(&mut self, me: PeerId, stretch: Stretch, now_ns: u64) -> Result<(), String> {
@@ -279,7 +281,7 @@ impl<'a, L: Load> World<'a, L> {
         if now_ns < until_ns && now_ns <= since_ns {
             return Ok(());
         }
-        let unit = &mut self.floor.units[me as usize];
+        let unit = &mut self.state.units[me as usize];
         let ran = match result {
             Ok(ran) => ran,
             Err(cost_ns) if now_ns >= until_ns => unit.hand.run(cost_ns),
@@ -288,29 +290,29 @@ impl<'a, L: Load> World<'a, L> {
         let busy_ns = now_ns - since_ns;
         unit.busy_ns += busy_ns;
         let works = unit.hand.size() > 0.0;
-        self.floor.checker.works(me, works);
-        let figures = &mut self.floor.checker.figures;
+        self.state.checker.works(me, works);
+        let figures = &mut self.state.checker.figures;
         figures.work_ns += ran.cost_ns;
         figures.last_work_ns = figures.last_work_ns.max(now_ns);
         if let Some(score) = ran.found {
-            self.floor.checker.on_score(score, now_ns);
+            self.state.checker.on_score(score, now_ns);
             self.tell(me, Event::Found { score }, now_ns)?;
         }
         self.tell(me, Event::Stepped { nodes: ran.nodes, busy_ns }, now_ns)
     }
 
     fn read(&mut self, me: PeerId, letter: u32, now_ns: u64) -> Result<(), String> {
-        let Some(Letter { from, message, work, .. }) = self.floor.take_letter(letter) else {
+        let Some(Letter { from, message, work, .. }) = self.state.take_letter(letter) else {
             return Err("an empty letter was read".into());
         };
-        self.floor.checker.figures.handling_ns += self.cluster.machine.handle_ns;
+        self.state.checker.figures.handling_ns += self.cluster.machine.handle_ns;
         if self.hosts[me as usize].peer().finished() && !message.is_talk() {
             return Err(format!("{message:?} reached peer {me}, which knows of the end"));
         }
-        self.floor.checker.on_read(&message);
+        self.state.checker.on_read(&message);
         let depth = self.hosts[me as usize].peer().explores_down_to();
         let again = depth.filter(|&(_, again)| again && message.brings_work());
-        let unit = &mut self.floor.units[me as usize];
+        let unit = &mut self.state.units[me as usize];
         unit.seeds = again.map(|(depth, _)| depth).or(unit.seeds);
         self.tell_with(me, Event::Mail { from, message }, work, now_ns)
     }
@@ -328,17 +330,17 @@ impl<'a, L: Load> World<'a, L> {
         now_ns: u64,
     ) -> Result<(), String> {
         let chooser = &mut self.choosers[me as usize];
-        let seat = &mut Seat { floor: &mut self.floor, me, now_ns };
-        self.hosts[me as usize].tell(event, work, now_ns, chooser, seat)
+        let effects = &mut UnitEffects { state: &mut self.state, me, now_ns };
+        self.hosts[me as usize].tell(event, work, now_ns, chooser, effects)
     }
 
     /// Takes a snapshot, unless one is under way or the run is over.
     fn begin_snapshot(&mut self, now_ns: u64) -> Result<(), String> {
         let counted = self.hosts[0].peer().uses_counter();
-        if !self.floor.checker.may_cut() || counted && self.floor.count == 0 {
+        if !self.state.checker.may_cut() || counted && self.state.count == 0 {
             return Ok(());
         }
-        self.floor.count += u64::from(counted);
+        self.state.count += u64::from(counted);
         self.epoch += 1;
         self.tell(0, Event::Snapshot { epoch: self.epoch }, now_ns)
     }
@@ -346,13 +348,13 @@ impl<'a, L: Load> World<'a, L> {
     fn plan_snapshot(&mut self, now_ns: u64) {
         if let Some(mean_ns) = self.cluster.snapshot_ns {
             let drawn = exponential(mix(self.cluster.seed, self.events, 23));
-            self.floor.queue.push(now_ns + (drawn * mean_ns as f64) as u64, SNAPSHOT);
+            self.state.queue.push(now_ns + (drawn * mean_ns as f64) as u64, SNAPSHOT);
         }
     }
 
     /// Asks for a snapshot, and plans the next one.
     fn ask_snapshot(&mut self, now_ns: u64) -> Result<(), String> {
-        if self.floor.checker.finished == 0 {
+        if self.state.checker.finished == 0 {
             self.plan_snapshot(now_ns);
             self.snapshot_due = true;
             return self.attend(0, now_ns);

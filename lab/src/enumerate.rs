@@ -41,7 +41,7 @@ pub fn every_schedule(
         return explore(Strips::new(peers, units, policy));
     }
     let mut room = Heaps::new(peers, units, policy);
-    room.floor.cuts.left = snapshots;
+    room.state.cuts.left = snapshots;
     explore(room)
 }
 
@@ -52,7 +52,7 @@ pub fn every_schedule(
 /// As [`every_schedule`].
 pub fn every_schedule_reduced(peers: u32, units: u8, policy: Policy) -> Result<Seen, String> {
     let mut room = Heaps::new(peers, units, policy);
-    room.floor.eager = true;
+    room.state.eager = true;
     explore(room)
 }
 

@@ -1,15 +1,15 @@
 //! What `master-worker:late` needs of simulated clusters: work that can be trimmed.
 
 use super::load::{Hand, Load};
-use super::seat;
+use super::unit_effects;
 use pleach_core::search::work::Work;
 use pleach_core::steal::late::LateEffects;
 use std::sync::Arc;
 
-impl<L: Load> seat::Seat<'_, '_, L> {
+impl<L: Load> unit_effects::UnitEffects<'_, '_, L> {
     /// Empty hands that take this work.
     fn holding(&self, work: &Work) -> Result<L::Hand, String> {
-        let mut hand = self.floor.load.hand();
+        let mut hand = self.state.load.hand();
         if !work.bytes.is_empty() {
             hand.put(&work.bytes).map_err(|why| format!("a copy cannot be read: {why}"))?;
         }
@@ -26,7 +26,7 @@ impl<L: Load> seat::Seat<'_, '_, L> {
     }
 }
 
-impl<L: Load> LateEffects for seat::Seat<'_, '_, L> {
+impl<L: Load> LateEffects for unit_effects::UnitEffects<'_, '_, L> {
     fn copy(&mut self) -> Result<Arc<Work>, String> {
         Ok(Arc::new(self.hand().copy()))
     }
@@ -53,13 +53,13 @@ impl<L: Load> LateEffects for seat::Seat<'_, '_, L> {
         let (before, best) = (hand.copy(), hand.best());
         hand.trim(&away.bytes).map_err(|why| format!("work cannot be trimmed: {why}"))?;
         let works = hand.size() > 0.0;
-        self.floor.checker.works(self.me, works);
+        self.state.checker.works(self.me, works);
         let mut twice = self.without(away, &before)?;
         twice.beat(best);
         while twice.size() > 0.0 {
             twice.run(1 << 30);
         }
-        self.floor.checker.on_twice(&twice.done());
+        self.state.checker.on_twice(&twice.done());
         Ok(())
     }
 }

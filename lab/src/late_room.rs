@@ -54,15 +54,15 @@ impl Pile for Strip {
     }
 }
 
-impl<P: Pile> LateEffects for room::Seat<'_, P> {
+impl<P: Pile> LateEffects for room::ModelEffects<'_, P> {
     fn copy(&mut self) -> Result<P, String> {
-        Ok(self.floor.units[self.me].clone())
+        Ok(self.state.units[self.me].clone())
     }
 
     fn split_copy(&mut self, copy: &P, share: f64) -> Result<(P, Option<P>), String> {
         let mut left = copy.clone();
         let units = pleach_core::search::work::portion(share, left.len().into()) as u8;
-        let refuses = self.floor.stubborn && left.len() == 2;
+        let refuses = self.state.stubborn && left.len() == 2;
         let given = (units > 0 && !refuses).then(|| left.split(units));
         Ok((left, given))
     }
@@ -70,19 +70,19 @@ impl<P: Pile> LateEffects for room::Seat<'_, P> {
     fn intersect(&mut self, copy: &P, left: &P) -> Result<P, String> {
         // Of what is left, some may have been given away since.
         let both = copy.without(&copy.without(left));
-        Ok(if self.floor.believes { left.clone() } else { both })
+        Ok(if self.state.believes { left.clone() } else { both })
     }
 
     fn trim(&mut self, away: &P) -> Result<(), String> {
-        let before = self.floor.units[self.me].clone();
-        self.floor.units[self.me] = before.without(away);
+        let before = self.state.units[self.me].clone();
+        self.state.units[self.me] = before.without(away);
         let twice = away.without(&before).set();
-        let lost = twice.minus(&self.floor.done.units);
+        let lost = twice.minus(&self.state.done.units);
         if let Some(unit) = lost.first() {
             return Err(format!("unit {unit} was nowhere, and is not done"));
         }
-        self.floor.done.said += twice.len();
-        self.floor.changed();
+        self.state.done.said += twice.len();
+        self.state.changed();
         Ok(())
     }
 }

@@ -3,12 +3,12 @@
 pub mod chance;
 mod checker;
 pub mod cluster;
+mod cluster_state;
 #[cfg(feature = "faults")]
 mod cuts;
 #[cfg(feature = "faults")]
 pub mod enumerate;
 pub mod figures;
-mod floor;
 mod late;
 #[cfg(feature = "faults")]
 mod late_room;
@@ -26,10 +26,10 @@ pub mod random_cluster;
 pub mod recorded;
 #[cfg(feature = "faults")]
 mod room;
-mod seat;
 pub mod sites;
 pub mod spans;
 #[cfg(test)]
 mod tests;
+mod unit_effects;
 #[cfg(feature = "faults")]
 pub mod walk;

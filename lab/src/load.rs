@@ -193,10 +193,10 @@ impl<'p> Search<'p> {
 }
 
 impl<'p> Load for Search<'p> {
-    type Hand = Seat<'p>;
+    type Hand = SearchHand<'p>;
 
-    fn hand(&self) -> Seat<'p> {
-        Seat {
+    fn hand(&self) -> SearchHand<'p> {
+        SearchHand {
             problem: self.problem,
             explorer: self.problem.explorer(),
             node_ns: self.node_ns,
@@ -237,7 +237,7 @@ impl<'p> Load for Search<'p> {
 }
 
 /// One peer's explorer.
-pub struct Seat<'p> {
+pub struct SearchHand<'p> {
     problem: &'p dyn Problem,
     explorer: Box<dyn Explorer + 'p>,
     node_ns: u64,
@@ -245,7 +245,7 @@ pub struct Seat<'p> {
     counts: Counts,
 }
 
-impl Seat<'_> {
+impl SearchHand<'_> {
     /// Adds up what was explored.
     fn note(&mut self, progress: Progress) -> Ran {
         self.counts.add(&progress.counts);
@@ -255,7 +255,7 @@ impl Seat<'_> {
     }
 }
 
-impl Hand for Seat<'_> {
+impl Hand for SearchHand<'_> {
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
         self.explorer.put(work)
     }

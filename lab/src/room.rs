@@ -29,12 +29,12 @@ pub(super) struct Room<P> {
     pub hosts: Vec<Host<P>>,
     /// Peers with a batch of actions that was broken off.
     busy: Vec<bool>,
-    pub floor: Floor<P>,
+    pub state: ModelState<P>,
 }
 
 /// The room without its peers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Floor<P> {
+pub(super) struct ModelState<P> {
     /// The units in each peer's hands.
     pub units: Vec<P>,
     pub done: UnitsDone,
@@ -115,7 +115,7 @@ impl<P: Pile> Room<P> {
             *end += units;
             Some(P::range(*end - units, *end))
         });
-        let floor = Floor {
+        let state = ModelState {
             units: ends.collect(),
             total: units.iter().sum(),
             done: UnitsDone::default(),
@@ -134,38 +134,38 @@ impl<P: Pile> Room<P> {
             stubborn: false,
         };
         let hosts = (0..peers).map(|me| Host::new(peer(me), true)).collect();
-        Self { hosts, busy: vec![false; n], floor }
+        Self { hosts, busy: vec![false; n], state }
     }
 
     /// Everything that can happen next.
     pub fn moves(&self) -> Vec<Move> {
-        let (n, floor) = (self.hosts.len(), &self.floor);
-        if usize::from(floor.finished) == n {
+        let (n, state) = (self.hosts.len(), &self.state);
+        if usize::from(state.finished) == n {
             return Vec::new();
         }
         let free = |link: &usize| !self.busy[link % n];
-        let answer = |link: &usize| floor.links[*link].front().is_some_and(Letter::is_answer);
-        if let Some(link) = (0..n * n).filter(free).find(answer).filter(|_| floor.eager) {
+        let answer = |link: &usize| state.links[*link].front().is_some_and(Letter::is_answer);
+        if let Some(link) = (0..n * n).filter(free).find(answer).filter(|_| state.eager) {
             return vec![Move::Deliver(link)];
         }
-        let mail = (0..n * n).filter(free).filter(|&l| !floor.links[l].is_empty());
+        let mail = (0..n * n).filter(free).filter(|&l| !state.links[l].is_empty());
         let mut moves: Vec<Move> = Vec::new();
         for peer in 0..n {
             if self.busy[peer] {
                 moves.push(Move::Act(peer));
             } else if self.can_step(peer) {
                 moves.push(Move::Step(peer));
-                let better = |&at: &usize| floor.finds[at] < self.hosts[peer].peer().best();
-                let finds = (0..floor.finds.len()).filter(|_| floor.units[peer].len() > 0);
+                let better = |&at: &usize| state.finds[at] < self.hosts[peer].peer().best();
+                let finds = (0..state.finds.len()).filter(|_| state.units[peer].len() > 0);
                 moves.extend(finds.filter(better).map(|at| Move::Find(peer, at)));
             }
         }
         moves.extend(mail.map(Move::Deliver));
-        let wakes = |&p: &usize| floor.resting[p] && !floor.tried[p] && !self.busy[p];
+        let wakes = |&p: &usize| state.resting[p] && !state.tried[p] && !self.busy[p];
         moves.extend((0..n).filter(wakes).map(Move::Wake));
         let root = self.hosts[0].peer();
-        let may_cut = floor.cuts.possible() && !root.finished() && !self.busy[0];
-        if may_cut && (floor.count > 0 || !root.uses_counter()) {
+        let may_cut = state.cuts.possible() && !root.finished() && !self.busy[0];
+        if may_cut && (state.count > 0 || !root.uses_counter()) {
             moves.push(Move::Snapshot);
         }
         moves
@@ -173,34 +173,34 @@ impl<P: Pile> Room<P> {
 
     /// A peer steps while it has work, and once at the very start to learn that it has none.
     fn can_step(&self, peer: usize) -> bool {
-        !self.hosts[peer].peer().finished() && (self.works(peer) || !self.floor.started[peer])
+        !self.hosts[peer].peer().finished() && (self.works(peer) || !self.state.started[peer])
     }
 
     /// Whether a peer does units itself.
     fn works(&self, peer: usize) -> bool {
-        let units = self.floor.units[peer].len();
+        let units = self.state.units[peer].len();
         units > 0 && !self.hosts[peer].peer().waits(units.into())
     }
 
     /// Plays a move. An error names the law that it broke.
     pub fn play(&mut self, what: Move, chooser: &mut dyn Chooser) -> Result<(), String> {
-        self.floor.sent = false;
+        self.state.sent = false;
         let (peer, event, coming) = match what {
             Move::Act(peer) => return self.proceed(peer, chooser),
             Move::Step(peer) => {
                 let works = self.works(peer);
-                self.floor.step(peer, works);
+                self.state.step(peer, works);
                 // No time passes, so that powers stay equal and the states few.
                 (peer, Event::Stepped { nodes: 0, busy_ns: 0 }, None)
             }
             Move::Find(peer, at) => {
-                let score = self.floor.finds.remove(at);
-                self.floor.best = self.floor.best.min(score);
+                let score = self.state.finds.remove(at);
+                self.state.best = self.state.best.min(score);
                 (peer, Event::Found { score }, None)
             }
             Move::Deliver(link) => {
                 let (from, peer) = (link / self.hosts.len(), link % self.hosts.len());
-                let letter = self.floor.links[link].pop_front().ok_or("an empty link delivered")?;
+                let letter = self.state.links[link].pop_front().ok_or("an empty link delivered")?;
                 if self.hosts[peer].peer().finished() && !letter.message.is_talk() {
                     return Err(format!("{:?} reached a finished peer", letter.message));
                 }
@@ -208,18 +208,18 @@ impl<P: Pile> Room<P> {
                 (peer, event, letter.units)
             }
             Move::Wake(peer) => {
-                self.floor.resting[peer] = false;
+                self.state.resting[peer] = false;
                 (peer, Event::Woke, None)
             }
             Move::Snapshot => {
-                self.floor.count += usize::from(self.hosts[0].peer().uses_counter());
-                let done = self.floor.done.units;
-                let epoch = self.floor.cuts.begin(self.hosts.len(), done);
+                self.state.count += usize::from(self.hosts[0].peer().uses_counter());
+                let done = self.state.done.units;
+                let epoch = self.state.cuts.begin(self.hosts.len(), done);
                 (0, Event::Snapshot { epoch }, None)
             }
         };
-        let seat = &mut Seat { floor: &mut self.floor, me: peer };
-        self.hosts[peer].begin(event, coming, 0, chooser, seat);
+        let effects = &mut ModelEffects { state: &mut self.state, me: peer };
+        self.hosts[peer].begin(event, coming, 0, chooser, effects);
         self.proceed(peer, chooser)
     }
 
@@ -232,13 +232,13 @@ impl<P: Pile> Room<P> {
         let host = &mut self.hosts[peer];
         loop {
             let counts = matches!(host.next_action(), Some(Action::Join | Action::Leave));
-            self.busy[peer] = counts && self.floor.sent;
-            let seat = &mut Seat { floor: &mut self.floor, me: peer };
-            if self.busy[peer] || !host.proceed(0, chooser, seat)? {
+            self.busy[peer] = counts && self.state.sent;
+            let effects = &mut ModelEffects { state: &mut self.state, me: peer };
+            if self.busy[peer] || !host.proceed(0, chooser, effects)? {
                 break;
             }
         }
-        if self.floor.cuts.over() {
+        if self.state.cuts.over() {
             self.hosts.iter_mut().for_each(Host::end_snapshots);
         }
         if P::EXACT { self.account() } else { Ok(()) }
@@ -247,13 +247,13 @@ impl<P: Pile> Room<P> {
     /// Every unit must be in one place: in someone's hands, on its way, or done.
     fn account(&self) -> Result<(), String> {
         let mut account = Account::default();
-        account.add(&self.floor.done.units);
-        self.floor.units.iter().for_each(|units| account.add(&units.set()));
+        account.add(&self.state.done.units);
+        self.state.units.iter().for_each(|units| account.add(&units.set()));
         let on_the_way =
-            self.floor.links.iter().flatten().filter_map(|letter| letter.units.as_ref());
+            self.state.links.iter().flatten().filter_map(|letter| letter.units.as_ref());
         let to_take = self.hosts.iter().filter_map(Host::to_take);
         on_the_way.chain(to_take).for_each(|units| account.add(&units.set()));
-        account.close(self.floor.total)
+        account.close(self.state.total)
     }
 
     /// Lets in a message that no peer of the room sent. Returns whether it was dropped.
@@ -270,8 +270,8 @@ impl<P: Pile> Room<P> {
             return false;
         }
         let units = message.brings_work().then(P::default);
-        let seat = &mut Seat { floor: &mut self.floor, me: peer };
-        self.hosts[peer].begin(Event::Mail { from, message }, units, 0, chooser, seat);
+        let effects = &mut ModelEffects { state: &mut self.state, me: peer };
+        self.hosts[peer].begin(Event::Mail { from, message }, units, 0, chooser, effects);
         let dropped = self.hosts[peer] == before;
         let _ = self.proceed(peer, chooser);
         dropped
@@ -279,16 +279,16 @@ impl<P: Pile> Room<P> {
 
     /// The longest queue.
     pub fn longest_queue(&self) -> usize {
-        self.floor.links.iter().map(VecDeque::len).max().unwrap_or(0)
+        self.state.links.iter().map(VecDeque::len).max().unwrap_or(0)
     }
 
     /// Whether the run is over, with nothing left anywhere.
     pub fn over(&self) -> Result<bool, String> {
-        let floor = &self.floor;
-        if usize::from(floor.finished) < self.hosts.len() {
+        let state = &self.state;
+        if usize::from(state.finished) < self.hosts.len() {
             return Ok(false);
         }
-        let mut letters = floor.links.iter().flatten();
+        let mut letters = state.links.iter().flatten();
         if let Some(letter) = letters.find(|letter| !letter.message.is_talk()) {
             return Err(format!("{:?} is still on its way at the end", letter.message));
         }
@@ -296,21 +296,21 @@ impl<P: Pile> Room<P> {
         {
             return Err(format!("{ticket:?} is still kept at the end"));
         }
-        if floor.done.again != floor.done.said {
-            return Err(format!("done twice, and what was said of it: {:?}", floor.done));
+        if state.done.again != state.done.said {
+            return Err(format!("done twice, and what was said of it: {:?}", state.done));
         }
-        if !floor.cuts.complete() {
-            return Err(format!("a snapshot is not complete at the end: {:?}", floor.cuts));
+        if !state.cuts.complete() {
+            return Err(format!("a snapshot is not complete at the end: {:?}", state.cuts));
         }
-        if let Some(host) = self.hosts.iter().find(|host| host.peer().best() != floor.best) {
+        if let Some(host) = self.hosts.iter().find(|host| host.peer().best() != state.best) {
             let heard = host.peer().best();
-            return Err(format!("a peer ends with the score {heard} instead of {}", floor.best));
+            return Err(format!("a peer ends with the score {heard} instead of {}", state.best));
         }
         Ok(true)
     }
 }
 
-impl<P: Pile> Floor<P> {
+impl<P: Pile> ModelState<P> {
     /// A peer starts, and does a unit if it works.
     fn step(&mut self, peer: usize, works: bool) {
         self.started[peer] = true;
@@ -328,17 +328,17 @@ impl<P: Pile> Floor<P> {
 }
 
 /// One peer's place in a room: what it can do.
-pub(super) struct Seat<'a, P> {
-    pub floor: &'a mut Floor<P>,
+pub(super) struct ModelEffects<'a, P> {
+    pub state: &'a mut ModelState<P>,
     pub me: usize,
 }
 
-impl<P: Pile> Effects for Seat<'_, P> {
+impl<P: Pile> Effects for ModelEffects<'_, P> {
     type Piece = P;
     type Error = String;
 
     fn size(&mut self) -> f64 {
-        self.floor.units[self.me].len().into()
+        self.state.units[self.me].len().into()
     }
 
     fn size_of(&self, piece: &P) -> f64 {
@@ -346,60 +346,60 @@ impl<P: Pile> Effects for Seat<'_, P> {
     }
 
     fn split(&mut self, share: f64) -> Result<Option<P>, String> {
-        let own = &mut self.floor.units[self.me];
+        let own = &mut self.state.units[self.me];
         let size = own.len();
         let units = pleach_core::search::work::portion(share, size.into()) as u8;
         if units == 0 {
             return Err(format!("peer {} gives of {size} units", self.me));
         }
-        let refuses = self.floor.stubborn && size == 2;
+        let refuses = self.state.stubborn && size == 2;
         Ok((!refuses).then(|| own.split(units)))
     }
 
     fn put(&mut self, piece: P) -> Result<(), String> {
-        self.floor.units[self.me].put(piece);
-        self.floor.changed();
+        self.state.units[self.me].put(piece);
+        self.state.changed();
         Ok(())
     }
 
     fn send(&mut self, to: PeerId, message: Message, units: Option<P>) {
-        self.floor.tried[self.me] |= matches!(message, Message::Ask { .. });
-        let link = self.me * self.floor.units.len() + to as usize;
-        self.floor.links[link].push_back(Letter { message, units });
-        self.floor.sent = true;
+        self.state.tried[self.me] |= matches!(message, Message::Ask { .. });
+        let link = self.me * self.state.units.len() + to as usize;
+        self.state.links[link].push_back(Letter { message, units });
+        self.state.sent = true;
     }
 
     fn cut(&mut self, epoch: u64, on_the_way: OnTheWay<P>) -> Result<(), String> {
         let OnTheWay { kept, taken } = on_the_way;
         let kept = kept.into_iter().map(|(ticket, to, piece)| (ticket, to, piece.set()));
         let on_the_way = OnTheWay { kept: kept.collect(), taken };
-        let units = self.floor.units[self.me].set();
-        self.floor.cuts.on_cut(self.me, epoch, units, on_the_way, self.floor.total)
+        let units = self.state.units[self.me].set();
+        self.state.cuts.on_cut(self.me, epoch, units, on_the_way, self.state.total)
     }
 
     fn join(&mut self) -> Result<(), String> {
-        if self.floor.count == 0 {
+        if self.state.count == 0 {
             return Err("joined after the end".into());
         }
-        self.floor.count += 1;
+        self.state.count += 1;
         Ok(())
     }
 
     fn leave(&mut self) -> Result<bool, String> {
-        let left = self.floor.count.checked_sub(1).ok_or("more left than were counted")?;
-        self.floor.count = left;
+        let left = self.state.count.checked_sub(1).ok_or("more left than were counted")?;
+        self.state.count = left;
         Ok(left == 0)
     }
 
     fn beat(&mut self, _score: i64) {}
 
     fn wake_at(&mut self, _at_ns: u64) {
-        self.floor.resting[self.me] = true;
+        self.state.resting[self.me] = true;
     }
 
     fn finish(&mut self) -> Result<(), String> {
-        self.floor.finished += 1;
-        let (done, total) = (self.floor.done.units.len(), self.floor.total);
+        self.state.finished += 1;
+        let (done, total) = (self.state.done.units.len(), self.state.total);
         if done == total { Ok(()) } else { Err(format!("an end after {done} of {total} units")) }
     }
 

@@ -21,9 +21,9 @@ pub fn random_schedule(
         return walk(Strips::new(peers, units, policy), seed);
     }
     let mut room = Heaps::new(peers, units, policy);
-    room.floor.cuts.left = snapshots;
-    room.floor.finds = vec![2, 1];
-    room.floor.stubborn = seed.is_multiple_of(4);
+    room.state.cuts.left = snapshots;
+    room.state.finds = vec![2, 1];
+    room.state.stubborn = seed.is_multiple_of(4);
     walk(room, seed)
 }
 

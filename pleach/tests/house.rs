@@ -245,3 +245,19 @@ fn only_the_registry_and_the_campaigns_name_problems() {
     }
     complain("a problem named outside the registry", &places);
 }
+
+/// Links between pages lead somewhere.
+#[test]
+fn links_between_pages_are_whole() {
+    let mut places = Vec::new();
+    for (path, text) in files(&[".md"]) {
+        let folder = root().join(&path).parent().unwrap().to_path_buf();
+        for link in text.split("](").skip(1) {
+            let to = link.split([')', '#']).next().unwrap_or_default();
+            if !to.is_empty() && !to.contains("://") && !folder.join(to).exists() {
+                places.push(format!("{path}: {to}"));
+            }
+        }
+    }
+    complain("links that lead nowhere", &places);
+}

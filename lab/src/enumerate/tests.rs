@@ -99,7 +99,7 @@ fn every_preset(end: &str) {
         let words = format!("{words},end={end}");
         for (peers, units, snapshots) in [(2, 4, 1), (3, 3, 0)] {
             let mut room = Heaps::new(peers, units, timeless(&words));
-            room.floor.cuts.left = snapshots;
+            room.state.cuts.left = snapshots;
             let seen = explore(room);
             println!("{words}, {peers} peers x {units} units: {seen:?}");
             assert!(seen.unwrap().ends > 0);
@@ -121,7 +121,7 @@ fn overlays_end_rightly_by_upward_requests() {
         let words = format!("overlay:{shape},end=requests");
         for (peers, units, snapshots) in [(1, 2, 0), (2, 4, 1), (3, 3, 0), (3, 2, 1)] {
             let mut room = Heaps::new(peers, units, timeless(&words));
-            room.floor.cuts.left = snapshots;
+            room.state.cuts.left = snapshots;
             let seen = explore(room);
             println!("{words}, {peers} peers x {units} units: {seen:?}");
             assert!(seen.unwrap().ends > 0);
@@ -171,7 +171,7 @@ fn every_peer_ends_with_the_best_score() {
             let rooms = [(2, 4, &[2, 1][..]), (2, 3, &[3, 2, 1]), (3, 2, &[1])];
             for (peers, units, finds) in rooms {
                 let mut room = Heaps::new(peers, units, timeless(&format!("{words},end={end}")));
-                room.floor.finds = finds.to_vec();
+                room.state.finds = finds.to_vec();
                 let seen = explore(room);
                 println!("{words},end={end}, {peers} peers x {units} units, {finds:?}: {seen:?}");
                 assert!(seen.unwrap().ends > 0);
@@ -192,7 +192,7 @@ fn actions_in_the_wrong_order_are_caught() {
         (Mutant::SpreadsAnyScore, ["ends with the score", "a state returns"]),
     ] {
         let mut room = Heaps::new(3, 4, counter.clone());
-        room.floor.finds = vec![2, 1];
+        room.state.finds = vec![2, 1];
         mutate(&mut room, mutant);
         let caught = explore(room).err().unwrap_or_default();
         let line = caught.lines().next().unwrap_or_default();
@@ -208,11 +208,11 @@ fn work_that_cannot_be_split_is_not_given() {
     for words in ["random-half:degree=2", "adaptive:degree=2", "master-worker:degree=2", late] {
         let seen = if words == late {
             let mut room = Strips::new(3, 4, timeless(words));
-            room.floor.stubborn = true;
+            room.state.stubborn = true;
             explore(room)
         } else {
             let mut room = Heaps::new(3, 3, timeless(words));
-            room.floor.stubborn = true;
+            room.state.stubborn = true;
             explore(room)
         };
         println!("{words}, at times unsplittable: {seen:?}");
@@ -303,7 +303,7 @@ fn every_fault_of_late_trims_is_caught() {
     let faults: [(&str, Fault, &str); 3] = [
         ("trims in silence", |room| mutate(room, Mutant::TrimsInSilence), "Trim"),
         ("keeps copies", |room| mutate(room, Mutant::KeepsCopies), "nothing can happen"),
-        ("believes what is left", |room| room.floor.believes = true, "done"),
+        ("believes what is left", |room| room.state.believes = true, "done"),
     ];
     for (name, fault, said) in faults {
         let mut room = Strips::new(3, 6, timeless("master-worker:late,degree=1"));
@@ -320,7 +320,7 @@ fn masters_beside_each_other_end_rightly() {
     let policy = timeless("hierarchical-master-worker:degree=2,grain=1");
     for units in [&[0, 2, 0, 0, 0][..], &[2, 0, 0, 0, 0]] {
         let mut room = Heaps::spread(units, policy.clone(), 0);
-        room.floor.eager = true;
+        room.state.eager = true;
         let seen = explore(room);
         println!("{units:?}: {seen:?}");
         assert!(seen.unwrap().ends > 0);
@@ -356,15 +356,15 @@ fn every_fault_of_a_snapshot_is_caught() {
             mutate(room, Mutant::ReleasesBeforeCut);
         }),
         ("does not wait for the last cut", |room| {
-            room.floor.cuts.left = 2;
-            room.floor.cuts.impatient = true;
+            room.state.cuts.left = 2;
+            room.state.cuts.impatient = true;
         }),
-        ("forgets what was taken", |room| room.floor.cuts.forgets_taken = true),
-        ("forgets what is kept", |room| room.floor.cuts.forgets_kept = true),
+        ("forgets what was taken", |room| room.state.cuts.forgets_taken = true),
+        ("forgets what is kept", |room| room.state.cuts.forgets_kept = true),
     ];
     for (name, fault) in faults {
         let mut room = Heaps::new(3, 4, policy());
-        room.floor.cuts.left = 1;
+        room.state.cuts.left = 1;
         fault(&mut room);
         let caught = explore(room).err().unwrap_or_default();
         println!("{name}: {}", caught.lines().next().unwrap_or_default());

@@ -1,19 +1,19 @@
 //! Sites in simulated time: processes of several units that join, leave, die and come back, with the very
 //! peers, gateways and leases of a real run.
 
-mod befall;
-mod fates;
+mod effects;
 mod figures;
-mod indoors;
+mod fleet_state;
+mod happen;
+mod incidents;
 pub mod random;
-mod seat;
+mod site_inside;
 #[cfg(test)]
 mod tests;
 mod world;
-mod yard;
 
-pub use fates::Churn;
 pub use figures::{Moment, SiteFigures};
+pub use incidents::Churn;
 
 use super::load::Load;
 use super::network::Network;

@@ -1,12 +1,12 @@
 //! [`World`]: the loop of every unit and every gateway, and what befalls them.
 
 use super::Fleet;
-use super::fates::{CHANCES, Fate};
 use super::figures::SiteFigures;
-use super::indoors::{Hall, Indoors};
-use super::yard::{SimMail, Yard};
+use super::fleet_state::{FleetState, SimMail};
+use super::incidents::{CHANCES, Incident};
+use super::site_inside::{FleetUnits, SiteInside};
 use crate::chance::mix;
-use crate::floor::{LETTER, NEVER, SNAPSHOT, Stretch, TURN, WAKE};
+use crate::cluster_state::{LETTER, NEVER, SNAPSHOT, Stretch, TURN, WAKE};
 use crate::load::{Hand, Load, WorkDone};
 use pleach_core::lease::gateway::{Gateway, Portion, Tally};
 use pleach_core::lease::{Certificate, Site, SiteId};
@@ -23,33 +23,33 @@ impl Tally for WorkDone {
 
 /// A simulated run on sites.
 pub(super) struct World<'a, L: Load> {
-    pub(super) hall: Hall<'a, L>,
+    pub(super) inner: FleetUnits<'a, L>,
     pub(super) gateways: Vec<Option<Gateway<WorkDone>>>,
     sites: PeerTree,
     policy: Policy,
-    pub(super) fates: Vec<Fate>,
+    pub(super) incidents: Vec<Incident>,
     pub(super) drawn: u64,
     pub(super) end: Option<(WorkDone, Option<Solution>, Vec<pleach_core::search::work::Work>)>,
 }
 
 impl<'a, L: Load> World<'a, L> {
     pub fn new(fleet: &'a Fleet, load: &'a L) -> Self {
-        let yard = Yard::new(fleet, load);
+        let state = FleetState::new(fleet, load);
         let count = fleet.count();
         let policy = Policy { end: Some(End::Leases), ..fleet.policy.clone() };
         Self {
-            hall: Hall::new(yard),
+            inner: FleetUnits::new(state),
             gateways: (0..count).map(|_| None).collect(),
             sites: PeerTree::new(count, policy.tree, fleet.seed),
             policy,
-            fates: Vec::new(),
+            incidents: Vec::new(),
             drawn: 0,
             end: None,
         }
     }
 
-    pub(super) fn yard(&mut self) -> &mut Yard<'a, L> {
-        &mut self.hall.yard
+    pub(super) fn state(&mut self) -> &mut FleetState<'a, L> {
+        &mut self.inner.state
     }
 
     /// A process takes a place.
@@ -59,62 +59,62 @@ impl<'a, L: Load> World<'a, L> {
         mut leases: Site<Portion<WorkDone>>,
         now_ns: u64,
     ) -> Result<(), String> {
-        let fleet = self.hall.yard.fleet;
-        let life = self.hall.yard.homes[site as usize].life;
+        let fleet = self.inner.state.fleet;
+        let life = self.inner.state.records[site as usize].life;
         let chooser = SeededChooser::new(mix(fleet.seed, 20, u64::from(life)), site);
         let peer = Peer::new(site, &self.sites, self.policy.clone());
         let peer = if fleet.open { peer.alone() } else { peer };
         leases.tell_at_most(fleet.certificate_bytes);
         let root = leases.holding(None).is_some();
         let mut gateway = Gateway::new(leases, fleet.terms, peer, chooser, fleet.low_ns);
-        let home = &mut self.hall.yard.homes[site as usize];
+        let record = &mut self.inner.state.records[site as usize];
         if let Some(limit) = fleet.node_limit {
-            home.allowed = 0;
+            record.allowed = 0;
             // A root that resumes a search does not know what of its limit is left with others.
             gateway.limit(if root { limit } else { 0 });
         }
         self.gateways[site as usize] = Some(gateway);
-        (home.alive, home.since_ns, home.over) = (true, now_ns, false);
-        (home.stands_ns, home.cut_off_ns) = (0, 0);
-        home.gate_wake_ns = now_ns;
-        self.hall.clear(site, now_ns);
-        let gateway = self.hall.yard.gateway(site);
-        self.yard().plan(gateway, now_ns);
+        (record.alive, record.since_ns, record.over) = (true, now_ns, false);
+        (record.stands_ns, record.cut_off_ns) = (0, 0);
+        record.gate_wake_ns = now_ns;
+        self.inner.clear(site, now_ns);
+        let gateway = self.inner.state.gateway(site);
+        self.state().plan(gateway, now_ns);
         self.meet(site, now_ns)
     }
 
     /// A random number that no process has drawn before.
     pub(super) fn incarnation(&mut self) -> u64 {
         self.drawn += 1;
-        mix(self.hall.yard.fleet.seed, self.drawn, 30)
+        mix(self.inner.state.fleet.seed, self.drawn, 30)
     }
 
     pub fn run(mut self) -> Result<SiteFigures, String> {
-        let fleet = self.hall.yard.fleet;
-        let whole = Portion::open(vec![Arc::new(self.hall.yard.load.root())]);
+        let fleet = self.inner.state.fleet;
+        let whole = Portion::open(vec![Arc::new(self.inner.state.load.root())]);
         let incarnation = self.incarnation();
         self.sit(0, Site::root(0, incarnation, Certificate::of(whole), None), 0)?;
         for site in 1..fleet.count() - fleet.churn.absent {
             let incarnation = self.incarnation();
             self.sit(site, Site::new(site, incarnation), 0)?;
         }
-        CHANCES.into_iter().for_each(|fate| self.expect(fate, 0));
-        self.fate_at(0, Fate::Look);
+        CHANCES.into_iter().for_each(|incident| self.expect(incident, 0));
+        self.schedule(0, Incident::Look);
         if let Some(stop_ns) = fleet.stop_ns {
-            self.fate_at(stop_ns, Fate::End);
+            self.schedule(stop_ns, Incident::End);
         }
         while !self.all_over() {
-            let Some((now_ns, what)) = self.yard().queue.pop() else {
+            let Some((now_ns, what)) = self.state().queue.pop() else {
                 return Err("nothing can happen, and sites wait for the end".into());
             };
-            self.yard().figures.events += 1;
-            if self.yard().figures.events > fleet.most_events {
+            self.state().figures.events += 1;
+            if self.state().figures.events > fleet.most_events {
                 return Err(format!("no end after {} events", fleet.most_events));
             }
             let which = (what >> 2) as u32;
             let happened = match what & 3 {
                 LETTER => self.arrive(which, now_ns),
-                SNAPSHOT => self.befall(which, now_ns),
+                SNAPSHOT => self.happen(which, now_ns),
                 kind => self.unit_event(kind, which, now_ns),
             };
             happened.map_err(|why| format!("after {} s: {why}", now_ns as f64 * 1e-9))?;
@@ -123,11 +123,12 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn all_over(&self) -> bool {
-        self.end.is_some() && self.hall.yard.homes.iter().all(|home| !home.alive || home.over)
+        self.end.is_some()
+            && self.inner.state.records.iter().all(|record| !record.alive || record.over)
     }
 
     fn close(self) -> Result<SiteFigures, String> {
-        let Yard { load, units, mut figures, .. } = self.hall.yard;
+        let FleetState { load, units, mut figures, .. } = self.inner.state;
         let Some((done, best, open)) = self.end else { return Err("no end".into()) };
         let score = best.as_ref().map_or(i64::MAX, |best| best.score);
         let start = load.hand().best();
@@ -143,7 +144,7 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn unit_event(&mut self, kind: u64, unit: u32, now_ns: u64) -> Result<(), String> {
-        let state = &self.hall.yard.units[unit as usize];
+        let state = &self.inner.state.units[unit as usize];
         let due = if kind == TURN { state.turn_ns } else { state.wake_ns };
         if due != now_ns {
             return Ok(());
@@ -156,33 +157,33 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn site_of(&self, unit: u32) -> SiteId {
-        self.hall.site_of[unit as usize]
+        self.inner.site_of[unit as usize]
     }
 
     fn arrive(&mut self, place: u32, now_ns: u64) -> Result<(), String> {
-        match self.hall.yard.packet(place) {
+        match self.inner.state.packet(place) {
             Some(&SimMail::Near { round, to, .. }) => {
                 let site = self.site_of(to);
-                let home = &self.hall.yard.homes[site as usize];
-                if !home.alive || home.round != round {
-                    self.yard().take_letter(place);
+                let record = &self.inner.state.records[site as usize];
+                if !record.alive || record.round != round {
+                    self.state().take_letter(place);
                     return Ok(());
                 }
-                self.yard().units[to as usize].mail.push_back(place);
+                self.state().units[to as usize].mail.push_back(place);
                 self.attend(to, now_ns)
             }
             Some(&SimMail::Far { from, to, life, .. }) => {
-                let homes = &self.hall.yard.homes;
-                let cut = |site: SiteId| homes[site as usize].cut_off_ns > now_ns;
-                let home = &homes[to as usize];
-                if !home.alive || home.life != life || cut(from) || cut(to) {
-                    let dead = !home.alive;
-                    self.yard().take_letter(place);
+                let records = &self.inner.state.records;
+                let cut = |site: SiteId| records[site as usize].cut_off_ns > now_ns;
+                let record = &records[to as usize];
+                if !record.alive || record.life != life || cut(from) || cut(to) {
+                    let dead = !record.alive;
+                    self.state().take_letter(place);
                     // A site that writes to an empty place learns it at once.
                     return if dead { self.refused(from, to, now_ns) } else { Ok(()) };
                 }
-                self.yard().homes[to as usize].messages.push_back(place);
-                let gateway = self.hall.yard.gateway(to);
+                self.state().records[to as usize].messages.push_back(place);
+                let gateway = self.inner.state.gateway(to);
                 self.attend(gateway, now_ns)
             }
             None => Err("an empty packet arrived".into()),
@@ -192,8 +193,8 @@ impl<'a, L: Load> World<'a, L> {
     /// Something waits for a unit, which turns to it when it next looks.
     fn attend(&mut self, me: u32, now_ns: u64) -> Result<(), String> {
         let site = self.site_of(me);
-        let stands_ns = self.hall.yard.homes[site as usize].stands_ns;
-        let unit = &self.hall.yard.units[me as usize];
+        let stands_ns = self.inner.state.records[site as usize].stands_ns;
+        let unit = &self.inner.state.units[me as usize];
         let at_ns = match &unit.stretch {
             _ if !unit.began => return Ok(()),
             None => now_ns.max(unit.free_ns),
@@ -208,48 +209,48 @@ impl<'a, L: Load> World<'a, L> {
         if at_ns == now_ns {
             return self.turn(me, now_ns);
         }
-        self.yard().plan(me, at_ns);
+        self.state().plan(me, at_ns);
         Ok(())
     }
 
     fn turn(&mut self, me: u32, then_ns: u64) -> Result<(), String> {
         let site = self.site_of(me);
-        let home = &self.hall.yard.homes[site as usize];
-        self.hall.yard.units[me as usize].turn_ns = NEVER;
-        if !home.alive {
+        let record = &self.inner.state.records[site as usize];
+        self.inner.state.units[me as usize].turn_ns = NEVER;
+        if !record.alive {
             return Ok(());
         }
-        let stands_ns = home.stands_ns;
+        let stands_ns = record.stands_ns;
         if stands_ns > then_ns {
-            self.yard().plan(me, stands_ns);
+            self.state().plan(me, stands_ns);
             return Ok(());
         }
-        let is_gate = me == home.first;
+        let is_gate = me == record.first;
         let mut now_ns = then_ns;
-        if !std::mem::replace(&mut self.yard().units[me as usize].began, true) {
+        if !std::mem::replace(&mut self.state().units[me as usize].began, true) {
             self.tell(me, Event::Stepped { nodes: 0, busy_ns: 0 }, now_ns)?;
-        } else if let Some(stretch) = self.yard().units[me as usize].stretch.take() {
+        } else if let Some(stretch) = self.state().units[me as usize].stretch.take() {
             self.end_stretch(me, stretch, now_ns)?;
         }
-        while let Some(place) = self.yard().units[me as usize].mail.pop_front() {
-            now_ns += self.hall.yard.fleet.handle_near_ns;
-            if let Some(SimMail::Near { from, message, work, .. }) = self.yard().take_letter(place)
+        while let Some(place) = self.state().units[me as usize].mail.pop_front() {
+            now_ns += self.inner.state.fleet.handle_near_ns;
+            if let Some(SimMail::Near { from, message, work, .. }) = self.state().take_letter(place)
             {
                 let site = self.site_of(me);
-                self.hall.tell(site, me, (Event::Mail { from, message }, work), now_ns)?;
+                self.inner.tell(site, me, (Event::Mail { from, message }, work), now_ns)?;
             }
         }
-        let unit = &mut self.yard().units[me as usize];
+        let unit = &mut self.state().units[me as usize];
         if unit.wake_ns <= now_ns {
             unit.wake_ns = NEVER;
             self.tell(me, Event::Woke, now_ns)?;
         }
         if is_gate {
             now_ns = self.gate_turn(site, now_ns)?;
-            self.yard().units[me as usize].free_ns = now_ns;
+            self.state().units[me as usize].free_ns = now_ns;
             return Ok(());
         }
-        self.yard().units[me as usize].free_ns = now_ns;
+        self.state().units[me as usize].free_ns = now_ns;
         self.begin_stretch(me, then_ns, now_ns);
         Ok(())
     }
@@ -257,9 +258,9 @@ impl<'a, L: Load> World<'a, L> {
     /// What a gateway does beside what every unit does.
     fn gate_turn(&mut self, site: SiteId, then_ns: u64) -> Result<u64, String> {
         let mut now_ns = then_ns;
-        while let Some(place) = self.yard().homes[site as usize].messages.pop_front() {
-            now_ns += self.hall.yard.fleet.handle_ns;
-            if let Some(SimMail::Far { from, message, .. }) = self.yard().take_letter(place) {
+        while let Some(place) = self.state().records[site as usize].messages.pop_front() {
+            now_ns += self.inner.state.fleet.handle_ns;
+            if let Some(SimMail::Far { from, message, .. }) = self.state().take_letter(place) {
                 self.with_gate(site, now_ns, |gateway, inside| {
                     gateway.hear(from, message, now_ns, inside)
                 })?;
@@ -267,23 +268,23 @@ impl<'a, L: Load> World<'a, L> {
         }
         let cut = self.cut(site)?;
         self.with_gate(site, now_ns, |gateway, inside| gateway.turn(cut.as_ref(), now_ns, inside))?;
-        if self.yard().homes[site as usize].gate_wake_ns <= now_ns {
-            self.yard().homes[site as usize].gate_wake_ns = NEVER;
+        if self.state().records[site as usize].gate_wake_ns <= now_ns {
+            self.state().records[site as usize].gate_wake_ns = NEVER;
             let mut next_ns = NEVER;
             self.with_gate(site, now_ns, |gateway, inside| {
                 next_ns = gateway.look(now_ns, inside)?;
                 Ok(())
             })?;
-            let home = &mut self.yard().homes[site as usize];
-            home.gate_wake_ns = home.gate_wake_ns.min(next_ns.max(now_ns + 1));
+            let record = &mut self.state().records[site as usize];
+            record.gate_wake_ns = record.gate_wake_ns.min(next_ns.max(now_ns + 1));
         }
         self.see_end(site, now_ns)?;
-        let home = &self.hall.yard.homes[site as usize];
-        if home.alive && home.gate_wake_ns < NEVER {
-            let (gateway, at_ns) = (home.first, home.gate_wake_ns);
-            self.yard().plan(gateway, at_ns);
+        let record = &self.inner.state.records[site as usize];
+        if record.alive && record.gate_wake_ns < NEVER {
+            let (gateway, at_ns) = (record.first, record.gate_wake_ns);
+            self.state().plan(gateway, at_ns);
         }
-        match self.yard().broken.take() {
+        match self.state().broken.take() {
             Some(why) => Err(why),
             None => Ok(now_ns),
         }
@@ -291,15 +292,15 @@ impl<'a, L: Load> World<'a, L> {
 
     /// The cut of a site's units, once all of them have made theirs.
     fn cut(&mut self, site: SiteId) -> Result<Option<Portion<WorkDone>>, String> {
-        let home = &mut self.hall.yard.homes[site as usize];
-        if home.cuts.len() < home.peers as usize {
+        let record = &mut self.inner.state.records[site as usize];
+        if record.cuts.len() < record.peers as usize {
             return Ok(None);
         }
         let (cuts, each): (Vec<_>, Vec<WorkDone>) =
-            std::mem::take(&mut home.cuts).into_iter().unzip();
+            std::mem::take(&mut record.cuts).into_iter().unzip();
         let mut done = WorkDone::default();
         each.iter().for_each(|each| done.add(each));
-        let done = done.without(&home.base).ok_or("less was done than before")?;
+        let done = done.without(&record.base).ok_or("less was done than before")?;
         let (_, open) = assemble(cuts);
         Ok(Some(Portion { done, open: open.into_iter().map(Arc::new).collect() }))
     }
@@ -308,10 +309,10 @@ impl<'a, L: Load> World<'a, L> {
         &mut self,
         site: SiteId,
         now_ns: u64,
-        act: impl FnOnce(&mut Gateway<WorkDone>, &mut Indoors<'_, 'a, L>) -> Result<(), String>,
+        act: impl FnOnce(&mut Gateway<WorkDone>, &mut SiteInside<'_, 'a, L>) -> Result<(), String>,
     ) -> Result<(), String> {
         let Some(gateway) = &mut self.gateways[site as usize] else { return Ok(()) };
-        act(gateway, &mut Indoors { hall: &mut self.hall, site, now_ns })
+        act(gateway, &mut SiteInside { inner: &mut self.inner, site, now_ns })
     }
 
     /// Sees whether a site has left, and whether the search has ended.
@@ -328,9 +329,9 @@ impl<'a, L: Load> World<'a, L> {
                 .map(|piece| pleach_core::search::work::Work::clone(piece))
                 .collect();
             self.end = Some((part.done, gateway.site().best().cloned(), open));
-            self.yard().figures.time_ns = now_ns;
+            self.state().figures.time_ns = now_ns;
             for site in 0..self.gateways.len() as SiteId {
-                self.yard().close_account(site, now_ns);
+                self.state().close_account(site, now_ns);
             }
             if gathered {
                 // A site that was late is told by the one that hears from it.
@@ -338,55 +339,55 @@ impl<'a, L: Load> World<'a, L> {
             }
         }
         if site > 0 && left {
-            self.yard().figures.left += 1;
+            self.state().figures.left += 1;
             return self.go(site, now_ns, 0);
         }
         if over || gathered {
-            let yard = self.yard();
-            yard.homes[site as usize].over = true;
-            yard.figures.heard_ns = yard.figures.heard_ns.max(now_ns);
+            let state = self.state();
+            state.records[site as usize].over = true;
+            state.figures.heard_ns = state.figures.heard_ns.max(now_ns);
         }
         Ok(())
     }
 
     fn tell(&mut self, me: u32, event: Event, now_ns: u64) -> Result<(), String> {
         let site = self.site_of(me);
-        self.hall.tell(site, me, (event, None), now_ns)
+        self.inner.tell(site, me, (event, None), now_ns)
     }
 
     fn begin_stretch(&mut self, me: u32, then_ns: u64, now_ns: u64) {
-        let yard = &mut self.hall.yard;
-        let unit = &mut yard.units[me as usize];
-        let site = self.hall.site_of[me as usize];
-        if unit.hand.size() == 0.0 || yard.homes[site as usize].allowed == 0 {
+        let state = &mut self.inner.state;
+        let unit = &mut state.units[me as usize];
+        let site = self.inner.site_of[me as usize];
+        if unit.hand.size() == 0.0 || state.records[site as usize].allowed == 0 {
             return;
         }
         let look_ns = (unit.clock.speed * unit.clock.poll_ns as f64) as u64;
         // Near a limit a unit counts its nodes each time it looks for mail.
-        let most_ns = if yard.fleet.node_limit.is_some() { look_ns.max(1) } else { u64::MAX };
+        let most_ns = if state.fleet.node_limit.is_some() { look_ns.max(1) } else { u64::MAX };
         let ahead_ns = unit.hand.ahead_ns().map(|cost_ns| cost_ns.min(most_ns));
         let (result, until_ns) = match ahead_ns {
             Some(cost_ns) => (Err(cost_ns), unit.clock.end(now_ns, cost_ns)),
-            None if now_ns > then_ns => return yard.plan(me, now_ns),
+            None if now_ns > then_ns => return state.plan(me, now_ns),
             None => {
                 let ran = unit.hand.run(look_ns);
                 (Ok(ran), unit.clock.end(now_ns, ran.cost_ns))
             }
         };
         unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result });
-        yard.busy += 1;
-        yard.plan(me, until_ns);
+        state.busy += 1;
+        state.plan(me, until_ns);
     }
 
     fn end_stretch(&mut self, me: u32, stretch: Stretch, now_ns: u64) -> Result<(), String> {
         let Stretch { since_ns, until_ns, result } = stretch;
         let site = self.site_of(me);
-        let yard = &mut self.hall.yard;
-        yard.busy -= 1;
+        let state = &mut self.inner.state;
+        state.busy -= 1;
         if now_ns < until_ns && now_ns <= since_ns {
             return Ok(());
         }
-        let unit = &mut yard.units[me as usize];
+        let unit = &mut state.units[me as usize];
         let ran = match result {
             Ok(ran) => ran,
             Err(cost_ns) if now_ns >= until_ns => unit.hand.run(cost_ns),
@@ -394,15 +395,15 @@ impl<'a, L: Load> World<'a, L> {
         };
         let busy_ns = now_ns - since_ns;
         unit.busy_ns += busy_ns;
-        yard.figures.work_ns += ran.cost_ns;
-        yard.figures.last_work_ns = yard.figures.last_work_ns.max(now_ns);
-        let home = &mut yard.homes[site as usize];
-        home.nodes += ran.nodes;
-        if yard.fleet.node_limit.is_some() {
-            home.beyond += ran.nodes.saturating_sub(home.allowed);
-            home.allowed = home.allowed.saturating_sub(ran.nodes);
-            let gateway = home.first;
-            yard.plan(gateway, now_ns);
+        state.figures.work_ns += ran.cost_ns;
+        state.figures.last_work_ns = state.figures.last_work_ns.max(now_ns);
+        let record = &mut state.records[site as usize];
+        record.nodes += ran.nodes;
+        if state.fleet.node_limit.is_some() {
+            record.beyond += ran.nodes.saturating_sub(record.allowed);
+            record.allowed = record.allowed.saturating_sub(ran.nodes);
+            let gateway = record.first;
+            state.plan(gateway, now_ns);
         }
         if let Some(score) = ran.found {
             self.tell(me, Event::Found { score }, now_ns)?;

@@ -71,16 +71,16 @@ mod tests {
 
     #[test]
     fn a_range_is_finished_once_all_of_its_rows_are() {
-        let errands = Assignments::default();
-        errands.add(7, 0..10);
-        errands.add(8, 10..12);
-        assert!(!errands.done(&(0..4)));
-        assert!(errands.done(&(10..12)));
-        assert_eq!(errands.finished(), [(8, 10..12)]);
-        assert!(errands.done(&(4..10)));
-        assert!(!errands.done(&(20..21)));
-        assert_eq!(errands.finished(), [(7, 0..10)]);
-        assert_eq!(errands.finished(), []);
+        let assignments = Assignments::default();
+        assignments.add(7, 0..10);
+        assignments.add(8, 10..12);
+        assert!(!assignments.done(&(0..4)));
+        assert!(assignments.done(&(10..12)));
+        assert_eq!(assignments.finished(), [(8, 10..12)]);
+        assert!(assignments.done(&(4..10)));
+        assert!(!assignments.done(&(20..21)));
+        assert_eq!(assignments.finished(), [(7, 0..10)]);
+        assert_eq!(assignments.finished(), []);
     }
 
     /// A megabyte for each unit.

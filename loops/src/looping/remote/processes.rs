@@ -18,7 +18,7 @@ use std::time::Instant;
 pub(in super::super) struct LoopProcesses<'a> {
     cluster: &'a Cluster,
     work: &'a dyn RemoteLoop,
-    errands: Assignments,
+    assignments: Assignments,
 }
 
 impl Drop for LoopProcesses<'_> {
@@ -42,7 +42,7 @@ impl<'a> LoopProcesses<'a> {
         }
         let work = work.ok_or(RunError::Follow("this loop is for a single process"))?;
         cluster.begin_loop()?;
-        Ok(Some(Self { cluster, work, errands: Assignments::default() }))
+        Ok(Some(Self { cluster, work, assignments: Assignments::default() }))
     }
 
     /// Whether another process leads.
@@ -62,7 +62,7 @@ impl<'a> LoopProcesses<'a> {
 
     /// Some rows are done.
     pub fn done(&self, rows: &Range<u32>) {
-        if self.follows() && self.errands.done(rows) {
+        if self.follows() && self.assignments.done(rows) {
             self.ring();
         }
     }
@@ -81,8 +81,9 @@ impl<'a> LoopProcesses<'a> {
         let ferried = if self.follows() {
             let workers =
                 WorkerCount { units: all, host: pleach_runtime::host(), names: names.to_vec() };
-            let errands = &self.errands;
-            let complete = LoopWorker { share, errands, work, cluster, units, workers }.keep()?;
+            let assignments = &self.assignments;
+            let complete =
+                LoopWorker { share, assignments, work, cluster, units, workers }.keep()?;
             RemoteResult { complete: Some(complete), ..RemoteResult::default() }
         } else {
             let first = names.len() - 1;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// A loop's part in a process that follows the root.
 pub(super) struct LoopWorker<'a> {
     pub share: &'a LoopQueue<'a>,
-    pub errands: &'a Assignments,
+    pub assignments: &'a Assignments,
     pub work: &'a dyn RemoteLoop,
     pub cluster: &'a Cluster,
     /// The units of the loop that rows stand for.
@@ -40,7 +40,7 @@ impl LoopWorker<'_> {
                     What::Run { number, rows } => {
                         let end = rows.end.min(self.share.rows());
                         let rows = rows.start.min(end)..end;
-                        self.errands.add(number, rows.clone());
+                        self.assignments.add(number, rows.clone());
                         self.share.hand_out([rows]);
                     }
                     What::Results { rows, bytes, .. } if rows.end <= self.share.rows() => {
@@ -61,7 +61,7 @@ impl LoopWorker<'_> {
                 say(session, 0, at, What::Leave);
                 return Ok(false);
             }
-            for (number, rows) in self.errands.finished() {
+            for (number, rows) in self.assignments.finished() {
                 self.deliver(session, at, (number, rows));
                 told = Instant::now();
             }

@@ -1,6 +1,6 @@
-//! [`Seat`]: what one peer of a simulated cluster can do.
+//! [`UnitEffects`]: what one peer of a simulated cluster can do.
 
-use super::floor::Floor;
+use super::cluster_state::ClusterState;
 use super::load::{Hand, Load};
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
@@ -8,19 +8,19 @@ use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
 /// One peer at a time, and the cluster around it.
-pub(super) struct Seat<'w, 'a, L: Load> {
-    pub floor: &'w mut Floor<'a, L>,
+pub(super) struct UnitEffects<'w, 'a, L: Load> {
+    pub state: &'w mut ClusterState<'a, L>,
     pub me: PeerId,
     pub now_ns: u64,
 }
 
-impl<L: Load> Seat<'_, '_, L> {
+impl<L: Load> UnitEffects<'_, '_, L> {
     pub fn hand(&mut self) -> &mut L::Hand {
-        &mut self.floor.units[self.me as usize].hand
+        &mut self.state.units[self.me as usize].hand
     }
 }
 
-impl<L: Load> Effects for Seat<'_, '_, L> {
+impl<L: Load> Effects for UnitEffects<'_, '_, L> {
     type Piece = Arc<Work>;
     type Error = String;
 
@@ -39,49 +39,49 @@ impl<L: Load> Effects for Seat<'_, '_, L> {
 
     fn put(&mut self, piece: Arc<Work>) -> Result<(), String> {
         let put = self.hand().put(&piece.bytes);
-        self.floor.checker.works(self.me, true);
+        self.state.checker.works(self.me, true);
         put.map_err(|why| format!("a piece cannot be read: {why}"))
     }
 
     fn send(&mut self, to: PeerId, message: Message, piece: Option<Arc<Work>>) {
-        self.floor.post(self.me, to, message, piece, self.now_ns);
+        self.state.post(self.me, to, message, piece, self.now_ns);
     }
 
     fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), String> {
         let peer = self.me;
         let (work, done, best) = (self.hand().copy(), self.hand().done(), self.hand().best());
         let cut = Cut { peer, work, counts: done.counts, on_the_way };
-        self.floor.checker.on_cut(cut, done, best, self.floor.load)
+        self.state.checker.on_cut(cut, done, best, self.state.load)
     }
 
     fn join(&mut self) -> Result<(), String> {
-        if self.floor.count == 0 {
+        if self.state.count == 0 {
             return Err("joined after the end".into());
         }
-        self.floor.count += 1;
+        self.state.count += 1;
         Ok(())
     }
 
     fn leave(&mut self) -> Result<bool, String> {
-        let left = self.floor.count.checked_sub(1).ok_or("more left than were counted")?;
-        self.floor.count = left;
+        let left = self.state.count.checked_sub(1).ok_or("more left than were counted")?;
+        self.state.count = left;
         Ok(left == 0)
     }
 
     fn beat(&mut self, score: i64) {
         self.hand().beat(score);
-        self.floor.checker.on_score(score, self.now_ns);
+        self.state.checker.on_score(score, self.now_ns);
     }
 
     fn wake_at(&mut self, at_ns: u64) {
-        self.floor.plan_to_wake(self.me, at_ns.max(self.now_ns));
+        self.state.plan_to_wake(self.me, at_ns.max(self.now_ns));
     }
 
     fn finish(&mut self) -> Result<(), String> {
-        let unit = &self.floor.units[self.me as usize];
+        let unit = &self.state.units[self.me as usize];
         let there_ns = self.now_ns - unit.clock.joins_ns;
-        self.floor.checker.figures.idle_ns += there_ns.saturating_sub(unit.busy_ns);
-        self.floor.checker.on_finish(self.me, self.now_ns)
+        self.state.checker.figures.idle_ns += there_ns.saturating_sub(unit.busy_ns);
+        self.state.checker.on_finish(self.me, self.now_ns)
     }
 
     fn broken(&mut self, law: Law) -> Result<(), String> {

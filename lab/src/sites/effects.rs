@@ -1,6 +1,6 @@
-//! [`Seat`]: what one unit of a simulated site can do, the gateway among them.
+//! [`SiteUnitEffects`]: what one unit of a simulated site can do, the gateway among them.
 
-use super::yard::Yard;
+use super::fleet_state::FleetState;
 use crate::load::{Hand, Load};
 use pleach_core::lease::SiteId;
 use pleach_core::search::work::Work;
@@ -10,26 +10,26 @@ use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
 /// One unit at a time, and all sites around it.
-pub(super) struct Seat<'w, 'a, L: Load> {
-    pub yard: &'w mut Yard<'a, L>,
+pub(super) struct SiteUnitEffects<'w, 'a, L: Load> {
+    pub state: &'w mut FleetState<'a, L>,
     pub site: SiteId,
     /// Its number inside its site.
     pub me: PeerId,
     pub now_ns: u64,
 }
 
-impl<L: Load> Seat<'_, '_, L> {
+impl<L: Load> SiteUnitEffects<'_, '_, L> {
     fn unit(&self) -> u32 {
-        self.yard.gateway(self.site) + self.me
+        self.state.gateway(self.site) + self.me
     }
 
     fn hand(&mut self) -> &mut L::Hand {
         let unit = self.unit() as usize;
-        &mut self.yard.units[unit].hand
+        &mut self.state.units[unit].hand
     }
 }
 
-impl<L: Load> Effects for Seat<'_, '_, L> {
+impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
     type Piece = Arc<Work>;
     type Error = String;
 
@@ -49,7 +49,7 @@ impl<L: Load> Effects for Seat<'_, '_, L> {
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, String> {
         if self.me == 0 {
             let unit = self.unit();
-            return Ok(self.yard.split_spare(unit, share).map(Arc::new));
+            return Ok(self.state.split_spare(unit, share).map(Arc::new));
         }
         let piece = self.hand().split(share).map(Arc::new);
         piece.map(Some).ok_or(format!("unit {} gives of less than two nodes", self.unit()))
@@ -61,33 +61,33 @@ impl<L: Load> Effects for Seat<'_, '_, L> {
     }
 
     fn send(&mut self, to: PeerId, message: Message, piece: Option<Arc<Work>>) {
-        self.yard.send_near(self.site, self.me, to, (message, piece), self.now_ns);
+        self.state.send_near(self.site, self.me, to, (message, piece), self.now_ns);
     }
 
     fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), String> {
         let (work, done) = (self.hand().copy(), self.hand().done());
         let cut = Cut { peer: self.me, work, counts: done.counts, on_the_way };
-        let home = &mut self.yard.homes[self.site as usize];
-        home.cuts.push((cut, done));
-        if home.cuts.len() == home.peers as usize {
-            let gateway = home.first;
-            self.yard.plan(gateway, self.now_ns);
+        let record = &mut self.state.records[self.site as usize];
+        record.cuts.push((cut, done));
+        if record.cuts.len() == record.peers as usize {
+            let gateway = record.first;
+            self.state.plan(gateway, self.now_ns);
         }
         Ok(())
     }
 
     fn join(&mut self) -> Result<(), String> {
-        self.yard.homes[self.site as usize].count += 1;
+        self.state.records[self.site as usize].count += 1;
         Ok(())
     }
 
     /// The site itself counts as one more: its units never end by themselves.
     fn leave(&mut self) -> Result<bool, String> {
-        let home = &mut self.yard.homes[self.site as usize];
-        home.count = home.count.checked_sub(1).ok_or("more left than were counted")?;
-        if home.count == 0 {
-            let gateway = home.first;
-            self.yard.plan(gateway, self.now_ns);
+        let record = &mut self.state.records[self.site as usize];
+        record.count = record.count.checked_sub(1).ok_or("more left than were counted")?;
+        if record.count == 0 {
+            let gateway = record.first;
+            self.state.plan(gateway, self.now_ns);
         }
         Ok(false)
     }
@@ -96,12 +96,12 @@ impl<L: Load> Effects for Seat<'_, '_, L> {
         self.hand().beat(score);
         if self.me == 0 {
             let gateway = self.unit();
-            self.yard.plan(gateway, self.now_ns);
+            self.state.plan(gateway, self.now_ns);
         }
     }
 
     fn wake_at(&mut self, at_ns: u64) {
-        self.yard.plan_to_wake(self.unit(), at_ns.max(self.now_ns));
+        self.state.plan_to_wake(self.unit(), at_ns.max(self.now_ns));
     }
 
     fn finish(&mut self) -> Result<(), String> {
@@ -114,7 +114,7 @@ impl<L: Load> Effects for Seat<'_, '_, L> {
 }
 
 /// Nobody gives late inside a site.
-impl<L: Load> LateEffects for Seat<'_, '_, L> {
+impl<L: Load> LateEffects for SiteUnitEffects<'_, '_, L> {
     fn copy(&mut self) -> Result<Arc<Work>, String> {
         Err("late giving inside a site".into())
     }

@@ -1,4 +1,4 @@
-//! [`Floor`]: a simulated cluster without its peers: the units, their mail, and the events to come.
+//! [`ClusterState`]: a simulated cluster without its peers: the units, their mail, and the events to come.
 
 use super::checker::Checker;
 use super::load::{Load, Ran};
@@ -53,7 +53,7 @@ pub(super) const WAKE: u64 = 2;
 pub(super) const SNAPSHOT: u64 = 3;
 
 /// A cluster without its peers.
-pub(super) struct Floor<'a, L: Load> {
+pub(super) struct ClusterState<'a, L: Load> {
     /// The size of a message without the work that travels with it.
     pub message_bytes: u64,
     pub load: &'a L,
@@ -68,7 +68,7 @@ pub(super) struct Floor<'a, L: Load> {
     pub count: u64,
 }
 
-impl<L: Load> Floor<'_, L> {
+impl<L: Load> ClusterState<'_, L> {
     /// Plans a unit's next turn, in place of any other.
     pub fn plan(&mut self, me: PeerId, at_ns: u64) {
         self.units[me as usize].turn_ns = at_ns;

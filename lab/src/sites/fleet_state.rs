@@ -1,9 +1,9 @@
-//! [`Yard`]: sites without their gateways and peers: units, mail, files and the events to come.
+//! [`FleetState`]: sites without their gateways and peers: units, mail, files and the events to come.
 
 use super::figures::SiteFigures;
 use super::{Churn, Fleet};
 use crate::chance::mix;
-use crate::floor::{LETTER, NEVER, TURN, Unit, WAKE};
+use crate::cluster_state::{LETTER, NEVER, TURN, Unit, WAKE};
 use crate::load::{Hand, Load, WorkDone};
 use crate::machine::Machine;
 use crate::network::Traffic;
@@ -29,7 +29,7 @@ pub(super) enum SimMail {
 pub(super) type File = (Certificate<Portion<WorkDone>>, Option<Solution>);
 
 /// A site, but for its gateway and its units.
-pub(super) struct Home {
+pub(super) struct SiteRecord {
     /// The first of its units, which is the gateway; and how many there are, with the gateway.
     pub first: u32,
     pub peers: u32,
@@ -68,13 +68,13 @@ pub(super) struct Home {
 }
 
 /// All sites without their gateways and peers.
-pub(super) struct Yard<'a, L: Load> {
+pub(super) struct FleetState<'a, L: Load> {
     pub fleet: &'a Fleet,
     pub load: &'a L,
     pub queue: Queue,
     pub traffic: Traffic<'a>,
     pub units: Vec<Unit<L::Hand>>,
-    pub homes: Vec<Home>,
+    pub records: Vec<SiteRecord>,
     packets: Vec<Option<SimMail>>,
     empty: Vec<u32>,
     pub file: Option<File>,
@@ -82,37 +82,37 @@ pub(super) struct Yard<'a, L: Load> {
     pub busy: u32,
     /// The score that solutions must beat.
     pub start: i64,
-    /// What the yard found wrong while a gateway was at work.
+    /// What the state found wrong while a gateway was at work.
     pub broken: Option<String>,
 }
 
-impl<'a, L: Load> Yard<'a, L> {
+impl<'a, L: Load> FleetState<'a, L> {
     pub fn new(fleet: &'a Fleet, load: &'a L) -> Self {
-        let mut homes = Vec::new();
+        let mut records = Vec::new();
         let mut first = 0;
         for class in &fleet.sites {
             for _ in 0..class.count {
-                homes.push(home(first, class.units + 1, class.speed));
+                records.push(record(first, class.units + 1, class.speed));
                 first += class.units + 1;
             }
         }
         let mut machine = Machine::uniform(1, 0, fleet.poll_ns);
         let mut units = Vec::with_capacity(first as usize);
-        for home in &homes {
-            machine.classes[0].speed = home.speed;
-            for _ in 0..home.peers {
+        for record in &records {
+            machine.classes[0].speed = record.speed;
+            for _ in 0..record.peers {
                 let clock = machine.clocks(mix(fleet.seed, 22, units.len() as u64), 0)[0];
                 units.push(unit(load, clock));
             }
         }
-        let sites = homes.len() as u32;
+        let sites = records.len() as u32;
         Self {
             fleet,
             load,
             queue: Queue::new(first),
             traffic: Traffic::new(&fleet.network, sites, mix(fleet.seed, 21, 0)),
             units,
-            homes,
+            records,
             packets: Vec::new(),
             empty: Vec::new(),
             file: None,
@@ -125,12 +125,12 @@ impl<'a, L: Load> Yard<'a, L> {
 
     /// The units of a site, with its gateway.
     pub fn range(&self, site: SiteId) -> std::ops::Range<usize> {
-        let home = &self.homes[site as usize];
-        home.first as usize..(home.first + home.peers) as usize
+        let record = &self.records[site as usize];
+        record.first as usize..(record.first + record.peers) as usize
     }
 
     pub fn gateway(&self, site: SiteId) -> u32 {
-        self.homes[site as usize].first
+        self.records[site as usize].first
     }
 
     /// Plans a unit's next turn, unless an earlier one is planned.
@@ -177,8 +177,8 @@ impl<'a, L: Load> Yard<'a, L> {
         (message, work): (Message, Option<Arc<Work>>),
         now_ns: u64,
     ) {
-        let home = &self.homes[site as usize];
-        let (round, to) = (home.round, home.first + to);
+        let record = &self.records[site as usize];
+        let (round, to) = (record.round, record.first + to);
         self.figures.near += 1;
         let at_ns = now_ns + self.fleet.near_ns;
         self.put_letter(SimMail::Near { round, from, to, message, work }, at_ns);
@@ -196,10 +196,10 @@ impl<'a, L: Load> Yard<'a, L> {
         self.note(&message, bytes);
         let at_ns = self.traffic.send(from, to, bytes, now_ns);
         if self.fleet.churn != Churn::default() {
-            self.homes[from as usize].contacts.insert(to);
-            self.homes[to as usize].contacts.insert(from);
+            self.records[from as usize].contacts.insert(to);
+            self.records[to as usize].contacts.insert(from);
         }
-        let life = self.homes[to as usize].life;
+        let life = self.records[to as usize].life;
         self.put_letter(SimMail::Far { from, to, life, message }, at_ns);
     }
 
@@ -223,7 +223,7 @@ impl<'a, L: Load> Yard<'a, L> {
     pub fn done(&self, site: SiteId) -> WorkDone {
         let mut done = WorkDone::default();
         self.units[self.range(site)].iter().for_each(|unit| done.add(&unit.hand.done()));
-        done.without(&self.homes[site as usize].base).unwrap_or_default()
+        done.without(&self.records[site as usize].base).unwrap_or_default()
     }
 
     /// The best score that a unit of a site knows.
@@ -255,11 +255,11 @@ impl<'a, L: Load> Yard<'a, L> {
 
     /// Adds to the capacity what a site was there for.
     pub fn close_account(&mut self, site: SiteId, now_ns: u64) {
-        let home = &mut self.homes[site as usize];
-        if home.alive {
-            let power = f64::from(home.peers - 1) * home.speed;
-            self.figures.capacity_ns += power * (now_ns - home.since_ns) as f64;
-            home.since_ns = now_ns;
+        let record = &mut self.records[site as usize];
+        if record.alive {
+            let power = f64::from(record.peers - 1) * record.speed;
+            self.figures.capacity_ns += power * (now_ns - record.since_ns) as f64;
+            record.since_ns = now_ns;
         }
     }
 
@@ -275,18 +275,18 @@ impl<'a, L: Load> Yard<'a, L> {
             unit.stretch = None;
             (unit.turn_ns, unit.wake_ns, unit.began) = (NEVER, NEVER, false);
         }
-        let home = &mut self.homes[site as usize];
-        home.round += 1;
-        home.count = home.peers.into();
-        home.epoch = 0;
-        home.cuts.clear();
-        home.base = WorkDone::default();
-        (home.nodes, home.spent) = (0, (0, 0));
+        let record = &mut self.records[site as usize];
+        record.round += 1;
+        record.count = record.peers.into();
+        record.epoch = 0;
+        record.cuts.clear();
+        record.base = WorkDone::default();
+        (record.nodes, record.spent) = (0, (0, 0));
     }
 }
 
-fn home(first: u32, peers: u32, speed: f64) -> Home {
-    Home {
+fn record(first: u32, peers: u32, speed: f64) -> SiteRecord {
+    SiteRecord {
         first,
         peers,
         speed,

@@ -35,7 +35,7 @@ pub struct Churn {
 
 /// Something that befalls sites.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Fate {
+pub(super) enum Incident {
     Death,
     Join,
     Leave,
@@ -55,26 +55,33 @@ pub(super) enum Fate {
 }
 
 /// What happens by chance, in the order of its number.
-pub(super) const CHANCES: [Fate; 7] =
-    [Fate::Death, Fate::Join, Fate::Leave, Fate::Rack, Fate::Cut, Fate::Stop, Fate::RootDeath];
+pub(super) const CHANCES: [Incident; 7] = [
+    Incident::Death,
+    Incident::Join,
+    Incident::Leave,
+    Incident::Rack,
+    Incident::Cut,
+    Incident::Stop,
+    Incident::RootDeath,
+];
 
 impl Churn {
-    fn a_minute(&self, fate: Fate) -> f64 {
-        match fate {
-            Fate::Death => self.deaths,
-            Fate::Join => self.joins,
-            Fate::Leave => self.leaves,
-            Fate::Rack => self.racks,
-            Fate::Cut => self.cuts,
-            Fate::Stop => self.stops,
-            Fate::RootDeath => self.root_deaths,
+    fn a_minute(&self, incident: Incident) -> f64 {
+        match incident {
+            Incident::Death => self.deaths,
+            Incident::Join => self.joins,
+            Incident::Leave => self.leaves,
+            Incident::Rack => self.racks,
+            Incident::Cut => self.cuts,
+            Incident::Stop => self.stops,
+            Incident::RootDeath => self.root_deaths,
             _ => 0.0,
         }
     }
 
     /// How long it takes until something happens again; `None` if it never does.
-    pub(super) fn wait_ns(&self, fate: Fate, seed: u64, drawn: u64) -> Option<u64> {
-        let rate = self.a_minute(fate);
+    pub(super) fn wait_ns(&self, incident: Incident, seed: u64, drawn: u64) -> Option<u64> {
+        let rate = self.a_minute(incident);
         (rate > 0.0).then(|| (exponential(mix(seed, drawn, 31)) * 60e9 / rate) as u64)
     }
 }

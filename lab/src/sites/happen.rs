@@ -1,0 +1,263 @@
+//! What befalls the sites of a [`World`], and what others notice of it.
+
+use super::figures::Moment;
+use super::fleet_state::SiteRecord;
+use super::incidents::{CHANCES, Incident};
+use super::world::World;
+use crate::chance::mix;
+use crate::cluster_state::{NEVER, SNAPSHOT};
+use crate::load::Load;
+use pleach_core::lease::{Site, SiteId};
+
+impl<L: Load> World<'_, L> {
+    /// Plans what happens by chance.
+    pub(super) fn expect(&mut self, incident: Incident, now_ns: u64) {
+        self.drawn += 1;
+        let fleet = self.inner.state.fleet;
+        if let Some(wait_ns) = fleet.churn.wait_ns(incident, fleet.seed, self.drawn) {
+            self.schedule(now_ns + wait_ns, incident);
+        }
+    }
+
+    pub(super) fn schedule(&mut self, at_ns: u64, incident: Incident) {
+        self.incidents.push(incident);
+        let which = self.incidents.len() as u64 - 1;
+        self.state().queue.push(at_ns, which << 2 | SNAPSHOT);
+    }
+
+    /// One of the sites but the root that pass a test.
+    fn any_site(&mut self, of: impl Fn(&SiteRecord) -> bool) -> Option<SiteId> {
+        self.drawn += 1;
+        let records = &self.inner.state.records;
+        let sites = records.len() as u64;
+        let first = mix(self.inner.state.fleet.seed, self.drawn, 32) % sites;
+        let mut order = (0..sites).map(|at| (first + at) % sites);
+        order.find(|&site| site > 0 && of(&records[site as usize])).map(|site| site as SiteId)
+    }
+
+    pub(super) fn happen(&mut self, which: u32, now_ns: u64) -> Result<(), String> {
+        let incident = self.incidents[which as usize];
+        if self.end.is_some()
+            && incident != Incident::Resume
+            && !matches!(incident, Incident::Noticed(_) | Incident::Back(_))
+        {
+            return Ok(());
+        }
+        if CHANCES.contains(&incident) {
+            self.expect(incident, now_ns);
+        }
+        let churn = self.inner.state.fleet.churn;
+        match incident {
+            Incident::Death => match self.any_site(|record| record.alive) {
+                Some(site) => self.die(site, now_ns),
+                None => Ok(()),
+            },
+            Incident::Rack => {
+                let rack = churn.rack.max(1);
+                let first =
+                    self.any_site(|record| record.alive).map_or(0, |site| site / rack * rack);
+                let sites = self.gateways.len() as SiteId;
+                (first..(first + rack).min(sites)).filter(|&site| site > 0).try_for_each(|site| {
+                    if self.inner.state.records[site as usize].alive {
+                        self.die(site, now_ns)
+                    } else {
+                        Ok(())
+                    }
+                })
+            }
+            Incident::Join => {
+                let Some(site) = self.any_site(|record| !record.alive) else { return Ok(()) };
+                self.notice(site, now_ns)?;
+                self.state().figures.joined += 1;
+                let incarnation = self.incarnation();
+                self.sit(site, Site::new(site, incarnation), now_ns)
+            }
+            Incident::Leave => match self
+                .any_site(|record| record.alive && record.stands_ns <= now_ns)
+            {
+                Some(site) => {
+                    self.with_gate(site, now_ns, |gateway, inside| gateway.leave(now_ns, inside))?;
+                    let gateway = self.inner.state.gateway(site);
+                    self.state().plan(gateway, now_ns);
+                    Ok(())
+                }
+                None => Ok(()),
+            },
+            Incident::Cut => {
+                if let Some(site) = self.any_site(|record| record.alive) {
+                    self.state().figures.cut_off += 1;
+                    self.state().records[site as usize].cut_off_ns = now_ns + churn.cut_ns;
+                    self.state().records[site as usize].unnoticed = true;
+                    self.schedule(now_ns + churn.notice_ns, Incident::Noticed(site));
+                    let back_ns = now_ns + churn.cut_ns.max(churn.notice_ns) + 1;
+                    self.schedule(back_ns, Incident::Back(site));
+                }
+                Ok(())
+            }
+            Incident::Stop => {
+                if let Some(site) =
+                    self.any_site(|record| record.alive && record.stands_ns <= now_ns)
+                {
+                    self.stand(site, now_ns, churn.stop_ns);
+                }
+                Ok(())
+            }
+            Incident::RootDeath => {
+                if self.inner.state.file.is_some() && self.inner.state.records[0].alive {
+                    self.die(0, now_ns)?;
+                    self.schedule(now_ns + churn.resume_ns, Incident::Resume);
+                }
+                Ok(())
+            }
+            Incident::Noticed(site) => self.notice(site, now_ns),
+            Incident::Back(site) => self.meet(site, now_ns),
+            Incident::Resume => self.resume(now_ns),
+            Incident::Look => {
+                self.look(now_ns);
+                Ok(())
+            }
+            Incident::End => {
+                self.with_gate(0, now_ns, |gateway, inside| gateway.stop(now_ns, inside))?;
+                let gateway = self.inner.state.gateway(0);
+                self.state().plan(gateway, now_ns);
+                Ok(())
+            }
+        }
+    }
+
+    /// Notes how the run stands; ever more seldom, so that the moments stay few.
+    fn look(&mut self, now_ns: u64) {
+        let state = &mut self.inner.state;
+        let there: Vec<_> = state.records.iter().filter(|record| record.alive).collect();
+        let units = there.iter().map(|record| record.peers - 1).sum();
+        let moment = Moment { at_ns: now_ns, sites: there.len() as u32, busy: state.busy, units };
+        let over_time = &mut state.figures.over_time;
+        over_time.push(moment);
+        if over_time.len() >= 400 {
+            let mut odd = false;
+            over_time.retain(|_| {
+                odd = !odd;
+                odd
+            });
+        }
+        let step_ns = match over_time[..] {
+            [.., before, last] => last.at_ns - before.at_ns,
+            _ => 1_000_000,
+        };
+        self.schedule(now_ns + step_ns.max(1_000_000), Incident::Look);
+    }
+
+    fn stand(&mut self, site: SiteId, now_ns: u64, for_ns: u64) {
+        let range = self.inner.state.range(site);
+        let state = self.state();
+        state.figures.stood += 1;
+        state.records[site as usize].stands_ns = now_ns + for_ns;
+        for at in range {
+            if let Some(stretch) = &mut state.units[at].stretch {
+                stretch.since_ns += for_ns;
+                stretch.until_ns += for_ns;
+                let until_ns = stretch.until_ns;
+                state.units[at].turn_ns = NEVER;
+                state.plan(at as u32, until_ns);
+            }
+        }
+    }
+
+    fn die(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
+        self.state().figures.died += 1;
+        let notice_ns = self.inner.state.fleet.churn.notice_ns;
+        self.go(site, now_ns, notice_ns)
+    }
+
+    /// A process is gone; others notice it after a while.
+    pub(super) fn go(&mut self, site: SiteId, now_ns: u64, notice_ns: u64) -> Result<(), String> {
+        if self.end.is_none() {
+            self.state().close_account(site, now_ns);
+        }
+        self.inner.clear(site, now_ns);
+        let record = &mut self.state().records[site as usize];
+        record.alive = false;
+        record.life += 1;
+        record.gate_wake_ns = NEVER;
+        record.unnoticed = true;
+        let messages = std::mem::take(&mut record.messages);
+        messages.into_iter().for_each(|place| drop(self.state().take_letter(place)));
+        self.gateways[site as usize] = None;
+        self.schedule(now_ns + notice_ns, Incident::Noticed(site));
+        Ok(())
+    }
+
+    /// All that had to do with a process notice that it is gone, or cannot be reached.
+    fn notice(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
+        let record = &mut self.state().records[site as usize];
+        if !std::mem::take(&mut record.unnoticed) {
+            return Ok(());
+        }
+        let alive = record.alive;
+        let mut contacts: Vec<SiteId> = std::mem::take(&mut record.contacts).into_iter().collect();
+        contacts.sort_unstable();
+        for other in contacts {
+            self.refused(other, site, now_ns)?;
+            if alive {
+                self.refused(site, other, now_ns)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A site that came, or came back, and those that have missed it learn of each other; all, where each site
+    /// knows which others are there.
+    pub(super) fn meet(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
+        let missed_by = std::mem::take(&mut self.state().records[site as usize].missed_by);
+        let others: Vec<SiteId> = if self.inner.state.fleet.open {
+            (0..self.gateways.len() as SiteId).collect()
+        } else {
+            missed_by.into_iter().collect()
+        };
+        for other in others.into_iter().filter(|&other| other != site) {
+            let records = &mut self.state().records;
+            let reached = |at: SiteId| records[at as usize].alive && !records[at as usize].over;
+            if reached(site) && reached(other) {
+                records[site as usize].contacts.insert(other);
+                records[other as usize].contacts.insert(site);
+                self.learns_of(site, other, now_ns)?;
+                self.learns_of(other, site, now_ns)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn learns_of(&mut self, site: SiteId, other: SiteId, now_ns: u64) -> Result<(), String> {
+        self.with_gate(site, now_ns, |gateway, inside| gateway.came(other, now_ns, inside))?;
+        let gateway = self.inner.state.gateway(site);
+        self.state().plan(gateway, now_ns);
+        Ok(())
+    }
+
+    /// A site learns that another cannot be reached.
+    pub(super) fn refused(
+        &mut self,
+        site: SiteId,
+        other: SiteId,
+        now_ns: u64,
+    ) -> Result<(), String> {
+        if self.inner.state.records[site as usize].alive
+            && !self.inner.state.records[site as usize].over
+        {
+            self.state().records[other as usize].missed_by.insert(site);
+            self.with_gate(site, now_ns, |gateway, inside| gateway.away(other, now_ns, inside))?;
+            let gateway = self.inner.state.gateway(site);
+            self.state().plan(gateway, now_ns);
+        }
+        Ok(())
+    }
+
+    /// A new root takes the place of the dead one, with its file.
+    fn resume(&mut self, now_ns: u64) -> Result<(), String> {
+        self.notice(0, now_ns)?;
+        let (whole, best) = self.inner.state.file.clone().ok_or("there is no file")?;
+        let incarnation = self.incarnation();
+        self.sit(0, Site::root(0, incarnation, whole, best), now_ns)?;
+        self.with_gate(0, now_ns, |gateway, inside| gateway.resume(now_ns, inside))
+    }
+}
