@@ -315,3 +315,13 @@ fn the_examples_of_the_library_run() {
     let alone = text("joined", &[key.to_str().unwrap()]);
     assert!(alone.starts_with("join 127.0.0.1:") && alone.ends_with("86293865 ways\n"), "{alone}");
 }
+
+/// An error says what lies behind it.
+#[test]
+fn errors_have_sources() {
+    use std::error::Error as _;
+    let nowhere = folder("library").join("no-such-folder/run.pleach");
+    let missing = pleach::Solver::new(Steps).resume(nowhere).err().unwrap();
+    let source = missing.source().unwrap().downcast_ref::<std::io::Error>().unwrap();
+    assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+}

@@ -12,6 +12,7 @@ pub(crate) const MOST_THREADS: u32 = 1024;
 
 /// Why a run could not be carried out.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunError {
     /// `master-worker:late` where exploring a node twice would be wrong, or cannot be done.
     #[error("master-worker:late {0}")]
@@ -30,7 +31,7 @@ pub enum RunError {
     Threads(u32),
     /// The system gives no more threads.
     #[error("cannot start thread {0}: {1}")]
-    Thread(u32, io::Error),
+    Thread(u32, #[source] io::Error),
     /// Work that a unit received could not be read.
     #[error("work between units cannot be read: {0}")]
     Work(#[from] Malformed),
@@ -52,6 +53,7 @@ pub enum RunError {
         /// The file.
         path: PathBuf,
         /// What went wrong.
+        #[source]
         why: io::Error,
     },
     /// A checkpoint cannot be read.
@@ -60,6 +62,7 @@ pub enum RunError {
         /// The file.
         path: PathBuf,
         /// What went wrong.
+        #[source]
         why: io::Error,
     },
     /// A slab of a loop in steps cannot be held.
@@ -70,7 +73,7 @@ pub enum RunError {
     NoUnit(String),
     /// The links to other processes fail.
     #[error("{0}")]
-    Net(Box<dyn Error + Send + Sync>),
+    Net(#[source] Box<dyn Error + Send + Sync>),
     /// A process that joined has lost the root.
     #[error("{0}")]
     Lost(String),

@@ -6,11 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a campaign ends without a result.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// Options that do not fit the problem: which, and what was expected.
+    #[error("{0}")]
     Input(String),
     /// A checkpoint that cannot be resumed.
+    #[error("cannot resume {}: {why}", path.display())]
     Resume {
         /// The file.
         path: PathBuf,
@@ -18,7 +21,8 @@ pub enum Error {
         why: String,
     },
     /// The run failed, or its checkpoint file cannot be used.
-    Run(RunError),
+    #[error(transparent)]
+    Run(#[from] RunError),
 }
 
 impl Error {
@@ -30,23 +34,5 @@ impl Error {
     /// A checkpoint file that cannot be resumed, and why.
     pub(crate) fn resume(path: &Path, why: impl fmt::Display) -> Self {
         Error::Resume { path: path.to_path_buf(), why: why.to_string() }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Input(why) => f.write_str(why),
-            Error::Resume { path, why } => write!(f, "cannot resume {}: {why}", path.display()),
-            Error::Run(why) => why.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<RunError> for Error {
-    fn from(why: RunError) -> Self {
-        Error::Run(why)
     }
 }

@@ -14,6 +14,7 @@ pub(crate) use words::{estimate, grouped, short};
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Status {
     /// The best solution is known and proven.
     Optimal,
