@@ -82,7 +82,11 @@ impl Tree for Knapsack {
         let Some(item) = self.items.get(at as usize) else {
             let is_taken = |i: &usize| taken[i / 64] >> (i % 64) & 1 == 1;
             let taken = (0..self.items.len()).filter(is_taken);
-            return out.solution(value, || taken.map(|i| self.items[i].number).collect());
+            return out.solution(value, || {
+                let mut numbers: Vec<i64> = taken.map(|i| self.items[i].number).collect();
+                numbers.sort_unstable();
+                numbers
+            });
         };
         if item.weight <= room {
             let (room, value, mut taken) = (room - item.weight, value + item.value, taken);

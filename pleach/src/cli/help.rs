@@ -238,3 +238,59 @@ fn flags(about: &str, usage: &str, flags: &[About], after: &str) -> String {
         .mut_arg("help", |help| help.short('h'));
     command.render_help().to_string().trim_end().to_string()
 }
+
+/// A help text for the terminal of this process, if there is one that is narrower.
+pub fn fitted(text: &str) -> String {
+    let out = console::Term::stdout();
+    let columns = out.is_term().then(|| out.size_checked()).flatten().map(|(_, columns)| columns);
+    let Some(columns) = columns.filter(|&columns| columns >= 40) else { return text.into() };
+    let lines = text.lines().map(|line| wrapped(line, columns.into()));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A line in as many lines as it needs; those that follow begin below its last column. Commands stay whole.
+fn wrapped(line: &str, columns: usize) -> String {
+    let is_command = line.trim_start().starts_with("pleach ");
+    if line.chars().count() <= columns || is_command {
+        return line.into();
+    }
+    let start = line.len() - line.trim_start().len();
+    let below = line.rfind("  ").map_or(start, |at| at + 2).min(columns / 2);
+    let (mut out, mut width) = (String::new(), 0);
+    for word in line[start..].split_inclusive(' ') {
+        let long = word.trim_end().chars().count();
+        if width == 0 {
+            out.push_str(&line[..start]);
+            width = start;
+        } else if width + long > columns {
+            let kept = out.trim_end().len();
+            out.truncate(kept);
+            out.push('\n');
+            out.push_str(&" ".repeat(below));
+            width = below;
+        }
+        out.push_str(word);
+        width += word.chars().count();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn lines_fit_the_terminal() {
+        let line = "  join HOST:PORT    take part in a search that another machine has opened";
+        let long = wrapped(line, 48);
+        assert!(long.lines().all(|line| line.len() <= 48), "{long}");
+        assert!(long.lines().skip(1).all(|line| line.starts_with(&" ".repeat(20))), "{long}");
+        let words = |text: &str| text.split_whitespace().map(str::to_string).collect::<Vec<_>>();
+        assert_eq!(words(&long), words(line));
+        assert_eq!(wrapped(line, 100), line);
+        let command = format!("  pleach solve flowshop {}", "x".repeat(60));
+        assert_eq!(wrapped(&command, 48), command);
+        let plain = "Exit codes: 0 finished and proven, 1 internal error or machine failure";
+        assert_eq!(wrapped(plain, 48).lines().count(), 2);
+    }
+}

@@ -78,7 +78,7 @@ pub(crate) fn run(
             return console.print(concat!("pleach ", env!("CARGO_PKG_VERSION"))).map(|()| DONE);
         }
         if helps {
-            let help = help::help(registry, &line.words)?;
+            let help = help::fitted(&help::help(registry, &line.words)?);
             return console.print(&help).map(|()| DONE);
         }
         let words: Vec<&str> = line.words.iter().map(String::as_str).collect();

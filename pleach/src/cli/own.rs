@@ -36,7 +36,9 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
             return console.print(&version).map(|()| DONE);
         }
         if line.given.on("help") {
-            return console.print(&help::own(&console.program, named)).map(|()| DONE);
+            return console
+                .print(&help::fitted(&help::own(&console.program, named)))
+                .map(|()| DONE);
         }
         let kind = Kind { verb: Verb::Own, problem: &name, named };
         line.given.check(kind).map_err(Failure::Usage)?;

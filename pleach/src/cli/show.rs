@@ -4,7 +4,7 @@ use super::console::{Console, DONE};
 use super::flags::FlagValues;
 use crate::campaign::Contents;
 use crate::failure::Failure;
-use crate::report::{estimate, gap, grouped, signed, whole};
+use crate::report::{estimate, gap, grouped, round, signed, whole};
 use pleach_core::search::tree::Goal;
 use pleach_core::search::work::Nodes;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn data(contents: &Contents, (file, name, instance): (&str, &str, &str), setting
             "branched": whole(counts.branched.into()),
             "bounded": whole(counts.bounded.into()),
         },
-        "seconds": contents.seconds,
+        "seconds": round(contents.seconds),
         "settings": settings,
     })
 }

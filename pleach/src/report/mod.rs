@@ -6,7 +6,7 @@ pub(crate) mod repeats;
 pub(crate) mod trace;
 mod words;
 
-pub(crate) use json::{signed, whole};
+pub(crate) use json::{round, signed, whole};
 use pleach_core::search::tree::{Counts, Goal};
 use pleach_runtime::{Balance, Outcome, Stop};
 use trace::Moment;

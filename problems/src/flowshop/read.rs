@@ -25,11 +25,18 @@ pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
     let mut rest = &lines[..];
     let taillard = skip_words(&mut rest);
     let Some(((head_at, head), mut rest)) = rest.split_first() else {
-        return Err(": no numbers, expected jobs and machines".into());
+        let Some((at, words)) = lines.first() else {
+            return Err(": empty, expected numbers of jobs and machines".into());
+        };
+        return Err(format!(", line {at}: '{}', expected numbers of jobs and machines", words[0]));
     };
+    if let Some(word) = head.iter().find(|word| word.parse::<f64>().is_err()) {
+        return Err(format!(", line {head_at}: '{word}', expected two numbers: jobs and machines"));
+    }
     if head.len() < 2 || head.len() > 2 && !taillard {
-        let n = head.len();
-        return Err(format!(", line {head_at}: {n} numbers, expected two: jobs and machines"));
+        let n =
+            if head.len() == 1 { "one number".into() } else { format!("{} numbers", head.len()) };
+        return Err(format!(", line {head_at}: {n}, expected two: jobs and machines"));
     }
     let jobs = number(*head_at, head[0], 1, MOST_JOBS as u32)? as usize;
     let machines = number(*head_at, head[1], 1, MOST_TIME)? as usize;
@@ -132,9 +139,12 @@ mod tests {
     #[test]
     fn faults_are_placed() {
         for (text, said) in [
-            ("", ": no numbers, expected jobs and machines"),
+            ("", ": empty, expected numbers of jobs and machines"),
+            ("a b c\n", ", line 1: 'a', expected numbers of jobs and machines"),
+            ("# jobs\n3 2\n", ", line 1: '#', expected two numbers: jobs and machines"),
+            ("1,2,3\n4,5,6\n", ", line 1: '1,2,3', expected two numbers: jobs and machines"),
             ("0 0\n", ", line 1: '0', expected a whole number from 1 to 10000"),
-            ("3\n1 2 3\n", ", line 1: 1 numbers, expected two"),
+            ("3\n1 2 3\n", ", line 1: one number, expected two"),
             ("3 2 9\n", ", line 1: 3 numbers, expected two"),
             ("3 2\n1 2 3\n4 5\n", ", line 3: 2 numbers, expected 3, one per job (--jobs-first"),
             ("3 2\n1 2 3\n4 x 6\n", ", line 3: 'x', expected a whole number from 0 to"),
