@@ -6,6 +6,7 @@ use super::log::Seen;
 use super::metrics::Metrics;
 pub use super::stopping::interrupts;
 use crate::report::{estimate, gap, grouped, short};
+use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pleach_runtime::{SaveNow, Sight, SitesSight};
 use std::io::IsTerminal;
@@ -106,7 +107,8 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
                     let nodes = sight.counts.bounded.saturating_sub(self.before.0) as f64;
                     let rate = nodes / (sight.seconds - self.before.1).max(1e-9);
                     self.before = (sight.counts.bounded, sight.seconds);
-                    line.set_message(words(sight, rate));
+                    let columns = Term::stderr().size().1.into();
+                    line.set_message(fitted(&words(sight, rate), columns));
                     line.tick();
                 }
             }
@@ -115,7 +117,21 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
     }
 }
 
-/// A look at the run in one line, what matters most first: the end may be cut off.
+/// As many whole parts of a line as there is room for.
+fn fitted(line: &str, columns: usize) -> String {
+    let mut out = String::new();
+    for part in line.split("  ") {
+        let gap = if out.is_empty() { 0 } else { 2 };
+        if out.chars().count() + gap + part.chars().count() > columns {
+            break;
+        }
+        out.push_str(&"  "[..gap]);
+        out.push_str(part);
+    }
+    out
+}
+
+/// A look at the run in one line, what matters most first: the end may be left out.
 fn words(sight: &Sight, rate: f64) -> String {
     let mut text = format!("{:.1} s", sight.seconds);
     if let Some(best) = sight.best {
@@ -148,6 +164,8 @@ mod tests {
 
     #[test]
     fn the_share_done_is_called_an_estimate_and_never_all() {
+        assert_eq!(fitted("1.0 s  best 7  12,345 nodes", 80), "1.0 s  best 7  12,345 nodes");
+        assert_eq!(fitted("1.0 s  best 7  12,345 nodes", 26), "1.0 s  best 7");
         let sight = Sight { done: Some(0.99999), best: Some(7), ..Sight::default() };
         let text = words(&sight, 0.0);
         assert!(text.contains("estimated 99.9 % done") && text.contains("best 7"), "{text}");

@@ -45,9 +45,8 @@ impl Dashboard {
         if !screen::open() {
             // Once for all instances on a command line.
             if !TOLD.swap(true, Ordering::Relaxed) {
-                console.note(
-                    "warning: standard error is not a terminal: continuing without a dashboard",
-                );
+                let why = screen::lack();
+                console.note(&format!("warning: {why}: continuing without a dashboard"));
             }
             return None;
         }

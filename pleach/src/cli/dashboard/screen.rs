@@ -61,6 +61,15 @@ fn send(text: &str) {
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
+/// Why there is no screen.
+pub fn lack() -> &'static str {
+    if Term::stderr().is_term() {
+        "the terminal cannot move its cursor (TERM=dumb)"
+    } else {
+        "standard error is not a terminal"
+    }
+}
+
 /// Enters the alternate screen; says whether standard error is a terminal that has one.
 pub fn open() -> bool {
     static HOOK: Once = Once::new();
