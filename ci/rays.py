@@ -94,7 +94,7 @@ def drawn_by_vtk(mesh, mapper):
     camera.SetClippingRange(radius, 5 * radius)
     best = np.inf
     for _ in range(TIMES):
-        # A change of the mesh would let VTK prepare everything anew; a change of the view is what a user makes.
+        # A change of the mesh would let VTK prepare everything again; a change of the view is what a user makes.
         camera.Modified()
         began = time.perf_counter()
         window.Render()

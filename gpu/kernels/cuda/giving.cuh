@@ -3,7 +3,7 @@
 
 #include "pages.cuh"
 
-// Whoever has no nodes left puts its number into a ring and looks at its mail until nodes come. Whoever has nodes to
+// An explorer without nodes puts its number into a ring and looks at its mail until nodes come. One that has nodes to
 // spare takes the next number from the ring, copies some of its lowest nodes to that explorer's first page, and says so
 // by mail. Nobody waits for any particular explorer, nor for one that has not begun: see `may_come`.
 
@@ -16,7 +16,7 @@ struct Giver : Pages {
     u32 height;
     // Whether it gives at all: known to the compiler, for which nothing of this is left where it does not.
     const bool gives;
-    // Whether it has stopped waiting: then whoever gives may write its stack at any time, so that it must not.
+    // Whether it has stopped waiting: then the giver may write its stack at any time, so that it must not.
     bool gone;
 
     __device__ Giver(const Launch &launch, u32 words, u32 explorer, bool giving)
@@ -44,7 +44,7 @@ struct Giver : Pages {
         if (lane == 0) {
             if (late == 0)
                 atomicAdd(&report()->busy, 1u);
-            // Whoever sees this one counted as begun also sees that it may have nodes.
+            // An explorer that sees this one counted as begun also sees that it may have nodes.
             __threadfence();
             atomicAdd(&report()->begun, 1u);
         }
@@ -126,7 +126,7 @@ struct Giver : Pages {
         return look(&report()->busy) != 0 || (!all_begun && looks < PATIENCE);
     }
 
-    // Waits for nodes once none are left. Returns whether some came: they then bring the steps of whoever gave them, so
+    // Waits for nodes once none are left. Returns whether some came: they then bring the steps of their giver, so
     // that the longest chain of gifts ends with the budget.
     __device__ bool gets_more(u32 &step) {
         if (!gives || step >= launch.budget)
@@ -138,7 +138,7 @@ struct Giver : Pages {
             address<u32>(launch.heights)[number] = 0;
             atomicExch(mail(number), 0u);
             less(&report()->busy);
-            // All that must be visible to whoever takes the number from the ring.
+            // All that must be visible to the one that takes the number from the ring.
             __threadfence();
             ticket = atomicAdd(&report()->ring_upto, 1u);
             atomicExch(slot(ticket), entry(ticket));

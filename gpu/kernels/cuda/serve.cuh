@@ -71,7 +71,7 @@ __device__ inline void pass_on(const Post *from, Post *to) {
             __nanosleep(500);
         }
         Mail *copy = &to->ring[number % RING];
-        // Whoever looks while this is being written finds a number that belongs to another place.
+        // A reader that looks while this is being written finds a number that belongs to another place.
         tell(&copy->number, number - 1);
         tell(&copy->first, hear(&mail->first));
         tell(&copy->tickets, hear(&mail->tickets));
@@ -141,7 +141,7 @@ template <void part(const Bounding &, u32)> __device__ inline void serve_all(con
             part(batch, thread);
             __syncwarp();
         }
-        // Whoever does the last ticket tells the host, which may then read all results.
+        // The block that does the last ticket tells the host, which may then read all results.
         __threadfence_system();
         __syncwarp();
         if (threadIdx.x % LANES == 0) {

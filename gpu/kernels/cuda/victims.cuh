@@ -1,4 +1,4 @@
-// Who may take from whom: rules for any work, whoever holds it.
+// Who may take from whom: rules for any work.
 #pragma once
 
 #include "launch.cuh"
