@@ -141,7 +141,7 @@ template <void part(const Bounding &, u32)> __device__ inline void serve_all(con
             part(batch, thread);
             __syncwarp();
         }
-        // The block that does the last ticket tells the host, which may then read all results.
+        // The warp that does the last ticket tells the host, which may then read all results.
         __threadfence_system();
         __syncwarp();
         if (threadIdx.x % LANES == 0) {
