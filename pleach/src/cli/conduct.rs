@@ -122,13 +122,8 @@ fn prepares(
 }
 
 impl Job<'_, '_> {
-    /// Carries it out.
-    pub fn conduct(self, start: Start<'_>) -> Result<u8, Failure> {
-        self.conduct_all(vec![start])
-    }
-
-    /// Carries it out several times; what is printed and written is the result of the last one.
-    pub fn conduct_all(self, starts: Vec<Start<'_>>) -> Result<u8, Failure> {
+    /// Carries it out, as often as there are starts; what is printed and written is the result of the last one.
+    pub fn conduct(self, starts: Vec<Start<'_>>) -> Result<u8, Failure> {
         let Job { console, name, instance, words, inputs, given, mut spent } = self;
         if given.on("show") {
             let search = given.search().map_err(Failure::Usage)?;

@@ -66,7 +66,7 @@ pub fn search_all(
         let given = &mut *given;
         let job = Job { console, name: entry.name, instance, words, inputs, given, spent };
         // What goes wrong with one says nothing about the others.
-        let came = console.finish(|| job.conduct_all(start));
+        let came = console.finish(|| job.conduct(start));
         ended += usize::from(came == DONE);
         // A failure weighs more than bad input, and that more than a stop.
         code = if code == DONE {

@@ -234,5 +234,5 @@ fn of_problem(
     let spent = reading.over();
     let Line { words, given } = &mut line;
     Job { console, name: entry.name, instance: &instance, words, inputs, given, spent }
-        .conduct_all(searches)
+        .conduct(searches)
 }

@@ -5,10 +5,10 @@ use super::console::{Console, DONE};
 use super::flags::{Kind, Use, Verb, value_to_beat};
 use super::follow::{Known, follow};
 use super::line::Line;
-use super::{company, help, join, line, read, resume, stopping};
+use super::{company, help, join, line, list, read, resume, stopping};
 use crate::campaign::{Search, plain};
 use crate::failure::{Failure, usage};
-use crate::registry::{Ended, Mode};
+use crate::registry::{Ended, Mode, Start};
 use pleach_core::search::problem::Plain;
 use pleach_core::search::tree::{Goal, Tree, TreeSource};
 use pleach_gpu::ending::end;
@@ -56,10 +56,11 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
             let instance = line.words.join(" ");
             let files = line.words.iter().filter(|word| Path::new(word).is_file());
             let inputs = inputs(files.cloned().collect(), line.given.word("checkpoint"));
+            let starts = list::repeated(&line.given, || Ok(Box::new(start) as Start<'_>))?;
             let Line { words, given } = &mut line;
             let (console, name, instance) = (&console, &*name, &*instance);
             let spent = Duration::ZERO;
-            Job { console, name, instance, words, inputs, given, spent }.conduct(Box::new(start))
+            Job { console, name, instance, words, inputs, given, spent }.conduct(starts)
         };
         company::with(&console, line, lead, |cluster, line| {
             follow(Known::Own(&start), &console, cluster, line)

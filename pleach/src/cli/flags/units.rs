@@ -97,7 +97,7 @@ pub static REPEAT: Flag<u64> = Flag {
         value: Some("N"),
         help: "run N times, and report mean, standard deviation, minimum and maximum",
         default: "1",
-        applies: Applies::To(&[Verb::Solve, Verb::Count, Verb::Loop]),
+        applies: Applies::To(&[Verb::Solve, Verb::Count, Verb::Own, Verb::Loop]),
         ..ABOUT
     },
     parse: |word| whole(word, 1, 1000),
