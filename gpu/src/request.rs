@@ -19,7 +19,7 @@ pub struct DeviceRequest {
     layout: Layout,
 }
 
-/// A device that is open and ready for its request.
+/// A device that is open and ready for its work.
 pub struct OpenDevice {
     request: DeviceRequest,
     device: Borrowed,
@@ -116,7 +116,7 @@ impl OpenDevice {
         &self.request
     }
 
-    /// Has the device bound, if that is its request. The problem is the one that the request is for.
+    /// Has the device bound, if that is what was requested. The problem is the one that the request is for.
     ///
     /// # Errors
     /// If it has no kernel for the problem.
@@ -125,7 +125,7 @@ impl OpenDevice {
         Ok(Evaluator::with((self.device, self.at_once), problem, host, &self.request.spec))
     }
 
-    /// Has the device explore, if that is its request. The problem is the one that the request is for.
+    /// Has the device explore, if that is what was requested. The problem is the one that the request is for.
     ///
     /// # Errors
     /// If it has no kernel for the problem.

@@ -1,4 +1,4 @@
-//! A search that other processes join: `joined KEY` listens, `joined KEY HOST:PORT` joins it, from any machine.
+//! A search that other processes join: `joined KEY` listens on this machine, `joined KEY HOST:PORT` joins it.
 
 use pleach::{Children, Goal, Processes, SharedReport, Solver, Tree};
 

@@ -18,6 +18,9 @@ impl Processes {
             return cluster.begin_loops(about.into(), First::default());
         }
         let order = cluster.next_order(|| true)?;
+        if order.is_none() {
+            self.note_end();
+        }
         let same = order.is_some_and(|order| order.about == about.as_bytes());
         if !same || cluster.first_of_loops(false, || true)?.is_none() {
             return Err(RunError::Follow("the first process runs another loop, or none"));

@@ -37,7 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// A closure must not begin another loop on the same processes: that is an error.
 ///
-/// When it is dropped, it waits for the others; nothing of a launcher can be used afterwards.
+/// When it is dropped, it waits for the others, unless it has joined them: then it leaves. Nothing of a launcher can be used
+/// afterwards.
 #[derive(Debug)]
 pub struct Processes {
     cluster: Option<Arc<Cluster>>,
@@ -59,24 +60,24 @@ impl Processes {
         Ok(Self::of(network.map(cluster), None, false))
     }
 
-    /// This process, which others with the same key may join at an address, `HOST:PORT`, at any time. The key is a file;
-    /// it is created if it is missing. Port 0 lets the system choose one.
+    /// Listens on `HOST:PORT`, where others with the same key may join at any time. The key is a file, created if missing.
+    /// Port 0 lets the system choose one.
     ///
     /// # Errors
     /// If the key cannot be read or created, or nobody can listen at this address.
     pub fn listen(address: impl Into<String>, key: impl AsRef<Path>) -> Result<Self, RunError> {
-        let key = Key::make(key.as_ref()).map_err(|why| RunError::Net(why.to_string().into()))?;
+        let key = Key::make(key.as_ref()).map_err(|why| RunError::Net(Box::new(why)))?;
         let (cluster, at) = joining::listen(address.into(), key, PLACES)?;
         Ok(Self::of(Some(cluster), Some(at), false))
     }
 
-    /// The processes that share what the one does that listens at this address. It is found again when it is lost, for a
-    /// minute, also if it restarts.
+    /// Joins the process that listens at this address, and all others that have joined it. If the connection is lost, it is
+    /// retried for a minute, even if that process restarts.
     ///
     /// # Errors
     /// If the key cannot be read, or the address is not reached within a minute, or refuses this process.
     pub fn join(address: impl Into<String>, key: impl AsRef<Path>) -> Result<Self, RunError> {
-        let key = Key::read(key.as_ref()).map_err(|why| RunError::Net(why.to_string().into()))?;
+        let key = Key::read(key.as_ref()).map_err(|why| RunError::Net(Box::new(why)))?;
         let cluster = joining::join(address.into(), key, Some(PATIENCE), Cancel::default())?;
         Ok(Self::of(Some(cluster), None, true))
     }

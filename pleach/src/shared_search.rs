@@ -20,7 +20,7 @@ pub enum SharedReport {
     Whole(Report),
     /// Another one: what it did for the search. It proves nothing by itself.
     Part(Outcome),
-    /// Another one: there was no search any more to take part in.
+    /// Another one: there was no search left to take part in.
     Over,
 }
 
@@ -62,11 +62,18 @@ impl<P: Problem> Solver<'_, P> {
         if cluster.is_root() {
             return self.run().map(SharedReport::Whole);
         }
-        if cluster.next_order(|| true)?.is_none() {
-            processes.note_end();
-            return Ok(SharedReport::Over);
-        }
-        let outcome = self.run_part()?;
+        (self.settings.save, self.settings.resume) = (None, None);
+        let outcome = loop {
+            if cluster.next_order(|| true)?.is_none() {
+                processes.note_end();
+                return Ok(SharedReport::Over);
+            }
+            match self.run_part() {
+                // The first process has restarted, and searches again.
+                Err(RunError::Replaced) => {}
+                outcome => break outcome?,
+            }
+        };
         if outcome.stop == Some(Stop::Asked) {
             say_farewell(cluster)?;
         }

@@ -153,8 +153,9 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// Called with the value and the solution whenever there is a better one, at most ten times a second, by the thread
-    /// that called [`Solver::run`]: of several in a tenth of a second, with the best.
+    /// Called with the value and the solution whenever there is a better one, beginning with the one that the search starts
+    /// from, by the thread that called [`Solver::run`]. If several come within a tenth of a second, only the best is
+    /// reported. Of processes that search together, the first one receives them.
     #[must_use]
     pub fn on_solution(mut self, found: impl FnMut(i64, &[i64]) + 'a) -> Self {
         self.on_solution = Some(Box::new(found));
@@ -200,8 +201,7 @@ impl<'a, P: Problem> Solver<'a, P> {
 
     /// Takes part in the search of another process, whose checkpoint file is its own affair.
     #[cfg(feature = "cluster")]
-    pub(crate) fn run_part(mut self) -> Result<pleach_runtime::Outcome, RunError> {
-        (self.settings.save, self.settings.resume) = (None, None);
+    pub(crate) fn run_part(&mut self) -> Result<pleach_runtime::Outcome, RunError> {
         pleach_runtime::run(&self.problem, &self.settings, &mut *self.watch)
     }
 

@@ -164,7 +164,7 @@ fn degenerate_instances_have_their_answer() {
 #[test]
 fn bad_instances_and_flags_are_refused_in_one_line() {
     for (name, text, said) in [
-        ("empty.txt", "", "empty.txt: empty, expected numbers of jobs"),
+        ("empty.txt", "", "empty.txt: empty, expected the numbers of jobs"),
         ("zero.txt", "0 0\n", "zero.txt, line 1: '0', expected a whole number from 1"),
         ("missing.txt", "3 2\n1 2 3\n4 5\n", "missing.txt, line 3: 2 numbers, expected 3"),
         ("negative.txt", "2 1\n1 -2\n", "negative.txt, line 2: '-2', expected"),

@@ -15,7 +15,7 @@ pub fn pack_text(text: &str, out: &mut Vec<u8>) {
 /// Reads a text.
 ///
 /// # Errors
-/// If it is none.
+/// If the bytes are not a text.
 pub fn unpack_text(from: &mut Reader<'_>) -> Result<String, Malformed> {
     String::from_utf8(Pack::unpack(from)?).map_err(|_| Malformed::Range)
 }

@@ -82,7 +82,7 @@ pub(super) struct FleetState<'a, L: Load> {
     pub busy: u32,
     /// The score that solutions must beat.
     pub start: i64,
-    /// What the state found wrong while a gateway was at work.
+    /// What was found wrong while a gateway was at work.
     pub broken: Option<String>,
 }
 

@@ -208,6 +208,12 @@ impl<L: Load> World<'_, L> {
     /// A site that came, or came back, and those that have missed it learn of each other; all, where each site
     /// knows which others are there.
     pub(super) fn meet(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
+        let there = |record: &SiteRecord| record.alive && !record.over;
+        let record = &self.inner.state.records[site as usize];
+        // One that has died, or is cut off again, is announced when it is there.
+        if !there(record) || record.cut_off_ns > now_ns {
+            return Ok(());
+        }
         let missed_by = std::mem::take(&mut self.state().records[site as usize].missed_by);
         let others: Vec<SiteId> = if self.inner.state.fleet.open {
             (0..self.gateways.len() as SiteId).collect()
@@ -216,8 +222,7 @@ impl<L: Load> World<'_, L> {
         };
         for other in others.into_iter().filter(|&other| other != site) {
             let records = &mut self.state().records;
-            let reached = |at: SiteId| records[at as usize].alive && !records[at as usize].over;
-            if reached(site) && reached(other) {
+            if there(&records[other as usize]) {
                 records[site as usize].contacts.insert(other);
                 records[other as usize].contacts.insert(site);
                 self.learns_of(site, other, now_ns)?;

@@ -26,11 +26,14 @@ pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
     let taillard = skip_words(&mut rest);
     let Some(((head_at, head), mut rest)) = rest.split_first() else {
         let Some((at, words)) = lines.first() else {
-            return Err(": empty, expected numbers of jobs and machines".into());
+            return Err(": empty, expected the numbers of jobs and machines".into());
         };
-        return Err(format!(", line {at}: '{}', expected numbers of jobs and machines", words[0]));
+        return Err(format!(
+            ", line {at}: '{}', expected the numbers of jobs and machines",
+            words[0]
+        ));
     };
-    if let Some(word) = head.iter().find(|word| word.parse::<f64>().is_err()) {
+    if let Some(word) = head.iter().take(2).find(|word| word.parse::<f64>().is_err()) {
         return Err(format!(", line {head_at}: '{word}', expected two numbers: jobs and machines"));
     }
     if head.len() < 2 || head.len() > 2 && !taillard {
@@ -139,8 +142,8 @@ mod tests {
     #[test]
     fn faults_are_placed() {
         for (text, said) in [
-            ("", ": empty, expected numbers of jobs and machines"),
-            ("a b c\n", ", line 1: 'a', expected numbers of jobs and machines"),
+            ("", ": empty, expected the numbers of jobs and machines"),
+            ("a b c\n", ", line 1: 'a', expected the numbers of jobs and machines"),
             ("# jobs\n3 2\n", ", line 1: '#', expected two numbers: jobs and machines"),
             ("1,2,3\n4,5,6\n", ", line 1: '1,2,3', expected two numbers: jobs and machines"),
             ("0 0\n", ", line 1: '0', expected a whole number from 1 to 10000"),
