@@ -8,7 +8,7 @@ use super::slots::Slots;
 use pleach_core::search::device::Layout;
 use pleach_core::search::evaluate::Parents;
 use pleach_kernels::emulated::launch;
-use pleach_kernels::launch::{Entry, Launch};
+use pleach_kernels::launch::{KernelEntry, Launch};
 use std::time::Duration;
 
 /// The number of explorers if none is given, and of those that run side by side; of children that can be bounded at
@@ -109,7 +109,7 @@ impl Memory for Emulated {
         Ok(())
     }
 
-    fn launch(&mut self, entry: Entry, record: &Launch) -> Result<(), DeviceError> {
+    fn launch(&mut self, entry: KernelEntry, record: &Launch) -> Result<(), DeviceError> {
         let seed = self.launched()?;
         // SAFETY: the addresses are those of this device's arrays, which are as long as the record
         // states.

@@ -7,7 +7,7 @@ use super::kept::GuardedDevice;
 use super::pool::Borrowed;
 use super::spec::{Mode, Spec};
 use super::tune::Tune;
-use super::{Bounding, DeviceError, Gives, Inside, Round, RoundReport};
+use super::{BoundingMode, DeviceError, Gives, Inside, Round, RoundReport};
 use pleach_core::search::device::{Layout, OnDevice};
 use pleach_core::search::explorer::{Explorer, Progress};
 use pleach_core::search::problem::Problem;
@@ -74,15 +74,15 @@ pub(super) fn wanted(
         (Some(_), _) if layout.nodes != Nodes::Interval => {
             Some("bounding needs work held as intervals")
         }
-        (Some(Bounding::Alone), parallel) if parallel == Some(layout.kernel) => {
+        (Some(BoundingMode::Alone), parallel) if parallel == Some(layout.kernel) => {
             Some("it has no kernel for this bound with bounding=alone")
         }
-        (Some(Bounding::Alone), _) => None,
-        (Some(Bounding::Parallel), Some(parallel)) => {
+        (Some(BoundingMode::Alone), _) => None,
+        (Some(BoundingMode::Parallel), Some(parallel)) => {
             layout.kernel = parallel;
             None
         }
-        (Some(Bounding::Parallel), None) => {
+        (Some(BoundingMode::Parallel), None) => {
             Some("it has no kernel for this problem with bounding=parallel")
         }
     };

@@ -84,7 +84,7 @@ impl Inside {
 
 /// How explorers that hold intervals bound the children of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bounding {
+pub enum BoundingMode {
     /// An explorer is a thread, which bounds them one after the other.
     Alone,
     /// An explorer is a warp, which bounds all of them at once.

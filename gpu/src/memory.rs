@@ -5,7 +5,7 @@ use super::form::{Built, Handling};
 use super::images::Images;
 use super::slots::Slots;
 use pleach_core::search::device::Layout;
-use pleach_kernels::launch::{Entry, Launch, LaunchReport};
+use pleach_kernels::launch::{KernelEntry, Launch, LaunchReport};
 
 /// Memory that kernels can reach, and launching them. After an error it is not used again.
 pub(super) trait Memory: Slots + Images {
@@ -45,12 +45,12 @@ pub(super) trait Memory: Slots + Images {
     fn wait(&mut self) -> Result<(), DeviceError>;
 
     /// Launches a kernel; it runs after those launched before.
-    fn launch(&mut self, entry: Entry, launch: &Launch) -> Result<(), DeviceError>;
+    fn launch(&mut self, entry: KernelEntry, launch: &Launch) -> Result<(), DeviceError>;
 
     /// Launches a kernel whose report begins with these words, waits for it, and reads its report.
     fn run(
         &mut self,
-        entry: Entry,
+        entry: KernelEntry,
         launch: &Launch,
         report: &mut [u32; LaunchReport::WORDS],
     ) -> Result<(), DeviceError> {

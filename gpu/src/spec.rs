@@ -1,7 +1,7 @@
 //! [`Spec`]: which device to use and how, as in `emulated:explorers=33:inside=hypercube`.
 
 use super::form::{Form, Handling};
-use super::{Bounding, Exchange, Gives, Inside};
+use super::{BoundingMode, Exchange, Gives, Inside};
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Spec {
     /// The number of stacks, each with its own explorer.
     pub explorers: Option<u32>,
     /// How explorers bound that hold intervals; if not given, as there is a kernel, and alone if there are both.
-    pub bounding: Option<Bounding>,
+    pub bounding: Option<BoundingMode>,
     /// Whether explorers give nodes to one another inside a launch; if not given, while that makes rounds longer.
     pub giving: Option<bool>,
     /// How explorers exchange nodes.
@@ -145,8 +145,8 @@ impl Spec {
             ("lineinfo", _) if gpu => return Err("expected yes".into()),
             ("wait", _) if gpu => self.handling.wait = number(86_400)?,
             ("explorers", _) => self.explorers = number(1 << 20)?,
-            ("bounding", "alone") => self.bounding = Some(Bounding::Alone),
-            ("bounding", "parallel") => self.bounding = Some(Bounding::Parallel),
+            ("bounding", "alone") => self.bounding = Some(BoundingMode::Alone),
+            ("bounding", "parallel") => self.bounding = Some(BoundingMode::Parallel),
             ("giving", "always") => self.giving = Some(true),
             ("giving", "never") => self.giving = Some(false),
             ("giving", _) => return Err("expected always or never".into()),

@@ -2,7 +2,7 @@
 
 use crate::SERVES;
 use crate::bounding::{BOUND, Bounding};
-use crate::launch::{Entry, Launch, THREADS, blocks};
+use crate::launch::{KernelEntry, Launch, THREADS, blocks};
 use crate::serving::{SERVE, Serving};
 use std::ffi::c_void;
 
@@ -115,7 +115,7 @@ fn check(launch: &Launch) -> Result<(), Fault> {
 
 /// Checks what must hold where explorers give to one another.
 fn check_ring(kernel: &str, launch: &Launch) -> Result<(), Fault> {
-    if !Entry::of(kernel).contains(&Entry::Give) {
+    if !KernelEntry::of(kernel).contains(&KernelEntry::Give) {
         return Err(Fault::Unknown(format!("{kernel}, give")));
     }
     if launch.ring == 0 || !launch.ring.is_multiple_of(4) {
@@ -138,10 +138,15 @@ fn check_ring(kernel: &str, launch: &Launch) -> Result<(), Fault> {
 /// All addresses must point to memory of the sizes given in [`Launch`], and to the kernel's own
 /// tables, which nobody else uses during the launch; stacks must have pages for their nodes, and
 /// moves must stay within them.
-pub unsafe fn launch(kernel: &str, entry: Entry, launch: &Launch, seed: u64) -> Result<(), Fault> {
+pub unsafe fn launch(
+    kernel: &str,
+    entry: KernelEntry,
+    launch: &Launch,
+    seed: u64,
+) -> Result<(), Fault> {
     let run = find(kernel)?;
     check(launch)?;
-    if entry == Entry::Give {
+    if entry == KernelEntry::Give {
         check_ring(kernel, launch)?;
     }
     let record = std::ptr::from_ref(launch).cast();

@@ -5,10 +5,10 @@ pub const THREADS: u32 = 128;
 
 /// Explorers per block: a warp each, or a thread each where work is intervals and a warp is not needed.
 #[must_use]
-pub fn explorers_per_block(kernel: &str, entry: Entry) -> u32 {
+pub fn explorers_per_block(kernel: &str, entry: KernelEntry) -> u32 {
     // With the sizes of an instance behind its name, where they are compiled in.
     let kernel = kernel.split(' ').next().unwrap_or(kernel);
-    let team = entry == Entry::Explore && crate::PARALLEL.contains(&kernel);
+    let team = entry == KernelEntry::Explore && crate::PARALLEL.contains(&kernel);
     if crate::INTERVALS.contains(&kernel) && !team { THREADS } else { THREADS / 32 }
 }
 
@@ -205,7 +205,7 @@ impl Move {
 
 /// The entry points of every kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum KernelEntry {
     /// Explorers branch their nodes.
     Explore = 0,
     /// Explorers without nodes steal from others.
@@ -218,14 +218,19 @@ pub enum Entry {
     Give = 4,
 }
 
-impl Entry {
+impl KernelEntry {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Entry; 5] =
-        [Entry::Explore, Entry::Balance, Entry::Put, Entry::Take, Entry::Give];
+    pub const ALL: [KernelEntry; 5] = [
+        KernelEntry::Explore,
+        KernelEntry::Balance,
+        KernelEntry::Put,
+        KernelEntry::Take,
+        KernelEntry::Give,
+    ];
 
     /// Those of a kernel, in the same order.
     #[must_use]
-    pub fn of(kernel: &str) -> &'static [Entry] {
+    pub fn of(kernel: &str) -> &'static [KernelEntry] {
         let all = &Self::ALL;
         if crate::INTERVALS.contains(&kernel) { &all[..4] } else { all }
     }
@@ -234,11 +239,11 @@ impl Entry {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Entry::Explore => "explore",
-            Entry::Balance => "balance",
-            Entry::Put => "put",
-            Entry::Take => "take",
-            Entry::Give => "give",
+            KernelEntry::Explore => "explore",
+            KernelEntry::Balance => "balance",
+            KernelEntry::Put => "put",
+            KernelEntry::Take => "take",
+            KernelEntry::Give => "give",
         }
     }
 }
@@ -283,7 +288,7 @@ pub fn ring_room(explorers: u32) -> u32 {
 
 /// Blocks in a launch of this kernel with this many explorers.
 #[must_use]
-pub fn blocks(kernel: &str, entry: Entry, explorers: u32) -> u32 {
+pub fn blocks(kernel: &str, entry: KernelEntry, explorers: u32) -> u32 {
     explorers.div_ceil(explorers_per_block(kernel, entry))
 }
 

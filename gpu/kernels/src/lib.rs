@@ -129,7 +129,7 @@ fn paste(name: &str, seen: &mut Vec<String>, text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::launch::Entry;
+    use super::launch::KernelEntry;
     use super::*;
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
             let text = source(kernel).unwrap();
             assert!(!text.contains("#include"), "{kernel}");
             assert_eq!(text.matches("struct Launch {").count(), 1, "{kernel}");
-            for entry in Entry::of(kernel) {
+            for entry in KernelEntry::of(kernel) {
                 let head = format!(" {}(Launch launch)", entry.name());
                 assert_eq!(text.matches(&head).count(), 1, "{kernel}: {head}");
                 let compiled = ptx(kernel).unwrap();

@@ -3,7 +3,7 @@
 use super::super::moves::{longest, share, spread};
 use super::super::{DeviceError, Gives};
 use super::{Device, nanos_since};
-use pleach_kernels::launch::{Entry, Move, least_leaves};
+use pleach_kernels::launch::{KernelEntry, Move, least_leaves};
 use std::time::{Duration, Instant};
 
 /// Work from outside fills stacks up to this many nodes, so that some is left for others.
@@ -39,7 +39,7 @@ impl Device {
             }
             moves.resize(self.launch.explorers as usize, Move::default());
             self.memory.write(self.launch.moved, some)?;
-            self.start_moves(Entry::Put, &moves)?;
+            self.start_moves(KernelEntry::Put, &moves)?;
             let said = self.read(self.launch.moves, Move::WORDS * moves.len())?;
             for (said, planned) in said.chunks_exact(Move::WORDS).zip(&moves) {
                 let (done, nodes) = (said[3].min(planned.nodes), planned.nodes);
@@ -53,7 +53,7 @@ impl Device {
         Ok(left)
     }
 
-    fn start_moves(&mut self, entry: Entry, moves: &[Move]) -> Result<(), DeviceError> {
+    fn start_moves(&mut self, entry: KernelEntry, moves: &[Move]) -> Result<(), DeviceError> {
         let words: Vec<u32> = moves.iter().flat_map(|one| one.words()).collect();
         self.memory.write(self.launch.moves, &words)?;
         self.launch_and_read(entry, i64::MAX).map(drop)
@@ -160,7 +160,7 @@ impl Device {
         let moves: Vec<Move> = wanted.iter().map(planned).collect();
         let moved = std::mem::replace(&mut self.launch.moved, self.staged.0);
         self.launch.leave = leave.into();
-        let done = self.start_moves(Entry::Take, &moves);
+        let done = self.start_moves(KernelEntry::Take, &moves);
         self.launch.moved = moved;
         done.map(|()| at)
     }
@@ -201,7 +201,7 @@ impl Device {
             if at == 0 {
                 return Ok(());
             }
-            self.start_moves(Entry::Take, &moves)?;
+            self.start_moves(KernelEntry::Take, &moves)?;
             let start = into.len();
             into.resize(start + at as usize * self.words, 0);
             self.memory.read(self.launch.moved, &mut into[start..])?;

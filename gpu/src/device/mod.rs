@@ -12,7 +12,7 @@ use pleach_core::search::device::Layout;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Nodes;
 use pleach_kernels::launch::{
-    Entry, FOUND, Launch, LaunchReport, Move, ONE_LEAF, PAGE, StealRule, height, ring_room,
+    FOUND, KernelEntry, Launch, LaunchReport, Move, ONE_LEAF, PAGE, StealRule, height, ring_room,
 };
 use pleach_runtime::activity::Phases;
 use std::time::Instant;
@@ -244,7 +244,11 @@ impl Device {
     }
 
     /// Launches a kernel and waits for its report.
-    fn launch_and_read(&mut self, entry: Entry, best: i64) -> Result<LaunchReport, DeviceError> {
+    fn launch_and_read(
+        &mut self,
+        entry: KernelEntry,
+        best: i64,
+    ) -> Result<LaunchReport, DeviceError> {
         let mut words = LaunchReport::words(best);
         self.memory.run(entry, &self.launch, &mut words)?;
         let report = LaunchReport::read(&words);
@@ -259,7 +263,7 @@ impl Device {
     pub fn run(&mut self, round: &Round) -> Result<RoundReport, DeviceError> {
         (self.launch.budget, self.launch.trigger) = (round.budget, round.trigger);
         self.launch.active = round.explorers.min(self.launch.explorers);
-        let entry = if round.giving { Entry::Give } else { Entry::Explore };
+        let entry = if round.giving { KernelEntry::Give } else { KernelEntry::Explore };
         let start = Instant::now();
         let report = self.launch_and_read(entry, round.best)?;
         let round_ns = nanos_since(start);
@@ -327,7 +331,7 @@ impl Device {
             if rule == StealRule::Hypercube {
                 self.launch.round = round;
             }
-            self.memory.launch(Entry::Balance, &self.launch)?;
+            self.memory.launch(KernelEntry::Balance, &self.launch)?;
         }
         self.memory.wait()
     }

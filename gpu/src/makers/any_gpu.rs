@@ -12,7 +12,9 @@ use crate::slots::Slots;
 use pleach_core::search::device::Layout;
 use pleach_core::search::evaluate::Parents;
 use pleach_kernels::bounding::BOUND;
-use pleach_kernels::launch::{Entry, Launch, LaunchReport, THREADS, blocks, explorers_per_block};
+use pleach_kernels::launch::{
+    KernelEntry, Launch, LaunchReport, THREADS, blocks, explorers_per_block,
+};
 use pleach_kernels::serving::{COUNTS, POST, SERVE};
 use pleach_runtime::sync::{Mutex, lock};
 use std::ptr::from_ref;
@@ -332,15 +334,15 @@ impl<D: Driver> Memory for Gpu<D> {
         self.driver.bind()?;
         self.load(layout)?;
         let fault = |why: DeviceError| DeviceError::Kernel(layout.kernel.into(), why.to_string());
-        let kernel = |entry: Entry| self.kernel(entry.name()).map_err(fault);
+        let kernel = |entry: KernelEntry| self.kernel(entry.name()).map_err(fault);
         self.kernels =
-            Entry::of(layout.kernel).iter().copied().map(kernel).collect::<Result<_, _>>()?;
-        let at_once = |entry: Entry| {
+            KernelEntry::of(layout.kernel).iter().copied().map(kernel).collect::<Result<_, _>>()?;
+        let at_once = |entry: KernelEntry| {
             let Some(&kernel) = self.kernels.get(entry as usize) else { return Ok(0) };
             let each = explorers_per_block(layout.kernel, entry) * self.driver.multiprocessors();
             self.blocks(kernel).map(|blocks| blocks * each)
         };
-        Ok((at_once(Entry::Explore)?, at_once(Entry::Give)?))
+        Ok((at_once(KernelEntry::Explore)?, at_once(KernelEntry::Give)?))
     }
 
     fn allocate(&mut self, words: usize) -> Result<u64, DeviceError> {
@@ -377,7 +379,7 @@ impl<D: Driver> Memory for Gpu<D> {
         self.finish()
     }
 
-    fn launch(&mut self, entry: Entry, record: &Launch) -> Result<(), DeviceError> {
+    fn launch(&mut self, entry: KernelEntry, record: &Launch) -> Result<(), DeviceError> {
         self.responds()?;
         self.driver.bind()?;
         let kernel = *self.kernels.get(entry as usize).ok_or_else(unloaded)?;
@@ -392,7 +394,7 @@ impl<D: Driver> Memory for Gpu<D> {
     /// All that a round needs is asked for at once, and waited for once.
     fn run(
         &mut self,
-        entry: Entry,
+        entry: KernelEntry,
         record: &Launch,
         report: &mut [u32; LaunchReport::WORDS],
     ) -> Result<(), DeviceError> {

@@ -14,7 +14,7 @@ use pleach_gpu::form::Built;
 use pleach_gpu::gpus::count;
 use pleach_gpu::pool::DevicePool;
 use pleach_gpu::spec::{DeviceKind, Mode, Spec};
-use pleach_gpu::{Bounding, Inside, emulates};
+use pleach_gpu::{BoundingMode, Inside, emulates};
 use pleach_problems::simd::Level;
 use pleach_runtime::{Settings, cores};
 use serde_json::{Value, json};
@@ -109,7 +109,7 @@ pub fn check(
         if lost && !others.is_empty() {
             // Where a kernel has failed, the driver may refuse everything to this process.
             let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-            let rows = anew(&others, given, left).unwrap_or_else(|why| {
+            let rows = in_new_process(&others, given, left).unwrap_or_else(|why| {
                 let why = why.words();
                 others.iter().map(|name| unchecked(name, &why)).collect()
             });
@@ -204,7 +204,7 @@ fn ways(spec: &Spec, probe: &Probe, posed: &Check) -> Vec<(Spec, String)> {
             }
             if layout.parallel.is_some_and(|parallel| parallel != layout.kernel) {
                 let words = format!("explorers={many} bounding=parallel");
-                all.push((Spec { bounding: Some(Bounding::Parallel), ..usual }, words));
+                all.push((Spec { bounding: Some(BoundingMode::Parallel), ..usual }, words));
             }
         }
     }
@@ -343,7 +343,7 @@ fn on_device(
 }
 
 /// The checks of other problems by a new process, which prints nothing but these.
-fn anew(
+fn in_new_process(
     problems: &[&str],
     given: &FlagValues,
     left: Option<Duration>,

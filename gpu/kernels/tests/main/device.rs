@@ -9,7 +9,7 @@ use pleach_core::search::work::Work;
 use pleach_kernels::bounding::Bounding;
 use pleach_kernels::emulated::{self, Fault};
 use pleach_kernels::launch::{
-    Entry, FOUND, Launch, LaunchReport, Move, PAGE, StealRule, ring_room,
+    FOUND, KernelEntry, Launch, LaunchReport, Move, PAGE, StealRule, ring_room,
 };
 
 /// How the device is used.
@@ -32,7 +32,7 @@ pub struct Use {
 }
 
 /// One launch on memory that these tests own.
-pub fn run(kernel: &str, entry: Entry, record: &Launch, seed: u64) -> Result<(), Fault> {
+pub fn run(kernel: &str, entry: KernelEntry, record: &Launch, seed: u64) -> Result<(), Fault> {
     // SAFETY: the records of these tests have addresses of vectors of the right size, which
     // nobody else uses, or belong to a kernel that touches one word only.
     unsafe { emulated::launch(kernel, entry, record, seed) }
@@ -119,7 +119,7 @@ impl Device {
 
     fn run(
         &mut self,
-        entry: Entry,
+        entry: KernelEntry,
         round: u32,
         moves: &mut [Move],
         moved: &mut [u32],
@@ -160,7 +160,7 @@ impl Device {
         };
         let seed = self.how.seed + 1000 * self.launches;
         let entry = match entry {
-            Entry::Explore if self.how.giving => Entry::Give,
+            KernelEntry::Explore if self.how.giving => KernelEntry::Give,
             entry => entry,
         };
         run(self.layout.kernel, entry, &record, seed)?;
@@ -201,7 +201,7 @@ impl Device {
     }
 
     /// One launch of `explore`, or of a round of `balance`.
-    pub fn launch(&mut self, entry: Entry, round: u32) -> Result<(), Fault> {
+    pub fn launch(&mut self, entry: KernelEntry, round: u32) -> Result<(), Fault> {
         self.run(entry, round, &mut [Move::default()], &mut [0], false)
     }
 
@@ -218,7 +218,7 @@ impl Device {
         let mut moves: Vec<Move> = (0..self.how.explorers).map(part).collect();
         let mut moved = words.to_vec();
         moved.push(0);
-        self.run(Entry::Put, 0, &mut moves, &mut moved, false).unwrap();
+        self.run(KernelEntry::Put, 0, &mut moves, &mut moved, false).unwrap();
         let left = moves.iter().flat_map(|m| {
             &moved[(m.at + m.done) as usize * size..][..(m.nodes - m.done) as usize * size]
         });
@@ -236,21 +236,21 @@ impl Device {
             at += nodes;
         }
         let mut moved = vec![0; at as usize * self.layout.words + 1];
-        self.run(Entry::Take, 0, &mut moves, &mut moved, leave).unwrap();
+        self.run(KernelEntry::Take, 0, &mut moves, &mut moved, leave).unwrap();
         moved.pop();
         moved
     }
 
     /// Lets explorers steal from each other, in one round.
     pub fn balance_in(&mut self, round: u32) -> Result<(), Fault> {
-        self.launch(Entry::Balance, round)
+        self.launch(KernelEntry::Balance, round)
     }
 
     /// Lets explorers steal from each other, in all rounds.
     pub fn balance(&mut self) -> Result<(), Fault> {
         let before: u32 = self.heights.iter().sum();
         for round in 0..self.how.rule.rounds(self.how.explorers as u32) {
-            self.launch(Entry::Balance, round)?;
+            self.launch(KernelEntry::Balance, round)?;
         }
         assert_eq!(self.heights.iter().sum::<u32>(), before, "nodes were lost or doubled");
         Ok(())
@@ -308,7 +308,7 @@ fn run_to_end(on_device: &dyn OnDevice, mut device: Device, work: &Work, how: Us
             }
             aside = device.put(&aside, how.active);
         }
-        device.launch(Entry::Explore, 0).unwrap();
+        device.launch(KernelEntry::Explore, 0).unwrap();
         let open: u32 = device.heights.iter().sum();
         assert_eq!(device.report.nodes, u64::from(open));
         sum.counts.add(&device.counted());

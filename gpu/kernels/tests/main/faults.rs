@@ -2,7 +2,7 @@
 
 use crate::device::run;
 use pleach_kernels::emulated::Fault;
-use pleach_kernels::launch::{Entry, Launch, LaunchReport};
+use pleach_kernels::launch::{KernelEntry, Launch, LaunchReport};
 
 /// A report, aligned as required.
 #[derive(Default)]
@@ -48,7 +48,8 @@ fn threads_that_wait_at_different_places_are_told() {
     ] {
         for seed in 0..20 {
             let mut memory = Said::default();
-            let fault = run("diverging", Entry::Explore, &diverging(mistake, 4, &mut memory), seed);
+            let fault =
+                run("diverging", KernelEntry::Explore, &diverging(mistake, 4, &mut memory), seed);
             let Err(Fault::Stuck { entry: "explore", text, .. }) = fault else {
                 panic!("mistake {mistake}: {fault:?}")
             };
@@ -61,7 +62,7 @@ fn threads_that_wait_at_different_places_are_told() {
 fn threads_that_meet_as_they_should_go_on() {
     for explorers in [1, 4, 5, 40] {
         let mut memory = Said::default();
-        run("diverging", Entry::Explore, &diverging(9, explorers, &mut memory), 1).unwrap();
+        run("diverging", KernelEntry::Explore, &diverging(9, explorers, &mut memory), 1).unwrap();
         assert_eq!(memory.idle(), explorers.div_ceil(4) * 128);
     }
 }
@@ -71,10 +72,10 @@ fn devices_in_two_threads_do_not_meet() {
     let launches = || {
         for seed in 0..50 {
             let mut memory = Said::default();
-            run("diverging", Entry::Explore, &diverging(9, 8, &mut memory), seed).unwrap();
+            run("diverging", KernelEntry::Explore, &diverging(9, 8, &mut memory), seed).unwrap();
             assert_eq!(memory.idle(), 256);
             let mistake = diverging(1, 8, &mut memory);
-            assert!(run("diverging", Entry::Explore, &mistake, seed).is_err());
+            assert!(run("diverging", KernelEntry::Explore, &mistake, seed).is_err());
         }
     };
     std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(launches))));
@@ -84,8 +85,9 @@ fn devices_in_two_threads_do_not_meet() {
 fn records_that_cannot_be_right_are_refused() {
     let mut memory = Said::default();
     let good = diverging(9, 4, &mut memory);
-    let said =
-        |launch: Launch| run("diverging", Entry::Explore, &launch, 0).unwrap_err().to_string();
+    let said = |launch: Launch| {
+        run("diverging", KernelEntry::Explore, &launch, 0).unwrap_err().to_string()
+    };
     assert_eq!(said(Launch { explorers: 0, active: 0, ..good }), "no explorers");
     assert!(said(Launch { span: 6, ..good }).starts_with("the span is not a power"));
     assert!(
@@ -96,6 +98,6 @@ fn records_that_cannot_be_right_are_refused() {
     assert!(
         said(Launch { explorers: u32::MAX, active: 1, ..good }).starts_with("too many explorers")
     );
-    let unknown = run("knapsack", Entry::Explore, &good, 0).unwrap_err();
+    let unknown = run("knapsack", KernelEntry::Explore, &good, 0).unwrap_err();
     assert_eq!(unknown.to_string(), "no kernel named 'knapsack'");
 }

@@ -6,7 +6,7 @@ use oorandom::Rand64;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Nodes;
-use pleach_kernels::launch::Entry;
+use pleach_kernels::launch::KernelEntry;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
@@ -29,7 +29,7 @@ fn explore(problem: &dyn Problem, how: Use, best: i64) -> Took {
     assert!(device.put(&words, 1).is_empty());
     let mut took = Took::default();
     while device.heights.iter().any(|&height| height > 0) {
-        device.launch(Entry::Explore, 0).unwrap();
+        device.launch(KernelEntry::Explore, 0).unwrap();
         took.counts.add(&device.counted());
         (took.rounds, took.given) = (took.rounds + 1, took.given + device.report.given);
         let open: u32 = device.heights.iter().sum();

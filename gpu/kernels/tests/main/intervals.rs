@@ -10,7 +10,7 @@ use pleach_core::search::tree::Counts;
 use pleach_core::search::work::interval::point;
 use pleach_core::search::work::{Interval, Intervals, Nodes, Work};
 use pleach_kernels::launch::{
-    Entry, FOUND, Launch, LaunchReport, Move, ONE_LEAF, StealRule, height, least_leaves,
+    FOUND, KernelEntry, Launch, LaunchReport, Move, ONE_LEAF, StealRule, height, least_leaves,
 };
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::bound::Bound;
@@ -71,7 +71,7 @@ impl Device {
 
     fn launch(
         &mut self,
-        entry: Entry,
+        entry: KernelEntry,
         round: u32,
         moves: &mut [Move],
         moved: &mut [u32],
@@ -114,7 +114,7 @@ impl Device {
         self.best = self.report.best;
     }
 
-    fn kernel(&mut self, entry: Entry, round: u32) {
+    fn kernel(&mut self, entry: KernelEntry, round: u32) {
         self.launch(entry, round, &mut [Move::default()], &mut [0], false);
     }
 
@@ -124,7 +124,7 @@ impl Device {
         to.iter()
             .enumerate()
             .for_each(|(at, &i)| moves[i] = Move { nodes: 1, at: at as u32, ..moves[i] });
-        self.launch(Entry::Put, 0, &mut moves, &mut words.to_vec(), false);
+        self.launch(KernelEntry::Put, 0, &mut moves, &mut words.to_vec(), false);
         assert!(to.iter().all(|&i| moves[i].done == 1 && self.heights[i] != 0));
     }
 
@@ -139,7 +139,7 @@ impl Device {
         let mut moves: Vec<Move> = self.heights.iter().map(planned).collect();
         let size = at as usize * self.layout.words;
         let mut moved = vec![0; size + 1];
-        self.launch(Entry::Take, 0, &mut moves, &mut moved, leave);
+        self.launch(KernelEntry::Take, 0, &mut moves, &mut moved, leave);
         let all = IntervalWords(self.layout.depth).read(&moved[..size]);
         assert!(leave || self.heights.iter().all(|&height| height == 0));
         all
@@ -147,7 +147,7 @@ impl Device {
 
     fn balance(&mut self) {
         for round in 0..self.how.rule.rounds(self.how.explorers as u32) {
-            self.kernel(Entry::Balance, round);
+            self.kernel(KernelEntry::Balance, round);
         }
     }
 }
@@ -173,7 +173,7 @@ pub fn explore_by(
     device.put(&words, &[how.active - 1]);
     let mut sum = Progress::default();
     while device.heights.iter().any(|&height| height != 0) {
-        device.kernel(Entry::Explore, 0);
+        device.kernel(KernelEntry::Explore, 0);
         let LaunchReport { branched, bounded, total, depth, nodes, idle, .. } = device.report;
         sum.counts.add(&Counts { branched, bounded, total: total.into(), depth: depth as u32 });
         let (told, there) = (f64::from_bits(nodes), device.leaves());
@@ -271,7 +271,7 @@ fn a_node_belongs_to_the_interval_of_its_first_leaf() {
             device.put(&words, &[0, 1]);
             let mut counts = Counts::default();
             while device.heights != [0, 0] {
-                device.kernel(Entry::Explore, 0);
+                device.kernel(KernelEntry::Explore, 0);
                 let LaunchReport { branched, bounded, total, depth, .. } = device.report;
                 counts.add(&Counts { branched, bounded, total: total.into(), depth: depth as u32 });
             }

@@ -7,7 +7,7 @@ use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::interval::point;
 use pleach_core::search::work::{Interval, Intervals, Nodes};
-use pleach_kernels::launch::{Entry, explorers_per_block};
+use pleach_kernels::launch::{KernelEntry, explorers_per_block};
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::bound::Bound;
 use pleach_problems::flowshop::branching::Branching;
@@ -130,8 +130,8 @@ fn sized_kernels_agree() {
 #[test]
 fn an_explorer_is_a_warp() {
     let of = |entry| explorers_per_block(PARALLEL, entry);
-    let all: Vec<u32> = Entry::of(PARALLEL).iter().map(|&entry| of(entry)).collect();
+    let all: Vec<u32> = KernelEntry::of(PARALLEL).iter().map(|&entry| of(entry)).collect();
     assert_eq!(all, [4, 128, 128, 128]);
-    assert_eq!(explorers_per_block("flowshop_intervals", Entry::Explore), 128);
-    assert_eq!(explorers_per_block("flowshop_parallel 9 6 4 15", Entry::Explore), 4);
+    assert_eq!(explorers_per_block("flowshop_intervals", KernelEntry::Explore), 128);
+    assert_eq!(explorers_per_block("flowshop_parallel 9 6 4 15", KernelEntry::Explore), 4);
 }

@@ -6,7 +6,7 @@ use oorandom::Rand64;
 use pleach_core::search::device::OnDevice;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::work::Work;
-use pleach_kernels::launch::Entry;
+use pleach_kernels::launch::KernelEntry;
 use pleach_problems::queens::{Board, Queens};
 use pleach_problems::simd::Level;
 
@@ -105,7 +105,7 @@ fn frames_come_back_when_a_launch_ends() {
         let mut words = Vec::new();
         queens.to_words(&Problem::root(&queens).bytes, &mut words).unwrap();
         assert!(device.put(&words, 1).is_empty());
-        device.launch(Entry::Explore, 0).unwrap();
+        device.launch(KernelEntry::Explore, 0).unwrap();
         assert!(device.heights[0] > 32, "no lane has frames: {:?}", device.heights);
         let mut counts = device.counted();
         let rest = queens.to_work(&device.take(|_, height| height, false));

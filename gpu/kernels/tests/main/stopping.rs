@@ -4,7 +4,7 @@ use crate::USUAL;
 use crate::device::{Device, Use};
 use pleach_core::search::device::OnDevice;
 use pleach_core::search::problem::Problem;
-use pleach_kernels::launch::{Entry, PAGE};
+use pleach_kernels::launch::{KernelEntry, PAGE};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 
@@ -15,7 +15,7 @@ fn launched(how: Use) -> Device {
     let mut words = Vec::new();
     queens.to_words(&Problem::root(&queens).bytes, &mut words).unwrap();
     assert!(device.put(&words, how.explorers).is_empty());
-    device.launch(Entry::Explore, 0).unwrap();
+    device.launch(KernelEntry::Explore, 0).unwrap();
     device
 }
 
