@@ -28,7 +28,7 @@ pub enum Fault {
 }
 
 // SAFETY: the caller vouches for the addresses in `launch`.
-type Emulated = unsafe extern "C" fn(u32, *const c_void, u32, u32, u64, *mut u8, usize);
+type LaunchFn = unsafe extern "C" fn(u32, *const c_void, u32, u32, u64, *mut u8, usize);
 
 #[cfg(emulated)]
 macro_rules! kernels {
@@ -46,7 +46,7 @@ macro_rules! kernels {
             );)*
         }
 
-        const KERNELS: &[(&str, Emulated)] = &[$(($name, $launch)),*];
+        const KERNELS: &[(&str, LaunchFn)] = &[$(($name, $launch)),*];
     };
 }
 #[cfg(emulated)]
@@ -78,7 +78,7 @@ kernels! {
 }
 
 #[cfg(not(emulated))]
-const KERNELS: &[(&str, Emulated)] = &[];
+const KERNELS: &[(&str, LaunchFn)] = &[];
 
 /// Whether the build found a compiler for the kernels.
 pub const BUILT: bool = cfg!(emulated);
@@ -205,7 +205,7 @@ pub unsafe fn serve(kernel: &str, serving: &Serving, seed: u64) -> Result<(), Fa
     unsafe { go((kernel, run), (1, SERVE), record, 1, seed) }
 }
 
-fn find(kernel: &str) -> Result<Emulated, Fault> {
+fn find(kernel: &str) -> Result<LaunchFn, Fault> {
     let known = KERNELS.iter().find(|(name, _)| *name == kernel);
     known.map(|(_, run)| *run).ok_or_else(|| Fault::Unknown(kernel.into()))
 }
@@ -213,7 +213,7 @@ fn find(kernel: &str) -> Result<Emulated, Fault> {
 /// Runs an entry point on as many blocks.
 // SAFETY: the caller vouches for the addresses in the record, which is the one that the entry point takes.
 unsafe fn go(
-    (kernel, run): (&str, Emulated),
+    (kernel, run): (&str, LaunchFn),
     (entry, name): (u32, &'static str),
     record: *const c_void,
     n_blocks: u32,
