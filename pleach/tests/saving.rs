@@ -91,6 +91,27 @@ fn two_runs_do_not_save_to_one_file() {
     assert_eq!(resumed.status.code(), Some(3), "{}", stderr(&resumed));
 }
 
+/// A process that is killed after it has kept the file before, and before it has replaced it, leaves two names of
+/// one file.
+#[test]
+fn a_run_killed_while_it_saved_is_resumed() {
+    let path = fresh("two-names.pleach");
+    let file = path.to_str().unwrap();
+    let words = format!("count queens 12 --checkpoint {file}");
+    for again in [format!("resume {file}"), words.clone()] {
+        pleach(&format!("{words} --node-limit 100000"));
+        let old = fresh("two-names.pleach.old");
+        fs::hard_link(&path, &old).unwrap();
+        let report: Value =
+            serde_json::from_slice(&pleach(&format!("{again} --json")).stdout).unwrap();
+        assert_eq!((&report["status"], &report["count"]), (&"counted".into(), &14_200.into()));
+        fs::remove_file(&path).unwrap();
+    }
+    refused(&format!("{words} --solution {file}.old"), "does not apply");
+    let words = format!("solve queens 12 --checkpoint {file} --solution {file}.old");
+    refused(&words, "is the same file as --");
+}
+
 #[test]
 fn a_search_may_be_resumed_into_another_file() {
     let (path, other) = (fresh("from.pleach"), fresh("to.pleach"));

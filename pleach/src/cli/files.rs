@@ -243,17 +243,25 @@ pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> 
     let from = given.saving.from.as_ref().filter(|from| given.word("checkpoint") != Some(from));
     let from = from.map(|from| ("the saved search".to_string(), PathBuf::from(from)));
     seen.extend(inputs.chain(start).chain(from));
-    let written = WRITTEN.iter().filter_map(|&flag| Some((format!("--{flag}"), given.path(flag)?)));
-    // A checkpoint has files beside it.
+    type Clash = fn(&Path, &Path) -> bool;
+    let written = WRITTEN
+        .iter()
+        .filter_map(|&flag| Some((format!("--{flag}"), given.path(flag)?, same as Clash)));
+    // A checkpoint has files beside it. They are known by their names: a process that is killed while it saves leaves
+    // FILE.old as a second name of FILE.
     let beside = given.path("checkpoint").into_iter().flat_map(|path| {
         ["lock", "part", "old"].map(|ending| {
             let mut name = path.clone().into_os_string();
             name.push(format!(".{ending}"));
-            (format!("the .{ending} file of --checkpoint"), PathBuf::from(name))
+            (
+                format!("the .{ending} file of --checkpoint"),
+                PathBuf::from(name),
+                same_place as Clash,
+            )
         })
     });
-    for (flag, path) in written.chain(beside) {
-        if let Some((other, there)) = seen.iter().find(|(_, there)| same(there, &path)) {
+    for (flag, path, clash) in written.chain(beside) {
+        if let Some((other, there)) = seen.iter().find(|(_, there)| clash(there, &path)) {
             let (path, there) = (path.display(), there.display());
             return usage(format!(
                 "{flag} {path} is the same file as {other} {there}; choose another file"
@@ -270,8 +278,12 @@ fn same(one: &Path, other: &Path) -> bool {
         // Nothing is lost in /dev/null or on a terminal.
         (Ok(there), _) | (_, Ok(there)) if !there.is_file() => false,
         (Ok(a), Ok(b)) if identical(&a, &b) => true,
-        _ => place(one) == place(other),
+        _ => same_place(one, other),
     }
+}
+
+fn same_place(one: &Path, other: &Path) -> bool {
+    place(one) == place(other)
 }
 
 #[cfg(unix)]
