@@ -7,7 +7,7 @@ use super::memory::Memory;
 use super::slots::Slots;
 use pleach_core::search::device::Layout;
 use pleach_core::search::evaluate::Parents;
-use pleach_kernels::emulated::launch;
+use pleach_kernels::emulated::{launch, prepare};
 use pleach_kernels::launch::{KernelEntry, Launch};
 use std::time::Duration;
 
@@ -82,6 +82,7 @@ impl Memory for Emulated {
     }
 
     fn build_kernels(&mut self, layout: &Layout) -> Result<(u32, u32), DeviceError> {
+        compile(layout.kernel)?;
         self.kernel = layout.kernel;
         Ok((EXPLORERS, AT_ONCE))
     }
@@ -156,6 +157,7 @@ impl Slots for Emulated {
         most: usize,
         once: bool,
     ) -> Result<u32, DeviceError> {
+        compile(layout.kernel)?;
         // A kernel that was launched once ends before its tables change.
         self.queue = None;
         self.queue = Some(EmulatedQueue::new(layout, slots, most));
@@ -180,6 +182,10 @@ impl Slots for Emulated {
     fn bounds(&mut self, slot: usize) -> Result<&[u32], DeviceError> {
         self.queue.as_mut().ok_or_else(outside)?.bounds(slot)
     }
+}
+
+fn compile(kernel: &str) -> Result<(), DeviceError> {
+    prepare(kernel).map_err(|why| DeviceError::Failed(why.to_string()))
 }
 
 fn told_to_fail() -> DeviceError {

@@ -168,10 +168,7 @@ pub enum DeviceError {
 /// If there is none: why.
 pub fn check(spec: &Spec) -> Result<(), DeviceError> {
     match spec.kind {
-        DeviceKind::Emulated if emulates() => Ok(()),
-        DeviceKind::Emulated => {
-            Err(DeviceError::Failed("missing from this build, which had no C++ compiler".into()))
-        }
+        DeviceKind::Emulated => emulates().map_err(DeviceError::Failed),
         #[cfg(feature = "makers")]
         DeviceKind::Gpu(number) => gpus::check(number),
         #[cfg(not(feature = "makers"))]
@@ -199,11 +196,13 @@ pub fn open(spec: &Spec) -> Result<Device, DeviceError> {
     }
 }
 
-/// Whether this build has the emulated device.
-#[must_use]
-pub fn emulates() -> bool {
+/// Whether the emulated device can be used.
+///
+/// # Errors
+/// If it cannot: why.
+pub fn emulates() -> Result<(), String> {
     #[cfg(feature = "emulated")]
-    return pleach_kernels::emulated::BUILT;
+    return pleach_kernels::emulated::find_compiler().map_err(Clone::clone);
     #[cfg(not(feature = "emulated"))]
-    return false;
+    return Err("this program was built without it".into());
 }

@@ -92,8 +92,8 @@ fn every_type_of_the_engine_has_a_name_of_its_own() {
 const FENCES: [&str; 10] = [
     "problems/src/simd/",
     "loops/src/simd/",
-    "gpu/kernels/src/emulated.rs",
-    "gpu/kernels/tests/main/device.rs",
+    "gpu/kernels/src/emulated/",
+    "gpu/kernels/tests/kernels/device.rs",
     "gpu/kernels/examples/evaluate_host.rs",
     "cluster/src/mpi/",
     "runtime/src/worker_pool.rs",

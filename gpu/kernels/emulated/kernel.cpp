@@ -71,8 +71,9 @@ std::string side_by_side(emulated::Block::Body body, const void *launch, unsigne
 } // namespace
 
 // `text` receives what went wrong, at most `room` bytes with the final zero; empty if nothing did.
-extern "C" void PLEACH_LAUNCH(unsigned entry, const void *launch, unsigned blocks,
-                              unsigned threads, unsigned long long seed, char *text, size_t room) {
+extern "C" __attribute__((visibility("default"))) void
+PLEACH_LAUNCH(unsigned entry, const void *launch, unsigned blocks, unsigned threads, unsigned long long seed,
+              char *text, size_t room) {
     // There is only one copy of the shared memory of kernels that bound.
     std::string fault = side_by_side(BODIES[entry], launch, blocks, PLEACH_BOUNDS ? 1 : AT_ONCE, threads, seed);
     size_t bytes = fault.size() < room ? fault.size() : room - 1;

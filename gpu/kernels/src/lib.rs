@@ -1,12 +1,15 @@
 //! Device code: the kernels as source text, compiled for a device at run time, and their arguments.
 //!
-//! With the feature `emulated`, the same sources compiled for the CPU serve as a device too.
+//! With the feature `emulated`, the same sources serve as a device too: a C++ compiler compiles them for the CPU when they
+//! are first used.
 
 pub mod bounding;
 #[cfg(feature = "emulated")]
 pub mod emulated;
 pub mod launch;
 pub mod serving;
+
+use std::path::PathBuf;
 
 /// The kernels and the parts that they include.
 const FILES: [(&str, &str); 31] = [
@@ -99,7 +102,7 @@ pub const SERVES: [&str; 4] = ["loop_csrmm", "loop_rays", "loop_spmm_count", "lo
 pub fn source(kernel: &str) -> Option<String> {
     let mut text = String::new();
     let known = [&NAMES[..], &BOUNDS, &LOOPS].iter().any(|kernels| kernels.contains(&kernel));
-    known.then(|| paste(&format!("{kernel}.cu"), &mut Vec::new(), &mut text)).map(|()| text)
+    known.then(|| paste(&format!("{kernel}.cu"), &[], &mut Vec::new(), &mut text)).map(|()| text)
 }
 
 /// A kernel's PTX for any instance: the fallback where no compiler is available. It needs compute
@@ -109,16 +112,28 @@ pub fn ptx(kernel: &str) -> Option<&'static str> {
     PTX.iter().find(|(name, _)| *name == kernel).map(|&(_, text)| text)
 }
 
-fn paste(name: &str, seen: &mut Vec<String>, text: &mut String) {
-    if seen.iter().any(|other| other == name) {
-        return;
-    }
+/// The folder for compiled kernels, if this user has one.
+#[must_use]
+pub fn cache_folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    Some(folder.or_else(home)?.join("pleach"))
+}
+
+/// Appends a file of these, or of the kernels', with everything it includes that was not pasted yet. Compilers name the
+/// lines of the files.
+fn paste(name: &str, files: &[(&str, &str)], seen: &mut Vec<String>, text: &mut String) {
     seen.push(name.into());
-    let file = FILES.iter().find(|(other, _)| *other == name).map_or("", |(_, file)| file);
-    for line in file.lines() {
+    let file = FILES.iter().chain(files).find(|(other, _)| *other == name);
+    text.push_str(&format!("#line 1 \"{name}\"\n"));
+    for (line, number) in file.map_or("", |(_, file)| file).lines().zip(2..) {
         match line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"')) {
-            Some(inner) => paste(inner, seen, text),
-            None if line == "#pragma once" => {}
+            Some(inner) if !seen.iter().any(|other| other == inner) => {
+                paste(inner, files, seen, text);
+                text.push_str(&format!("#line {number} \"{name}\"\n"));
+            }
+            Some(_) => text.push('\n'),
+            None if line == "#pragma once" => text.push('\n'),
             None => {
                 text.push_str(line);
                 text.push('\n');

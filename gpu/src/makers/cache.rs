@@ -1,6 +1,7 @@
 //! [`CodeFile`]: compiled code that is kept for later runs.
 
 use pleach_core::wire::fingerprint;
+use pleach_kernels::cache_folder;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,7 +14,7 @@ impl CodeFile {
     pub fn of(kernel: &str, source: &str, choices: &[String]) -> Self {
         let parts = (source.as_bytes().to_vec(), choices.concat().into_bytes());
         let name = format!("{kernel}-{:016x}", fingerprint("kernel", &parts));
-        Self(cache().map(|folder| folder.join(name)))
+        Self(cache_folder().map(|folder| folder.join(name)))
     }
 
     /// The code, if it is there and whole.
@@ -34,13 +35,6 @@ impl CodeFile {
             let _ = fs::rename(aside, path);
         }
     }
-}
-
-/// The folder for compiled kernels.
-fn cache() -> Option<PathBuf> {
-    let folder = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    Some(folder.or_else(home)?.join("pleach"))
 }
 
 fn seal(code: &[u8]) -> [u8; 8] {

@@ -143,8 +143,7 @@ pub fn check(
 /// Whether there is such a device at all.
 fn usable(spec: &Spec) -> Result<(), String> {
     match spec.kind {
-        DeviceKind::Emulated if emulates() => Ok(()),
-        DeviceKind::Emulated => Err("missing from this build, which had no C++ compiler".into()),
+        DeviceKind::Emulated => emulates(),
         DeviceKind::Gpu(number) => match count().map_err(|why| why.to_string())? {
             n if number < n => Ok(()),
             n => Err(format!("no such GPU, expected a number below {n}")),

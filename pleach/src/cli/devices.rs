@@ -50,11 +50,11 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &FlagValues) -> Re
             (0..).zip(gpus).map(|(i, seen)| Device { seen, rates: on(DeviceKind::Gpu(i)) });
         numbered.collect::<Vec<Device>>()
     });
-    let emulated = emulates().then(|| on(DeviceKind::Emulated));
+    let emulated = emulates().map(|()| on(DeviceKind::Emulated));
     let text = if given.on("json") {
         let on_devices = all.iter().filter(|rate| rate.on_devices);
         let none = || on_devices.map(|rate| (rate.name, Err(String::new()))).collect();
-        data(&rates, &gpus, emulated.unwrap_or_else(none)).to_string()
+        data(&rates, &gpus, emulated.unwrap_or_else(|_| none())).to_string()
     } else {
         words(&rates, &gpus, emulated)
     };
@@ -109,7 +109,7 @@ fn data(rates: &[(&str, f64)], gpus: &Result<Vec<Device>, String>, emulated: Rat
 fn words(
     rates: &[(&str, f64)],
     gpus: &Result<Vec<Device>, String>,
-    emulated: Option<Rates>,
+    emulated: Result<Rates, String>,
 ) -> String {
     let mut text = format!("cpu: {} cores, instructions {}", cores(), levels().join(", "));
     for (name, rate) in rates {
@@ -133,7 +133,7 @@ fn words(
         Err(why) => text += &format!("\ngpu: none, {why}"),
     }
     text + &match emulated {
-        Some(rates) => format!("\nemulated: GPU code on the CPU, for tests{}", of_device(&rates)),
-        None => "\nemulated: none, this build was made without a C++ compiler".into(),
+        Ok(rates) => format!("\nemulated: GPU code on the CPU, for tests{}", of_device(&rates)),
+        Err(why) => format!("\nemulated: none, {why}"),
     }
 }

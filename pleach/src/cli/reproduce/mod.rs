@@ -260,9 +260,7 @@ impl Reproduction<'_, '_> {
 fn lacks(on: On) -> Option<String> {
     match on {
         On::Gpu => gpus().err().map(|why| format!("no GPU here, {why}")),
-        On::Emulated => {
-            (!emulates()).then(|| "this program was built without a C++ compiler".into())
-        }
+        On::Emulated => emulates().err().map(|why| format!("no emulated device here, {why}")),
         On::Simulator | On::Threads | On::Processes => None,
     }
 }

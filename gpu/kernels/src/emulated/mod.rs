@@ -1,4 +1,9 @@
-//! The emulated device: kernels on the CPU, each thread a fiber, in an order given by a seed.
+//! The emulated device: kernels on the CPU, each thread a fiber, in an order given by a seed. A C++ compiler compiles a
+//! kernel when it is first used.
+
+mod library;
+
+pub use library::find_compiler;
 
 use crate::SERVES;
 use crate::bounding::{BOUND, Bounding};
@@ -12,6 +17,14 @@ pub enum Fault {
     /// No such kernel.
     #[error("no kernel named '{0}'")]
     Unknown(String),
+    /// The kernel could not be compiled.
+    #[error("cannot compile kernel '{kernel}' for the emulated device: {why}")]
+    Build {
+        /// The kernel.
+        kernel: String,
+        /// What the compiler said, or why there is none.
+        why: String,
+    },
     /// The launch record is invalid.
     #[error("{0}")]
     Record(&'static str),
@@ -30,61 +43,16 @@ pub enum Fault {
 // SAFETY: the caller vouches for the addresses in `launch`.
 type LaunchFn = unsafe extern "C" fn(u32, *const c_void, u32, u32, u64, *mut u8, usize);
 
-#[cfg(emulated)]
-macro_rules! kernels {
-    ($($name:literal, $launch:ident;)*) => {
-        // SAFETY: these are the functions of `emulated/kernel.cpp`, with the same parameters.
-        unsafe extern "C" {
-            $(fn $launch(
-                entry: u32,
-                launch: *const c_void,
-                blocks: u32,
-                threads: u32,
-                seed: u64,
-                text: *mut u8,
-                room: usize,
-            );)*
-        }
-
-        const KERNELS: &[(&str, LaunchFn)] = &[$(($name, $launch)),*];
-    };
-}
-#[cfg(emulated)]
-kernels! {
-    "queens", pleach_emulated_queens;
-    "queens_intervals", pleach_emulated_queens_intervals;
-    "flowshop", pleach_emulated_flowshop;
-    "flowshop_intervals", pleach_emulated_flowshop_intervals;
-    "flowshop_parallel", pleach_emulated_flowshop_parallel;
-    "uts", pleach_emulated_uts;
-    "atsp", pleach_emulated_atsp;
-    "atsp_intervals", pleach_emulated_atsp_intervals;
-    "flowshop_bounds", pleach_emulated_flowshop_bounds;
-    "loop_csrmm", pleach_emulated_loop_csrmm;
-    "loop_rays", pleach_emulated_loop_rays;
-    "loop_lattice", pleach_emulated_loop_lattice;
-    "loop_spmm_count", pleach_emulated_loop_spmm_count;
-    "loop_spmm_add", pleach_emulated_loop_spmm_add;
-    // With the sizes of an instance compiled in.
-    "queens 10", pleach_emulated_queens_10;
-    "flowshop 9 5 4 0", pleach_emulated_flowshop_9_5_4_0;
-    "flowshop 9 6 4 15", pleach_emulated_flowshop_9_6_4_15;
-    "flowshop 34 10 4 0", pleach_emulated_flowshop_34_10_4_0;
-    "flowshop_parallel 9 6 4 15", pleach_emulated_flowshop_parallel_9_6_4_15;
-    "flowshop_parallel 34 10 4 0", pleach_emulated_flowshop_parallel_34_10_4_0;
-    "atsp 9", pleach_emulated_atsp_9;
-    // Made of mistakes, to test that they are caught.
-    "diverging", pleach_emulated_diverging;
-}
-
-#[cfg(not(emulated))]
-const KERNELS: &[(&str, LaunchFn)] = &[];
-
-/// Whether the build found a compiler for the kernels.
-pub const BUILT: bool = cfg!(emulated);
-
 /// More explorers than any device has warps.
 const MOST_EXPLORERS: u32 = 1 << 20;
+
+/// Compiles a kernel, unless that was done before: in this process, or in another one of this user.
+///
+/// # Errors
+/// If there is no such kernel, or no compiler.
+pub fn prepare(kernel: &str) -> Result<(), Fault> {
+    library::entry(kernel).map(|_| ())
+}
 
 /// Checks what must hold for any launch, whatever the kernel.
 fn check(launch: &Launch) -> Result<(), Fault> {
@@ -144,7 +112,7 @@ pub unsafe fn launch(
     launch: &Launch,
     seed: u64,
 ) -> Result<(), Fault> {
-    let run = find(kernel)?;
+    let run = library::entry(kernel)?;
     check(launch)?;
     if entry == KernelEntry::Give {
         check_ring(kernel, launch)?;
@@ -166,7 +134,7 @@ pub unsafe fn launch(
 /// All addresses must point to memory of the sizes given in [`Bounding`], and to the kernel's own tables, which nobody
 /// else uses during the launch; each parent must have the children that it is said to have.
 pub unsafe fn bound(kernel: &str, launch: &Bounding, seed: u64) -> Result<(), Fault> {
-    let run = find(kernel)?;
+    let run = library::entry(kernel)?;
     let Bounding { starts, parents, bounds, tables, count, .. } = *launch;
     if [starts, parents, bounds].iter().any(|at| *at == 0 || at % 4 != 0)
         || tables == 0
@@ -192,7 +160,7 @@ pub unsafe fn bound(kernel: &str, launch: &Bounding, seed: u64) -> Result<(), Fa
 /// batches must have room for their results. Others may write the post as [`crate::serving`] says, and read results
 /// that are done; else nobody else uses any of it until the kernel ends.
 pub unsafe fn serve(kernel: &str, serving: &Serving, seed: u64) -> Result<(), Fault> {
-    let run = find(kernel)?;
+    let run = library::entry(kernel)?;
     if !SERVES.contains(&kernel) {
         return Err(Fault::Record("this kernel cannot be launched once"));
     }
@@ -203,11 +171,6 @@ pub unsafe fn serve(kernel: &str, serving: &Serving, seed: u64) -> Result<(), Fa
     let record = std::ptr::from_ref(serving).cast();
     // SAFETY: the caller vouches for the addresses. One block: there is only one copy of shared memory.
     unsafe { go((kernel, run), (1, SERVE), record, 1, seed) }
-}
-
-fn find(kernel: &str) -> Result<LaunchFn, Fault> {
-    let known = KERNELS.iter().find(|(name, _)| *name == kernel);
-    known.map(|(_, run)| *run).ok_or_else(|| Fault::Unknown(kernel.into()))
 }
 
 /// Runs an entry point on as many blocks.
