@@ -12,6 +12,7 @@ pub mod named;
 pub mod partial;
 mod patch;
 mod prepare;
+mod propagate;
 pub mod random;
 pub mod read;
 #[cfg(test)]
