@@ -9,6 +9,7 @@ mod branch;
 pub mod instance;
 mod local;
 pub mod named;
+pub mod node;
 pub mod partial;
 mod patch;
 mod prepare;
