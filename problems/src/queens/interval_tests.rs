@@ -4,7 +4,7 @@ use super::*;
 use pleach_core::search::explorer::Progress;
 use pleach_core::search::laws;
 use pleach_core::search::tree::Counts;
-use pleach_core::search::work::Interval;
+use pleach_core::search::work::{Interval, Malformed};
 use pleach_core::search::work::interval::point;
 
 fn with_intervals(n: u32) -> Queens {
