@@ -58,6 +58,8 @@ mod processes;
 #[cfg(feature = "cli")]
 mod registry;
 mod report;
+#[cfg(feature = "cli")]
+mod rows;
 #[cfg(feature = "cluster")]
 mod shared_search;
 mod solver;

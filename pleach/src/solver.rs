@@ -1,7 +1,7 @@
 //! [`Solver`]: a search with settings; [`solve`]: a search with the defaults.
 
 use crate::report::Report;
-use crate::report::trace::{Moment, note};
+use crate::report::moment::{Moment, note};
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Goal, Solution, Tree};
 use pleach_runtime::{Lock, RunError, Save, Settings, Sight, load};

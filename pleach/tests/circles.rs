@@ -1,190 +1,91 @@
 //! No circles between the files of a crate: each can be read with those below it in mind, and no others.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
-
-/// A module by the names that lead to it from the root of its crate.
-type Module = Vec<String>;
-
-/// Circles that stay: a kernel's trait stands with its problem, which also chooses among the kernels of
-/// `simd`; and parts of one search that were split for length.
-const ALLOWED: [&str; 6] = [
-    "problems/uts",
-    "problems/queens",
-    "problems/simd::",
-    "problems/flowshop::",
-    "problems/atsp::tours problems/atsp::branch problems/atsp::prepare",
-    "problems/atsp::arcs problems/atsp::twins",
-];
+use crate::house::{ORDER, root};
+use crate::imports::{Graph, Modules};
+use std::collections::BTreeSet;
 
 #[test]
-fn files_of_a_crate_form_no_circles() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+fn no_files_form_a_circle() {
     let mut circles = Vec::new();
-    for folder in ["core", "lab", "problems", "runtime", "gpu", "cluster", "loops", "pleach"] {
-        let graph = graph(&root.join(folder).join("src"));
-        assert!(graph.len() > 10, "{folder}");
-        for module in graph.keys().filter(|module| reaches(&graph, module, module)) {
-            let name = format!("{folder}/{}", module.join("::"));
-            let allowed = |place: &&str| {
-                place.split(' ').any(|it| name == it || it.ends_with("::") && name.starts_with(it))
-                    || name.starts_with(&format!("{place}::"))
-            };
-            if !ALLOWED.iter().any(allowed) {
-                circles.push(name);
-            }
-        }
+    for (folder, _) in ORDER {
+        let graph = Modules::of(&root().join(folder).join("src")).graph();
+        assert!(graph.len() > 4, "{folder}: {} files", graph.len());
+        circles.extend(ties(&graph).into_iter().map(|tie| format!("{folder}/src: {tie}")));
     }
-    assert!(circles.is_empty(), "in circles: {circles:#?}");
+    assert!(circles.is_empty(), "files that form circles:\n{}", circles.join("\n"));
 }
 
-/// The test sees circles at all, and paths of every kind.
-#[test]
-fn imports_are_understood() {
+/// What ties files of a circle to each other.
+fn ties(graph: &Graph) -> Vec<String> {
+    let mut ties = Vec::new();
+    for (file, taken) in graph {
+        for (other, names) in taken.iter().filter(|(other, _)| reached(graph, other).contains(file))
+        {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            ties.push(format!("{file} -> {other} ({})", names.join(", ")));
+        }
+    }
+    ties
+}
+
+/// The files to which the imports of a file lead.
+fn reached<'g>(graph: &'g Graph, from: &'g str) -> BTreeSet<&'g String> {
+    let (mut found, mut next) = (BTreeSet::new(), vec![from]);
+    while let Some(file) = next.pop() {
+        let others = graph.get(file).into_iter().flat_map(|taken| taken.keys());
+        next.extend(others.filter(|other| found.insert(*other)).map(String::as_str));
+    }
+    found
+}
+
+/// The ties of a crate of these files.
+fn ties_of(files: &[(&str, &str)]) -> Vec<String> {
     let text =
-        "use super::{a::b, c};\nuse crate::x::{self, Y as Z};\npub use self::d::*;\nuse std::e;";
-    let known = ["m::a", "m::a::b", "m::c", "x", "m::n::d", "m::n"];
-    let known: BTreeSet<Module> =
-        known.iter().map(|path| path.split("::").map(str::to_string).collect()).collect();
-    let here: Module = vec!["m".into(), "n".into()];
-    let found: Vec<String> =
-        imports(text, &here, &known).iter().map(|module| module.join("::")).collect();
-    assert_eq!(found, ["m::a::b", "m::c", "m::n::d", "x"]);
-    let edges =
-        [(vec!["a".to_string()], vec!["b".to_string()]), (vec!["b".into()], vec!["a".into()])];
-    let graph = edges.into_iter().map(|(from, to)| (from, BTreeSet::from([to]))).collect();
-    assert!(reaches(&graph, &vec!["a".into()], &vec!["a".into()]));
+        |file: &str| files.iter().find(|(name, _)| *name == file).map(|(_, text)| text.to_string());
+    ties(&Modules::read(&text).graph())
 }
 
-/// What each file of a folder imports of the others, tests left out.
-fn graph(src: &Path) -> BTreeMap<Module, BTreeSet<Module>> {
-    let mut files = BTreeMap::new();
-    collect(src, &mut Vec::new(), &mut files);
-    let known: BTreeSet<Module> = files.keys().cloned().collect();
-    let imported = |(module, path): (&Module, &PathBuf)| {
-        let text = fs::read_to_string(path).unwrap();
-        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        (module.clone(), imports(text, module, &known))
-    };
-    files.iter().map(imported).collect()
+#[test]
+fn circles_are_found_by_imports_and_by_paths() {
+    let found = ties_of(&[
+        ("lib.rs", "mod a;\nmod b;\nmod c;"),
+        ("a.rs", "use crate::{b::{self, Late as Early}, c};\npub struct First;"),
+        ("b.rs", "pub struct Late;\nfn f() -> usize { super::c::size(&[1]) }"),
+        ("c.rs", "pub fn size(x: &[u8]) -> usize { crate::a::First; x.len() }"),
+    ]);
+    let wanted = [
+        "a.rs -> b.rs (crate::b::Late)",
+        "b.rs -> c.rs (super::c::size)",
+        "c.rs -> a.rs (crate::a::First)",
+    ];
+    assert_eq!(found, wanted);
 }
 
-fn collect(folder: &Path, at: &mut Module, files: &mut BTreeMap<Module, PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() {
-            at.push(name);
-            collect(&path, at, files);
-            at.pop();
-        } else if path.extension().is_some_and(|it| it == "rs") && !name.ends_with("tests") {
-            let own = !["mod", "lib", "main"].contains(&name.as_str());
-            files.insert(at.iter().cloned().chain(own.then_some(name)).collect(), path);
-        }
-    }
+#[test]
+fn a_module_that_hands_names_on_is_looked_through() {
+    let children = [
+        ("a/b.rs", "use super::C;\npub struct B(C);"),
+        ("a/c.rs", "pub struct C;"),
+        ("lib.rs", "mod a;\nuse a::B;\nfn f(b: B) {}"),
+    ];
+    let of = |parent| ties_of(&[&children[..], &[("a/mod.rs", parent)]].concat());
+    assert_eq!(of("mod b;\nmod c;\npub use b::B;\npub use c::C;"), [""; 0]);
+    // It defines what a child uses, and uses the child.
+    let found = of("mod b;\npub use b::B;\npub struct C;\nimpl C { fn b(self) -> B { B(self) } }");
+    assert_eq!(found, ["a/b.rs -> a/mod.rs (super::C)", "a/mod.rs -> a/b.rs (b::B)"]);
 }
 
-/// The other modules that a file imports from.
-fn imports(text: &str, here: &Module, known: &BTreeSet<Module>) -> BTreeSet<Module> {
-    let mut found = BTreeSet::new();
-    for statement in text.split(';') {
-        let last = statement.rfind("use ").filter(|&at| {
-            let before = statement[..at].trim_end_matches(' ');
-            before.is_empty()
-                || before.ends_with('\n')
-                || before.ends_with("pub")
-                || before.ends_with(')')
-        });
-        let Some(at) = last else { continue };
-        let paths = expanded(statement[at + 4..].trim());
-        found.extend(paths.iter().filter_map(|path| reached(path, here, known)));
-    }
-    found.extend(named(text).iter().filter_map(|path| reached(path, here, known)));
-    found
-}
-
-/// The other module to which a path leads from a module.
-fn reached(path: &str, here: &Module, known: &BTreeSet<Module>) -> Option<Module> {
-    let mut words: Vec<&str> = path.split("::").map(str::trim).collect();
-    let mut base = here.clone();
-    match words.first() {
-        Some(&"crate") => base.clear(),
-        Some(&"self") => {}
-        Some(&"super") => {
-            while words.first() == Some(&"super") {
-                words.remove(0);
-                base.pop();
-            }
-            words.insert(0, "");
-        }
-        _ => return None,
-    }
-    // The longest part of the path that is a file.
-    let mut best = base.clone();
-    for word in &words[1..] {
-        base.push((*word).to_string());
-        if !known.contains(&base) {
-            break;
-        }
-        best.clone_from(&base);
-    }
-    (best != *here && known.contains(&best)).then_some(best)
-}
-
-/// The paths that code names where it stands, without a `use`.
-fn named(text: &str) -> Vec<String> {
-    let code: String = text
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or_default())
-        .collect::<Vec<_>>()
-        .join("\n");
-    let mut found = Vec::new();
-    for start in ["crate::", "super::"] {
-        for (at, _) in code.match_indices(start) {
-            let before = code[..at].chars().next_back().unwrap_or(' ');
-            if !before.is_alphanumeric() && !['_', ':'].contains(&before) {
-                let end =
-                    code[at..].find(|c: char| !c.is_alphanumeric() && !['_', ':'].contains(&c));
-                found.push(code[at..end.map_or(code.len(), |end| at + end)].to_string());
-            }
-        }
-    }
-    found
-}
-
-/// The paths of a `use`, braces resolved.
-fn expanded(path: &str) -> Vec<String> {
-    let Some((head, rest)) = path.split_once('{') else {
-        return vec![path.split(" as ").next().unwrap_or_default().to_string()];
-    };
-    let inner = rest.rsplit_once('}').map_or(rest, |(inner, _)| inner);
-    let (mut depth, mut parts) = (0, vec![String::new()]);
-    for c in inner.chars() {
-        match c {
-            ',' if depth == 0 => parts.push(String::new()),
-            _ => {
-                depth += i32::from(c == '{') - i32::from(c == '}');
-                parts.last_mut().unwrap().push(c);
-            }
-        }
-    }
-    let parts = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty());
-    parts.flat_map(|part| expanded(&format!("{head}{part}"))).collect()
-}
-
-/// Whether imports lead from one module to another.
-fn reaches(graph: &BTreeMap<Module, BTreeSet<Module>>, from: &Module, to: &Module) -> bool {
-    let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
-    while let Some(module) = next.pop() {
-        for other in graph.get(module).into_iter().flatten() {
-            if other == to {
-                return true;
-            }
-            if seen.insert(other) {
-                next.push(other);
-            }
-        }
-    }
-    false
+#[test]
+fn comments_strings_and_tests_name_nothing() {
+    let found = ties_of(&[
+        ("lib.rs", "mod a;\nmod b;"),
+        ("a.rs", "use crate::b::B;\npub struct A<'a>(&'a B, char);"),
+        (
+            "b.rs",
+            "//! [`crate::a::A`]\npub struct B;\n/* crate::a::A */ const S: &str = \"crate::a::A\";\n\
+             const C: char = '\"';\nconst R: &str = r#\"\"crate::a::A\"#;\n\
+             #[cfg(test)]\nmod tests { use crate::a::A; }\n#[cfg(all(test, unix))]\nuse crate::a::A;",
+        ),
+    ]);
+    assert_eq!(found, [""; 0]);
 }

@@ -1,10 +1,11 @@
 //! The rules of the house: short files that say what they are for, `unsafe` inside its fences,
 //! crates that point downwards, nothing left unfinished.
 
+use crate::imports::Modules;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
 }
 
@@ -128,7 +129,7 @@ fn unsafe_stands_inside_its_fences_and_is_explained() {
 }
 
 /// Crates from the lowest up: each may use only those before it.
-const ORDER: [(&str, &str); 9] = [
+pub const ORDER: [(&str, &str); 9] = [
     ("core", "pleach-core"),
     ("lab", "pleach-lab"),
     ("problems", "pleach-problems"),
@@ -165,6 +166,23 @@ fn arrows_between_crates_point_down() {
         }
     }
     complain("arrows that point up", &places);
+}
+
+/// The same by what the code names, tests left out.
+#[test]
+fn code_names_no_crate_above_its_own() {
+    let mut places = Vec::new();
+    for (at, (folder, _)) in ORDER.iter().enumerate() {
+        let above = ORDER[at..].iter().map(|&(_, package)| package);
+        let of_problems = ENGINE.contains(folder).then_some("pleach-problems");
+        let refused: Vec<String> =
+            above.chain(of_problems).map(|package| package.replace('-', "_")).collect();
+        let heads = Modules::of(&root().join(folder).join("src")).heads();
+        assert!(*folder != "pleach" || heads.iter().any(|(_, head)| head == "pleach_core"));
+        let wrong = heads.into_iter().filter(|(_, head)| refused.contains(head));
+        places.extend(wrong.map(|(file, head)| format!("{folder}/src/{file}: {head}")));
+    }
+    complain("code that names a crate above", &places);
 }
 
 #[test]

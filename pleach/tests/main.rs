@@ -12,6 +12,7 @@ mod gpu;
 mod gpu_first;
 mod hip;
 mod house;
+mod imports;
 mod library;
 mod looping;
 mod outside;

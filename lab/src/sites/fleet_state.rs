@@ -1,7 +1,8 @@
 //! [`FleetState`]: sites without their gateways and peers: units, mail, files and the events to come.
 
 use super::figures::SiteFigures;
-use super::{Churn, Fleet};
+use super::fleet::Fleet;
+use super::incidents::Churn;
 use crate::chance::mix;
 use crate::cluster_state::{LETTER, NEVER, TURN, Unit, WAKE};
 use crate::load::{Hand, Load, WorkDone};

@@ -1,7 +1,7 @@
 //! [`World`]: the loop of every unit and every gateway, and what befalls them.
 
-use super::Fleet;
 use super::figures::SiteFigures;
+use super::fleet::Fleet;
 use super::fleet_state::{FleetState, SimMail};
 use super::incidents::{CHANCES, Incident};
 use super::site_inside::{FleetUnits, SiteInside};
@@ -18,6 +18,16 @@ use std::sync::Arc;
 impl Tally for WorkDone {
     fn add(&mut self, other: &Self) {
         WorkDone::add(self, other);
+    }
+}
+
+impl Fleet {
+    /// Simulates one run.
+    ///
+    /// # Errors
+    /// The law that was broken, or why the run did not end.
+    pub fn run<L: Load>(&self, load: &L) -> Result<SiteFigures, String> {
+        World::new(self, load).run()
     }
 }
 

@@ -10,9 +10,9 @@ use pleach_problems::atsp::Atsp;
 pub use pleach_problems::atsp::bound::Bound;
 pub use pleach_problems::atsp::instance::Instance;
 use pleach_problems::atsp::instance::plan;
+use pleach_problems::atsp::instance::solution;
 pub use pleach_problems::atsp::named::{named, optimum};
 pub use pleach_problems::atsp::read::read;
-use pleach_problems::atsp::solution;
 use pleach_runtime::Settings;
 use serde_json::json;
 

@@ -43,6 +43,16 @@ pub fn parse_again(words: &[String], flags: Vec<String>) -> Result<Line, Failure
     Ok(Line { words: words.to_vec(), given: FlagValues::new(matches) })
 }
 
+/// Refuses words beyond those that a command takes.
+pub fn no_more(words: &[String], most: usize) -> Result<(), Failure> {
+    match words.get(most) {
+        Some(word) => {
+            usage(format!("unexpected argument '{word}' after '{}'", words[..most].join(" ")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Whether an argument begins like a flag but is a word: no flag has a blank in its name.
 fn is_word(arg: &str) -> bool {
     arg.starts_with('-') && arg.split('=').next().is_some_and(|name| name.contains(' '))

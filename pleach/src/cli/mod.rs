@@ -19,6 +19,7 @@ mod looping;
 mod metrics;
 mod order_text;
 mod own;
+mod own_line;
 pub(crate) mod progress;
 pub(crate) mod read;
 mod reporting;
@@ -30,7 +31,8 @@ mod stopping;
 #[cfg(test)]
 mod tests;
 
-pub use own::{main, words};
+pub use own::main;
+pub use own_line::words;
 pub use read::{rows, text};
 
 use crate::failure::{Failure, usage};
@@ -39,7 +41,7 @@ use conduct::{Job, Reading};
 use console::{Console, DONE};
 use flags::{Kind, Verb};
 use follow::{Known, follow};
-use line::Line;
+use line::{Line, no_more};
 use pleach_gpu::ending::end;
 use serde_json::json;
 use std::ffi::OsString;
@@ -164,16 +166,6 @@ fn act(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Fail
         }
         Verb::Sim => sim::run(registry, console, &line),
         _ => of_problem(registry, console, verb, line),
-    }
-}
-
-/// Refuses words beyond those that a command takes.
-fn no_more(words: &[String], most: usize) -> Result<(), Failure> {
-    match words.get(most) {
-        Some(word) => {
-            usage(format!("unexpected argument '{word}' after '{}'", words[..most].join(" ")))
-        }
-        None => Ok(()),
     }
 }
 

@@ -5,9 +5,10 @@ use super::console::{Console, DONE};
 use super::flags::{Kind, Use, Verb, value_to_beat};
 use super::follow::{Known, follow};
 use super::line::Line;
-use super::{company, help, join, line, list, read, resume, stopping};
+use super::own_line::{own, program};
+use super::{company, help, join, list, read, stopping};
 use crate::campaign::{Search, plain};
-use crate::failure::{Failure, usage};
+use crate::failure::Failure;
 use crate::registry::{Ended, Mode, Start};
 use pleach_core::search::problem::Plain;
 use pleach_core::search::tree::{Goal, Tree, TreeSource};
@@ -18,7 +19,7 @@ use std::time::Duration;
 
 /// A whole command for a problem of your own: the standard flags, progress, JSON and exit codes.
 ///
-/// Takes a tree, or the result of reading one. The words before the flags come from [`words`].
+/// Takes a tree, or the result of reading one. The words before the flags come from [`words`](super::words).
 #[must_use]
 pub fn main<S: TreeSource>(source: S) -> ExitCode {
     let full = std::any::type_name::<S::Tree>();
@@ -69,31 +70,6 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
     end(code)
 }
 
-/// The words on the command line that are no flags: files and sizes of a problem of your own.
-///
-/// With `resume FILE` they are those of the saved search. Ends the process with a message if the
-/// command line cannot be read.
-#[must_use]
-pub fn words() -> Vec<String> {
-    match own() {
-        Ok(line) => line.words,
-        Err(why) => {
-            let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
-            let console = Console::new(program(), true, &mut out, &mut err);
-            company::only_one_speaks(&console);
-            let code = console.finish(|| Err(why));
-            std::process::exit(code.into())
-        }
-    }
-}
-
-/// The name of this program.
-fn program() -> String {
-    let path = std::env::args_os().next().unwrap_or_default();
-    let name = Path::new(&path).file_stem().map(|name| name.to_string_lossy().into_owned());
-    name.unwrap_or_else(|| "pleach".into())
-}
-
 /// The flags that apply to a goal beside the general ones.
 fn named(goal: Goal) -> &'static [Use] {
     const ALL: &[Use] = &[Use::plain("solution"), Use::plain("best")];
@@ -107,22 +83,4 @@ fn named(goal: Goal) -> &'static [Use] {
 /// Words that name files, except the checkpoint: a size may have the same name.
 fn inputs(files: Vec<String>, checkpoint: Option<&str>) -> Vec<String> {
     files.into_iter().filter(|word| Some(word.as_str()) != checkpoint).collect()
-}
-
-/// The command line of the user's own command; that of the saved search if it is resumed.
-fn own() -> Result<Line, Failure> {
-    let line = line::parse(std::env::args_os().skip(1))?;
-    match &line.words[..] {
-        [verb, file] if verb == "resume" && !line.given.on("help") => {
-            resume::read(file, &line.given, (&program(), true))
-        }
-        [verb, at] if verb == "join" && !line.given.on("help") => join::early(at, &line.given),
-        [verb] if verb == "join" && line.given.has("key") => {
-            usage("join: expected HOST:PORT, where another process listens")
-        }
-        [verb, ..] if verb == "resume" && !line.given.on("help") => {
-            usage("resume: expected FILE, one that --checkpoint wrote")
-        }
-        _ => Ok(line),
-    }
 }

@@ -1,8 +1,8 @@
 //! The entry of sparse × dense.
 
+use super::entry::{Entry, Found, Job, Order};
 use super::matrix::{is_file, matrix};
 use super::runner::Runner;
-use super::{Entry, Found, Job, Order};
 use crate::cli::flags::{COLUMNS, PRECISION, Precision, Use};
 use crate::failure::Failure;
 use pleach_core::search::level::Level;

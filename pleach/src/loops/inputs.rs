@@ -1,16 +1,13 @@
 //! The input files of a loop: read here, or sent by the process that leads.
 
-use super::Order;
+use super::entry::Order;
+use crate::cli::flags::Files;
 use crate::failure::{Failure, usage};
 use crate::input::bytes_of_large;
 use pleach_core::search::work::{Pack, Reader};
 use pleach_core::wire::fingerprint;
 use pleach_runtime::RunError;
-use std::collections::BTreeMap;
 use std::io;
-
-/// The files by the words that name them.
-pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// The most bytes of all files that travel to another process.
 const MOST: usize = 1 << 29;

@@ -1,7 +1,7 @@
 //! The entry of flows by the lattice Boltzmann method.
 
+use super::entry::{Entry, Found, Job, Order};
 use super::runner::Runner;
-use super::{Entry, Found, Job, Order};
 use crate::cli::flags::{FRAMES, REYNOLDS, SIZE, SPEED, STEPS, Use};
 use crate::failure::{Failure, usage};
 use crate::input::bytes_of_large;

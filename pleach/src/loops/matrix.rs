@@ -1,6 +1,6 @@
 //! Matrices that command lines name: files, or families.
 
-use super::Order;
+use super::entry::Order;
 use crate::cli::flags::SEED;
 use crate::failure::{Failure, usage};
 use pleach_loops::sparse::generate::{EXPECTED, is_family, named};

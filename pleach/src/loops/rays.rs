@@ -1,7 +1,7 @@
 //! The entry of rays through tetrahedra.
 
+use super::entry::{Entry, Found, Job, Order};
 use super::runner::Runner;
-use super::{Entry, Found, Job, Order};
 use crate::cli::flags::{METHOD, NEAR, SIZE, Use, VIEW, ZOOM};
 use crate::failure::{Failure, usage};
 use pleach_core::search::level::Level;

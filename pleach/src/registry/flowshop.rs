@@ -1,12 +1,11 @@
 //! The entry of the permutation flowshop.
 
-use super::is_here;
+use super::entry::{
+    Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, Start, Task, best,
+    choice, is_here,
+};
 use super::simulated_load::{Load, SimulatedLoad, record};
 use super::text::numbers;
-use super::{
-    Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, Start, Task, best,
-    choice,
-};
 use crate::campaign::Search;
 use crate::campaign::flowshop::{self as campaign, Bound, Branching, Instance, Options};
 use crate::cli::flags::{self, FlagValues, Use, Verb};

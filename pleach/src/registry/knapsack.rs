@@ -1,12 +1,12 @@
 //! The entry of the 0/1 knapsack.
 
+use super::entry::{Act, Ended, Entry, Mode, Request, Simulation, Start, Task};
 use super::simulated_load::{Load, SimulatedLoad, record};
-use super::{Act, Ended, Entry, Mode, Request, Simulation, Start, Task};
 use crate::campaign::knapsack::{self as campaign, Knapsack};
 use crate::campaign::{Search, plain};
 use crate::cli::flags::{self, FlagValues, Use, Verb};
-use crate::cli::read::parse;
 use crate::failure::{Failure, usage};
+use crate::rows::parse;
 use pleach_core::search::problem::Plain;
 use pleach_problems::knapsack::{MOST, MOST_ITEMS};
 

@@ -1,7 +1,7 @@
 //! The entry of n queens: counted, or a first way found.
 
+use super::entry::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
 use super::simulated_load::{Load, SimulatedLoad, record};
-use super::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
 use crate::campaign::queens::{self as campaign, FirstQueens, Queens};
 use crate::campaign::{Error, Search, plain};
 use crate::cli::flags::{FlagValues, Use, Verb};

@@ -1,7 +1,7 @@
 //! The entry of Unbalanced Tree Search.
 
+use super::entry::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
 use super::simulated_load::{Load, SimulatedLoad, record};
-use super::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
 use crate::campaign::uts::{self as campaign, Parameters, Uts};
 use crate::campaign::{Search, plain};
 use crate::cli::flags::{FlagValues, Verb};

@@ -2,14 +2,15 @@
 
 pub(crate) mod columns;
 pub(crate) mod json;
+pub(crate) mod moment;
 pub(crate) mod repeats;
 pub(crate) mod trace;
 mod words;
 
 pub(crate) use json::{round, signed, whole};
+use moment::Moment;
 use pleach_core::search::tree::{Counts, Goal};
 use pleach_runtime::{Balance, Outcome, Stop};
-use trace::Moment;
 pub(crate) use words::{estimate, grouped, short};
 
 /// How a search ended.

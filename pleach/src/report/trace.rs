@@ -1,52 +1,10 @@
 //! A search over time as data: its units, its best value and its bound.
 
+use super::moment::Moment;
 use super::{Report, signed};
+use pleach_runtime::UnitReport;
 use pleach_runtime::activity::{Activity, Column};
-use pleach_runtime::{Sight, UnitReport};
 use serde_json::{Value, json};
-
-/// The best value and the bound at some time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moment {
-    /// Since the search began, preparation excluded.
-    pub seconds: f64,
-    /// The value of the best solution.
-    pub best: Option<i64>,
-    /// What no solution can beat.
-    pub bound: Option<i64>,
-}
-
-/// Moments kept at most: an even number.
-const MOMENTS: usize = 4096;
-
-impl Moment {
-    /// The moment that a look at the run shows.
-    pub fn of(sight: &Sight) -> Self {
-        Self { seconds: sight.seconds, best: sight.best, bound: sight.bound }
-    }
-
-    /// The end of a search.
-    fn end(report: &Report) -> Self {
-        let Report { objective: best, lower_bound: bound, .. } = *report;
-        Self { seconds: report.outcome.seconds, best, bound }
-    }
-}
-
-/// Keeps a moment at which something has changed; when there are too many, every other one goes.
-pub fn note(moments: &mut Vec<Moment>, moment: Moment) {
-    let values = |moment: &Moment| (moment.best, moment.bound);
-    if moments.last().is_some_and(|last| values(last) == values(&moment)) {
-        return;
-    }
-    if moments.len() == MOMENTS {
-        let mut odd = false;
-        moments.retain(|_| {
-            odd = !odd;
-            !odd
-        });
-    }
-    moments.push(moment);
-}
 
 /// The trace as JSON. For each unit and step of time: the part spent exploring, the nodes, and the
 /// part of a device's explorers that had work; for devices also the parts of the time that went into
@@ -109,28 +67,18 @@ pub fn phases(activity: &Activity) -> impl Iterator<Item = [f64; 4]> {
     })
 }
 
+/// The end of a search.
+fn end(report: &Report) -> Moment {
+    let Report { objective: best, lower_bound: bound, .. } = *report;
+    Moment { seconds: report.outcome.seconds, best, bound }
+}
+
 /// The moments of a search with its end, timed from the beginning, preparation included.
 pub fn moments(report: &Report) -> Vec<Moment> {
     let setup_s = report.outcome.setup_seconds;
-    let end = Moment::end(report);
+    let end = end(report);
     let mut all: Vec<Moment> = report.moments.clone();
     all.iter_mut().for_each(|moment| moment.seconds = (moment.seconds + setup_s).min(end.seconds));
     all.push(end);
     all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_changes_are_kept_and_not_too_many() {
-        let mut moments = Vec::new();
-        for i in 0..20_000i64 {
-            let moment = Moment { seconds: i as f64, best: Some(9), bound: Some(i / 2) };
-            note(&mut moments, moment);
-        }
-        assert!((MOMENTS / 2..=MOMENTS).contains(&moments.len()));
-        assert!(moments.is_sorted_by(|a, b| a.seconds < b.seconds && a.bound < b.bound));
-    }
 }

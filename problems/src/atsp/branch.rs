@@ -1,16 +1,92 @@
-//! Branching on a node's tours: by an arc, or by the arcs of a subtour.
+//! Branch and bound on [`Tours`]: a node is branched on an arc, or on the arcs of a subtour.
 
 use super::arcs::{Allowed, Arcs, COST_SCALE, tour_of};
 use super::ascent::ascend;
-use super::tours::{AHEAD, Node, Seen, Tours};
-use pleach_core::search::tree::Children;
+use super::bound::Bound;
+use super::node::Node;
+use super::tours::{AHEAD, Seen, Tours};
+use pleach_core::search::tree::{Children, Goal, Tree};
+use pleach_core::search::work::Entry;
+use pleach_core::wire::fingerprint;
 
 /// Most arcs tried in strong branching, and the total of arcs that their bounds may scan.
 const CANDIDATES: usize = 16;
 const LOOKS: usize = 400_000;
 
+impl Tree for Tours {
+    type Node = Node;
+    const GOAL: Goal = Goal::Minimise;
+
+    fn root(&self) -> Node {
+        self.root.clone()
+    }
+
+    fn expand(&self, node: &Node, best: Option<i64>, out: &mut Children<'_, Self>) {
+        let best = best.unwrap_or(i64::MAX);
+        // Nothing is better than the global lower bound.
+        if best <= self.least {
+            return;
+        }
+        let mut node = node.clone();
+        if !node.allowed.propagate(&self.twins) {
+            return;
+        }
+        if self.hurried() {
+            return defer(node, self.least, out);
+        }
+        let seen = match self.see(&node, best) {
+            Ok(Some(seen)) => seen,
+            Ok(None) => return,
+            Err(bound) => return defer(node, bound, out),
+        };
+        if self.hurried() {
+            return defer(node, self.at_least(seen.bound), out);
+        }
+        let mut best = best;
+        if let Some(order) = tour_of(&seen.next) {
+            let length = self.instance.length(&order);
+            best = best.min(length);
+            out.solution(length, || self.plan(&order));
+        }
+        let bound = self.at_least(seen.bound);
+        if bound >= best {
+            return;
+        }
+        let room = COST_SCALE.saturating_mul(self.below(best)).saturating_sub(seen.bound);
+        node.allowed.fix_by_reduced_cost(&seen.arcs, &seen.reduced, room);
+        if !node.allowed.propagate(&self.twins) {
+            return;
+        }
+        let node = Node {
+            multipliers: seen.multipliers.clone(),
+            next: seen.next.clone(),
+            deferred: false,
+            ..node
+        };
+        match self.bound {
+            Bound::Arborescence => by_arc(self, node, &seen, (bound, best), out),
+            _ => by_subtour(&node, bound, out),
+        }
+    }
+
+    fn weight(&self, node: &Node) -> u64 {
+        u64::from(!node.deferred)
+    }
+
+    fn valid(&self, entry: &Entry<Node>) -> bool {
+        let n = self.instance.cities();
+        let Node { next, .. } = &entry.node;
+        next.len() == n && next.iter().all(|&j| usize::from(j) < n)
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        let costs = self.instance.costs().to_vec();
+        Some(fingerprint("tours", &(costs, self.bound.to_string().into_bytes())))
+    }
+}
+
 /// Two children, with and without an arc: the one whose bounds rise most by strong branching.
-pub(super) fn by_arc(
+fn by_arc(
     tours: &Tours,
     node: Node,
     seen: &Seen,
@@ -41,7 +117,7 @@ pub(super) fn by_arc(
 }
 
 /// Leaves a node to be expanded later.
-pub(super) fn defer(node: Node, bound: i64, out: &mut Children<'_, Tours>) {
+fn defer(node: Node, bound: i64, out: &mut Children<'_, Tours>) {
     out.leave(bound, Node { deferred: true, ..node });
 }
 
@@ -86,7 +162,7 @@ fn choose(tours: &Tours, node: &Node, seen: &Seen, best: i64) -> Option<(usize, 
 
 /// Subtour branching (Carpaneto and Toth 1980) on the cycle with fewest undecided arcs: each child
 /// excludes one arc and forces those before it.
-pub(super) fn by_subtour(node: &Node, bound: i64, out: &mut Children<'_, Tours>) {
+fn by_subtour(node: &Node, bound: i64, out: &mut Children<'_, Tours>) {
     let n = node.next.len();
     let undecided = |i: &usize| node.allowed.degree(*i) > 1;
     let mut on_cycle = vec![false; n];

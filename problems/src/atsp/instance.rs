@@ -1,6 +1,7 @@
 //! [`Instance`]: the cost matrix, and the length of a tour.
 
 use crate::permutation::permutation;
+use pleach_core::search::tree::Solution;
 use std::fmt;
 
 /// Most cities: a search keeps a matrix of them.
@@ -86,4 +87,10 @@ pub fn plan(order: &[u16]) -> Vec<i64> {
     let first = order.iter().position(|&city| city == 0).unwrap_or(0);
     let order = order[first..].iter().chain(&order[..first]);
     order.map(|&city| i64::from(city) + 1).collect()
+}
+
+/// A tour as a solution: its length, and the cities counted from 1.
+#[must_use]
+pub fn solution(instance: &Instance, order: &[u16]) -> Solution {
+    Solution { score: instance.length(order), plan: plan(order) }
 }

@@ -1,8 +1,7 @@
 //! [`Local`]: iterated local search on tours. The descent exchanges two consecutive segments, a
 //! 3-opt move that reverses nothing; the kick is a double bridge (Martin, Otto and Felten 1991).
 
-use super::instance::Instance;
-use super::solution;
+use super::instance::{Instance, solution};
 use oorandom::Rand64;
 use pleach_core::search::problem::Improver;
 use pleach_core::search::tree::Solution;

@@ -9,9 +9,11 @@ mod branch;
 pub mod instance;
 mod local;
 pub mod named;
+pub mod node;
 pub mod partial;
 mod patch;
 mod prepare;
+mod propagate;
 pub mod random;
 pub mod read;
 #[cfg(test)]
@@ -23,7 +25,7 @@ use crate::simd::Level;
 use arcs::{Allowed, Arcs};
 use assignment::Interrupted;
 use bound::Bound;
-use instance::{Instance, plan};
+use instance::Instance;
 use local::{Beside, Local};
 use partial::Paths;
 use pleach_core::search::device::OnDevice;
@@ -195,7 +197,7 @@ impl Problem for Atsp {
 
     fn explorer(&self) -> Box<dyn Explorer + '_> {
         match &self.search {
-            Search::Paths(paths) => paths.explorer(),
+            Search::Paths(paths) => partial::trail::explorer(paths),
             Search::Tours(tours) => Box::new(TreeExplorer::new(tours)),
         }
     }
@@ -242,10 +244,4 @@ impl Problem for Atsp {
         let local = self.local(seed, &|| !hurried.load(Ordering::Relaxed))?;
         Some(Box::new(Beside { local, hurried }))
     }
-}
-
-/// A tour as a solution: its length, and the cities counted from 1.
-#[must_use]
-pub fn solution(instance: &Instance, order: &[u16]) -> pleach_core::search::tree::Solution {
-    pleach_core::search::tree::Solution { score: instance.length(order), plan: plan(order) }
 }

@@ -5,7 +5,7 @@ use super::ascent::{Effort, ascend};
 use super::assignment::solve;
 use super::bound::Bound;
 use super::instance::Instance;
-use super::tours::Node;
+use super::node::Node;
 use super::twins::Twins;
 
 /// The result of the preparation.

@@ -3,11 +3,11 @@
 use super::bound::Bound;
 use super::instance::{Instance, MOST_COST};
 use super::*;
+use node::Node;
 use oorandom::Rand64;
 use pleach_core::search::explorer::Progress;
 use pleach_core::search::laws::{explorer_law, hostile_law, pack_law, run_to_end};
 use pleach_core::search::work::Reader;
-use tours::Node;
 
 /// A matrix of some kind: few distinct values, large, zero, negative or equal ones, with twins, or
 /// with prices for leaving and entering.

@@ -1,56 +1,15 @@
-//! [`Tours`]: branch and bound with bounds on the whole tour.
+//! [`Tours`]: the tours of an instance, and the bound of a node on the whole tour.
 
-use super::arcs::{Allowed, Arcs, COST_SCALE, at_least, tour_of};
-use super::ascent::{AscentResult, Effort, MOST_MULTIPLIER, ascend};
+use super::arcs::{Arcs, COST_SCALE, at_least};
+use super::ascent::{AscentResult, Effort, ascend};
 use super::assignment::{Assignment, Interrupted, solve};
 use super::bound::Bound;
-use super::branch::{by_arc, by_subtour, defer};
-use super::instance::{Instance, MOST_CITIES};
+use super::instance::Instance;
+use super::node::Node;
 use super::prepare::Prepared;
 use super::twins::Twins;
-use pleach_core::search::tree::{Children, Goal, Tree};
-use pleach_core::search::work::{Entry, Malformed, Pack, Reader};
-use pleach_core::wire::fingerprint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// A set of tours: the arcs they may use, with multipliers and successors to start from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
-    pub(super) allowed: Allowed,
-    pub(super) multipliers: Vec<i64>,
-    pub(super) next: Vec<u16>,
-    /// Whether the node was counted before and then left for later.
-    pub(super) deferred: bool,
-}
-
-impl Pack for Node {
-    const LEAST: usize = 4;
-
-    fn pack(&self, out: &mut Vec<u8>) {
-        self.next.pack(out);
-        self.multipliers.pack(out);
-        self.allowed.bits().to_vec().pack(out);
-        u8::from(self.deferred).pack(out);
-    }
-
-    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let next = Vec::<u16>::unpack(from)?;
-        let multipliers = Vec::<i64>::unpack(from)?;
-        let bits = Vec::<u64>::unpack(from)?;
-        let deferred = match u8::unpack(from)? {
-            0 => false,
-            1 => true,
-            _ => return Err(Malformed::Range),
-        };
-        let within = |&multiplier: &i64| multiplier.unsigned_abs() <= MOST_MULTIPLIER as u64;
-        let few = multipliers.len() == next.len() && multipliers.iter().all(within);
-        let cities = (2..=MOST_CITIES).contains(&next.len()) && few;
-        let allowed = if cities { Allowed::of(next.len(), bits) } else { None };
-        let allowed = allowed.ok_or(Malformed::Range)?;
-        Ok(Self { allowed, multipliers, next, deferred })
-    }
-}
 
 /// Effort of the ascent at each node, and in strong branching.
 const AT_NODE: Effort = Effort { steps: 60, patience: 6, first: 0.5, arcs: 30_000_000 };
@@ -65,9 +24,9 @@ pub struct Tours {
     turned: usize,
     pub(super) bound: Bound,
     pub(super) twins: Twins,
-    root: Node,
+    pub(super) root: Node,
     /// A lower bound on all tours.
-    least: i64,
+    pub(super) least: i64,
     /// The length of some tour: bounds are raised towards it while nothing better is known.
     target: i64,
     /// Tour lengths differ by multiples of this.
@@ -129,12 +88,12 @@ impl Tours {
     }
 
     /// A bound in units, raised to a length that a tour can have.
-    fn at_least(&self, scaled: i64) -> i64 {
+    pub(super) fn at_least(&self, scaled: i64) -> i64 {
         at_least(scaled, self.target, self.step)
     }
 
     /// The greatest length below `best` that a tour can have.
-    fn below(&self, best: i64) -> i64 {
+    pub(super) fn below(&self, best: i64) -> i64 {
         let most = best - 1;
         most - (most.saturating_sub(self.target)).rem_euclid(self.step)
     }
@@ -148,7 +107,7 @@ impl Tours {
     ///
     /// # Errors
     /// The bound so far, in units, if the run is waiting to stop.
-    fn see(&self, node: &Node, best: i64) -> Result<Option<Seen>, i64> {
+    pub(super) fn see(&self, node: &Node, best: i64) -> Result<Option<Seen>, i64> {
         let arcs = Arcs::new(&self.instance, &node.allowed);
         let keep_going = || !self.hurried();
         if self.bound != Bound::Arborescence {
@@ -177,77 +136,5 @@ impl Tours {
         let bound = bound + rest.value;
         let Assignment { next, reduced, .. } = rest;
         Ok(Some(Seen { arcs, bound, multipliers, next, reduced, used }))
-    }
-}
-
-impl Tree for Tours {
-    type Node = Node;
-    const GOAL: Goal = Goal::Minimise;
-
-    fn root(&self) -> Node {
-        self.root.clone()
-    }
-
-    fn expand(&self, node: &Node, best: Option<i64>, out: &mut Children<'_, Self>) {
-        let best = best.unwrap_or(i64::MAX);
-        // Nothing is better than the global lower bound.
-        if best <= self.least {
-            return;
-        }
-        let mut node = node.clone();
-        if !node.allowed.propagate(&self.twins) {
-            return;
-        }
-        if self.hurried() {
-            return defer(node, self.least, out);
-        }
-        let seen = match self.see(&node, best) {
-            Ok(Some(seen)) => seen,
-            Ok(None) => return,
-            Err(bound) => return defer(node, bound, out),
-        };
-        if self.hurried() {
-            return defer(node, self.at_least(seen.bound), out);
-        }
-        let mut best = best;
-        if let Some(order) = tour_of(&seen.next) {
-            let length = self.instance.length(&order);
-            best = best.min(length);
-            out.solution(length, || self.plan(&order));
-        }
-        let bound = self.at_least(seen.bound);
-        if bound >= best {
-            return;
-        }
-        let room = COST_SCALE.saturating_mul(self.below(best)).saturating_sub(seen.bound);
-        node.allowed.fix_by_reduced_cost(&seen.arcs, &seen.reduced, room);
-        if !node.allowed.propagate(&self.twins) {
-            return;
-        }
-        let node = Node {
-            multipliers: seen.multipliers.clone(),
-            next: seen.next.clone(),
-            deferred: false,
-            ..node
-        };
-        match self.bound {
-            Bound::Arborescence => by_arc(self, node, &seen, (bound, best), out),
-            _ => by_subtour(&node, bound, out),
-        }
-    }
-
-    fn weight(&self, node: &Node) -> u64 {
-        u64::from(!node.deferred)
-    }
-
-    fn valid(&self, entry: &Entry<Node>) -> bool {
-        let n = self.instance.cities();
-        let Node { next, .. } = &entry.node;
-        next.len() == n && next.iter().all(|&j| usize::from(j) < n)
-    }
-
-    fn fingerprint(&self) -> Option<u64> {
-        let costs = self.instance.costs().to_vec();
-        Some(fingerprint("tours", &(costs, self.bound.to_string().into_bytes())))
     }
 }

@@ -5,7 +5,8 @@
 
 use super::bound::{Bound, least_tails};
 use super::device::{fits, halves, pairs_in_words};
-use super::{Flowshop, Node};
+use super::node::Node;
+use super::tree::Flowshop;
 use pleach_core::search::device::Layout;
 use pleach_core::search::evaluate::BoundedElsewhere;
 use pleach_core::search::work::Nodes;

@@ -2,17 +2,20 @@
 
 use super::bound::{Bound, least_tails};
 use super::branching::{Branching, Ends};
+use super::code_path::{WithKernel, with_kernel};
 use super::frame::{Base, Frame, NO_JOB, worth_a_base};
 use super::instance::plan;
 use super::kernel::{BlockStats, Kernel, Limits, SIDES, Task};
 use super::lb2::Lb2;
 use super::lb2_payoff::Lb2Payoff;
+use super::node::Node;
 use super::tables::{Partial, Tables, Word};
-use super::{Flowshop, Node};
+use super::tree::Flowshop;
 use pleach_core::search::explorer::{Explorer, Progress, read};
+use pleach_core::search::ranked::RankedExplorer;
 use pleach_core::search::tree::Solution;
 use pleach_core::search::work::pool::divide;
-use pleach_core::search::work::{Entry, Malformed, Pool, Work};
+use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};
 
 /// Depth-first search with a frame for each job placed: a node and its open children.
 pub struct Frames<'f, K: Kernel> {
@@ -381,4 +384,23 @@ impl<K: Kernel> Explorer for Frames<'_, K> {
         self.used = 0;
         Pool::new(all).to_work()
     }
+}
+
+/// The explorer for a flowshop.
+pub fn explorer(flowshop: &Flowshop) -> Box<dyn Explorer + '_> {
+    struct MakeFrames<'f>(&'f Flowshop);
+
+    impl<'f> WithKernel for MakeFrames<'f> {
+        type Result = Box<dyn Explorer + 'f>;
+
+        fn run<K: Kernel + 'static>(self, kernel: K) -> Self::Result {
+            let frames = Frames::new(self.0, kernel);
+            match self.0.nodes {
+                Nodes::Pool => Box::new(frames),
+                Nodes::Interval => Box::new(RankedExplorer::new(frames)),
+            }
+        }
+    }
+
+    with_kernel(flowshop, MakeFrames(flowshop))
 }

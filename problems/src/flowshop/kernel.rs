@@ -1,15 +1,7 @@
 //! [`Kernel`]: bounds all children of a node at once, each job in two lanes, one per end.
 
-use super::Flowshop;
-use super::explorer::Frames;
 use super::johnson::{Between, Step, walk};
 use super::tables::{Partial, Tables, Word};
-use crate::simd::Level;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::{flowshop_avx2, flowshop_avx512};
-use pleach_core::search::explorer::Explorer;
-use pleach_core::search::ranked::RankedExplorer;
-use pleach_core::search::work::Nodes;
 
 /// Limits that bounds are compared with: the reference for branching, and the incumbent.
 #[derive(Clone, Copy, Debug)]
@@ -184,58 +176,4 @@ pub(crate) fn least_lane<W: Word>(bounds: &[W], open: u32) -> (usize, W) {
         rest &= rest - 1;
     }
     least
-}
-
-/// A task generic over the kernel.
-pub trait WithKernel {
-    /// The result of the task.
-    type Result;
-
-    /// Runs the task.
-    fn run<K: Kernel + 'static>(self, kernel: K) -> Self::Result;
-}
-
-/// Runs a task with the kernel for a flowshop's code path and word width.
-pub fn with_kernel<T: WithKernel>(flowshop: &Flowshop, task: T) -> T::Result {
-    // The greatest word means no limit, so no sum may reach it.
-    #[cfg(target_arch = "x86_64")]
-    let narrow = flowshop.instance.longest_path() < u64::from(u16::MAX);
-    match flowshop.level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if narrow => or_plain(flowshop_avx512::Words16::new(), task),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => or_plain(flowshop_avx512::Words32::new(), task),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if narrow => or_plain(flowshop_avx2::Words16::new(), task),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => or_plain(flowshop_avx2::Words32::new(), task),
-        _ => task.run(Plain),
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-fn or_plain<T: WithKernel>(kernel: Option<impl Kernel + 'static>, task: T) -> T::Result {
-    match kernel {
-        Some(kernel) => task.run(kernel),
-        None => task.run(Plain),
-    }
-}
-
-/// The explorer for a flowshop.
-pub fn explorer(flowshop: &Flowshop) -> Box<dyn Explorer + '_> {
-    struct MakeFrames<'f>(&'f Flowshop);
-
-    impl<'f> WithKernel for MakeFrames<'f> {
-        type Result = Box<dyn Explorer + 'f>;
-
-        fn run<K: Kernel + 'static>(self, kernel: K) -> Self::Result {
-            let frames = Frames::new(self.0, kernel);
-            match self.0.nodes {
-                Nodes::Pool => Box::new(frames),
-                Nodes::Interval => Box::new(RankedExplorer::new(frames)),
-            }
-        }
-    }
-
-    with_kernel(flowshop, MakeFrames(flowshop))
 }

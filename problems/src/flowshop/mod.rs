@@ -2,6 +2,7 @@
 
 pub mod bound;
 pub mod branching;
+mod code_path;
 mod device;
 mod evaluate;
 mod explorer;
@@ -21,226 +22,23 @@ pub mod read;
 pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
+mod tree;
 
-use crate::simd::Level;
+pub use node::Node;
+pub use tree::Flowshop;
+
 use bound::Bound;
-use branching::{Branching, Ends};
 use evaluate::Elsewhere;
 use heuristic::Together;
-use instance::{Instance, plan};
-use johnson::JohnsonOrders;
-pub use node::Node;
 use pleach_core::search::device::OnDevice;
 use pleach_core::search::evaluate::{Evaluation, HostSearch};
 use pleach_core::search::explorer::Explorer;
 use pleach_core::search::problem::{Improver, Problem};
 use pleach_core::search::seed::Top;
-use pleach_core::search::tree::{Children, Goal, Tree};
+use pleach_core::search::tree::{Goal, Tree};
 use pleach_core::search::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
 use pleach_core::wire::fingerprint;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use tables::{Partial, Tables};
-
-/// Jobs times pairs of machines up to which `auto` uses pairs: some 50 MB of orders.
-const MOST_STEPS: usize = 3_000_000;
-
-/// A flowshop and how to search it.
-#[derive(Clone, Debug)]
-pub struct Flowshop {
-    instance: Instance,
-    tables: Tables<u32>,
-    /// Computed when a bound first needs them; copies of the flowshop share them.
-    pairs: Arc<OnceLock<JohnsonOrders<u32>>>,
-    /// The lower bound of children.
-    pub bound: Bound,
-    /// The branching rule.
-    pub branching: Branching,
-    /// The value that branching compares bounds with; fixed for the run.
-    pub reference: i64,
-    /// How work is stored and sent.
-    pub nodes: Nodes,
-    /// The code path.
-    pub level: Level,
-    /// Whether to count all schedules below the incumbent instead of looking for a better one.
-    pub all: bool,
-    /// The initial schedule of the heuristics that run beside the search.
-    pub start: Option<Vec<u16>>,
-    /// Whether the run is waiting to stop.
-    hurried: Arc<AtomicBool>,
-}
-
-impl Flowshop {
-    /// A search with bound `one`, branching `min-branch` and no reference.
-    #[must_use]
-    pub fn new(instance: Instance, level: Level) -> Self {
-        let (tables, pairs) = (Tables::new(&instance), Arc::default());
-        let (bound, branching) = (Bound::One, Branching::MinBranch);
-        Self {
-            instance,
-            tables,
-            pairs,
-            bound,
-            branching,
-            reference: i64::MAX,
-            nodes: Nodes::Pool,
-            level,
-            all: false,
-            start: None,
-            hurried: Arc::default(),
-        }
-    }
-
-    /// The instance.
-    #[must_use]
-    pub fn instance(&self) -> &Instance {
-        &self.instance
-    }
-
-    /// The bound in use. `auto` depends on what the search has seen, which would change the ranks
-    /// of children that intervals rely on; with intervals it means `one`.
-    fn bounding(&self) -> Bound {
-        match (self.nodes, self.bound) {
-            (Nodes::Interval, Bound::Auto) => Bound::One,
-            (_, bound) => bound,
-        }
-    }
-
-    /// Whether the bound uses pairs of machines: `auto` does unless there are too many.
-    fn wants_pairs(&self) -> bool {
-        let machines = self.instance.machines();
-        let few = machines * machines / 2 * self.instance.jobs() <= MOST_STEPS;
-        self.bounding() == Bound::Two || self.bounding() == Bound::Auto && few
-    }
-
-    /// All pairs of machines, if the bound uses them.
-    fn pairs(&self) -> Option<&JohnsonOrders<u32>> {
-        self.wants_pairs().then(|| {
-            let all = || JohnsonOrders::new(&self.instance, &|| true);
-            self.pairs.get_or_init(|| all().expect("nothing stops it"))
-        })
-    }
-
-    /// Computes beforehand what the bound needs, unless `keep_going` returns false on the way.
-    pub fn prepare(&self, keep_going: &dyn Fn() -> bool) {
-        if self.wants_pairs()
-            && self.pairs.get().is_none()
-            && let Some(pairs) = JohnsonOrders::new(&self.instance, keep_going)
-        {
-            // The same ones if another thread was faster.
-            let _ = self.pairs.set(pairs);
-        }
-    }
-
-    /// Whether the run is waiting to stop.
-    fn hurried(&self) -> bool {
-        self.hurried.load(Ordering::Relaxed)
-    }
-
-    /// Whether nodes are left unbranched, since the run is waiting to stop and they take long.
-    fn leaves_nodes(&self) -> bool {
-        self.bound == Bound::Two && self.nodes == Nodes::Pool && self.hurried()
-    }
-
-    /// The lower bound at the root; `auto` takes the best one available, and in a hurry the best one at hand.
-    #[must_use]
-    pub fn root_bound(&self) -> i64 {
-        let partial = self.partial(&Node::default());
-        // Before machine k every job has its head, which is its tail seen from the other side.
-        let heads = self.tables.least().iter().rev();
-        let bounds = partial.rest.iter().zip(heads).map(|(rest, head)| rest + head);
-        let one = bounds.max().unwrap_or(0);
-        let pairs = if self.hurried() { self.pairs.get() } else { self.pairs() };
-        let two = pairs.map_or(0, |pairs| partial.two_of_all(pairs, &self.tables));
-        one.max(two).into()
-    }
-
-    /// A node's partial schedule, computed from scratch.
-    fn partial(&self, node: &Node) -> Partial<u32> {
-        Partial::of(&self.tables, node)
-    }
-
-    /// The bounds of all children: each job left at the front and at the back.
-    fn bounds(&self, partial: &Partial<u32>, left: &[u16]) -> Vec<[u32; 2]> {
-        let mut partial = partial.clone();
-        if self.bound == Bound::OneTight {
-            let mut least = self.tables.least().to_vec();
-            bound::least_tails(&self.tables, left, &mut least);
-            partial.look_ahead(&least);
-        }
-        let pairs = self.pairs().filter(|_| self.bound == Bound::Two);
-        let child = |&job: &u16| match pairs {
-            Some(pairs) => johnson::two(pairs, &self.tables, &partial, job, left),
-            None => bound::one(&partial, self.tables.job(job)),
-        };
-        left.iter().map(child).collect()
-    }
-
-    /// Whether to branch at the back, given the bounds of the children.
-    fn at_back(&self, depth: usize, bounds: impl Iterator<Item = [u32; 2]> + Clone) -> bool {
-        self.branching.fixed(depth).unwrap_or_else(|| {
-            let least = bounds.clone().flatten().min().unwrap_or(0);
-            let mut ends = Ends::default();
-            for bounds in bounds {
-                for (side, bound) in bounds.into_iter().enumerate() {
-                    ends.kept[side] += u32::from(i64::from(bound) < self.reference);
-                    ends.least[side] += u32::from(bound == least);
-                }
-                ends.lead += i64::from(bounds[0]) - i64::from(bounds[1]);
-            }
-            self.branching.choose(&ends)
-        })
-    }
-}
-
-impl Tree for Flowshop {
-    type Node = Node;
-    const GOAL: Goal = Goal::Minimise;
-
-    fn root(&self) -> Node {
-        Node::default()
-    }
-
-    fn expand(&self, node: &Node, best: Option<i64>, out: &mut Children<'_, Self>) {
-        let left = node.left(self.instance.jobs());
-        let partial = self.partial(node);
-        if let [last] = left[..] {
-            out.leaves(self.branching.bounded(1));
-            let makespan = partial.complete(self.tables.job(last));
-            if self.all {
-                let counts = best.is_none_or(|best| i64::from(makespan) < best);
-                return out.count(counts.into());
-            }
-            return out.solution(makespan.into(), || plan(&node.schedule(last)));
-        }
-        let bounds = self.bounds(&partial, &left);
-        let back = self.at_back(node.placed(), bounds.iter().copied());
-        let mut children: Vec<(u32, u16)> = bounds
-            .iter()
-            .zip(&left)
-            .map(|(bounds, &job)| (bounds[usize::from(back)], job))
-            .collect();
-        children.sort_unstable();
-        for &(bound, job) in &children {
-            let mut child = node.clone();
-            child.place(job, back);
-            out.child_within(bound.into(), child);
-        }
-        out.leaves(self.branching.bounded(left.len()) - left.len() as u64);
-    }
-
-    fn valid(&self, entry: &Entry<Node>) -> bool {
-        let Entry { bound, depth, node, .. } = entry;
-        node.valid(self.instance.jobs())
-            && *depth as usize == node.placed()
-            && (*bound == i64::MIN || (0..=i64::from(u32::MAX)).contains(bound))
-    }
-
-    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
-        let order = self.instance.order(plan);
-        Some(order.map(|order| self.instance.makespan(&order).into()))
-    }
-}
+use std::sync::atomic::Ordering;
 
 impl Problem for Flowshop {
     fn goal(&self) -> Goal {
@@ -259,7 +57,7 @@ impl Problem for Flowshop {
     }
 
     fn explorer(&self) -> Box<dyn Explorer + '_> {
-        kernel::explorer(self)
+        explorer::explorer(self)
     }
 
     fn on_device(&self) -> Result<&dyn OnDevice, &'static str> {

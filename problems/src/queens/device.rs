@@ -1,6 +1,7 @@
 //! Boards in device memory: four words each; or intervals.
 
-use super::{Board, Queens, rows};
+use super::rows;
+use super::tree::{Board, Queens};
 use pleach_core::search::device::{IntervalWords, Layout, OnDevice};
 use pleach_core::search::explorer::read;
 use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};

@@ -1,10 +1,7 @@
 //! The fraction of the whole tree below a board of each row, estimated by random dives.
 
-use super::{Board, Queens, SIZES};
+use super::tree::{Board, Queens, SIZES, Shares};
 use pleach_core::search::tree::Tree;
-
-/// Fractions by row.
-pub type Shares = [f32; ROWS];
 
 /// Fractions before they are known.
 pub const NONE: Shares = [0.0; ROWS];

@@ -1,7 +1,7 @@
 //! [`Wide`]: many boards of one row at a time, on any kernel.
 
 use super::layer::{Kernel, Layer, Limits};
-use super::{Board, Queens};
+use super::tree::{Board, Queens};
 use pleach_core::search::explorer::{Explorer, Progress, TreeExplorer, read};
 use pleach_core::search::tree::Tree;
 use pleach_core::search::work::{Entry, Malformed, Pool, Work, portion};

@@ -4,8 +4,8 @@ use super::*;
 use pleach_core::search::explorer::Progress;
 use pleach_core::search::laws;
 use pleach_core::search::tree::Counts;
-use pleach_core::search::work::Interval;
 use pleach_core::search::work::interval::point;
+use pleach_core::search::work::{Interval, Malformed};
 
 fn with_intervals(n: u32) -> Queens {
     Queens { nodes: Nodes::Interval, ..Queens::new(n, Level::Off).expect("a size to count") }

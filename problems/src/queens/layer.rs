@@ -1,6 +1,6 @@
 //! [`Layer`]: the open boards of one row, in columns, as kernels read and write them.
 
-use super::Board;
+use super::tree::Board;
 
 /// A row of squares in a kernel: one bit per column, in as few bits as the board allows.
 pub trait Word: Copy + Send + 'static {

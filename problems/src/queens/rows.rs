@@ -3,7 +3,7 @@
 //! The columns not taken are ranked from the lowest up, attacked ones included. The mirror image of
 //! the i-th permutation is the i-th from the end, so only half of them need to be searched.
 
-use super::{Board, Queens, SIZES};
+use super::tree::{Board, Queens, SIZES};
 use pleach_core::search::explorer::Progress;
 use pleach_core::search::ranked::Ranked;
 use pleach_core::search::work::Interval;

@@ -3,6 +3,7 @@
 use super::*;
 use pleach_core::search::explorer::Progress;
 use pleach_core::search::laws;
+use pleach_core::search::work::{Entry, Malformed};
 
 /// Solutions and placements on boards of 1, 2, … squares per side.
 const KNOWN: [(u128, u64); 17] = [

@@ -1,7 +1,9 @@
 //! UTS with AVX-512: one child of each of 16 parents at a time.
 
+use crate::uts::columns::{Columns, PAD};
+use crate::uts::rules::{ROW, Rules};
 use crate::uts::sha1::{KEYS, START};
-use crate::uts::{Columns, Kernel, PAD, ROW, Rules, RunCounts};
+use crate::uts::wide::{Kernel, RunCounts};
 use std::arch::x86_64::*;
 
 /// The kernel for one tree; exists only if the processor supports the instructions.

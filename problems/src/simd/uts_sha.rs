@@ -6,8 +6,10 @@
 //! which do not depend on the child, are done once per parent; all others are done for every child,
 //! leaf or not. No branch waits for a hash.
 
+use crate::uts::columns::Columns;
+use crate::uts::rules::{ROW, Rules};
 use crate::uts::sha1::{self, START};
-use crate::uts::{Columns, Kernel, ROW, Rules, RunCounts};
+use crate::uts::wide::{Kernel, RunCounts};
 use std::arch::x86_64::*;
 
 /// Children made from one schedule; a parent with more is visited several times.

@@ -1,7 +1,7 @@
 //! [`Columns`]: open nodes in columns, so that many can be loaded into vector lanes at once.
 
-use super::Node;
 use super::sha1::State;
+use super::tree::Node;
 
 /// Padding beyond the last node: a kernel may write this much past the end.
 pub const PAD: usize = 48;

@@ -1,6 +1,6 @@
 //! Nodes of unbalanced trees in device memory: eight words each.
 
-use super::{Node, Uts};
+use super::tree::{Node, Uts};
 use pleach_core::search::device::{Layout, OnDevice};
 use pleach_core::search::explorer::read;
 use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};

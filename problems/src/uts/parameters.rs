@@ -1,4 +1,4 @@
-//! The parameters of a tree: by name, or key by key.
+//! The parameters of a tree, and the trees that have a name.
 
 use std::fmt;
 
@@ -119,34 +119,6 @@ pub const NAMED: [(&str, Parameters, u64); 20] = [
 ];
 
 impl Parameters {
-    /// Parses a tree's name, `key=value` pairs separated by commas, or the arguments of the benchmark.
-    ///
-    /// # Errors
-    /// Names what is wrong, and what was expected.
-    pub fn parse(words: &str) -> Result<Self, String> {
-        if let Some((_, named, _)) = NAMED.iter().find(|(name, ..)| *name == words) {
-            return Ok(named.clone());
-        }
-        if words.starts_with('-') {
-            return super::arguments::parse(words);
-        }
-        if !words.contains('=') {
-            let names: Vec<_> = NAMED.iter().map(|(name, ..)| *name).collect();
-            return Err(format!(
-                "unknown tree '{words}': expected {}, key=value,…, or '-t 1 -a 3 -d 10 -b 4 -r 19'",
-                names.join(", ")
-            ));
-        }
-        let mut all = DEFAULT;
-        for pair in words.split(',') {
-            let Some((key, value)) = pair.split_once('=') else {
-                return Err(format!("'{pair}': expected key=value"));
-            };
-            all.set(key, value)?;
-        }
-        Ok(all)
-    }
-
     pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "type" => self.tree_type = word(key, value, &TREE_TYPES)?,

@@ -1,6 +1,6 @@
 //! Exact counts of the sample trees, on every code path and under every cut.
 
-use super::parameters::NAMED;
+use super::parameters::{NAMED, Parameters};
 use super::*;
 use oorandom::Rand64;
 use pleach_core::search::laws::{explorer_law, hostile_law, pack_law, run_to_end};

@@ -1,6 +1,7 @@
 //! [`Wide`]: many nodes at a time, by a kernel that works on columns of them.
 
-use super::{Columns, Node, Uts};
+use super::columns::Columns;
+use super::tree::{Node, Uts};
 use pleach_core::search::explorer::{Explorer, Progress, read};
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::{Entry, Malformed, Pool, Work, portion};

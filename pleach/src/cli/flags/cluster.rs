@@ -1,9 +1,9 @@
 //! Flags for searches and loops by several processes.
 
-use super::numbers::{time, whole};
-use super::{
+use super::flag::{
     About, Accepts, Applies, Flag, Group, Lasts, SHARED, SHARED_AND_JOIN, Verb, text, unrecorded,
 };
+use super::numbers::{time, whole};
 use serde_json::json;
 use std::time::Duration;
 

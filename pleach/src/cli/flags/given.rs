@@ -1,52 +1,19 @@
-//! [`FlagValues`]: the flags of a command line, read one by one, and the settings that they make.
+//! What the flags of a command line mean together: whether they suit the command, and their settings.
 
-use super::units::{Units, slow_factors};
+use super::flag::{About, Applies, Item, Lasts, Use, Verb, applies};
+use super::units::slow_factors;
+use super::values::{FlagValues, Saving};
 use super::{
-    About, Applies, BALANCE, CHECKPOINT, EVERY, FLAGS, Flag, Lasts, MEMORY, NODE_LIMIT, NODES,
-    PACE, SEED, SIMD, TIME_LIMIT, Use, Verb, WORD, applies,
+    BALANCE, CHECKPOINT, EVERY, FLAGS, MEMORY, NODE_LIMIT, NODES, PACE, SEED, SIMD, TIME_LIMIT,
 };
 use crate::campaign::{Checkpoint, Search};
-use crate::loops::inputs::Files;
-use clap::ArgMatches;
-use clap::parser::ValueSource;
-use pleach_cluster::Cluster;
 use pleach_core::search::work::Nodes;
 use pleach_gpu::DeviceSet;
 use pleach_problems::simd::Level;
 use pleach_runtime::Settings;
 use serde_json::{Map, Value};
-use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
-
-/// The flags of a command line.
-pub struct FlagValues {
-    matches: ArgMatches,
-    /// Looked for once: to ask for GPUs takes time.
-    units: OnceCell<Result<Units, String>>,
-    /// How the search is saved, as the command line says it.
-    pub saving: Saving,
-    /// The processes that search together, if this one is not alone.
-    pub cluster: Option<Arc<Cluster>>,
-    /// The texts of input files, by their words: as they were read, or as another process has sent them.
-    pub texts: Texts,
-    /// The same of loops, whose files need not be texts.
-    pub files: RefCell<Files>,
-}
-
-/// Texts by the words that name their files.
-pub type Texts = RefCell<BTreeMap<String, String>>;
-
-/// What is written beside a saved search.
-#[derive(Clone, Debug, Default)]
-pub struct Saving {
-    /// The words, the flags and the prints of the input files.
-    pub origin: Value,
-    /// The file that `resume` names.
-    pub from: Option<String>,
-}
 
 /// A command with its problem, as messages name it.
 #[derive(Clone, Copy)]
@@ -64,70 +31,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const LOOK_TRACED: Duration = Duration::from_millis(10);
 
 impl FlagValues {
-    /// The flags that were parsed.
-    pub fn new(matches: ArgMatches) -> Self {
-        Self {
-            matches,
-            units: OnceCell::new(),
-            saving: Saving::default(),
-            cluster: None,
-            texts: Texts::default(),
-            files: RefCell::default(),
-        }
-    }
-
-    /// Whether a flag is on the command line.
-    pub fn has(&self, name: &str) -> bool {
-        self.matches.value_source(name) == Some(ValueSource::CommandLine)
-    }
-
-    /// Whether a switch is on.
-    pub fn on(&self, name: &str) -> bool {
-        self.matches.get_flag(name)
-    }
-
-    /// A flag's value as it was written; the last one if there are several.
-    pub fn word(&self, name: &str) -> Option<&str> {
-        let word = self.matches.get_many::<String>(name)?.next_back()?;
-        // A value that begins with a dash and has a blank was marked as a word.
-        Some(word.strip_prefix(WORD).unwrap_or(word))
-    }
-
-    /// A flag's value as a path.
-    pub fn path(&self, name: &str) -> Option<PathBuf> {
-        self.word(name).map(PathBuf::from)
-    }
-
-    /// A flag's value.
-    ///
-    /// # Errors
-    /// One line: which flag, which value, and what was expected.
-    pub fn get<T>(&self, flag: &Flag<T>) -> Result<Option<T>, String> {
-        let About { name, value, .. } = flag.about;
-        let Some(word) = value.and_then(|_| self.word(name)) else { return Ok(None) };
-        (flag.parse)(word).map(Some).map_err(|why| format!("--{name} {why}"))
-    }
-
-    /// The slowed units as they were written.
-    pub fn slow(&self) -> Vec<&str> {
-        let words = self.matches.get_many::<String>("slow").into_iter().flatten();
-        words.flat_map(|word| word.split(',')).collect()
-    }
-
-    /// The units.
-    ///
-    /// # Errors
-    /// One line: which flag, which value, and what was expected.
-    pub fn units(&self) -> Result<Units, String> {
-        let read = || Units::read(self.word("threads"), self.word("devices"));
-        self.units.get_or_init(read).clone()
-    }
-
-    /// The words before the flags.
-    pub fn words(&self) -> Vec<String> {
-        self.matches.get_many("words").map(|all| all.cloned().collect()).unwrap_or_default()
-    }
-
     /// Refuses flags that do not apply to a command, and values that cannot be read.
     ///
     /// # Errors
@@ -233,7 +136,7 @@ impl FlagValues {
     /// Those of the flags in force that apply to a command.
     pub fn record_for(&self, verb: Verb, named: &[Use]) -> Value {
         let applying = FLAGS.iter().filter(|flag| applies(flag.about(), verb, named).is_some());
-        let record = |flag: &&(dyn super::Item + Sync)| {
+        let record = |flag: &&(dyn Item + Sync)| {
             Some((flag.about().name.replace('-', "_"), flag.record(self)?))
         };
         applying.filter_map(record).collect::<Map<String, Value>>().into()
@@ -258,7 +161,7 @@ impl FlagValues {
 
     /// The first frozen flag on the command line.
     pub fn frozen(&self) -> Option<&'static str> {
-        let frozen = |flag: &&&(dyn super::Item + Sync)| flag.about().lasts == Lasts::Frozen;
+        let frozen = |flag: &&&(dyn Item + Sync)| flag.about().lasts == Lasts::Frozen;
         let all = FLAGS.iter().filter(frozen).map(|flag| flag.about().name);
         all.into_iter().find(|name| self.has(name))
     }

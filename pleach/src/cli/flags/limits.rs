@@ -1,9 +1,9 @@
 //! Flags that limit a search, and that save it.
 
-use super::numbers::{size, time, whole};
-use super::{
+use super::flag::{
     About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, switch, text, unrecorded,
 };
+use super::numbers::{size, time, whole};
 use crate::report::whole as whole_number;
 use serde_json::json;
 use std::time::Duration;

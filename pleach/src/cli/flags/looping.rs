@@ -1,7 +1,7 @@
 //! Flags of loops of independent work.
 
+use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text, unrecorded};
 use super::numbers::whole;
-use super::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text, unrecorded};
 use pleach_loops::looping::Sizes;
 use pleach_loops::rays::frame::Method;
 use serde_json::json;

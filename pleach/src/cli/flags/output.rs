@@ -1,6 +1,6 @@
 //! Flags for what a command prints and writes.
 
-use super::{
+use super::flag::{
     About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, SEARCHES_AND_JOIN, SHARED_AND_JOIN,
     switch, text, unrecorded,
 };

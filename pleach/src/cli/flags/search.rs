@@ -1,7 +1,8 @@
 //! Flags that make a search what it is.
 
+use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text};
 use super::numbers::whole;
-use super::{About, Accepts, Applies, Flag, FlagValues, Group, Lasts, Verb, switch, text};
+use super::values::FlagValues;
 use crate::report::whole as whole_number;
 use pleach_core::search::work::Nodes;
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Flags of simulations and of the papers' figures alone.
 
-use super::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text, unrecorded};
+use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text, unrecorded};
 
 const ABOUT: About = About {
     name: "",

@@ -1,9 +1,10 @@
 //! Flags for the units of a run, and for how they share the work.
 
-use super::numbers::whole;
-use super::{
+use super::flag::{
     About, Accepts, Applies, Flag, Group, Lasts, SEARCHES_AND_JOIN, Verb, text, unrecorded,
 };
+use super::numbers::whole;
+use super::values::{Devices, FlagValues, Units};
 use pleach_cluster::mpi;
 use pleach_core::steal::Policy;
 use pleach_gpu::gpus::count;
@@ -167,22 +168,15 @@ fn fair_share(allowed: u32, there: u32, processes: u32) -> u32 {
     if bound { allowed } else { (allowed / processes.max(1)).max(1) }
 }
 
-/// Threads and devices.
-#[derive(Clone)]
-pub struct Units {
-    /// Threads of the CPU.
-    pub threads: u32,
-    /// Devices.
-    pub devices: Devices,
-}
-
-/// Devices, and the words for those in force.
-#[derive(Clone)]
-pub struct Devices {
-    /// As `--devices` would have them.
-    pub words: String,
-    /// One each.
-    pub specs: Vec<Spec>,
+impl FlagValues {
+    /// The units.
+    ///
+    /// # Errors
+    /// One line: which flag, which value, and what was expected.
+    pub fn units(&self) -> Result<Units, String> {
+        let read = || Units::read(self.word("threads"), self.word("devices"));
+        self.units.get_or_init(read).clone()
+    }
 }
 
 impl Units {

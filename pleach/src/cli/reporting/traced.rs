@@ -3,7 +3,7 @@
 use super::fields::{Fields, MOST};
 use super::run::Run;
 use crate::input::text_of;
-use crate::report::trace::Moment;
+use crate::report::moment::Moment;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -3,8 +3,7 @@
 use super::scenario::{Scenario, table};
 use super::spec::simulation;
 use crate::cli::flags::{FlagValues, Kind, Use, Verb};
-use crate::cli::line::Line;
-use crate::cli::no_more;
+use crate::cli::line::{Line, no_more};
 use crate::failure::{Failure, usage};
 use crate::registry::{Entry, names};
 use toml::{Table, Value};

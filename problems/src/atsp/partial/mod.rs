@@ -8,15 +8,12 @@ pub(crate) mod trail;
 use super::instance::{Instance, plan};
 use crate::simd::Level;
 use pleach_core::pack_struct;
-use pleach_core::search::explorer::Explorer;
 use pleach_core::search::seed::Top;
 use pleach_core::search::tree::{Children, Goal, Tree};
 use pleach_core::search::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
 use pleach_core::wire::fingerprint;
+pub use rows::MOST_CITIES;
 use rows::Rows;
-
-/// Most cities: one bit each in a word.
-pub const MOST_CITIES: usize = 64;
 
 /// The paths of an instance with at most [`MOST_CITIES`] cities.
 #[derive(Clone, Debug)]
@@ -124,11 +121,6 @@ impl Paths {
             Nodes::Interval => Intervals::one(steps, Interval::whole(steps)).to_work(),
             Nodes::Pool => Pool::whole(self.root()).to_work(),
         }
-    }
-
-    /// The explorer for this kind of work and code path.
-    pub(super) fn explorer(&self) -> Box<dyn Explorer + '_> {
-        trail::explorer(self, self.nodes, self.level)
     }
 
     /// The top of the tree, where work is open nodes.

@@ -1,7 +1,9 @@
 //! [`Rows`]: the other cities by distance from each city, in lanes; [`Kernel`], which scans a row.
 
 use super::super::instance::{Instance, MOST_COST};
-use super::MOST_CITIES;
+
+/// Most cities: one bit each in a word.
+pub const MOST_CITIES: usize = 64;
 
 /// A city's neighbours, nearest first; unused lanes cost more than any limit.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! [`Trail`]: depth-first search along one path, with the possible successors at each step.
 
-use super::rows::{Kernel, Plain, Rows, Task};
+use super::rows::{Kernel, MOST_CITIES, Plain, Rows, Task};
 use super::{Node, Paths};
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
@@ -52,7 +52,7 @@ pub(super) struct Stretch {
 impl<'p, K: Kernel> Trail<'p, K> {
     /// A search with no work yet.
     pub fn new(paths: &'p Paths, kernel: K) -> Self {
-        let frames = Vec::with_capacity(super::MOST_CITIES);
+        let frames = Vec::with_capacity(MOST_CITIES);
         let (waiting, first) = (Vec::new(), Node::default());
         Self { paths, kernel, waiting, first, first_part: 1.0, frames, open: 0 }
     }
@@ -295,34 +295,28 @@ impl<K: Kernel> Explorer for Trail<'_, K> {
     }
 }
 
-/// The explorer for a code path.
-pub(super) fn explorer(paths: &Paths, nodes: Nodes, level: Level) -> Box<dyn Explorer + '_> {
-    fn with<'p, K: Kernel + 'static>(
-        paths: &'p Paths,
-        nodes: Nodes,
-        kernel: K,
-    ) -> Box<dyn Explorer + 'p> {
+/// The explorer for the kind of work and the code path of these paths.
+pub(crate) fn explorer(paths: &Paths) -> Box<dyn Explorer + '_> {
+    fn with<'p, K: Kernel + 'static>(paths: &'p Paths, kernel: K) -> Box<dyn Explorer + 'p> {
         let trail = Trail::new(paths, kernel);
-        match nodes {
+        match paths.nodes {
             Nodes::Pool => Box::new(trail),
             Nodes::Interval => Box::new(RankedExplorer::new(trail)),
         }
     }
     #[cfg(target_arch = "x86_64")]
-    match level {
+    match paths.level {
         Level::Avx512 => {
             if let Some(kernel) = atsp_avx512::Lanes::new() {
-                return with(paths, nodes, kernel);
+                return with(paths, kernel);
             }
         }
         Level::Avx2 => {
             if let Some(kernel) = atsp_avx2::Lanes::new() {
-                return with(paths, nodes, kernel);
+                return with(paths, kernel);
             }
         }
         Level::Off => {}
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = level;
-    with(paths, nodes, Plain)
+    with(paths, Plain)
 }

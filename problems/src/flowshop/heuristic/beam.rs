@@ -6,13 +6,13 @@
 //! their bound plus a penalty for idle machines, which shrinks as fewer jobs are left. As in their
 //! guides, it counts the fraction of time that machines are idle, not the idle time itself.
 
-use super::super::Flowshop;
 use super::super::frame::{Base, Frame};
 use super::super::kernel::{BlockStats, Kernel, Limits};
 use super::super::node::Node;
 use super::super::tables::{Partial, Tables, Word};
+use super::super::tree::Flowshop;
+use super::anytime::{Found, Heuristic};
 use super::busy::{BusyFractions, MOST, busy};
-use super::{Found, Heuristic};
 use std::cmp::Ordering;
 
 /// Width of the first beams; it doubles after each round through the weights.

@@ -1,8 +1,8 @@
 //! [`Greedy`]: iterated greedy (Ruiz and Stützle 2007) that also improves the partial schedule.
 
 use super::super::instance::Instance;
+use super::anytime::{Found, Heuristic};
 use super::insertion::Insertion;
-use super::{Found, Heuristic};
 use oorandom::Rand64;
 
 /// Jobs removed per round.

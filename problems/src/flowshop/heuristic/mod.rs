@@ -1,5 +1,6 @@
 //! Heuristics: NEH, iterated greedy, beam search, and the last two combined.
 
+mod anytime;
 mod beam;
 mod busy;
 mod greedy;
@@ -8,34 +9,20 @@ mod neh;
 
 pub use neh::neh;
 
-use super::Flowshop;
+use super::code_path::{WithKernel, with_kernel};
 use super::instance::plan;
-use super::kernel::{Kernel, WithKernel, with_kernel};
+use super::kernel::Kernel;
+use super::tree::Flowshop;
+use anytime::{Found, Heuristic};
 use beam::Beam;
 use greedy::Greedy;
 use pleach_core::search::problem::Improver;
 use pleach_core::search::tree::Solution;
 
-/// A schedule and its makespan.
-type Found = (Vec<u16>, u32);
-
 /// Work spent on the initial schedule: `START_EACH` per machine and pair of jobs, but at most
 /// `START`, which takes about a tenth of a second.
 const START: u64 = 60_000_000;
 const START_EACH: u64 = 15_000;
-
-/// An anytime heuristic: runs in small steps, and sometimes finds a better schedule.
-trait Heuristic {
-    /// Runs for a while, and not long once `keep_going` returns false. Returns a schedule below `best` if it finds
-    /// one.
-    fn step(&mut self, best: u32, keep_going: &dyn Fn() -> bool) -> Option<Found>;
-
-    /// Work so far, roughly in places of a schedule times machines.
-    fn work(&self) -> u64;
-
-    /// Whether there is nothing left to try.
-    fn exhausted(&self) -> bool;
-}
 
 /// Iterated greedy and beam search in turn, with equal work.
 pub struct Together<'f> {

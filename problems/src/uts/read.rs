@@ -1,6 +1,6 @@
-//! Trees in the arguments of the UTS benchmark, as `-t 1 -a 3 -d 10 -b 4 -r 19`.
+//! Reads the parameters of a tree: its name, keys and values, or the arguments of the UTS benchmark.
 
-use super::parameters::{DEFAULT, Parameters};
+use super::parameters::{DEFAULT, NAMED, Parameters};
 
 /// The arguments of UTS, and the keys that they stand for.
 const ARGUMENTS: [(&str, &str); 9] = [
@@ -18,8 +18,38 @@ const ARGUMENTS: [(&str, &str); 9] = [
 const KINDS: [&str; 4] = ["binomial", "geometric", "hybrid", "balanced"];
 const SHAPES: [&str; 4] = ["linear", "expdec", "cyclic", "fixed"];
 
+impl Parameters {
+    /// Parses a tree's name, `key=value` pairs separated by commas, or the arguments of the benchmark.
+    ///
+    /// # Errors
+    /// Names what is wrong, and what was expected.
+    pub fn parse(words: &str) -> Result<Self, String> {
+        if let Some((_, named, _)) = NAMED.iter().find(|(name, ..)| *name == words) {
+            return Ok(named.clone());
+        }
+        if words.starts_with('-') {
+            return arguments(words);
+        }
+        if !words.contains('=') {
+            let names: Vec<_> = NAMED.iter().map(|(name, ..)| *name).collect();
+            return Err(format!(
+                "unknown tree '{words}': expected {}, key=value,…, or '-t 1 -a 3 -d 10 -b 4 -r 19'",
+                names.join(", ")
+            ));
+        }
+        let mut all = DEFAULT;
+        for pair in words.split(',') {
+            let Some((key, value)) = pair.split_once('=') else {
+                return Err(format!("'{pair}': expected key=value"));
+            };
+            all.set(key, value)?;
+        }
+        Ok(all)
+    }
+}
+
 /// Reads the arguments; those that are missing have the defaults of UTS.
-pub(super) fn parse(words: &str) -> Result<Parameters, String> {
+fn arguments(words: &str) -> Result<Parameters, String> {
     let mut all = DEFAULT;
     let mut words = words.split_whitespace();
     while let Some(argument) = words.next() {
@@ -52,7 +82,6 @@ fn numbered(argument: &str, value: &str, names: &[&'static str]) -> Result<&'sta
 
 #[cfg(test)]
 mod tests {
-    use super::super::parameters::NAMED;
     use super::*;
 
     #[test]

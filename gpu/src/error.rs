@@ -1,0 +1,15 @@
+//! [`DeviceError`]: why a device cannot continue.
+
+/// Why a device cannot continue.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    /// It has too little memory.
+    #[error("needs {1} bytes of memory, only {0} are free")]
+    Memory(u64, u64),
+    /// A kernel could not be built.
+    #[error("cannot build kernel '{0}': {1}")]
+    Kernel(String, String),
+    /// A kernel failed, or the device is gone.
+    #[error("{0}")]
+    Failed(String),
+}

@@ -1,0 +1,263 @@
+//! [`Flag`]: its words, its help, its parsing, where it applies, how it is recorded.
+
+use super::values::FlagValues;
+use clap::{Arg, ArgAction};
+use serde_json::Value;
+
+/// A flag whose value is a `T`.
+pub struct Flag<T: 'static> {
+    /// Its words and its place.
+    pub about: About,
+    /// Reads its value; an error continues from `--NAME`.
+    pub parse: fn(&str) -> Result<T, String>,
+    /// What `settings` says of it, if it says anything.
+    pub record: fn(&FlagValues) -> Option<Value>,
+}
+
+/// The words of a flag, and where it belongs.
+#[derive(Clone, Copy)]
+pub struct About {
+    /// Its name, without the dashes.
+    pub name: &'static str,
+    /// What its value is called; `None` for a switch.
+    pub value: Option<&'static str>,
+    /// What it does.
+    pub help: &'static str,
+    /// What holds without it; empty for a switch that is off.
+    pub default: &'static str,
+    /// Under which heading help shows it.
+    pub group: Group,
+    /// Where it applies.
+    pub applies: Applies,
+    /// How long it holds.
+    pub lasts: Lasts,
+    /// What its value may look like, and how often it may be given.
+    pub accepts: Accepts,
+}
+
+/// How often a flag may be given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Accepts {
+    /// Once: of several the last counts.
+    One,
+    /// Several times, each with a value of its own.
+    Several,
+}
+
+/// The headings of help, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    Search,
+    Units,
+    Limits,
+    Processes,
+    Output,
+}
+
+impl Group {
+    /// The heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Group::Search => "Search",
+            Group::Units => "Units and balance",
+            Group::Limits => "Limits and saving",
+            Group::Processes => "Several processes",
+            Group::Output => "Output",
+        }
+    }
+}
+
+/// The kinds of commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Solve,
+    Count,
+    Check,
+    Sim,
+    Devices,
+    Loop,
+    Reproduce,
+    Report,
+    Resume,
+    Join,
+    /// A user's own command.
+    Own,
+}
+
+impl Verb {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verb::Solve => "solve",
+            Verb::Count => "count",
+            Verb::Check => "check",
+            Verb::Sim => "sim",
+            Verb::Devices => "devices",
+            Verb::Loop => "loop",
+            Verb::Reproduce => "reproduce",
+            Verb::Report => "report",
+            Verb::Resume => "resume",
+            Verb::Join => "join",
+            Verb::Own => "",
+        }
+    }
+}
+
+/// Commands that search.
+pub const SEARCHES: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own];
+
+/// Commands that several processes can share.
+pub const SHARED: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop];
+
+/// Commands that several processes can share, and the one by which they come; all of them show progress.
+pub const SHARED_AND_JOIN: &[Verb] =
+    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop, Verb::Join];
+
+/// Commands that have units.
+pub const SEARCHES_AND_JOIN: &[Verb] =
+    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join];
+
+/// Where a flag applies.
+#[derive(Clone, Copy)]
+pub enum Applies {
+    /// To these commands, whatever the problem.
+    To(&'static [Verb]),
+    /// Everywhere.
+    Everywhere,
+    /// Where a problem names it.
+    Named,
+}
+
+/// How long a flag holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lasts {
+    /// It makes the search what it is: a checkpoint keeps it, and no resume may change it.
+    Frozen,
+    /// A checkpoint keeps it, and a resume may change it.
+    Kept,
+    /// It is for one run alone.
+    OneRun,
+}
+
+/// A flag of any type.
+pub trait Item {
+    /// Its words and its place.
+    fn about(&self) -> &About;
+    /// Refuses a value that cannot be read.
+    fn check(&self, given: &FlagValues) -> Result<(), String>;
+    /// What `settings` says of it.
+    fn record(&self, given: &FlagValues) -> Option<Value>;
+}
+
+impl FlagValues {
+    /// A flag's value.
+    ///
+    /// # Errors
+    /// One line: which flag, which value, and what was expected.
+    pub fn get<T>(&self, flag: &Flag<T>) -> Result<Option<T>, String> {
+        let About { name, value, .. } = flag.about;
+        let Some(word) = value.and_then(|_| self.word(name)) else { return Ok(None) };
+        (flag.parse)(word).map(Some).map_err(|why| format!("--{name} {why}"))
+    }
+}
+
+impl<T> Item for Flag<T> {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn check(&self, given: &FlagValues) -> Result<(), String> {
+        given.get(self).map(|_| ())
+    }
+
+    fn record(&self, given: &FlagValues) -> Option<Value> {
+        (self.record)(given)
+    }
+}
+
+/// A flag that a problem names, with words of the problem's own where they differ.
+#[derive(Clone, Copy)]
+pub struct Use {
+    /// The flag's name.
+    pub flag: &'static str,
+    /// What it does here.
+    pub help: Option<&'static str>,
+    /// What holds without it here.
+    pub default: Option<&'static str>,
+}
+
+impl Use {
+    /// With the flag's own words.
+    pub const fn plain(flag: &'static str) -> Self {
+        Self { flag, help: None, default: None }
+    }
+
+    /// With words of the problem's own.
+    pub const fn with(flag: &'static str, help: &'static str, default: &'static str) -> Self {
+        Self { flag, help: Some(help), default: Some(default) }
+    }
+}
+
+/// The words of a flag where it applies.
+pub fn applies(about: &About, verb: Verb, named: &[Use]) -> Option<About> {
+    match about.applies {
+        Applies::Everywhere => Some(*about),
+        Applies::To(verbs) => verbs.contains(&verb).then_some(*about),
+        Applies::Named => {
+            let own = named.iter().find(|own| own.flag == about.name)?;
+            let help = own.help.unwrap_or(about.help);
+            Some(About { help, default: own.default.unwrap_or(about.default), ..*about })
+        }
+    }
+}
+
+/// The flag as an argument to be parsed, or to be shown in help.
+pub fn argument(about: &About) -> Arg {
+    let help = match about.default {
+        "" => about.help.to_string(),
+        default => format!("{} [default: {default}]", about.help),
+    };
+    let arg = Arg::new(about.name).long(about.name).help(wrapped(&help));
+    let arg = arg.help_heading(about.group.heading());
+    let Some(value) = about.value else { return arg.action(ArgAction::SetTrue) };
+    let arg = arg.value_name(value).allow_negative_numbers(true);
+    let several = about.accepts == Accepts::Several;
+    arg.action(if several { ArgAction::Append } else { ArgAction::Set })
+}
+
+/// Columns of a flag's help.
+const HELP_WIDTH: usize = 70;
+
+/// A text in lines of limited length.
+fn wrapped(text: &str) -> String {
+    let (mut out, mut column) = (String::new(), 0);
+    for word in text.split(' ') {
+        let length = word.chars().count() + 1;
+        let full = column > 0 && column + length > HELP_WIDTH;
+        out.push_str(if full {
+            "\n"
+        } else if column > 0 {
+            " "
+        } else {
+            ""
+        });
+        column = if full { length } else { column + length };
+        out.push_str(word);
+    }
+    out
+}
+
+/// A value that is kept as it was written.
+pub fn text(word: &str) -> Result<String, String> {
+    Ok(word.to_string())
+}
+
+/// A switch has no value.
+pub fn switch(_: &str) -> Result<(), String> {
+    Ok(())
+}
+
+/// A flag that `settings` does not mention.
+pub fn unrecorded(_: &FlagValues) -> Option<Value> {
+    None
+}

@@ -1,0 +1,109 @@
+//! [`FlagValues`]: the flags of a command line as they were written.
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use pleach_cluster::Cluster;
+use pleach_gpu::spec::Spec;
+use serde_json::Value;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Marks a word that clap would take for flags: UTS arguments in one word.
+pub const WORD: char = '\u{1}';
+
+/// The flags of a command line.
+pub struct FlagValues {
+    pub(super) matches: ArgMatches,
+    /// Looked for once: to ask for GPUs takes time.
+    pub(super) units: OnceCell<Result<Units, String>>,
+    /// How the search is saved, as the command line says it.
+    pub saving: Saving,
+    /// The processes that search together, if this one is not alone.
+    pub cluster: Option<Arc<Cluster>>,
+    /// The texts of input files, by their words: as they were read, or as another process has sent them.
+    pub texts: Texts,
+    /// The same of loops, whose files need not be texts.
+    pub files: RefCell<Files>,
+}
+
+/// Texts by the words that name their files.
+pub type Texts = RefCell<BTreeMap<String, String>>;
+
+/// The files of loops by the words that name them.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// What is written beside a saved search.
+#[derive(Clone, Debug, Default)]
+pub struct Saving {
+    /// The words, the flags and the prints of the input files.
+    pub origin: Value,
+    /// The file that `resume` names.
+    pub from: Option<String>,
+}
+
+/// Threads and devices.
+#[derive(Clone)]
+pub struct Units {
+    /// Threads of the CPU.
+    pub threads: u32,
+    /// Devices.
+    pub devices: Devices,
+}
+
+/// Devices, and the words for those in force.
+#[derive(Clone)]
+pub struct Devices {
+    /// As `--devices` would have them.
+    pub words: String,
+    /// One each.
+    pub specs: Vec<Spec>,
+}
+
+impl FlagValues {
+    /// The flags that were parsed.
+    pub fn new(matches: ArgMatches) -> Self {
+        Self {
+            matches,
+            units: OnceCell::new(),
+            saving: Saving::default(),
+            cluster: None,
+            texts: Texts::default(),
+            files: RefCell::default(),
+        }
+    }
+
+    /// Whether a flag is on the command line.
+    pub fn has(&self, name: &str) -> bool {
+        self.matches.value_source(name) == Some(ValueSource::CommandLine)
+    }
+
+    /// Whether a switch is on.
+    pub fn on(&self, name: &str) -> bool {
+        self.matches.get_flag(name)
+    }
+
+    /// A flag's value as it was written; the last one if there are several.
+    pub fn word(&self, name: &str) -> Option<&str> {
+        let word = self.matches.get_many::<String>(name)?.next_back()?;
+        // A value that begins with a dash and has a blank was marked as a word.
+        Some(word.strip_prefix(WORD).unwrap_or(word))
+    }
+
+    /// A flag's value as a path.
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        self.word(name).map(PathBuf::from)
+    }
+
+    /// The slowed units as they were written.
+    pub fn slow(&self) -> Vec<&str> {
+        let words = self.matches.get_many::<String>("slow").into_iter().flatten();
+        words.flat_map(|word| word.split(',')).collect()
+    }
+
+    /// The words before the flags.
+    pub fn words(&self) -> Vec<String> {
+        self.matches.get_many("words").map(|all| all.cloned().collect()).unwrap_or_default()
+    }
+}

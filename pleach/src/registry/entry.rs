@@ -1,0 +1,263 @@
+//! [`Entry`]: a problem as the command knows it, and what a command line asks of it.
+
+use super::simulated_load::{Load, SimulatedLoad};
+use crate::campaign::{Best, Search, Seen};
+use crate::cli::flags::{self, FlagValues, Use, Verb};
+use crate::failure::{Failure, usage};
+use crate::input::{text_of, text_of_stdin};
+use crate::report::Report;
+use pleach_core::search::problem::Problem;
+use pleach_problems::simd::Level;
+use serde_json::Value;
+
+/// A problem.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Its word on the command line.
+    pub name: &'static str,
+    /// What it is, in a phrase.
+    pub about: &'static str,
+    /// What names an instance.
+    pub instance: &'static str,
+    /// Whether an instance is read from a file, going by its word.
+    pub is_file: fn(&str) -> bool,
+    /// What can be done with it.
+    pub tasks: &'static [Task],
+    /// How a solution is drawn, if there are pictures of it.
+    pub draws: Option<Draw>,
+    /// How it is simulated, if it can be.
+    pub simulation: Option<Simulation>,
+    /// What `devices` measures.
+    pub rates: &'static [Rate],
+    /// What `devices --check` tests the kernel with, if it has one.
+    pub probes: &'static [Probe],
+}
+
+/// Something that can be done with a problem.
+#[derive(Clone, Copy)]
+pub struct Task {
+    /// The command.
+    pub verb: Verb,
+    /// The flags that it has beside the general ones.
+    pub flags: &'static [Use],
+    /// Whole command lines to show as examples, without the program's name.
+    pub examples: &'static [&'static str],
+    /// How it is done.
+    pub act: Act,
+}
+
+/// How a task is done.
+#[derive(Clone, Copy)]
+pub enum Act {
+    /// Reads what the words say; what comes back searches.
+    Search(fn(&Request<'_>) -> Result<Start<'static>, Failure>),
+    /// Computes the value of the solution in a file: in a phrase, and as a number.
+    Check(fn(&Request<'_>, &str) -> Checked),
+}
+
+/// Draws a solution, given by its numbers as results have them: a picture (SVG) and the solution's value.
+pub type Draw = fn(&Request<'_>, &[i64]) -> Result<(String, i64), Failure>;
+
+/// The value of a solution, after a phrase such as "a tour of length".
+pub type Checked = Result<(&'static str, i64), Failure>;
+
+/// What a command line asks of a problem.
+pub struct Request<'a> {
+    /// The word for the instance.
+    pub instance: &'a str,
+    /// The flags.
+    pub given: &'a FlagValues,
+    /// Whether a saved search is resumed: what it began with is in its checkpoint.
+    pub resumed: bool,
+    /// Whether another process has begun the search.
+    pub follows: bool,
+    /// Prints a line beside the result.
+    pub note: &'a dyn Fn(&str),
+}
+
+/// A search that has been read and can be run, or looked at where it was saved.
+pub type Start<'p> = Box<dyn FnOnce(Search<'_>, Mode) -> Result<Ended, Failure> + 'p>;
+
+/// Whether to search, or to look at a search that has begun: at what its checkpoint holds, or, where another
+/// process has begun it, to take part in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Run,
+    Look,
+}
+
+/// What comes of a search.
+pub enum Ended {
+    /// A report.
+    Done(Box<Done>),
+    /// What comes of looking at a search that has begun.
+    Seen(Box<Seen>),
+}
+
+/// A search that has ended.
+pub struct Done {
+    /// What it found and proved.
+    pub report: Report,
+    /// What `settings` is to say beyond the flags.
+    pub settings: Vec<(&'static str, Value)>,
+    /// The solution as a picture, where the problem has one.
+    pub picture: Option<String>,
+}
+
+impl Ended {
+    /// A report with nothing beside it.
+    pub fn plain(report: Report) -> Self {
+        Ended::Done(Box::new(Done { report, settings: Vec::new(), picture: None }))
+    }
+}
+
+/// How a problem is simulated.
+#[derive(Clone, Copy)]
+pub struct Simulation {
+    /// The flags that stand for keys of its load.
+    pub flags: &'static [Use],
+    /// Whether its work can be held as intervals.
+    pub intervals: bool,
+    /// Makes the problem.
+    pub pose: fn(&Load, &FlagValues) -> Result<SimulatedLoad, Failure>,
+}
+
+/// A rate that `devices` measures.
+#[derive(Clone, Copy)]
+pub struct Rate {
+    /// What is measured.
+    pub name: &'static str,
+    /// The problem.
+    pub problem: fn(Level) -> Result<Box<dyn Problem>, String>,
+    /// Whether devices are measured with it, too.
+    pub on_devices: bool,
+}
+
+/// An instance with which `devices --check` tests a kernel.
+#[derive(Clone, Copy)]
+pub struct Probe {
+    /// Its name.
+    pub instance: &'static str,
+    /// Reads it.
+    pub pose: fn(Level) -> Result<Check, String>,
+    /// Whether every search of it explores the same nodes.
+    pub exact: bool,
+    /// Whether it is too large for the emulated device.
+    pub large: bool,
+}
+
+/// A problem to check a kernel with, and the value to beat.
+pub struct Check {
+    pub problem: Box<dyn Problem>,
+    pub best: Option<i64>,
+}
+
+impl Entry {
+    /// What a command does with this problem.
+    pub fn task(&self, verb: Verb) -> Option<&Task> {
+        self.tasks.iter().find(|task| task.verb == verb)
+    }
+}
+
+/// The entry of a problem.
+pub fn entry<'r>(registry: &'r [Entry], name: &str) -> Option<&'r Entry> {
+    registry.iter().find(|entry| entry.name == name)
+}
+
+/// The names of those problems that pass a test, as a list in words.
+pub fn names(registry: &[Entry], passes: impl Fn(&Entry) -> bool) -> String {
+    let names: Vec<&str> =
+        registry.iter().filter(|entry| passes(entry)).map(|entry| entry.name).collect();
+    match &names[..] {
+        [] => "no problem".into(),
+        [only] => (*only).into(),
+        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+    }
+}
+
+impl Request<'_> {
+    /// The text of the instance's file, or of standard input.
+    ///
+    /// # Errors
+    /// If it cannot be read; `expected` says what else the word could have been.
+    pub fn text(&self, expected: &str) -> Result<String, Failure> {
+        let word = self.instance;
+        let texts = &self.given.texts;
+        if let Some(text) = texts.borrow().get(word) {
+            return Ok(text.clone());
+        }
+        let text = if word != "-" {
+            text_of(word).or_else(|why| usage(format!("{word}: {why}; expected {expected}")))?
+        } else if self.given.has("checkpoint") {
+            return usage(
+                "--checkpoint cannot be combined with '-': resuming reads the instance again; \
+                 put it into a file",
+            );
+        } else {
+            text_of_stdin().or_else(|why| usage(format!("standard input: {why}")))?
+        };
+        texts.borrow_mut().insert(word.into(), text.clone());
+        Ok(text)
+    }
+
+    /// Whether the instance, which has the name of a built-in one, is a file here: then the file is meant.
+    pub fn hides_a_name(&self) -> bool {
+        if self.follows {
+            // The process that began the search has read the file, if that is what was meant.
+            return self.given.texts.borrow().contains_key(self.instance);
+        }
+        let hides = is_here(self.instance);
+        if hides && !self.given.on("quiet") && !self.given.on("json") {
+            let word = self.instance;
+            (self.note)(&format!(
+                "reading the file {word}, not the built-in instance of that name"
+            ));
+        }
+        hides
+    }
+
+    /// The instance as messages name it.
+    pub fn name(&self) -> &str {
+        if self.instance == "-" { "standard input" } else { self.instance }
+    }
+}
+
+/// Whether a word is a file in the current folder.
+pub(super) fn is_here(word: &str) -> bool {
+    std::path::Path::new(word).is_file()
+}
+
+/// The value to beat of a problem with heuristics; `optimum` is what is published of the instance.
+///
+/// # Errors
+/// One line: what is wrong with `--best`.
+pub(super) fn best(
+    request: &Request<'_>,
+    optimum: impl Fn(&str) -> Result<i64, Failure>,
+) -> Result<Best, Failure> {
+    let named = request.given.get(&flags::BEST).map_err(Failure::Usage)?;
+    Ok(match named.unwrap_or(flags::Start::Search) {
+        flags::Start::None => Best::None,
+        flags::Start::Neh => Best::Neh,
+        flags::Start::Search => Best::Search,
+        flags::Start::Value(value) => Best::Value(value),
+        flags::Start::Optimum if is_here(request.instance) => {
+            let word = request.instance;
+            return usage(format!("--best optimum: no optimum is published for the file {word}"));
+        }
+        flags::Start::Optimum => Best::Reach(optimum(request.instance)?),
+    })
+}
+
+/// A choice that a flag names.
+///
+/// # Errors
+/// One line: which flag, which value, and what was expected.
+pub(super) fn choice<T>(
+    flag: &str,
+    word: Option<&str>,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, Failure> {
+    let named = word.filter(|&word| word != "auto").map(parse).transpose();
+    named.map_err(|why| Failure::Usage(format!("--{flag} {why}")))
+}
