@@ -193,7 +193,7 @@ fn made_up_checkpoints_are_refused() {
 #[test]
 fn a_file_of_several_sites_is_resumed() {
     use pleach_core::lease::gateway::Portion;
-    use pleach_core::lease::{Certificate, Lease, Rec};
+    use pleach_core::lease::{Lease, ProgressReport, Rec};
     use pleach_core::search::work::Pool;
     use pleach_core::wire::checkpoint::Checkpoint;
     use pleach_problems::queens::Board;
@@ -210,20 +210,21 @@ fn a_file_of_several_sites_is_resumed() {
     let before = json(&format!("resume {file} --show"));
     assert_eq!(before["pieces"], 2);
     // All counts and one of the pieces are held elsewhere.
-    let mut whole = one.certificate();
-    let mut given = Certificate::of(whole.content.clone());
+    let mut whole = one.progress_report();
+    let mut given = ProgressReport::of(whole.content.clone());
     whole.content.open.truncate(1);
     given.content.open.remove(0);
     whole.content.done = Default::default();
     for number in 0..3 {
         let lease = Lease { site: 0, incarnation: 5, number };
         let as_given = Portion::open(given.content.open.clone());
-        let rec = Rec { holder: 1, acked: true, given: as_given.into(), heard: Some(given.into()) };
-        given = Certificate::default();
+        let rec =
+            Rec { holder: 1, acked: true, given: as_given.into(), latest: Some(given.into()) };
+        given = ProgressReport::default();
         given.subs.insert(lease, rec);
     }
     whole.subs = given.subs;
-    fs::write(&path, one.with_certificate(&whole).to_bytes()).unwrap();
+    fs::write(&path, one.with_progress_report(&whole).to_bytes()).unwrap();
     let shown = json(&format!("resume {file} --show"));
     for key in ["open", "pieces", "nodes", "count", "done"] {
         assert_eq!(shown[key], before[key], "{key}");

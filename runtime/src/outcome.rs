@@ -100,7 +100,7 @@ pub struct SiteReport {
     pub left_s: Option<f64>,
     /// How it went, if it did.
     pub end: Option<Parting>,
-    /// Certificates of its work that it sent.
+    /// Progress reports of its work that it sent.
     pub commits: u64,
     /// Nodes that it explored in vain, as far as is known: others did them again.
     pub redone: u64,

@@ -4,7 +4,7 @@ use crate::control::Control;
 use crate::error::RunError;
 use crate::lock::Lock;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
-use pleach_core::lease::Certificate;
+use pleach_core::lease::ProgressReport;
 use pleach_core::lease::gateway::Portion;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Work;
@@ -246,10 +246,10 @@ impl<'a> Saver<'a> {
     /// Writes the file with what the root of several sites says of the whole.
     pub fn write_whole(
         &self,
-        whole: &Certificate<Portion<Counts>>,
+        whole: &ProgressReport<Portion<Counts>>,
         control: &Control,
     ) -> io::Result<()> {
-        self.put(self.before.clone().with_certificate(whole), control)
+        self.put(self.before.clone().with_progress_report(whole), control)
     }
 
     fn put(&self, mut all: Checkpoint, control: &Control) -> io::Result<()> {

@@ -4,7 +4,7 @@ use crate::control::{Reason, Stop};
 use crate::outcome::SiteSight;
 use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Condvar, Mutex, Ordering, lock};
 use crate::transport::local::Mailboxes;
-use pleach_core::lease::Certificate;
+use pleach_core::lease::ProgressReport;
 use pleach_core::lease::gateway::Portion;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
@@ -62,8 +62,8 @@ pub struct SiteState {
     asked: AtomicBool,
     /// What the root knows of the other sites.
     others: Arc<dyn OtherProcesses>,
-    /// The root's last certificate.
-    whole: Mutex<Option<Arc<Certificate<Portion<Counts>>>>>,
+    /// The root's last progress report.
+    whole: Mutex<Option<Arc<ProgressReport<Portion<Counts>>>>>,
     least_bound: AtomicI64,
     /// Whether some unit, here or elsewhere, does not tell which part of the tree its nodes are.
     blind: AtomicBool,
@@ -220,21 +220,21 @@ impl SiteState {
         self.take(&self.ends)
     }
 
-    /// Puts the root's newest certificate down.
-    pub fn certify(&self, whole: Certificate<Portion<Counts>>) {
+    /// Puts the root's newest progress report down.
+    pub fn set_progress_report(&self, whole: ProgressReport<Portion<Counts>>) {
         let least = all_open(&whole).map(|piece| piece.least_bound).min().unwrap_or(i64::MAX);
         self.least_bound.fetch_max(least, Ordering::Relaxed);
         *lock(&self.whole) = Some(Arc::new(whole));
     }
 
-    /// What no solution can beat but the incumbent, as far as the root's certificates tell. They may be old, but
+    /// What no solution can beat but the incumbent, as far as the root's progress reports tell. They may be old, but
     /// they leave no open node out.
     pub fn least_bound(&self) -> i64 {
         self.least_bound.load(Ordering::Relaxed)
     }
 
-    /// The root's newest certificate.
-    pub fn certificate(&self) -> Option<Arc<Certificate<Portion<Counts>>>> {
+    /// The root's newest progress report.
+    pub fn progress_report(&self) -> Option<Arc<ProgressReport<Portion<Counts>>>> {
         lock(&self.whole).clone()
     }
 
@@ -254,14 +254,14 @@ impl SiteState {
     }
 }
 
-/// All pieces that a certificate has open, those given on included.
-fn all_open(whole: &Certificate<Portion<Counts>>) -> impl Iterator<Item = &Work> {
+/// All pieces that a progress report has open, those given on included.
+fn all_open(whole: &ProgressReport<Portion<Counts>>) -> impl Iterator<Item = &Work> {
     let given = whole.nested().flat_map(|(_, rec)| &rec.content().open);
     whole.content.open.iter().chain(given).map(AsRef::as_ref)
 }
 
-/// The part of the tree that a certificate has open, if that is known.
-pub fn share_open(problem: &dyn Problem, whole: &Certificate<Portion<Counts>>) -> Option<f64> {
+/// The part of the tree that a progress report has open, if that is known.
+pub fn share_open(problem: &dyn Problem, whole: &ProgressReport<Portion<Counts>>) -> Option<f64> {
     let mut explorer = problem.explorer();
     all_open(whole).try_for_each(|piece| explorer.put(&piece.bytes)).ok()?;
     let open = explorer.open_nodes();

@@ -71,7 +71,7 @@ impl WorkerPool {
         let n_units = units.len() as u32;
         // This process is alone: what others held when a file was written is its own now.
         let before =
-            &before(problem, settings)?.folded().map_err(|why| RunError::Resume(why.into()))?;
+            &before(problem, settings)?.flattened().map_err(|why| RunError::Resume(why.into()))?;
         let saver = settings.save.as_ref().map(|save| (save, &*settings.about));
         let saver = saver.map(|save| Saver::new(save, before, n_units, start));
         let about = (problem.goal(), problem.least_score());
@@ -261,7 +261,14 @@ pub fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, 
     }
     let mut explorer = problem.explorer();
     let read = |piece: &Work| explorer.put(&piece.bytes);
-    before.clone().folded().map_err(content)?.pieces.iter().try_for_each(read).map_err(content)?;
+    before
+        .clone()
+        .flattened()
+        .map_err(content)?
+        .pieces
+        .iter()
+        .try_for_each(read)
+        .map_err(content)?;
     let plan = before.solution.as_ref().map(|best| &best.plan);
     match plan.and_then(|plan| problem.check(plan)) {
         Some(Err(_)) => Err(content(Malformed::Range)),

@@ -11,7 +11,7 @@ use crate::settings::Settings;
 use crate::site_state::{SiteState, share_open};
 use crate::transport::local::Mailboxes;
 use crate::worker_pool::Latch;
-use pleach_core::lease::Certificate;
+use pleach_core::lease::ProgressReport;
 use pleach_core::lease::gateway::Portion;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Goal};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How far all sites are, as the root knows it.
-type Whole = Arc<Certificate<Portion<Counts>>>;
+type Whole = Arc<ProgressReport<Portion<Counts>>>;
 
 /// How often to check whether the snapshot under way is complete.
 const ASK_EVERY: Duration = Duration::from_millis(1);
@@ -31,7 +31,7 @@ const MOST_OPEN: u64 = 50_000_000;
 /// How often to see how much memory is taken.
 const WEIGH_EVERY: Duration = Duration::from_millis(20);
 
-/// How often to look for a certificate to save.
+/// How often to look for a progress report to save.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Waits for the units to end, reports progress, saves the run, and stops it at its limits.
@@ -106,7 +106,7 @@ struct Saving<'a> {
     saver: Option<&'a Saver<'a>>,
     under_way: bool,
     at: Duration,
-    /// The certificate that was saved last.
+    /// The progress report that was saved last.
     last: Option<Whole>,
     /// Requests to save, and those that were answered.
     requests: &'a SaveNow,
@@ -124,7 +124,7 @@ impl<'a> Saving<'a> {
 
     /// When there is something to do.
     fn next(&self, now: Duration) -> Option<Duration> {
-        // A gateway makes certificates at times of its own.
+        // A gateway makes progress reports at times of its own.
         let ask_every = self.run_state.site_state().map_or(ASK_EVERY, |_| LOOK_EVERY);
         self.saver.map(|_| if self.under_way || self.at <= now { now + ask_every } else { self.at })
     }
@@ -138,7 +138,7 @@ impl<'a> Saving<'a> {
             self.at = now;
         }
         if let Some(site_state) = self.run_state.site_state() {
-            let newest = if now >= self.at { site_state.certificate() } else { None };
+            let newest = if now >= self.at { site_state.progress_report() } else { None };
             let new = newest.filter(|newest| !is_same(Some(newest), self.last.as_ref()))?;
             let written = saver.write_whole(&new, self.run_state.control());
             self.at = now.saturating_add(saver.every());
@@ -165,7 +165,7 @@ impl<'a> Saving<'a> {
 struct WatchState {
     /// The best bound that was ever proven.
     proven: i64,
-    /// How much is done by the last certificate of all sites, and that.
+    /// How much is done by the last progress report of all sites, and that.
     done: Option<f64>,
     whole: Option<Whole>,
     /// The name of this machine, if it was asked for.
@@ -173,10 +173,10 @@ struct WatchState {
 }
 
 impl WatchState {
-    /// Takes in the root's newest certificate.
+    /// Takes in the root's newest progress report.
     fn see(&mut self, problem: &dyn Problem, site_state: &SiteState) {
         self.proven = site_state.least_bound().max(self.proven);
-        let newest = site_state.certificate();
+        let newest = site_state.progress_report();
         if !is_same(newest.as_ref(), self.whole.as_ref()) {
             let open = newest.as_deref().filter(|_| !site_state.is_blind());
             let open = open.and_then(|whole| share_open(problem, whole));

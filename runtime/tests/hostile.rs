@@ -2,7 +2,7 @@
 
 use oorandom::Rand64;
 use pleach_core::lease::gateway::{GatewayMessage, GatewayPacket, Portion};
-use pleach_core::lease::{Certificate, Lease, LeaseMessage, Rec};
+use pleach_core::lease::{Lease, LeaseMessage, ProgressReport, Rec};
 use pleach_core::search::laws::mutate;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Solution};
@@ -81,25 +81,26 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
     };
     let part = nested(work, 3);
     let lease = Lease { site: 1, incarnation: 7, number: 300 };
-    let commit = LeaseMessage::Commit { lease, certificate: Arc::new(part.clone()), best: None };
+    let commit =
+        LeaseMessage::Commit { lease, progress_report: Arc::new(part.clone()), best: None };
     let content = Portion::open(vec![Arc::new(work.clone())]);
     let gift = GatewayMessage::Gift(ticket, LeaseMessage::Work { lease, content, best: None });
     let packets =
         [gift, GatewayMessage::Lease(commit)].map(|message| GatewayPacket { from: 1, message });
     let packets = packets.iter().map(|packet| packet.to_bytes(fingerprint));
-    let checkpoints = [checkpoint.clone().with_certificate(&part), checkpoint];
+    let checkpoints = [checkpoint.clone().with_progress_report(&part), checkpoint];
     packets.chain(checkpoints.iter().map(Checkpoint::to_bytes)).collect()
 }
 
-/// A certificate with a lease in a lease, this many levels of them.
-fn nested(work: &Work, levels: u64) -> Certificate<Portion<Counts>> {
-    let mut part = Certificate::of(Portion::open(vec![Arc::new(work.clone())]));
+/// A progress report with a lease in a lease, this many levels of them.
+fn nested(work: &Work, levels: u64) -> ProgressReport<Portion<Counts>> {
+    let mut part = ProgressReport::of(Portion::open(vec![Arc::new(work.clone())]));
     for number in 0..levels {
-        let mut outer = Certificate::of(Portion::default());
+        let mut outer = ProgressReport::of(Portion::default());
         let lease = Lease { site: 0, incarnation: 1, number };
         outer.subs.insert(
             lease,
-            Rec { holder: 1, acked: true, given: Arc::default(), heard: Some(Arc::new(part)) },
+            Rec { holder: 1, acked: true, given: Arc::default(), latest: Some(Arc::new(part)) },
         );
         part = outer;
     }
@@ -159,7 +160,7 @@ fn mutated_inputs_are_refused() {
         }
         if let Some(checkpoint) = checkpoint {
             assert_eq!(checkpoint.to_bytes(), sealed);
-            let Ok(checkpoint) = checkpoint.folded() else { continue };
+            let Ok(checkpoint) = checkpoint.flattened() else { continue };
             pieces.extend(checkpoint.pieces.into_iter().map(|piece| piece.bytes));
         }
         for piece in pieces {
@@ -184,10 +185,10 @@ fn mutated_inputs_are_refused() {
 #[test]
 fn leases_take_memory_in_proportion() {
     let held = |part| {
-        let (given, heard) = (Arc::default(), Some(Arc::new(part)));
-        Rec { holder: 0, acked: false, given, heard }
+        let (given, latest) = (Arc::default(), Some(Arc::new(part)));
+        Rec { holder: 0, acked: false, given, latest }
     };
-    let empty = Certificate::of(Portion::<Counts>::default());
+    let empty = ProgressReport::of(Portion::<Counts>::default());
     let mut wide = empty.clone();
     for number in 0..20_000 {
         let lease = Lease { site: 0, incarnation: 0, number };
@@ -198,7 +199,7 @@ fn leases_take_memory_in_proportion() {
         let number = 1 << 40 | forks.subs.len() as u64;
         let lease = Lease { site: 0, incarnation: 0, number };
         for part in [&part, &forks] {
-            let checkpoint = Checkpoint::default().with_certificate(part);
+            let checkpoint = Checkpoint::default().with_progress_report(part);
             let read = read(&checkpoint.to_bytes(), 0);
             assert_eq!(read.1, Some(checkpoint));
         }

@@ -3,7 +3,7 @@
 use crate::shared::{Scratch, counted, problem, slow_threads};
 use oorandom::Rand64;
 use pleach_core::lease::gateway::Portion;
-use pleach_core::lease::{Certificate, Lease, Rec};
+use pleach_core::lease::{Lease, ProgressReport, Rec};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Work;
@@ -117,10 +117,10 @@ fn give_on(
     problem: &dyn Problem,
     open: Vec<Arc<Work>>,
     (rng, names, depth): (&mut Rand64, &mut u64, u32),
-) -> Certificate<Portion<Counts>> {
+) -> ProgressReport<Portion<Counts>> {
     let mut explorer = problem.explorer();
     open.iter().for_each(|piece| explorer.put(&piece.bytes).unwrap());
-    let mut part = Certificate::<Portion<Counts>>::default();
+    let mut part = ProgressReport::<Portion<Counts>>::default();
     for _ in 0..2 {
         let ran = explorer.run(rng.rand_range(0..20), i64::MAX);
         part.content.done.add(&ran.counts);
@@ -129,10 +129,10 @@ fn give_on(
             *names += 1;
             let lease = Lease { site: depth, incarnation: rng.rand_u64(), number: *names };
             let given = Arc::new(Portion::open(vec![gift.into()]));
-            let heard = || give_on(problem, given.open.clone(), (rng, names, depth - 1)).into();
-            let heard = (depth > 1 || !lease.number.is_multiple_of(2)).then(heard);
+            let latest = || give_on(problem, given.open.clone(), (rng, names, depth - 1)).into();
+            let latest = (depth > 1 || !lease.number.is_multiple_of(2)).then(latest);
             let (holder, acked) = (depth - 1, lease.number.is_multiple_of(2));
-            let rec = Rec { holder, acked, given, heard };
+            let rec = Rec { holder, acked, given, latest };
             part.subs.insert(lease, rec);
         }
     }
@@ -155,12 +155,12 @@ fn what_other_sites_held_is_taken_over() {
         };
         run(&*first, &limited, &mut |_| ControlFlow::Continue(())).unwrap();
         let stopped = scratch.read();
-        let before = stopped.certificate().content;
+        let before = stopped.progress_report().content;
         let mut names = 0;
         let mut part = give_on(&*first, before.open, (rng, &mut names, 3));
         part.content.done.add(&before.done);
         assert!(names > 8 && part.subs.len() == 2, "{names} leases");
-        let shared = Checkpoint::clone(&stopped).with_certificate(&part);
+        let shared = Checkpoint::clone(&stopped).with_progress_report(&part);
         fs::write(&scratch.0, shared.to_bytes()).unwrap();
         let read = scratch.read();
         assert_eq!(*read, shared);

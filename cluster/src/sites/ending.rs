@@ -5,7 +5,7 @@ use super::message::SessionMessage;
 use super::session::{Incoming, Session};
 use super::site_run::SiteRun;
 use super::totals::SiteTotals;
-use pleach_core::lease::Certificate;
+use pleach_core::lease::ProgressReport;
 use pleach_core::lease::gateway::Portion;
 use pleach_core::search::tree::Counts;
 use pleach_runtime::control::Stop;
@@ -73,7 +73,7 @@ impl SiteRun<'_> {
         let Some(saver) = self.run_state.saver() else { return };
         let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
         let open = if stopped { whole.clone() } else { Portion { done: whole.done, open: vec![] } };
-        let whole = Certificate::of(open);
+        let whole = ProgressReport::of(open);
         let saved = saver.write_whole(&whole, self.run_state.control());
         if let Some(warning) = saved.err().and_then(|why| saver.warn(&why, true)) {
             self.run_state.warn(warning);

@@ -77,7 +77,7 @@ impl GatewayThread<'_> {
     pub fn keep(mut self, resumed: bool) -> Result<GatewayResult, RunError> {
         self.workers.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
         for site in self.session.others() {
-            self.gateway.came(site, self.run_state.now_ns(), &mut self.workers)?;
+            self.gateway.site_joined(site, self.run_state.now_ns(), &mut self.workers)?;
         }
         if resumed {
             self.gateway.resume(self.run_state.now_ns(), &mut self.workers)?;
@@ -89,10 +89,10 @@ impl GatewayThread<'_> {
             let now_ns = self.run_state.now_ns();
             let cut = self.workers.cut()?;
             self.gateway.turn(cut.as_ref(), now_ns, &mut self.workers)?;
-            if self.workers.look_at_ns <= now_ns {
-                self.workers.look_at_ns = u64::MAX;
-                let next_ns = self.gateway.look(now_ns, &mut self.workers)?;
-                self.workers.look_at_ns = self.workers.look_at_ns.min(next_ns);
+            if self.workers.check_at_ns <= now_ns {
+                self.workers.check_at_ns = u64::MAX;
+                let next_ns = self.gateway.check_timers(now_ns, &mut self.workers)?;
+                self.workers.check_at_ns = self.workers.check_at_ns.min(next_ns);
             }
             self.obey()?;
             self.send()?;
@@ -174,7 +174,7 @@ impl GatewayThread<'_> {
                 self.workers.lapsed.remove(&site);
                 self.invalid.remove(&site);
                 self.parted.remove(&site);
-                self.gateway.came(site, now_ns, &mut self.workers)?;
+                self.gateway.site_joined(site, now_ns, &mut self.workers)?;
             }
             // The search is over here: what follows waits for the root, or finds it again.
             Incoming::Lost(0) if self.gateway.over() || self.session.is_dismissed() => {}
@@ -290,7 +290,7 @@ impl GatewayThread<'_> {
             // The one before has not heard of it, or does not live to do it.
             self.session.send(0, &SessionMessage::Wish(why));
         }
-        self.gateway.came(0, self.run_state.now_ns(), &mut self.workers)
+        self.gateway.site_joined(0, self.run_state.now_ns(), &mut self.workers)
     }
 
     /// Does what the units, or their watcher, want.
@@ -393,7 +393,7 @@ impl GatewayThread<'_> {
             }
             let peer_ns = self.workers.effects.wake_at_ns.unwrap_or(u64::MAX);
             let sight_ns = if self.cluster.is_root() { u64::MAX } else { self.sighted_ns };
-            let until_ns = peer_ns.min(self.workers.look_at_ns).min(sight_ns);
+            let until_ns = peer_ns.min(self.workers.check_at_ns).min(sight_ns);
             let left_ns = until_ns.saturating_sub(self.run_state.now_ns());
             if self.next.is_some() || left_ns == 0 || self.workers.effects.transport.waiting() {
                 return Ok(());

@@ -41,8 +41,8 @@ const LOW_NS: u64 = 200_000;
 const FIRST_REST_NS: u64 = 50_000;
 const LONGEST_REST_NS: u64 = 5_000_000;
 
-/// The most bytes of a certificate.
-const CERTIFICATE: u64 = 1 << 20;
+/// The most bytes of a progress report.
+const MOST_REPORT_BYTES: u64 = 1 << 20;
 
 impl ProcessGroup for Cluster {
     fn run(
@@ -72,9 +72,9 @@ impl ProcessGroup for Cluster {
             Some((order, _)) => ordered_start(problem, order)?,
             None if cluster.is_open() => before(problem, settings)?,
             // Nobody from before waits to be adopted.
-            None => {
-                before(problem, settings)?.folded().map_err(|why| RunError::Resume(why.into()))?
-            }
+            None => before(problem, settings)?
+                .flattened()
+                .map_err(|why| RunError::Resume(why.into()))?,
         };
         let limited = ordered.as_ref().map_or(settings.node_limit.is_some(), |(it, _)| it.limited);
         let fuel = limited.then_some(0);
@@ -185,7 +185,7 @@ impl<'a> SiteRun<'a> {
         let incarnation = random();
         let mut site = if cluster.is_root() {
             let best = run_state.control().solution();
-            Site::root(me, incarnation, run_state.before.certificate(), best)
+            Site::root(me, incarnation, run_state.before.progress_report(), best)
         } else {
             let mut site = Site::new(me, incarnation);
             // It prunes by this value, so it must have the solution.
@@ -194,7 +194,7 @@ impl<'a> SiteRun<'a> {
             }
             site
         };
-        site.tell_at_most(CERTIFICATE);
+        site.tell_at_most(MOST_REPORT_BYTES);
         let mut policy = Policy { end: Some(End::Leases), ..settings.policy.clone() };
         (policy.rests.first_ns, policy.rests.longest_ns) = (FIRST_REST_NS, LONGEST_REST_NS);
         if cluster.is_open() {

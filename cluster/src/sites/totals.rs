@@ -11,7 +11,7 @@ pub struct SiteTotals {
     pub host: String,
     pub units: Vec<UnitReport>,
     pub balance: Balance,
-    /// Certificates that it sent.
+    /// Progress reports that it sent.
     pub commits: u64,
     /// The time from the order to its first node.
     pub lag_ns: u64,

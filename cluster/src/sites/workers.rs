@@ -3,7 +3,7 @@
 use super::effects::InnerEffects;
 use super::spare_piece::SparePiece;
 use pleach_core::lease::gateway::{GatewayMessage, Portion, Workers};
-use pleach_core::lease::{Certificate, LeaseMessage, SiteId};
+use pleach_core::lease::{LeaseMessage, ProgressReport, SiteId};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Solution};
 use pleach_core::search::work::Work;
@@ -35,7 +35,7 @@ pub(super) struct SiteWorkers<'a> {
     /// The score that the gateway knows of.
     known: i64,
     /// When the gateway wants to look at the clock.
-    pub look_at_ns: u64,
+    pub check_at_ns: u64,
     /// What is to be sent to other sites.
     pub messages: Vec<(SiteId, GatewayMessage<Counts>)>,
     /// Sites whose work was taken back since they last came.
@@ -77,7 +77,7 @@ impl<'a> SiteWorkers<'a> {
             base: Counts::default(),
             spent: (0, 0),
             known: run_state.control().best(),
-            look_at_ns: 0,
+            check_at_ns: 0,
             messages: Vec::new(),
             lapsed: BTreeSet::new(),
         }
@@ -98,11 +98,11 @@ impl<'a> SiteWorkers<'a> {
         if let LeaseMessage::Work { content, .. } = message {
             return readable(content);
         }
-        message.certificate().is_none_or(|certificate| {
-            let nested = certificate.nested().all(|(_, rec)| {
-                readable(&rec.given) && rec.heard.as_ref().is_none_or(|it| readable(&it.content))
+        message.progress_report().is_none_or(|progress_report| {
+            let nested = progress_report.nested().all(|(_, rec)| {
+                readable(&rec.given) && rec.latest.as_ref().is_none_or(|it| readable(&it.content))
             });
-            nested && readable(&certificate.content)
+            nested && readable(&progress_report.content)
         })
     }
 
@@ -173,7 +173,7 @@ impl Workers for SiteWorkers<'_> {
         self.effects.run_state.gauges().iter().map(pleach_runtime::gauge::Gauge::size).sum()
     }
 
-    fn is_hungry(&self) -> bool {
+    fn has_idle_unit(&self) -> bool {
         self.effects.run_state.gauges()[1..].iter().any(|gauge| gauge.size() == 0.0)
     }
 
@@ -281,15 +281,15 @@ impl Workers for SiteWorkers<'_> {
     }
 
     fn wake_at(&mut self, at_ns: u64) {
-        self.look_at_ns = self.look_at_ns.min(at_ns);
+        self.check_at_ns = self.check_at_ns.min(at_ns);
     }
 
     fn save(
         &mut self,
-        whole: &Certificate<Portion<Counts>>,
+        whole: &ProgressReport<Portion<Counts>>,
         _best: Option<&Solution>,
     ) -> Result<(), RunError> {
-        self.effects.site_state.certify(whole.clone());
+        self.effects.site_state.set_progress_report(whole.clone());
         Ok(())
     }
 }

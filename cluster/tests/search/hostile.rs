@@ -5,7 +5,7 @@ use super::settings;
 use oorandom::Rand64;
 use pleach_cluster::{Arrival, Network};
 use pleach_core::lease::gateway::{GatewayMessage, GatewayPacket, Portion};
-use pleach_core::lease::{Certificate, Lease, LeaseMessage, Terms};
+use pleach_core::lease::{Lease, LeaseMessage, ProgressReport, Terms};
 use pleach_core::search::laws::mutate;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
@@ -124,7 +124,7 @@ fn given(bytes: &[u8], fingerprint: u64) -> Option<Lease> {
     }
 }
 
-/// A certificate with work that cannot be read used to be kept unread, and saved: the root died of it, and so did
+/// A progress report with work that cannot be read used to be kept unread, and saved: the root died of it, and so did
 /// everything that resumed its file.
 #[test]
 fn unreadable_work_is_not_kept() {
@@ -142,9 +142,9 @@ fn unreadable_work_is_not_kept() {
                 let Some(lease) = given(&bytes, fingerprint) else { continue };
                 let bad = Work { size: 5.0, least_bound: i64::MIN, bytes: vec![0xff; 40] };
                 let content = Portion::open(vec![Arc::new(bad)]);
-                let certificate = Arc::new(Certificate::of(content));
+                let progress_report = Arc::new(ProgressReport::of(content));
                 write(&mut links, GatewayMessage::Lease(LeaseMessage::Ack { lease }), fingerprint);
-                let word = LeaseMessage::Commit { lease, certificate, best: None };
+                let word = LeaseMessage::Commit { lease, progress_report, best: None };
                 write(&mut links, GatewayMessage::Lease(word), fingerprint);
                 lies.fetch_add(1, Ordering::Relaxed);
             }

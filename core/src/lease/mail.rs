@@ -1,9 +1,9 @@
-//! What a site does about each message, and the fold: how it takes over what another site says.
+//! What a site does about each message, and how it takes over what another site says.
 
-use super::certificate::{Certificate, Content, Rec};
 use super::message::{LeaseAction, LeaseMessage};
 use super::mutant::LeaseMutant;
 use super::name::{Lease, SiteId};
+use super::progress_report::{Content, ProgressReport, Rec};
 use super::site::{LeaseActions, Site, send};
 use crate::search::tree::Solution;
 use std::collections::btree_map::Entry;
@@ -18,13 +18,13 @@ impl<C: Content> Site<C> {
                 self.on_work(from, lease, content, actions);
             }
             LeaseMessage::Ack { lease } => self.on_ack(from, lease, actions),
-            LeaseMessage::Commit { lease, certificate, best } => {
+            LeaseMessage::Commit { lease, progress_report, best } => {
                 self.take_best(best, actions);
-                self.on_certificate(from, lease, &certificate, false, actions);
+                self.on_progress_report(from, lease, &progress_report, false, actions);
             }
-            LeaseMessage::Return { lease, certificate, best } => {
+            LeaseMessage::Return { lease, progress_report, best } => {
                 self.take_best(best, actions);
-                self.on_certificate(from, lease, &certificate, true, actions);
+                self.on_progress_report(from, lease, &progress_report, true, actions);
             }
             // That it came is all it says.
             LeaseMessage::Committed { .. } => {}
@@ -60,9 +60,9 @@ impl<C: Content> Site<C> {
             let first = self.holdings.iter_mut().find(|holding| mixes && !holding.returning);
             if let Some(first) = first {
                 first.part.content.add(&content);
-                self.hold(Some(lease), Some(from), Certificate::default());
+                self.hold(Some(lease), Some(from), ProgressReport::default());
             } else {
-                self.hold(Some(lease), Some(from), Certificate::of(content));
+                self.hold(Some(lease), Some(from), ProgressReport::of(content));
             }
             send(from, LeaseMessage::Ack { lease }, actions);
             actions.push(LeaseAction::Came { lease, from });
@@ -82,11 +82,11 @@ impl<C: Content> Site<C> {
         }
     }
 
-    fn on_certificate(
+    fn on_progress_report(
         &mut self,
         from: SiteId,
         lease: Lease,
-        certificate: &Arc<Certificate<C>>,
+        progress_report: &Arc<ProgressReport<C>>,
         returned: bool,
         actions: &mut LeaseActions<C>,
     ) {
@@ -95,7 +95,7 @@ impl<C: Content> Site<C> {
             live = true;
             new |= !rec.acked;
             (rec.holder, rec.acked) = (from, true);
-            rec.heard = Some(Arc::clone(certificate));
+            rec.latest = Some(Arc::clone(progress_report));
         }
         if new {
             actions.push(LeaseAction::Arrived { lease, at: from });
@@ -106,27 +106,28 @@ impl<C: Content> Site<C> {
                 send(from, LeaseMessage::Returned { lease }, actions);
             }
         } else if !self.lists_in_return(lease) {
-            self.on_unlisted(from, lease, certificate, returned);
+            self.on_unlisted(from, lease, progress_report, returned);
             send(from, LeaseMessage::Unknown { lease }, actions);
         }
     }
 
-    /// What two mutants do about a certificate of a lease that is not listed.
+    /// What two mutants do about a progress report of a lease that is not listed.
     fn on_unlisted(
         &mut self,
         from: SiteId,
         lease: Lease,
-        certificate: &Arc<Certificate<C>>,
+        progress_report: &Arc<ProgressReport<C>>,
         returned: bool,
     ) {
-        let (folds, lists) = (LeaseMutant::FoldsTheUnlisted, LeaseMutant::ListsTheUnlisted);
-        let (folds, lists) = (returned && self.is(folds), !returned && self.is(lists));
+        let (takes_over, lists) =
+            (LeaseMutant::TakesOverTheUnlisted, LeaseMutant::ListsTheUnlisted);
+        let (takes_over, lists) = (returned && self.is(takes_over), !returned && self.is(lists));
         if let Some(holding) = self.holdings.iter_mut().find(|holding| !holding.returning) {
-            if folds {
-                holding.part.content.add(&certificate.content);
+            if takes_over {
+                holding.part.content.add(&progress_report.content);
             } else if lists {
-                let (given, heard) = (Arc::default(), Some(Arc::clone(certificate)));
-                holding.part.subs.insert(lease, Rec { holder: from, acked: true, given, heard });
+                let (given, latest) = (Arc::default(), Some(Arc::clone(progress_report)));
+                holding.part.subs.insert(lease, Rec { holder: from, acked: true, given, latest });
             }
         }
     }
@@ -161,11 +162,11 @@ impl<C: Content> Site<C> {
         returning.any(|holding| holding.part.subs.contains_key(&lease))
     }
 
-    /// Takes a lease over for good, by its last certificate, in every live holding that lists it.
+    /// Takes a lease over for good, by its last progress report, in every live holding that lists it.
     pub(super) fn fold_all(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
         let (frozen, keeps) =
-            (!self.is(LeaseMutant::NotFrozen), self.is(LeaseMutant::FoldKeepsTheLease));
-        let silent = self.is(LeaseMutant::FoldWithoutAdopt);
+            (!self.is(LeaseMutant::NotFrozen), self.is(LeaseMutant::TakeOverKeepsTheLease));
+        let silent = self.is(LeaseMutant::TakeOverWithoutAdopt);
         for holding in self.holdings.iter_mut().filter(|holding| !(frozen && holding.returning)) {
             let Some(rec) = holding.part.subs.remove(&lease) else { continue };
             holding.part.content.add(rec.content());
@@ -181,12 +182,12 @@ impl<C: Content> Site<C> {
             if keeps {
                 holding.part.subs.insert(lease, rec);
             }
-            actions.push(LeaseAction::Folded { into: holding.held, lease });
+            actions.push(LeaseAction::TakenOver { into: holding.held, lease });
         }
     }
 
     pub(super) fn take_best(&mut self, best: Option<Solution>, actions: &mut LeaseActions<C>) {
-        if let Some(best) = best.filter(|_| !self.is(LeaseMutant::IgnoresThePlan)) {
+        if let Some(best) = best.filter(|_| !self.is(LeaseMutant::IgnoresTheSolution)) {
             self.found(&best, actions);
         }
     }

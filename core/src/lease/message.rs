@@ -1,7 +1,7 @@
 //! The messages about leases: what sites say to each other, and what a site wants done.
 
-use super::certificate::Certificate;
-use super::name::{Held, Lease, SiteId};
+use super::name::{HoldingId, Lease, SiteId};
+use super::progress_report::ProgressReport;
 use crate::search::tree::Solution;
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ pub enum LeaseMessage<C> {
         /// The work.
         lease: Lease,
         /// What became of it.
-        certificate: Arc<Certificate<C>>,
-        /// The best solution that the sender knows: read after the certificate was taken.
+        progress_report: Arc<ProgressReport<C>>,
+        /// The best solution that the sender knows: read after the progress report was taken.
         best: Option<Solution>,
     },
     /// "I have heard you": all that a commit is answered with.
@@ -41,7 +41,7 @@ pub enum LeaseMessage<C> {
         /// The work.
         lease: Lease,
         /// What became of it.
-        certificate: Arc<Certificate<C>>,
+        progress_report: Arc<ProgressReport<C>>,
         /// The best solution that the sender knows.
         best: Option<Solution>,
     },
@@ -94,13 +94,12 @@ impl<C> LeaseMessage<C> {
         }
     }
 
-    /// The certificate that it brings, if it brings one.
+    /// The progress report that it brings, if it brings one.
     #[must_use]
-    pub fn certificate(&self) -> Option<&Certificate<C>> {
+    pub fn progress_report(&self) -> Option<&ProgressReport<C>> {
         match self {
-            LeaseMessage::Commit { certificate, .. } | LeaseMessage::Return { certificate, .. } => {
-                Some(certificate)
-            }
+            LeaseMessage::Commit { progress_report, .. }
+            | LeaseMessage::Return { progress_report, .. } => Some(progress_report),
             _ => None,
         }
     }
@@ -131,9 +130,9 @@ pub enum LeaseAction<C> {
         at: SiteId,
     },
     /// Work that another site held has become part of what is held here.
-    Folded {
+    TakenOver {
         /// What is held here.
-        into: Held,
+        into: HoldingId,
         /// The work.
         lease: Lease,
     },

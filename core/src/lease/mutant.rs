@@ -9,34 +9,34 @@ pub enum LeaseMutant {
     None,
     /// A commit tells what was done since the last one.
     Deltas,
-    /// A fold leaves the lease in the list.
-    FoldKeepsTheLease,
+    /// Taking a lease over leaves it in the list.
+    TakeOverKeepsTheLease,
     /// A return leaves out what was given on.
     ReturnWithoutSubs,
     /// Nobody says `Missing`.
     NoMissing,
     /// Nobody asks a silent holder.
     NeverAsksAgain,
-    /// A fold does not tell the holders of what was given on.
-    FoldWithoutAdopt,
+    /// Taking a lease over does not tell the holders of what was given on.
+    TakeOverWithoutAdopt,
     /// A resumed root does not tell the holders, and never asks them.
     ResumeWithoutAdopt,
     /// A value is told without its solution.
-    ValueWithoutPlan,
-    /// The solution that comes with a certificate is ignored.
-    IgnoresThePlan,
+    ValueWithoutSolution,
+    /// The solution that comes with a progress report is ignored.
+    IgnoresTheSolution,
     /// What is given stays open here too.
     GivesAndKeeps,
-    /// A certificate has the leases of now and the rest of its cut.
+    /// A progress report has the leases of now and the rest of its cut.
     SubsOfNow,
-    /// A certificate has the open work of now and the rest of its cut.
+    /// A progress report has the open work of now and the rest of its cut.
     RestOfNow,
     /// The leases within a lease are listed by name only.
     NestedWithoutBytes,
-    /// A certificate that is told leaves out the leases within leases, as if nothing had been given on.
+    /// A progress report that is told leaves out the leases within leases, as if nothing had been given on.
     TrimsTheSubs,
     /// A return of a lease that is not listed is taken over.
-    FoldsTheUnlisted,
+    TakesOverTheUnlisted,
     /// A commit of a lease that is not listed puts it back on the list.
     ListsTheUnlisted,
     /// What was done of dropped work stays counted.
@@ -64,20 +64,20 @@ impl LeaseMutant {
     /// All faults.
     pub const ALL: [Self; 25] = [
         Self::Deltas,
-        Self::FoldKeepsTheLease,
+        Self::TakeOverKeepsTheLease,
         Self::ReturnWithoutSubs,
         Self::NoMissing,
         Self::NeverAsksAgain,
-        Self::FoldWithoutAdopt,
+        Self::TakeOverWithoutAdopt,
         Self::ResumeWithoutAdopt,
-        Self::ValueWithoutPlan,
-        Self::IgnoresThePlan,
+        Self::ValueWithoutSolution,
+        Self::IgnoresTheSolution,
         Self::GivesAndKeeps,
         Self::SubsOfNow,
         Self::RestOfNow,
         Self::NestedWithoutBytes,
         Self::TrimsTheSubs,
-        Self::FoldsTheUnlisted,
+        Self::TakesOverTheUnlisted,
         Self::ListsTheUnlisted,
         Self::KeepsCountsAfterDrop,
         Self::MixesLeases,

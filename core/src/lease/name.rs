@@ -18,4 +18,4 @@ pub struct Lease {
 }
 
 /// What a site holds: the whole search, which is the root's, or work under a lease.
-pub type Held = Option<Lease>;
+pub type HoldingId = Option<Lease>;

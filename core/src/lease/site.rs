@@ -1,10 +1,10 @@
 //! [`Site`]: one process's side of the lease protocol, a pure state machine: every rule of the README's table.
 
-use super::certificate::{Certificate, Content, Rec};
 use super::holding::Holding;
 use super::message::{LeaseAction, LeaseMessage};
 use super::mutant::LeaseMutant;
-use super::name::{Held, Lease, SiteId};
+use super::name::{HoldingId, Lease, SiteId};
+use super::progress_report::{Content, ProgressReport, Rec};
 use super::trim::MOST_BYTES;
 use crate::search::tree::Solution;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct Site<C> {
     me: SiteId,
     incarnation: u64,
     given: u64,
-    /// How large the certificates are that it tells.
+    /// How large the progress reports are that it tells.
     most_bytes: u64,
     best: Option<Solution>,
     pub(super) leaving: bool,
@@ -55,7 +55,7 @@ impl<C: Content> Site<C> {
     pub fn root(
         me: SiteId,
         incarnation: u64,
-        whole: Certificate<C>,
+        whole: ProgressReport<C>,
         best: Option<Solution>,
     ) -> Self {
         let mut site = Self::new(me, incarnation);
@@ -107,21 +107,21 @@ impl<C: Content> Site<C> {
     #[must_use]
     pub fn working(&self) -> Option<&Holding<C>> {
         let open = |holding: &&Holding<C>| !holding.returning && holding.part.content.has_open();
-        let lent = self.holdings.iter().find(|holding| holding.lent);
-        lent.or_else(|| self.holdings.iter().find(open))
+        let in_use = self.holdings.iter().find(|holding| holding.in_use);
+        in_use.or_else(|| self.holdings.iter().find(open))
     }
 
     /// What it holds under a name.
     #[must_use]
-    pub fn holding(&self, held: Held) -> Option<&Holding<C>> {
+    pub fn holding(&self, held: HoldingId) -> Option<&Holding<C>> {
         self.holdings.iter().find(|holding| holding.held == held)
     }
 
-    pub(super) fn holding_mut(&mut self, held: Held) -> Option<&mut Holding<C>> {
+    pub(super) fn holding_mut(&mut self, held: HoldingId) -> Option<&mut Holding<C>> {
         self.holdings.iter_mut().find(|holding| holding.held == held)
     }
 
-    fn live(&mut self, held: Held) -> Option<&mut Holding<C>> {
+    fn live(&mut self, held: HoldingId) -> Option<&mut Holding<C>> {
         self.holding_mut(held).filter(|holding| !holding.returning)
     }
 
@@ -152,19 +152,19 @@ impl<C: Content> Site<C> {
     /// Whether the whole search is done.
     #[must_use]
     pub fn finished(&self) -> bool {
-        self.holding(None).is_some_and(|root| !root.lent && root.part.is_done())
+        self.holding(None).is_some_and(|root| !root.in_use && root.part.is_done())
     }
 
     /// Takes some of what is open here out for the units, or puts it back, by a change to the content.
     /// Returns what the change returns; `None` if this is not live here.
-    pub fn change<R>(&mut self, held: Held, change: impl FnOnce(&mut C) -> R) -> Option<R> {
+    pub fn change<R>(&mut self, held: HoldingId, change: impl FnOnce(&mut C) -> R) -> Option<R> {
         self.live(held).map(|holding| change(&mut holding.part.content))
     }
 
     /// Notes whether the units have some of it in hand.
-    pub fn lend(&mut self, held: Held, lent: bool) {
+    pub fn set_in_use(&mut self, held: HoldingId, in_use: bool) {
         if let Some(holding) = self.live(held) {
-            holding.lent = lent;
+            holding.in_use = in_use;
         }
     }
 
@@ -180,7 +180,7 @@ impl<C: Content> Site<C> {
     /// is not live here, the site is leaving, or nothing can be taken.
     pub fn give(
         &mut self,
-        held: Held,
+        held: HoldingId,
         to: SiteId,
         take: impl FnOnce(&mut C) -> Option<C>,
         actions: &mut LeaseActions<C>,
@@ -190,24 +190,24 @@ impl<C: Content> Site<C> {
         }
         let lease = Lease { site: self.me, incarnation: self.incarnation, number: self.given };
         let keeps = self.is(LeaseMutant::GivesAndKeeps);
-        let best = self.told();
+        let best = self.best_to_send();
         let holding = self.live(held)?;
         let before = keeps.then(|| holding.part.content.clone());
         let content = take(&mut holding.part.content)?;
         if let Some(before) = before {
             holding.part.content = before;
         }
-        let rec = Rec { holder: to, acked: false, given: Arc::new(content.clone()), heard: None };
+        let rec = Rec { holder: to, acked: false, given: Arc::new(content.clone()), latest: None };
         holding.part.subs.insert(lease, rec);
         self.given += 1;
         send(to, LeaseMessage::Work { lease, content, best }, actions);
         Some(lease)
     }
 
-    /// A certificate of this instant, but for what the units have in hand: the host adds what they had
+    /// A progress report of this instant, but for what the units have in hand: the host adds what they had
     /// at the same instant.
     #[must_use]
-    pub fn freeze(&self, held: Held) -> Option<Certificate<C>> {
+    pub fn freeze(&self, held: HoldingId) -> Option<ProgressReport<C>> {
         let holding = self.holding(held).filter(|holding| !holding.returning)?;
         let mut part = holding.part.clone();
         if self.is(LeaseMutant::NestedWithoutBytes) {
@@ -216,18 +216,23 @@ impl<C: Content> Site<C> {
         Some(part)
     }
 
-    /// Tells the lender how far a live holding is, by a certificate of any instant.
-    pub fn commit(&self, held: Held, certificate: Certificate<C>, actions: &mut LeaseActions<C>) {
+    /// Tells the lender how far a live holding is, by a progress report of any instant.
+    pub fn commit(
+        &self,
+        held: HoldingId,
+        progress_report: ProgressReport<C>,
+        actions: &mut LeaseActions<C>,
+    ) {
         let Some(holding) = self.holding(held).filter(|holding| !holding.returning) else { return };
         if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
-            let (certificate, best) = (self.trim(certificate), self.told());
-            send(to, LeaseMessage::Commit { lease, certificate, best }, actions);
+            let (progress_report, best) = (self.trim(progress_report), self.best_to_send());
+            send(to, LeaseMessage::Commit { lease, progress_report, best }, actions);
         }
     }
 
-    /// Tells the lender of a live holding that it is still held here, when there is no certificate to tell: a
+    /// Tells the lender of a live holding that it is still held here, when there is no progress report to tell: a
     /// node may take longer than a lease.
-    pub fn affirm(&self, held: Held, actions: &mut LeaseActions<C>) {
+    pub fn affirm(&self, held: HoldingId, actions: &mut LeaseActions<C>) {
         let Some(holding) = self.holding(held).filter(|holding| !holding.returning) else { return };
         if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
             send(to, LeaseMessage::Ack { lease }, actions);
@@ -236,7 +241,7 @@ impl<C: Content> Site<C> {
 
     /// Whether a holding can be returned now.
     #[must_use]
-    pub fn may_return(&self, held: Held) -> bool {
+    pub fn may_return(&self, held: HoldingId) -> bool {
         self.holding(held).is_some_and(|holding| self.is_ready(holding))
     }
 
@@ -251,13 +256,13 @@ impl<C: Content> Site<C> {
         holding.held.is_some()
             && holding.lender.is_some()
             && !holding.returning
-            && !holding.lent
+            && !holding.in_use
             && (self.leaving || !holding.part.content.has_open())
             && (early || holding.part.subs.values().all(|rec| rec.acked))
     }
 
     /// Returns a holding to its lender if it can be returned now.
-    pub fn give_back(&mut self, held: Held, actions: &mut LeaseActions<C>) -> bool {
+    pub fn give_back(&mut self, held: HoldingId, actions: &mut LeaseActions<C>) -> bool {
         if !self.may_return(held) {
             return false;
         }
@@ -281,15 +286,15 @@ impl<C: Content> Site<C> {
     }
 
     /// Says again that a holding is returned.
-    pub fn say_again(&self, held: Held, actions: &mut LeaseActions<C>) {
+    pub fn say_again(&self, held: HoldingId, actions: &mut LeaseActions<C>) {
         let Some(holding) = self.holding(held).filter(|holding| holding.returning) else { return };
         if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
-            let mut certificate = holding.part.clone();
+            let mut progress_report = holding.part.clone();
             if self.is(LeaseMutant::ReturnWithoutSubs) {
-                certificate.subs.clear();
+                progress_report.subs.clear();
             }
-            let (certificate, best) = (self.trim(certificate), self.told());
-            send(to, LeaseMessage::Return { lease, certificate, best }, actions);
+            let (progress_report, best) = (self.trim(progress_report), self.best_to_send());
+            send(to, LeaseMessage::Return { lease, progress_report, best }, actions);
         }
     }
 
@@ -328,14 +333,14 @@ impl<C: Content> Site<C> {
         let Some(at) = self.holdings.iter().position(|holding| holding.held == Some(lease)) else {
             return;
         };
-        let Certificate { content, subs } = self.holdings.remove(at).part;
+        let ProgressReport { content, subs } = self.holdings.remove(at).part;
         for (sub, rec) in subs {
             send(rec.holder, LeaseMessage::Unknown { lease: sub }, actions);
         }
         actions.push(LeaseAction::Dropped { lease, content });
     }
 
-    /// Has the site tell certificates of about this many bytes at most, where it can. Whatever is left out
+    /// Has the site tell progress reports of about this many bytes at most, where it can. Whatever is left out
     /// costs only time: if several sites die at once, more of what they did is done again.
     pub fn tell_at_most(&mut self, bytes: u64) {
         self.most_bytes = bytes;
@@ -372,24 +377,29 @@ impl<C: Content> Site<C> {
         }
     }
 
-    pub(super) fn hold(&mut self, held: Held, lender: Option<SiteId>, part: Certificate<C>) {
-        self.holdings.push(Holding { held, lender, returning: false, lent: false, part });
+    pub(super) fn hold(
+        &mut self,
+        held: HoldingId,
+        lender: Option<SiteId>,
+        part: ProgressReport<C>,
+    ) {
+        self.holdings.push(Holding { held, lender, returning: false, in_use: false, part });
     }
 
-    /// A certificate as others are told of it: not too large.
-    fn trim(&self, certificate: Certificate<C>) -> Arc<Certificate<C>> {
-        let mut certificate = certificate.trimmed(self.most_bytes);
+    /// A progress report as others are told of it: not too large.
+    fn trim(&self, progress_report: ProgressReport<C>) -> Arc<ProgressReport<C>> {
+        let mut progress_report = progress_report.trimmed(self.most_bytes);
         if self.is(LeaseMutant::TrimsTheSubs) {
-            let heard = certificate.subs.values_mut().filter_map(|rec| rec.heard.as_mut());
-            heard.for_each(|heard| Arc::make_mut(heard).subs.clear());
+            let latest = progress_report.subs.values_mut().filter_map(|rec| rec.latest.as_mut());
+            latest.for_each(|latest| Arc::make_mut(latest).subs.clear());
         }
-        Arc::new(certificate)
+        Arc::new(progress_report)
     }
 
-    /// The best solution as others are told of it: always with its plan.
-    fn told(&self) -> Option<Solution> {
+    /// The best solution as others are sent it: always whole.
+    fn best_to_send(&self) -> Option<Solution> {
         let mut best = self.best.clone();
-        if let Some(best) = best.as_mut().filter(|_| self.is(LeaseMutant::ValueWithoutPlan)) {
+        if let Some(best) = best.as_mut().filter(|_| self.is(LeaseMutant::ValueWithoutSolution)) {
             best.plan.clear();
         }
         best
@@ -402,9 +412,9 @@ impl<C: Content> Site<C> {
         lease: Lease,
         lender: Option<SiteId>,
         returning: bool,
-        part: Certificate<C>,
+        part: ProgressReport<C>,
     ) {
-        self.holdings.push(Holding { held: Some(lease), lender, returning, lent: false, part });
+        self.holdings.push(Holding { held: Some(lease), lender, returning, in_use: false, part });
     }
 
     #[cfg(any(test, feature = "faults"))]
@@ -425,5 +435,5 @@ pub(super) fn send<C>(to: SiteId, message: LeaseMessage<C>, actions: &mut Vec<Le
 
 /// What a mutant leaves of a lease: its name.
 fn strip<C: Content>(rec: &mut Rec<C>) {
-    (rec.given, rec.heard) = (Arc::default(), None);
+    (rec.given, rec.latest) = (Arc::default(), None);
 }

@@ -1,9 +1,9 @@
 //! [`LeaseTimer`]: a site with a clock: when to commit, to ask again, to suspect and to give up.
 
-use super::certificate::Content;
 use super::holding::Holding;
 use super::message::{LeaseAction, LeaseMessage};
-use super::name::{Held, Lease, SiteId};
+use super::name::{HoldingId, Lease, SiteId};
+use super::progress_report::Content;
 use super::site::Site;
 use std::collections::BTreeMap;
 
@@ -27,9 +27,9 @@ const COMMITS_COST: u64 = 50;
 #[derive(Clone, Copy, Debug)]
 struct Times {
     /// When the lender was last heard of.
-    heard_ns: u64,
+    last_heard_ns: u64,
     /// When it was last told something.
-    told_ns: u64,
+    last_sent_ns: u64,
     /// When the last message said only that the work is still held.
     affirmed_ns: u64,
     /// How long the last commit took.
@@ -45,7 +45,7 @@ struct Times {
 pub struct LeaseTimer<C> {
     site: Site<C>,
     terms: Terms,
-    holdings: BTreeMap<Held, Times>,
+    holdings: BTreeMap<HoldingId, Times>,
     /// When the holder of each lease was last heard of, and when it was last asked.
     holders: BTreeMap<Lease, (u64, u64)>,
     looked_ns: u64,
@@ -62,10 +62,10 @@ impl<C: Content> LeaseTimer<C> {
     }
 
     /// A site is there, perhaps again: what it holds has a new lease. A process that holds nothing says so when asked.
-    pub fn came(&mut self, site: SiteId, now_ns: u64) {
-        for (&lease, (heard_ns, _)) in &mut self.holders {
+    pub fn site_joined(&mut self, site: SiteId, now_ns: u64) {
+        for (&lease, (last_heard_ns, _)) in &mut self.holders {
             if self.site.holder_of(lease) == Some(site) {
-                *heard_ns = now_ns;
+                *last_heard_ns = now_ns;
             }
         }
     }
@@ -108,10 +108,10 @@ impl<C: Content> LeaseTimer<C> {
             LeaseMessage::Ack { .. } | LeaseMessage::Commit { .. } => {
                 self.holders.get_mut(&lease).map(|it| &mut it.0)
             }
-            _ => self.holdings.get_mut(&Some(lease)).map(|times| &mut times.heard_ns),
+            _ => self.holdings.get_mut(&Some(lease)).map(|times| &mut times.last_heard_ns),
         };
-        if let Some(heard_ns) = heard {
-            *heard_ns = now_ns;
+        if let Some(last_heard_ns) = heard {
+            *last_heard_ns = now_ns;
         }
         self.site.on(from, message, actions);
         if let Some(times) = self.holdings.get_mut(&Some(lease)) {
@@ -125,7 +125,7 @@ impl<C: Content> LeaseTimer<C> {
         }
     }
 
-    /// Notes that the lender of some work has asked for a commit. It has an older certificate, which does
+    /// Notes that the lender of some work has asked for a commit. It has an older progress report, which does
     /// for a while: often the work is done before. Returns when the commit is due.
     pub fn owes(&mut self, lease: Lease, now_ns: u64) -> u64 {
         let due_ns = now_ns.saturating_add(self.terms.lease_ns / 4);
@@ -134,10 +134,10 @@ impl<C: Content> LeaseTimer<C> {
         due_ns
     }
 
-    fn times(&mut self, held: Held, now_ns: u64) -> &mut Times {
+    fn times(&mut self, held: HoldingId, now_ns: u64) -> &mut Times {
         let new = Times {
-            heard_ns: now_ns,
-            told_ns: now_ns,
+            last_heard_ns: now_ns,
+            last_sent_ns: now_ns,
             affirmed_ns: now_ns,
             took_ns: 0,
             owed_ns: u64::MAX,
@@ -148,28 +148,28 @@ impl<C: Content> LeaseTimer<C> {
 
     /// The holding whose commit is due, if any.
     #[must_use]
-    pub fn due(&self, now_ns: u64) -> Option<Held> {
+    pub fn due(&self, now_ns: u64) -> Option<HoldingId> {
         let live = self.site.holdings().iter().filter(|holding| !holding.returning());
         let mut known = live.filter(|holding| !holding.is_orphan());
         known.find(|holding| self.due_ns(holding.held()) <= now_ns).map(|holding| holding.held())
     }
 
     /// When the next commit of a holding is due.
-    fn due_ns(&self, held: Held) -> u64 {
+    fn due_ns(&self, held: HoldingId) -> u64 {
         self.holdings.get(&held).map_or(u64::MAX, |times| {
             let every_ns = self.terms.commit_ns.max(COMMITS_COST * times.took_ns);
-            times.told_ns.saturating_add(every_ns).min(times.owed_ns)
+            times.last_sent_ns.saturating_add(every_ns).min(times.owed_ns)
         })
     }
 
     /// Notes that a commit of a holding has been made or begun, and how long it takes.
-    pub fn committed(&mut self, held: Held, now_ns: u64, took_ns: u64) {
+    pub fn committed(&mut self, held: HoldingId, now_ns: u64, took_ns: u64) {
         let times = self.times(held, now_ns);
-        (times.told_ns, times.took_ns, times.owed_ns) = (now_ns, took_ns, u64::MAX);
+        (times.last_sent_ns, times.took_ns, times.owed_ns) = (now_ns, took_ns, u64::MAX);
     }
 
     /// Looks at the clock: asks, suspects, repeats and gives up where it is time. Returns when to look again.
-    pub fn look(&mut self, now_ns: u64, actions: &mut Vec<LeaseAction<C>>) -> u64 {
+    pub fn check_timers(&mut self, now_ns: u64, actions: &mut Vec<LeaseAction<C>>) -> u64 {
         let every_ns = (self.terms.lease_ns / 8).max(1);
         if now_ns >= self.looked_ns.saturating_add(every_ns) {
             self.looked_ns = now_ns;
@@ -195,7 +195,7 @@ impl<C: Content> LeaseTimer<C> {
         {
             return;
         }
-        let held: Vec<Held> = held.iter().map(Holding::held).collect();
+        let held: Vec<HoldingId> = held.iter().map(Holding::held).collect();
         self.holdings.retain(|it, _| held.contains(it));
         held.into_iter().for_each(|it| {
             self.times(it, now_ns);
@@ -209,18 +209,20 @@ impl<C: Content> LeaseTimer<C> {
             let (Some(lease), Some(holding)) = (*held, self.site.holding(*held)) else { continue };
             let two_leases_ns = lease_ns.saturating_mul(2).min(patience_ns);
             let (since_ns, wait_ns) = match self.root_since_ns {
-                _ if times.unknown => (times.heard_ns, two_leases_ns),
-                Some(since_ns) => (times.heard_ns.max(since_ns), two_leases_ns),
-                None => (times.heard_ns, patience_ns),
+                _ if times.unknown => (times.last_heard_ns, two_leases_ns),
+                Some(since_ns) => (times.last_heard_ns.max(since_ns), two_leases_ns),
+                None => (times.last_heard_ns, patience_ns),
             };
-            let silent_ns = now_ns.saturating_sub(times.told_ns.max(times.affirmed_ns));
+            let silent_ns = now_ns.saturating_sub(times.last_sent_ns.max(times.affirmed_ns));
             if now_ns >= since_ns.saturating_add(wait_ns) {
                 self.site.abandon(lease, actions);
             } else if !holding.returning() && silent_ns >= lease_ns / 4 {
                 times.affirmed_ns = now_ns;
                 self.site.affirm(*held, actions);
-            } else if holding.returning() && now_ns >= times.told_ns.saturating_add(lease_ns / 2) {
-                times.told_ns = now_ns;
+            } else if holding.returning()
+                && now_ns >= times.last_sent_ns.saturating_add(lease_ns / 2)
+            {
+                times.last_sent_ns = now_ns;
                 self.site.say_again(*held, actions);
             }
         }
@@ -232,8 +234,8 @@ impl<C: Content> LeaseTimer<C> {
             live.flat_map(|holding| holding.part().subs.keys().copied()).collect();
         let mut before = std::mem::take(&mut self.holders);
         for lease in listed {
-            let (heard_ns, mut asked_ns) = before.remove(&lease).unwrap_or((now_ns, now_ns));
-            if now_ns >= heard_ns.saturating_add(self.terms.lease_ns) {
+            let (last_heard_ns, mut asked_ns) = before.remove(&lease).unwrap_or((now_ns, now_ns));
+            if now_ns >= last_heard_ns.saturating_add(self.terms.lease_ns) {
                 if let Some(holder) = self.site.holder_of(lease) {
                     actions.push(LeaseAction::Lapsed { lease, holder });
                 }
@@ -241,13 +243,13 @@ impl<C: Content> LeaseTimer<C> {
                 continue;
             }
             let half_ns = self.terms.lease_ns / 2;
-            if now_ns >= heard_ns.saturating_add(half_ns)
+            if now_ns >= last_heard_ns.saturating_add(half_ns)
                 && now_ns >= asked_ns.saturating_add(half_ns / 2)
             {
                 asked_ns = now_ns;
                 self.site.ask(lease, actions);
             }
-            self.holders.insert(lease, (heard_ns, asked_ns));
+            self.holders.insert(lease, (last_heard_ns, asked_ns));
         }
     }
 }
@@ -255,7 +257,7 @@ impl<C: Content> LeaseTimer<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lease::Certificate;
+    use crate::lease::ProgressReport;
 
     /// A number of open units.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -282,7 +284,7 @@ mod tests {
 
     /// A root and a site that holds a unit for it.
     fn pair() -> (LeaseTimer<Open>, LeaseTimer<Open>, Lease) {
-        let whole = Certificate::of(Open(2));
+        let whole = ProgressReport::of(Open(2));
         let mut root = LeaseTimer::new(Site::root(0, 7, whole, None), TERMS);
         let mut holder = LeaseTimer::new(Site::new(1, 8), TERMS);
         let mut actions = LeaseActions::new();
@@ -323,10 +325,10 @@ mod tests {
         pass(acks, 1, &mut root, 0, &mut LeaseActions::new());
         for now_ns in (0..100 * LEASE).step_by(LEASE as usize / 16) {
             let (mut said, mut asked) = (LeaseActions::new(), LeaseActions::new());
-            holder.look(now_ns, &mut said);
+            holder.check_timers(now_ns, &mut said);
             let mut answers = LeaseActions::new();
             assert_eq!(pass(said, 1, &mut root, now_ns, &mut answers), []);
-            root.look(now_ns, &mut asked);
+            root.check_timers(now_ns, &mut asked);
             let more = pass(asked, 0, &mut holder, now_ns, &mut LeaseActions::new());
             assert_eq!(
                 (pass(answers, 0, &mut holder, now_ns, &mut LeaseActions::new()), more),
@@ -341,8 +343,8 @@ mod tests {
     fn a_silent_holder_loses_its_lease() {
         let (mut root, _, lease) = pair();
         let mut actions = LeaseActions::new();
-        root.look(LEASE, &mut actions);
-        root.look(2 * LEASE, &mut actions);
+        root.check_timers(LEASE, &mut actions);
+        root.check_timers(2 * LEASE, &mut actions);
         assert!(actions.contains(&LeaseAction::Lapsed { lease, holder: 1 }), "{actions:?}");
         assert!(!root.site().lists(lease));
     }
@@ -354,7 +356,7 @@ mod tests {
             let mut actions = LeaseActions::new();
             let times = (0..=until_ns).step_by(LEASE as usize / 8);
             times.into_iter().find(|&now_ns| {
-                holder.look(now_ns, &mut actions);
+                holder.check_timers(now_ns, &mut actions);
                 holder.site().holdings().is_empty()
             })
         };

@@ -1,12 +1,12 @@
-//! Leases, certificates and messages as bytes.
+//! Leases, progress reports and messages as bytes.
 //!
-//! A certificate is written from above: a lease, what is known of it, the number of leases within it, then
+//! A progress report is written from above: a lease, what is known of it, the number of leases within it, then
 //! these. It is read and written in a loop and not by functions that call themselves, so that no bytes
 //! decide how much stack is used.
 
-use super::certificate::{Certificate, Rec};
 use super::message::LeaseMessage;
 use super::name::{Lease, SiteId};
+use super::progress_report::{ProgressReport, Rec};
 use crate::search::work::{Malformed, Pack, Reader};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub const MOST_LEVELS: usize = 1000;
 
 /// The most leases listed in what is read: each takes many times the memory of its bytes. As many as there
-/// can be sites, each with one lease; sites hold few, and a certificate that lists many is trimmed.
+/// can be sites, each with one lease; sites hold few, and a progress report that lists many is trimmed.
 pub const MOST_LEASES: usize = 1 << 16;
 
 crate::pack_struct!(Lease { site: SiteId, incarnation: u64, number: u64 });
@@ -25,7 +25,7 @@ crate::pack_struct!(Lease { site: SiteId, incarnation: u64, number: u64 });
 /// was given, and what is done and open of it if something was heard. Leases within follow only then.
 type Head<C> = (Lease, SiteId, bool, C, Option<C>);
 
-/// The leases of a certificate that are still being read.
+/// The leases of a progress report that are still being read.
 struct UnreadLeases<C> {
     left: usize,
     subs: BTreeMap<Lease, Rec<C>>,
@@ -52,9 +52,9 @@ pub(crate) fn pack_subs<C: Pack>(subs: &BTreeMap<Lease, Rec<C>>, out: &mut Vec<u
             continue;
         };
         pack_head(*lease, rec, out);
-        if let Some(heard) = &rec.heard {
-            heard.subs.len().pack(out);
-            levels.push(heard.subs.iter());
+        if let Some(latest) = &rec.latest {
+            latest.subs.len().pack(out);
+            levels.push(latest.subs.iter());
         }
     }
 }
@@ -62,9 +62,9 @@ pub(crate) fn pack_subs<C: Pack>(subs: &BTreeMap<Lease, Rec<C>>, out: &mut Vec<u
 fn pack_head<C: Pack>(lease: Lease, rec: &Rec<C>, out: &mut Vec<u8>) {
     (lease, rec.holder, rec.acked).pack(out);
     rec.given.pack(out);
-    rec.heard.is_some().pack(out);
-    if let Some(heard) = &rec.heard {
-        heard.content.pack(out);
+    rec.latest.is_some().pack(out);
+    if let Some(latest) = &rec.latest {
+        latest.content.pack(out);
     }
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn unpack_subs<C: Pack>(
             names.push(lease);
             if let (_, holder, acked, given, None) = head {
                 let given = Arc::new(given);
-                level.subs.insert(lease, Rec { holder, acked, given, heard: None });
+                level.subs.insert(lease, Rec { holder, acked, given, latest: None });
             } else {
                 above.push((std::mem::replace(&mut level, UnreadLeases::begin(from)?), head));
             }
@@ -98,10 +98,10 @@ pub(crate) fn unpack_subs<C: Pack>(
                 break level.subs;
             };
             let subs = level.subs;
-            let heard = content.map(|content| Arc::new(Certificate { content, subs }));
+            let latest = content.map(|content| Arc::new(ProgressReport { content, subs }));
             let given = Arc::new(given);
             level = outer;
-            level.subs.insert(lease, Rec { holder, acked, given, heard });
+            level.subs.insert(lease, Rec { holder, acked, given, latest });
         }
     };
     names.sort_unstable();
@@ -111,15 +111,15 @@ pub(crate) fn unpack_subs<C: Pack>(
     Ok(subs)
 }
 
-impl<C: Pack> Certificate<C> {
-    /// Reads the certificate of a lease, which cannot list that lease.
+impl<C: Pack> ProgressReport<C> {
+    /// Reads the progress report of a lease, which cannot list that lease.
     fn unpack_of(of: Option<Lease>, from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let content = C::unpack(from)?;
         Ok(Self { content, subs: unpack_subs(of, from)? })
     }
 }
 
-impl<C: Pack> Pack for Certificate<C> {
+impl<C: Pack> Pack for ProgressReport<C> {
     const LEAST: usize = C::LEAST + 1;
 
     fn pack(&self, out: &mut Vec<u8>) {
@@ -153,9 +153,9 @@ impl<C: Pack> Pack for LeaseMessage<C> {
                 content.pack(out);
                 best.pack(out);
             }
-            LeaseMessage::Commit { certificate, best, .. }
-            | LeaseMessage::Return { certificate, best, .. } => {
-                certificate.pack(out);
+            LeaseMessage::Commit { progress_report, best, .. }
+            | LeaseMessage::Return { progress_report, best, .. } => {
+                progress_report.pack(out);
                 best.pack(out);
             }
             _ => {}
@@ -171,11 +171,11 @@ impl<C: Pack> Pack for LeaseMessage<C> {
             }
             1 => Ok(LeaseMessage::Ack { lease }),
             2 | 4 => {
-                let certificate = Arc::new(Certificate::unpack_of(Some(lease), from)?);
+                let progress_report = Arc::new(ProgressReport::unpack_of(Some(lease), from)?);
                 let best = Pack::unpack(from)?;
                 Ok(match kind {
-                    2 => LeaseMessage::Commit { lease, certificate, best },
-                    _ => LeaseMessage::Return { lease, certificate, best },
+                    2 => LeaseMessage::Commit { lease, progress_report, best },
+                    _ => LeaseMessage::Return { lease, progress_report, best },
                 })
             }
             3 => Ok(LeaseMessage::Committed { lease }),

@@ -2,7 +2,7 @@
 
 use crate::lease::gateway::Portion;
 use crate::lease::wire::{pack_subs, unpack_subs};
-use crate::lease::{Certificate, Lease, Rec, nested};
+use crate::lease::{Lease, ProgressReport, Rec, nested};
 use crate::search::tree::{Counts, Solution};
 use crate::search::work::{Malformed, Pack, Reader, Work};
 use crate::steal::{OnTheWay, PeerId, Ticket};
@@ -10,7 +10,7 @@ use crate::wire::{ContentKind, Unreadable, can_grow, open, seal};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// All that is needed to resume a search: the certificate of the whole, and what goes with it.
+/// All that is needed to resume a search: the progress report of the whole, and what goes with it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checkpoint {
     /// The search's print: it differs for another instance, bound, branching or reference.
@@ -52,15 +52,15 @@ impl Checkpoint {
 
     /// What became of the whole search, as the root of a run of several sites holds it.
     #[must_use]
-    pub fn certificate(&self) -> Certificate<Portion<Counts>> {
+    pub fn progress_report(&self) -> ProgressReport<Portion<Counts>> {
         let open = self.pieces.iter().cloned().map(Arc::new).collect();
-        Certificate { content: Portion { done: self.counts, open }, subs: self.subs.clone() }
+        ProgressReport { content: Portion { done: self.counts, open }, subs: self.subs.clone() }
     }
 
     /// The same checkpoint of another state of the search.
     #[must_use]
-    pub fn with_certificate(self, certificate: &Certificate<Portion<Counts>>) -> Self {
-        let Certificate { content, subs } = certificate;
+    pub fn with_progress_report(self, progress_report: &ProgressReport<Portion<Counts>>) -> Self {
+        let ProgressReport { content, subs } = progress_report;
         let pieces = content.open.iter().map(|piece| Work::clone(piece)).collect();
         Self { counts: content.done, pieces, subs: subs.clone(), ..self }
     }
@@ -87,7 +87,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If more was counted than a search can count.
-    pub fn folded(mut self) -> Result<Self, Malformed> {
+    pub fn flattened(mut self) -> Result<Self, Malformed> {
         self.counts = self.counted()?;
         let open = nested(&self.subs).flat_map(|(_, rec)| &rec.content().open);
         self.pieces.extend(open.map(|piece| Work::clone(piece)));

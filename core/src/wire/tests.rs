@@ -62,8 +62,8 @@ fn every_damaged_byte_is_noticed() {
 
 /// A checkpoint that lists what other sites hold.
 fn shared(rng: &mut Rand64) -> Checkpoint {
-    let part = samples::certificate(rng, &mut 0, 4);
-    checkpoint().with_certificate(&part)
+    let part = samples::progress_report(rng, &mut 0, 4);
+    checkpoint().with_progress_report(&part)
 }
 
 #[test]
@@ -73,17 +73,17 @@ fn a_checkpoint_lists_what_others_hold() {
         let whole = shared(rng);
         assert_eq!(Checkpoint::from_bytes(&whole.to_bytes()), Ok(whole.clone()));
         pack_law(&Checkpoint { fingerprint: 0, ..whole.clone() }, rng);
-        assert_eq!(checkpoint().with_certificate(&whole.certificate()), whole);
+        assert_eq!(checkpoint().with_progress_report(&whole.progress_report()), whole);
     }
 }
 
 #[test]
 fn a_fold_takes_all_over() {
     let rng = &mut Rand64::new(4);
-    let (mut folds, mut refused) = (0, 0);
+    let (mut readable, mut refused) = (0, 0);
     for _ in 0..300 {
         let whole = shared(rng);
-        let part = whole.certificate();
+        let part = whole.progress_report();
         let contents = || {
             let nested = part.nested().map(|(_, rec)| rec.content());
             std::iter::once(&part.content).chain(nested)
@@ -92,27 +92,27 @@ fn a_fold_takes_all_over() {
             contents().map(|content| u128::from(number(&content.done))).sum()
         };
         let (branched, bounded) = (sum(|it| it.branched), sum(|it| it.bounded));
-        let Ok(folded) = whole.folded() else {
+        let Ok(flattened) = whole.flattened() else {
             assert!(branched.max(bounded) > u128::from(u64::MAX / 2));
             refused += 1;
             continue;
         };
-        folds += 1;
-        assert!(folded.subs.is_empty());
-        assert_eq!(u128::from(folded.counts.branched), branched);
-        assert_eq!(u128::from(folded.counts.bounded), bounded);
+        readable += 1;
+        assert!(flattened.subs.is_empty());
+        assert_eq!(u128::from(flattened.counts.branched), branched);
+        assert_eq!(u128::from(flattened.counts.bounded), bounded);
         let totals = contents().map(|content| content.done.total);
-        assert_eq!(folded.counts.total, totals.sum::<u128>());
+        assert_eq!(flattened.counts.total, totals.sum::<u128>());
         let open = contents().flat_map(|content| &content.open);
         let mut pieces: Vec<_> = open.map(|piece| piece.bytes.clone()).collect();
-        let mut all: Vec<_> = folded.pieces.iter().map(|piece| piece.bytes.clone()).collect();
+        let mut all: Vec<_> = flattened.pieces.iter().map(|piece| piece.bytes.clone()).collect();
         pieces.sort_unstable();
         all.sort_unstable();
         assert_eq!(all, pieces);
-        assert_eq!(folded.clone().folded(), Ok(folded));
+        assert_eq!(flattened.clone().flattened(), Ok(flattened));
     }
-    assert!(folds > 10 && refused > 10, "{folds} folds, {refused} refused");
-    assert_eq!(checkpoint().folded(), Ok(checkpoint()));
+    assert!(readable > 10 && refused > 10, "{readable} flattened, {refused} refused");
+    assert_eq!(checkpoint().flattened(), Ok(checkpoint()));
     // Three halves are more than there are numbers for.
     let mut part = samples::tower(2);
     let none = Counts::default();
@@ -123,11 +123,11 @@ fn a_fold_takes_all_over() {
             let mut level = &mut part;
             for _ in 0..=at {
                 let rec = level.subs.values_mut().next().unwrap();
-                level = Arc::make_mut(rec.heard.as_mut().unwrap());
+                level = Arc::make_mut(rec.latest.as_mut().unwrap());
             }
             level.content.done = done;
         }
-        checkpoint().with_certificate(&part).folded().map(|whole| whole.counts)
+        checkpoint().with_progress_report(&part).flattened().map(|whole| whole.counts)
     };
     assert_eq!(with(none, none), Ok(half));
     assert_eq!(with(half, half), Err(Malformed::Range));

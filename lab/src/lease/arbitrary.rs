@@ -1,9 +1,9 @@
-//! States that need not be reachable: whatever sites hold and say, as long as every certificate divides its
+//! States that need not be reachable: whatever sites hold and say, as long as every progress report divides its
 //! lease, no move may break that.
 
 use super::bits::Bits;
 use super::room::{Budget, InFlight, Room};
-use pleach_core::lease::{Certificate, Lease, LeaseMessage, LeaseMutant, Rec, Site, SiteId};
+use pleach_core::lease::{Lease, LeaseMessage, LeaseMutant, ProgressReport, Rec, Site, SiteId};
 use pleach_core::search::tree::Solution;
 use pleach_core::steal::{Chooser, SeededChooser};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 const PLACES: usize = 3;
 
-/// A room with names for random sets of units, random certificates of them at random sites and in random
+/// A room with names for random sets of units, random progress reports of them at random sites and in random
 /// packets, and a random file.
 fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> Room {
     let most = Budget {
@@ -56,13 +56,13 @@ fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> Room {
     }
     for &(lease, units) in &names {
         for _ in 0..chance.choose(4) {
-            let certificate = Arc::new(divide(chance, &names, units, 3));
+            let progress_report = Arc::new(divide(chance, &names, units, 3));
             let best = best.clone();
             let message = match chance.choose(8) {
                 0 => LeaseMessage::Work { lease, content: Bits::open(units), best },
                 1 => LeaseMessage::Ack { lease },
-                2 => LeaseMessage::Commit { lease, certificate, best },
-                3 => LeaseMessage::Return { lease, certificate, best },
+                2 => LeaseMessage::Commit { lease, progress_report, best },
+                3 => LeaseMessage::Return { lease, progress_report, best },
                 4 => LeaseMessage::Returned { lease },
                 5 => LeaseMessage::Adopt { lease },
                 6 => LeaseMessage::Missing { lease },
@@ -76,26 +76,26 @@ fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> Room {
     room
 }
 
-/// A random certificate of some units: what is not given on under a known name is done or open.
+/// A random progress report of some units: what is not given on under a known name is done or open.
 fn divide(
     chance: &mut SeededChooser,
     names: &[(Lease, u8)],
     units: u8,
     depth: u32,
-) -> Certificate<Bits> {
+) -> ProgressReport<Bits> {
     let mut subs = BTreeMap::new();
     let mut left = units;
     for &(lease, part) in names {
         if part & !left == 0 && part != units && depth > 0 && chance.choose(2) == 0 {
             left &= !part;
-            let heard = (chance.choose(4) > 0).then(|| divide(chance, names, part, depth - 1));
+            let latest = (chance.choose(4) > 0).then(|| divide(chance, names, part, depth - 1));
             let (holder, acked) = (chance.choose(PLACES as u32), chance.choose(2) == 0);
-            let (given, heard) = (Arc::new(Bits::open(part)), heard.map(Arc::new));
-            subs.insert(lease, Rec { holder, acked, given, heard });
+            let (given, latest) = (Arc::new(Bits::open(part)), latest.map(Arc::new));
+            subs.insert(lease, Rec { holder, acked, given, latest });
         }
     }
     let done = left & chance.choose(16) as u8;
-    Certificate { content: Bits { done, open: left & !done, twice: 0 }, subs }
+    ProgressReport { content: Bits { done, open: left & !done, twice: 0 }, subs }
 }
 
 /// Plays random moves from a random state.
@@ -118,19 +118,19 @@ fn play(seed: u64, mutant: LeaseMutant) -> Result<(), String> {
 }
 
 #[test]
-fn every_step_keeps_every_certificate_right() {
+fn every_step_keeps_every_progress_report_right() {
     for seed in 0..60_000 {
         play(seed, LeaseMutant::None).unwrap();
     }
 }
 
 #[test]
-fn steps_that_break_a_certificate_are_noticed() {
+fn steps_that_break_a_progress_report_are_noticed() {
     use LeaseMutant::{
-        FoldKeepsTheLease, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TrimsTheSubs,
+        GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TakeOverKeepsTheLease, TrimsTheSubs,
     };
     for mutant in
-        [FoldKeepsTheLease, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TrimsTheSubs]
+        [TakeOverKeepsTheLease, GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TrimsTheSubs]
     {
         let caught = (0..2000).any(|seed| play(seed, mutant).is_err());
         assert!(caught, "{mutant:?}");

@@ -22,7 +22,7 @@ pub struct Seen {
 /// units of work, while all that the budget allows may happen at any moment.
 ///
 /// # Errors
-/// The moves that lead to a broken law: a certificate that does not divide its lease, a solution that is
+/// The moves that lead to a broken law: a progress report that does not divide its lease, a solution that is
 /// lost, an end that comes too early, a unit done twice although nothing went wrong, or a state from which
 /// no end can be reached without luck.
 pub fn every_order(

@@ -2,11 +2,11 @@
 
 use oorandom::Rand64;
 use pleach_core::lease::gateway::samples::{
-    SITES, certificate, messages_about, packets, piece, work_of,
+    SITES, messages_about, packets, piece, progress_report, work_of,
 };
 use pleach_core::lease::gateway::{GatewayMessage, GatewayPacket, Portion};
 use pleach_core::lease::{
-    Certificate, Lease, LeaseAction, LeaseMessage, LeaseTimer, Site, SiteId, Terms,
+    Lease, LeaseAction, LeaseMessage, LeaseTimer, ProgressReport, Site, SiteId, Terms,
 };
 use pleach_core::search::laws::mutate;
 use pleach_core::search::tree::Counts;
@@ -56,8 +56,8 @@ fn scene(rng: &mut Rand64, names: &mut u64) -> Scene {
         about.push((to, lease));
         if rng.rand_range(0..2) == 0 {
             // It has given on of that in turn.
-            let certificate = certificate(rng, names, 2).into();
-            site.on(to, LeaseMessage::Commit { lease, certificate, best: None }, &mut actions);
+            let progress_report = progress_report(rng, names, 2).into();
+            site.on(to, LeaseMessage::Commit { lease, progress_report, best: None }, &mut actions);
         }
     }
     // One is on its way back, if all that was given of it has arrived.
@@ -90,7 +90,7 @@ fn holdings(site: &Site<Portion<Counts>>) -> [usize; 3] {
     all
 }
 
-fn open(part: &Certificate<Portion<Counts>>) -> usize {
+fn open(part: &ProgressReport<Portion<Counts>>) -> usize {
     let nested = part.nested().map(|(_, rec)| rec.content().open.len().max(rec.given.open.len()));
     part.content.open.len() + nested.sum::<usize>()
 }
@@ -133,13 +133,13 @@ fn hear(timer: &mut LeaseTimer<Portion<Counts>>, packet: GatewayPacket, now_ns: 
     };
     let site = timer.site();
     let before = holdings(site);
-    let nested = message.certificate().map_or(0, |part| part.nested().count());
+    let nested = message.progress_report().map_or(0, |part| part.nested().count());
     let pieces = match &message {
         LeaseMessage::Work { content, .. } => content.open.len(),
-        _ => message.certificate().map_or(0, open),
+        _ => message.progress_report().map_or(0, open),
     };
     // After a wrong suspicion two holdings may list the same lease.
-    let lists = |part: &Certificate<_>| part.subs.contains_key(&message.lease());
+    let lists = |part: &ProgressReport<_>| part.subs.contains_key(&message.lease());
     let lists = site.holdings().iter().filter(|holding| lists(holding.part())).count().max(1);
     let new = usize::from(matches!(message, LeaseMessage::Work { .. }));
     let shown = format!("{message:?}");
@@ -153,16 +153,16 @@ fn hear(timer: &mut LeaseTimer<Portion<Counts>>, packet: GatewayPacket, now_ns: 
     ]) {
         assert!(after <= most, "from {before:?} to {after:?}: {shown}");
     }
-    // Folds of what was told before say more.
+    // Taking over what was reported before says more.
     let most = 4 + before[1] + (nested + 1) * lists;
     assert!(actions.len() <= most, "{} actions, at most {most}: {shown}", actions.len());
     timer.note(now_ns);
-    actions.iter().any(|action| matches!(action, LeaseAction::Folded { .. }))
+    actions.iter().any(|action| matches!(action, LeaseAction::TakenOver { .. }))
 }
 
 fn bombard(mutants: u64) {
     let (rng, names) = (&mut Rand64::new(17), &mut 1000);
-    let [mut read, mut heard, mut folds, mut most, mut now_ns] = [0; 5];
+    let [mut read, mut heard, mut taken_over, mut most, mut now_ns] = [0; 5];
     let mut scene = scene(rng, names);
     for mutant in 0..mutants {
         if mutant % STRETCH == 0 {
@@ -192,19 +192,19 @@ fn bombard(mutants: u64) {
             GatewayMessage::Gift(..) | GatewayMessage::Lease(_)
         ));
         now_ns += rng.rand_range(0..100);
-        folds += u64::from(hear(&mut scene.timer, packet, now_ns));
+        taken_over += u64::from(hear(&mut scene.timer, packet, now_ns));
         most = most.max(holdings(scene.timer.site())[1] as u64);
         if rng.rand_range(0..8) == 0 {
             let mut actions = Vec::new();
-            scene.timer.look(now_ns, &mut actions);
+            scene.timer.check_timers(now_ns, &mut actions);
             scene.timer.note(now_ns);
         }
     }
     println!(
-        "leases: {mutants} damaged packets, {read} read, {heard} of them messages, with {folds} folds; at \
+        "leases: {mutants} damaged packets, {read} read, {heard} of them messages, with {taken_over} taken over; at \
          most {most} leases held"
     );
-    assert!(heard > mutants / 20 && folds > mutants / 200);
+    assert!(heard > mutants / 20 && taken_over > mutants / 200);
 }
 
 #[test]

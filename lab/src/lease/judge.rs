@@ -2,12 +2,12 @@
 
 use super::bits::Bits;
 use super::room::Room;
-use pleach_core::lease::{Certificate, Content, Held, Lease, LeaseMessage};
+use pleach_core::lease::{Content, HoldingId, Lease, LeaseMessage, ProgressReport};
 use pleach_core::search::tree::Solution;
 
 impl Room {
     /// The units that a name stands for.
-    fn units(&self, held: Held) -> Result<u8, String> {
+    fn units(&self, held: HoldingId) -> Result<u8, String> {
         match held {
             None => Ok(self.all()),
             Some(lease) => {
@@ -16,36 +16,42 @@ impl Room {
         }
     }
 
-    /// A certificate must divide what its name stands for: nothing missing, nothing twice.
-    fn divides(&self, held: Held, certificate: &Certificate<Bits>) -> Result<(), String> {
-        let content = certificate.content;
+    /// A progress report must divide what its name stands for: nothing missing, nothing twice.
+    fn divides(
+        &self,
+        held: HoldingId,
+        progress_report: &ProgressReport<Bits>,
+    ) -> Result<(), String> {
+        let content = progress_report.content;
         let (mut seen, mut twice) = (content.all(), content.twice | content.done & content.open);
-        for (&lease, rec) in &certificate.subs {
+        for (&lease, rec) in &progress_report.subs {
             let units = self.units(Some(lease))?;
             twice |= seen & units;
             seen |= units;
-            self.divides(Some(lease), &Certificate::of(*rec.given))?;
+            self.divides(Some(lease), &ProgressReport::of(*rec.given))?;
             if rec.given.done != 0 {
                 return Err(format!("{lease:?} was given with something done: {rec:?}"));
             }
-            if let Some(heard) = &rec.heard {
-                self.divides(Some(lease), heard)?;
+            if let Some(latest) = &rec.latest {
+                self.divides(Some(lease), latest)?;
             }
         }
         if twice != 0 || seen != self.units(held)? {
-            return Err(format!("a certificate of {held:?} does not divide it: {certificate:?}"));
+            return Err(format!(
+                "a progress report of {held:?} does not divide it: {progress_report:?}"
+            ));
         }
         Ok(())
     }
 
     /// Where the optimum counts as done, its solution must be at hand.
-    fn has_plan(
+    fn has_solution(
         &self,
-        certificate: &Certificate<Bits>,
+        progress_report: &ProgressReport<Bits>,
         best: Option<&Solution>,
     ) -> Result<(), String> {
         let planned = best.is_some_and(|best| !best.plan.is_empty());
-        if does(certificate, self.optimum()) && !planned && !self.cutoff {
+        if does(progress_report, self.optimum()) && !planned && !self.cutoff {
             return Err("the optimum is done, and its solution is not there".into());
         }
         Ok(())
@@ -61,29 +67,29 @@ impl Room {
                     whole.content.add(&seat.hand);
                 }
                 self.divides(holding.held(), &whole)?;
-                self.has_plan(&whole, best)?;
+                self.has_solution(&whole, best)?;
             }
-            if let Some((held, certificate)) = &seat.cut {
-                self.divides(*held, certificate)?;
-                self.has_plan(certificate, best)?;
+            if let Some((held, progress_report)) = &seat.cut {
+                self.divides(*held, progress_report)?;
+                self.has_solution(progress_report, best)?;
             }
         }
         for packet in &self.mail {
             match &packet.message {
                 LeaseMessage::Work { lease, content, .. } => {
-                    self.divides(Some(*lease), &Certificate::of(*content))?;
+                    self.divides(Some(*lease), &ProgressReport::of(*content))?;
                 }
-                LeaseMessage::Commit { lease, certificate, best }
-                | LeaseMessage::Return { lease, certificate, best } => {
-                    self.divides(Some(*lease), certificate)?;
-                    self.has_plan(certificate, best.as_ref())?;
+                LeaseMessage::Commit { lease, progress_report, best }
+                | LeaseMessage::Return { lease, progress_report, best } => {
+                    self.divides(Some(*lease), progress_report)?;
+                    self.has_solution(progress_report, best.as_ref())?;
                 }
                 _ => {}
             }
         }
-        if let Some((certificate, best)) = &self.file {
-            self.divides(None, certificate)?;
-            self.has_plan(certificate, best.as_ref())?;
+        if let Some((progress_report, best)) = &self.file {
+            self.divides(None, progress_report)?;
+            self.has_solution(progress_report, best.as_ref())?;
         }
         Ok(())
     }
@@ -111,11 +117,11 @@ impl Room {
     }
 }
 
-fn lists(certificate: &Certificate<Bits>, lease: Lease) -> bool {
-    certificate.nested().any(|(sub, _)| sub == lease)
+fn lists(progress_report: &ProgressReport<Bits>, lease: Lease) -> bool {
+    progress_report.nested().any(|(sub, _)| sub == lease)
 }
 
-fn does(certificate: &Certificate<Bits>, unit: u8) -> bool {
-    certificate.content.done & unit != 0
-        || certificate.nested().any(|(_, rec)| rec.content().done & unit != 0)
+fn does(progress_report: &ProgressReport<Bits>, unit: u8) -> bool {
+    progress_report.content.done & unit != 0
+        || progress_report.nested().any(|(_, rec)| rec.content().done & unit != 0)
 }

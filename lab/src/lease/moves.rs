@@ -2,7 +2,9 @@
 
 use super::bits::Bits;
 use super::room::Room;
-use pleach_core::lease::{Certificate, Content, Held, Holding, Lease, LeaseMutant, Site, SiteId};
+use pleach_core::lease::{
+    Content, Holding, HoldingId, Lease, LeaseMutant, ProgressReport, Site, SiteId,
+};
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,9 +12,9 @@ pub(super) enum Move {
     /// A unit of work is done.
     Work(usize),
     /// The last this many open units of a holding go to another site.
-    Give(usize, Held, SiteId, u32),
-    /// A certificate is taken.
-    Cut(usize, Held),
+    Give(usize, HoldingId, SiteId, u32),
+    /// A progress report is taken.
+    Cut(usize, HoldingId),
     /// It is told to the lender, or written to the file.
     Tell(usize),
     /// A lender who asked is told.
@@ -97,7 +99,13 @@ impl Room {
         }
     }
 
-    fn moves_of(&self, place: usize, held: Held, site: &Site<Bits>, moves: &mut Vec<(Move, bool)>) {
+    fn moves_of(
+        &self,
+        place: usize,
+        held: HoldingId,
+        site: &Site<Bits>,
+        moves: &mut Vec<(Move, bool)>,
+    ) {
         let (left, Some(seat), Some(holding)) =
             (&self.left, &self.seats[place], site.holding(held))
         else {
@@ -145,7 +153,7 @@ impl Room {
     fn timers_of_subs(
         &self,
         place: usize,
-        held: Held,
+        held: HoldingId,
         site: &Site<Bits>,
         moves: &mut Vec<(Move, bool)>,
     ) {
@@ -273,7 +281,13 @@ impl Room {
         live.find_map(|holding| holding.part().subs.get(&lease)).map(|rec| rec.holder)
     }
 
-    fn give(&mut self, place: usize, held: Held, to: SiteId, count: u32) -> Result<(), String> {
+    fn give(
+        &mut self,
+        place: usize,
+        held: HoldingId,
+        to: SiteId,
+        count: u32,
+    ) -> Result<(), String> {
         self.left.gives -= 1;
         // What the units have goes through the site's own hands.
         if self.at(place)?.in_hand == Some(held) {
@@ -284,8 +298,12 @@ impl Room {
         })
     }
 
-    /// A certificate of this instant.
-    fn whole(&mut self, place: usize, held: Held) -> Result<Option<Certificate<Bits>>, String> {
+    /// A progress report of this instant.
+    fn whole(
+        &mut self,
+        place: usize,
+        held: HoldingId,
+    ) -> Result<Option<ProgressReport<Bits>>, String> {
         let seat = self.at(place)?;
         let mut part = seat.site.freeze(held);
         if let Some(part) = part.as_mut().filter(|_| seat.in_hand == Some(held)) {
@@ -294,7 +312,7 @@ impl Room {
         Ok(part)
     }
 
-    fn cut(&mut self, place: usize, held: Held) -> Result<(), String> {
+    fn cut(&mut self, place: usize, held: HoldingId) -> Result<(), String> {
         let part = self.whole(place, held)?;
         self.at(place)?.cut = part.map(|part| (held, part));
         Ok(())
@@ -319,7 +337,7 @@ impl Room {
     }
 
     /// What a mutant does once it has told what was done.
-    fn forget_done(&mut self, place: usize, held: Held) -> Result<(), String> {
+    fn forget_done(&mut self, place: usize, held: HoldingId) -> Result<(), String> {
         let seat = self.at(place)?;
         seat.site.change(held, |content| content.done = 0);
         if seat.in_hand == Some(held) {

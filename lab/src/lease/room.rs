@@ -3,8 +3,8 @@
 use super::bits::Bits;
 use crate::prints::fingerprint;
 use pleach_core::lease::{
-    Certificate, Content, Held, Holding, Lease, LeaseAction, LeaseMessage, LeaseMutant, Site,
-    SiteId,
+    Content, Holding, HoldingId, Lease, LeaseAction, LeaseMessage, LeaseMutant, ProgressReport,
+    Site, SiteId,
 };
 use pleach_core::search::tree::Solution;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Budget {
     /// Gifts from site to site.
     pub gives: u8,
-    /// Certificates sent or written to the file, beside those that somebody asked for.
+    /// Progress reports sent or written to the file, beside those that somebody asked for.
     pub commits: u8,
     /// Sites that join after the beginning.
     pub joins: u8,
@@ -53,10 +53,10 @@ pub(super) struct Seat {
     pub site: Site<Bits>,
     /// What the units have in hand, and of which holding.
     pub hand: Bits,
-    pub in_hand: Option<Held>,
-    /// A certificate that was taken and not told yet.
-    pub cut: Option<(Held, Certificate<Bits>)>,
-    /// Lenders that asked and wait for a certificate.
+    pub in_hand: Option<HoldingId>,
+    /// A progress report that was taken and not told yet.
+    pub cut: Option<(HoldingId, ProgressReport<Bits>)>,
+    /// Lenders that asked and wait for a progress report.
     pub owed: BTreeSet<Lease>,
     /// Whether its units prune by a value to beat whose solution nobody knows.
     cutoff: bool,
@@ -67,7 +67,7 @@ pub(super) struct Seat {
 pub(super) struct Room {
     pub seats: Vec<Option<Seat>>,
     pub mail: Vec<InFlight>,
-    pub file: Option<(Certificate<Bits>, Option<Solution>)>,
+    pub file: Option<(ProgressReport<Bits>, Option<Solution>)>,
     /// What each name stands for.
     pub names: BTreeMap<Lease, u8>,
     units: u8,
@@ -103,7 +103,7 @@ impl Room {
             left,
             mutant,
         };
-        let whole = Certificate::of(Bits::open(room.all()));
+        let whole = ProgressReport::of(Bits::open(room.all()));
         let incarnation = room.incarnation();
         room.seats[0] = Some(room.seat(Site::root(0, incarnation, whole, None)));
         (1..present).for_each(|place| room.join(place));
@@ -166,7 +166,7 @@ impl Room {
         self.mail.clear();
         self.file = None;
         let incarnation = self.incarnation();
-        let whole = Certificate::of(Bits::open(self.all()));
+        let whole = ProgressReport::of(Bits::open(self.all()));
         self.seats[0] = Some(self.seat(Site::root(0, incarnation, whole, None)));
         for place in 1..self.seats.len() {
             if self.seats[place].is_some() && self.mutant != LeaseMutant::ContinuesOtherRuns {
@@ -218,7 +218,7 @@ impl Room {
                 }
                 LeaseAction::Came { .. }
                 | LeaseAction::Arrived { .. }
-                | LeaseAction::Folded { .. }
+                | LeaseAction::TakenOver { .. }
                 | LeaseAction::Lapsed { .. }
                 | LeaseAction::Better => {}
             }
@@ -263,7 +263,7 @@ impl Room {
         if let Some(held) = seat.in_hand.take() {
             let hand = std::mem::take(&mut seat.hand);
             seat.site.change(held, |content| content.add(&hand));
-            seat.site.lend(held, false);
+            seat.site.set_in_use(held, false);
         }
         Ok(())
     }
@@ -277,7 +277,7 @@ impl Room {
             let held = held.ok_or("there is nothing to do")?;
             let taken = seat.site.change(held, |content| content.take(8));
             let taken = taken.ok_or("there is nothing to take")?;
-            seat.site.lend(held, true);
+            seat.site.set_in_use(held, true);
             seat.hand.add(&taken);
             seat.in_hand = Some(held);
         }

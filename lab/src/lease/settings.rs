@@ -60,7 +60,7 @@ pub fn settings() -> Vec<Setting> {
             Budget { deaths: 1, joins: 1, ..calm },
         )),
         long(room(
-            "a death, certificates trimmed",
+            "a death, progress reports trimmed",
             (2, 2),
             3,
             Budget { deaths: 1, trims: true, ..calm },

@@ -35,7 +35,7 @@ pub struct SiteFigures {
     pub cut_off: u32,
     /// Sites that stood still for a while.
     pub stood: u32,
-    /// Certificates sent.
+    /// Progress reports sent.
     pub commits: u64,
     /// Pieces that went from site to site.
     pub pieces: u64,
@@ -47,7 +47,7 @@ pub struct SiteFigures {
     pub requests: u64,
     /// Messages inside sites.
     pub near: u64,
-    /// The most bytes that one certificate took.
+    /// The most bytes that one progress report took.
     pub largest: u64,
     /// Nodes that sites were allowed to explore, where there is a limit.
     pub granted: u64,

@@ -47,8 +47,8 @@ pub struct Fleet {
     pub stop_ns: Option<u64>,
     /// The search is stopped once this many nodes were explored, if at all.
     pub node_limit: Option<u64>,
-    /// How large the certificates are that sites tell, if that can be.
-    pub certificate_bytes: u64,
+    /// How large the progress reports are that sites tell, if that can be.
+    pub progress_report_bytes: u64,
     /// Whether every file of the root is checked: that takes long with many sites.
     pub check_files: bool,
     /// All randomness.

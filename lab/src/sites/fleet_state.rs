@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::network::Traffic;
 use crate::queue::Queue;
 use pleach_core::lease::gateway::{GatewayMessage, Portion};
-use pleach_core::lease::{Certificate, SiteId};
+use pleach_core::lease::{ProgressReport, SiteId};
 use pleach_core::search::tree::Solution;
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Message, PeerId};
@@ -26,8 +26,8 @@ pub(super) enum SimMail {
     Far { from: SiteId, to: SiteId, life: u32, message: GatewayMessage<WorkDone> },
 }
 
-/// The root's last certificate, with the best solution at that time.
-pub(super) type File = (Certificate<Portion<WorkDone>>, Option<Solution>);
+/// The root's last progress report, with the best solution at that time.
+pub(super) type File = (ProgressReport<Portion<WorkDone>>, Option<Solution>);
 
 /// A site, but for its gateway and its units.
 pub(super) struct SiteRecord {

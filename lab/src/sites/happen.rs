@@ -233,7 +233,7 @@ impl<L: Load> World<'_, L> {
     }
 
     fn learns_of(&mut self, site: SiteId, other: SiteId, now_ns: u64) -> Result<(), String> {
-        self.with_gate(site, now_ns, |gateway, inside| gateway.came(other, now_ns, inside))?;
+        self.with_gate(site, now_ns, |gateway, inside| gateway.site_joined(other, now_ns, inside))?;
         let gateway = self.inner.state.gateway(site);
         self.state().plan(gateway, now_ns);
         Ok(())

@@ -54,7 +54,7 @@ pub fn random_fleet(policy: Policy, seed: u64) -> Fleet {
         open: drawn(27, 2) == 0,
         stop_ns: (drawn(22, 4) == 0).then(|| drawn(23, 600_000_000)),
         node_limit: (drawn(24, 5) == 0).then(|| drawn(25, 1 << 20)),
-        certificate_bytes: [0, 300, 1 << 20][drawn(26, 3) as usize],
+        progress_report_bytes: [0, 300, 1 << 20][drawn(26, 3) as usize],
         check_files: true,
         seed,
         most_events: 40_000_000,

@@ -5,7 +5,7 @@ use super::fleet_state::FleetState;
 use crate::chance::mix;
 use crate::load::{Hand, Load, WorkDone};
 use pleach_core::lease::gateway::{GatewayMessage, Portion, Workers};
-use pleach_core::lease::{Certificate, SiteId};
+use pleach_core::lease::{ProgressReport, SiteId};
 use pleach_core::search::tree::Solution;
 use pleach_core::search::work::Work;
 use pleach_core::steal::{End, Event, Host, Message, Peer, PeerTree, Policy, SeededChooser};
@@ -112,7 +112,7 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         self.inner.state.in_hand(self.site)
     }
 
-    fn is_hungry(&self) -> bool {
+    fn has_idle_unit(&self) -> bool {
         let units = &self.inner.state.units[self.inner.state.range(self.site)];
         units[1..].iter().any(|unit| unit.stretch.is_none() && unit.hand.size() == 0.0)
     }
@@ -232,7 +232,7 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
 
     fn save(
         &mut self,
-        whole: &Certificate<Portion<WorkDone>>,
+        whole: &ProgressReport<Portion<WorkDone>>,
         best: Option<&Solution>,
     ) -> Result<(), String> {
         let state = &mut self.inner.state;
@@ -249,15 +249,15 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
     }
 }
 
-/// All that a certificate says, with what is nested in it.
+/// All that a progress report says, with what is nested in it.
 fn spread_out(
-    certificate: &Certificate<Portion<WorkDone>>,
+    progress_report: &ProgressReport<Portion<WorkDone>>,
     done: &mut WorkDone,
     open: &mut Vec<Work>,
 ) {
-    done.add(&certificate.content.done);
-    open.extend(certificate.content.open.iter().map(|piece| Work::clone(piece)));
-    for (_, rec) in certificate.nested() {
+    done.add(&progress_report.content.done);
+    open.extend(progress_report.content.open.iter().map(|piece| Work::clone(piece)));
+    for (_, rec) in progress_report.nested() {
         done.add(&rec.content().done);
         open.extend(rec.content().open.iter().map(|piece| Work::clone(piece)));
     }

@@ -9,7 +9,7 @@ use crate::chance::mix;
 use crate::cluster_state::{LETTER, NEVER, SNAPSHOT, Stretch, TURN, WAKE};
 use crate::load::{Hand, Load, WorkDone};
 use pleach_core::lease::gateway::{Gateway, Portion, Tally};
-use pleach_core::lease::{Certificate, Site, SiteId};
+use pleach_core::lease::{ProgressReport, Site, SiteId};
 use pleach_core::search::tree::Solution;
 use pleach_core::steal::{End, Event, Peer, PeerTree, Policy, SeededChooser};
 use pleach_core::wire::checkpoint::assemble;
@@ -74,7 +74,7 @@ impl<'a, L: Load> World<'a, L> {
         let chooser = SeededChooser::new(mix(fleet.seed, 20, u64::from(life)), site);
         let peer = Peer::new(site, &self.sites, self.policy.clone());
         let peer = if fleet.open { peer.alone() } else { peer };
-        leases.tell_at_most(fleet.certificate_bytes);
+        leases.tell_at_most(fleet.progress_report_bytes);
         let root = leases.holding(None).is_some();
         let mut gateway = Gateway::new(leases, fleet.terms, peer, chooser, fleet.low_ns);
         let record = &mut self.inner.state.records[site as usize];
@@ -103,7 +103,7 @@ impl<'a, L: Load> World<'a, L> {
         let fleet = self.inner.state.fleet;
         let whole = Portion::open(vec![Arc::new(self.inner.state.load.root())]);
         let incarnation = self.incarnation();
-        self.sit(0, Site::root(0, incarnation, Certificate::of(whole), None), 0)?;
+        self.sit(0, Site::root(0, incarnation, ProgressReport::of(whole), None), 0)?;
         for site in 1..fleet.count() - fleet.churn.absent {
             let incarnation = self.incarnation();
             self.sit(site, Site::new(site, incarnation), 0)?;
@@ -282,7 +282,7 @@ impl<'a, L: Load> World<'a, L> {
             self.state().records[site as usize].gate_wake_ns = NEVER;
             let mut next_ns = NEVER;
             self.with_gate(site, now_ns, |gateway, inside| {
-                next_ns = gateway.look(now_ns, inside)?;
+                next_ns = gateway.check_timers(now_ns, inside)?;
                 Ok(())
             })?;
             let record = &mut self.state().records[site as usize];

@@ -35,7 +35,7 @@ impl Contents {
         state: &Value,
         held: Nodes,
     ) -> Result<Self, Malformed> {
-        let checkpoint = checkpoint.clone().folded()?;
+        let checkpoint = checkpoint.clone().flattened()?;
         let mut explorer = problem.explorer();
         checkpoint.pieces.iter().try_for_each(|piece| explorer.put(&piece.bytes))?;
         let goal = problem.goal();

@@ -5,7 +5,7 @@ use super::message::GatewayMessage;
 use super::portion::{Portion, Tally};
 use super::state::GatewayState;
 use super::workers::Workers;
-use crate::lease::{Held, Lease, LeaseAction, LeaseMessage, LeaseTimer, Site, SiteId, Terms};
+use crate::lease::{HoldingId, Lease, LeaseAction, LeaseMessage, LeaseTimer, Site, SiteId, Terms};
 use crate::search::tree::Solution;
 use crate::search::work::Work;
 use crate::steal::{Event, Host, Message, Peer, SeededChooser, Ticket};
@@ -38,7 +38,7 @@ impl<D: Tally> Gateway<D> {
             bare_ns: None,
             low_ns,
             wake_ns: u64::MAX,
-            heard_ns: 0,
+            last_heard_ns: 0,
             quota: None,
             away: BTreeMap::new(),
             wasted: D::default(),
@@ -131,7 +131,7 @@ impl<D: Tally> Gateway<D> {
                     }
                 }
                 LeaseAction::Arrived { lease, .. } => self.receipt(lease, now_ns, inside)?,
-                LeaseAction::Folded { into, lease } => {
+                LeaseAction::TakenOver { into, lease } => {
                     self.receipt(lease, now_ns, inside)?;
                     if self.state.at_work == Some(into) {
                         self.refill(into, inside)?;
@@ -176,7 +176,7 @@ impl<D: Tally> Gateway<D> {
     /// Hands all that is open of a holding to the units.
     pub(super) fn refill<I: Workers<Done = D>>(
         &mut self,
-        held: Held,
+        held: HoldingId,
         inside: &mut I,
     ) -> Result<(), I::Error> {
         let site = self.state.timer.site_mut();
@@ -185,7 +185,7 @@ impl<D: Tally> Gateway<D> {
         if open.is_empty() {
             return Ok(());
         }
-        site.lend(held, true);
+        site.set_in_use(held, true);
         self.state.at_work = Some(held);
         for piece in open {
             inside.put(&piece)?;
@@ -204,7 +204,7 @@ impl<D: Tally> Gateway<D> {
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.state.heard_ns = now_ns;
+        self.state.last_heard_ns = now_ns;
         if self.state.over {
             // A site that still asks has not heard of the end.
             if !matches!(message, GatewayMessage::Peer(Message::Done)) {

@@ -1,7 +1,7 @@
 //! [`GatewayMessage`]: what travels between sites.
 
 use super::portion::{Portion, Tally};
-use crate::lease::{Certificate, Content, LeaseMessage, Rec};
+use crate::lease::{Content, LeaseMessage, ProgressReport, Rec};
 use crate::search::tree::Solution;
 use crate::steal::{Message, Ticket};
 
@@ -40,9 +40,9 @@ impl<D: Tally> GatewayMessage<D> {
             GatewayMessage::Best(solution) => 8 + solution.plan.len() as u64,
             GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message) => match message {
                 LeaseMessage::Work { content, best, .. } => content.bytes() + plan(best),
-                LeaseMessage::Commit { certificate, best, .. }
-                | LeaseMessage::Return { certificate, best, .. } => {
-                    bytes_of(certificate) + plan(best)
+                LeaseMessage::Commit { progress_report, best, .. }
+                | LeaseMessage::Return { progress_report, best, .. } => {
+                    bytes_of(progress_report) + plan(best)
                 }
                 _ => 0,
             },
@@ -50,9 +50,9 @@ impl<D: Tally> GatewayMessage<D> {
     }
 }
 
-/// About how many bytes a certificate takes.
-fn bytes_of<D: Tally>(certificate: &Certificate<Portion<D>>) -> u64 {
-    let heard = |rec: &Rec<Portion<D>>| rec.heard.as_ref().map_or(0, |heard| bytes_of(heard));
-    let subs = certificate.subs.values().map(|rec| 24 + rec.given.bytes() + heard(rec));
-    certificate.content.bytes() + subs.sum::<u64>()
+/// About how many bytes a progress report takes.
+fn bytes_of<D: Tally>(progress_report: &ProgressReport<Portion<D>>) -> u64 {
+    let latest = |rec: &Rec<Portion<D>>| rec.latest.as_ref().map_or(0, |latest| bytes_of(latest));
+    let subs = progress_report.subs.values().map(|rec| 24 + rec.given.bytes() + latest(rec));
+    progress_report.content.bytes() + subs.sum::<u64>()
 }

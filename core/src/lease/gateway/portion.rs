@@ -1,4 +1,4 @@
-//! [`Portion`]: the content of certificates: what was counted, and pieces of open work.
+//! [`Portion`]: the content of progress reports: what was counted, and pieces of open work.
 
 use crate::lease::Content;
 use crate::search::tree::Counts;

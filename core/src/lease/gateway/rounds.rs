@@ -6,7 +6,7 @@ use super::portion::{Portion, Tally};
 use super::quota::Quota;
 use super::state::PendingCut;
 use super::workers::Workers;
-use crate::lease::{Certificate, Content, Held, Holding, Lease, SiteId};
+use crate::lease::{Content, Holding, HoldingId, Lease, ProgressReport, SiteId};
 use crate::steal::Event;
 
 /// At most this many holdings wait for what was given on before they are returned.
@@ -51,10 +51,10 @@ impl<D: Tally> Gateway<D> {
         self.proceed(now_ns, inside)
     }
 
-    fn put_back(&mut self, held: Held, portion: &Portion<D>) {
+    fn put_back(&mut self, held: HoldingId, portion: &Portion<D>) {
         let site = self.state.timer.site_mut();
         site.change(held, |content| content.add(portion));
-        site.lend(held, false);
+        site.set_in_use(held, false);
         self.state.cut = None;
     }
 
@@ -83,7 +83,7 @@ impl<D: Tally> Gateway<D> {
 
     /// The holdings to return now. One with leases given on is returned a little later, so that
     /// one message covers both and nobody needs to adopt them.
-    fn to_return(&self) -> Vec<Held> {
+    fn to_return(&self) -> Vec<HoldingId> {
         let site = self.site();
         let mut surplus = site.ready().count().saturating_sub(MOST_WAITING);
         let now = site.ready().filter(|holding| {
@@ -96,7 +96,7 @@ impl<D: Tally> Gateway<D> {
 
     fn give_back<I: Workers<Done = D>>(
         &mut self,
-        held: Held,
+        held: HoldingId,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
@@ -129,7 +129,7 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn look<I: Workers<Done = D>>(
+    pub fn check_timers<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
@@ -139,7 +139,7 @@ impl<D: Tally> Gateway<D> {
         }
         self.wake(now_ns, inside)?;
         let mut next_ns = 0;
-        self.act(now_ns, inside, None, |it, actions| next_ns = it.look(now_ns, actions))?;
+        self.act(now_ns, inside, None, |it, actions| next_ns = it.check_timers(now_ns, actions))?;
         let lease_ns = self.state.timer.terms().lease_ns;
         self.take_back_from_the_away(lease_ns, now_ns, inside)?;
         while self.state.cut.is_none() {
@@ -149,28 +149,28 @@ impl<D: Tally> Gateway<D> {
         self.proceed(now_ns, inside)?;
         let commit_ns =
             if self.state.cut.is_some() { u64::MAX } else { self.state.timer.next_commit_ns() };
-        let next_ns = next_ns.min(self.knock(now_ns, inside));
+        let next_ns = next_ns.min(self.ask_root_again(now_ns, inside));
         Ok(next_ns.max(now_ns + 1).min(commit_ns).min(self.wakes_ns()))
     }
 
     /// A site that holds nothing for anybody and hears nothing asks the root: the site that was to give it work, to
     /// adopt it, or to tell it of the end, may be gone. Returns when to do so.
-    fn knock<I: Workers<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> u64 {
+    fn ask_root_again<I: Workers<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> u64 {
         if !self.site().holdings().iter().all(Holding::is_orphan) {
             return u64::MAX;
         }
         let every_ns = self.state.timer.terms().lease_ns / 2;
-        if now_ns >= self.state.heard_ns.saturating_add(every_ns) {
-            self.state.heard_ns = now_ns;
+        if now_ns >= self.state.last_heard_ns.saturating_add(every_ns) {
+            self.state.last_heard_ns = now_ns;
             inside.send(0, GatewayMessage::Peer(self.peer().request_again(0)));
         }
-        self.state.heard_ns.saturating_add(every_ns)
+        self.state.last_heard_ns.saturating_add(every_ns)
     }
 
     /// Makes a commit of a holding, or begins one.
     fn commit<I: Workers<Done = D>>(
         &mut self,
-        held: Held,
+        held: HoldingId,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
@@ -183,7 +183,7 @@ impl<D: Tally> Gateway<D> {
             self.state.cut = Some(PendingCut { held, part, since_ns: now_ns });
             return inside.begin_cut();
         }
-        self.certify(held, part, now_ns, inside)
+        self.begin_commit(held, part, now_ns, inside)
     }
 
     /// A cut that was begun is complete: what the units had done, and what they had open.
@@ -199,13 +199,13 @@ impl<D: Tally> Gateway<D> {
         };
         part.content.add(portion);
         self.state.timer.committed(held, now_ns, now_ns.saturating_sub(since_ns));
-        self.certify(held, part, now_ns, inside)
+        self.begin_commit(held, part, now_ns, inside)
     }
 
-    fn certify<I: Workers<Done = D>>(
+    fn begin_commit<I: Workers<Done = D>>(
         &mut self,
-        held: Held,
-        part: Certificate<Portion<D>>,
+        held: HoldingId,
+        part: ProgressReport<Portion<D>>,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
@@ -219,7 +219,7 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first thing inside that fails.
-    pub fn came<I: Workers<Done = D>>(
+    pub fn site_joined<I: Workers<Done = D>>(
         &mut self,
         site: SiteId,
         now_ns: u64,
@@ -235,7 +235,7 @@ impl<D: Tally> Gateway<D> {
         if site == 0 && !root {
             self.state.timer.reach_root(true, now_ns);
         }
-        self.state.timer.came(site, now_ns);
+        self.state.timer.site_joined(site, now_ns);
         self.act(now_ns, inside, None, |it, actions| it.site().ask_all_of(site, actions))
     }
 

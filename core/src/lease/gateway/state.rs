@@ -3,14 +3,14 @@
 use super::portion::{Portion, Tally};
 use super::quota::Quota;
 use super::workers::Workers;
-use crate::lease::{Certificate, Content, Held, Holding, Lease, LeaseTimer, Site, SiteId};
+use crate::lease::{Content, Holding, HoldingId, Lease, LeaseTimer, ProgressReport, Site, SiteId};
 use crate::steal::{PeerId, Power, Ticket};
 use std::collections::{BTreeMap, HashMap};
 
 /// A cut that is being made.
 pub(super) struct PendingCut<D> {
-    pub held: Held,
-    pub part: Certificate<Portion<D>>,
+    pub held: HoldingId,
+    pub part: ProgressReport<Portion<D>>,
     pub since_ns: u64,
 }
 
@@ -20,9 +20,9 @@ pub(super) struct GatewayState<D> {
     /// What was given and has not arrived: the peer waits for a receipt.
     pub gifts: HashMap<Lease, (PeerId, Ticket)>,
     /// The holding that the units work on.
-    pub at_work: Option<Held>,
+    pub at_work: Option<HoldingId>,
     /// The holding that a piece was just split from.
-    pub split_from: Option<Held>,
+    pub split_from: Option<HoldingId>,
     pub cut: Option<PendingCut<D>>,
     /// Since when there has been no spare piece.
     pub bare_ns: Option<u64>,
@@ -31,7 +31,7 @@ pub(super) struct GatewayState<D> {
     /// When the peer wants to be woken.
     pub wake_ns: u64,
     /// When another site was last heard of.
-    pub heard_ns: u64,
+    pub last_heard_ns: u64,
     /// What is left to explore, where the search has a limit.
     pub quota: Option<Quota>,
     /// Sites that cannot be reached, and since when.
@@ -98,7 +98,7 @@ impl<D: Tally> GatewayState<D> {
         let bare = self.bare_ns.is_some_and(|since_ns| now_ns >= since_ns + self.low_ns);
         // What is left would not last until an answer comes.
         let short = bare && in_hand * 1e9 < power.0 as f64 * self.low_ns as f64;
-        let low = self.at_work.is_none() || inside.is_hungry() || short;
+        let low = self.at_work.is_none() || inside.has_idle_unit() || short;
         if low && returning < MOST_RETURNING { 0.0 } else { 1.0 }
     }
 }

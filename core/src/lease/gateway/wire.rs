@@ -43,8 +43,8 @@ impl GatewayPacket {
             GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message) => Some(message),
             _ => None,
         };
-        let listed = messages.and_then(LeaseMessage::certificate);
-        let mut listed = listed.into_iter().flat_map(|certificate| certificate.nested());
+        let listed = messages.and_then(LeaseMessage::progress_report);
+        let mut listed = listed.into_iter().flat_map(|progress_report| progress_report.nested());
         self.from < sites
             && messages.is_none_or(|message| message.lease().site < sites)
             && listed.all(|(lease, rec)| lease.site < sites && rec.holder < sites)

@@ -2,7 +2,7 @@
 
 use super::message::GatewayMessage;
 use crate::lease::gateway::Portion;
-use crate::lease::{Certificate, SiteId};
+use crate::lease::{ProgressReport, SiteId};
 use crate::search::tree::Solution;
 use crate::search::work::Work;
 use crate::steal::Event;
@@ -24,7 +24,7 @@ pub trait Workers {
     fn in_hand(&self) -> f64;
 
     /// Whether some unit has nothing to do.
-    fn is_hungry(&self) -> bool;
+    fn has_idle_unit(&self) -> bool;
 
     /// Whether no unit has anything to do, and nothing is on its way between them.
     fn is_idle(&self) -> bool;
@@ -93,16 +93,16 @@ pub trait Workers {
     /// Sends to another site.
     fn send(&mut self, to: SiteId, message: GatewayMessage<Self::Done>);
 
-    /// Calls [`super::Gateway::look`] at a time, unless it is called before.
+    /// Calls [`super::Gateway::check_timers`] at a time, unless it is called before.
     fn wake_at(&mut self, at_ns: u64);
 
-    /// The root's certificate: for its file.
+    /// The root's progress report: for its file.
     ///
     /// # Errors
     /// If it cannot be kept.
     fn save(
         &mut self,
-        whole: &Certificate<Portion<Self::Done>>,
+        whole: &ProgressReport<Portion<Self::Done>>,
         best: Option<&Solution>,
     ) -> Result<(), Self::Error>;
 }

@@ -178,9 +178,18 @@ pub fn sites(run: &Run) -> String {
     let title = "When each process was there";
     let _ = writeln!(html, "{}", lanes::draw(title, &drawn.collect::<Vec<_>>(), run.seconds));
     let mut rows = vec![
-        ["process", "host", "units", "came at s", "went at s", "end", "certificates", "done twice"]
-            .map(String::from)
-            .to_vec(),
+        [
+            "process",
+            "host",
+            "units",
+            "came at s",
+            "went at s",
+            "end",
+            "progress reports",
+            "done twice",
+        ]
+        .map(String::from)
+        .to_vec(),
     ];
     rows.extend(run.sites.iter().take(ROWS).map(|site| {
         vec![

@@ -54,7 +54,8 @@ pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
             .then(|| table.whole("node_limit", None, 0..=i64::MAX))
             .transpose()?
             .map(|nodes| nodes as u64),
-        certificate_bytes: table.whole("certificate_kb", Some(1024), 0..=1 << 30)? as u64 * 1024,
+        progress_report_bytes: table.whole("certificate_kb", Some(1024), 0..=1 << 30)? as u64
+            * 1024,
         check_files: table.flag("check_files", false)?,
         open: open(&table, &sites)?,
         churn: churn(keys, &sites)?,

@@ -2,7 +2,7 @@
 
 use super::GatewayPacket;
 use crate::lease::gateway::{GatewayMessage, Portion};
-use crate::lease::{Certificate, Lease, LeaseMessage, Rec, SiteId};
+use crate::lease::{Lease, LeaseMessage, ProgressReport, Rec, SiteId};
 use crate::search::tree::{Counts, Solution};
 use crate::search::work::Work;
 use crate::steal::{Message, Power, Ticket};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The sites that the packets know.
 pub const SITES: u32 = 4;
 
-type PartIds = Certificate<Portion<Counts>>;
+type PartIds = ProgressReport<Portion<Counts>>;
 
 /// A number of any length.
 fn number(rng: &mut Rand64) -> u64 {
@@ -40,8 +40,8 @@ pub fn portion(rng: &mut Rand64) -> Portion<Counts> {
     Portion { done, open }
 }
 
-/// A certificate, with names that were never used before.
-pub fn certificate(rng: &mut Rand64, names: &mut u64, depth: u32) -> PartIds {
+/// A progress report, with names that were never used before.
+pub fn progress_report(rng: &mut Rand64, names: &mut u64, depth: u32) -> PartIds {
     let mut subs = BTreeMap::new();
     let most = if depth == 0 { 0 } else { 3 };
     for _ in 0..rng.rand_range(0..most + 1) {
@@ -49,25 +49,25 @@ pub fn certificate(rng: &mut Rand64, names: &mut u64, depth: u32) -> PartIds {
         let lease = Lease { site: place(rng), incarnation: 1 << 40, number: *names };
         subs.insert(lease, rec(rng, names, depth - 1));
     }
-    Certificate { content: portion(rng), subs }
+    ProgressReport { content: portion(rng), subs }
 }
 
 /// What was given on.
 pub fn rec(rng: &mut Rand64, names: &mut u64, depth: u32) -> Rec<Portion<Counts>> {
     let (holder, acked) = (place(rng), rng.rand_range(0..2) == 0);
-    let heard = rng.rand_range(0..4) > 0;
-    let heard = heard.then(|| Arc::new(certificate(rng, names, depth)));
-    Rec { holder, acked, given: Arc::new(portion(rng)), heard }
+    let latest = rng.rand_range(0..4) > 0;
+    let latest = latest.then(|| Arc::new(progress_report(rng, names, depth)));
+    Rec { holder, acked, given: Arc::new(portion(rng)), latest }
 }
 
-/// Certificates within certificates, this many levels of them.
+/// Progress reports within progress reports, this many levels of them.
 pub fn tower(levels: usize) -> PartIds {
     let mut part = PartIds::default();
     for number in 0..levels as u64 {
         let lease = Lease { site: 0, incarnation: 1, number };
         let given = Arc::default();
-        let rec = Rec { holder: 1, acked: true, given, heard: Some(Arc::new(part)) };
-        part = Certificate { content: Portion::default(), subs: BTreeMap::from([(lease, rec)]) };
+        let rec = Rec { holder: 1, acked: true, given, latest: Some(Arc::new(part)) };
+        part = ProgressReport { content: Portion::default(), subs: BTreeMap::from([(lease, rec)]) };
     }
     part
 }
@@ -78,15 +78,15 @@ pub fn messages_about(
     rng: &mut Rand64,
     names: &mut u64,
 ) -> Vec<LeaseMessage<Portion<Counts>>> {
-    let mut part = || Arc::new(certificate(rng, names, 3));
+    let mut part = || Arc::new(progress_report(rng, names, 3));
     let (commit, back) = (part(), part());
     let plan = (0..rng.rand_range(0..4)).map(|_| number(rng).cast_signed()).collect();
     let best = Some(Solution { score: number(rng).cast_signed(), plan });
     vec![
         LeaseMessage::Ack { lease },
-        LeaseMessage::Commit { lease, certificate: commit, best: None },
+        LeaseMessage::Commit { lease, progress_report: commit, best: None },
         LeaseMessage::Committed { lease },
-        LeaseMessage::Return { lease, certificate: back, best },
+        LeaseMessage::Return { lease, progress_report: back, best },
         LeaseMessage::Returned { lease },
         LeaseMessage::Adopt { lease },
         LeaseMessage::Missing { lease },

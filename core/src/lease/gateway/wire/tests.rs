@@ -1,16 +1,16 @@
 //! Packets are read as they were written, and what no site can have sent is refused.
 
-use super::samples::{SITES, certificate, packets, piece, tower};
+use super::samples::{SITES, packets, piece, progress_report, tower};
 use super::*;
 use crate::lease::wire::MOST_LEVELS;
-use crate::lease::{Certificate, Lease, Rec};
+use crate::lease::{Lease, ProgressReport, Rec};
 use crate::search::laws::pack_law;
 use crate::steal::Power;
 use crate::steal::late::Recall;
 use oorandom::Rand64;
 use std::sync::Arc;
 
-type Part = Certificate<Portion<Counts>>;
+type Part = ProgressReport<Portion<Counts>>;
 
 const RANGE: Unreadable = Unreadable::Content(Malformed::Range);
 
@@ -20,19 +20,23 @@ fn sent(from: SiteId, message: GatewayMessage<Counts>) -> Result<GatewayPacket, 
 }
 
 fn committed(lease: Lease, part: Part) -> GatewayMessage<Counts> {
-    GatewayMessage::Lease(LeaseMessage::Commit { lease, certificate: Arc::new(part), best: None })
+    GatewayMessage::Lease(LeaseMessage::Commit {
+        lease,
+        progress_report: Arc::new(part),
+        best: None,
+    })
 }
 
 fn lease(number: u64) -> Lease {
     Lease { site: 0, incarnation: 1, number }
 }
 
-/// A certificate that lists these, each with what is within it.
+/// A progress report that lists these, each with what is within it.
 fn listing(subs: impl IntoIterator<Item = (Lease, Part)>) -> Part {
     let rec =
-        |part| Rec { holder: 1, acked: true, given: Arc::default(), heard: Some(Arc::new(part)) };
+        |part| Rec { holder: 1, acked: true, given: Arc::default(), latest: Some(Arc::new(part)) };
     let subs = subs.into_iter().map(|(lease, part)| (lease, rec(part))).collect();
-    Certificate { subs, ..Part::default() }
+    ProgressReport { subs, ..Part::default() }
 }
 
 #[test]
@@ -46,7 +50,7 @@ fn every_packet_is_read_as_it_was_written() {
             assert_eq!(GatewayPacket::from_bytes(&bytes, 9, 0), Err(RANGE));
             assert_eq!(GatewayPacket::from_bytes(&bytes, 9, SITES).as_ref(), Ok(&packet));
         }
-        let part = certificate(rng, &mut 0, 3);
+        let part = progress_report(rng, &mut 0, 3);
         pack_law(&part, rng);
         pack_law(&lease(rng.rand_u64()), rng);
     }

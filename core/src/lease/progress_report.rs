@@ -1,4 +1,4 @@
-//! [`Certificate`]: a statement about a piece of work that may be old but is never wrong.
+//! [`ProgressReport`]: a statement about a piece of work that may be old but is never wrong.
 
 use super::name::{Lease, SiteId};
 use std::collections::BTreeMap;
@@ -20,9 +20,9 @@ pub trait Content: Clone + Default {
 /// What became of a piece of work at one instant: all its nodes are either done, or open here, or given
 /// on under one of the leases listed, and none is in two of these.
 ///
-/// This stays true forever, however much happens later: an old certificate only knows of less progress.
+/// This stays true forever, however much happens later: an old progress report only knows of less progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Certificate<C> {
+pub struct ProgressReport<C> {
     /// What is done and what is open.
     pub content: C,
     /// What was given on.
@@ -40,23 +40,23 @@ pub struct Rec<C> {
     /// The work as it was given: all of it is open.
     pub given: Arc<C>,
     /// The last that was heard of it, if anything was.
-    pub heard: Option<Arc<Certificate<C>>>,
+    pub latest: Option<Arc<ProgressReport<C>>>,
 }
 
 impl<C> Rec<C> {
     /// What is done and what is open, as far as is known.
     #[must_use]
     pub fn content(&self) -> &C {
-        self.heard.as_ref().map_or(&self.given, |heard| &heard.content)
+        self.latest.as_ref().map_or(&self.given, |latest| &latest.content)
     }
 
     /// What was given on of it, as far as is known.
     pub fn subs(&self) -> Iter<'_, Lease, Rec<C>> {
-        self.heard.as_ref().map(|heard| heard.subs.iter()).unwrap_or_default()
+        self.latest.as_ref().map(|latest| latest.subs.iter()).unwrap_or_default()
     }
 }
 
-impl<C: Content> Certificate<C> {
+impl<C: Content> ProgressReport<C> {
     /// Work of which nothing was given on.
     #[must_use]
     pub fn of(content: C) -> Self {
@@ -70,7 +70,7 @@ impl<C: Content> Certificate<C> {
     }
 }
 
-impl<C> Certificate<C> {
+impl<C> ProgressReport<C> {
     /// All leases that were given on, those within other leases included.
     pub fn nested(&self) -> impl Iterator<Item = (Lease, &Rec<C>)> {
         nested(&self.subs)
