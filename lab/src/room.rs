@@ -185,7 +185,7 @@ impl<P: Pile> Room<P> {
     /// Plays a move. An error names the law that it broke.
     pub fn play(&mut self, what: Move, chooser: &mut dyn Chooser) -> Result<(), String> {
         self.state.sent = false;
-        let (peer, event, coming) = match what {
+        let (peer, event, incoming) = match what {
             Move::Act(peer) => return self.proceed(peer, chooser),
             Move::Step(peer) => {
                 let works = self.works(peer);
@@ -219,7 +219,7 @@ impl<P: Pile> Room<P> {
             }
         };
         let effects = &mut ModelEffects { state: &mut self.state, me: peer };
-        self.hosts[peer].begin(event, coming, 0, chooser, effects);
+        self.hosts[peer].begin(event, incoming, 0, chooser, effects);
         self.proceed(peer, chooser)
     }
 

@@ -1,7 +1,7 @@
 //! [`Broker`]: peer 0 of `master-worker`, which knows every peer's load and passes requests on.
 
 use super::PeerId;
-use super::hungry::{Thief, Thieves};
+use super::thieves::{Thief, Thieves};
 
 /// What the master knows about its workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -4,12 +4,12 @@
 use super::chooser::Chooser;
 use super::effects::Law;
 use super::giving::hand_over;
-use super::hungry::Thief;
 use super::late::carry::carry_out;
 use super::late::effects as late;
 use super::ledger::{Ledger, OnTheWay};
 use super::message::{Action, Event, Message};
 use super::peer::Peer;
+use super::thieves::Thief;
 use super::ticket::PeerId;
 
 /// A peer, the pieces that it answers for, and the actions that it still wants carried out.
@@ -18,7 +18,7 @@ pub struct Host<P> {
     pub(super) peer: Peer,
     pub(super) ledger: Ledger<P>,
     /// The work that came with the message that the peer was told of.
-    pub(super) coming: Option<P>,
+    pub(super) incoming: Option<P>,
     /// Whether that work is for [`Action::Take`].
     to_take: bool,
     /// The batch that is being carried out, and how much of it has been.
@@ -37,7 +37,7 @@ impl<P: Clone> Host<P> {
         Self {
             peer,
             ledger: Ledger::new(snapshots),
-            coming: None,
+            incoming: None,
             to_take: false,
             batch: Vec::new(),
             done: 0,
@@ -68,7 +68,7 @@ impl<P: Clone> Host<P> {
     /// The work that has come and that the peer has not taken yet.
     #[must_use]
     pub fn to_take(&self) -> Option<&P> {
-        self.coming.as_ref().filter(|_| self.to_take)
+        self.incoming.as_ref().filter(|_| self.to_take)
     }
 
     /// No further snapshot will be taken.
@@ -111,7 +111,7 @@ impl<P: Clone> Host<P> {
         } else {
             self.to_take = false;
         }
-        self.coming = piece;
+        self.incoming = piece;
         self.ask(event, now_ns, chooser, effects);
     }
 
@@ -160,7 +160,7 @@ impl<P: Clone> Host<P> {
             Event::AllIdle
         } else {
             // Work that was only to be looked at may be left over.
-            if self.coming.take().is_some() && std::mem::take(&mut self.to_take) {
+            if self.incoming.take().is_some() && std::mem::take(&mut self.to_take) {
                 effects.broken(Law::InVain)?;
             }
             return Ok(false);
@@ -177,8 +177,8 @@ impl<P: Clone> Host<P> {
         chooser: &mut dyn Chooser,
         effects: &mut V,
     ) {
-        let coming = self.to_take().map_or(0.0, |piece| effects.size_of(piece));
-        self.peer.on(event, now_ns, effects.size() + coming, chooser, &mut self.batch);
+        let incoming = self.to_take().map_or(0.0, |piece| effects.size_of(piece));
+        self.peer.on(event, now_ns, effects.size() + incoming, chooser, &mut self.batch);
     }
 
     /// Carries out one action.
@@ -197,7 +197,7 @@ impl<P: Clone> Host<P> {
                 }
                 None => self.kept.push(thief),
             },
-            Action::Take { ticket } => match self.coming.take() {
+            Action::Take { ticket } => match self.incoming.take() {
                 Some(piece) => {
                     self.ledger.take(ticket);
                     effects.put(piece)?;
@@ -216,7 +216,7 @@ impl<P: Clone> Host<P> {
             Action::WakeAt { at_ns } => effects.wake_at(at_ns),
             Action::Finish => effects.finish()?,
             Action::Late(change) => {
-                let held = (&mut self.peer, &mut self.ledger, &mut self.coming);
+                let held = (&mut self.peer, &mut self.ledger, &mut self.incoming);
                 self.gave |= carry_out(held, change, effects)?;
             }
         }

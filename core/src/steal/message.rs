@@ -1,8 +1,8 @@
 //! The words of the protocol: what peers say to each other, and what a peer and its host say.
 
-use super::hungry::Thief;
-use super::late::words::{Change, Recall};
+use super::late::messages::{Change, Recall};
 use super::power::Power;
+use super::thieves::Thief;
 use super::ticket::{Fraction, PeerId, Ticket};
 
 /// What one peer tells another.

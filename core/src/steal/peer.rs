@@ -3,7 +3,6 @@
 use super::asking::{Asking, Context, Next};
 use super::broker::{Broker, log2_load};
 use super::chooser::Chooser;
-use super::hungry::{Thief, Thieves};
 use super::late::copies::Copies;
 use super::message::{Action, Event, Message};
 use super::mutant::Mutant;
@@ -11,6 +10,7 @@ use super::policy::{End, Policy, Victim};
 use super::power::{Power, PowerMeter};
 use super::quiet::{Rules, Step, Totals, Waves};
 use super::share::ShareContext;
+use super::thieves::{Thief, Thieves};
 use super::ticket::{PeerId, Ticket};
 use super::tree::{PeerTree, TreePlace};
 
@@ -37,7 +37,7 @@ pub struct Peer {
     /// Late giving: the piece that came last.
     pub(super) piece: Option<Ticket>,
     /// What the broker was told last, and when the next report is due.
-    told: u32,
+    reported_load: u32,
     pub(super) tell_at_ns: u64,
     /// Peers of the subtree, this one included, that have not had their part of the whole.
     unserved: u32,
@@ -72,7 +72,7 @@ impl Peer {
             broker: Broker::default(),
             copies: Copies::default(),
             piece: None,
-            told: 0,
+            reported_load: 0,
             tell_at_ns: 0,
             unserved: place.size(),
             place,
@@ -255,8 +255,8 @@ impl Peer {
     /// Work has come from elsewhere.
     fn on_refilled(&mut self, size: f64, actions: &mut Vec<Action>) {
         self.come_back(actions);
-        let told = self.asking.on_work(self.me, &self.place, &self.policy);
-        told.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
+        let parked = self.asking.on_work(self.me, &self.place, &self.policy);
+        parked.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
         self.serve_waiting(size, actions);
     }
 
@@ -312,8 +312,8 @@ impl Peer {
             return;
         }
         let load = size as u64;
-        if log2_load(load) != self.told && now_ns >= self.tell_at_ns {
-            self.told = log2_load(load);
+        if log2_load(load) != self.reported_load && now_ns >= self.tell_at_ns {
+            self.reported_load = log2_load(load);
             self.tell_at_ns = now_ns + self.policy.report_ns;
             send(0, Message::Load { load }, actions);
         }
@@ -460,7 +460,7 @@ impl Peer {
                 Next::Nothing => return,
             };
             // A broker takes the request for a report that there is no work here.
-            self.told = 0;
+            self.reported_load = 0;
             send(to, self.request(waits), actions);
         }
     }

@@ -1,8 +1,8 @@
 //! [`Share`]: how much to give: a fixed part, by measured power, by subtree size, or in chunks.
 
 use super::PeerId;
-use super::hungry::Thief;
 use super::power::Power;
+use super::thieves::Thief;
 use super::tree::TreePlace;
 
 /// How much of its work a victim gives to a thief.

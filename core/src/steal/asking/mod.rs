@@ -7,8 +7,8 @@ mod turns;
 
 use super::PeerId;
 use super::chooser::Chooser;
-use super::hungry::Thieves;
 use super::policy::{Policy, Victim};
+use super::thieves::Thieves;
 use super::tree::TreePlace;
 
 /// What to do next.
@@ -84,16 +84,16 @@ impl Asking {
         if self.asked == Some(from) {
             self.asked = None;
         }
-        let mut told = std::mem::take(&mut self.waiting);
+        let mut parked = std::mem::take(&mut self.waiting);
         if let Some(parent) = place.parent().filter(|_| self.parent_thinks_empty)
-            && !told.contains(&parent)
+            && !parked.contains(&parent)
         {
-            told.push(parent);
+            parked.push(parent);
         }
-        told.retain(|&peer| peer != from);
+        parked.retain(|&peer| peer != from);
         let served = policy.share.is_once() || policy.victim == Victim::Woven;
         *self = Self { asked: self.asked, turn: self.turn, served, ..Self::default() };
-        told
+        parked
     }
 
     /// Records a refusal.

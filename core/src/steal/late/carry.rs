@@ -1,7 +1,7 @@
 //! Carries out what a peer wants done with copies: the part of the host that only late giving needs.
 
 use super::effects::LateEffects;
-use super::words::{Change, Recall};
+use super::messages::{Change, Recall};
 use crate::steal::giving::hand_over;
 use crate::steal::ledger::Ledger;
 use crate::steal::message::Message;
@@ -13,7 +13,7 @@ type HostParts<'a, P> = (&'a mut Peer, &'a mut Ledger<P>, &'a mut Option<P>);
 
 /// Carries out one change. Returns whether the size of the peer's own work changed.
 pub(in super::super) fn carry_out<P: Clone, V: LateEffects<Piece = P>>(
-    (peer, ledger, coming): HostParts<'_, P>,
+    (peer, ledger, incoming): HostParts<'_, P>,
     change: Change,
     effects: &mut V,
 ) -> Result<bool, V::Error> {
@@ -21,9 +21,9 @@ pub(in super::super) fn carry_out<P: Clone, V: LateEffects<Piece = P>>(
         Change::Give { to, ticket, of, owner, share } => {
             return give((peer, ledger), (to, ticket), (of, owner), share, effects);
         }
-        Change::Hold { ticket } => hold((peer, ledger, coming), ticket, effects)?,
+        Change::Hold { ticket } => hold((peer, ledger, incoming), ticket, effects)?,
         Change::Trim => {
-            if let Some(away) = coming.take() {
+            if let Some(away) = incoming.take() {
                 effects.trim(&away)?;
                 return Ok(true);
             }
@@ -64,11 +64,11 @@ fn give<P: Clone, V: LateEffects<Piece = P>>(
 
 /// Reduces a copy to what is still left of it.
 fn hold<P: Clone, V: LateEffects<Piece = P>>(
-    (peer, ledger, coming): HostParts<'_, P>,
+    (peer, ledger, incoming): HostParts<'_, P>,
     ticket: Ticket,
     effects: &mut V,
 ) -> Result<(), V::Error> {
-    let Some(left) = coming.take() else { return Ok(()) };
+    let Some(left) = incoming.take() else { return Ok(()) };
     let Some(copy) = ledger.piece_mut(ticket).map(|piece| piece.clone()) else {
         return Ok(());
     };

@@ -1,15 +1,15 @@
 //! The peer's side of late giving: what the master gives from its copies, and what a worker reports.
 
-use super::super::hungry::Thief;
 use super::super::message::{Action, Message};
 use super::super::mutant::Mutant;
 use super::super::peer::{Peer, send};
 use super::super::policy::Victim;
 use super::super::power::Power;
 use super::super::share::ShareContext;
+use super::super::thieves::Thief;
 use super::super::ticket::{PeerId, Ticket};
 use super::copies::CopyOut;
-use super::words::{Change, Recall};
+use super::messages::{Change, Recall};
 
 /// Workers of a master that each report in every period. If there are more, they report less often, so
 /// that the master has time for other things.

@@ -8,7 +8,7 @@ pub(super) mod carry;
 pub(super) mod copies;
 pub mod effects;
 mod master;
-pub mod words;
+pub mod messages;
 
 pub use effects::{LateEffects, Split};
-pub use words::{Change, Recall};
+pub use messages::{Change, Recall};

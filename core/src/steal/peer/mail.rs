@@ -1,10 +1,10 @@
 //! What a peer does about each message.
 
 use super::super::broker::log2_load;
-use super::super::hungry::Thief;
 use super::super::message::{Action, Message};
 use super::super::mutant::Mutant;
 use super::super::quiet::Totals;
+use super::super::thieves::Thief;
 use super::super::ticket::{PeerId, Ticket};
 use super::{Peer, send};
 
@@ -76,7 +76,7 @@ impl Peer {
         }
         // About half of it is left. The next report is exact.
         let load = if served { size / 2.0 } else { size } as u64;
-        self.told = log2_load(load);
+        self.reported_load = log2_load(load);
         send(broker, Message::Passed { served, load }, actions);
     }
 
@@ -111,8 +111,8 @@ impl Peer {
         if self.is(Mutant::AcknowledgesBeforeJoining) {
             actions[at..].reverse();
         }
-        let told = self.asking.on_work(from, &self.place, &self.policy);
-        told.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
+        let parked = self.asking.on_work(from, &self.place, &self.policy);
+        parked.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
         self.serve_waiting(size, actions);
     }
 
