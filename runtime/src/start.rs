@@ -66,7 +66,7 @@ impl WorkerPool {
         if settings.policy.has_depths() && problem.top().is_none() {
             return Err(RunError::Cutoff);
         }
-        problem.hurry(false);
+        problem.set_stop_requested(false);
         let Plan { mut units, warnings } = plan(problem, settings)?;
         let n_units = units.len() as u32;
         // This process is alone: what others held when a file was written is its own now.

@@ -46,7 +46,7 @@ pub fn watch_over(
     let control = run_state.control();
     let halt = |why| {
         run_state.halt(why);
-        problem.hurry(true);
+        problem.set_stop_requested(true);
         mailboxes.ring_all();
     };
     let mut known = WatchState { proven: run_state.least_score, ..WatchState::default() };
@@ -65,7 +65,7 @@ pub fn watch_over(
         }
         let now = run_state.elapsed();
         if control.stopped().is_some() {
-            problem.hurry(true);
+            problem.set_stop_requested(true);
             look_at = now.saturating_add(settings.look_every);
         } else if limit.is_some_and(|limit| now >= limit) {
             halted = true;

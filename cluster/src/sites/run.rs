@@ -65,7 +65,7 @@ impl ProcessGroup for Cluster {
         let session = &mut *cluster.session();
         let ordered = session.take_order();
         let settings = &followed(settings, cluster, ordered.as_ref().map(|(order, _)| order))?;
-        problem.hurry(false);
+        problem.set_stop_requested(false);
         let Plan { units, warnings } = plan(problem, settings)?;
         let peers = units.len() as u32 + 1;
         let before = &match &ordered {

@@ -242,7 +242,7 @@ impl Workers for SiteWorkers<'_> {
 
     fn empty(&mut self) -> Result<Portion<Counts>, RunError> {
         let site_state = self.effects.site_state;
-        self.problem.hurry(true);
+        self.problem.set_stop_requested(true);
         site_state.close_round();
         let (work, on_the_way) = (self.effects.spare.drain(), self.host.on_the_way());
         site_state.hand_over(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
@@ -256,7 +256,7 @@ impl Workers for SiteWorkers<'_> {
         self.host = Host::new(self.new.clone(), true);
         self.epoch = 0;
         self.effects.run_state.control().recount();
-        self.problem.hurry(false);
+        self.problem.set_stop_requested(false);
         site_state.begin_round();
         self.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
         Ok(portion(done, open))

@@ -63,7 +63,7 @@ pub trait Problem: Sync {
     }
 
     /// Says whether a run waits to stop: what takes long may be left as it is.
-    fn hurry(&self, _hurry: bool) {}
+    fn set_stop_requested(&self, _requested: bool) {}
 
     /// Something that looks for good solutions beside the search, if the problem has such.
     fn improver(&self, _seed: u64) -> Option<Box<dyn Improver + '_>> {
@@ -114,7 +114,7 @@ impl<T: Tree> Problem for Plain<T> {
         self.0.fingerprint().map_or_else(same, |own| own == print)
     }
 
-    fn hurry(&self, hurry: bool) {
-        self.0.hurry(hurry);
+    fn set_stop_requested(&self, requested: bool) {
+        self.0.set_stop_requested(requested);
     }
 }

@@ -107,7 +107,7 @@ pub trait Tree: Sync {
 
     /// Tells whether the run waits to stop. A tree whose nodes take long may then leave the current ones
     /// for another time, by [`Children::leave`].
-    fn hurry(&self, _hurry: bool) {}
+    fn set_stop_requested(&self, _requested: bool) {}
 
     /// Computes a solution's value again, from the problem alone. `None` means that the tree has no check.
     ///

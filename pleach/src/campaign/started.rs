@@ -120,7 +120,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         let why = if self.search.cancel.is_cancelled() { Stop::Asked } else { Stop::Time };
         let mut outcome = Report::unbegun(why, self.started.elapsed().as_secs_f64()).outcome;
         // Only what is known without further ado.
-        problem.hurry(true);
+        problem.set_stop_requested(true);
         outcome.goal = problem.goal();
         outcome.solution = settings.start.clone();
         let to_beat = settings.best.map(|value| outcome.goal.score(value));

@@ -31,7 +31,7 @@ impl Tree for Tours {
         if !node.allowed.propagate(&self.twins) {
             return;
         }
-        if self.hurried() {
+        if self.stop_requested() {
             return defer(node, self.least, out);
         }
         let seen = match self.see(&node, best) {
@@ -39,7 +39,7 @@ impl Tree for Tours {
             Ok(None) => return,
             Err(bound) => return defer(node, bound, out),
         };
-        if self.hurried() {
+        if self.stop_requested() {
             return defer(node, self.at_least(seen.bound), out);
         }
         let mut best = best;
@@ -94,7 +94,7 @@ fn by_arc(
     out: &mut Children<'_, Tours>,
 ) {
     let arc = choose(tours, &node, seen, best);
-    if tours.hurried() {
+    if tours.stop_requested() {
         return defer(node, bound, out);
     }
     let Some((i, j)) = arc else {
@@ -139,13 +139,13 @@ fn choose(tours: &Tours, node: &Node, seen: &Seen, best: i64) -> Option<(usize, 
             return (target - base).max(1) as f64;
         }
         let arcs = Arcs::new(&tours.instance, allowed);
-        let bound = ascend(&arcs, &node.multipliers, target, AHEAD, &|| !tours.hurried());
+        let bound = ascend(&arcs, &node.multipliers, target, AHEAD, &|| !tours.stop_requested());
         let bound = bound.map_or(target, |raised| raised.bound);
         (bound.min(target) - base).max(1) as f64
     };
     let mut most: Option<(f64, usize)> = None;
     for at in candidates {
-        if tours.hurried() {
+        if tours.stop_requested() {
             break;
         }
         let (i, j) = ends(at);

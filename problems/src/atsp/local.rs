@@ -213,13 +213,13 @@ impl Local {
 /// The search beside another one, which may have to stop.
 pub(super) struct Beside {
     pub local: Local,
-    pub hurried: Arc<AtomicBool>,
+    pub stop_requested: Arc<AtomicBool>,
 }
 
 impl Improver for Beside {
     fn improve(&mut self) -> Option<Solution> {
-        let Self { local, hurried } = self;
-        let new = local.step(&|| !hurried.load(Ordering::Relaxed));
+        let Self { local, stop_requested } = self;
+        let new = local.step(&|| !stop_requested.load(Ordering::Relaxed));
         new.then(|| solution(&local.instance, &local.best.0))
     }
 }

@@ -51,7 +51,7 @@ pub struct Atsp {
     start: Vec<u16>,
     search: Search,
     /// Whether the run is waiting to stop.
-    hurried: Arc<AtomicBool>,
+    stop_requested: Arc<AtomicBool>,
 }
 
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ impl Atsp {
     ) -> Result<Self, String> {
         let instance = Arc::new(instance);
         let start = tour(&instance, start, seed, wanted);
-        let hurried = Arc::default();
+        let stop_requested = Arc::default();
         let search = match bound {
             Bound::Partial => Search::Paths(Paths::new(&instance, nodes, level)?),
             // A single city has no arcs.
@@ -99,10 +99,10 @@ impl Atsp {
             _ => {
                 let prepared =
                     prepare(&instance, bound, instance.length(&start), (wanted, keep_going));
-                Search::Tours(Tours::new(prepared, &instance, &start, &hurried))
+                Search::Tours(Tours::new(prepared, &instance, &start, &stop_requested))
             }
         };
-        Ok(Self { instance, start, search, hurried })
+        Ok(Self { instance, start, search, stop_requested })
     }
 
     /// The instance.
@@ -228,8 +228,8 @@ impl Problem for Atsp {
         print.expect("both trees print their data")
     }
 
-    fn hurry(&self, hurry: bool) {
-        self.hurried.store(hurry, Ordering::Relaxed);
+    fn set_stop_requested(&self, requested: bool) {
+        self.stop_requested.store(requested, Ordering::Relaxed);
     }
 
     fn least_score(&self) -> i64 {
@@ -240,8 +240,8 @@ impl Problem for Atsp {
     }
 
     fn improver(&self, seed: u64) -> Option<Box<dyn Improver + '_>> {
-        let hurried = Arc::clone(&self.hurried);
-        let local = self.local(seed, &|| !hurried.load(Ordering::Relaxed))?;
-        Some(Box::new(Beside { local, hurried }))
+        let stop_requested = Arc::clone(&self.stop_requested);
+        let local = self.local(seed, &|| !stop_requested.load(Ordering::Relaxed))?;
+        Some(Box::new(Beside { local, stop_requested }))
     }
 }

@@ -194,10 +194,10 @@ fn nodes_that_are_left_are_gone_on_with() {
         explorer.put(&atsp.root().bytes).unwrap();
         let mut sum = Progress::default();
         while explorer.size() > 0.0 {
-            atsp.hurry(true);
+            atsp.set_stop_requested(true);
             sum.add(explorer.run(1000, best));
             let work = explorer.drain();
-            atsp.hurry(false);
+            atsp.set_stop_requested(false);
             explorer.put(&work.bytes).unwrap();
             sum.add(explorer.run(3, best));
         }

@@ -32,7 +32,7 @@ pub struct Tours {
     /// Tour lengths differ by multiples of this.
     step: i64,
     /// Whether the run is waiting to stop.
-    hurried: Arc<AtomicBool>,
+    stop_requested: Arc<AtomicBool>,
 }
 
 /// The evaluation of a node.
@@ -50,22 +50,22 @@ pub(super) struct Seen {
 
 impl Tours {
     /// The tours of an instance, prepared, given some tour. Expensive nodes take their time while the run is not
-    /// `hurried`.
+    /// `stop_requested`.
     pub(super) fn new(
         prepared: Prepared,
         instance: &Instance,
         tour: &[u16],
-        hurried: &Arc<AtomicBool>,
+        stop_requested: &Arc<AtomicBool>,
     ) -> Self {
         let target = instance.length(tour);
         let Prepared { instance, turned, bound, twins, root, least, step } = prepared;
-        let hurried = Arc::clone(hurried);
-        Self { instance, turned, bound, twins, root, least, target, step, hurried }
+        let stop_requested = Arc::clone(stop_requested);
+        Self { instance, turned, bound, twins, root, least, target, step, stop_requested }
     }
 
     /// Whether the run is waiting to stop.
-    pub(super) fn hurried(&self) -> bool {
-        self.hurried.load(Ordering::Relaxed)
+    pub(super) fn stop_requested(&self) -> bool {
+        self.stop_requested.load(Ordering::Relaxed)
     }
 
     /// The bound in use.
@@ -109,7 +109,7 @@ impl Tours {
     /// The bound so far, in units, if the run is waiting to stop.
     pub(super) fn see(&self, node: &Node, best: i64) -> Result<Option<Seen>, i64> {
         let arcs = Arcs::new(&self.instance, &node.allowed);
-        let keep_going = || !self.hurried();
+        let keep_going = || !self.stop_requested();
         if self.bound != Bound::Arborescence {
             let start = (&node.multipliers[..], &node.next[..]);
             let found = solve(&arcs, &arcs.cost, start, &keep_going);
@@ -124,7 +124,7 @@ impl Tours {
         if let Some(next) = tour {
             return Ok(Some(Seen { arcs, bound, multipliers, next, reduced, used }));
         }
-        if self.hurried() {
+        if self.stop_requested() {
             return Err(self.at_least(bound));
         }
         // Additive bounding: an assignment on the reduced costs adds to the bound.

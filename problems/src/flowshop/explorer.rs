@@ -108,7 +108,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
     #[inline(always)]
     fn branch(&mut self, stretch: &mut Stretch<K::Word>) {
         let (flowshop, branching) = (self.flowshop, self.flowshop.branching);
-        let keep_going = || !flowshop.hurried();
+        let keep_going = || !flowshop.stop_requested();
         let frame = &mut self.frames[self.used - 1];
         let base = &self.bases[frame.base];
         if self.flowshop.bounding() == Bound::OneTight {

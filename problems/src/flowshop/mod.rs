@@ -85,8 +85,8 @@ impl Problem for Flowshop {
         fingerprint("flowshop", &(self.instance.jobs(), times, names, self.reference, self.all))
     }
 
-    fn hurry(&self, hurry: bool) {
-        self.hurried.store(hurry, Ordering::Relaxed);
+    fn set_stop_requested(&self, requested: bool) {
+        self.stop_requested.store(requested, Ordering::Relaxed);
     }
 
     fn least_score(&self) -> i64 {

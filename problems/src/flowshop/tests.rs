@@ -295,9 +295,9 @@ fn nodes_left_in_a_hurry_are_explored_later() {
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 while !over.load(Ordering::Relaxed) {
-                    Problem::hurry(flowshop, true);
+                    Problem::set_stop_requested(flowshop, true);
                     std::thread::yield_now();
-                    Problem::hurry(flowshop, false);
+                    Problem::set_stop_requested(flowshop, false);
                     std::thread::yield_now();
                 }
             });

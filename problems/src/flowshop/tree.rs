@@ -37,7 +37,7 @@ pub struct Flowshop {
     /// The initial schedule of the heuristics that run beside the search.
     pub start: Option<Vec<u16>>,
     /// Whether the run is waiting to stop.
-    pub(super) hurried: Arc<AtomicBool>,
+    pub(super) stop_requested: Arc<AtomicBool>,
 }
 
 impl Flowshop {
@@ -57,7 +57,7 @@ impl Flowshop {
             level,
             all: false,
             start: None,
-            hurried: Arc::default(),
+            stop_requested: Arc::default(),
         }
     }
 
@@ -103,16 +103,17 @@ impl Flowshop {
     }
 
     /// Whether the run is waiting to stop.
-    pub(super) fn hurried(&self) -> bool {
-        self.hurried.load(Ordering::Relaxed)
+    pub(super) fn stop_requested(&self) -> bool {
+        self.stop_requested.load(Ordering::Relaxed)
     }
 
     /// Whether nodes are left unbranched, since the run is waiting to stop and they take long.
     pub(super) fn leaves_nodes(&self) -> bool {
-        self.bound == Bound::Two && self.nodes == Nodes::Pool && self.hurried()
+        self.bound == Bound::Two && self.nodes == Nodes::Pool && self.stop_requested()
     }
 
-    /// The lower bound at the root; `auto` takes the best one available, and in a hurry the best one at hand.
+    /// The lower bound at the root; `auto` takes the best one available, and once a stop is requested the best one at
+    /// hand.
     #[must_use]
     pub fn root_bound(&self) -> i64 {
         let partial = self.partial(&Node::default());
@@ -120,7 +121,7 @@ impl Flowshop {
         let heads = self.tables.least().iter().rev();
         let bounds = partial.rest.iter().zip(heads).map(|(rest, head)| rest + head);
         let one = bounds.max().unwrap_or(0);
-        let pairs = if self.hurried() { self.pairs.get() } else { self.pairs() };
+        let pairs = if self.stop_requested() { self.pairs.get() } else { self.pairs() };
         let two = pairs.map_or(0, |pairs| partial.two_of_all(pairs, &self.tables));
         one.max(two).into()
     }

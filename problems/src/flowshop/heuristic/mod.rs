@@ -55,7 +55,7 @@ impl<'f> Together<'f> {
     pub fn beside(flowshop: &'f Flowshop, start: Option<&[u16]>, seed: u64) -> Self {
         let instance = &flowshop.instance;
         let start = start.map(|order| (order.to_vec(), instance.makespan(order)));
-        let best = start.unwrap_or_else(|| neh(instance, &|| !flowshop.hurried()));
+        let best = start.unwrap_or_else(|| neh(instance, &|| !flowshop.stop_requested()));
         Self::new(flowshop, best, seed)
     }
 
@@ -85,7 +85,7 @@ impl<'f> Together<'f> {
 impl Improver for Together<'_> {
     fn improve(&mut self) -> Option<Solution> {
         let flowshop = self.flowshop;
-        self.step(&|| !flowshop.hurried())
+        self.step(&|| !flowshop.stop_requested())
             .then(|| Solution { score: self.best.1.into(), plan: plan(&self.best.0) })
     }
 }
