@@ -93,10 +93,11 @@ fn a_device_that_fails_loses_nothing() {
         for threads in [0, 1] {
             let words = format!("emulated:rmax=3:pool=2:fail={fail}");
             let mut warned = false;
-            let outcome = run(&flowshop, &from_best(settings(threads, &[&words])), &mut |sight| {
-                warned |= sight.warning.is_some();
-                ControlFlow::Continue(())
-            });
+            let outcome =
+                run(&flowshop, &from_best(settings(threads, &[&words])), &mut |snapshot| {
+                    warned |= snapshot.warning.is_some();
+                    ControlFlow::Continue(())
+                });
             assert_eq!(outcome.unwrap().counts, wanted, "{threads} threads, launch {fail}");
             assert!(warned || threads > 0, "launch {fail}");
         }

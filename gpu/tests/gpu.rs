@@ -398,9 +398,9 @@ fn devices_and_threads_share_a_run() {
 fn what_cannot_be_used_is_said_and_left_out() {
     let queens = queens(8);
     let mut said = Vec::new();
-    let settings = Settings { look_every: Duration::from_millis(1), ..devices(1, &["gpu7"]) };
-    let outcome = run(&queens, &settings, &mut |sight| {
-        said.extend(sight.warning.clone());
+    let settings = Settings { progress_every: Duration::from_millis(1), ..devices(1, &["gpu7"]) };
+    let outcome = run(&queens, &settings, &mut |snapshot| {
+        said.extend(snapshot.warning.clone());
         ControlFlow::Continue(())
     });
     assert_eq!(outcome.unwrap().units.len(), 1);

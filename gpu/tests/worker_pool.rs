@@ -96,8 +96,8 @@ fn a_run_within_a_run_has_threads_of_its_own() {
     let wanted = go(&pool, &queens, &settings(2)).counts;
     let big = Queens::new(13, Level::best()).unwrap();
     let mut inner = None;
-    let look_every = std::time::Duration::from_millis(1);
-    let settings_of_both = Settings { look_every, ..settings(2) };
+    let progress_every = std::time::Duration::from_millis(1);
+    let settings_of_both = Settings { progress_every, ..settings(2) };
     let outer = pool.run(&big, &settings_of_both, &mut |_| {
         inner.get_or_insert_with(|| go(&pool, &queens, &settings(2)).counts);
         ControlFlow::Continue(())

@@ -39,8 +39,8 @@ fn main() -> Result<(), pleach::RunError> {
     let towns = (0..12).map(|i: i64| (i * i * 37 % 100, i * 71 % 100)).collect();
     let report = Solver::new(Tour { towns })
         .on_solution(|length, towns| println!("{length}: {towns:?}"))
-        .on_progress(|sight| {
-            eprintln!("{} nodes", sight.counts.bounded);
+        .on_progress(|snapshot| {
+            eprintln!("{} nodes", snapshot.counts.bounded);
             ControlFlow::Continue(())
         })
         .run()?;

@@ -2,7 +2,7 @@
 
 use pleach_loops::looping::RunLoops;
 use pleach_loops::looping::{Loop, RemoteLoop};
-use pleach_loops::looping::{LoopReport, LoopSettings, LoopSight};
+use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot};
 use pleach_runtime::{RunError, WorkerPool};
 use std::ops::{ControlFlow, Range};
 
@@ -43,7 +43,7 @@ pub fn map<T: Send>(n: usize, value: impl Fn(usize) -> T + Sync) -> Result<Vec<T
 }
 
 /// Watches a loop, and may stop it.
-type Watch<'a> = Box<dyn FnMut(&LoopSight) -> ControlFlow<()> + 'a>;
+type Watch<'a> = Box<dyn FnMut(&LoopSnapshot) -> ControlFlow<()> + 'a>;
 
 /// A loop with settings.
 ///
@@ -54,8 +54,8 @@ type Watch<'a> = Box<dyn FnMut(&LoopSight) -> ControlFlow<()> + 'a>;
 /// let report = pleach::Each::new(lengths.len())
 ///     .threads(2)
 ///     .cost(|unit| lengths[unit] as f64) // else all units cost the same
-///     .on_progress(|sight| {
-///         eprintln!("{} of {}", sight.done, sight.units);
+///     .on_progress(|snapshot| {
+///         eprintln!("{} of {}", snapshot.done, snapshot.units);
 ///         ControlFlow::Continue(()) // `Break` stops the loop
 ///     })
 ///     .run(|units| println!("{units:?}"))?;
@@ -74,7 +74,7 @@ impl<'a> Each<'a> {
     /// A loop of `n` units.
     #[must_use]
     pub fn new(n: usize) -> Self {
-        let watch = Box::new(|_: &LoopSight| ControlFlow::Continue(()));
+        let watch = Box::new(|_: &LoopSnapshot| ControlFlow::Continue(()));
         Self { n, cost_before: Vec::new(), settings: LoopSettings::default(), watch }
     }
 
@@ -107,7 +107,7 @@ impl<'a> Each<'a> {
 
     /// Called about ten times a second; stops the loop by breaking. Ranges that have begun come to their end.
     #[must_use]
-    pub fn on_progress(mut self, watch: impl FnMut(&LoopSight) -> ControlFlow<()> + 'a) -> Self {
+    pub fn on_progress(mut self, watch: impl FnMut(&LoopSnapshot) -> ControlFlow<()> + 'a) -> Self {
         self.watch = Box::new(watch);
         self
     }

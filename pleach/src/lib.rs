@@ -84,11 +84,12 @@ pub use pleach_core::wire::fingerprint;
 #[cfg(feature = "loops")]
 pub use pleach_loops::looping::{Cells, Kept, Loop, RemoteLoop};
 #[cfg(feature = "loops")]
-pub use pleach_loops::looping::{LoopReport, LoopSettings, LoopSight, Part, RunLoops, Sizes};
+pub use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, RunLoops, Sizes};
 pub use pleach_problems::simd::Level;
 pub use pleach_runtime::activity::{Activity, Column, Phases};
 pub use pleach_runtime::{
-    Balance, Outcome, RunError, Save, Settings, Sight, Stop, UnitReport, WorkerPool, cores,
+    Balance, Outcome, ProgressSnapshot, RunError, Save, Settings, Stop, UnitReport, WorkerPool,
+    cores,
 };
 #[cfg(feature = "cluster")]
 pub use processes::Processes;

@@ -4,7 +4,7 @@ use crate::report::Report;
 use crate::report::moment::{Moment, note};
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Goal, Solution, Tree};
-use pleach_runtime::{Lock, RunError, Save, Settings, Sight, load};
+use pleach_runtime::{Lock, ProgressSnapshot, RunError, Save, Settings, load};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub fn solve<T: Tree>(tree: T) -> Result<Report, RunError> {
 }
 
 /// Watches a run, and may stop it.
-type Watch<'a> = Box<dyn FnMut(&Sight) -> ControlFlow<()> + 'a>;
+type Watch<'a> = Box<dyn FnMut(&ProgressSnapshot) -> ControlFlow<()> + 'a>;
 
 /// Receives improvements: the value, and the solution.
 type OnSolution<'a> = Box<dyn FnMut(i64, &[i64]) + 'a>;
@@ -45,8 +45,8 @@ type OnSolution<'a> = Box<dyn FnMut(i64, &[i64]) + 'a>;
 /// let report = pleach::Solver::new(Bits(12))
 ///     .threads(2)
 ///     .time_limit(Duration::from_secs(60))
-///     .on_progress(|sight| {
-///         eprintln!("{} nodes", sight.counts.bounded);
+///     .on_progress(|snapshot| {
+///         eprintln!("{} nodes", snapshot.counts.bounded);
 ///         ControlFlow::Continue(()) // `Break` stops the search, with what is known so far
 ///     })
 ///     .run()?;
@@ -148,7 +148,10 @@ impl<'a, P: Problem> Solver<'a, P> {
 
     /// Called about ten times a second; stops the search by breaking.
     #[must_use]
-    pub fn on_progress(mut self, watch: impl FnMut(&Sight) -> ControlFlow<()> + 'a) -> Self {
+    pub fn on_progress(
+        mut self,
+        watch: impl FnMut(&ProgressSnapshot) -> ControlFlow<()> + 'a,
+    ) -> Self {
         self.watch = Box::new(watch);
         self
     }
@@ -191,9 +194,9 @@ impl<'a, P: Problem> Solver<'a, P> {
                 found(goal.value(solution.score), &solution.plan);
             }
         };
-        let report = search(problem, settings, &mut |sight| {
-            sight.solution.iter().for_each(&mut show);
-            watch(sight)
+        let report = search(problem, settings, &mut |snapshot| {
+            snapshot.solution.iter().for_each(&mut show);
+            watch(snapshot)
         })?;
         report.outcome.solution.iter().for_each(&mut show);
         Ok(report)
@@ -233,16 +236,16 @@ impl<'a, P: Problem> Solver<'a, P> {
 pub(crate) fn search(
     problem: &dyn Problem,
     settings: &Settings,
-    watch: &mut dyn FnMut(&Sight) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(&ProgressSnapshot) -> ControlFlow<()>,
 ) -> Result<Report, RunError> {
     let goal = problem.goal();
     let mut moments: Vec<Moment> =
         settings.trace.then(|| first(problem, settings)).into_iter().collect();
-    let outcome = pleach_runtime::run(problem, settings, &mut |sight| {
-        if settings.trace && sight.warning.is_none() {
-            note(&mut moments, Moment::of(sight));
+    let outcome = pleach_runtime::run(problem, settings, &mut |snapshot| {
+        if settings.trace && snapshot.warning.is_none() {
+            note(&mut moments, Moment::of(snapshot));
         }
-        watch(sight)
+        watch(snapshot)
     })?;
     // A saved search had a value to beat, or a solution whose value is one.
     let saved = settings.resume.as_ref().map(|saved| saved.best);

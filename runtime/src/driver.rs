@@ -67,7 +67,7 @@ const SLICE: u64 = 1 << 16;
 /// How long a unit without fuel waits for others to return some.
 const RETURN_NS: u64 = 200_000;
 /// How long a unit that only gives waits between two looks at the run.
-const LOOK_NS: u64 = 5_000_000;
+const POLL_NS: u64 = 5_000_000;
 
 impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     pub fn new(
@@ -130,8 +130,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
                 self.park();
                 now_ns = self.wait(u64::MAX, now_ns);
             } else if self.seeds.is_none() && self.host.peer().waits(size) {
-                // Looks are answered between two waits.
-                now_ns = self.wait(LOOK_NS, now_ns);
+                // Requests for progress are answered between two waits.
+                now_ns = self.wait(POLL_NS, now_ns);
                 self.answer_look();
             } else if let Some(rest_ns) = self.pace.as_ref().and_then(|pace| pace.rest_ns(now_ns)) {
                 now_ns = self.wait(rest_ns, now_ns);
@@ -289,16 +289,16 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     /// Shows how much of the tree is open here, if that was asked for since the last time.
     fn answer_look(&mut self) {
         let (run_state, me) = (self.body.run_state, self.body.me);
-        let look = run_state.look();
-        if run_state.gauge(me).owes(look) {
+        let progress_request = run_state.progress_request();
+        if run_state.gauge(me).owes(progress_request) {
             let explorer = self.body.executor.explorer();
             let open = explorer.open_share().unwrap_or(f64::NAN);
             let here = explorer.least_bound().unwrap_or(i64::MAX);
-            run_state.gauge(me).answer(look, open, here.min(self.least_kept()));
+            run_state.gauge(me).answer(progress_request, open, here.min(self.least_kept()));
         }
     }
 
-    /// There is no work here: that answers all looks until there is.
+    /// There is no work here: that answers all requests for progress until there is.
     fn park(&mut self) {
         let run_state = self.body.run_state;
         run_state.gauge(self.body.me).park(self.least_kept());

@@ -3,7 +3,7 @@
 use crate::sync::{AtomicI64, AtomicU64, Ordering};
 use pleach_core::search::tree::Counts;
 
-/// The answer of a unit without work: it holds for every look until the unit has work again.
+/// The answer of a unit without work: it holds for every request until the unit has work again.
 const PARKED: u64 = u64::MAX;
 
 /// One unit's counts and bounds, for others to read; on a cache line of its own.
@@ -22,7 +22,7 @@ pub struct Gauge {
     busy_ns: AtomicU64,
     /// The least bound of all work here or on its way from here.
     least_bound: AtomicI64,
-    /// The look that `open` and `least_bound` answer.
+    /// The request for progress that `open` and `least_bound` answer.
     answered: AtomicU64,
     /// Counts up before each rise of the least bound.
     rises: AtomicU64,
@@ -47,10 +47,10 @@ impl Default for Gauge {
 }
 
 impl Gauge {
-    /// Whether the unit has answered a look. Once all units have, their gauges together leave no work
+    /// Whether the unit has answered a request for progress. Once all units have, their gauges together leave no work
     /// out.
-    pub fn answers(&self, look: u64) -> bool {
-        self.answered.load(Ordering::Acquire) >= look
+    pub fn answers(&self, request: u64) -> bool {
+        self.answered.load(Ordering::Acquire) >= request
     }
 
     /// How often the least bound has risen. Bounds that are read one after the other belong together only
@@ -108,21 +108,21 @@ impl Gauge {
         self.open_nodes.store(open_nodes as u64, Ordering::Relaxed);
     }
 
-    /// Whether a look is still to be answered.
-    pub fn owes(&self, look: u64) -> bool {
-        self.answered.load(Ordering::Relaxed) != look
+    /// Whether a request for progress is still to be answered.
+    pub fn owes(&self, request: u64) -> bool {
+        self.answered.load(Ordering::Relaxed) != request
     }
 
-    /// Answers a look.
-    pub fn answer(&self, look: u64, open: f64, least_bound: i64) {
+    /// Answers a request for progress.
+    pub fn answer(&self, request: u64, open: f64, least_bound: i64) {
         self.rises.fetch_add(1, Ordering::SeqCst);
         self.open.store(open.to_bits(), Ordering::Relaxed);
         // A piece counts here until it is acknowledged, and at its receiver from then on.
         self.least_bound.store(least_bound, Ordering::SeqCst);
-        self.answered.store(look, Ordering::Release);
+        self.answered.store(request, Ordering::Release);
     }
 
-    /// Answers this and all later looks, until the unit has work again.
+    /// Answers this and all later requests, until the unit has work again.
     pub fn park(&self, least_bound: i64) {
         self.open_nodes.store(0, Ordering::Relaxed);
         self.hold(0.0);

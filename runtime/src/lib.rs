@@ -71,7 +71,8 @@ pub use host::host;
 pub use lock::Lock;
 #[cfg(not(loom))]
 pub use outcome::{
-    Balance, Outcome, Parting, Sight, SiteReport, SiteSight, SitesSight, UnitReport, UnitSight,
+    Balance, Outcome, Parting, ProgressSnapshot, SiteReport, SiteSnapshot, SitesSnapshot,
+    UnitReport, UnitSnapshot,
 };
 #[cfg(not(loom))]
 pub use save::{Save, SaveNow, load};

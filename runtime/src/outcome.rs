@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A snapshot of a run's progress.
 #[derive(Clone, Debug, Default)]
-pub struct Sight {
+pub struct ProgressSnapshot {
     /// Seconds since the start, plus those before a resume.
     pub seconds: f64,
     /// What all units counted so far, including before a resume.
@@ -24,16 +24,16 @@ pub struct Sight {
     /// A problem that does not stop the run; reported once.
     pub warning: Option<String>,
     /// How the sites are, where there are several.
-    pub sites: Option<SitesSight>,
+    pub sites: Option<SitesSnapshot>,
     /// How each unit of this process is.
-    pub units: Vec<UnitSight>,
+    pub units: Vec<UnitSnapshot>,
     /// How each site is, as far as this process has heard of others.
-    pub each_site: Vec<SiteSight>,
+    pub each_site: Vec<SiteSnapshot>,
 }
 
 /// How a unit is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct UnitSight {
+pub struct UnitSnapshot {
     /// Its name.
     pub name: Arc<str>,
     /// Nodes that it has explored.
@@ -46,7 +46,7 @@ pub struct UnitSight {
 
 /// How a site is.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SiteSight {
+pub struct SiteSnapshot {
     /// Its name: `site1`.
     pub name: String,
     /// The machine that it runs on.
@@ -67,7 +67,7 @@ pub struct SiteSight {
 
 /// How the sites of a search are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SitesSight {
+pub struct SitesSnapshot {
     /// Sites that are there.
     pub sites: u32,
     /// Their units.
@@ -252,7 +252,7 @@ impl Outcome {
 }
 
 /// Is shown the run now and then, and stops it by breaking.
-pub type Watcher<'a> = dyn FnMut(&Sight) -> ControlFlow<()> + 'a;
+pub type Watcher<'a> = dyn FnMut(&ProgressSnapshot) -> ControlFlow<()> + 'a;
 
 #[cfg(test)]
 mod tests {

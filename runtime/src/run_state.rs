@@ -24,7 +24,7 @@ pub struct RunState<'a> {
     gauges: Vec<Gauge>,
     names: Vec<Arc<str>>,
     /// Counts up when the open part of the tree is asked for.
-    looks: AtomicU64,
+    progress_requests: AtomicU64,
     start: Instant,
     saver: Option<Saver<'a>>,
     /// Lines to be shown to the user.
@@ -51,7 +51,7 @@ impl<'a> RunState<'a> {
             control,
             gauges: names.iter().map(|_| Gauge::default()).collect(),
             names,
-            looks: AtomicU64::new(0),
+            progress_requests: AtomicU64::new(0),
             start,
             saver,
             warnings: Mutex::new(warnings),
@@ -139,14 +139,14 @@ impl<'a> RunState<'a> {
         &self.names
     }
 
-    /// The look that was asked for last.
-    pub fn look(&self) -> u64 {
-        self.looks.load(Ordering::Relaxed)
+    /// The request for progress that was asked for last.
+    pub fn progress_request(&self) -> u64 {
+        self.progress_requests.load(Ordering::Relaxed)
     }
 
     /// Asks all units for the open part of the tree.
-    pub fn ask_for_look(&self) {
-        self.looks.fetch_add(1, Ordering::Relaxed);
+    pub fn request_progress(&self) {
+        self.progress_requests.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes a unit's part of a snapshot.

@@ -49,7 +49,7 @@ pub struct Settings {
     /// How long an idle unit polls for mail before it sleeps.
     pub spin: Duration,
     /// Time between two progress reports.
-    pub look_every: Duration,
+    pub progress_every: Duration,
     /// Where and how often to save the run.
     pub save: Option<Save>,
     /// Requests to save the run at once.
@@ -103,7 +103,7 @@ impl Default for Settings {
             seed: 0,
             trace: false,
             spin: crate::transport::local::SPIN,
-            look_every: Duration::from_millis(100),
+            progress_every: Duration::from_millis(100),
             save: None,
             save_now: SaveNow::default(),
             resume: None,

@@ -1,7 +1,7 @@
 //! [`SiteState`]: what the gateway of a site shares with the units and their watcher.
 
 use crate::control::{Reason, Stop};
-use crate::outcome::SiteSight;
+use crate::outcome::SiteSnapshot;
 use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Condvar, Mutex, Ordering, lock};
 use crate::transport::local::Mailboxes;
 use pleach_core::lease::ProgressReport;
@@ -18,7 +18,7 @@ use std::time::Duration;
 const OVER: u64 = u64::MAX;
 
 /// How long a unit that waits for the next round goes without a look at whether the run has failed.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_EVERY: Duration = Duration::from_millis(10);
 
 /// What is known of the other processes of a search.
 pub trait OtherProcesses: Send + Sync {
@@ -26,7 +26,7 @@ pub trait OtherProcesses: Send + Sync {
     fn together(&self) -> Together;
 
     /// How each is, as far as it told.
-    fn sights(&self) -> Vec<SiteSight>;
+    fn snapshots(&self) -> Vec<SiteSnapshot>;
 }
 
 /// How the other processes are, all together.
@@ -145,7 +145,7 @@ impl SiteState {
         let turn = lock(&self.turn);
         if self.round() < round {
             // Whether it was woken or not, the round tells.
-            let _ = self.turned.wait_timeout(turn, LOOK);
+            let _ = self.turned.wait_timeout(turn, POLL_EVERY);
         }
     }
 

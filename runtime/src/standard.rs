@@ -27,9 +27,9 @@ mod before_main {
     #[used]
     // SAFETY: the loader calls what stands here before `main`, with arguments that a function may ignore.
     #[unsafe(link_section = ".init_array")]
-    static LOOK: extern "C" fn() = look;
+    static AT_START: extern "C" fn() = at_start;
 
-    extern "C" fn look() {
+    extern "C" fn at_start() {
         // SAFETY: this command takes no further argument, and asks about any number.
         let flags = unsafe { fcntl(STANDARD_OUTPUT, F_GETFD) };
         CLOSED.store(flags == -1, Ordering::Relaxed);

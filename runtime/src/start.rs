@@ -8,7 +8,7 @@ use crate::gather::{check, gather};
 use crate::late;
 use crate::late::aside::ScratchExplorer;
 use crate::outcome::Watcher;
-use crate::outcome::{Outcome, Sight, UnitReport};
+use crate::outcome::{Outcome, ProgressSnapshot, UnitReport};
 use crate::profile;
 use crate::run_state::RunState;
 use crate::save::Saver;
@@ -228,7 +228,11 @@ pub fn last_warnings(run_state: &RunState<'_>, watch: &mut Watcher<'_>) {
     while let Some(warning) = run_state.next_warning() {
         let seconds = run_state.seconds();
         // There is nothing left to stop.
-        let _ = watch(&Sight { warning: Some(warning), seconds, ..Sight::default() });
+        let _ = watch(&ProgressSnapshot {
+            warning: Some(warning),
+            seconds,
+            ..ProgressSnapshot::default()
+        });
     }
 }
 

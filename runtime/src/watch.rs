@@ -4,7 +4,7 @@
 use crate::control::Stop;
 use crate::gauge::Gauge;
 use crate::memory::Room;
-use crate::outcome::{Sight, SiteSight, SitesSight, UnitSight, Watcher};
+use crate::outcome::{ProgressSnapshot, SiteSnapshot, SitesSnapshot, UnitSnapshot, Watcher};
 use crate::run_state::RunState;
 use crate::save::{SaveNow, Saver};
 use crate::settings::Settings;
@@ -52,12 +52,12 @@ pub fn watch_over(
     let mut known = WatchState { proven: run_state.least_score, ..WatchState::default() };
     let room = Room::new(settings.memory, settings.save.is_some());
     let mut saving = Saving::new(run_state, mailboxes, &settings.save_now);
-    let mut look_at = settings.look_every;
+    let mut progress_at = settings.progress_every;
     let mut halted = false;
     loop {
         let now = run_state.elapsed();
         let limit = settings.time_limit.filter(|_| !halted && control.stopped().is_none());
-        let mut until = limit.map_or(look_at, |limit| look_at.min(limit));
+        let mut until = limit.map_or(progress_at, |limit| progress_at.min(limit));
         until = saving.next(now).map_or(until, |at| until.min(at));
         until = until.min(now.saturating_add(WEIGH_EVERY));
         if latch.wait(until.saturating_sub(now)) == 0 {
@@ -66,19 +66,24 @@ pub fn watch_over(
         let now = run_state.elapsed();
         if control.stopped().is_some() {
             problem.set_stop_requested(true);
-            look_at = now.saturating_add(settings.look_every);
+            progress_at = now.saturating_add(settings.progress_every);
         } else if limit.is_some_and(|limit| now >= limit) {
             halted = true;
             halt(Stop::Time);
-            look_at = now.saturating_add(settings.look_every);
+            progress_at = now.saturating_add(settings.progress_every);
         } else if !halted && is_full(room.as_ref(), run_state) {
             halted = true;
             halt(Stop::Memory);
         } else {
             let warning = saving.proceed(now).or_else(|| run_state.next_warning());
-            if now >= look_at || warning.is_some() {
-                look_at = now.saturating_add(settings.look_every);
-                if watcher(&Sight { warning, ..sight(problem, run_state, &mut known) }).is_break() {
+            if now >= progress_at || warning.is_some() {
+                progress_at = now.saturating_add(settings.progress_every);
+                if watcher(&ProgressSnapshot {
+                    warning,
+                    ..snapshot(problem, run_state, &mut known)
+                })
+                .is_break()
+                {
                     halted = true;
                     halt(Stop::Asked);
                 }
@@ -190,14 +195,19 @@ fn is_same(one: Option<&Whole>, other: Option<&Whole>) -> bool {
     one.map(Arc::as_ptr) == other.map(Arc::as_ptr)
 }
 
-/// A look at the run.
-fn sight(problem: &dyn Problem, run_state: &RunState<'_>, known: &mut WatchState) -> Sight {
+/// A snapshot of the run.
+fn snapshot(
+    problem: &dyn Problem,
+    run_state: &RunState<'_>,
+    known: &mut WatchState,
+) -> ProgressSnapshot {
     let mut counts = run_state.before.counts;
     let mut open = 0.0;
     let mut bound = run_state.control().best();
-    // Units answer a look after their next stretch: this one reads what the last one asked for.
-    let look = run_state.look();
-    let all = look > 0 && run_state.gauges().iter().all(|gauge| gauge.answers(look));
+    // Units answer a request for progress after their next stretch: this one reads what the last one asked for.
+    let progress_request = run_state.progress_request();
+    let all = progress_request > 0
+        && run_state.gauges().iter().all(|gauge| gauge.answers(progress_request));
     let rises = || run_state.gauges().iter().map(Gauge::rises).sum::<u64>();
     let before = rises();
     for gauge in run_state.gauges() {
@@ -207,33 +217,33 @@ fn sight(problem: &dyn Problem, run_state: &RunState<'_>, known: &mut WatchState
         bound = bound.min(least_bound);
     }
     let together = rises() == before;
-    run_state.ask_for_look();
+    run_state.request_progress();
     if let Some(site_state) = run_state.site_state() {
         known.see(problem, site_state);
-        return sight_of_all(run_state, counts, site_state, known);
+        return snapshot_of_all_sites(run_state, counts, site_state, known);
     }
     if all && together {
         known.proven = bound.max(known.proven);
     }
     let solution = run_state.control().solution();
-    Sight {
+    ProgressSnapshot {
         seconds: run_state.seconds(),
         counts,
-        done: (look > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
+        done: (progress_request > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
         best: solution.as_ref().map(|best| run_state.goal.value(best.score)),
         solution,
         bound: known_bound(run_state, known.proven),
         units: units(run_state, 0),
-        ..Sight::default()
+        ..ProgressSnapshot::default()
     }
 }
 
 /// How each unit of this process is, from a peer on: the first one may be a gateway.
-fn units(run_state: &RunState<'_>, first: usize) -> Vec<UnitSight> {
+fn units(run_state: &RunState<'_>, first: usize) -> Vec<UnitSnapshot> {
     let all = run_state.names().iter().zip(run_state.gauges()).skip(first);
     let unit = |(name, gauge): (&Arc<str>, &Gauge)| {
         let ((counts, ..), (_, busy_ns)) = (gauge.read(), gauge.spent());
-        UnitSight {
+        UnitSnapshot {
             name: Arc::clone(name),
             nodes: counts.bounded.max(counts.branched),
             busy_s: busy_ns as f64 * 1e-9,
@@ -251,25 +261,25 @@ fn known_bound(run_state: &RunState<'_>, proven: i64) -> Option<i64> {
     known.then(|| run_state.goal.value(bound))
 }
 
-/// A look at a run of several sites. What is open they tell the root now and then.
-fn sight_of_all(
+/// A snapshot of a run of several sites. What is open they tell the root now and then.
+fn snapshot_of_all_sites(
     run_state: &RunState<'_>,
     mut counts: Counts,
     site_state: &SiteState,
     known: &mut WatchState,
-) -> Sight {
+) -> ProgressSnapshot {
     let others = site_state.others().together();
     let gauges = &run_state.gauges()[1..];
     let busy = gauges.iter().filter(|gauge| gauge.size() > 0.0).count() as u32;
-    let own = SiteSight {
+    let own = SiteSnapshot {
         name: "site0".into(),
         host: known.host.get_or_insert_with(crate::host::host).clone(),
         units: gauges.len() as u32,
         busy,
         nodes: counts.bounded.max(counts.branched),
-        ..SiteSight::default()
+        ..SiteSnapshot::default()
     };
-    let mut each_site = site_state.others().sights();
+    let mut each_site = site_state.others().snapshots();
     if !each_site.is_empty() {
         each_site.insert(0, own);
     }
@@ -277,12 +287,12 @@ fn sight_of_all(
     let solution = run_state.control().solution();
     let best = solution.as_ref().map(|best| run_state.goal.value(best.score));
     let bound = known_bound(run_state, known.proven);
-    let sites = SitesSight {
+    let sites = SitesSnapshot {
         sites: 1 + others.sites,
         units: gauges.len() as u32 + others.units,
         busy: busy + others.busy,
     };
-    Sight {
+    ProgressSnapshot {
         seconds: run_state.seconds(),
         counts,
         done: known.done,
@@ -292,6 +302,6 @@ fn sight_of_all(
         sites: Some(sites),
         units: units(run_state, 1),
         each_site,
-        ..Sight::default()
+        ..ProgressSnapshot::default()
     }
 }

@@ -246,14 +246,14 @@ fn a_time_limit_stops_in_time() {
 
 #[test]
 fn a_watcher_sees_progress_and_can_stop_the_run() {
-    let quick = Settings { look_every: Duration::from_millis(5), ..settings(2) };
+    let quick = Settings { progress_every: Duration::from_millis(5), ..settings(2) };
     let mut seen = Vec::new();
-    let outcome = run(&Queens::new(20, Level::best()).unwrap(), &quick, &mut |sight| {
-        seen.push(sight.clone());
+    let outcome = run(&Queens::new(20, Level::best()).unwrap(), &quick, &mut |snapshot| {
+        seen.push(snapshot.clone());
         if seen.len() < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     assert_eq!(outcome.unwrap().stop, Some(Stop::Asked));
-    assert!(seen.is_sorted_by_key(|sight| sight.counts.bounded));
+    assert!(seen.is_sorted_by_key(|snapshot| snapshot.counts.bounded));
     assert!(seen.last().is_some_and(|last| last.done.is_some_and(|done| done < 1.0)));
     let last = &seen.last().unwrap().units;
     assert!(last.iter().map(|unit| &*unit.name).eq(["cpu0", "cpu1"]), "{last:?}");
@@ -379,7 +379,7 @@ fn work_that_cannot_be_read_ends_the_run() {
 
 #[test]
 fn a_panic_in_the_watcher_ends_the_run() {
-    let quick = Settings { look_every: Duration::from_millis(5), ..settings(2) };
+    let quick = Settings { progress_every: Duration::from_millis(5), ..settings(2) };
     let watched = || run(&uts("T1WL", Level::best()), &quick, &mut |_| panic!("a watcher's fault"));
     assert!(std::panic::catch_unwind(watched).is_err());
 }
@@ -454,15 +454,15 @@ fn a_watcher_sees_a_bound_that_holds() {
     let flowshop = Flowshop::new(named("ta030").unwrap(), Level::best());
     for seed in 0..3 {
         let quick = Settings {
-            look_every: Duration::from_millis(2),
+            progress_every: Duration::from_millis(2),
             best: Some(2250),
             improve: true,
             seed,
             ..settings(3)
         };
         let mut seen = Vec::new();
-        let outcome = run(&flowshop, &quick, &mut |sight| {
-            seen.extend(sight.bound);
+        let outcome = run(&flowshop, &quick, &mut |snapshot| {
+            seen.extend(snapshot.bound);
             ControlFlow::Continue(())
         });
         assert_eq!(outcome.unwrap().solution.unwrap().score, 2178);

@@ -5,7 +5,7 @@ mod engine;
 mod executor;
 mod hostile;
 mod late;
-mod looks;
+mod progress;
 mod resume;
 mod shared;
 mod transport;

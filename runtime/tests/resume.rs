@@ -11,7 +11,7 @@ use pleach_core::steal::Policy;
 use pleach_core::wire::checkpoint::Checkpoint;
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
-use pleach_runtime::{Outcome, RunError, Settings, Sight, Stop, run};
+use pleach_runtime::{Outcome, ProgressSnapshot, RunError, Settings, Stop, run};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ fn settings(rng: &mut Rand64, best: Option<i64>) -> Settings {
         policy: Policy::parse(policy[rng.rand_range(0..5) as usize]).unwrap(),
         slow: slow_threads((0..threads).map(|_| [1.0, 1.5, 6.0][rng.rand_range(0..3) as usize])),
         seed: rng.rand_u64(),
-        look_every: Duration::from_millis(1),
+        progress_every: Duration::from_millis(1),
         best,
         ..Settings::default()
     }
@@ -82,7 +82,7 @@ fn every_snapshot_leads_to_the_same_counts() {
             let rng = &mut Rand64::new(u128::from(seed * 6 + which));
             let scratch = Scratch::new(&format!("crash-{which}-{seed}"));
             let mut seen: Vec<Vec<u8>> = Vec::new();
-            let mut look = |_: &Sight| {
+            let mut look = |_: &ProgressSnapshot| {
                 let bytes = fs::read(&scratch.0).unwrap();
                 if seen.last() != Some(&bytes) {
                     seen.push(bytes);
@@ -195,12 +195,12 @@ fn a_save_that_fails_leaves_the_old_file() {
     let settings = Settings {
         threads: 2,
         save: Some(scratch.save(Duration::from_millis(2))),
-        look_every: Duration::from_millis(1),
+        progress_every: Duration::from_millis(1),
         slow: slow_threads([8.0, 8.0]),
         ..Settings::default()
     };
     let (mut warnings, mut looks, mut last_good) = (Vec::new(), 0, Vec::new());
-    let mut look = |sight: &Sight| {
+    let mut look = |snapshot: &ProgressSnapshot| {
         looks += 1;
         if looks == 10 {
             // From now on the new file cannot be written.
@@ -208,7 +208,7 @@ fn a_save_that_fails_leaves_the_old_file() {
             fs::create_dir(&aside).unwrap();
             last_good = fs::read(&scratch.0).unwrap();
         }
-        warnings.extend(sight.warning.clone());
+        warnings.extend(snapshot.warning.clone());
         ControlFlow::Continue(())
     };
     let outcome = run(&*problem, &settings, &mut look).unwrap();

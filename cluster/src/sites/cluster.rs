@@ -42,7 +42,7 @@ const FAREWELL: Duration = Duration::from_secs(10);
 const LAST_WORD: Duration = Duration::from_millis(100);
 
 /// The longest wait between two looks at whether to go on waiting.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_EVERY: Duration = Duration::from_millis(50);
 
 const UNDER_WAY: RunError = RunError::Follow(
     "a loop of these processes is under way, and another one cannot begin inside it",
@@ -182,7 +182,7 @@ impl Cluster {
                 way = Some(self.begin_to_return(&mut session).ok_or(lost)?);
             }
             if session.hear()?.is_none() {
-                self.rest(&session, LOOK);
+                self.rest(&session, POLL_EVERY);
             }
         }
         Ok(None)
@@ -222,7 +222,7 @@ impl Cluster {
                 Some(Incoming::Lost(0)) if !self.is_root() => return,
                 Some(_) => {}
                 None if start.elapsed() > FAREWELL && self.open => return,
-                None => self.rest(&session, LOOK),
+                None => self.rest(&session, POLL_EVERY),
             }
         }
     }

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Time between two messages to the root about how far a site is.
-const SIGHT_EVERY_NS: u64 = 250_000_000;
+const PROGRESS_EVERY_NS: u64 = 250_000_000;
 
 /// The most messages taken before the units are heard again.
 const TAKEN: usize = 64;
@@ -46,7 +46,7 @@ pub(super) struct GatewayThread<'a> {
     pub stop: Option<Stop>,
     /// Whether it leaves before the end.
     pub leaving: bool,
-    pub sighted_ns: u64,
+    pub next_progress_ns: u64,
     pub commits: u64,
     /// The way back to a root that is lost.
     pub way: Option<Reconnect>,
@@ -369,10 +369,10 @@ impl GatewayThread<'_> {
     /// Tells the root now and then how far this site is.
     fn tell_how_far(&mut self) {
         let now_ns = self.run_state.now_ns();
-        if self.cluster.is_root() || now_ns < self.sighted_ns {
+        if self.cluster.is_root() || now_ns < self.next_progress_ns {
             return;
         }
-        self.sighted_ns = now_ns + SIGHT_EVERY_NS;
+        self.next_progress_ns = now_ns + PROGRESS_EVERY_NS;
         let mut progress = SiteProgress {
             units: self.site_state.peers() - 1,
             blind: self.site_state.is_blind(),
@@ -392,8 +392,8 @@ impl GatewayThread<'_> {
                 self.next = self.session.hear()?;
             }
             let peer_ns = self.workers.effects.wake_at_ns.unwrap_or(u64::MAX);
-            let sight_ns = if self.cluster.is_root() { u64::MAX } else { self.sighted_ns };
-            let until_ns = peer_ns.min(self.workers.check_at_ns).min(sight_ns);
+            let progress_ns = if self.cluster.is_root() { u64::MAX } else { self.next_progress_ns };
+            let until_ns = peer_ns.min(self.workers.check_at_ns).min(progress_ns);
             let left_ns = until_ns.saturating_sub(self.run_state.now_ns());
             if self.next.is_some() || left_ns == 0 || self.workers.effects.transport.waiting() {
                 return Ok(());

@@ -4,7 +4,7 @@ use super::message::SiteProgress;
 use super::totals::SiteTotals;
 use pleach_core::lease::SiteId;
 use pleach_core::search::tree::Counts;
-use pleach_runtime::outcome::{Parting, SiteReport, SiteSight};
+use pleach_runtime::outcome::{Parting, SiteReport, SiteSnapshot};
 use pleach_runtime::site_state::{OtherProcesses, Together};
 use pleach_runtime::sync::{Mutex, lock};
 use std::collections::BTreeMap;
@@ -119,12 +119,12 @@ impl OtherProcesses for OtherSites {
     }
 
     /// How each is, as far as it told.
-    fn sights(&self) -> Vec<SiteSight> {
+    fn snapshots(&self) -> Vec<SiteSnapshot> {
         let mut all = Vec::new();
         for (site, stays) in &*lock(&self.stays) {
             for (nth, stay) in stays.iter().enumerate() {
                 let SiteProgress { counts, units, busy, .. } = stay.progress;
-                all.push(SiteSight {
+                all.push(SiteSnapshot {
                     name: site_name(*site, nth),
                     host: stay.host.clone(),
                     joined_s: stay.joined_ns as f64 * 1e-9,

@@ -245,7 +245,7 @@ impl<'a> SiteRun<'a> {
             next: None,
             stop: None,
             leaving: false,
-            sighted_ns: 0,
+            next_progress_ns: 0,
             commits: 0,
             way: None,
             root: order.root,

@@ -15,7 +15,7 @@ use pleach_gpu::{DeviceSet, spec::Spec};
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::{Queens, first::FirstQueens};
 use pleach_problems::simd::Level;
-use pleach_runtime::{Outcome, RunError, Settings, Sight, Stop, WorkerPool, run};
+use pleach_runtime::{Outcome, ProgressSnapshot, RunError, Settings, Stop, WorkerPool, run};
 use shared::{Scratch, counted, problem};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ fn each(problem: &dyn Problem, settings: &[Settings]) -> Vec<Result<Outcome, Run
 fn watched(
     problem: &dyn Problem,
     settings: &[Settings],
-    see: &(dyn Fn(&Sight) + Sync),
+    see: &(dyn Fn(&ProgressSnapshot) + Sync),
 ) -> Vec<Result<Outcome, RunError>> {
     let clusters = clusters(settings.len() as u32);
     let site = |at: usize| {
@@ -41,9 +41,9 @@ fn watched(
         if at > 0 {
             cluster.next_order(|| true).unwrap();
         }
-        let outcome = pool.run(problem, &settings, &mut |sight| {
+        let outcome = pool.run(problem, &settings, &mut |snapshot| {
             if at == 0 {
-                see(sight);
+                see(snapshot);
             }
             ControlFlow::Continue(())
         });
@@ -170,12 +170,12 @@ fn a_time_limit_gathers_what_was_done() {
 #[test]
 fn the_root_estimates_how_much_all_have_done() {
     let queens = Queens::new(10, Level::Off).unwrap();
-    let look_every = Duration::from_millis(5);
-    let slow = Settings { look_every, pace: Some(30_000), ..settings(1) };
+    let progress_every = Duration::from_millis(5);
+    let slow = Settings { progress_every, pace: Some(30_000), ..settings(1) };
     let (shares, sites) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-    let see = |sight: &Sight| {
-        shares.lock().unwrap().extend(sight.done);
-        sites.lock().unwrap().clone_from(&sight.each_site);
+    let see = |snapshot: &ProgressSnapshot| {
+        shares.lock().unwrap().extend(snapshot.done);
+        sites.lock().unwrap().clone_from(&snapshot.each_site);
     };
     let outcomes = watched(&queens, &[slow.clone(), slow], &see);
     assert_eq!(outcomes[0].as_ref().unwrap().counts.total, 724);

@@ -43,9 +43,9 @@ pub use run::RunLoops;
 #[cfg(not(loom))]
 pub use run_loop::LoopOutcome;
 #[cfg(not(loom))]
-pub use seen::TakerSight;
+pub use seen::TakerSnapshot;
 #[cfg(not(loom))]
-pub use settings::{LoopSettings, LoopSight};
+pub use settings::{LoopSettings, LoopSnapshot};
 pub use sizes::Sizes;
 #[cfg(not(loom))]
 pub use steps::{StepsOutcome, Stops};

@@ -2,7 +2,7 @@
 
 use super::contract::{Loop, Stepping};
 use super::run_loop::{LoopOutcome, run_loop};
-use super::settings::{LoopSettings, LoopSight};
+use super::settings::{LoopSettings, LoopSnapshot};
 use super::steps::{StepsOutcome, Stops, run_steps};
 use pleach_runtime::WorkerPool;
 use pleach_runtime::error::RunError;
@@ -18,7 +18,7 @@ pub trait RunLoops {
         &self,
         work: &L,
         settings: &LoopSettings,
-        watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
     ) -> Result<LoopOutcome<L::Hand>, RunError>;
 
     /// Does steps on all threads and devices, with a slab for each. `watch` is shown how far it is now and then, and
@@ -32,7 +32,7 @@ pub trait RunLoops {
         begin: impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync,
         steps: impl Into<Stops<'s, W::Slab>>,
         settings: &LoopSettings,
-        watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
     ) -> Result<StepsOutcome<W::Slab>, RunError>
     where
         W::Slab: 's;
@@ -43,7 +43,7 @@ impl RunLoops for WorkerPool {
         &self,
         work: &L,
         settings: &LoopSettings,
-        watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
     ) -> Result<LoopOutcome<L::Hand>, RunError> {
         run_loop(self, work, settings, watch)
     }
@@ -54,7 +54,7 @@ impl RunLoops for WorkerPool {
         begin: impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync,
         steps: impl Into<Stops<'s, W::Slab>>,
         settings: &LoopSettings,
-        watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
     ) -> Result<StepsOutcome<W::Slab>, RunError>
     where
         W::Slab: 's,

@@ -4,8 +4,8 @@ use super::device::LoopDevice;
 use super::hands::{Hands, TakerTally, stands_for};
 use super::remote::{LoopProcesses, RemoteResult, TakerReport};
 use super::report::{LoopReport, Part};
-use super::seen::{TakerProgress, TakerSight};
-use super::settings::{LoopSettings, LoopSight};
+use super::seen::{TakerProgress, TakerSnapshot};
+use super::settings::{LoopSettings, LoopSnapshot};
 use super::share::{Hooks, LoopQueue, StopShareOnDrop, Takers, UnitsOf};
 use crate::looping::contract::Loop;
 use pleach_gpu::pool::DevicePool;
@@ -29,7 +29,7 @@ pub(super) fn run_loop<L: Loop>(
     pool: &WorkerPool,
     work: &L,
     settings: &LoopSettings,
-    watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
 ) -> Result<LoopOutcome<L::Hand>, RunError> {
     let units = work.units();
     let grain = units.div_ceil(u32::MAX as usize).max(1);
@@ -75,12 +75,12 @@ pub(super) fn run_loop<L: Loop>(
     let ended = pool.side_by_side(jobs, |latch| {
         // If the watcher panics, nothing more is begun.
         let guard = StopShareOnDrop(share);
-        while latch.wait(settings.look_every) > 0 {
+        while latch.wait(settings.progress_every) > 0 {
             let seconds = start.elapsed().as_secs_f64();
             let done = share.done().saturating_mul(grain as u64).min(units as u64);
-            let takers = sights(share.seen(), &names, grain as u64);
-            let sight = LoopSight { done, units: units as u64, seconds, takers };
-            if watch(&sight).is_break() {
+            let takers = snapshots(share.seen(), &names, grain as u64);
+            let snapshot = LoopSnapshot { done, units: units as u64, seconds, takers };
+            if watch(&snapshot).is_break() {
                 share.stop();
             }
         }
@@ -113,12 +113,13 @@ pub(super) fn run_loop<L: Loop>(
 }
 
 /// What the units of this process show, and those other processes that were given something.
-fn sights(seen: &[TakerProgress], names: &[String], grain: u64) -> Vec<TakerSight> {
+fn snapshots(seen: &[TakerProgress], names: &[String], grain: u64) -> Vec<TakerSnapshot> {
     let (own, others) = seen.split_at(names.len().min(seen.len()));
-    let own = own.iter().zip(names).map(|(seen, name)| seen.sight(name, grain));
-    let others =
-        (1..).zip(others).map(|(site, seen): (u32, _)| seen.sight(&format!("site{site}"), grain));
-    own.chain(others.filter(|sight| sight.units > 0 || !sight.held.is_empty())).collect()
+    let own = own.iter().zip(names).map(|(seen, name)| seen.snapshot(name, grain));
+    let others = (1..)
+        .zip(others)
+        .map(|(site, seen): (u32, _)| seen.snapshot(&format!("site{site}"), grain));
+    own.chain(others.filter(|snapshot| snapshot.units > 0 || !snapshot.held.is_empty())).collect()
 }
 
 /// What a job of a loop leaves.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// A thread, a device or another process in a loop under way.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct TakerSight {
+pub struct TakerSnapshot {
     /// Its name.
     pub name: String,
     /// Units of the loop that it has done; where there are steps, once for each of them.
@@ -85,14 +85,14 @@ impl TakerProgress {
     }
 
     /// What it shows now; its own units each stand for this many of the loop.
-    pub fn sight(&self, name: &str, grain: u64) -> TakerSight {
+    pub fn snapshot(&self, name: &str, grain: u64) -> TakerSnapshot {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         let units = |cell: &AtomicU64| read(cell).saturating_mul(grain);
         // Both ends are read one after the other: a range that begins after its end is empty.
         let (from, to) = (units(&self.from), units(&self.to));
         let begun = self.now_ns().saturating_sub(read(&self.since_ns));
         let begun = if read(&self.open) > 0 { begun } else { 0 };
-        TakerSight {
+        TakerSnapshot {
             name: name.to_string(),
             units: units(&self.units),
             busy_s: read(&self.busy_ns).saturating_add(begun) as f64 * 1e-9,
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_taker_that_has_begun_a_range_is_busy() {
         let seen = &TakerProgress::all(1)[0];
-        let busy = || seen.sight("cpu0", 1).busy_s;
+        let busy = || seen.snapshot("cpu0", 1).busy_s;
         sleep(Duration::from_millis(2));
         assert_eq!(busy(), 0.0);
         seen.hold(3..9);
@@ -120,8 +120,8 @@ mod tests {
         sleep(Duration::from_millis(2));
         assert!(busy() >= 0.002, "another range is under way");
         seen.note(3, 1);
-        let ended = TakerSight { name: "cpu0".into(), units: 18, busy_s: 2e-9, held: 18..24 };
-        assert_eq!(seen.sight("cpu0", 2), ended);
+        let ended = TakerSnapshot { name: "cpu0".into(), units: 18, busy_s: 2e-9, held: 18..24 };
+        assert_eq!(seen.snapshot("cpu0", 2), ended);
         seen.hold(0..1);
         seen.drop_all();
         assert_eq!(busy(), 2e-9);

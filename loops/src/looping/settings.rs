@@ -1,6 +1,6 @@
-//! [`LoopSettings`]: how a loop is run; and [`LoopSight`], how far it is.
+//! [`LoopSettings`]: how a loop is run; and [`LoopSnapshot`], how far it is.
 
-use super::seen::TakerSight;
+use super::seen::TakerSnapshot;
 use super::sizes::Sizes;
 use pleach_cluster::Cluster;
 use pleach_gpu::spec::Spec;
@@ -20,22 +20,22 @@ pub struct LoopSettings {
     /// How many units are taken at a time.
     pub sizes: Sizes,
     /// Time between two looks at it.
-    pub look_every: Duration,
+    pub progress_every: Duration,
     /// The processes that share it; none if this one is alone. All of them run the same loops, one after the other.
     pub cluster: Option<Arc<Cluster>>,
 }
 
 impl Default for LoopSettings {
     fn default() -> Self {
-        let look_every = Duration::from_millis(100);
+        let progress_every = Duration::from_millis(100);
         let (devices, slow, sizes) = (Vec::new(), Vec::new(), Sizes::Measured);
-        Self { threads: cores(), devices, slow, sizes, look_every, cluster: None }
+        Self { threads: cores(), devices, slow, sizes, progress_every, cluster: None }
     }
 }
 
 /// A loop under way.
 #[derive(Clone, Debug, Default)]
-pub struct LoopSight {
+pub struct LoopSnapshot {
     /// Units done.
     pub done: u64,
     /// All units.
@@ -43,5 +43,5 @@ pub struct LoopSight {
     /// Since the loop began.
     pub seconds: f64,
     /// The threads and devices of this process, then the other processes that have had a part of it.
-    pub takers: Vec<TakerSight>,
+    pub takers: Vec<TakerSnapshot>,
 }

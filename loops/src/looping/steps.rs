@@ -5,7 +5,7 @@ use super::cut::{Looks, cut, far};
 use super::report::{LoopReport, Part};
 use super::run_loop::{search_options, slow_down, without_kernel};
 use super::seen::TakerProgress;
-use super::settings::{LoopSettings, LoopSight};
+use super::settings::{LoopSettings, LoopSnapshot};
 use super::sizes::Sizes;
 use super::slab_device::SlabDevice;
 use crate::looping::contract::Stepping;
@@ -97,7 +97,7 @@ pub(super) fn run_steps<'s, W: Stepping>(
     begin: impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync,
     steps: impl Into<Stops<'s, W::Slab>>,
     settings: &LoopSettings,
-    watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
 ) -> Result<StepsOutcome<W::Slab>, RunError>
 where
     W::Slab: 's,
@@ -151,7 +151,7 @@ fn attempt<W: Stepping>(
     begin: &(impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync),
     (stops, start): (&mut Stops<'_, W::Slab>, Instant),
     (settings, members): (&LoopSettings, &[SlabWorker<'_>]),
-    watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
 ) -> Result<StepsOutcome<W::Slab>, Trouble> {
     let shares = match &settings.sizes {
         Sizes::Static(shares) => {
@@ -290,7 +290,7 @@ impl<'a, W: Stepping> Phase<'a, W> {
         &mut self,
         held: Vec<SlabWork<'a, W::Slab>>,
         steps: usize,
-        watch: &mut dyn FnMut(&LoopSight) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
     ) -> Result<Vec<SlabWork<'a, W::Slab>>, Trouble> {
         let Phase { pool, work, settings, members, seen, start, all, done, .. } = *self;
         let edges: Vec<Edges> = held.iter().map(|_| Edges::default()).collect();
@@ -313,12 +313,13 @@ impl<'a, W: Stepping> Phase<'a, W> {
         let ended = pool.side_by_side(jobs.collect(), |latch| {
             // If the watcher panics, no sweep is begun any more.
             let guard = StopOnDrop(stop);
-            while latch.wait(settings.look_every) > 0 {
+            while latch.wait(settings.progress_every) > 0 {
                 let done = swept.load(Ordering::Relaxed);
                 let seconds = start.elapsed().as_secs_f64();
-                let sights = seen.iter().zip(members);
-                let takers = sights.map(|(seen, member)| seen.sight(&member.name, 1)).collect();
-                if watch(&LoopSight { done, units: all as u64, seconds, takers }).is_break() {
+                let snapshots = seen.iter().zip(members);
+                let takers =
+                    snapshots.map(|(seen, member)| seen.snapshot(&member.name, 1)).collect();
+                if watch(&LoopSnapshot { done, units: all as u64, seconds, takers }).is_break() {
                     stop.store(true, Ordering::Relaxed);
                 }
             }

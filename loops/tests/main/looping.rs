@@ -150,11 +150,11 @@ fn a_watcher_stops_a_loop() {
         }
     }
     let settings =
-        LoopSettings { look_every: Duration::from_millis(5), ..with(2, Sizes::Given(1, 1)) };
+        LoopSettings { progress_every: Duration::from_millis(5), ..with(2, Sizes::Given(1, 1)) };
     let mut looks = 0;
-    let outcome = WorkerPool::default().run_loop(&Endless, &settings, &mut |sight| {
+    let outcome = WorkerPool::default().run_loop(&Endless, &settings, &mut |snapshot| {
         looks += 1;
-        assert_eq!(sight.units, 1 << 40);
+        assert_eq!(snapshot.units, 1 << 40);
         if looks == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     assert!(!outcome.unwrap().report.complete);

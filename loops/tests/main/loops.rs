@@ -152,15 +152,15 @@ fn a_site_that_stops_leaves_its_part_to_others() {
                     cluster.next_order(|| true).unwrap();
                     cluster.first_of_loops(false, || true).unwrap();
                 }
-                let look_every = Duration::from_millis(1);
+                let progress_every = Duration::from_millis(1);
                 let settings =
-                    LoopSettings { cluster: Some(cluster.clone()), look_every, ..settings(1) };
+                    LoopSettings { cluster: Some(cluster.clone()), progress_every, ..settings(1) };
                 let pool = WorkerPool::default();
-                let ended = pool.run_loop(work, &settings, &mut |sight| {
+                let ended = pool.run_loop(work, &settings, &mut |snapshot| {
                     if at == 0 {
-                        seen.lock().unwrap().clone_from(&sight.takers);
+                        seen.lock().unwrap().clone_from(&snapshot.takers);
                     }
-                    let stop = at == stops && sight.done > 100;
+                    let stop = at == stops && snapshot.done > 100;
                     if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 });
                 cluster.end();

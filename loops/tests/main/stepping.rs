@@ -223,7 +223,7 @@ fn slabs_are_cut_anew_when_speeds_change() {
 fn a_watcher_stops_after_a_whole_sweep() {
     let work = Means { units: 64, ring: false, nap: Duration::from_millis(1) };
     let settings =
-        LoopSettings { look_every: Duration::from_millis(3), ..with(2, Sizes::Given(1, 1)) };
+        LoopSettings { progress_every: Duration::from_millis(3), ..with(2, Sizes::Given(1, 1)) };
     let outcome = WorkerPool::default()
         .run_steps(&work, |range| Ok(work.begin(range)), 1 << 30, &settings, &mut |_| {
             ControlFlow::Break(())

@@ -19,7 +19,7 @@ pub(crate) use seen::Seen;
 
 use pleach_core::search::work::Nodes;
 use pleach_problems::simd::Level;
-use pleach_runtime::{Settings, Sight};
+use pleach_runtime::{ProgressSnapshot, Settings};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -37,8 +37,8 @@ use std::time::Duration;
 /// let mut search = Search::default();
 /// search.settings.threads = 2;
 /// search.settings.time_limit = Some(Duration::from_secs(60));
-/// search.progress = Some(Box::new(|sight| {
-///     eprintln!("{:?} at {:.1} s", sight.best, sight.seconds);
+/// search.progress = Some(Box::new(|snapshot| {
+///     eprintln!("{:?} at {:.1} s", snapshot.best, snapshot.seconds);
 ///     ControlFlow::Continue(())
 /// }));
 /// ```
@@ -63,7 +63,7 @@ pub struct Search<'a> {
 }
 
 /// Looks at a search now and then, and may stop it.
-pub type Watch<'a> = Box<dyn FnMut(&Sight) -> ControlFlow<()> + 'a>;
+pub type Watch<'a> = Box<dyn FnMut(&ProgressSnapshot) -> ControlFlow<()> + 'a>;
 
 impl Default for Search<'_> {
     fn default() -> Self {

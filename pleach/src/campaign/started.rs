@@ -152,14 +152,14 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         if let Some(tell) = resumed.take_if(|_| content.is_some()).as_mut() {
             tell();
         }
-        let mut watch = |sight: &pleach_runtime::Sight| {
+        let mut watch = |snapshot: &pleach_runtime::ProgressSnapshot| {
             // Explorers of a large instance take a while to make.
             if let Some(begins) =
-                begins.take_if(|_| sight.counts.bounded > 0 || sight.best.is_some())
+                begins.take_if(|_| snapshot.counts.bounded > 0 || snapshot.best.is_some())
             {
                 begins();
             }
-            let flow = progress.as_mut().map(|watch| watch(sight));
+            let flow = progress.as_mut().map(|watch| watch(snapshot));
             match flow.filter(|_| !cancel.is_cancelled()) {
                 None if cancel.is_cancelled() => std::ops::ControlFlow::Break(()),
                 None => std::ops::ControlFlow::Continue(()),

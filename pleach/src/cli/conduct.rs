@@ -160,7 +160,7 @@ impl Job<'_, '_> {
             let phase = prepares(console, (name, instance), given, settings.time_limit);
             search.begins = Some(Box::new(move || drop(phase)));
             search.cancel = cancel.clone();
-            search.progress = Some(Box::new(|sight| progress.show(sight)));
+            search.progress = Some(Box::new(|snapshot| progress.show(snapshot)));
             if let Some(path) = known.as_ref().filter(|_| !given.on("quiet")) {
                 search.resumed = Some(Box::new(move || {
                     console.note(&format!("resuming the search that {path} holds"));

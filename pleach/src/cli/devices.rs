@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// How long each rate is measured.
 const MEASURED: Duration = Duration::from_millis(200);
 /// How often to see whether that time is over.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const PROGRESS_EVERY: Duration = Duration::from_millis(20);
 
 /// A GPU, and its rates or why it has none.
 struct Device {
@@ -66,7 +66,7 @@ fn measured(rate: &Rate, level: Level, settings: Settings) -> Result<f64, Failur
     let problem: Box<dyn Problem> = (rate.problem)(level).map_err(Failure::Inside)?;
     // The clock starts when the units do: after the context of a GPU and the compilation of its kernel.
     let mut started = None;
-    let settings = Settings { look_every: LOOK_EVERY, ..settings };
+    let settings = Settings { progress_every: PROGRESS_EVERY, ..settings };
     let report = solver::search(&*problem, &settings, &mut |_| match *started
         .get_or_insert_with(Instant::now)
     {

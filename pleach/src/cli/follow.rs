@@ -178,7 +178,7 @@ impl Follower<'_, '_> {
         let mut search = given.search().map_err(Failure::Usage)?;
         search.settings.about = String::from_utf8_lossy(&order.about).into_owned();
         search.cancel = self.cancel.clone();
-        search.progress = Some(Box::new(|sight| progress.show(sight)));
+        search.progress = Some(Box::new(|snapshot| progress.show(snapshot)));
         let ended = start(search, Mode::Look)?;
         drop(progress);
         drop(board);

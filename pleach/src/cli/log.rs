@@ -2,7 +2,7 @@
 
 use super::flags::FlagValues;
 use crate::failure::{Failure, usage};
-use pleach_runtime::{Parting, SiteSight};
+use pleach_runtime::{Parting, SiteSnapshot};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
@@ -38,10 +38,10 @@ pub struct Seen(BTreeMap<String, Option<Parting>>);
 
 impl Seen {
     /// What is new of these sites, as lines.
-    pub fn news(&mut self, sites: &[SiteSight]) -> Vec<String> {
+    pub fn news(&mut self, sites: &[SiteSnapshot]) -> Vec<String> {
         let mut lines = Vec::new();
         // The root is this process.
-        for SiteSight { name, host, end, .. } in sites.iter().filter(|it| it.name != "site0") {
+        for SiteSnapshot { name, host, end, .. } in sites.iter().filter(|it| it.name != "site0") {
             let before = self.0.insert(name.clone(), *end);
             if before.is_none() {
                 lines.push(format!("{name} on {host} joined"));
@@ -105,8 +105,12 @@ mod tests {
     #[test]
     fn each_site_is_news_when_it_comes_and_when_it_goes() {
         let mut seen = Seen::default();
-        let site =
-            |end| SiteSight { name: "site1".into(), host: "a".into(), end, ..SiteSight::default() };
+        let site = |end| SiteSnapshot {
+            name: "site1".into(),
+            host: "a".into(),
+            end,
+            ..SiteSnapshot::default()
+        };
         assert_eq!(seen.news(&[site(None)]), ["site1 on a joined"]);
         assert_eq!(seen.news(&[site(None)]), [""; 0]);
         assert_eq!(seen.news(&[site(Some(Parting::Lost))]), ["site1 on a was lost"]);

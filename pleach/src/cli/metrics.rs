@@ -3,7 +3,7 @@
 use super::files::replace;
 use super::flags::FlagValues;
 use crate::failure::{Failure, usage};
-use pleach_runtime::Sight;
+use pleach_runtime::ProgressSnapshot;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -25,26 +25,26 @@ impl Metrics {
     /// If the file cannot be written.
     pub fn open(given: &FlagValues) -> Result<Option<Self>, Failure> {
         let Some(path) = given.word("metrics") else { return Ok(None) };
-        match replace(path.as_ref(), text(&Sight::default()).as_bytes()) {
+        match replace(path.as_ref(), text(&ProgressSnapshot::default()).as_bytes()) {
             Ok(()) => Ok(Some(Self { path: path.into(), written: None, failed: false })),
             Err(why) => usage(format!("--metrics {path}: {why}")),
         }
     }
 
     /// Writes the state of a run if it is time to. Returns why that failed, the first time.
-    pub fn show(&mut self, sight: &Sight) -> Option<String> {
+    pub fn show(&mut self, snapshot: &ProgressSnapshot) -> Option<String> {
         if self.written.is_some_and(|written| written.elapsed() < EVERY) {
             return None;
         }
         self.written = Some(Instant::now());
-        let why = replace(&self.path, text(sight).as_bytes()).err()?;
+        let why = replace(&self.path, text(snapshot).as_bytes()).err()?;
         let first = !std::mem::replace(&mut self.failed, true);
         first.then(|| format!("cannot write {}: {why}", self.path.display()))
     }
 }
 
 /// The state of a run as metrics.
-fn text(sight: &Sight) -> String {
+fn text(snapshot: &ProgressSnapshot) -> String {
     let mut text = String::new();
     let mut add = |name: &str, kind: &str, help: &str, value: f64| {
         // Writing to a string cannot fail.
@@ -54,22 +54,22 @@ fn text(sight: &Sight) -> String {
         );
     };
     let gauge = "gauge";
-    add("seconds", gauge, "Seconds of search, with those before a resume.", sight.seconds);
-    let nodes = sight.counts.bounded as f64;
+    add("seconds", gauge, "Seconds of search, with those before a resume.", snapshot.seconds);
+    let nodes = snapshot.counts.bounded as f64;
     add("nodes_total", "counter", "Nodes bounded, with those before a resume.", nodes);
-    if let Some(best) = sight.best {
+    if let Some(best) = snapshot.best {
         add("best", gauge, "Value of the best solution.", best as f64);
     }
-    if let Some(bound) = sight.bound {
+    if let Some(bound) = snapshot.bound {
         add("bound", gauge, "Proven bound.", bound as f64);
     }
-    if let Some(done) = sight.done {
+    if let Some(done) = snapshot.done {
         add("done", gauge, "Estimated fraction of the tree that is done.", done);
     }
-    let busy = sight.units.iter().filter(|unit| unit.held > 0.0).count() as f64;
-    let (sites, units, busy) = match &sight.sites {
+    let busy = snapshot.units.iter().filter(|unit| unit.held > 0.0).count() as f64;
+    let (sites, units, busy) = match &snapshot.sites {
         Some(all) => (all.sites.into(), all.units.into(), all.busy.into()),
-        None => (1.0, sight.units.len() as f64, busy),
+        None => (1.0, snapshot.units.len() as f64, busy),
     };
     add("sites", gauge, "Processes that take part.", sites);
     add("units", gauge, "Threads and devices that take part.", units);
@@ -80,12 +80,17 @@ fn text(sight: &Sight) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pleach_runtime::SitesSight;
+    use pleach_runtime::SitesSnapshot;
 
     #[test]
     fn what_is_known_is_written() {
-        let sites = Some(SitesSight { sites: 3, units: 8, busy: 7 });
-        let text = text(&Sight { seconds: 1.5, best: Some(-7), sites, ..Sight::default() });
+        let sites = Some(SitesSnapshot { sites: 3, units: 8, busy: 7 });
+        let text = text(&ProgressSnapshot {
+            seconds: 1.5,
+            best: Some(-7),
+            sites,
+            ..ProgressSnapshot::default()
+        });
         let values: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
         let expected = [
             "pleach_seconds 1.5",

@@ -8,7 +8,7 @@ pub use super::stopping::interrupts;
 use crate::report::{estimate, gap, grouped, short};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pleach_runtime::{SaveNow, Sight, SitesSight};
+use pleach_runtime::{ProgressSnapshot, SaveNow, SitesSnapshot};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 
@@ -76,39 +76,39 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
     }
 
     /// Shows a look at the run.
-    pub fn show(&mut self, sight: &Sight) -> ControlFlow<()> {
-        for line in self.sites.news(&sight.each_site) {
+    pub fn show(&mut self, snapshot: &ProgressSnapshot) -> ControlFlow<()> {
+        for line in self.sites.news(&snapshot.each_site) {
             self.console.log(&line);
         }
-        let failed = self.metrics.as_mut().and_then(|metrics| metrics.show(sight));
+        let failed = self.metrics.as_mut().and_then(|metrics| metrics.show(snapshot));
         let asked = self.requests.asked();
         let answers =
-            std::mem::replace(&mut self.answered, asked) < asked && sight.warning.is_none();
+            std::mem::replace(&mut self.answered, asked) < asked && snapshot.warning.is_none();
         let warn = || {
-            let warnings = sight.warning.iter().chain(&failed);
+            let warnings = snapshot.warning.iter().chain(&failed);
             warnings.for_each(|warning| self.console.note(&format!("warning: {warning}")));
             if answers {
-                let rate = sight.counts.bounded as f64 / sight.seconds.max(1e-9);
+                let rate = snapshot.counts.bounded as f64 / snapshot.seconds.max(1e-9);
                 let saved = self.saved.map_or(String::new(), |path| format!("; saving to {path}"));
-                self.console.note(&format!("{}{saved}", words(sight, rate)));
+                self.console.note(&format!("{}{saved}", words(snapshot, rate)));
             }
         };
         match &mut self.shown {
             Shown::Board(board) => {
                 warn();
-                board.show(sight);
+                board.show(snapshot);
             }
             Shown::Line(line) => {
-                if sight.warning.is_some() || failed.is_some() || answers {
+                if snapshot.warning.is_some() || failed.is_some() || answers {
                     // Above the line if there is one.
                     line.suspend(warn);
                 }
                 if !line.is_hidden() {
-                    let nodes = sight.counts.bounded.saturating_sub(self.before.0) as f64;
-                    let rate = nodes / (sight.seconds - self.before.1).max(1e-9);
-                    self.before = (sight.counts.bounded, sight.seconds);
+                    let nodes = snapshot.counts.bounded.saturating_sub(self.before.0) as f64;
+                    let rate = nodes / (snapshot.seconds - self.before.1).max(1e-9);
+                    self.before = (snapshot.counts.bounded, snapshot.seconds);
                     let columns = Term::stderr().size().1.into();
-                    line.set_message(fitted(&words(sight, rate), columns));
+                    line.set_message(fitted(&words(snapshot, rate), columns));
                     line.tick();
                 }
             }
@@ -132,27 +132,27 @@ fn fitted(line: &str, columns: usize) -> String {
 }
 
 /// A look at the run in one line, what matters most first: the end may be left out.
-fn words(sight: &Sight, rate: f64) -> String {
-    let mut text = format!("{:.1} s", sight.seconds);
-    if let Some(best) = sight.best {
+fn words(snapshot: &ProgressSnapshot, rate: f64) -> String {
+    let mut text = format!("{:.1} s", snapshot.seconds);
+    if let Some(best) = snapshot.best {
         text += &format!("  best {best}");
     }
-    if let Some(bound) = sight.bound {
+    if let Some(bound) = snapshot.bound {
         text += &format!("  bound {bound}");
-        if let Some(best) = sight.best {
+        if let Some(best) = snapshot.best {
             text += &format!("  gap {:.2} %", 100.0 * gap(best, bound));
         }
     }
-    if let Some(sites) = &sight.sites {
-        let SitesSight { sites, units, busy } = sites;
+    if let Some(sites) = &snapshot.sites {
+        let SitesSnapshot { sites, units, busy } = sites;
         let many = if *sites == 1 { "" } else { "s" };
         text += &format!("  {sites} site{many}, {busy} of {units} units busy");
     }
-    let nodes = sight.counts.bounded;
-    if sight.counts.total > 0 && sight.counts.total != u128::from(nodes) {
-        text += &format!("  {} counted", grouped(sight.counts.total));
+    let nodes = snapshot.counts.bounded;
+    if snapshot.counts.total > 0 && snapshot.counts.total != u128::from(nodes) {
+        text += &format!("  {} counted", grouped(snapshot.counts.total));
     }
-    if let Some(done) = sight.done {
+    if let Some(done) = snapshot.done {
         text += &format!("  estimated {} done", estimate(done));
     }
     text + &format!("  {} nodes, {} a second", grouped(nodes.into()), short(rate))
@@ -166,8 +166,9 @@ mod tests {
     fn the_share_done_is_called_an_estimate_and_never_all() {
         assert_eq!(fitted("1.0 s  best 7  12,345 nodes", 80), "1.0 s  best 7  12,345 nodes");
         assert_eq!(fitted("1.0 s  best 7  12,345 nodes", 26), "1.0 s  best 7");
-        let sight = Sight { done: Some(0.99999), best: Some(7), ..Sight::default() };
-        let text = words(&sight, 0.0);
+        let snapshot =
+            ProgressSnapshot { done: Some(0.99999), best: Some(7), ..ProgressSnapshot::default() };
+        let text = words(&snapshot, 0.0);
         assert!(text.contains("estimated 99.9 % done") && text.contains("best 7"), "{text}");
     }
 }

@@ -6,7 +6,7 @@ use crate::cli::progress::Shown;
 use crate::failure::Failure;
 use pleach_loops::looping::RunLoops;
 use pleach_loops::looping::{Loop, Stepping};
-use pleach_loops::looping::{LoopReport, LoopSettings, LoopSight, Part, Stops};
+use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, Stops};
 use pleach_runtime::WorkerPool;
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
@@ -30,7 +30,7 @@ pub fn settings(given: &FlagValues) -> Result<LoopSettings, Failure> {
         devices: given.units().map_err(Failure::Usage)?.devices.specs,
         slow: all.slow,
         sizes,
-        look_every: all.look_every,
+        progress_every: all.progress_every,
         cluster: given.cluster.clone(),
     })
 }
@@ -139,15 +139,15 @@ fn site_of(name: &str) -> u32 {
 fn watch<'a>(
     shown: &'a mut Shown<'_>,
     cancel: &'a Cancel,
-) -> impl FnMut(&LoopSight) -> ControlFlow<()> + 'a {
+) -> impl FnMut(&LoopSnapshot) -> ControlFlow<()> + 'a {
     if let Shown::Board(board) = shown {
         board.begin_loop();
     }
-    move |sight| {
+    move |snapshot| {
         match shown {
-            Shown::Board(board) => board.show_loop(sight),
+            Shown::Board(board) => board.show_loop(snapshot),
             Shown::Line(line) if !line.is_hidden() => {
-                let LoopSight { done, units, seconds, .. } = *sight;
+                let LoopSnapshot { done, units, seconds, .. } = *snapshot;
                 let part = 100.0 * done as f64 / units.max(1) as f64;
                 line.set_message(format!("{seconds:.1} s  {part:.1} % done"));
                 line.tick();

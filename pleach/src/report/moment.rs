@@ -1,6 +1,6 @@
 //! [`Moment`]: the best value and the bound of a search at some time.
 
-use pleach_runtime::Sight;
+use pleach_runtime::ProgressSnapshot;
 
 /// The best value and the bound at some time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,8 +18,8 @@ const MOMENTS: usize = 4096;
 
 impl Moment {
     /// The moment that a look at the run shows.
-    pub fn of(sight: &Sight) -> Self {
-        Self { seconds: sight.seconds, best: sight.best, bound: sight.bound }
+    pub fn of(snapshot: &ProgressSnapshot) -> Self {
+        Self { seconds: snapshot.seconds, best: snapshot.best, bound: snapshot.bound }
     }
 }
 

@@ -6,7 +6,7 @@ use pleach_core::search::explorer::Explorer;
 use std::time::Instant;
 
 /// Time between two looks at the mail flag: the longest that a thief waits.
-const LOOK_NS: f64 = 4_000.0;
+const CHECK_NS: f64 = 4_000.0;
 
 /// An explorer on the calling thread.
 pub struct ThreadExecutor<'p> {
@@ -40,9 +40,9 @@ impl Executor for ThreadExecutor<'_> {
         }
         let nodes_in = |ns: f64| self.rate.map(|rate| (rate * ns) as u64 + 1);
         let fuel = budget.fuel.min(nodes_in(budget.time_ns as f64).unwrap_or(u64::MAX));
-        let mut look = nodes_in(LOOK_NS).unwrap_or(1);
+        let mut until_check = nodes_in(CHECK_NS).unwrap_or(1);
         while progress.used < fuel {
-            let fuel_now = look.min(fuel - progress.used);
+            let fuel_now = until_check.min(fuel - progress.used);
             progress.add(self.explorer.run(fuel_now, (budget.best)()));
             if progress.found.is_some()
                 || progress.fault.is_some()
@@ -52,11 +52,11 @@ impl Executor for ThreadExecutor<'_> {
                 break;
             }
             if self.rate.is_none() {
-                // A node may take seconds: the first looks are close together.
+                // A node may take seconds: the first checks are close together.
                 if start.elapsed().as_nanos() >= u128::from(budget.time_ns) {
                     break;
                 }
-                look *= 2;
+                until_check *= 2;
             }
         }
         let elapsed_ns = start.elapsed().as_nanos() as f64;

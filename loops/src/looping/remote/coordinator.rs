@@ -46,7 +46,7 @@ pub(in super::super) struct RemoteResult {
 /// Ranges under way to a process and back: while it does one, the next one waits for it.
 const UNDER_WAY: usize = 2;
 /// The longest rest between two looks at all processes.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_EVERY: Duration = Duration::from_millis(20);
 /// How long the root waits for others to tell what they did.
 const ACCOUNTS: Duration = Duration::from_secs(3);
 
@@ -98,14 +98,14 @@ impl Voyage<'_> {
             self.listen()?;
             self.feed();
             self.look();
-            self.coordinator.cluster.rest(self.session, LOOK);
+            self.coordinator.cluster.rest(self.session, POLL_EVERY);
         }
         self.end();
         let (told, complete) = (Instant::now(), self.coordinator.share.missing() == 0);
         let owes = |process: &RemoteProcess| complete && process.there && process.deeds.is_none();
         while self.processes.values().any(owes) && told.elapsed() < ACCOUNTS {
             self.listen()?;
-            self.coordinator.cluster.rest(self.session, LOOK);
+            self.coordinator.cluster.rest(self.session, POLL_EVERY);
         }
         Ok(self.report(told))
     }

@@ -11,7 +11,7 @@ use pleach_runtime::error::RunError;
 use std::time::Duration;
 
 /// The longest wait between two looks at whether to go on waiting.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_EVERY: Duration = Duration::from_millis(50);
 
 /// What the processes of a cluster do with loops.
 pub trait ShareLoops {
@@ -88,7 +88,7 @@ impl ShareLoops for Cluster {
                 }
                 Some(Incoming::End) => return Err(RunError::Lost("the network has ended".into())),
                 Some(_) => {}
-                None => self.rest(session, LOOK),
+                None => self.rest(session, POLL_EVERY),
             }
         }
         session.pause();
@@ -130,7 +130,7 @@ impl ShareLoops for Cluster {
                     return Ok(Some(first));
                 }
                 Some(_) => {}
-                None => self.rest(&session, LOOK),
+                None => self.rest(&session, POLL_EVERY),
             }
         }
         Ok(None)

@@ -1,7 +1,7 @@
 //! [`History`]: the looks at a run, all of it coarsely and its end closely.
 
-use pleach_loops::looping::LoopSight;
-use pleach_runtime::{Sight, SiteSight, SitesSight};
+use pleach_loops::looping::LoopSnapshot;
+use pleach_runtime::{ProgressSnapshot, SiteSnapshot, SitesSnapshot};
 use std::collections::VecDeque;
 
 /// A look at a search or at a loop.
@@ -24,9 +24,9 @@ pub struct Look {
     /// Units of this process, or takers of a loop.
     pub rows: Vec<Row>,
     /// All sites together.
-    pub all_sites: Option<SitesSight>,
+    pub all_sites: Option<SitesSnapshot>,
     /// Each of them.
-    pub sites: Vec<SiteSight>,
+    pub sites: Vec<SiteSnapshot>,
 }
 
 /// A unit of this process, or a taker of a loop.
@@ -54,42 +54,42 @@ impl Default for Held {
     }
 }
 
-impl From<&Sight> for Look {
-    fn from(sight: &Sight) -> Self {
-        let rows = sight.units.iter().map(|unit| Row {
+impl From<&ProgressSnapshot> for Look {
+    fn from(snapshot: &ProgressSnapshot) -> Self {
+        let rows = snapshot.units.iter().map(|unit| Row {
             name: unit.name.to_string(),
             amount: unit.nodes,
             busy_s: unit.busy_s,
             held: Held::Size(unit.held),
         });
         Self {
-            seconds: sight.seconds,
-            amount: sight.counts.bounded.max(sight.counts.branched),
+            seconds: snapshot.seconds,
+            amount: snapshot.counts.bounded.max(snapshot.counts.branched),
             whole: None,
-            counted: sight.counts.total,
-            best: sight.best,
-            bound: sight.bound,
-            done: sight.done,
+            counted: snapshot.counts.total,
+            best: snapshot.best,
+            bound: snapshot.bound,
+            done: snapshot.done,
             rows: rows.collect(),
-            all_sites: sight.sites,
-            sites: sight.each_site.clone(),
+            all_sites: snapshot.sites,
+            sites: snapshot.each_site.clone(),
         }
     }
 }
 
-impl From<&LoopSight> for Look {
-    fn from(sight: &LoopSight) -> Self {
-        let rows = sight.takers.iter().map(|taker| Row {
+impl From<&LoopSnapshot> for Look {
+    fn from(snapshot: &LoopSnapshot) -> Self {
+        let rows = snapshot.takers.iter().map(|taker| Row {
             name: taker.name.clone(),
             amount: taker.units,
             busy_s: taker.busy_s,
             held: Held::Range(taker.held.start, taker.held.end),
         });
         Self {
-            seconds: sight.seconds,
-            amount: sight.done,
-            whole: Some(sight.units),
-            done: Some(sight.done as f64 / sight.units.max(1) as f64),
+            seconds: snapshot.seconds,
+            amount: snapshot.done,
+            whole: Some(snapshot.units),
+            done: Some(snapshot.done as f64 / snapshot.units.max(1) as f64),
             rows: rows.collect(),
             ..Self::default()
         }
@@ -253,7 +253,7 @@ mod tests {
         let mut history = History::default();
         for i in 1..=20 {
             let name = "site1".into();
-            let site = SiteSight { name, nodes: 500 + 10 * i, ..SiteSight::default() };
+            let site = SiteSnapshot { name, nodes: 500 + 10 * i, ..SiteSnapshot::default() };
             let sites = if i > 15 { vec![site] } else { Vec::new() };
             history.add(Look { sites, ..look(i as f64 / 10.0, i) });
             assert_eq!(history.site_rate("site1").is_some(), i > 16);

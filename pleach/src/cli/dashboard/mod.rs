@@ -13,8 +13,8 @@ use super::console::Console;
 use crate::campaign::Cancel;
 use history::{History, Look};
 use page::{Scene, Title, page};
-use pleach_loops::looping::LoopSight;
-use pleach_runtime::Sight;
+use pleach_loops::looping::LoopSnapshot;
+use pleach_runtime::ProgressSnapshot;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -74,17 +74,17 @@ impl Dashboard {
     }
 
     /// Shows a look at a search.
-    pub fn show(&mut self, sight: &Sight) {
+    pub fn show(&mut self, snapshot: &ProgressSnapshot) {
         // A last warning comes without a look.
-        if !sight.units.is_empty() {
-            self.history.add(Look::from(sight));
+        if !snapshot.units.is_empty() {
+            self.history.add(Look::from(snapshot));
         }
         self.draw_in_time();
     }
 
     /// Shows a look at a loop.
-    pub fn show_loop(&mut self, sight: &LoopSight) {
-        self.history.add(Look::from(sight));
+    pub fn show_loop(&mut self, snapshot: &LoopSnapshot) {
+        self.history.add(Look::from(snapshot));
         self.draw_in_time();
     }
 

@@ -5,7 +5,7 @@ use super::table::{Cell, table};
 use super::text::{Line, Paint, bar, clean, clock, compact, cut, percent};
 use super::{chart, table};
 use crate::report::{estimate, gap, grouped};
-use pleach_runtime::{Parting, SiteSight, SitesSight};
+use pleach_runtime::{Parting, SiteSnapshot, SitesSnapshot};
 
 /// What is run.
 #[derive(Clone, Debug, Default)]
@@ -156,7 +156,7 @@ fn fields(scene: &Scene<'_>, look: &Look) -> Vec<Line> {
     if look.counted > 0 && look.counted != u128::from(look.amount) {
         all.push(amount(grouped(look.counted), "counted"));
     }
-    if let Some(SitesSight { sites, units, busy }) = look.all_sites {
+    if let Some(SitesSnapshot { sites, units, busy }) = look.all_sites {
         let many = if sites == 1 { "site" } else { "sites" };
         all.push(amount(sites.to_string(), many));
         all.push(amount(format!("{busy} of {units}"), "units busy"));
@@ -228,7 +228,7 @@ fn tables(history: &History, look: &Look, (columns, room): Size, gap: usize) -> 
     let for_units = wanted(look.rows.len()).min(room - room / 2);
     let for_sites = wanted(sites.len()).min(room.saturating_sub(for_units));
     let mut lines = Vec::new();
-    let site = |site: &SiteSight| site_cells(history, site);
+    let site = |site: &SiteSnapshot| site_cells(history, site);
     let cells: Vec<Vec<Cell>> = sites.iter().map(site).collect();
     with_gap(gap, of_sites(&cells, (columns, for_sites.saturating_sub(gap))), &mut lines);
     let left = room.saturating_sub(lines.len() + gap);
@@ -257,7 +257,7 @@ fn of_sites(cells: &[Vec<Cell>], (columns, room): Size) -> Vec<Line> {
     lines
 }
 
-fn site_cells(history: &History, site: &SiteSight) -> Vec<Cell> {
+fn site_cells(history: &History, site: &SiteSnapshot) -> Vec<Cell> {
     let went = match (site.left_s, site.end) {
         (Some(at), Some(Parting::Lost)) => format!("lost at {}", clock(at)),
         (Some(at), _) => format!("left at {}", clock(at)),

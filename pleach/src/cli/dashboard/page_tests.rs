@@ -2,7 +2,7 @@
 
 use super::history::{Held, History, Look, Row};
 use super::page::{Scene, Title, page};
-use pleach_runtime::{Parting, SiteSight, SitesSight};
+use pleach_runtime::{Parting, SiteSnapshot, SitesSnapshot};
 
 fn title() -> Title {
     let words = vec!["walks".into(), "16".into()];
@@ -90,18 +90,18 @@ fn a_loop_shows_who_did_how_much() {
 #[test]
 fn several_sites_have_a_table_of_their_own() {
     let mut history = History::default();
-    let site = |name: &str, nodes| SiteSight {
+    let site = |name: &str, nodes| SiteSnapshot {
         name: name.into(),
         host: "host\x1b[2J".into(),
         units: 4,
         busy: 3,
         nodes,
-        ..SiteSight::default()
+        ..SiteSnapshot::default()
     };
     for i in 1..=20_u64 {
-        let lost = SiteSight { left_s: Some(1.5), end: Some(Parting::Lost), ..site("site2", 9) };
+        let lost = SiteSnapshot { left_s: Some(1.5), end: Some(Parting::Lost), ..site("site2", 9) };
         let sites = vec![site("site0", 100 * i), site("site1", 200 * i), lost];
-        let all_sites = Some(SitesSight { sites: 2, units: 8, busy: 6 });
+        let all_sites = Some(SitesSnapshot { sites: 2, units: 8, busy: 6 });
         history.add(Look { sites, all_sites, ..look(i as f64 / 10.0, 4) });
     }
     let lines = shown(&history, &[], (90, 30)).join("\n");
@@ -135,16 +135,16 @@ fn odd() -> Vec<History> {
         for (i, amount) in [0, u64::MAX, 1].into_iter().enumerate() {
             let number = [None, Some(i64::MIN), Some(i64::MAX)][i];
             let name = ["機".repeat(40), "\u{9b}2J".into(), String::new()][i].clone();
-            let site = SiteSight {
+            let site = SiteSnapshot {
                 name: name.clone(),
                 host: name.clone(),
                 left_s: Some(seconds),
                 nodes: amount,
-                ..SiteSight::default()
+                ..SiteSnapshot::default()
             };
             let held = [Held::Size(f64::NAN), Held::Range(u64::MAX, 0), Held::Size(1e300)];
             let row = Row { name, amount, busy_s: seconds, held: held[i].clone() };
-            let all_sites = Some(SitesSight { sites: u32::MAX, units: 0, busy: u32::MAX });
+            let all_sites = Some(SitesSnapshot { sites: u32::MAX, units: 0, busy: u32::MAX });
             history.add(Look {
                 seconds,
                 amount,

@@ -27,8 +27,8 @@ pub struct Kind<'a> {
 }
 
 /// Time between two looks at a run, and at one that is traced.
-const LOOK: Duration = Duration::from_millis(100);
-const LOOK_TRACED: Duration = Duration::from_millis(10);
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+const PROGRESS_EVERY_TRACED: Duration = Duration::from_millis(10);
 
 impl FlagValues {
     /// Refuses flags that do not apply to a command, and values that cannot be read.
@@ -88,7 +88,7 @@ impl FlagValues {
             pace: self.get(&PACE)?,
             trace,
             processes: self.cluster.clone().map(|cluster| cluster as _),
-            look_every: if trace { LOOK_TRACED } else { LOOK },
+            progress_every: if trace { PROGRESS_EVERY_TRACED } else { PROGRESS_EVERY },
             ..Settings::default()
         })
     }

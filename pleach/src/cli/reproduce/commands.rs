@@ -16,7 +16,7 @@ use std::time::Duration;
 /// The most processes that a part may start at once.
 const MOST_PROCESSES: u32 = 256;
 /// How often to see whether a process has ended.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_EVERY: Duration = Duration::from_millis(5);
 /// The exit code of a run that a limit has stopped.
 const STOPPED: i32 = 3;
 /// Flags of a search that processes which join it must have as well.
@@ -220,7 +220,7 @@ impl LoopProcesses {
             if cancel.is_cancelled() {
                 return Err(std::io::Error::new(ErrorKind::Interrupted, "stopped"));
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_EVERY);
         }
     }
 }

@@ -34,9 +34,9 @@ impl Tree for Line {
 #[test]
 fn the_bound_rises_while_other_units_sleep() {
     let mut shown = Vec::new();
-    let settings = Settings { look_every: Duration::from_millis(5), ..settings(4) };
-    let outcome = run(&Plain(Line { nodes: 1000 }), &settings, &mut |sight| {
-        shown.extend(sight.bound);
+    let settings = Settings { progress_every: Duration::from_millis(5), ..settings(4) };
+    let outcome = run(&Plain(Line { nodes: 1000 }), &settings, &mut |snapshot| {
+        shown.extend(snapshot.bound);
         ControlFlow::Continue(())
     });
     assert_eq!(outcome.unwrap().solution.unwrap().score, 1000);
