@@ -22,7 +22,7 @@ impl Phases {
 
 /// A stretch of exploring, as activity records it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Spell {
+pub struct StretchRecord {
     /// When it began, and how long it took.
     pub from_ns: u64,
     /// See `from_ns`.
@@ -83,8 +83,8 @@ impl Activity {
     }
 
     /// Records a stretch, spread evenly over the steps it touches.
-    pub fn add(&mut self, spell: &Spell) {
-        let Spell { from_ns, busy_ns, nodes, active, phases } = *spell;
+    pub fn add(&mut self, spell: &StretchRecord) {
+        let StretchRecord { from_ns, busy_ns, nodes, active, phases } = *spell;
         let until_ns = from_ns + busy_ns;
         while until_ns / self.step_ns >= STEPS as u64 {
             self.double();
@@ -127,7 +127,7 @@ impl Activity {
                 let (from_ns, active) =
                     (from_ns.min(u64::MAX / 4), (active_ns as f64 / busy_ns as f64).min(1.0));
                 let phases = Phases { exchange_ns, copy_ns, wait_ns };
-                moved.add(&Spell { from_ns, busy_ns, nodes, active, phases });
+                moved.add(&StretchRecord { from_ns, busy_ns, nodes, active, phases });
             }
         }
         moved
@@ -152,7 +152,7 @@ mod tests {
         for i in 0..5000u64 {
             let phases = Phases { exchange_ns: 100_000, copy_ns: 1 << 40, wait_ns: 7 };
             let (from_ns, busy_ns) = (at, 700_000 + i);
-            activity.add(&Spell { from_ns, busy_ns, nodes: 3 * i, active: 0.5, phases });
+            activity.add(&StretchRecord { from_ns, busy_ns, nodes: 3 * i, active: 0.5, phases });
             at += 1_000_000;
             nodes += 3 * i;
         }

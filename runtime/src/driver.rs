@@ -1,15 +1,15 @@
 //! The loop of a unit: explore, tell the peer, carry out what it wants, read the mail, wait.
 
-use crate::activity::Spell;
-use crate::body::Body;
+use crate::activity::StretchRecord;
 use crate::control::Stop;
 use crate::error::RunError;
 use crate::executor::{Budget, Executor, Stretch};
 use crate::outcome::{Balance, UnitReport};
 use crate::pace::Pace;
-use crate::side::Side;
 use crate::site_state::SiteState;
-use crate::transport::{Envelope, Transport};
+use crate::timed_improver::TimedImprover;
+use crate::transport::{PeerMessage, Transport};
+use crate::unit_io::UnitIo;
 use pleach_core::search::seed::{SeedResult, Top};
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Event, Host, Peer, SeededChooser};
@@ -23,7 +23,7 @@ const STRETCH_NS: u64 = 100_000;
 pub(crate) struct Unit<'a, E, T> {
     host: Host<Arc<Work>>,
     chooser: SeededChooser,
-    body: Body<'a, E, T>,
+    unit_io: UnitIo<'a, E, T>,
     /// The snapshot that the peer was told of last.
     epoch: u64,
     /// The round that the unit works in.
@@ -31,7 +31,7 @@ pub(crate) struct Unit<'a, E, T> {
     /// When the unit last explored.
     explored_ns: u64,
     /// A heuristic that the unit runs beside its search.
-    side: Option<Side<'a>>,
+    heuristic: Option<TimedImprover<'a>>,
     /// How it explores the top of a tree by itself.
     top: Option<&'a dyn Top>,
     /// The depth down to which it explores next, before it gives.
@@ -73,20 +73,31 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     pub fn new(
         peer: Peer,
         (seed, pace): (u64, Option<u64>),
-        body: Body<'a, E, T>,
-        (side, top): (Option<Side<'a>>, Option<&'a dyn Top>),
+        unit_io: UnitIo<'a, E, T>,
+        (heuristic, top): (Option<TimedImprover<'a>>, Option<&'a dyn Top>),
     ) -> Self {
         let pace = pace.map(Pace::new);
         let chooser = SeededChooser::new(seed, peer.me());
-        let run_state = body.run_state;
+        let run_state = unit_io.run_state;
         let seeds = peer.explores_down_to().map(|(depth, _)| depth);
         let host = Host::new(peer, run_state.saver().is_some() || run_state.site_state().is_some());
-        Self { host, chooser, body, epoch: 0, round: 0, explored_ns: 0, side, top, seeds, pace }
+        Self {
+            host,
+            chooser,
+            unit_io,
+            epoch: 0,
+            round: 0,
+            explored_ns: 0,
+            heuristic,
+            top,
+            seeds,
+            pace,
+        }
     }
 
     /// Runs until all work is done or the run is stopped.
     pub fn drive(mut self) -> Result<UnitResult, RunError> {
-        let run_state = self.body.run_state;
+        let run_state = self.unit_io.run_state;
         let started_ns = run_state.now_ns();
         match run_state.site_state() {
             None => self.work(started_ns)?,
@@ -101,15 +112,15 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let new = self.host.peer().clone();
         loop {
             self.work(started_ns)?;
-            if site_state.is_over() || self.body.run_state.control().stopped().is_some() {
+            if site_state.is_over() || self.unit_io.run_state.control().stopped().is_some() {
                 return Ok(());
             }
-            site_state.hand_over(self.body.hand_over(self.host.on_the_way()));
+            site_state.hand_over(self.unit_io.hand_over(self.host.on_the_way()));
             self.host = Host::new(new.clone(), true);
             // If that has come and gone meanwhile, nothing is handed over from it.
             self.round += 2;
             while site_state.round() < self.round {
-                if self.body.run_state.control().stopped().is_some() {
+                if self.unit_io.run_state.control().stopped().is_some() {
                     return Ok(());
                 }
                 site_state.await_round(self.round);
@@ -119,12 +130,12 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Works until all work is done, the round ends, or the run is stopped.
     fn work(&mut self, started_ns: u64) -> Result<(), RunError> {
-        let run_state = self.body.run_state;
+        let run_state = self.unit_io.run_state;
         let mut now_ns = run_state.now_ns();
         self.tell(Event::Stepped { nodes: 0, busy_ns: 0 }, None, now_ns)?;
         while !self.host.peer().finished() && run_state.goes_on(self.round) {
-            let size = self.body.executor.explorer().size();
-            if self.side.as_ref().is_some_and(|side| side.due(now_ns - started_ns)) {
+            let size = self.unit_io.executor.explorer().size();
+            if self.heuristic.as_ref().is_some_and(|heuristic| heuristic.due(now_ns - started_ns)) {
                 now_ns = self.improve(now_ns);
             } else if size == 0.0 {
                 self.park();
@@ -138,11 +149,11 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             } else {
                 now_ns = self.step(now_ns)?;
             }
-            while let Some(envelope) = self.body.transport.poll() {
-                self.read(envelope, now_ns)?;
+            while let Some(mail) = self.unit_io.transport.poll() {
+                self.read(mail, now_ns)?;
             }
-            if self.body.wake_at_ns.is_some_and(|at| at <= now_ns) {
-                self.body.wake_at_ns = None;
+            if self.unit_io.wake_at_ns.is_some_and(|at| at <= now_ns) {
+                self.unit_io.wake_at_ns = None;
                 self.tell(Event::Woke, None, now_ns)?;
             }
             self.begin_snapshot(now_ns)?;
@@ -152,19 +163,19 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Waits for mail, the time to wake the peer, or this long. Returns the time after it.
     fn wait(&mut self, at_most_ns: u64, now_ns: u64) -> u64 {
-        let wake_in_ns = self.body.wake_at_ns.map_or(u64::MAX, |at| at.saturating_sub(now_ns));
+        let wake_in_ns = self.unit_io.wake_at_ns.map_or(u64::MAX, |at| at.saturating_sub(now_ns));
         let wait_ns = Some(wake_in_ns.min(at_most_ns)).filter(|&ns| ns < u64::MAX);
-        self.body.transport.wait(wait_ns.map(Duration::from_nanos));
-        self.body.run_state.now_ns()
+        self.unit_io.transport.wait(wait_ns.map(Duration::from_nanos));
+        self.unit_io.run_state.now_ns()
     }
 
     /// What is left at the end.
     fn leave(self, started_ns: u64) -> UnitResult {
-        let Body { run_state, mut executor, mut report, balance, .. } = self.body;
+        let UnitIo { run_state, mut executor, mut report, balance, .. } = self.unit_io;
         let ended_ns = run_state.now_ns();
         let total_s = (ended_ns - started_ns) as f64 * 1e-9;
         report.power = self.host.peer().power().0;
-        report.improve_s = self.side.as_ref().map_or(0.0, Side::seconds);
+        report.improve_s = self.heuristic.as_ref().map_or(0.0, TimedImprover::seconds);
         report.idle_s = (total_s - report.busy_s - report.improve_s).max(0.0);
         report.counts.add(&executor.flush().counts);
         executor.tell(&mut report);
@@ -184,26 +195,26 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Tells the peer what happened, and carries out what it wants.
     fn tell(&mut self, event: Event, work: Option<Arc<Work>>, now_ns: u64) -> Result<(), RunError> {
-        self.host.tell(event, work, now_ns, &mut self.chooser, &mut self.body)
+        self.host.tell(event, work, now_ns, &mut self.chooser, &mut self.unit_io)
     }
 
     /// Explores for a stretch and tells the peer. Returns the time after it.
     fn step(&mut self, now_ns: u64) -> Result<u64, RunError> {
         let Some(stretch) = self.explore()? else {
             // Fuel comes from other sites, if it comes, or from units that return some.
-            let run_state = self.body.run_state;
+            let run_state = self.unit_io.run_state;
             let at_most_ns = run_state.site_state().map_or(RETURN_NS, |_| u64::MAX);
             let over = run_state.control().stopped().is_some();
             return Ok(if over { now_ns } else { self.wait(at_most_ns, now_ns) });
         };
-        let Body { me, run_state, executor, report, .. } = &mut self.body;
+        let UnitIo { me, run_state, executor, report, .. } = &mut self.unit_io;
         let Stretch { progress, mut busy_ns, active, phases } = stretch;
         if let Some(pace) = &mut self.pace {
             busy_ns = pace.pay(now_ns, progress.used).max(busy_ns);
         }
         if let Some(activity) = &mut report.activity {
             let (nodes, active) = (progress.used, active.unwrap_or(1.0));
-            activity.add(&Spell { from_ns: now_ns, busy_ns, nodes, active, phases });
+            activity.add(&StretchRecord { from_ns: now_ns, busy_ns, nodes, active, phases });
         }
         let now_ns = run_state.now_ns();
         report.counts.add(&progress.counts);
@@ -218,8 +229,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         }
         let explorer = executor.explorer();
         run_state.show(*me, &report.counts, explorer.open_nodes());
-        run_state.gauge(*me).hold(explorer.size());
-        run_state.gauge(*me).spend(busy_ns);
+        run_state.counters(*me).hold(explorer.size());
+        run_state.counters(*me).spend(busy_ns);
         self.answer_look();
         self.explored_ns = now_ns;
         self.tell(Event::Stepped { nodes: progress.used, busy_ns }, None, now_ns)?;
@@ -228,7 +239,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Explores for a stretch; `None` if the node limit is reached.
     fn explore(&mut self) -> Result<Option<Stretch>, RunError> {
-        let Body { run_state, executor, transport, .. } = &mut self.body;
+        let UnitIo { run_state, executor, transport, .. } = &mut self.unit_io;
         let control = run_state.control();
         let most = self.pace.as_ref().map_or(u64::MAX, Pace::fuel);
         let granted = control.draw(executor.appetite().min(most));
@@ -262,8 +273,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Tells the first peer if a snapshot was asked for since the last time.
     fn begin_snapshot(&mut self, now_ns: u64) -> Result<(), RunError> {
-        let run_state = self.body.run_state;
-        let saver = run_state.saver().filter(|_| self.body.me == 0);
+        let run_state = self.unit_io.run_state;
+        let saver = run_state.saver().filter(|_| self.unit_io.me == 0);
         let epoch = saver.map_or(0, |saver| saver.epoch());
         // Where a counter tells the end, the snapshot is counted until the peer has passed it on.
         let counted = self.host.peer().uses_counter();
@@ -276,32 +287,32 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Looks for a better solution beside the search. Returns the time after it.
     fn improve(&mut self, now_ns: u64) -> u64 {
-        let Some(side) = &mut self.side else { return now_ns };
-        let run_state = self.body.run_state;
-        let found = side.improver.improve();
+        let Some(heuristic) = &mut self.heuristic else { return now_ns };
+        let run_state = self.unit_io.run_state;
+        let found = heuristic.improver.improve();
         let after_ns = run_state.now_ns();
         let gained = found.is_some_and(|found| run_state.offer(found));
-        side.note(after_ns - now_ns, gained);
+        heuristic.note(after_ns - now_ns, gained);
         self.answer_look();
         after_ns
     }
 
     /// Shows how much of the tree is open here, if that was asked for since the last time.
     fn answer_look(&mut self) {
-        let (run_state, me) = (self.body.run_state, self.body.me);
+        let (run_state, me) = (self.unit_io.run_state, self.unit_io.me);
         let progress_request = run_state.progress_request();
-        if run_state.gauge(me).owes(progress_request) {
-            let explorer = self.body.executor.explorer();
+        if run_state.counters(me).owes(progress_request) {
+            let explorer = self.unit_io.executor.explorer();
             let open = explorer.open_share().unwrap_or(f64::NAN);
             let here = explorer.least_bound().unwrap_or(i64::MAX);
-            run_state.gauge(me).answer(progress_request, open, here.min(self.least_kept()));
+            run_state.counters(me).answer(progress_request, open, here.min(self.least_kept()));
         }
     }
 
     /// There is no work here: that answers all requests for progress until there is.
     fn park(&mut self) {
-        let run_state = self.body.run_state;
-        run_state.gauge(self.body.me).park(self.least_kept());
+        let run_state = self.unit_io.run_state;
+        run_state.counters(self.unit_io.me).park(self.least_kept());
     }
 
     /// The least bound of all pieces on their way from here.
@@ -310,9 +321,9 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         bounds.min().unwrap_or(i64::MAX)
     }
 
-    fn read(&mut self, envelope: Envelope, now_ns: u64) -> Result<(), RunError> {
-        let Envelope { from, message, work } = envelope;
-        self.body.note_mail(&message);
+    fn read(&mut self, mail: PeerMessage, now_ns: u64) -> Result<(), RunError> {
+        let PeerMessage { from, message, work } = mail;
+        self.unit_io.note_mail(&message);
         let depth = self.host.peer().explores_down_to();
         let again = depth.filter(|&(_, again)| again && message.brings_work());
         self.seeds = again.map(|(depth, _)| depth).or(self.seeds);

@@ -26,9 +26,9 @@ pub fn gather(
         least_bound = least_bound.min(unit.least_bound.unwrap_or(i64::MAX));
         pieces.extend(unit.work.take().filter(|work| !work.bytes.is_empty()));
     }
-    let letters = mailboxes.leftovers().into_iter();
+    let queue = mailboxes.leftovers().into_iter();
     // Work that travels with any other message is also somewhere else.
-    for work in letters.filter(|letter| letter.message.brings_work()).filter_map(|l| l.work) {
+    for work in queue.filter(|mail| mail.message.brings_work()).filter_map(|l| l.work) {
         open += work.size;
         least_bound = least_bound.min(work.least_bound);
         pieces.push(Arc::unwrap_or_clone(work));

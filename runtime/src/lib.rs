@@ -9,8 +9,6 @@ pub mod transport;
 #[cfg(not(loom))]
 pub mod activity;
 #[cfg(not(loom))]
-mod body;
-#[cfg(not(loom))]
 pub mod devices;
 #[cfg(not(loom))]
 pub mod driver;
@@ -20,8 +18,6 @@ pub mod error;
 pub mod executor;
 #[cfg(not(loom))]
 pub mod gather;
-#[cfg(not(loom))]
-pub mod gauge;
 #[cfg(not(loom))]
 mod host;
 #[cfg(not(loom))]
@@ -47,13 +43,17 @@ pub mod save;
 #[cfg(not(loom))]
 pub mod settings;
 #[cfg(not(loom))]
-mod side;
-#[cfg(not(loom))]
 pub mod site_state;
 #[cfg(not(loom))]
 mod standard;
 #[cfg(not(loom))]
 pub mod start;
+#[cfg(not(loom))]
+mod timed_improver;
+#[cfg(not(loom))]
+pub mod unit_counters;
+#[cfg(not(loom))]
+mod unit_io;
 #[cfg(not(loom))]
 pub mod units;
 #[cfg(not(loom))]
@@ -71,7 +71,7 @@ pub use host::host;
 pub use lock::Lock;
 #[cfg(not(loom))]
 pub use outcome::{
-    Balance, Outcome, Parting, ProgressSnapshot, SiteReport, SiteSnapshot, SitesSnapshot,
+    Balance, Outcome, ProgressSnapshot, SiteEnd, SiteReport, SiteSnapshot, SitesSnapshot,
     UnitReport, UnitSnapshot,
 };
 #[cfg(not(loom))]

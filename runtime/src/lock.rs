@@ -13,15 +13,15 @@ thread_local! {
 
 /// A checkpoint file that no other run may use meanwhile.
 ///
-/// A side file `FILE.lock` is locked, because each save replaces the checkpoint by a new file. The
-/// system releases the lock when the process ends, whichever way; a side file that a crash leaves
+/// A lock file `FILE.lock` is locked, because each save replaces the checkpoint by a new file. The
+/// system releases the lock when the process ends, whichever way; a lock file that a crash leaves
 /// behind locks nothing.
 pub struct Lock {
     _held: Arc<HeldLock>,
 }
 
 struct HeldLock {
-    side: PathBuf,
+    lock_path: PathBuf,
     /// `None` on file systems without locks.
     file: Option<File>,
 }
@@ -30,41 +30,41 @@ impl Lock {
     /// Locks a checkpoint file. A thread that holds the lock already gets it again.
     ///
     /// # Errors
-    /// [`io::ErrorKind::ResourceBusy`] if another run uses the file; or the side file cannot be made.
+    /// [`io::ErrorKind::ResourceBusy`] if another run uses the file; or the lock file cannot be made.
     pub fn hold(path: &Path) -> io::Result<Self> {
         // A link and what it leads to have one lock.
         let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
-        let mut side = path.into_os_string();
-        side.push(".lock");
-        let side = PathBuf::from(side);
+        let mut lock_path = path.into_os_string();
+        lock_path.push(".lock");
+        let lock_path = PathBuf::from(lock_path);
         let held = HELD.with_borrow_mut(|held| {
             held.retain(|(_, lock)| lock.strong_count() > 0);
-            held.iter().find(|(path, _)| *path == side).and_then(|(_, lock)| lock.upgrade())
+            held.iter().find(|(path, _)| *path == lock_path).and_then(|(_, lock)| lock.upgrade())
         });
         if let Some(held) = held {
             return Ok(Self { _held: held });
         }
-        let file = take(&side)?;
-        let held = Arc::new(HeldLock { side: side.clone(), file });
-        HELD.with_borrow_mut(|all| all.push((side, Arc::downgrade(&held))));
+        let file = take(&lock_path)?;
+        let held = Arc::new(HeldLock { lock_path: lock_path.clone(), file });
+        HELD.with_borrow_mut(|all| all.push((lock_path, Arc::downgrade(&held))));
         Ok(Self { _held: held })
     }
 }
 
-/// Opens and locks the side file; again if its last owner removed it in between.
-fn take(side: &Path) -> io::Result<Option<File>> {
+/// Opens and locks the lock file; again if its last owner removed it in between.
+fn take(lock_path: &Path) -> io::Result<Option<File>> {
     for attempt in 0.. {
-        let file = File::options().write(true).create(true).truncate(false).open(side)?;
-        // The side file never holds anything: this one is somebody else's.
+        let file = File::options().write(true).create(true).truncate(false).open(lock_path)?;
+        // The lock file never holds anything: this one is somebody else's.
         if file.metadata()?.len() > 0 {
-            let side = side.display();
+            let lock_path = lock_path.display();
             return Err(io::Error::other(format!(
-                "{side} is in the way, and is not ours; remove it"
+                "{lock_path} is in the way, and is not ours; remove it"
             )));
         }
         match file.try_lock() {
             // Some file systems do not tell an open file from another one.
-            Ok(()) if is_at(&file, side) || attempt == MOST_ATTEMPTS => return Ok(Some(file)),
+            Ok(()) if is_at(&file, lock_path) || attempt == MOST_ATTEMPTS => return Ok(Some(file)),
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let why =
@@ -77,7 +77,7 @@ fn take(side: &Path) -> io::Result<Option<File>> {
     unreachable!("one of the attempts is the last")
 }
 
-/// How often the side file may vanish between being opened and being locked.
+/// How often the lock file may vanish between being opened and being locked.
 const MOST_ATTEMPTS: u32 = 100;
 
 /// Whether a file is still the one at a path.
@@ -91,7 +91,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// The side file stays where a file that is open cannot be told from another one.
+/// The lock file stays where a file that is open cannot be told from another one.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> bool {
     true
@@ -102,7 +102,7 @@ impl Drop for HeldLock {
         // Removed while it is locked, so that nobody can have locked the one that goes.
         if cfg!(unix) || self.file.is_none() {
             // What stays behind locks nothing.
-            let _ = std::fs::remove_file(&self.side);
+            let _ = std::fs::remove_file(&self.lock_path);
         }
     }
 }
@@ -126,12 +126,12 @@ mod tests {
         assert_eq!(elsewhere(), Err(io::ErrorKind::ResourceBusy));
         drop(lock);
         assert_eq!(elsewhere(), Err(io::ErrorKind::ResourceBusy), "the thread still has it");
-        let side = folder.join("run.pleach.lock");
+        let lock_path = folder.join("run.pleach.lock");
         drop(again);
-        assert!(!side.exists());
+        assert!(!lock_path.exists());
         assert_eq!(elsewhere(), Ok(()));
         // What a crash left behind locks nothing.
-        std::fs::write(&side, "").unwrap();
+        std::fs::write(&lock_path, "").unwrap();
         assert_eq!(elsewhere(), Ok(()));
         std::fs::remove_dir_all(&folder).unwrap();
     }

@@ -62,7 +62,7 @@ fn of_addresses() -> Option<u64> {
 }
 
 /// The memory that the work of a run may take.
-pub(crate) struct Room {
+pub(crate) struct MemoryLimit {
     /// What the process took when the run began.
     before: u64,
     /// What it may take beyond that.
@@ -74,7 +74,7 @@ const LEFT_TO_OTHERS: u64 = 5;
 /// At its end a run that is saved holds its open work as it is, packed, and as the bytes of a file.
 const COPIES: u64 = 3;
 
-impl Room {
+impl MemoryLimit {
     /// The room of a run that begins; unknown where the system does not tell.
     pub fn new(limit: Option<u64>, saves: bool) -> Option<Self> {
         let share = || free().map(|free| free - free / LEFT_TO_OTHERS);
@@ -120,9 +120,9 @@ mod tests {
     #[test]
     fn this_process_takes_some_and_may_have_more() {
         assert!(taken().unwrap() > 0 && free().unwrap() > 0);
-        let room = Room::new(Some(1 << 50), false).unwrap();
-        assert!(!room.is_full());
-        let full = Room { before: 0, most: 1 };
+        let memory_limit = MemoryLimit::new(Some(1 << 50), false).unwrap();
+        assert!(!memory_limit.is_full());
+        let full = MemoryLimit { before: 0, most: 1 };
         assert!(full.is_full());
     }
 }

@@ -56,7 +56,7 @@ pub struct SiteSnapshot {
     /// See `joined_s`; none while it is there.
     pub left_s: Option<f64>,
     /// How it went, if it did.
-    pub end: Option<Parting>,
+    pub end: Option<SiteEnd>,
     /// Its units, and how many of them have work.
     pub units: u32,
     /// See `units`.
@@ -78,7 +78,7 @@ pub struct SitesSnapshot {
 
 /// How a site ended before the search did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parting {
+pub enum SiteEnd {
     /// In order: it handed back what it had.
     Left,
     /// It died, or could not be reached any more.
@@ -99,7 +99,7 @@ pub struct SiteReport {
     /// Seconds from the start until it went, if it went before the end.
     pub left_s: Option<f64>,
     /// How it went, if it did.
-    pub end: Option<Parting>,
+    pub end: Option<SiteEnd>,
     /// Progress reports of its work that it sent.
     pub commits: u64,
     /// Nodes that it explored in vain, as far as is known: others did them again.

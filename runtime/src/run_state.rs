@@ -1,10 +1,10 @@
 //! [`RunState`]: everything that the units of a process share.
 
 use crate::control::{Control, Stop};
-use crate::gauge::Gauge;
 use crate::save::Saver;
 use crate::site_state::SiteState;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};
+use crate::unit_counters::UnitCounters;
 use pleach_core::search::tree::{Counts, Goal, Solution};
 use pleach_core::steal::PeerId;
 use pleach_core::wire::checkpoint::{Checkpoint, Cut};
@@ -21,7 +21,7 @@ pub struct RunState<'a> {
     /// What the run resumes, or starts with.
     pub before: &'a Checkpoint,
     control: Control,
-    gauges: Vec<Gauge>,
+    unit_counters: Vec<UnitCounters>,
     names: Vec<Arc<str>>,
     /// Counts up when the open part of the tree is asked for.
     progress_requests: AtomicU64,
@@ -49,7 +49,7 @@ impl<'a> RunState<'a> {
             least_score,
             before,
             control,
-            gauges: names.iter().map(|_| Gauge::default()).collect(),
+            unit_counters: names.iter().map(|_| UnitCounters::default()).collect(),
             names,
             progress_requests: AtomicU64::new(0),
             start,
@@ -121,17 +121,17 @@ impl<'a> RunState<'a> {
 
     /// Shows what a unit has counted.
     pub fn show(&self, me: PeerId, counts: &Counts, open_nodes: f64) {
-        self.gauge(me).show(counts, open_nodes);
+        self.counters(me).show(counts, open_nodes);
     }
 
-    /// A unit's gauge.
-    pub fn gauge(&self, me: PeerId) -> &Gauge {
-        &self.gauges[me as usize]
+    /// A unit's counters.
+    pub fn counters(&self, me: PeerId) -> &UnitCounters {
+        &self.unit_counters[me as usize]
     }
 
-    /// The gauges of all units.
-    pub fn gauges(&self) -> &[Gauge] {
-        &self.gauges
+    /// The counters of all units.
+    pub fn unit_counters(&self) -> &[UnitCounters] {
+        &self.unit_counters
     }
 
     /// Their names.

@@ -104,25 +104,27 @@ pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays one: what it leads to is replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(".part");
-    let aside = PathBuf::from(aside);
-    if !is_checkpoint_or_empty(&aside)? {
-        let aside = aside.display();
-        return Err(io::Error::other(format!("{aside} is in the way, and is not ours; remove it")));
+    let mut part_path = path.as_os_str().to_owned();
+    part_path.push(".part");
+    let part_path = PathBuf::from(part_path);
+    if !is_checkpoint_or_empty(&part_path)? {
+        let part_path = part_path.display();
+        return Err(io::Error::other(format!(
+            "{part_path} is in the way, and is not ours; remove it"
+        )));
     }
-    let written = File::create(&aside)
+    let written = File::create(&part_path)
         .and_then(|mut file| {
             file.write_all(bytes)?;
             file.sync_all()
         })
         .and_then(|()| {
             keep_before(path);
-            std::fs::rename(&aside, path)
+            std::fs::rename(&part_path, path)
         });
     if let Err(why) = written {
         // An incomplete file is of no use. If it cannot be removed either, that changes nothing.
-        let _ = std::fs::remove_file(&aside);
+        let _ = std::fs::remove_file(&part_path);
         return Err(why);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

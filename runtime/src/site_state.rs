@@ -23,7 +23,7 @@ const POLL_EVERY: Duration = Duration::from_millis(10);
 /// What is known of the other processes of a search.
 pub trait OtherProcesses: Send + Sync {
     /// How all are now.
-    fn together(&self) -> Together;
+    fn together(&self) -> CombinedProgress;
 
     /// How each is, as far as it told.
     fn snapshots(&self) -> Vec<SiteSnapshot>;
@@ -31,7 +31,7 @@ pub trait OtherProcesses: Send + Sync {
 
 /// How the other processes are, all together.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Together {
+pub struct CombinedProgress {
     /// Those that are there.
     pub sites: u32,
     /// Units of theirs.

@@ -1,20 +1,20 @@
 //! Starts a run: checks what it is to do, sets up what its units share, and puts them to work.
 
-use crate::body::Body;
 use crate::control::{Control, Stop};
 use crate::driver::{Unit, UnitResult};
 use crate::error::{MOST_THREADS, RunError};
 use crate::gather::{check, gather};
 use crate::late;
-use crate::late::aside::ScratchExplorer;
+use crate::late::scratch::ScratchExplorer;
 use crate::outcome::Watcher;
 use crate::outcome::{Outcome, ProgressSnapshot, UnitReport};
 use crate::profile;
 use crate::run_state::RunState;
 use crate::save::Saver;
 use crate::settings::Settings;
-use crate::side::Side;
+use crate::timed_improver::TimedImprover;
 use crate::transport::local::Mailboxes;
+use crate::unit_io::UnitIo;
 use crate::units::{Plan, PlannedUnit, plan};
 use crate::watch::watch_over;
 use crate::worker_pool::WorkerPool;
@@ -179,12 +179,13 @@ impl<'a> RunContext<'a> {
         // A unit that is to behave as a machine of its own shares its core with others.
         transport.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };
         let hope = run_state.control().best() > run_state.least_score;
-        let side = (settings.improve && hope && improves)
-            .then(|| problem.improver(settings.seed).map(Side::new))
+        let heuristic = (settings.improve && hope && improves)
+            .then(|| problem.improver(settings.seed).map(TimedImprover::new))
             .flatten();
-        let aside = settings.policy.is_late().then(|| ScratchExplorer(problem.explorer()));
-        let body = Body::new(me, run_state, executor, transport, report, aside);
-        let left = Unit::new(peer, (settings.seed, settings.pace), body, (side, top)).drive()?;
+        let scratch = settings.policy.is_late().then(|| ScratchExplorer(problem.explorer()));
+        let unit_io = UnitIo::new(me, run_state, executor, transport, report, scratch);
+        let left =
+            Unit::new(peer, (settings.seed, settings.pace), unit_io, (heuristic, top)).drive()?;
         guard.well = true;
         Ok(left)
     }

@@ -2,14 +2,14 @@
 //! limits.
 
 use crate::control::Stop;
-use crate::gauge::Gauge;
-use crate::memory::Room;
+use crate::memory::MemoryLimit;
 use crate::outcome::{ProgressSnapshot, SiteSnapshot, SitesSnapshot, UnitSnapshot, Watcher};
 use crate::run_state::RunState;
 use crate::save::{SaveNow, Saver};
 use crate::settings::Settings;
 use crate::site_state::{SiteState, share_open};
 use crate::transport::local::Mailboxes;
+use crate::unit_counters::UnitCounters;
 use crate::worker_pool::Latch;
 use pleach_core::lease::ProgressReport;
 use pleach_core::lease::gateway::Portion;
@@ -50,7 +50,7 @@ pub fn watch_over(
         mailboxes.ring_all();
     };
     let mut known = WatchState { proven: run_state.least_score, ..WatchState::default() };
-    let room = Room::new(settings.memory, settings.save.is_some());
+    let memory_limit = MemoryLimit::new(settings.memory, settings.save.is_some());
     let mut saving = Saving::new(run_state, mailboxes, &settings.save_now);
     let mut progress_at = settings.progress_every;
     let mut halted = false;
@@ -71,7 +71,7 @@ pub fn watch_over(
             halted = true;
             halt(Stop::Time);
             progress_at = now.saturating_add(settings.progress_every);
-        } else if !halted && is_full(room.as_ref(), run_state) {
+        } else if !halted && is_full(memory_limit.as_ref(), run_state) {
             halted = true;
             halt(Stop::Memory);
         } else {
@@ -94,13 +94,17 @@ pub fn watch_over(
 
 /// Whether open work takes more memory than it may; where the system does not tell, whether there is so much of it that
 /// the tree may have no end.
-fn is_full(room: Option<&Room>, run_state: &RunState<'_>) -> bool {
-    room.map_or_else(
+fn is_full(memory_limit: Option<&MemoryLimit>, run_state: &RunState<'_>) -> bool {
+    memory_limit.map_or_else(
         || {
-            run_state.gauges().iter().map(Gauge::open_nodes).fold(0, u64::saturating_add)
+            run_state
+                .unit_counters()
+                .iter()
+                .map(UnitCounters::open_nodes)
+                .fold(0, u64::saturating_add)
                 > MOST_OPEN
         },
-        Room::is_full,
+        MemoryLimit::is_full,
     )
 }
 
@@ -207,11 +211,11 @@ fn snapshot(
     // Units answer a request for progress after their next stretch: this one reads what the last one asked for.
     let progress_request = run_state.progress_request();
     let all = progress_request > 0
-        && run_state.gauges().iter().all(|gauge| gauge.answers(progress_request));
-    let rises = || run_state.gauges().iter().map(Gauge::rises).sum::<u64>();
+        && run_state.unit_counters().iter().all(|counters| counters.answers(progress_request));
+    let rises = || run_state.unit_counters().iter().map(UnitCounters::rises).sum::<u64>();
     let before = rises();
-    for gauge in run_state.gauges() {
-        let (unit, share, least_bound) = gauge.read();
+    for counters in run_state.unit_counters() {
+        let (unit, share, least_bound) = counters.read();
         counts.add(&unit);
         open += share;
         bound = bound.min(least_bound);
@@ -240,14 +244,14 @@ fn snapshot(
 
 /// How each unit of this process is, from a peer on: the first one may be a gateway.
 fn units(run_state: &RunState<'_>, first: usize) -> Vec<UnitSnapshot> {
-    let all = run_state.names().iter().zip(run_state.gauges()).skip(first);
-    let unit = |(name, gauge): (&Arc<str>, &Gauge)| {
-        let ((counts, ..), (_, busy_ns)) = (gauge.read(), gauge.spent());
+    let all = run_state.names().iter().zip(run_state.unit_counters()).skip(first);
+    let unit = |(name, counters): (&Arc<str>, &UnitCounters)| {
+        let ((counts, ..), (_, busy_ns)) = (counters.read(), counters.spent());
         UnitSnapshot {
             name: Arc::clone(name),
             nodes: counts.bounded.max(counts.branched),
             busy_s: busy_ns as f64 * 1e-9,
-            held: gauge.size(),
+            held: counters.size(),
         }
     };
     all.map(unit).collect()
@@ -269,12 +273,12 @@ fn snapshot_of_all_sites(
     known: &mut WatchState,
 ) -> ProgressSnapshot {
     let others = site_state.others().together();
-    let gauges = &run_state.gauges()[1..];
-    let busy = gauges.iter().filter(|gauge| gauge.size() > 0.0).count() as u32;
+    let unit_counters = &run_state.unit_counters()[1..];
+    let busy = unit_counters.iter().filter(|counters| counters.size() > 0.0).count() as u32;
     let own = SiteSnapshot {
         name: "site0".into(),
         host: known.host.get_or_insert_with(crate::host::host).clone(),
-        units: gauges.len() as u32,
+        units: unit_counters.len() as u32,
         busy,
         nodes: counts.bounded.max(counts.branched),
         ..SiteSnapshot::default()
@@ -289,7 +293,7 @@ fn snapshot_of_all_sites(
     let bound = known_bound(run_state, known.proven);
     let sites = SitesSnapshot {
         sites: 1 + others.sites,
-        units: gauges.len() as u32 + others.units,
+        units: unit_counters.len() as u32 + others.units,
         busy: busy + others.busy,
     };
     ProgressSnapshot {

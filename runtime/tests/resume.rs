@@ -188,9 +188,9 @@ fn what_other_sites_held_is_taken_over() {
 #[test]
 fn a_save_that_fails_leaves_the_old_file() {
     let scratch = Scratch::new("full");
-    let mut aside = scratch.0.clone().into_os_string();
-    aside.push(".part");
-    let aside = PathBuf::from(aside);
+    let mut part_path = scratch.0.clone().into_os_string();
+    part_path.push(".part");
+    let part_path = PathBuf::from(part_path);
     let (problem, _) = problem(0, Level::best());
     let settings = Settings {
         threads: 2,
@@ -204,15 +204,15 @@ fn a_save_that_fails_leaves_the_old_file() {
         looks += 1;
         if looks == 10 {
             // From now on the new file cannot be written.
-            let _ = fs::remove_file(&aside);
-            fs::create_dir(&aside).unwrap();
+            let _ = fs::remove_file(&part_path);
+            fs::create_dir(&part_path).unwrap();
             last_good = fs::read(&scratch.0).unwrap();
         }
         warnings.extend(snapshot.warning.clone());
         ControlFlow::Continue(())
     };
     let outcome = run(&*problem, &settings, &mut look).unwrap();
-    fs::remove_dir(&aside).unwrap();
+    fs::remove_dir(&part_path).unwrap();
     assert_eq!(outcome.counts, counted(0));
     // One line while the search continues, and one at its end, where something is lost.
     assert_eq!(warnings.len(), 2, "{warnings:?}");

@@ -3,18 +3,18 @@
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Message, PeerId, Ticket};
 use pleach_runtime::transport::local::{LocalTransport, Mailboxes};
-use pleach_runtime::transport::{Envelope, Transport};
+use pleach_runtime::transport::{PeerMessage, Transport};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-fn message(from: PeerId, number: u64) -> Envelope {
+fn message(from: PeerId, number: u64) -> PeerMessage {
     let ticket = Ticket { giver: from, number };
     let work = Work { size: 1.0, least_bound: 0, bytes: number.to_le_bytes().to_vec() };
-    Envelope { from, message: Message::Work { ticket, epoch: 0 }, work: Some(Arc::new(work)) }
+    PeerMessage { from, message: Message::Work { ticket, epoch: 0 }, work: Some(Arc::new(work)) }
 }
 
-/// Letters of each sender arrive complete and in order while others send.
+/// Messages of each sender arrive complete and in order while others send.
 fn order_is_kept(mut desks: Vec<impl Transport + 'static>) {
     const MESSAGES: u64 = 20_000;
     let mut receiver = desks.remove(0);
@@ -28,9 +28,9 @@ fn order_is_kept(mut desks: Vec<impl Transport + 'static>) {
     while next[1..].iter().any(|&seen| seen < MESSAGES) {
         receiver.wait(Some(Duration::from_secs(10)));
         let mut got = false;
-        while let Some(envelope) = receiver.poll() {
-            let slot = &mut next[envelope.from as usize];
-            assert_eq!(envelope, message(envelope.from, *slot), "out of order");
+        while let Some(mail) = receiver.poll() {
+            let slot = &mut next[mail.from as usize];
+            assert_eq!(mail, message(mail.from, *slot), "out of order");
             *slot += 1;
             got = true;
         }

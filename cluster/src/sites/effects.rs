@@ -11,7 +11,7 @@ use pleach_runtime::outcome::Balance;
 use pleach_runtime::run_state::RunState;
 use pleach_runtime::site_state::SiteState;
 use pleach_runtime::transport::local::LocalTransport;
-use pleach_runtime::transport::{Envelope, Transport};
+use pleach_runtime::transport::{PeerMessage, Transport};
 use std::sync::Arc;
 
 /// The gateway among the units: peer 0, with work that it does not explore.
@@ -52,7 +52,7 @@ impl Effects for InnerEffects<'_> {
         if let Some(work) = work.as_ref().filter(|_| message.brings_work()) {
             self.balance.moved_bytes += work.bytes.len() as u64;
         }
-        self.transport.send(to, Envelope { from: 0, message, work });
+        self.transport.send(to, PeerMessage { from: 0, message, work });
     }
 
     fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), RunError> {

@@ -13,7 +13,7 @@ use pleach_runtime::driver::UnitResult;
 use pleach_runtime::error::RunError;
 use pleach_runtime::gather::{check, settle, sum};
 use pleach_runtime::outcome::Watcher;
-use pleach_runtime::outcome::{Balance, Outcome, Parting, SiteReport, UnitReport};
+use pleach_runtime::outcome::{Balance, Outcome, SiteEnd, SiteReport, UnitReport};
 use pleach_runtime::start::last_warnings;
 use std::time::{Duration, Instant};
 
@@ -137,7 +137,7 @@ impl SiteRun<'_> {
         // What nobody has dropped was explored in vain by those that were lost.
         let dropped = sites.iter().map(|site| site.redone).sum::<u64>();
         let lost: Vec<&mut SiteReport> =
-            sites.iter_mut().filter(|site| site.end == Some(Parting::Lost)).collect();
+            sites.iter_mut().filter(|site| site.end == Some(SiteEnd::Lost)).collect();
         let rest = explored.saturating_sub(counted).saturating_sub(dropped);
         let each = rest / (lost.len() as u64).max(1);
         lost.into_iter().for_each(|site| site.redone += each);

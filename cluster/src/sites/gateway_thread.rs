@@ -378,9 +378,9 @@ impl GatewayThread<'_> {
             blind: self.site_state.is_blind(),
             ..SiteProgress::default()
         };
-        for gauge in &self.run_state.gauges()[1..] {
-            progress.counts.add(&gauge.read().0);
-            progress.busy += u32::from(gauge.size() > 0.0);
+        for counters in &self.run_state.unit_counters()[1..] {
+            progress.counts.add(&counters.read().0);
+            progress.busy += u32::from(counters.size() > 0.0);
         }
         self.session.send(0, &SessionMessage::SiteProgress(progress));
     }

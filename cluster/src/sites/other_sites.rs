@@ -4,8 +4,8 @@ use super::message::SiteProgress;
 use super::totals::SiteTotals;
 use pleach_core::lease::SiteId;
 use pleach_core::search::tree::Counts;
-use pleach_runtime::outcome::{Parting, SiteReport, SiteSnapshot};
-use pleach_runtime::site_state::{OtherProcesses, Together};
+use pleach_runtime::outcome::{SiteEnd, SiteReport, SiteSnapshot};
+use pleach_runtime::site_state::{CombinedProgress, OtherProcesses};
 use pleach_runtime::sync::{Mutex, lock};
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ struct Stay {
     host: String,
     joined_ns: u64,
     left_ns: Option<u64>,
-    end: Option<Parting>,
+    end: Option<SiteEnd>,
     progress: SiteProgress,
     totals: Option<SiteTotals>,
 }
@@ -51,7 +51,7 @@ impl OtherSites {
         self.last(site, |stay| {
             stay.left_ns.get_or_insert(now_ns);
             // A site that leaves in order tells before what it did.
-            let left = if stay.totals.is_some() { Parting::Left } else { Parting::Lost };
+            let left = if stay.totals.is_some() { SiteEnd::Left } else { SiteEnd::Lost };
             stay.end.get_or_insert(left);
         });
     }
@@ -105,8 +105,8 @@ impl OtherSites {
 
 impl OtherProcesses for OtherSites {
     /// How all are now.
-    fn together(&self) -> Together {
-        let mut sum = Together::default();
+    fn together(&self) -> CombinedProgress {
+        let mut sum = CombinedProgress::default();
         for stay in lock(&self.stays).values().flatten() {
             sum.counts.add(&stay.progress.counts);
             if stay.end.is_none() {

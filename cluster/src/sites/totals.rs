@@ -40,14 +40,14 @@ impl Pack for SiteTotals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pleach_runtime::activity::{Activity, Phases, Spell};
+    use pleach_runtime::activity::{Activity, Phases, StretchRecord};
 
     #[test]
     fn accounts_survive_the_way() {
         let mut activity = Activity::default();
         let phases = Phases { exchange_ns: 5, copy_ns: 6, wait_ns: 7 };
         let (from_ns, busy_ns) = (3_000_000, 9_000_000);
-        activity.add(&Spell { from_ns, busy_ns, nodes: 77, active: 0.5, phases });
+        activity.add(&StretchRecord { from_ns, busy_ns, nodes: 77, active: 0.5, phases });
         let unit = UnitReport {
             name: "gpu0".into(),
             mode: "explore".into(),

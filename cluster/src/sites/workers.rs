@@ -13,7 +13,7 @@ use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::Balance;
 use pleach_runtime::run_state::RunState;
 use pleach_runtime::site_state::SiteState;
-use pleach_runtime::transport::{Envelope, Transport};
+use pleach_runtime::transport::{PeerMessage, Transport};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -114,7 +114,7 @@ impl<'a> SiteWorkers<'a> {
 
     /// Reads the mail from the units, and wakes the peer if it is time.
     pub fn attend(&mut self) -> Result<(), RunError> {
-        while let Some(Envelope { from, message, work }) = self.effects.transport.poll() {
+        while let Some(PeerMessage { from, message, work }) = self.effects.transport.poll() {
             self.hear(Event::Mail { from, message }, work)?;
         }
         if self.effects.wake_at_ns.is_some_and(|at_ns| at_ns <= self.now_ns()) {
@@ -170,11 +170,16 @@ impl Workers for SiteWorkers<'_> {
     }
 
     fn in_hand(&self) -> f64 {
-        self.effects.run_state.gauges().iter().map(pleach_runtime::gauge::Gauge::size).sum()
+        self.effects
+            .run_state
+            .unit_counters()
+            .iter()
+            .map(pleach_runtime::unit_counters::UnitCounters::size)
+            .sum()
     }
 
     fn has_idle_unit(&self) -> bool {
-        self.effects.run_state.gauges()[1..].iter().any(|gauge| gauge.size() == 0.0)
+        self.effects.run_state.unit_counters()[1..].iter().any(|counters| counters.size() == 0.0)
     }
 
     fn is_idle(&self) -> bool {
@@ -182,9 +187,10 @@ impl Workers for SiteWorkers<'_> {
     }
 
     fn spent(&mut self) -> (u64, u64) {
-        let gauges =
-            self.effects.run_state.gauges()[1..].iter().map(pleach_runtime::gauge::Gauge::spent);
-        let all = gauges.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
+        let unit_counters = self.effects.run_state.unit_counters()[1..]
+            .iter()
+            .map(pleach_runtime::unit_counters::UnitCounters::spent);
+        let all = unit_counters.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
         let before = std::mem::replace(&mut self.spent, all);
         let busy_ns = all.1.saturating_sub(before.1) / u64::from(self.units.max(1));
         (all.0.saturating_sub(before.0), busy_ns)

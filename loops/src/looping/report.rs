@@ -1,7 +1,7 @@
 //! [`LoopReport`]: how a loop went, and who did what of it.
 
 use super::hands::TakerTally;
-use pleach_runtime::outcome::Parting;
+use pleach_runtime::outcome::SiteEnd;
 use std::time::Duration;
 
 /// How a loop went.
@@ -48,7 +48,7 @@ pub struct LoopSite {
     /// Seconds from the start until it went, if it went before the end.
     pub left_s: Option<f64>,
     /// How it went, if it did.
-    pub end: Option<Parting>,
+    pub end: Option<SiteEnd>,
     /// Ranges of which it sent results.
     pub ranges: u64,
     /// Units that it had, or had done, when it went: others did them.

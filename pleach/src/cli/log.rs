@@ -2,7 +2,7 @@
 
 use super::flags::FlagValues;
 use crate::failure::{Failure, usage};
-use pleach_runtime::{Parting, SiteSnapshot};
+use pleach_runtime::{SiteEnd, SiteSnapshot};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
@@ -34,7 +34,7 @@ impl Log {
 
 /// The sites that were seen, and how they ended.
 #[derive(Default)]
-pub struct Seen(BTreeMap<String, Option<Parting>>);
+pub struct Seen(BTreeMap<String, Option<SiteEnd>>);
 
 impl Seen {
     /// What is new of these sites, as lines.
@@ -47,10 +47,10 @@ impl Seen {
                 lines.push(format!("{name} on {host} joined"));
             }
             match end {
-                Some(Parting::Left) if before.flatten().is_none() => {
+                Some(SiteEnd::Left) if before.flatten().is_none() => {
                     lines.push(format!("{name} on {host} left"));
                 }
-                Some(Parting::Lost) if before.flatten().is_none() => {
+                Some(SiteEnd::Lost) if before.flatten().is_none() => {
                     lines.push(format!("{name} on {host} was lost"));
                 }
                 _ => {}
@@ -113,7 +113,7 @@ mod tests {
         };
         assert_eq!(seen.news(&[site(None)]), ["site1 on a joined"]);
         assert_eq!(seen.news(&[site(None)]), [""; 0]);
-        assert_eq!(seen.news(&[site(Some(Parting::Lost))]), ["site1 on a was lost"]);
-        assert_eq!(seen.news(&[site(Some(Parting::Lost))]), [""; 0]);
+        assert_eq!(seen.news(&[site(Some(SiteEnd::Lost))]), ["site1 on a was lost"]);
+        assert_eq!(seen.news(&[site(Some(SiteEnd::Lost))]), [""; 0]);
     }
 }

@@ -3,7 +3,7 @@
 use super::Report;
 use pleach_core::search::tree::Goal;
 use pleach_runtime::activity::Phases;
-use pleach_runtime::{Outcome, Parting, SiteReport, UnitReport};
+use pleach_runtime::{Outcome, SiteEnd, SiteReport, UnitReport};
 use serde_json::{Map, Value, json};
 
 /// How a device spent its time.
@@ -124,8 +124,8 @@ impl Report {
 /// What each process did, where several searched together.
 fn sites(outcome: &Outcome) -> Value {
     let end = |end| match end {
-        Parting::Left => "left",
-        Parting::Lost => "lost",
+        SiteEnd::Left => "left",
+        SiteEnd::Lost => "lost",
     };
     let site = |site: &SiteReport| {
         json!({

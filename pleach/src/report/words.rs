@@ -2,7 +2,7 @@
 
 use super::{Report, Status};
 use pleach_core::search::tree::Goal;
-use pleach_runtime::{Outcome, Parting, SiteReport, Stop};
+use pleach_runtime::{Outcome, SiteEnd, SiteReport, Stop};
 use std::fmt::Write;
 
 impl Report {
@@ -83,7 +83,7 @@ fn of_sites(sites: &[SiteReport]) -> String {
         1 => " of one process".to_string(),
         many => format!(" of {many} processes"),
     };
-    let told = [(ended(Parting::Left), "left"), (ended(Parting::Lost), "lost")];
+    let told = [(ended(SiteEnd::Left), "left"), (ended(SiteEnd::Lost), "lost")];
     let told: Vec<String> =
         told.iter().filter(|(n, _)| *n > 0).map(|(n, how)| format!("{n} {how}")).collect();
     if !told.is_empty() {

@@ -1,13 +1,13 @@
 //! What `master-worker:late` needs of a unit: all of it is in this folder.
 
-pub(crate) mod aside;
+pub(crate) mod scratch;
 
-use self::aside::ScratchExplorer;
-use crate::body::Body;
+use self::scratch::ScratchExplorer;
 use crate::error::RunError;
 use crate::executor::Executor;
 use crate::settings::Settings;
 use crate::transport::Transport;
+use crate::unit_io::UnitIo;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Goal;
 use pleach_core::search::work::Work;
@@ -34,7 +34,7 @@ pub(crate) fn check(problem: &dyn Problem, settings: &Settings) -> Result<(), Ru
 /// There are copies only where there is an explorer for them.
 const NO_COPIES: RunError = RunError::Late("has no explorer for its copies");
 
-impl<E: Executor, T: Transport> LateEffects for Body<'_, E, T> {
+impl<E: Executor, T: Transport> LateEffects for UnitIo<'_, E, T> {
     fn copy(&mut self) -> Result<Arc<Work>, RunError> {
         Ok(Arc::new(self.executor.explorer().copy()))
     }
@@ -44,26 +44,26 @@ impl<E: Executor, T: Transport> LateEffects for Body<'_, E, T> {
         copy: &Arc<Work>,
         share: f64,
     ) -> Result<(Arc<Work>, Option<Arc<Work>>), RunError> {
-        let ScratchExplorer(explorer) = self.aside.as_mut().ok_or(NO_COPIES)?;
+        let ScratchExplorer(explorer) = self.scratch.as_mut().ok_or(NO_COPIES)?;
         explorer.put(&copy.bytes)?;
         let given = explorer.split(share).map(Arc::new);
         Ok((Arc::new(explorer.drain()), given))
     }
 
     fn intersect(&mut self, copy: &Arc<Work>, left: &Arc<Work>) -> Result<Arc<Work>, RunError> {
-        let aside = self.aside.as_mut().ok_or(NO_COPIES)?;
-        let done = aside.without(copy, left)?;
-        Ok(Arc::new(aside.without(copy, &done)?))
+        let scratch = self.scratch.as_mut().ok_or(NO_COPIES)?;
+        let done = scratch.without(copy, left)?;
+        Ok(Arc::new(scratch.without(copy, &done)?))
     }
 
     fn trim(&mut self, away: &Arc<Work>) -> Result<(), RunError> {
-        let aside = self.aside.as_mut().ok_or(NO_COPIES)?;
+        let scratch = self.scratch.as_mut().ok_or(NO_COPIES)?;
         let explorer = self.executor.explorer();
         let left = explorer.copy();
         explorer.trim(&away.bytes)?;
         let control = self.run_state.control();
         let stopped = || control.stopped().is_some();
-        let twice = aside.counted(away, &left, control.best(), &stopped)?;
+        let twice = scratch.counted(away, &left, control.best(), &stopped)?;
         self.balance.redundant += twice.bounded;
         Ok(())
     }

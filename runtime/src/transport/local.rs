@@ -1,6 +1,6 @@
 //! Mail between the threads of a process: one mailbox per peer, with a waker to wake its owner.
 
-use super::{Envelope, Transport};
+use super::{PeerMessage, Transport};
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, lock, spin_loop};
 use pleach_core::steal::PeerId;
 use std::collections::VecDeque;
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 pub const SPIN: Duration = Duration::from_micros(20);
 
 #[derive(Default)]
-struct Wakeup {
-    letters: VecDeque<Envelope>,
+struct MailboxState {
+    queue: VecDeque<PeerMessage>,
     asleep: bool,
     rung: bool,
 }
@@ -20,24 +20,24 @@ struct Wakeup {
 /// One peer's mailbox.
 #[derive(Default)]
 pub struct Mailbox {
-    slot: Mutex<Wakeup>,
+    slot: Mutex<MailboxState>,
     waker: Condvar,
-    /// Whether `letters` is not empty or the waker was rung; readable without the lock.
+    /// Whether `queue` is not empty or the waker was rung; readable without the lock.
     waiting: AtomicBool,
 }
 
 impl Mailbox {
-    /// Adds a letter and wakes the owner if it sleeps.
-    pub fn post(&self, envelope: Envelope) {
-        self.change(|slot| slot.letters.push_back(envelope));
+    /// Adds a message and wakes the owner if it sleeps.
+    pub fn push(&self, mail: PeerMessage) {
+        self.change(|slot| slot.queue.push_back(mail));
     }
 
-    /// Wakes the owner without a letter.
+    /// Wakes the owner without a message.
     pub fn ring(&self) {
         self.change(|slot| slot.rung = true);
     }
 
-    fn change(&self, what: impl FnOnce(&mut Wakeup)) {
+    fn change(&self, what: impl FnOnce(&mut MailboxState)) {
         let mut slot = lock(&self.slot);
         what(&mut slot);
         self.waiting.store(true, Ordering::Release);
@@ -48,20 +48,20 @@ impl Mailbox {
         }
     }
 
-    /// Takes all letters.
-    pub fn collect(&self, into: &mut VecDeque<Envelope>) {
+    /// Takes all messages.
+    pub fn collect(&self, into: &mut VecDeque<PeerMessage>) {
         let mut slot = lock(&self.slot);
-        into.append(&mut slot.letters);
+        into.append(&mut slot.queue);
         slot.rung = false;
         self.waiting.store(false, Ordering::Release);
     }
 
-    /// Sleeps until a letter comes, the waker rings, or the time is up.
+    /// Sleeps until a message comes, the waker rings, or the time is up.
     fn sleep(&self, at_most: Option<Duration>) {
         let mut slot = lock(&self.slot);
         let deadline = at_most.map(|time| Instant::now() + time);
         slot.asleep = true;
-        while slot.letters.is_empty() && !slot.rung {
+        while slot.queue.is_empty() && !slot.rung {
             let Some(deadline) = deadline else {
                 slot = self.waker.wait(slot).unwrap_or_else(std::sync::PoisonError::into_inner);
                 continue;
@@ -109,9 +109,9 @@ impl Mailboxes {
         self.boxes.iter().for_each(Mailbox::ring);
     }
 
-    /// Letters that were never read.
+    /// Messages that were never read.
     #[must_use]
-    pub fn leftovers(&self) -> Vec<Envelope> {
+    pub fn leftovers(&self) -> Vec<PeerMessage> {
         let mut all = VecDeque::new();
         self.boxes.iter().for_each(|mailbox| mailbox.collect(&mut all));
         all.into()
@@ -122,7 +122,7 @@ impl Mailboxes {
 pub struct LocalTransport {
     boxes: Arc<[Mailbox]>,
     me: PeerId,
-    inbox: VecDeque<Envelope>,
+    inbox: VecDeque<PeerMessage>,
     /// How long to poll for mail before sleeping.
     pub spin: Duration,
 }
@@ -134,11 +134,11 @@ impl LocalTransport {
 }
 
 impl Transport for LocalTransport {
-    fn send(&mut self, to: PeerId, envelope: Envelope) {
-        self.boxes[to as usize].post(envelope);
+    fn send(&mut self, to: PeerId, mail: PeerMessage) {
+        self.boxes[to as usize].push(mail);
     }
 
-    fn poll(&mut self) -> Option<Envelope> {
+    fn poll(&mut self) -> Option<PeerMessage> {
         if self.inbox.is_empty() && self.waiting() {
             let mailbox = &self.boxes[self.me as usize];
             mailbox.collect(&mut self.inbox);
@@ -175,7 +175,7 @@ mod loom_tests {
     use super::*;
     use pleach_core::steal::Message;
 
-    /// Every letter is seen and no wake-up is lost, however sender and sleeper interleave.
+    /// Every message is seen and no wake-up is lost, however sender and sleeper interleave.
     #[test]
     fn no_wake_is_lost() {
         loom::model(|| {
@@ -183,8 +183,8 @@ mod loom_tests {
             let senders: Vec<_> = (1..3)
                 .map(|from| {
                     let mailbox = mailbox.clone();
-                    let letter = Envelope { from, message: Message::Refuse, work: None };
-                    loom::thread::spawn(move || mailbox.post(letter))
+                    let mail = PeerMessage { from, message: Message::Refuse, work: None };
+                    loom::thread::spawn(move || mailbox.push(mail))
                 })
                 .collect();
             let mut seen = VecDeque::new();
@@ -197,15 +197,15 @@ mod loom_tests {
         });
     }
 
-    /// After a letter is posted, either the flag is set or the letter has been taken.
+    /// After a message is pushed, either the flag is set or the message has been taken.
     #[test]
     fn the_flag_tells_of_every_letter() {
         loom::model(|| {
             let mailbox = loom::sync::Arc::new(Mailbox::default());
             let sender = {
                 let mailbox = mailbox.clone();
-                let letter = Envelope { from: 1, message: Message::Refuse, work: None };
-                loom::thread::spawn(move || mailbox.post(letter))
+                let mail = PeerMessage { from: 1, message: Message::Refuse, work: None };
+                loom::thread::spawn(move || mailbox.push(mail))
             };
             let mut seen = VecDeque::new();
             if mailbox.waiting.load(Ordering::Acquire) {
@@ -217,7 +217,7 @@ mod loom_tests {
         });
     }
 
-    /// A ring wakes a sleeper just as a letter does.
+    /// A ring wakes a sleeper just as a message does.
     #[test]
     fn the_bell_wakes() {
         loom::model(|| {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// A message on its way, with the work that goes with it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Envelope {
+pub struct PeerMessage {
     /// Who sent it.
     pub from: PeerId,
     /// What it says.
@@ -24,10 +24,10 @@ pub struct Envelope {
 /// blocks.
 pub trait Transport: Send {
     /// Sends a message to another peer.
-    fn send(&mut self, to: PeerId, envelope: Envelope);
+    fn send(&mut self, to: PeerId, mail: PeerMessage);
 
     /// Takes the next message, if any.
-    fn poll(&mut self) -> Option<Envelope>;
+    fn poll(&mut self) -> Option<PeerMessage>;
 
     /// Whether mail may be waiting; cheap enough to call every microsecond.
     fn waiting(&self) -> bool;

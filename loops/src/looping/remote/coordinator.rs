@@ -14,7 +14,7 @@ use pleach_cluster::sites::message::SessionMessage;
 use pleach_cluster::sites::other_sites::site_name;
 use pleach_cluster::sites::session::{Incoming, Session};
 use pleach_runtime::error::RunError;
-use pleach_runtime::outcome::Parting;
+use pleach_runtime::outcome::SiteEnd;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -125,7 +125,7 @@ impl Voyage<'_> {
                     }
                 }
                 Incoming::Message(site, SessionMessage::Failed(why)) => self.wrong(site, &why)?,
-                Incoming::Lost(site) | Incoming::Left(site) => self.lose(site, Parting::Lost),
+                Incoming::Lost(site) | Incoming::Left(site) => self.lose(site, SiteEnd::Lost),
                 // Somebody else has its place now.
                 Incoming::Joined(site) => drop(self.sequence.barred.remove(&site)),
                 Incoming::Invalid(site) => {
@@ -165,7 +165,7 @@ impl Voyage<'_> {
             What::Heard => self.sequence.hears(site, word.at),
             What::Leave if word.at == now => {
                 self.sequence.hears(site, now);
-                self.lose(site, Parting::Left);
+                self.lose(site, SiteEnd::Left);
             }
             _ => {}
         }
@@ -204,7 +204,7 @@ impl Voyage<'_> {
         }
         self.warnings.push(format!("site {site} was excluded: {why}"));
         self.sequence.barred.insert(site);
-        self.lose(site, Parting::Lost);
+        self.lose(site, SiteEnd::Lost);
         Ok(())
     }
 
@@ -252,7 +252,7 @@ impl Voyage<'_> {
     }
 
     /// A process is excluded: others do what it had.
-    fn lose(&mut self, site: u32, end: Parting) {
+    fn lose(&mut self, site: u32, end: SiteEnd) {
         self.settle();
         self.sequence.early.retain(|(other, _)| *other != site);
         let Some(process) = self.processes.get_mut(&site) else { return };
@@ -261,7 +261,7 @@ impl Voyage<'_> {
             process.there = false;
             return;
         }
-        if process.takes && end == Parting::Lost {
+        if process.takes && end == SiteEnd::Lost {
             self.warnings.push(format!("site {site} is lost: others do what it had"));
         }
         process.there = false;
@@ -314,7 +314,7 @@ impl Voyage<'_> {
                 share.rest();
             }
         }
-        gone.into_iter().for_each(|site| self.lose(site, Parting::Lost));
+        gone.into_iter().for_each(|site| self.lose(site, SiteEnd::Lost));
     }
 
     /// Looks for processes that say nothing any more. They may live, and their results may come late; so they are

@@ -4,7 +4,7 @@ use super::super::hands::TakerTally;
 use super::lent::LentRanges;
 use super::message::{TakerReport, WorkerCount};
 use crate::looping::report::{LoopSite, Part};
-use pleach_runtime::outcome::Parting;
+use pleach_runtime::outcome::SiteEnd;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ pub(super) struct RemoteProcess {
     /// Units that others had to do again.
     pub redone: u64,
     pub joined: Instant,
-    pub end: Option<(Parting, Instant)>,
+    pub end: Option<(SiteEnd, Instant)>,
 }
 
 impl RemoteProcess {

@@ -5,7 +5,7 @@ use super::table::{Cell, table};
 use super::text::{Line, Paint, bar, clean, clock, compact, cut, percent};
 use super::{chart, table};
 use crate::report::{estimate, gap, grouped};
-use pleach_runtime::{Parting, SiteSnapshot, SitesSnapshot};
+use pleach_runtime::{SiteEnd, SiteSnapshot, SitesSnapshot};
 
 /// What is run.
 #[derive(Clone, Debug, Default)]
@@ -259,10 +259,10 @@ fn of_sites(cells: &[Vec<Cell>], (columns, room): Size) -> Vec<Line> {
 
 fn site_cells(history: &History, site: &SiteSnapshot) -> Vec<Cell> {
     let went = match (site.left_s, site.end) {
-        (Some(at), Some(Parting::Lost)) => format!("lost at {}", clock(at)),
+        (Some(at), Some(SiteEnd::Lost)) => format!("lost at {}", clock(at)),
         (Some(at), _) => format!("left at {}", clock(at)),
-        (None, Some(Parting::Lost)) => "lost".into(),
-        (None, Some(Parting::Left)) => "left".into(),
+        (None, Some(SiteEnd::Lost)) => "lost".into(),
+        (None, Some(SiteEnd::Left)) => "left".into(),
         (None, None) if site.joined_s > 0.0 => format!("joined at {}", clock(site.joined_s)),
         (None, None) => String::new(),
     };

@@ -2,7 +2,7 @@
 
 use super::history::{Held, History, Look, Row};
 use super::page::{Scene, Title, page};
-use pleach_runtime::{Parting, SiteSnapshot, SitesSnapshot};
+use pleach_runtime::{SiteEnd, SiteSnapshot, SitesSnapshot};
 
 fn title() -> Title {
     let words = vec!["walks".into(), "16".into()];
@@ -99,7 +99,7 @@ fn several_sites_have_a_table_of_their_own() {
         ..SiteSnapshot::default()
     };
     for i in 1..=20_u64 {
-        let lost = SiteSnapshot { left_s: Some(1.5), end: Some(Parting::Lost), ..site("site2", 9) };
+        let lost = SiteSnapshot { left_s: Some(1.5), end: Some(SiteEnd::Lost), ..site("site2", 9) };
         let sites = vec![site("site0", 100 * i), site("site1", 200 * i), lost];
         let all_sites = Some(SitesSnapshot { sites: 2, units: 8, busy: 6 });
         history.add(Look { sites, all_sites, ..look(i as f64 / 10.0, 4) });

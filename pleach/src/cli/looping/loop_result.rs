@@ -6,7 +6,7 @@ use crate::loops::{Entry, Found, Order};
 use crate::report::json::{round, whole};
 use crate::report::repeats::Repeats;
 use pleach_loops::looping::{LoopReport, LoopSite, Part};
-use pleach_runtime::Parting;
+use pleach_runtime::SiteEnd;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -103,8 +103,8 @@ impl LoopResult<'_> {
             };
             let units = self.report.parts.iter().enumerate().filter(|(_, part)| named(part));
             let end = site.end.map(|end| match end {
-                Parting::Left => "left",
-                Parting::Lost => "lost",
+                SiteEnd::Left => "left",
+                SiteEnd::Lost => "lost",
             });
             json!({
                 "name": site.name,

@@ -1,4 +1,4 @@
-//! [`Gauge`]: what one unit shows of itself while it runs.
+//! [`UnitCounters`]: what one unit shows of itself while it runs.
 
 use crate::sync::{AtomicI64, AtomicU64, Ordering};
 use pleach_core::search::tree::Counts;
@@ -8,7 +8,7 @@ const PARKED: u64 = u64::MAX;
 
 /// One unit's counts and bounds, for others to read; on a cache line of its own.
 #[repr(align(128))]
-pub struct Gauge {
+pub struct UnitCounters {
     branched: AtomicU64,
     bounded: AtomicU64,
     total: AtomicU64,
@@ -28,7 +28,7 @@ pub struct Gauge {
     rises: AtomicU64,
 }
 
-impl Default for Gauge {
+impl Default for UnitCounters {
     fn default() -> Self {
         let zero = || AtomicU64::new(0);
         Self {
@@ -46,8 +46,8 @@ impl Default for Gauge {
     }
 }
 
-impl Gauge {
-    /// Whether the unit has answered a request for progress. Once all units have, their gauges together leave no work
+impl UnitCounters {
+    /// Whether the unit has answered a request for progress. Once all units have, their counters together leave no work
     /// out.
     pub fn answers(&self, request: u64) -> bool {
         self.answered.load(Ordering::Acquire) >= request

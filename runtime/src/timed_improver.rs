@@ -1,4 +1,4 @@
-//! [`Side`]: a heuristic that a unit runs beside its search, and its share of the unit's time.
+//! [`TimedImprover`]: a heuristic that a unit runs beside its search, and its share of the unit's time.
 
 use pleach_core::search::problem::Improver;
 
@@ -8,14 +8,14 @@ const FIRST_NS: u64 = 100_000_000;
 const PARTS: u64 = 8;
 
 /// A heuristic and its time account.
-pub(crate) struct Side<'p> {
+pub(crate) struct TimedImprover<'p> {
     pub improver: Box<dyn Improver + 'p>,
     spent_ns: u64,
     /// The time spent when it last improved the incumbent.
     gained_at_ns: u64,
 }
 
-impl<'p> Side<'p> {
+impl<'p> TimedImprover<'p> {
     pub fn new(improver: Box<dyn Improver + 'p>) -> Self {
         Self { improver, spent_ns: 0, gained_at_ns: 0 }
     }

@@ -1,18 +1,18 @@
-//! [`Body`]: what a unit acts on, and the effects of its peer.
+//! [`UnitIo`]: what a unit acts on, and the effects of its peer.
 
 use crate::error::RunError;
 use crate::executor::Executor;
-use crate::late::aside::ScratchExplorer;
+use crate::late::scratch::ScratchExplorer;
 use crate::outcome::{Balance, UnitReport};
 use crate::run_state::RunState;
-use crate::transport::{Envelope, Transport};
+use crate::transport::{PeerMessage, Transport};
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
 /// A unit without its peer.
-pub(crate) struct Body<'a, E, T> {
+pub(crate) struct UnitIo<'a, E, T> {
     pub me: PeerId,
     pub run_state: &'a RunState<'a>,
     pub executor: E,
@@ -24,21 +24,31 @@ pub(crate) struct Body<'a, E, T> {
     /// When it last asked for work.
     asked_at_ns: u64,
     /// What copies are split with, where pieces are given late.
-    pub aside: Option<ScratchExplorer<'a>>,
+    pub scratch: Option<ScratchExplorer<'a>>,
 }
 
-impl<'a, E: Executor, T: Transport> Body<'a, E, T> {
+impl<'a, E: Executor, T: Transport> UnitIo<'a, E, T> {
     pub fn new(
         me: PeerId,
         run_state: &'a RunState<'a>,
         executor: E,
         transport: T,
         report: UnitReport,
-        aside: Option<ScratchExplorer<'a>>,
+        scratch: Option<ScratchExplorer<'a>>,
     ) -> Self {
         let balance = Balance::default();
         let (wake_at_ns, asked_at_ns) = (None, 0);
-        Self { me, run_state, executor, transport, report, balance, wake_at_ns, asked_at_ns, aside }
+        Self {
+            me,
+            run_state,
+            executor,
+            transport,
+            report,
+            balance,
+            wake_at_ns,
+            asked_at_ns,
+            scratch,
+        }
     }
 
     /// Everything that the unit has, and what it has counted. It keeps nothing, and reads no mail of before.
@@ -46,7 +56,7 @@ impl<'a, E: Executor, T: Transport> Body<'a, E, T> {
         self.report.counts.add(&self.executor.flush().counts);
         while self.transport.poll().is_some() {}
         self.wake_at_ns = None;
-        self.run_state.gauge(self.me).hold(0.0);
+        self.run_state.counters(self.me).hold(0.0);
         let work = self.executor.explorer().drain();
         Cut { peer: self.me, work, counts: self.report.counts, on_the_way }
     }
@@ -65,7 +75,7 @@ impl<'a, E: Executor, T: Transport> Body<'a, E, T> {
     }
 }
 
-impl<E: Executor, T: Transport> Effects for Body<'_, E, T> {
+impl<E: Executor, T: Transport> Effects for UnitIo<'_, E, T> {
     type Piece = Arc<Work>;
     type Error = RunError;
 
@@ -83,9 +93,9 @@ impl<E: Executor, T: Transport> Effects for Body<'_, E, T> {
 
     fn put(&mut self, piece: Arc<Work>) -> Result<(), RunError> {
         self.executor.explorer().put(&piece.bytes)?;
-        let gauge = self.run_state.gauge(self.me);
-        gauge.take(piece.least_bound);
-        gauge.hold(self.executor.explorer().size());
+        let counters = self.run_state.counters(self.me);
+        counters.take(piece.least_bound);
+        counters.hold(self.executor.explorer().size());
         Ok(())
     }
 
@@ -99,7 +109,7 @@ impl<E: Executor, T: Transport> Effects for Body<'_, E, T> {
             self.balance.moved_bytes += work.bytes.len() as u64;
         }
         self.balance.messages += 1;
-        self.transport.send(to, Envelope { from: self.me, message, work });
+        self.transport.send(to, PeerMessage { from: self.me, message, work });
     }
 
     fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), RunError> {
