@@ -4,7 +4,7 @@
 //! One way is half a round trip. Both sides rest as the network says.
 
 use pleach_cluster::mpi::{self, Choice};
-use pleach_cluster::tls::{self, Joining, Key, Limits, Listening};
+use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions};
 use pleach_cluster::{Arrival, Network};
 use pleach_cluster::{Caller, Entrance};
 use std::process::Command;
@@ -135,18 +135,19 @@ fn root() {
     let file = folder.join("key");
     let key = Key::make(&file).unwrap_or_else(|error| panic!("{error}"));
     let (address, version) = ("127.0.0.1:0".into(), "ping".into());
-    let listening = Listening { address, key, version, places: 2, limits: Limits::default() };
-    let (star, mut door) = tls::listen(listening, wake()).unwrap_or_else(|error| panic!("{error}"));
+    let listening = ListenOptions { address, key, version, places: 2, limits: Limits::default() };
+    let (star, mut entrance) =
+        tls::listen(listening, wake()).unwrap_or_else(|error| panic!("{error}"));
     let mut network: Link = Box::new(star);
     let program = std::env::current_exe().unwrap();
-    let address = door.address().to_string();
+    let address = entrance.address().to_string();
     let joiner = Command::new(program).args(["join", &address]).arg(&file).spawn();
     let mut joined = 0;
     while joined <= JOINS {
-        while let Some(caller) = door.next() {
+        while let Some(caller) = entrance.next() {
             match caller {
                 Caller::JoinRequest { number, .. } => {
-                    door.admit(number, 1, Arc::from(vec![7; 10_000]))
+                    entrance.admit(number, 1, Arc::from(vec![7; 10_000]))
                 }
                 Caller::Note(_) => {}
             }
@@ -171,7 +172,7 @@ fn join(address: &str, file: &str) {
     let mut times = Vec::new();
     loop {
         let start = Instant::now();
-        let joining = Joining {
+        let joining = JoinOptions {
             address: address.into(),
             key: key.clone(),
             version: "ping".into(),

@@ -14,7 +14,7 @@ pub mod tls;
 
 pub use error::NetError;
 pub use members::{Arrival, Members, Rank};
-pub use sites::{Admission, Cluster, First, JoinTicket, Order, Return, Waker};
+pub use sites::{Admission, Cluster, First, JoinTicket, Order, Rejoin, Waker};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,13 +96,13 @@ pub trait Entrance: Send {
     /// Gives a caller a place, and these bytes as a welcome. A process that is there is cut off, and the network
     /// reports it as lost: the caller is that process, come back. The network reports that the caller has joined;
     /// if it has left since, also that it is lost.
-    fn admit(&mut self, knock: u32, site: Rank, welcome: Arc<[u8]>);
+    fn admit(&mut self, number: u32, site: Rank, welcome: Arc<[u8]>);
 
     /// Sends a caller away for good, with a reason in one line.
-    fn refuse(&mut self, knock: u32, reason: &str);
+    fn refuse(&mut self, number: u32, reason: &str);
 
     /// Sends a caller away for now: it may ask again.
-    fn postpone(&mut self, knock: u32, reason: &str);
+    fn postpone(&mut self, number: u32, reason: &str);
 
     /// Cuts a site off, with a reason in one line. The network reports it as lost.
     fn expel(&mut self, site: Rank, reason: &str);

@@ -1,7 +1,7 @@
 //! Processes that join each other over TLS: how the first one listens, and how others reach it.
 
 use crate::campaign::Cancel;
-use pleach_cluster::tls::{self, Joining, Key, Limits, Listening};
+use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions};
 use pleach_cluster::{Admission, Cluster, Entrance, JoinTicket, NetError, Waker};
 use pleach_core::lease::Terms;
 use pleach_runtime::RunError;
@@ -44,9 +44,10 @@ pub(crate) fn listen(
     let rings = Arc::clone(&waker);
     let wake = Arc::new(move || rings.ring());
     let (version, limits) = (BUILD.to_string(), limits());
-    let (star, door) = tls::listen(Listening { address, key, version, places, limits }, wake)?;
-    let at = door.address();
-    let entrance = Some(Box::new(door) as Box<dyn Entrance>);
+    let (star, entrance) =
+        tls::listen(ListenOptions { address, key, version, places, limits }, wake)?;
+    let at = entrance.address();
+    let entrance = Some(Box::new(entrance) as Box<dyn Entrance>);
     Ok((Cluster::new(Box::new(star), entrance, waker, CHANGING), at))
 }
 
@@ -86,7 +87,7 @@ impl Way {
         loop {
             let left = self.patience.map(|patience| patience.saturating_sub(start.elapsed()));
             let rings = Arc::clone(&self.waker);
-            let joining = Joining {
+            let joining = JoinOptions {
                 address: self.at.clone(),
                 key: self.key.clone(),
                 version: BUILD.into(),

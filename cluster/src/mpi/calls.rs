@@ -85,7 +85,7 @@ pub struct Transfer<D: Dialect, M> {
 }
 
 /// What a transfer gave, or the transfer again if it is not done.
-pub type Tried<T, D, M> = Result<Result<T, Transfer<D, M>>, NetError>;
+pub type TransferResult<T, D, M> = Result<Result<T, Transfer<D, M>>, NetError>;
 
 /// Memory for a message that is being received.
 pub struct ReceiveBuffer {
@@ -231,7 +231,7 @@ impl<D: Dialect> Calls<D> {
         Ok(Transfer { request, memory })
     }
 
-    fn test<M>(&self, mut transfer: Transfer<D, M>) -> Tried<M, D, M> {
+    fn test<M>(&self, mut transfer: Transfer<D, M>) -> TransferResult<M, D, M> {
         let (mut done, mut status) = (0, D::Status::default());
         // SAFETY: the request is one of this library, and the others have room for the answers.
         let code = unsafe {
@@ -242,7 +242,10 @@ impl<D: Dialect> Calls<D> {
     }
 
     /// The piece if it has been sent, or the transfer again.
-    pub fn sent(&self, transfer: Transfer<D, MessagePart>) -> Tried<MessagePart, D, MessagePart> {
+    pub fn sent(
+        &self,
+        transfer: Transfer<D, MessagePart>,
+    ) -> TransferResult<MessagePart, D, MessagePart> {
         self.test(transfer)
     }
 
@@ -250,7 +253,7 @@ impl<D: Dialect> Calls<D> {
     pub fn received(
         &self,
         transfer: Transfer<D, ReceiveBuffer>,
-    ) -> Tried<Vec<u8>, D, ReceiveBuffer> {
+    ) -> TransferResult<Vec<u8>, D, ReceiveBuffer> {
         Ok(self.test(transfer)?.map(|room| {
             let ReceiveBuffer { mut bytes, length } = room;
             // SAFETY: the library has written the message, which has exactly this length.

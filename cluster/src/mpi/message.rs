@@ -90,7 +90,7 @@ impl RankOutbox {
 
 /// What is complete once a message has come.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Joined {
+pub enum InboxEvent {
     /// No message yet; the memory of the message can be used again.
     Part(Vec<u8>),
     /// A message.
@@ -129,7 +129,7 @@ impl Inbox {
         kind: PartKind,
         bytes: Vec<u8>,
         limit: usize,
-    ) -> Result<Joined, PartFault> {
+    ) -> Result<InboxEvent, PartFault> {
         if self.ended {
             return Err(PartFault::Garbled("a message after its last one"));
         }
@@ -138,40 +138,42 @@ impl Inbox {
         }
         match kind {
             PartKind::Whole if bytes.len() > limit => Err(PartFault::TooLong(bytes.len() as u64)),
-            PartKind::Whole => Ok(Joined::Message(bytes)),
+            PartKind::Whole => Ok(InboxEvent::Message(bytes)),
             PartKind::Length => self.begin(bytes, limit),
             PartKind::Part => self.add(bytes),
             PartKind::End => {
                 self.ended = true;
-                Ok(Joined::End)
+                Ok(InboxEvent::End)
             }
         }
     }
 
-    fn begin(&mut self, bytes: Vec<u8>, limit: usize) -> Result<Joined, PartFault> {
+    fn begin(&mut self, bytes: Vec<u8>, limit: usize) -> Result<InboxEvent, PartFault> {
         let length = bytes[..].try_into().map(u64::from_le_bytes);
         let length = length.map_err(|_| PartFault::Garbled("an invalid length"))?;
         match usize::try_from(length) {
             Ok(short) if short <= CHUNK => Err(PartFault::Garbled("a short message in parts")),
             Ok(length) if length <= limit => {
                 self.open = Some((Vec::with_capacity(length), length));
-                Ok(Joined::Part(bytes))
+                Ok(InboxEvent::Part(bytes))
             }
             _ => Err(PartFault::TooLong(length)),
         }
     }
 
-    fn add(&mut self, bytes: Vec<u8>) -> Result<Joined, PartFault> {
-        let Some((mut message, length)) = self.open.take() else { return Ok(Joined::Part(bytes)) };
+    fn add(&mut self, bytes: Vec<u8>) -> Result<InboxEvent, PartFault> {
+        let Some((mut message, length)) = self.open.take() else {
+            return Ok(InboxEvent::Part(bytes));
+        };
         if bytes.is_empty() || bytes.len() > length - message.len() {
             return Err(PartFault::Garbled("a part of a wrong length"));
         }
         message.extend_from_slice(&bytes);
         if message.len() == length {
-            return Ok(Joined::Message(message));
+            return Ok(InboxEvent::Message(message));
         }
         self.open = Some((message, length));
-        Ok(Joined::Part(bytes))
+        Ok(InboxEvent::Part(bytes))
     }
 }
 
@@ -181,13 +183,13 @@ mod tests {
     use proptest::prelude::*;
 
     /// Sends everything from an outbox to an inbox.
-    fn travel(outbox: &mut RankOutbox, limit: usize) -> Result<Vec<Joined>, PartFault> {
+    fn travel(outbox: &mut RankOutbox, limit: usize) -> Result<Vec<InboxEvent>, PartFault> {
         let mut inbox = Inbox::default();
         let mut arrived = Vec::new();
         while let Some(piece) = outbox.take() {
             assert!(piece.bytes().len() <= CHUNK);
             match inbox.take(piece.kind, piece.bytes().to_vec(), limit)? {
-                Joined::Part(_) => {}
+                InboxEvent::Part(_) => {}
                 whole => arrived.push(whole),
             }
         }
@@ -213,8 +215,8 @@ mod tests {
             let messages: Vec<_> = lengths.into_iter().map(filled).collect();
             messages.iter().for_each(|message| outbox.post(message.clone()));
             outbox.end();
-            let mut expected: Vec<_> = messages.into_iter().map(Joined::Message).collect();
-            expected.push(Joined::End);
+            let mut expected: Vec<_> = messages.into_iter().map(InboxEvent::Message).collect();
+            expected.push(InboxEvent::End);
             prop_assert_eq!(travel(&mut outbox, 5 * CHUNK), Ok(expected));
             prop_assert!(outbox.is_empty());
         }
@@ -229,7 +231,7 @@ mod tests {
                 let length = (CHUNK as u64 + size).to_le_bytes().to_vec();
                 let bytes = if kind == PartKind::Length { length } else { filled(size as usize * 8000) };
                 match inbox.take(kind, bytes, limit) {
-                    Ok(Joined::Message(message)) => prop_assert!(message.len() <= limit),
+                    Ok(InboxEvent::Message(message)) => prop_assert!(message.len() <= limit),
                     Ok(_) => {}
                     Err(_) => break,
                 }

@@ -4,7 +4,7 @@ use super::calls::Calls;
 use super::dialect::Dialect;
 use super::library::OpenLibrary;
 use super::link::RankLink;
-use super::message::{CHUNK, Joined, PartFault, PartKind};
+use super::message::{CHUNK, InboxEvent, PartFault, PartKind};
 use crate::rest::Rest;
 use crate::{Arrival, Members, NetError, Network, Rank};
 use std::collections::VecDeque;
@@ -219,14 +219,16 @@ impl<D: Dialect> Mpi<D> {
         while let Some((kind, bytes)) = link.pull(&self.calls)? {
             moved = true;
             match link.inbox.take(kind, bytes, self.limit) {
-                Ok(Joined::Part(memory)) if kind == PartKind::Part && self.spare.len() < TAKEN => {
+                Ok(InboxEvent::Part(memory))
+                    if kind == PartKind::Part && self.spare.len() < TAKEN =>
+                {
                     self.spare.push(memory);
                 }
-                Ok(Joined::Part(_)) => {}
-                Ok(Joined::Message(bytes)) => {
+                Ok(InboxEvent::Part(_)) => {}
+                Ok(InboxEvent::Message(bytes)) => {
                     self.ready.push_back(Arrival::Message { from, bytes });
                 }
-                Ok(Joined::End) => self.talking -= 1,
+                Ok(InboxEvent::End) => self.talking -= 1,
                 Err(PartFault::TooLong(bytes)) => {
                     return Err(NetError::too_long(bytes, self.limit));
                 }

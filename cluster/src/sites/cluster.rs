@@ -2,7 +2,7 @@
 
 use super::loop_sequence::LoopSequence;
 use super::message::{Order, SessionMessage};
-use super::reconnect::{Admission, Reconnect, Return};
+use super::reconnect::{Admission, Reconnect, Rejoin};
 use super::session::{Incoming, ROOT_LOST, Session};
 use super::waker::Waker;
 use crate::{Entrance, Members, Network};
@@ -32,7 +32,7 @@ pub struct Cluster {
     /// Whether a loop is under way.
     loops: AtomicBool,
     /// How to come back when the root is lost.
-    again: Option<Return>,
+    again: Option<Rejoin>,
 }
 
 /// How long the end of a network may take.
@@ -72,7 +72,7 @@ impl Cluster {
     /// If that is nothing that a root says.
     pub fn joined(
         (network, welcome): Admission,
-        again: Return,
+        again: Rejoin,
         waker: Arc<Waker>,
         terms: Terms,
     ) -> Result<Self, RunError> {
@@ -163,23 +163,23 @@ impl Cluster {
     /// If the network fails, or the root is lost.
     pub fn next_order(&self, waits: impl Fn() -> bool) -> Result<Option<Order>, RunError> {
         let mut session = self.session();
-        let mut way: Option<Reconnect> = None;
+        let mut reconnect: Option<Reconnect> = None;
         while waits() {
             if let Some(order) = session.next_order() {
                 return Ok(order);
             }
-            match way.as_ref().and_then(Reconnect::end) {
+            match reconnect.as_ref().and_then(Reconnect::end) {
                 Some(Ok(entered)) => {
                     self.come_back(&mut session, entered)?;
-                    way = None;
+                    reconnect = None;
                 }
                 Some(Err(why)) => return Err(RunError::Lost(why)),
                 None => {}
             }
             // It may have been lost at the end of the search before.
-            if way.is_none() && !session.is_there(0) {
+            if reconnect.is_none() && !session.is_there(0) {
                 let lost = RunError::Lost(ROOT_LOST.into());
-                way = Some(self.begin_to_return(&mut session).ok_or(lost)?);
+                reconnect = Some(self.begin_to_return(&mut session).ok_or(lost)?);
             }
             if session.hear()?.is_none() {
                 self.rest(&session, POLL_EVERY);

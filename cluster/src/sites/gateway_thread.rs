@@ -49,7 +49,7 @@ pub(super) struct GatewayThread<'a> {
     pub next_progress_ns: u64,
     pub commits: u64,
     /// The way back to a root that is lost.
-    pub way: Option<Reconnect>,
+    pub reconnect: Option<Reconnect>,
     /// The number of the root process that was heard last.
     pub root: u64,
     /// Sites that have reported what they did: they take no further part.
@@ -257,7 +257,7 @@ impl GatewayThread<'_> {
         self.begins_again = None;
         self.run_state.warn(format!("{ROOT_LOST}; trying to come back"));
         let lost = RunError::Lost(ROOT_LOST.into());
-        self.way = Some(self.cluster.begin_to_return(self.session).ok_or(lost)?);
+        self.reconnect = Some(self.cluster.begin_to_return(self.session).ok_or(lost)?);
         for site in others {
             self.gateway.unreachable(site, now_ns, &mut self.workers)?;
         }
@@ -266,8 +266,8 @@ impl GatewayThread<'_> {
 
     /// Sees whether the way back to the root has come to an end.
     fn look_for_the_root(&mut self) -> Result<(), RunError> {
-        let Some(end) = self.way.as_ref().and_then(Reconnect::end) else { return Ok(()) };
-        self.way = None;
+        let Some(end) = self.reconnect.as_ref().and_then(Reconnect::end) else { return Ok(()) };
+        self.reconnect = None;
         let me = self.cluster.me();
         self.cluster.come_back(self.session, end.map_err(RunError::Lost)?)?;
         let Some(order) = self.session.continues(me, self.order) else {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub type RowResults = (Range<u32>, Arc<[u8]>);
 
 /// The most bytes of what is told first that travel in a packet.
-const LETTER: usize = 1 << 26;
+const PACKET_BYTES: usize = 1 << 26;
 
 /// How far a process is in an order of loops. Each loop is a step. What all are told before the first one is a step, too.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub struct First(Vec<RowResults>);
 
 impl From<&[u8]> for First {
     fn from(bytes: &[u8]) -> Self {
-        Self(bytes.chunks(LETTER).map(|part| (0..0, part.into())).collect())
+        Self(bytes.chunks(PACKET_BYTES).map(|part| (0..0, part.into())).collect())
     }
 }
 

@@ -21,6 +21,6 @@ mod workers;
 pub use cluster::Cluster;
 pub use loop_sequence::First;
 pub use message::Order;
-pub use reconnect::{Admission, Return};
+pub use reconnect::{Admission, Rejoin};
 pub use session::JoinTicket;
 pub use waker::Waker;

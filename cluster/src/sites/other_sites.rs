@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// One process that was a site, for as long as it was.
 #[derive(Clone, Debug, Default)]
-struct Stay {
+struct Membership {
     host: String,
     joined_ns: u64,
     left_ns: Option<u64>,
@@ -24,78 +24,82 @@ struct Stay {
 #[derive(Default)]
 pub struct OtherSites {
     /// By place; a place may have had several sites, one after the other.
-    stays: Mutex<BTreeMap<SiteId, Vec<Stay>>>,
+    memberships: Mutex<BTreeMap<SiteId, Vec<Membership>>>,
 }
 
 impl OtherSites {
-    fn last(&self, site: SiteId, change: impl FnOnce(&mut Stay)) {
-        if let Some(stay) = lock(&self.stays).get_mut(&site).and_then(|stays| stays.last_mut()) {
-            change(stay);
+    fn last(&self, site: SiteId, change: impl FnOnce(&mut Membership)) {
+        if let Some(membership) =
+            lock(&self.memberships).get_mut(&site).and_then(|memberships| memberships.last_mut())
+        {
+            change(membership);
         }
     }
 
     /// A process takes a place, perhaps one that it had before.
     pub fn join(&self, site: SiteId, host: String, again: bool, now_ns: u64) {
-        let stay = Stay { host, joined_ns: now_ns, ..Stay::default() };
-        let mut stays = lock(&self.stays);
-        let stays = stays.entry(site).or_default();
-        if let Some(before) = stays.last_mut().filter(|_| again) {
+        let membership = Membership { host, joined_ns: now_ns, ..Membership::default() };
+        let mut memberships = lock(&self.memberships);
+        let memberships = memberships.entry(site).or_default();
+        if let Some(before) = memberships.last_mut().filter(|_| again) {
             // From now on it tells of all that it did.
             before.progress.counts = Counts::default();
         }
-        stays.push(stay);
+        memberships.push(membership);
     }
 
     /// A process is gone.
     pub fn lose(&self, site: SiteId, now_ns: u64) {
-        self.last(site, |stay| {
-            stay.left_ns.get_or_insert(now_ns);
+        self.last(site, |membership| {
+            membership.left_ns.get_or_insert(now_ns);
             // A site that leaves in order tells before what it did.
-            let left = if stay.totals.is_some() { SiteEnd::Left } else { SiteEnd::Lost };
-            stay.end.get_or_insert(left);
+            let left = if membership.totals.is_some() { SiteEnd::Left } else { SiteEnd::Lost };
+            membership.end.get_or_insert(left);
         });
     }
 
     /// A site has told how far it is.
     pub fn see(&self, site: SiteId, progress: SiteProgress) {
-        self.last(site, |stay| stay.progress = progress);
+        self.last(site, |membership| membership.progress = progress);
     }
 
     /// A site has told what it did: it takes no further part.
     pub fn totals(&self, site: SiteId, totals: SiteTotals) {
-        self.last(site, |stay| {
-            if stay.host.is_empty() {
-                stay.host.clone_from(&totals.host);
+        self.last(site, |membership| {
+            if membership.host.is_empty() {
+                membership.host.clone_from(&totals.host);
             }
-            stay.totals = Some(totals);
+            membership.totals = Some(totals);
         });
     }
 
     /// The sites that are there and have yet to tell what they did.
     pub fn owing(&self) -> bool {
-        let stays = lock(&self.stays);
-        let there = stays.values().filter_map(|stays| stays.last());
-        there.filter(|stay| stay.end.is_none()).any(|stay| stay.totals.is_none())
+        let memberships = lock(&self.memberships);
+        let there = memberships.values().filter_map(|memberships| memberships.last());
+        there
+            .filter(|membership| membership.end.is_none())
+            .any(|membership| membership.totals.is_none())
     }
 
     /// What each did, as far as it told, and how far it was when it last told.
     pub fn reports(&self) -> Vec<(SiteReport, Option<SiteTotals>, Counts)> {
         let mut all = Vec::new();
-        for (site, stays) in &*lock(&self.stays) {
-            for (nth, stay) in stays.iter().enumerate() {
+        for (site, memberships) in &*lock(&self.memberships) {
+            for (nth, membership) in memberships.iter().enumerate() {
                 all.push((
                     SiteReport {
                         name: site_name(*site, nth),
-                        host: stay.host.clone(),
+                        host: membership.host.clone(),
                         units: Vec::new(),
-                        joined_s: stay.joined_ns as f64 * 1e-9,
-                        left_s: stay.left_ns.map(|ns| ns as f64 * 1e-9),
-                        end: stay.end,
-                        commits: stay.totals.as_ref().map_or(0, |totals| totals.commits),
+                        joined_s: membership.joined_ns as f64 * 1e-9,
+                        left_s: membership.left_ns.map(|ns| ns as f64 * 1e-9),
+                        end: membership.end,
+                        commits: membership.totals.as_ref().map_or(0, |totals| totals.commits),
                         redone: 0,
                     },
-                    stay.totals.clone(),
-                    stay.progress.counts,
+                    membership.totals.clone(),
+                    membership.progress.counts,
                 ));
             }
         }
@@ -107,12 +111,12 @@ impl OtherProcesses for OtherSites {
     /// How all are now.
     fn together(&self) -> CombinedProgress {
         let mut sum = CombinedProgress::default();
-        for stay in lock(&self.stays).values().flatten() {
-            sum.counts.add(&stay.progress.counts);
-            if stay.end.is_none() {
+        for membership in lock(&self.memberships).values().flatten() {
+            sum.counts.add(&membership.progress.counts);
+            if membership.end.is_none() {
                 sum.sites += 1;
-                sum.units += stay.progress.units;
-                sum.busy += stay.progress.busy;
+                sum.units += membership.progress.units;
+                sum.busy += membership.progress.busy;
             }
         }
         sum
@@ -121,17 +125,17 @@ impl OtherProcesses for OtherSites {
     /// How each is, as far as it told.
     fn snapshots(&self) -> Vec<SiteSnapshot> {
         let mut all = Vec::new();
-        for (site, stays) in &*lock(&self.stays) {
-            for (nth, stay) in stays.iter().enumerate() {
-                let SiteProgress { counts, units, busy, .. } = stay.progress;
+        for (site, memberships) in &*lock(&self.memberships) {
+            for (nth, membership) in memberships.iter().enumerate() {
+                let SiteProgress { counts, units, busy, .. } = membership.progress;
                 all.push(SiteSnapshot {
                     name: site_name(*site, nth),
-                    host: stay.host.clone(),
-                    joined_s: stay.joined_ns as f64 * 1e-9,
-                    left_s: stay.left_ns.map(|ns| ns as f64 * 1e-9),
-                    end: stay.end,
+                    host: membership.host.clone(),
+                    joined_s: membership.joined_ns as f64 * 1e-9,
+                    left_s: membership.left_ns.map(|ns| ns as f64 * 1e-9),
+                    end: membership.end,
                     units,
-                    busy: if stay.end.is_none() { busy } else { 0 },
+                    busy: if membership.end.is_none() { busy } else { 0 },
                     nodes: counts.bounded.max(counts.branched),
                 });
             }

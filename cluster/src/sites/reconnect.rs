@@ -12,7 +12,7 @@ use std::time::Duration;
 pub type Admission = (Box<dyn Network>, Vec<u8>);
 
 /// Enters the network again, at this place if it is free, or says why that is impossible. It may take long.
-pub type Return =
+pub type Rejoin =
     Arc<dyn Fn(SiteId) -> Result<Admission, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
 /// A network that reaches nobody.
@@ -58,17 +58,17 @@ pub(super) struct Reconnect(Receiver<Result<Admission, String>>);
 
 impl Reconnect {
     /// Begins to come back to a place. The waker is rung when that has succeeded or failed.
-    pub fn begin(enter: &Return, place: SiteId, waker: &Arc<Waker>) -> Self {
-        let (tell, told) = channel();
+    pub fn begin(enter: &Rejoin, place: SiteId, waker: &Arc<Waker>) -> Self {
+        let (sender, receiver) = channel();
         let (enter, waker) = (Arc::clone(enter), Arc::clone(waker));
         let go = move || {
             // Nobody may wait for it any more.
-            let _ = tell.send(enter(place));
+            let _ = sender.send(enter(place));
             waker.ring();
         };
-        // Without a thread nothing is ever told, which is seen below.
+        // Without a thread nothing is ever sent, which is seen below.
         let _ = std::thread::Builder::new().name("return".into()).spawn(go);
-        Self(told)
+        Self(receiver)
     }
 
     /// What has come of it, once it has ended.

@@ -247,7 +247,7 @@ impl<'a> SiteRun<'a> {
             leaving: false,
             next_progress_ns: 0,
             commits: 0,
-            way: None,
+            reconnect: None,
             root: order.root,
             invalid: BTreeMap::new(),
             parted: BTreeSet::new(),

@@ -87,7 +87,7 @@ struct Place {
 }
 
 /// How long a place is kept for a process that may return, while there are others.
-const KEPT: Duration = Duration::from_secs(10);
+const PLACE_HELD_FOR: Duration = Duration::from_secs(10);
 
 /// A network that carries messages, and who is there.
 pub struct Session {
@@ -103,7 +103,7 @@ pub struct Session {
     /// What newcomers are told of the search under way.
     welcome: Option<Arc<[u8]>>,
     /// The search that each newcomer was told of.
-    told: HashMap<SiteId, u64>,
+    announced_to: HashMap<SiteId, u64>,
     /// Callers that wait for a search to begin.
     callers: Vec<JoinRequest>,
     /// The search that this site is to take part in, and when it heard of it.
@@ -129,7 +129,7 @@ impl Session {
             barred: Vec::new(),
             early: VecDeque::new(),
             welcome: None,
-            told: HashMap::new(),
+            announced_to: HashMap::new(),
             callers: Vec::new(),
             order: None,
             dismissed: false,
@@ -317,7 +317,7 @@ impl Session {
 
     /// A joiner may have been told of a search that is over.
     fn bring_up_to_date(&mut self, site: SiteId) {
-        if self.network.me() != 0 || self.told.get(&site) == Some(&self.search) {
+        if self.network.me() != 0 || self.announced_to.get(&site) == Some(&self.search) {
             return;
         }
         if let Some(welcome) = self.welcome.as_deref().map(<[u8]>::to_vec) {
@@ -401,7 +401,7 @@ impl Session {
                 let token = Some(ticket.token);
                 self.all[site as usize] =
                     Place { there, given: true, token, left: None, host, again };
-                self.told.insert(site, self.search);
+                self.announced_to.insert(site, self.search);
                 entrance.admit(number, site, welcome);
             }
             None => entrance.postpone(number, "all places are taken"),
@@ -423,7 +423,7 @@ impl Session {
         let free = || (0..).zip(&self.all).filter(|(_, place)| !place.given);
         let new = free().find(|(_, place)| place.left.is_none());
         let old = || {
-            let kept = |left: Instant| left.elapsed() < KEPT;
+            let kept = |left: Instant| left.elapsed() < PLACE_HELD_FOR;
             let mut left: Vec<(Instant, SiteId)> =
                 free().filter_map(|(site, place)| Some((place.left?, site))).collect();
             left.retain(|(left, _)| !kept(*left));

@@ -9,7 +9,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub struct Waker {
     rung: Mutex<bool>,
-    heard: Condvar,
+    changed: Condvar,
     /// The gateway's mailbox is the first of these.
     gateway: Mutex<Option<Mailboxes>>,
 }
@@ -21,7 +21,7 @@ impl Waker {
             mailboxes.ring(0);
         }
         *lock(&self.rung) = true;
-        self.heard.notify_all();
+        self.changed.notify_all();
     }
 
     /// A gateway is to hear it from now on, or none.
@@ -34,7 +34,7 @@ impl Waker {
     /// Waits until it is rung, or the time is up.
     pub(super) fn wait(&self, at_most: Duration) {
         let rung = lock(&self.rung);
-        let waited = self.heard.wait_timeout_while(rung, at_most, |rung| !*rung);
+        let waited = self.changed.wait_timeout_while(rung, at_most, |rung| !*rung);
         *waited.unwrap_or_else(std::sync::PoisonError::into_inner).0 = false;
     }
 }

@@ -1,8 +1,8 @@
-//! [`Acceptor`]: the root's thread for strangers. It listens, and hands over only who has shown the key and
+//! [`Acceptor`]: the root's thread for unauthenticated peers. It listens, and hands over only who has shown the key and
 //! said hello.
 //!
-//! Whatever a stranger can reach runs here, away from the loop of the run, and within bounds: on the number
-//! of strangers, on what each may send, on its time, and on this thread's share of a core.
+//! Whatever an unauthenticated peer can reach runs here, away from the loop of the run, and within bounds: on the
+//! number of unauthenticated peers, on what each may send, on its time, and on this thread's share of a core.
 
 use super::frame::HELLO_LIMIT;
 use super::frame::{Frame, FrameKind, HEAD};
@@ -11,7 +11,7 @@ use super::logic::{HubCommand, HubEvent};
 use super::mail::{CallerMailbox, MailItem, Notes, Orders};
 use super::outbox::FrameOutbox;
 use super::secure::Secure;
-use super::wire::{Broken, Handshake, Wire};
+use super::wire::{ConnectionError, Handshake, Wire};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use rustls::ServerConnection;
@@ -26,8 +26,8 @@ const HANDSHAKE: [u8; 1] = [0x16];
 /// The alert for no access.
 const DENIED: [u8; 7] = [0x15, 3, 3, 0, 2, 2, 49];
 const LISTENER: Token = Token(usize::MAX);
-/// The most strangers at once. One more, and one that has been there longest must go.
-const STRANGERS: usize = 256;
+/// The most unauthenticated peers at once. One more, and one that has been there longest must go.
+const MOST_UNAUTHENTICATED: usize = 256;
 /// How long one may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The most bytes before the key is shown, and until the hello is said.
@@ -41,7 +41,7 @@ const BURST: Duration = Duration::from_millis(200);
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// Somebody who has not said hello.
-struct Stranger {
+struct UnauthenticatedPeer {
     address: SocketAddr,
     until: Instant,
     taken: usize,
@@ -52,14 +52,14 @@ struct Stranger {
     wire: Option<Box<Wire>>,
 }
 
-/// What becomes of a stranger.
-enum Fate {
-    Stays,
+/// What becomes of an unauthenticated peer.
+enum HelloOutcome {
+    Pending,
     /// It has shown the key and said hello.
-    Comes(Hello),
+    Complete(Hello),
     /// It has the key, and cannot join all the same.
     Refused(Refusal),
-    Goes(String),
+    Failed(String),
 }
 
 /// The thread.
@@ -70,7 +70,7 @@ pub struct Acceptor {
     poll: Poll,
     orders: Arc<Orders>,
     mailbox: Arc<CallerMailbox>,
-    strangers: BTreeMap<usize, Stranger>,
+    unauthenticated: BTreeMap<usize, UnauthenticatedPeer>,
     newest: usize,
     /// The newest number of a connection with somebody who has the key.
     known: u32,
@@ -96,7 +96,7 @@ impl Acceptor {
             poll,
             orders,
             mailbox,
-            strangers: BTreeMap::new(),
+            unauthenticated: BTreeMap::new(),
             newest: 0,
             known: 0,
             notes: Notes::new(Instant::now()),
@@ -141,7 +141,7 @@ impl Acceptor {
 
     /// How long it may wait.
     fn rest(&self) -> Option<Duration> {
-        (!self.strangers.is_empty()).then_some(200 * MOMENT)
+        (!self.unauthenticated.is_empty()).then_some(200 * MOMENT)
     }
 
     /// Accepts a few; says whether there may be more.
@@ -153,9 +153,9 @@ impl Acceptor {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
                 Err(error) => {
-                    // Most likely no more files may be opened: the oldest strangers make room.
+                    // Most likely no more files may be opened: the oldest unauthenticated peers make room.
                     self.note(&format!("cannot accept a connection: {error}"), now);
-                    self.strangers.pop_first();
+                    self.unauthenticated.pop_first();
                     std::thread::sleep(Duration::from_millis(10));
                     return true;
                 }
@@ -169,53 +169,53 @@ impl Acceptor {
         let (number, until) = (self.newest, now + PATIENCE);
         if self.poll.registry().register(&mut socket, Token(number), Interest::READABLE).is_ok() {
             let silent = Some(socket);
-            self.strangers.insert(
+            self.unauthenticated.insert(
                 number,
-                Stranger { address, until, taken: 0, silent, first: None, wire: None },
+                UnauthenticatedPeer { address, until, taken: 0, silent, first: None, wire: None },
             );
         }
-        while self.strangers.len() > STRANGERS {
+        while self.unauthenticated.len() > MOST_UNAUTHENTICATED {
             // One that has shown that it knows the key's hash goes last.
-            let known = |stranger: &Stranger| stranger.wire.is_some();
-            let first = self.strangers.iter().find(|(_, stranger)| !known(stranger));
-            let Some(goes) = first.or(self.strangers.first_key_value()) else { break };
+            let known = |newcomer: &UnauthenticatedPeer| newcomer.wire.is_some();
+            let first = self.unauthenticated.iter().find(|(_, newcomer)| !known(newcomer));
+            let Some(goes) = first.or(self.unauthenticated.first_key_value()) else { break };
             let goes = *goes.0;
-            self.strangers.remove(&goes);
+            self.unauthenticated.remove(&goes);
         }
         self.hear(number, now);
     }
 
-    /// Takes what a stranger says.
+    /// Takes what an unauthenticated peer says.
     fn hear(&mut self, number: usize, now: Instant) {
-        let Some(mut stranger) = self.strangers.remove(&number) else { return };
-        match stranger.hear(&self.secure, &self.version, now) {
-            Fate::Stays => drop(self.strangers.insert(number, stranger)),
-            Fate::Comes(hello) => {
-                let Some(mut wire) = stranger.wire else { return };
+        let Some(mut newcomer) = self.unauthenticated.remove(&number) else { return };
+        match newcomer.hear(&self.secure, &self.version, now) {
+            HelloOutcome::Pending => drop(self.unauthenticated.insert(number, newcomer)),
+            HelloOutcome::Complete(hello) => {
+                let Some(mut wire) = newcomer.wire else { return };
                 if self.poll.registry().deregister(&mut wire.socket).is_ok() {
                     self.known += 1;
                     let order = HubCommand::JoinRequest { number: self.known, hello };
                     self.orders.give(MailItem::Wire(self.known, wire, order));
                 }
             }
-            Fate::Refused(refusal) => {
-                let Some(mut wire) = stranger.wire else { return };
+            HelloOutcome::Refused(refusal) => {
+                let Some(mut wire) = newcomer.wire else { return };
                 let mut outbox = FrameOutbox::default();
                 outbox.first(refusal.frame());
                 let _ = wire.write(&mut outbox, now);
                 wire.close();
-                let address = stranger.address;
+                let address = newcomer.address;
                 self.note(&format!("{address} cannot join: {}", refusal.reason), now);
             }
-            Fate::Goes(why) => {
-                self.note(&format!("{} was turned away: {why}", stranger.address), now);
+            HelloOutcome::Failed(why) => {
+                self.note(&format!("{} was turned away: {why}", newcomer.address), now);
             }
         }
     }
 
     /// Turns away who takes too long.
     fn expel(&mut self, now: Instant) {
-        while let Some(oldest) = self.strangers.first_entry()
+        while let Some(oldest) = self.unauthenticated.first_entry()
             && oldest.get().until <= now
         {
             let address = oldest.remove().address;
@@ -230,67 +230,71 @@ impl Acceptor {
     }
 }
 
-impl Stranger {
-    fn hear(&mut self, secure: &Secure, version: &str, now: Instant) -> Fate {
+impl UnauthenticatedPeer {
+    fn hear(&mut self, secure: &Secure, version: &str, now: Instant) -> HelloOutcome {
         if let Some(socket) = &self.silent {
             let mut first = [0];
             match socket.peek(&mut first) {
-                Ok(0) => return Fate::Goes("it said nothing".into()),
+                Ok(0) => return HelloOutcome::Failed("it said nothing".into()),
                 Ok(_) if first == HANDSHAKE => {}
-                Ok(_) => return Fate::Goes(Broken::NoTls.to_string()),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Fate::Stays,
-                Err(error) => return Fate::Goes(error.to_string()),
+                Ok(_) => return HelloOutcome::Failed(ConnectionError::NoTls.to_string()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return HelloOutcome::Pending;
+                }
+                Err(error) => return HelloOutcome::Failed(error.to_string()),
             }
         }
         if let Some(socket) = self.silent.take() {
             self.first = Some((socket, rustls::server::Acceptor::default()));
         }
         if let Some((mut socket, mut acceptor)) = self.first.take() {
-            match self.look(&mut socket, &mut acceptor, secure) {
+            match self.check_alpn(&mut socket, &mut acceptor, secure) {
                 Ok(Some(tls)) => self.wire = Some(Box::new(Wire::new(socket, tls.into(), now))),
                 Ok(None) => {
                     self.first = Some((socket, acceptor));
-                    return Fate::Stays;
+                    return HelloOutcome::Pending;
                 }
                 Err(broken) => {
-                    if broken == Broken::Key {
+                    if broken == ConnectionError::Key {
                         // A joiner with another key may know why.
                         let _ = socket.write(&DENIED);
                     }
-                    return Fate::Goes(broken.to_string());
+                    return HelloOutcome::Failed(broken.to_string());
                 }
             }
         }
         loop {
             match self.listen(version, now) {
                 Ok(Some(Handshake::More)) => {}
-                Ok(Some(Handshake::Done)) | Ok(None) => return Fate::Stays,
-                Ok(Some(Handshake::Ended)) => return Fate::Goes("it left before its hello".into()),
-                Err(fate) => return fate,
+                Ok(Some(Handshake::Done)) | Ok(None) => return HelloOutcome::Pending,
+                Ok(Some(Handshake::Ended)) => {
+                    return HelloOutcome::Failed("it left before its hello".into());
+                }
+                Err(outcome) => return outcome,
             }
         }
     }
 
-    /// Looks for the door word in the first message.
-    fn look(
+    /// Looks for the ALPN name in the first message.
+    fn check_alpn(
         &mut self,
         socket: &mut TcpStream,
         acceptor: &mut rustls::server::Acceptor,
         secure: &Secure,
-    ) -> Result<Option<ServerConnection>, Broken> {
+    ) -> Result<Option<ServerConnection>, ConnectionError> {
         while self.taken < BEFORE_KEY {
             let mut scratch = [0; BEFORE_KEY];
             let length = match socket.read(&mut scratch[self.taken..]) {
-                Ok(0) => return Err(Broken::Socket("it left before its hello".into())),
+                Ok(0) => return Err(ConnectionError::Socket("it left before its hello".into())),
                 Ok(length) => length,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
-                Err(error) => return Err(Broken::Socket(error.to_string())),
+                Err(error) => return Err(ConnectionError::Socket(error.to_string())),
             };
             let mut rest = &scratch[self.taken..self.taken + length];
             self.taken += length;
-            let told = |error: io::Error| Broken::Socket(error.to_string());
+            let socket_error = |error: io::Error| ConnectionError::Socket(error.to_string());
             while !rest.is_empty() {
-                acceptor.read_tls(&mut rest).map_err(told)?;
+                acceptor.read_tls(&mut rest).map_err(socket_error)?;
             }
             match acceptor.accept() {
                 Ok(Some(accepted)) => return Ok(Some(secure.server(accepted)?)),
@@ -298,16 +302,16 @@ impl Stranger {
                 Err((error, _)) => return Err(error.into()),
             }
         }
-        Err(Broken::Socket("it sent too much before its hello".into()))
+        Err(ConnectionError::Socket("it sent too much before its hello".into()))
     }
 
-    /// Takes what has come, up to what a stranger may send.
-    fn listen(&mut self, version: &str, now: Instant) -> Result<Option<Handshake>, Fate> {
+    /// Takes what has come, up to what an unauthenticated peer may send.
+    fn listen(&mut self, version: &str, now: Instant) -> Result<Option<Handshake>, HelloOutcome> {
         let Some(wire) = &mut self.wire else { return Ok(None) };
-        let limit = if wire.is_stranger() { BEFORE_KEY } else { BEFORE_HELLO };
+        let limit = if wire.is_unauthenticated() { BEFORE_KEY } else { BEFORE_HELLO };
         let room = limit.saturating_sub(self.taken).min(BEFORE_KEY);
         if room == 0 {
-            return Err(Fate::Goes("it sent too much before its hello".into()));
+            return Err(HelloOutcome::Failed("it sent too much before its hello".into()));
         }
         let mut hello = None;
         let mut each = |frame: Frame| match (frame.kind, &hello) {
@@ -321,13 +325,13 @@ impl Stranger {
         let read = wire.read(&mut [0; BEFORE_KEY][..room], &mut each);
         // TLS has something to say, also where it has failed.
         let written = wire.write(&mut FrameOutbox::default(), now);
-        let goes = |broken: Broken| Fate::Goes(broken.to_string());
+        let goes = |broken: ConnectionError| HelloOutcome::Failed(broken.to_string());
         let (turn, length) = read.map_err(goes)?;
         written.map_err(goes)?;
         self.taken += length;
         match hello {
-            Some(Ok(hello)) => Err(Fate::Comes(hello)),
-            Some(Err(refusal)) => Err(Fate::Refused(refusal)),
+            Some(Ok(hello)) => Err(HelloOutcome::Complete(hello)),
+            Some(Err(refusal)) => Err(HelloOutcome::Refused(refusal)),
             None => Ok(Some(turn)),
         }
     }

@@ -3,8 +3,8 @@
 
 use super::frame::{Frame, FrameFault, FrameKind};
 use super::hello::{Hello, Refusal, RefusalCode};
-use super::logic::{CLOSED, HubCommand, HubEvent, HubOutput, Limits, Logic, Told};
-use super::messages::{Course, Messages};
+use super::logic::{CLOSED, Delivery, HubCommand, HubEvent, HubOutput, Limits, Logic};
+use super::messages::{MessageAssembler, PartSequence};
 use super::outbox::FrameOutbox;
 use crate::Rank;
 use std::collections::BTreeMap;
@@ -14,12 +14,12 @@ use std::sync::Arc;
 const SEARCH_OVER: &str = "the search is over";
 
 /// The most that wait to be let in.
-const KNOCKING: usize = 256;
+const MOST_JOIN_REQUESTS: usize = 256;
 
 /// A message on its way through.
 #[derive(Default)]
-struct Passing {
-    course: Course,
+struct RelayedMessage {
+    sequence: PartSequence,
     /// For whom it is meant.
     number: u32,
 }
@@ -31,9 +31,9 @@ struct HubMember {
     hello: Hello,
     outbox: FrameOutbox,
     /// Messages to the root.
-    messages: Messages,
+    messages: MessageAssembler,
     /// Messages to others.
-    passing: BTreeMap<Rank, Passing>,
+    relayed: BTreeMap<Rank, RelayedMessage>,
     finished: bool,
 }
 
@@ -66,15 +66,15 @@ impl Hub {
         }
     }
 
-    fn knock(&mut self, number: u32, hello: Hello) {
-        let full = self.members.values().filter(|m| m.site.is_none()).count() >= KNOCKING;
-        let (outbox, messages, passing) = Default::default();
+    fn on_join_request(&mut self, number: u32, hello: Hello) {
+        let full = self.members.values().filter(|m| m.site.is_none()).count() >= MOST_JOIN_REQUESTS;
+        let (outbox, messages, relayed) = Default::default();
         let member = HubMember {
             site: None,
             hello: hello.clone(),
             outbox,
             messages,
-            passing,
+            relayed,
             finished: false,
         };
         self.members.insert(number, member);
@@ -84,13 +84,13 @@ impl Hub {
         } else if full {
             self.refuse(number, Refusal::new(RefusalCode::Busy, "too many ask to join at once"));
         } else {
-            self.out.asides.push(HubEvent::JoinRequest { number, hello });
+            self.out.events.push(HubEvent::JoinRequest { number, hello });
         }
     }
 
     fn refuse(&mut self, number: u32, refusal: Refusal) {
-        let knocks = |member: &HubMember| member.site.is_none();
-        if self.members.get(&number).is_some_and(knocks) {
+        let waits = |member: &HubMember| member.site.is_none();
+        if self.members.get(&number).is_some_and(waits) {
             self.members.remove(&number);
             self.out.cut.push((number, Some(refusal)));
         }
@@ -103,15 +103,15 @@ impl Hub {
         let exists = site > 0 && (site as usize) < self.places.len();
         if !exists || welcome.len() > self.limits.welcome {
             let why = if exists { "the welcome is too long" } else { "there is no such place" };
-            self.out.asides.push(HubEvent::Note(format!("site {site} cannot join: {why}")));
+            self.out.events.push(HubEvent::Note(format!("site {site} cannot join: {why}")));
             return self.refuse(number, Refusal::new(RefusalCode::Refused, why));
         }
         // The caller knows that it is the same process, whose connection broke on its side only.
         self.expel(site, "it came back on another connection");
         let Some(mut member) = self.members.remove(&number).filter(|m| m.site.is_none()) else {
             // It has left since: the caller learns that the place is free again.
-            self.out.told.push(Told::Joined { site, number, bytes: Vec::new() });
-            return self.out.told.push(Told::Lost { site });
+            self.out.deliveries.push(Delivery::Joined { site, number, bytes: Vec::new() });
+            return self.out.deliveries.push(Delivery::Lost { site });
         };
         member.site = Some(site);
         let places = (self.places.len() as u32).to_le_bytes().to_vec();
@@ -128,7 +128,7 @@ impl Hub {
         self.places[site as usize] = number;
         self.members.insert(number, member);
         self.out.touched.push(number);
-        self.out.told.push(Told::Joined { site, number, bytes });
+        self.out.deliveries.push(Delivery::Joined { site, number, bytes });
     }
 
     fn send(&mut self, to: Rank, number: u32, bytes: Vec<u8>) {
@@ -174,20 +174,20 @@ impl Hub {
                 return Err("a message to another root");
             }
             if let Some(bytes) = member.messages.take(piece, limit)? {
-                self.out.told.push(Told::Message { from: site, number: from, bytes });
+                self.out.deliveries.push(Delivery::Message { from: site, number: from, bytes });
             }
             return Ok(());
         }
-        let passing = member.passing.entry(to).or_default();
-        if !passing.course.is_open() {
-            passing.number = number;
+        let relayed = member.relayed.entry(to).or_default();
+        if !relayed.sequence.is_open() {
+            relayed.number = number;
         }
-        if number != passing.number || number == 0 || number > self.newest {
+        if number != relayed.number || number == 0 || number > self.newest {
             return Err("a message with a forged number");
         }
-        let done = passing.course.step(&piece, limit)?;
+        let done = relayed.sequence.step(&piece, limit)?;
         if done {
-            member.passing.remove(&to);
+            member.relayed.remove(&to);
         }
         if self.places[to as usize] == number
             && let Some(receiver) = self.members.get_mut(&number)
@@ -201,7 +201,7 @@ impl Hub {
 
     fn finish_of(&mut self, number: u32) -> Result<(), FrameFault> {
         let Some(member) = self.members.get_mut(&number) else { return Ok(()) };
-        if member.finished || member.messages.is_open() || !member.passing.is_empty() {
+        if member.finished || member.messages.is_open() || !member.relayed.is_empty() {
             return Err("an end in the middle");
         }
         member.finished = true;
@@ -222,7 +222,7 @@ impl Hub {
         let empty = self.members.values().all(|member| member.site.is_none());
         if self.ending && empty && !self.over {
             self.over = true;
-            self.out.told.push(Told::End);
+            self.out.deliveries.push(Delivery::End);
         }
     }
 }
@@ -255,7 +255,7 @@ impl Logic for Hub {
     fn order(&mut self, order: HubCommand) {
         match order {
             HubCommand::Send { to, number, bytes } => self.send(to, number, bytes),
-            HubCommand::JoinRequest { number, hello } => self.knock(number, hello),
+            HubCommand::JoinRequest { number, hello } => self.on_join_request(number, hello),
             HubCommand::Admit { number, site, welcome } => self.admit(number, site, welcome),
             HubCommand::Refuse { number, refusal } => self.refuse(number, refusal),
             HubCommand::Expel { site, reason } => self.expel(site, &reason),
@@ -283,12 +283,12 @@ impl Logic for Hub {
         let Some(site) = member.site else { return };
         self.places[site as usize] = 0;
         if !self.ending {
-            self.out.told.push(Told::Lost { site });
+            self.out.deliveries.push(Delivery::Lost { site });
             // A joiner that has said its last word may go.
             if !member.finished || why != CLOSED {
                 let host = &member.hello.host;
                 let note = format!("site {site} on {host} is lost: {why}");
-                self.out.asides.push(HubEvent::Note(note));
+                self.out.events.push(HubEvent::Note(note));
             }
             for (&other, its) in self.members.iter_mut().filter(|(_, its)| its.site.is_some()) {
                 its.outbox.frame(site, Frame::new(FrameKind::Lost, site, number, Vec::new()));
@@ -323,8 +323,8 @@ mod tests {
             hub.order(HubCommand::Admit { number, site: 2, welcome: Arc::from([]) });
         }
         let out = hub.out();
-        let joined = |number| Told::Joined { site: 2, number, bytes: Vec::new() };
-        assert_eq!(out.told, [joined(7), Told::Lost { site: 2 }, joined(8)]);
+        let joined = |number| Delivery::Joined { site: 2, number, bytes: Vec::new() };
+        assert_eq!(out.deliveries, [joined(7), Delivery::Lost { site: 2 }, joined(8)]);
         assert!(
             matches!(&out.cut[..], [(7, Some(word))] if word.code == RefusalCode::Cut),
             "{out:?}"
@@ -344,10 +344,10 @@ mod tests {
         hub.order(HubCommand::Admit { number: 7, site: 2, welcome: Arc::from([]) });
         let refusal = Refusal::new(RefusalCode::Cut, "more came than was read");
         assert_eq!(hub.frame(7, refusal.frame()), Ok(()));
-        let lost = hub.out().told.last();
-        assert_eq!(lost, Some(&Told::Lost { site: 2 }));
+        let lost = hub.out().deliveries.last();
+        assert_eq!(lost, Some(&Delivery::Lost { site: 2 }));
         let noted =
-            |aside: &HubEvent| matches!(aside, HubEvent::Note(line) if line.contains("more came"));
-        assert!(hub.out().asides.iter().any(noted), "{:?}", hub.out().asides);
+            |event: &HubEvent| matches!(event, HubEvent::Note(line) if line.contains("more came"));
+        assert!(hub.out().events.iter().any(noted), "{:?}", hub.out().events);
     }
 }

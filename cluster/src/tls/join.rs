@@ -9,7 +9,7 @@ use super::mail::{CallerMailbox, Orders, Wake};
 use super::secure::Secure;
 use super::star::Star;
 use super::turns::Turns;
-use super::wire::{Broken, Handshake, Wire};
+use super::wire::{ConnectionError, Handshake, Wire};
 use super::{Key, outbox::FrameOutbox};
 use mio::{Events, Interest, Poll, Token};
 use pleach_runtime::host;
@@ -24,7 +24,7 @@ const HANDSHAKE: Duration = Duration::from_secs(5);
 
 /// What a joiner needs.
 #[derive(Clone, Debug)]
-pub struct Joining {
+pub struct JoinOptions {
     /// Where the root listens, as `HOST:PORT`.
     pub address: String,
     /// The key of the run.
@@ -55,7 +55,7 @@ enum Report {
 /// # Errors
 ///
 /// If it cannot join, or that takes too long.
-pub fn join(joining: Joining, wake: Wake) -> Result<(Star, Vec<u8>), JoinError> {
+pub fn join(joining: JoinOptions, wake: Wake) -> Result<(Star, Vec<u8>), JoinError> {
     let (address, limits, patience) = (joining.address.clone(), joining.limits, joining.patience);
     if joining.bytes.len() > BYTES_LIMIT {
         return Err(JoinError::Bytes { bytes: joining.bytes.len(), limit: BYTES_LIMIT });
@@ -122,7 +122,7 @@ impl Waiting {
                 }
             }
             let Some((orders, mailbox)) = &self.begun else { continue };
-            match mailbox.take_aside() {
+            match mailbox.take_event() {
                 Some(HubEvent::Welcome { site, places, bytes }) => {
                     return Ok((orders.clone(), mailbox.clone(), (site, places, bytes)));
                 }
@@ -142,7 +142,7 @@ impl Waiting {
 }
 
 /// The other thread: connects, shows the key, says hello, and then has the network's loop.
-fn run(joining: Joining, deadline: Instant, wake: Wake, sender: &Sender<Report>) {
+fn run(joining: JoinOptions, deadline: Instant, wake: Wake, sender: &Sender<Report>) {
     let wire = match connect(&joining, deadline, sender) {
         Ok(wire) => wire,
         Err(error) => return drop(sender.send(Report::Failed(error))),
@@ -171,7 +171,7 @@ fn run(joining: Joining, deadline: Instant, wake: Wake, sender: &Sender<Report>)
 }
 
 fn connect(
-    joining: &Joining,
+    joining: &JoinOptions,
     deadline: Instant,
     sender: &Sender<Report>,
 ) -> Result<Wire, JoinError> {
@@ -203,29 +203,29 @@ fn connect(
     let mut wire = Wire::new(socket, tls.into(), Instant::now());
     match shake_hands(&mut wire, deadline) {
         Ok(()) => Ok(wire),
-        Err(Broken::Key) => Err(JoinError::WrongKey { address: address() }),
-        Err(broken @ (Broken::NoTls | Broken::Tls(_) | Broken::Frame(_))) => {
-            Err(JoinError::NotPleach { address: address(), why: broken.to_string() })
-        }
-        Err(Broken::Socket(why)) => Err(JoinError::Lost { address: address(), why }),
+        Err(ConnectionError::Key) => Err(JoinError::WrongKey { address: address() }),
+        Err(
+            broken @ (ConnectionError::NoTls | ConnectionError::Tls(_) | ConnectionError::Frame(_)),
+        ) => Err(JoinError::NotPleach { address: address(), why: broken.to_string() }),
+        Err(ConnectionError::Socket(why)) => Err(JoinError::Lost { address: address(), why }),
     }
 }
 
 /// Goes on until the root has shown the key.
-fn shake_hands(wire: &mut Wire, deadline: Instant) -> Result<(), Broken> {
-    let told = |error: std::io::Error| Broken::Socket(error.to_string());
-    let mut poll = Poll::new().map_err(told)?;
+fn shake_hands(wire: &mut Wire, deadline: Instant) -> Result<(), ConnectionError> {
+    let socket_error = |error: std::io::Error| ConnectionError::Socket(error.to_string());
+    let mut poll = Poll::new().map_err(socket_error)?;
     let both = Interest::READABLE | Interest::WRITABLE;
-    poll.registry().register(&mut wire.socket, Token(0), both).map_err(told)?;
+    poll.registry().register(&mut wire.socket, Token(0), both).map_err(socket_error)?;
     let (mut events, mut scratch) = (Events::with_capacity(4), [0; 4096]);
     loop {
         wire.write(&mut FrameOutbox::default(), Instant::now())?;
-        if !wire.is_stranger() {
-            break poll.registry().deregister(&mut wire.socket).map_err(told);
+        if !wire.is_unauthenticated() {
+            break poll.registry().deregister(&mut wire.socket).map_err(socket_error);
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Broken::Socket("it took too long".into()));
+            return Err(ConnectionError::Socket("it took too long".into()));
         }
         // A signal: nothing was waited for, and nothing will be there.
         let _ = poll.poll(&mut events, Some(left));
@@ -233,7 +233,9 @@ fn shake_hands(wire: &mut Wire, deadline: Instant) -> Result<(), Broken> {
             wire.read(&mut scratch, &mut |_| Err("a frame before the hello"))?
         {
             if turn == Handshake::Ended {
-                return Err(Broken::Socket("it was closed before the key was shown".into()));
+                return Err(ConnectionError::Socket(
+                    "it was closed before the key was shown".into(),
+                ));
             }
         }
     }

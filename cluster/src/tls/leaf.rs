@@ -2,8 +2,8 @@
 
 use super::frame::{Frame, FrameFault, FrameKind};
 use super::hello::{Hello, Refusal, RefusalCode};
-use super::logic::{HubCommand, HubEvent, HubOutput, Limits, Logic, Told};
-use super::messages::Messages;
+use super::logic::{Delivery, HubCommand, HubEvent, HubOutput, Limits, Logic};
+use super::messages::MessageAssembler;
 use super::outbox::FrameOutbox;
 use crate::Rank;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub struct Leaf {
     /// The number of each place's connection, or 0.
     places: Vec<u32>,
     /// Messages on their way here.
-    messages: BTreeMap<Rank, Messages>,
+    messages: BTreeMap<Rank, MessageAssembler>,
     outbox: FrameOutbox,
     out: HubOutput,
 }
@@ -64,7 +64,7 @@ impl Leaf {
         let foreign = site != 0 && site != me && number != 0;
         let place = self.places.get_mut(site as usize).filter(|place| foreign && **place == 0);
         *place.ok_or("somebody joined where nobody can")? = number;
-        self.out.told.push(Told::Joined { site, number, bytes });
+        self.out.deliveries.push(Delivery::Joined { site, number, bytes });
         Ok(())
     }
 
@@ -73,7 +73,7 @@ impl Leaf {
         let known = |place: &&mut u32| **place == number && number != 0;
         *self.places.get_mut(site as usize).filter(known).ok_or("nobody is lost")? = 0;
         self.messages.remove(&site);
-        self.out.told.push(Told::Lost { site });
+        self.out.deliveries.push(Delivery::Lost { site });
         Ok(())
     }
 
@@ -90,9 +90,9 @@ impl Leaf {
         if first {
             self.stage = LeafStage::Inside;
             let (site, places) = (self.me, self.places.len() as u32);
-            self.out.asides.push(HubEvent::Welcome { site, places, bytes });
+            self.out.events.push(HubEvent::Welcome { site, places, bytes });
         } else {
-            self.out.told.push(Told::Message { from, number, bytes });
+            self.out.deliveries.push(Delivery::Message { from, number, bytes });
         }
         Ok(())
     }
@@ -102,7 +102,7 @@ impl Leaf {
         self.out.cut.push((0, None));
         if self.stage == LeafStage::Asking {
             self.stage = LeafStage::Over;
-            self.out.asides.push(HubEvent::Refused(refusal));
+            self.out.events.push(HubEvent::Refused(refusal));
         } else {
             self.gone(0, &format!("the root ended the connection: {}", refusal.reason));
         }
@@ -123,7 +123,7 @@ impl Logic for Leaf {
                 FrameKind::Whole | FrameKind::Start | FrameKind::Part,
             ) => self.piece(frame),
             (LeafStage::Inside, FrameKind::End)
-                if !self.messages.values().any(Messages::is_open) =>
+                if !self.messages.values().any(MessageAssembler::is_open) =>
             {
                 self.stage = LeafStage::Ending;
                 self.outbox.last(FrameKind::Bye);
@@ -160,13 +160,13 @@ impl Logic for Leaf {
         self.outbox = FrameOutbox::default();
         match stage {
             LeafStage::Over => {}
-            LeafStage::Ending => self.out.told.push(Told::End),
+            LeafStage::Ending => self.out.deliveries.push(Delivery::End),
             LeafStage::Asking | LeafStage::Placed => {
-                self.out.asides.push(HubEvent::Refused(Refusal::new(RefusalCode::Cut, why)));
+                self.out.events.push(HubEvent::Refused(Refusal::new(RefusalCode::Cut, why)));
             }
             LeafStage::Inside => {
-                self.out.asides.push(HubEvent::Gone(why.into()));
-                self.out.told.push(Told::Lost { site: 0 });
+                self.out.events.push(HubEvent::Gone(why.into()));
+                self.out.deliveries.push(Delivery::Lost { site: 0 });
             }
         }
     }
@@ -174,7 +174,7 @@ impl Logic for Leaf {
     fn flushed(&mut self, _: u32) {
         if self.stage == LeafStage::Ending {
             self.stage = LeafStage::Over;
-            self.out.told.push(Told::End);
+            self.out.deliveries.push(Delivery::End);
         }
     }
 

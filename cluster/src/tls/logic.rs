@@ -51,7 +51,7 @@ pub enum HubCommand {
 
 /// What the caller is told.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Delivery {
     Message { from: Rank, number: u32, bytes: Vec<u8> },
     Joined { site: Rank, number: u32, bytes: Vec<u8> },
     Lost { site: Rank },
@@ -76,8 +76,8 @@ pub enum HubEvent {
 /// The output.
 #[derive(Debug, Default)]
 pub struct HubOutput {
-    pub told: Vec<Told>,
-    pub asides: Vec<HubEvent>,
+    pub deliveries: Vec<Delivery>,
+    pub events: Vec<HubEvent>,
     /// Connections with something new to send.
     pub touched: Vec<u32>,
     /// Connections to end with a last word, if there is one.

@@ -1,6 +1,6 @@
 //! What the caller's thread and the loop's thread share: [`Orders`] one way, the [`CallerMailbox`] the other.
 
-use super::logic::{HubCommand, HubEvent, Told};
+use super::logic::{Delivery, HubCommand, HubEvent};
 use super::wire::Wire;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -60,13 +60,13 @@ impl Orders {
     }
 }
 
-/// The most asides that wait for the caller.
-const ASIDES: usize = 1000;
+/// The most events that wait for the caller.
+const MOST_EVENTS: usize = 1000;
 
 #[derive(Default)]
 struct MailQueues {
-    told: VecDeque<Told>,
-    asides: VecDeque<HubEvent>,
+    deliveries: VecDeque<Delivery>,
+    events: VecDeque<HubEvent>,
     /// Bytes of messages that wait, by the connection that they came on.
     unread: BTreeMap<u32, usize>,
 }
@@ -84,28 +84,33 @@ impl CallerMailbox {
 
     /// Adds what is told, and wakes the caller if it may sleep. Returns the connections of which more
     /// messages wait than this many bytes.
-    pub fn put(&self, told: &mut Vec<Told>, asides: &mut Vec<HubEvent>, most: usize) -> Vec<u32> {
-        if told.is_empty() && asides.is_empty() {
+    pub fn put(
+        &self,
+        deliveries: &mut Vec<Delivery>,
+        events: &mut Vec<HubEvent>,
+        most: usize,
+    ) -> Vec<u32> {
+        if deliveries.is_empty() && events.is_empty() {
             return Vec::new();
         }
         let mut inside = lock(&self.inside);
-        let wake = !told.is_empty() && inside.told.is_empty()
-            || !asides.is_empty() && inside.asides.is_empty();
+        let wake = !deliveries.is_empty() && inside.deliveries.is_empty()
+            || !events.is_empty() && inside.events.is_empty();
         let mut flooded = Vec::new();
-        for told in told.drain(..) {
-            if let Some((number, bytes)) = weight(&told) {
+        for delivery in deliveries.drain(..) {
+            if let Some((number, bytes)) = weight(&delivery) {
                 let unread = inside.unread.entry(number).or_default();
                 *unread += bytes;
                 if *unread > most && !flooded.contains(&number) {
                     flooded.push(number);
                 }
             }
-            inside.told.push_back(told);
+            inside.deliveries.push_back(delivery);
         }
-        for aside in asides.drain(..) {
-            let keep = inside.asides.len() < ASIDES || !matches!(aside, HubEvent::Note(_));
+        for event in events.drain(..) {
+            let keep = inside.events.len() < MOST_EVENTS || !matches!(event, HubEvent::Note(_));
             if keep {
-                inside.asides.push_back(aside);
+                inside.events.push_back(event);
             }
         }
         drop(inside);
@@ -115,10 +120,10 @@ impl CallerMailbox {
         flooded
     }
 
-    pub fn take(&self) -> Option<Told> {
+    pub fn take(&self) -> Option<Delivery> {
         let mut inside = lock(&self.inside);
-        let told = inside.told.pop_front()?;
-        if let Some((number, bytes)) = weight(&told)
+        let delivery = inside.deliveries.pop_front()?;
+        if let Some((number, bytes)) = weight(&delivery)
             && let Some(unread) = inside.unread.get_mut(&number)
         {
             *unread -= bytes;
@@ -126,24 +131,24 @@ impl CallerMailbox {
                 inside.unread.remove(&number);
             }
         }
-        Some(told)
+        Some(delivery)
     }
 
     /// Whether something waits to be taken.
     pub fn has_mail(&self) -> bool {
-        !lock(&self.inside).told.is_empty()
+        !lock(&self.inside).deliveries.is_empty()
     }
 
-    pub fn take_aside(&self) -> Option<HubEvent> {
-        lock(&self.inside).asides.pop_front()
+    pub fn take_event(&self) -> Option<HubEvent> {
+        lock(&self.inside).events.pop_front()
     }
 }
 
 /// The connection of a message, and what it counts.
-fn weight(told: &Told) -> Option<(u32, usize)> {
-    match told {
+fn weight(delivery: &Delivery) -> Option<(u32, usize)> {
+    match delivery {
         // A message takes memory even if it is empty.
-        Told::Message { number, bytes, .. } => Some((*number, bytes.len() + 64)),
+        Delivery::Message { number, bytes, .. } => Some((*number, bytes.len() + 64)),
         _ => None,
     }
 }
@@ -153,7 +158,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes on strangers, not more than a few at once and then one a second.
+/// Notes on unauthenticated peers, not more than a few at once and then one a second.
 pub struct Notes {
     left: u32,
     since: Instant,
@@ -191,8 +196,8 @@ mod tests {
     fn notes_are_told_now_and_then() {
         let start = Instant::now();
         let mut notes = Notes::new(start);
-        let told = (0..1000).filter_map(|_| notes.tell("a", start)).count();
-        assert_eq!(told, 5);
+        let noted = (0..1000).filter_map(|_| notes.tell("a", start)).count();
+        assert_eq!(noted, 5);
         let later = start + Duration::from_millis(1500);
         assert_eq!(notes.tell("b", later), Some("b (995 more were not shown)".into()));
         assert_eq!(notes.tell("c", later), None);
@@ -201,7 +206,7 @@ mod tests {
     #[test]
     fn messages_that_wait_are_counted_by_connection() {
         let mailbox = CallerMailbox::new(Arc::new(|| {}));
-        let message = |number| Told::Message { from: 1, number, bytes: vec![0; 36] };
+        let message = |number| Delivery::Message { from: 1, number, bytes: vec![0; 36] };
         let put = |number, most| mailbox.put(&mut vec![message(number)], &mut Vec::new(), most);
         assert_eq!(put(3, 150), []);
         assert_eq!(put(4, 150), []);

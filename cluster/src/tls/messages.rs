@@ -1,15 +1,15 @@
-//! [`Course`]: whether pieces of messages come in order, and [`Messages`]: the messages they make.
+//! [`PartSequence`]: whether pieces of messages come in order, and [`MessageAssembler`]: the messages they make.
 
 use super::frame::{CHUNK, Frame, FrameFault, FrameKind};
 
 /// The pieces of one sender to one receiver.
 #[derive(Debug, Default)]
-pub struct Course {
+pub struct PartSequence {
     /// Bytes of an open message that are still to come.
     left: u64,
 }
 
-impl Course {
+impl PartSequence {
     pub fn is_open(&self) -> bool {
         self.left > 0
     }
@@ -45,18 +45,18 @@ impl Course {
 
 /// Joins pieces into messages.
 #[derive(Debug, Default)]
-pub struct Messages {
-    course: Course,
+pub struct MessageAssembler {
+    sequence: PartSequence,
     open: Vec<u8>,
 }
 
-impl Messages {
+impl MessageAssembler {
     pub fn is_open(&self) -> bool {
-        self.course.is_open()
+        self.sequence.is_open()
     }
 
     pub fn take(&mut self, piece: Frame, limit: usize) -> Result<Option<Vec<u8>>, FrameFault> {
-        let done = self.course.step(&piece, limit)?;
+        let done = self.sequence.step(&piece, limit)?;
         match piece.kind {
             FrameKind::Whole => return Ok(Some(piece.body)),
             // Memory is taken as bytes come, not as they are announced.
@@ -70,7 +70,7 @@ impl Messages {
         let room = self.open.capacity() - self.open.len();
         if room < bytes.len() {
             // As much again, but never more than the message will need.
-            let needed = bytes.len() + self.course.left as usize;
+            let needed = bytes.len() + self.sequence.left as usize;
             let more = needed.min(self.open.len().max(1 << 20)).max(bytes.len());
             self.open.reserve_exact(more);
         }

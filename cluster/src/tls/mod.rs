@@ -5,7 +5,7 @@
 //! its holder is lost. All sites share a [`Key`].
 //!
 //! ```no_run
-//! use pleach_cluster::tls::{self, Key, Limits, Listening};
+//! use pleach_cluster::tls::{self, Key, Limits, ListenOptions};
 //! use pleach_cluster::{Caller, Entrance};
 //! use std::sync::Arc;
 //!
@@ -15,11 +15,11 @@
 //! let limits = Limits::default();
 //! let me = std::thread::current();
 //! let wake = Arc::new(move || me.unpark());
-//! let listening = Listening { address, key, version, places: 64, limits };
-//! let (network, mut door) = tls::listen(listening, wake)?;
-//! while let Some(caller) = door.next() {
+//! let listening = ListenOptions { address, key, version, places: 64, limits };
+//! let (network, mut entrance) = tls::listen(listening, wake)?;
+//! while let Some(caller) = entrance.next() {
 //!     match caller {
-//!         Caller::JoinRequest { number, .. } => door.admit(number, 1, Arc::from(&b"the instance"[..])),
+//!         Caller::JoinRequest { number, .. } => entrance.admit(number, 1, Arc::from(&b"the instance"[..])),
 //!         Caller::Note(note) => eprintln!("{note}"),
 //!     }
 //! }
@@ -27,7 +27,7 @@
 //! ```
 
 mod acceptor;
-mod door;
+mod entrance;
 mod frame;
 mod hello;
 mod hub;
@@ -46,8 +46,8 @@ mod tests;
 mod turns;
 mod wire;
 
-pub use door::{Door, Listening, listen};
-pub use join::{Joining, join};
+pub use entrance::{ListenOptions, TlsEntrance, listen};
+pub use join::{JoinOptions, join};
 pub use join_error::{JoinError, Stage};
 pub use key::{Key, KeyError};
 pub use logic::Limits;

@@ -169,7 +169,7 @@ fn put(out: &mut Vec<u8>, kind: FrameKind, site: u32, number: u32, body: &[u8]) 
 #[cfg(test)]
 mod tests {
     use super::super::frame::FrameReader;
-    use super::super::messages::Messages;
+    use super::super::messages::MessageAssembler;
     use super::*;
 
     fn frames(outbox: &mut FrameOutbox) -> Vec<Frame> {
@@ -195,7 +195,7 @@ mod tests {
         let expected = [(Beat, 0), (Start, 1), (Whole, 2), part, part, part, (Whole, 1)];
         assert_eq!(kinds, [&expected[..], &[(Finish, 0)]].concat());
         assert!(outbox.is_empty() && outbox.waiting() == 0);
-        let mut messages = Messages::default();
+        let mut messages = MessageAssembler::default();
         let ones = frames.into_iter().filter(|frame| frame.site == 1);
         let whole: Vec<Vec<u8>> =
             ones.filter_map(|f| messages.take(f, 3 * CHUNK).unwrap()).collect();

@@ -8,9 +8,9 @@
 //! signatures of the two ends differ in their context, so one cannot be sent back as the other.
 //! Session tickets and early data, which could be replayed, are off.
 //!
-//! Before any of that the root looks for the *door word* in the joiner's first message, which only the key
+//! Before any of that the root looks for the *ALPN name* in the joiner's first message, which only the key
 //! gives: a hash of it, shown as the name of a protocol (ALPN). It proves nothing, for it can be overheard,
-//! but it turns strangers away before they cost more than a look.
+//! but it turns unauthenticated peers away before they cost more than a look.
 //!
 //! A joiner could pose as the root: a holder of the key is trusted that far. Joiners never listen.
 
@@ -60,7 +60,7 @@ impl Secure {
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(own.clone())));
         server.session_storage = Arc::new(NoServerSessionStorage {});
         server.send_tls13_tickets = 0;
-        server.alpn_protocols = vec![door_word(key)?];
+        server.alpn_protocols = vec![alpn_name(key)?];
 
         let mut client = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13])?
@@ -69,7 +69,7 @@ impl Secure {
             .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(own)));
         client.resumption = Resumption::disabled();
         client.enable_sni = false;
-        client.alpn_protocols = vec![door_word(key)?];
+        client.alpn_protocols = vec![alpn_name(key)?];
         Ok(Self {
             server: Arc::new(server),
             client: Arc::new(client),
@@ -78,7 +78,7 @@ impl Secure {
         })
     }
 
-    /// The root's end of a connection, if the joiner has the door word.
+    /// The root's end of a connection, if the joiner has the ALPN name.
     pub fn server(&self, accepted: Accepted) -> Result<ServerConnection, Error> {
         let words = accepted.client_hello().alpn();
         let known = |word: &[u8]| self.server.alpn_protocols.iter().any(|own| own == word);
@@ -107,7 +107,7 @@ fn unknown() -> Error {
 }
 
 /// A hash of the key, which does not give it away.
-fn door_word(key: &Key) -> Result<Vec<u8>, Error> {
+fn alpn_name(key: &Key) -> Result<Vec<u8>, Error> {
     let suite = ring::cipher_suite::TLS13_AES_128_GCM_SHA256.tls13();
     let hash = suite.ok_or(Error::General("no hash".into()))?.common.hash_provider;
     let word = hash.hash(&[b"pleach door", &key.bytes()[..]].concat());
@@ -227,7 +227,7 @@ impl Secure {
         self.pinned.clone()
     }
 
-    /// The root's end without a look at the door word.
+    /// The root's end without a look at the ALPN name.
     pub fn unguarded(&self) -> Result<ServerConnection, Error> {
         ServerConnection::new(self.server.clone())
     }

@@ -1,6 +1,6 @@
 //! [`Star`]: the network of one site, as its caller sees it.
 
-use super::logic::{HubCommand, HubEvent, Limits, Told};
+use super::logic::{Delivery, HubCommand, HubEvent, Limits};
 use super::mail::{CallerMailbox, MailItem, Orders};
 use crate::{Arrival, Members, NetError, Network, Rank};
 use std::collections::VecDeque;
@@ -59,8 +59,8 @@ impl Star {
     #[must_use]
     pub fn why(&mut self) -> Option<&str> {
         if self.me != 0 {
-            while let Some(aside) = self.mailbox.take_aside() {
-                if let HubEvent::Gone(why) = aside {
+            while let Some(event) = self.mailbox.take_event() {
+                if let HubEvent::Gone(why) = event {
                     self.gone = Some(why);
                 }
             }
@@ -80,18 +80,18 @@ impl Star {
         Ok(())
     }
 
-    fn arrival(&mut self, told: Told) -> Arrival {
-        match told {
-            Told::Message { from, bytes, .. } => Arrival::Message { from, bytes },
-            Told::Joined { site, number, bytes } => {
+    fn arrival(&mut self, delivery: Delivery) -> Arrival {
+        match delivery {
+            Delivery::Message { from, bytes, .. } => Arrival::Message { from, bytes },
+            Delivery::Joined { site, number, bytes } => {
                 self.places[site as usize] = number;
                 Arrival::Joined { site, bytes }
             }
-            Told::Lost { site } => {
+            Delivery::Lost { site } => {
                 self.places[site as usize] = 0;
                 Arrival::Lost(site)
             }
-            Told::End => Arrival::End,
+            Delivery::End => Arrival::End,
         }
     }
 
@@ -137,8 +137,8 @@ impl Network for Star {
         if let Some(bytes) = self.own.pop_front() {
             return Ok(Some(Arrival::Message { from: self.me, bytes }));
         }
-        let told = self.mailbox.take();
-        Ok(told.map(|told| self.arrival(told)))
+        let delivery = self.mailbox.take();
+        Ok(delivery.map(|delivery| self.arrival(delivery)))
     }
 
     fn rest(&self) -> Option<Duration> {

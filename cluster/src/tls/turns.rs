@@ -6,7 +6,7 @@ use super::hello::{Refusal, RefusalCode};
 use super::logic::{CLOSED, HubCommand, Limits, Logic};
 use super::mail::{CallerMailbox, MailItem, Orders};
 use super::outbox::FrameOutbox;
-use super::wire::{Broken, Handshake, TURN, Wire};
+use super::wire::{ConnectionError, Handshake, TURN, Wire};
 use mio::{Events, Interest, Poll, Token, Waker};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -218,10 +218,12 @@ impl<L: Logic> Turns<L> {
         self.logic.gone(number, why);
     }
 
-    fn broken(&mut self, number: u32, broken: &Broken, now: Instant) {
+    fn broken(&mut self, number: u32, broken: &ConnectionError, now: Instant) {
         let why = broken.to_string();
         match broken {
-            Broken::Frame(_) => self.part(number, Some(Refusal::new(RefusalCode::Cut, &why)), now),
+            ConnectionError::Frame(_) => {
+                self.part(number, Some(Refusal::new(RefusalCode::Cut, &why)), now)
+            }
             _ => self.drop_link(number),
         }
         self.logic.gone(number, &why);
@@ -254,7 +256,7 @@ impl<L: Logic> Turns<L> {
             self.writes.extend(out.touched.drain(..));
             let cut = std::mem::take(&mut out.cut);
             let most = self.limits.waiting;
-            let flooded = self.mailbox.put(&mut out.told, &mut out.asides, most);
+            let flooded = self.mailbox.put(&mut out.deliveries, &mut out.events, most);
             if cut.is_empty() && flooded.is_empty() {
                 return;
             }

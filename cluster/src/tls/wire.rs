@@ -27,7 +27,7 @@ pub enum Handshake {
 
 /// Why a connection cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Broken {
+pub enum ConnectionError {
     /// The system says so.
     Socket(String),
     /// The other end speaks something else.
@@ -40,7 +40,7 @@ pub enum Broken {
     Frame(FrameFault),
 }
 
-impl std::fmt::Display for Broken {
+impl std::fmt::Display for ConnectionError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Socket(why) => f.write_str(why),
@@ -52,7 +52,7 @@ impl std::fmt::Display for Broken {
     }
 }
 
-impl From<Error> for Broken {
+impl From<Error> for ConnectionError {
     fn from(error: Error) -> Self {
         match error {
             Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)
@@ -105,7 +105,7 @@ impl Wire {
     }
 
     /// Whether the other end has not proven yet that it has the key.
-    pub fn is_stranger(&self) -> bool {
+    pub fn is_unauthenticated(&self) -> bool {
         self.tls.is_handshaking()
     }
 
@@ -114,7 +114,7 @@ impl Wire {
         &mut self,
         scratch: &mut [u8],
         each: &mut dyn FnMut(Frame) -> Result<(), FrameFault>,
-    ) -> Result<(Handshake, usize), Broken> {
+    ) -> Result<(Handshake, usize), ConnectionError> {
         let length = match self.socket.read(scratch) {
             Ok(0) => return Ok((Handshake::Ended, 0)),
             Ok(length) => length,
@@ -122,11 +122,13 @@ impl Wire {
             Err(error) if error.kind() == ErrorKind::Interrupted => {
                 return Ok((Handshake::More, 0));
             }
-            Err(error) => return Err(Broken::Socket(error.to_string())),
+            Err(error) => return Err(ConnectionError::Socket(error.to_string())),
         };
         let mut rest = &scratch[..length];
         while !rest.is_empty() {
-            self.tls.read_tls(&mut rest).map_err(|error| Broken::Tls(error.to_string()))?;
+            self.tls
+                .read_tls(&mut rest)
+                .map_err(|error| ConnectionError::Tls(error.to_string()))?;
             if self.accept(each)? {
                 return Ok((Handshake::Ended, length));
             }
@@ -139,7 +141,7 @@ impl Wire {
     fn accept(
         &mut self,
         each: &mut dyn FnMut(Frame) -> Result<(), FrameFault>,
-    ) -> Result<bool, Broken> {
+    ) -> Result<bool, ConnectionError> {
         let state = self.tls.process_new_packets()?;
         if state.plaintext_bytes_to_read() > 0 {
             let mut plain = self.tls.reader();
@@ -147,9 +149,9 @@ impl Wire {
                 let length = bytes.len();
                 while !bytes.is_empty() {
                     match self.reader.take(&mut bytes) {
-                        Ok(Some(frame)) => each(frame).map_err(Broken::Frame)?,
+                        Ok(Some(frame)) => each(frame).map_err(ConnectionError::Frame)?,
                         Ok(None) => break,
-                        Err(fault) => return Err(Broken::Frame(fault)),
+                        Err(fault) => return Err(ConnectionError::Frame(fault)),
                     }
                 }
                 std::io::BufRead::consume(&mut plain, length);
@@ -159,7 +161,11 @@ impl Wire {
     }
 
     /// Sends what waits.
-    pub fn write(&mut self, outbox: &mut FrameOutbox, now: Instant) -> Result<Handshake, Broken> {
+    pub fn write(
+        &mut self,
+        outbox: &mut FrameOutbox,
+        now: Instant,
+    ) -> Result<Handshake, ConnectionError> {
         let mut written = 0;
         loop {
             while self.tls.wants_write() {
@@ -170,11 +176,11 @@ impl Wire {
                         return Ok(Handshake::Done);
                     }
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    Err(error) => return Err(Broken::Socket(error.to_string())),
+                    Err(error) => return Err(ConnectionError::Socket(error.to_string())),
                 }
                 self.said = now;
             }
-            if self.is_stranger() || outbox.is_empty() {
+            if self.is_unauthenticated() || outbox.is_empty() {
                 return Ok(Handshake::Done);
             }
             if written >= TURN {
@@ -183,7 +189,7 @@ impl Wire {
             self.batch.clear();
             outbox.fill(&mut self.batch, TURN);
             let taken = self.tls.writer().write_all(&self.batch);
-            taken.map_err(|error| Broken::Tls(error.to_string()))?;
+            taken.map_err(|error| ConnectionError::Tls(error.to_string()))?;
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// What all sites share.
-struct Hall {
+struct SharedNetwork {
     boxes: Vec<Mutex<VecDeque<Arrival>>>,
     wakers: Vec<Arc<Waker>>,
     finished: Mutex<u32>,
@@ -24,28 +24,28 @@ struct Hall {
 /// One site's links.
 #[derive(Clone)]
 pub struct ThreadNetwork {
-    hall: Arc<Hall>,
+    shared: Arc<SharedNetwork>,
     me: SiteId,
 }
 
 impl ThreadNetwork {
     /// All packets that anybody has sent.
     pub fn sent(&self) -> Vec<Vec<u8>> {
-        self.hall.sent.lock().unwrap().clone()
+        self.shared.sent.lock().unwrap().clone()
     }
 
     /// This site is lost once it has sent this many packets more.
     pub fn dies_after(&self, packets: i64) {
-        self.hall.life[self.me as usize].store(packets, Ordering::Relaxed);
+        self.shared.life[self.me as usize].store(packets, Ordering::Relaxed);
     }
 
     fn is_dead(&self) -> bool {
-        self.hall.life[self.me as usize].load(Ordering::Relaxed) < 0
+        self.shared.life[self.me as usize].load(Ordering::Relaxed) < 0
     }
 
     fn put(&self, to: SiteId, arrival: Arrival) {
-        self.hall.boxes[to as usize].lock().unwrap().push_back(arrival);
-        self.hall.wakers[to as usize].ring();
+        self.shared.boxes[to as usize].lock().unwrap().push_back(arrival);
+        self.shared.wakers[to as usize].ring();
     }
 }
 
@@ -55,11 +55,11 @@ impl Network for ThreadNetwork {
     }
 
     fn sites(&self) -> u32 {
-        self.hall.boxes.len() as u32
+        self.shared.boxes.len() as u32
     }
 
     fn members(&self) -> Members {
-        if self.hall.mortal { Members::Mortal } else { Members::Fixed }
+        if self.shared.mortal { Members::Mortal } else { Members::Fixed }
     }
 
     fn name(&self) -> &str {
@@ -67,7 +67,7 @@ impl Network for ThreadNetwork {
     }
 
     fn send(&mut self, to: SiteId, bytes: Vec<u8>) {
-        match self.hall.life[self.me as usize].fetch_sub(1, Ordering::Relaxed) {
+        match self.shared.life[self.me as usize].fetch_sub(1, Ordering::Relaxed) {
             0 => {
                 self.put(0, Arrival::Lost(self.me));
                 return self.finish();
@@ -75,7 +75,7 @@ impl Network for ThreadNetwork {
             ..0 => return,
             1.. => {}
         }
-        self.hall.sent.lock().unwrap().push(bytes.clone());
+        self.shared.sent.lock().unwrap().push(bytes.clone());
         self.put(to, Arrival::Message { from: self.me, bytes });
     }
 
@@ -83,7 +83,7 @@ impl Network for ThreadNetwork {
         if self.is_dead() {
             return Err(NetError::Died);
         }
-        Ok(self.hall.boxes[self.me as usize].lock().unwrap().pop_front())
+        Ok(self.shared.boxes[self.me as usize].lock().unwrap().pop_front())
     }
 
     fn rest(&self) -> Option<Duration> {
@@ -91,7 +91,7 @@ impl Network for ThreadNetwork {
     }
 
     fn finish(&mut self) {
-        let mut finished = self.hall.finished.lock().unwrap();
+        let mut finished = self.shared.finished.lock().unwrap();
         *finished += 1;
         if *finished == self.sites() {
             (0..self.sites()).for_each(|site| self.put(site, Arrival::End));
@@ -125,10 +125,10 @@ fn linked(sites: u32, terms: Terms, mortal: bool) -> Vec<(Arc<Cluster>, ThreadNe
     let boxes = (0..sites).map(|_| Mutex::default()).collect();
     let (finished, sent) = (Mutex::new(0), Mutex::default());
     let life = (0..sites).map(|_| AtomicI64::new(i64::MAX)).collect();
-    let hall = Arc::new(Hall { boxes, wakers, finished, sent, life, mortal });
+    let shared = Arc::new(SharedNetwork { boxes, wakers, finished, sent, life, mortal });
     let cluster = |me: SiteId| {
-        let message = ThreadNetwork { hall: hall.clone(), me };
-        let waker = hall.wakers[me as usize].clone();
+        let message = ThreadNetwork { shared: shared.clone(), me };
+        let waker = shared.wakers[me as usize].clone();
         (Arc::new(Cluster::new(Box::new(message.clone()), None, waker, terms)), message)
     };
     (0..sites).map(cluster).collect()

@@ -2,7 +2,7 @@
 
 use crate::signal::Signal;
 use crate::star::{Folder, VERSION, limits};
-use pleach_cluster::tls::{self, Door, Joining, Key, Limits, Listening, Star};
+use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions, Star, TlsEntrance};
 use pleach_cluster::{Arrival, Network};
 use pleach_cluster::{Caller, Entrance};
 use std::io::{BufRead, BufReader, Read};
@@ -54,7 +54,7 @@ impl Drop for Process {
 
 struct Root {
     star: Star,
-    door: Door,
+    entrance: TlsEntrance,
     signal: Signal,
     /// Places to give away.
     free: Vec<u32>,
@@ -65,21 +65,21 @@ impl Root {
         let signal = Signal::default();
         let key = Key::make(key).unwrap();
         let (address, version) = (address.into(), VERSION.into());
-        let listening = Listening { address, key, version, places: 4, limits: steady() };
-        let (star, door) = tls::listen(listening, signal.wake()).unwrap();
-        Self { star, door, signal, free: free.to_vec() }
+        let listening = ListenOptions { address, key, version, places: 4, limits: steady() };
+        let (star, entrance) = tls::listen(listening, signal.wake()).unwrap();
+        Self { star, entrance, signal, free: free.to_vec() }
     }
 
     fn next(&mut self) -> Arrival {
         let start = Instant::now();
         loop {
-            while let Some(caller) = self.door.next() {
+            while let Some(caller) = self.entrance.next() {
                 match caller {
                     Caller::JoinRequest { number, .. } if self.free.is_empty() => {
-                        self.door.postpone(number, "full");
+                        self.entrance.postpone(number, "full");
                     }
                     Caller::JoinRequest { number, .. } => {
-                        self.door.admit(number, self.free.remove(0), Arc::from([]));
+                        self.entrance.admit(number, self.free.remove(0), Arc::from([]));
                     }
                     Caller::Note(_) => {}
                 }
@@ -109,7 +109,7 @@ impl Root {
 fn replaced(folder: &Path) {
     let key = folder.join("key");
     let mut root = Root::open("127.0.0.1:0", &key, &[1, 2]);
-    let (address, key) = (root.door.address().to_string(), key.to_str().unwrap());
+    let (address, key) = (root.entrance.address().to_string(), key.to_str().unwrap());
     let former = Process::start(&["echo", &address, key]);
     root.joined(1);
     let other = Process::start(&["echo", &address, key]);
@@ -144,7 +144,7 @@ fn replaced(folder: &Path) {
 fn still(folder: &Path) {
     let key = folder.join("key");
     let mut root = Root::open("127.0.0.1:0", &key, &[1]);
-    let (address, key) = (root.door.address().to_string(), key.to_str().unwrap());
+    let (address, key) = (root.entrance.address().to_string(), key.to_str().unwrap());
     let mut site = Process::start(&["again", &address, key]);
     root.joined(1);
     let start = Instant::now();
@@ -198,7 +198,7 @@ pub fn run(case: Case) -> Result<(), String> {
 pub fn play(role: &str, address: &str, key: &str) {
     if role == "root" {
         let mut root = Root::open(address, Path::new(key), &[1, 2]);
-        println!("{}", root.door.address());
+        println!("{}", root.entrance.address());
         loop {
             match root.next() {
                 // It is inside once it answers.
@@ -215,7 +215,7 @@ pub fn play(role: &str, address: &str, key: &str) {
 fn echo(address: &str, key: &str) -> bool {
     let (signal, start) = (Signal::default(), Instant::now());
     let mut star = loop {
-        let joining = Joining {
+        let joining = JoinOptions {
             address: address.into(),
             key: Key::read(key.as_ref()).unwrap(),
             version: VERSION.into(),

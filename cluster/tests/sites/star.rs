@@ -3,7 +3,7 @@
 use crate::launch::{End, judge, wait};
 use crate::signal::Signal;
 use crate::site::{LONGEST, Site};
-use pleach_cluster::tls::{self, Joining, Key, Limits, Listening};
+use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions};
 use pleach_cluster::{Caller, Entrance};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -73,15 +73,15 @@ fn open(folder: &Path, sites: u32) -> Site {
     let signal = Signal::default();
     let key = Key::make(&folder.join("key")).unwrap();
     let (address, version) = ("127.0.0.1:0".into(), VERSION.into());
-    let listening = Listening { address, key, version, places: sites, limits: limits() };
-    let (star, mut door) = tls::listen(listening, signal.wake()).unwrap();
-    fs::write(folder.join("draft"), door.address().to_string()).unwrap();
+    let listening = ListenOptions { address, key, version, places: sites, limits: limits() };
+    let (star, mut entrance) = tls::listen(listening, signal.wake()).unwrap();
+    fs::write(folder.join("draft"), entrance.address().to_string()).unwrap();
     fs::rename(folder.join("draft"), folder.join("address")).unwrap();
     let mut next = 1;
     while next < sites {
-        match door.next() {
+        match entrance.next() {
             Some(Caller::JoinRequest { number, .. }) => {
-                door.admit(number, next, Arc::from(&b"welcome"[..]));
+                entrance.admit(number, next, Arc::from(&b"welcome"[..]));
                 next += 1;
             }
             Some(Caller::Note(note)) => println!("{note}"),
@@ -101,7 +101,7 @@ fn join(folder: &Path, sites: u32) -> Site {
     let signal = Signal::default();
     let key = Key::read(&folder.join("key")).unwrap();
     let (version, bytes, patience) = (VERSION.into(), vec![1, 2], Duration::from_secs(10));
-    let joining = Joining { address, key, version, bytes, limits: limits(), patience };
+    let joining = JoinOptions { address, key, version, bytes, limits: limits(), patience };
     let (star, welcome) = tls::join(joining, signal.wake()).unwrap();
     assert_eq!(welcome, b"welcome");
     Site::of(Box::new(star), signal).gather(sites - 2)

@@ -4,7 +4,7 @@
 use super::party::{Party, Process, until};
 use crate::outside::example_path;
 use oorandom::Rand64;
-use pleach_cluster::tls::{self, JoinError, Joining, Key, Limits};
+use pleach_cluster::tls::{self, JoinError, JoinOptions, Key, Limits};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
@@ -312,7 +312,7 @@ fn other_builds_do_not_join() {
     let search = super::QUEENS;
     let mut party = Party::begin("builds", &search, 300_000, &[]);
     party.root().says("to join", 1);
-    let joining = |version: &str| Joining {
+    let joining = |version: &str| JoinOptions {
         address: party.address().into(),
         key: Key::read(party.key()).unwrap(),
         version: version.into(),

@@ -1,4 +1,4 @@
-//! Strangers in numbers: the run continues, and others can join.
+//! Unauthenticated peers in numbers: the run continues, and others can join.
 
 use super::super::outbox::FrameOutbox;
 use super::super::secure::Secure;
@@ -57,7 +57,7 @@ fn flood(kind: &str, address: SocketAddr, stop: &AtomicBool, count: &AtomicU64) 
 }
 
 #[test]
-fn a_flood_of_strangers_slows_nobody() {
+fn a_flood_of_unauthenticated_peers_slows_nobody() {
     let mut table = Table::new(3, Limits::default());
     let echo = |mut star: Star| {
         let start = Instant::now();
@@ -69,7 +69,7 @@ fn a_flood_of_strangers_slows_nobody() {
             }
         }
     };
-    let threads = table.seat(vec![echo]);
+    let threads = table.start_sites(vec![echo]);
     let calm = round_trip(&mut table);
     for kind in ["plain", "hello", "silent"] {
         let stop = Arc::new(AtomicBool::new(false));
@@ -86,9 +86,11 @@ fn a_flood_of_strangers_slows_nobody() {
         assert_eq!(table.next(), Arrival::Lost(2));
         stop.store(true, Ordering::Relaxed);
         flooder.join().unwrap();
-        let strangers = count.load(Ordering::Relaxed);
-        println!("{kind}: {strangers} strangers, {calm:?} became {busy:?}, joined in {joined:?}");
-        assert!(strangers > 0, "{kind}: nobody came");
+        let unauthenticated = count.load(Ordering::Relaxed);
+        println!(
+            "{kind}: {unauthenticated} unauthenticated peers, {calm:?} became {busy:?}, joined in {joined:?}"
+        );
+        assert!(unauthenticated > 0, "{kind}: nobody came");
     }
     drop(table);
     threads.into_iter().for_each(|thread| thread.join().unwrap());

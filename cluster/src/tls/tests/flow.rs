@@ -51,7 +51,7 @@ fn short_messages_do_not_wait_behind_long_ones() {
     };
     let parts: Vec<Box<dyn FnOnce(Star) + Send>> =
         vec![Box::new(exchanges(2)), Box::new(exchanges(1)), Box::new(plays)];
-    let threads = table.seat(parts);
+    let threads = table.start_sites(parts);
     let (mut times, mut done) = (Vec::new(), 0);
     while done < 2 {
         let start = Instant::now();
@@ -141,15 +141,15 @@ fn a_long_welcome_arrives() {
     });
     let welcome: Vec<u8> = (0..limits.welcome as u32).map(|i| (i >> 7) as u8).collect();
     let start = Instant::now();
-    let (knock, bytes) = loop {
-        if let Some(Caller::JoinRequest { number, bytes, .. }) = table.door.next() {
+    let (request, bytes) = loop {
+        if let Some(Caller::JoinRequest { number, bytes, .. }) = table.entrance.next() {
             break (number, bytes);
         }
         assert!(start.elapsed() < LONG);
         super::table::rest();
     };
     assert_eq!(bytes, [9]);
-    table.door.admit(knock, 1, welcome.clone().into());
+    table.entrance.admit(request, 1, welcome.clone().into());
     assert_eq!(table.next(), Arrival::Joined { site: 1, bytes: vec![9] });
     assert!(joiner.join().unwrap().unwrap() == welcome);
 }

@@ -127,7 +127,7 @@ fn a_newcomer_gets_no_messages_of_the_former() {
 fn a_message_of_the_root_after_its_death_goes_nowhere() {
     let mut table = Table::new(2, small());
     let (told, hears) = std::sync::mpsc::channel();
-    let threads = table.seat(vec![move |mut star: crate::tls::Star| {
+    let threads = table.start_sites(vec![move |mut star: crate::tls::Star| {
         star.send(0, vec![1]);
         assert_eq!(next(&mut star), Arrival::Lost(0));
         let why = star.why().unwrap().to_string();

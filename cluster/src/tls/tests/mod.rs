@@ -6,5 +6,5 @@ mod forged;
 mod keys;
 mod mutated;
 mod refusals;
-mod strangers;
 mod table;
+mod unauthenticated;

@@ -114,8 +114,8 @@ fn storm<L: Logic>(frames: u64, number: u32, seed: u64, make: impl Fn() -> L) ->
         let mut bytes = written(&some_frame(&mut random));
         mutate(&mut bytes, &mut random);
         let fed = feed(&mut side, &mut reader, number, &bytes);
-        side.out().told.clear();
-        side.out().asides.clear();
+        side.out().deliveries.clear();
+        side.out().events.clear();
         let cut = !side.out().cut.is_empty();
         for other in 0..PLACES {
             if let Some(outbox) = side.outbox(other) {

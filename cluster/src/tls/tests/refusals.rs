@@ -1,19 +1,19 @@
 //! Every way not to get in has its own words.
 
 use super::table::{LONG, Table, rest};
-use crate::tls::{JoinError, Joining, Key, Limits};
+use crate::tls::{JoinError, JoinOptions, Key, Limits};
 use std::io::Write;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-/// Lets this one try while the root looks at its door; nobody gets in.
-fn refused(table: &mut Table, change: impl FnOnce(&mut Joining)) -> JoinError {
+/// Lets this one try while the root looks at its entrance; nobody gets in.
+fn refused(table: &mut Table, change: impl FnOnce(&mut JoinOptions)) -> JoinError {
     let mut joining = table.joining();
     change(&mut joining);
     let thread = table.joins(joining);
     let start = Instant::now();
     while !thread.is_finished() && start.elapsed() < LONG {
-        table.open_door(&mut Vec::new());
+        table.serve_entrance(&mut Vec::new());
         rest();
     }
     let error = thread.join().unwrap().unwrap_err();
@@ -80,9 +80,9 @@ fn others_listen_there() {
     let error = refused(&mut table, |joining| joining.address = address);
     assert!(matches!(error, JoinError::NotPleach { .. }), "{error}");
     web.join().unwrap();
-    // A root that never answers a knock.
+    // A root that never answers a join request.
     let patience = Duration::from_secs(3);
-    let thread = table.joins(Joining { patience, ..table.joining() });
+    let thread = table.joins(JoinOptions { patience, ..table.joining() });
     let error = thread.join().unwrap().unwrap_err();
     assert!(error.to_string().ends_with("to answer"), "{error}");
 }

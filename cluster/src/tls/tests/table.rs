@@ -4,8 +4,8 @@ use super::super::frame::{Frame, FrameKind, FrameReader};
 use super::super::hello::Hello;
 use super::super::outbox::FrameOutbox;
 use super::super::secure::Secure;
-use super::super::wire::{Broken, Handshake, Wire};
-use crate::tls::{self, Door, JoinError, Joining, Key, Limits, Listening, Star};
+use super::super::wire::{ConnectionError, Handshake, Wire};
+use crate::tls::{self, JoinError, JoinOptions, Key, Limits, ListenOptions, Star, TlsEntrance};
 use crate::{Arrival, Network, Rank};
 use crate::{Caller, Entrance};
 use std::net::{SocketAddr, TcpStream};
@@ -28,7 +28,7 @@ fn wake() -> tls::Wake {
 /// A root with what it saw.
 pub struct Table {
     pub star: Star,
-    pub door: Door,
+    pub entrance: TlsEntrance,
     pub key: Key,
     pub limits: Limits,
     pub notes: Vec<String>,
@@ -39,42 +39,42 @@ impl Table {
     pub fn new(places: u32, limits: Limits) -> Self {
         let key = Key::random().unwrap();
         let (address, version) = ("127.0.0.1:0".into(), "1".into());
-        let listening = Listening { address, key: key.clone(), version, places, limits };
-        let (star, door) = tls::listen(listening, wake()).unwrap();
-        Self { star, door, key, limits, notes: Vec::new(), places }
+        let listening = ListenOptions { address, key: key.clone(), version, places, limits };
+        let (star, entrance) = tls::listen(listening, wake()).unwrap();
+        Self { star, entrance, key, limits, notes: Vec::new(), places }
     }
 
     pub fn address(&self) -> SocketAddr {
-        self.door.address()
+        self.entrance.address()
     }
 
-    pub fn joining(&self) -> Joining {
+    pub fn joining(&self) -> JoinOptions {
         let (address, key, version) = (self.address().to_string(), self.key.clone(), "1".into());
-        Joining { address, key, version, bytes: vec![9], limits: self.limits, patience: LONG }
+        JoinOptions { address, key, version, bytes: vec![9], limits: self.limits, patience: LONG }
     }
 
     /// Lets in every caller, at the lowest place that is free of those given.
-    pub fn open_door(&mut self, free: &mut Vec<Rank>) {
-        while let Some(caller) = self.door.next() {
+    pub fn serve_entrance(&mut self, free: &mut Vec<Rank>) {
+        while let Some(caller) = self.entrance.next() {
             match caller {
                 Caller::JoinRequest { number, .. } if free.is_empty() => {
-                    self.door.postpone(number, "full")
+                    self.entrance.postpone(number, "full")
                 }
                 Caller::JoinRequest { number, .. } => {
-                    self.door.admit(number, free.remove(0), Arc::from([5; 99]));
+                    self.entrance.admit(number, free.remove(0), Arc::from([5; 99]));
                 }
                 Caller::Note(note) => self.notes.push(note),
             }
         }
     }
 
-    /// The next arrival, with the door closed.
+    /// The next arrival, with the entrance closed.
     pub fn next(&mut self) -> Arrival {
         next(&mut self.star)
     }
 
     /// Lets this many joiners in, which are threads that begin with these.
-    pub fn seat<F>(&mut self, parts: Vec<F>) -> Vec<std::thread::JoinHandle<()>>
+    pub fn start_sites<F>(&mut self, parts: Vec<F>) -> Vec<std::thread::JoinHandle<()>>
     where
         F: FnOnce(Star) + Send + 'static,
     {
@@ -95,7 +95,7 @@ impl Table {
     pub fn until_joined(&mut self, site: Rank) {
         let (mut free, start) = (vec![site], Instant::now());
         loop {
-            self.open_door(&mut free);
+            self.serve_entrance(&mut free);
             match self.star.poll().unwrap() {
                 Some(Arrival::Joined { site: joined, .. }) if joined == site => return,
                 Some(other) => panic!("{other:?} instead of {site}"),
@@ -110,14 +110,14 @@ impl Table {
         let start = Instant::now();
         while !self.notes.iter().any(|note| note.contains(part)) {
             assert!(start.elapsed() < LONG, "no '{part}' in {:?}", self.notes);
-            self.open_door(&mut Vec::new());
+            self.serve_entrance(&mut Vec::new());
             rest();
         }
         self.notes.clear();
     }
 
     /// A joiner in a thread of its own: whether it gets in.
-    pub fn joins(&self, joining: Joining) -> std::thread::JoinHandle<Result<(), JoinError>> {
+    pub fn joins(&self, joining: JoinOptions) -> std::thread::JoinHandle<Result<(), JoinError>> {
         std::thread::spawn(|| tls::join(joining, wake()).map(|_| ()))
     }
 
@@ -171,7 +171,7 @@ impl Raw {
         let mut raw =
             Self { wire, outbox: FrameOutbox::default(), heard: Vec::new(), ended: false };
         let start = Instant::now();
-        while raw.wire.is_stranger() && !raw.ended {
+        while raw.wire.is_unauthenticated() && !raw.ended {
             raw.listen();
             assert!(start.elapsed() < LONG);
         }
@@ -187,7 +187,7 @@ impl Raw {
             Ok(())
         };
         match self.wire.read(&mut [0; 65536], &mut each) {
-            Ok((Handshake::Ended, _)) | Err(Broken::Socket(_)) => self.ended = true,
+            Ok((Handshake::Ended, _)) | Err(ConnectionError::Socket(_)) => self.ended = true,
             Ok((_, 0)) => rest(),
             Ok(_) => {}
             Err(broken) => panic!("{broken}"),

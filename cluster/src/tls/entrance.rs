@@ -1,4 +1,4 @@
-//! [`listen`]: opens a star, and [`Door`], where its root decides who comes in.
+//! [`listen`]: opens a star, and [`TlsEntrance`], where its root decides who comes in.
 
 use super::acceptor::Acceptor;
 use super::hello::{Hello, Refusal, RefusalCode};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// What a root needs to open a star.
 #[derive(Clone, Debug)]
-pub struct Listening {
+pub struct ListenOptions {
     /// Where to listen, as `HOST:PORT`. Port 0: one that the system chooses.
     pub address: String,
     /// Who may join.
@@ -31,13 +31,13 @@ pub struct Listening {
 }
 
 /// Where a root decides who comes in. Join requests and notes wake the caller as messages do.
-pub struct Door {
+pub struct TlsEntrance {
     address: SocketAddr,
     orders: Arc<Orders>,
     mailbox: Arc<CallerMailbox>,
 }
 
-impl Door {
+impl TlsEntrance {
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -45,10 +45,10 @@ impl Door {
     }
 }
 
-impl Entrance for Door {
+impl Entrance for TlsEntrance {
     fn next(&mut self) -> Option<Caller> {
         loop {
-            match self.mailbox.take_aside()? {
+            match self.mailbox.take_event()? {
                 HubEvent::JoinRequest { number, hello } => {
                     let Hello { host, bytes, .. } = hello;
                     return Some(Caller::JoinRequest { number, host, bytes });
@@ -79,33 +79,34 @@ impl Entrance for Door {
 }
 
 /// Opens a star, as its root. `wake` is called, by another thread, when something arrives after a poll, or a
-/// look at the door, found nothing.
+/// look at the entrance, found nothing.
 ///
 /// # Errors
 ///
 /// If the address cannot be listened at, or there can be no such number of places.
-pub fn listen(listening: Listening, wake: Wake) -> Result<(Star, Door), NetError> {
-    let Listening { address, key, version, places, limits } = listening;
+pub fn listen(listening: ListenOptions, wake: Wake) -> Result<(Star, TlsEntrance), NetError> {
+    let ListenOptions { address, key, version, places, limits } = listening;
     let fails = |why: String| NetError::Listen { address: address.clone(), why };
     if !(1..=PLACES_LIMIT).contains(&places) {
         return Err(fails(format!("{places} places: expected 1 to {PLACES_LIMIT}")));
     }
     let secure = Secure::new(&key).map_err(|error| fails(error.to_string()))?;
-    let told = |error: io::Error| fails(error.to_string());
-    let listener = bind(&address).map_err(told)?;
-    let local = listener.local_addr().map_err(told)?;
+    let listen_error = |error: io::Error| fails(error.to_string());
+    let listener = bind(&address).map_err(listen_error)?;
+    let local = listener.local_addr().map_err(listen_error)?;
     let mailbox = Arc::new(CallerMailbox::new(wake));
-    let turns = Turns::new(Hub::new(places, limits), limits, mailbox.clone()).map_err(told)?;
+    let turns =
+        Turns::new(Hub::new(places, limits), limits, mailbox.clone()).map_err(listen_error)?;
     let orders = turns.orders();
     let acceptor = Acceptor::new(listener, secure, version, orders.clone(), mailbox.clone());
-    let acceptor = acceptor.map_err(told)?;
-    let waker = acceptor.waker().map_err(told)?;
+    let acceptor = acceptor.map_err(listen_error)?;
+    let waker = acceptor.waker().map_err(listen_error)?;
     let thread = |name: &str| std::thread::Builder::new().name(name.into());
     let mut star =
         Star::new((0, places), limits, orders.clone(), mailbox.clone(), Some(waker), Vec::new());
-    star.keep(thread("tls").spawn(|| turns.run()).map_err(told)?);
-    star.keep(thread("tls-acceptor").spawn(|| acceptor.run()).map_err(told)?);
-    Ok((star, Door { address: local, orders, mailbox }))
+    star.keep(thread("tls").spawn(|| turns.run()).map_err(listen_error)?);
+    star.keep(thread("tls-acceptor").spawn(|| acceptor.run()).map_err(listen_error)?);
+    Ok((star, TlsEntrance { address: local, orders, mailbox }))
 }
 
 /// Listens at the first of a name's addresses where that is possible.
